@@ -1,23 +1,21 @@
-//! What a tunnel would give: traffic at each level, and the time of its operations over links of several
-//! rates.
+//! Effect of a tunnel on traffic and operation time.
 
 use crate::{BitRate, ParseQuantityError, Share};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What the bytes of one exchange become in a tunnel at one level. Pairs are request and reply
-/// ([`crate::Direction::index`]).
+/// Bytes of one exchange in a tunnel at one level, request and reply ([`crate::Direction::index`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtLevel {
-    /// The level, 0 (off) to 9.
+    /// Level from 0 (off) to 9.
     pub level: u8,
-    /// Bytes between the ends of the tunnel: frames with their headers, and what encryption adds. Of a chunk
-    /// that carries several exchanges, each has the part that it has of the chunk's payload.
+    /// Bytes between the tunnel's ends, with headers and encryption. Exchanges share a chunk by
+    /// payload.
     pub tunnel_bytes: [u64; 2],
-    /// Processor time of the end that sends, for compressing.
+    /// Processor time for compressing, at the sending end.
     pub compressing: [Duration; 2],
-    /// Processor time of the end that receives, for decompressing.
+    /// Processor time for decompressing, at the receiving end.
     pub turning_back: [Duration; 2],
 }
 
@@ -28,81 +26,79 @@ impl AtLevel {
     }
 }
 
-/// What a tunnel would give to the operations that were examined.
+/// Effect of a tunnel on the examined operations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Advice {
-    /// What was examined: a file, a server.
+    /// The examined file or server.
     pub source: String,
-    /// Operations of which all exchanges that would go through the tunnel were compressed.
+    /// Operations with all tunnelled exchanges compressed.
     pub operations: u64,
-    /// How many of them were replayed, evenly taken; the figures of bytes and processor time are of all.
+    /// Number of evenly chosen, replayed operations. Bytes and processor time cover all.
     pub replayed: u64,
-    /// Exchanges of these operations that would go through the tunnel.
+    /// Exchanges of these operations that use the tunnel.
     pub exchanges: u64,
-    /// Round trips of them.
+    /// Round trips of these exchanges.
     pub turns: u64,
-    /// Their payload bytes, request and reply.
+    /// Payload bytes of request and reply.
     pub payload_bytes: [u64; 2],
-    /// From the beginning of the first of these operations to the end of the last. `None` if longwire made
-    /// the traffic itself: its pace then says nothing about a month.
+    /// First operation's begin to the last one's end. `None` for traffic made by longwire, which
+    /// has no monthly rate.
     pub span: Option<Duration>,
-    /// Round trip of the links.
+    /// Round-trip time of the links.
     pub rtt: Duration,
-    /// Whether it was requested, or is that of the traffic.
+    /// Whether `rtt` was requested instead of measured.
     pub rtt_asked: bool,
-    /// Rates of the links, each way, in the order requested.
+    /// Rates in each direction, in the order requested.
     pub rates: Vec<BitRate>,
     /// The levels, off first.
     pub levels: Vec<LevelAdvice>,
-    /// What a gigabyte costs that leaves one end for the other.
+    /// Price of traffic between the ends.
     pub price: Option<Price>,
 }
 
-/// What one level would give.
+/// Effect of one level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelAdvice {
-    /// The level, 0 (off) to 9.
+    /// Level from 0 (off) to 9.
     pub level: u8,
-    /// What compresses: `zstd 3`.
+    /// Codec and its level, such as `zstd 3`.
     pub codec: String,
-    /// Bytes between the ends, both directions, of all operations.
+    /// Bytes between the ends, by direction.
     pub tunnel_bytes: [u64; 2],
-    /// Processor time of compressing and of decompressing, of all operations.
+    /// Processor time of compressing and of decompressing.
     pub processor: [Duration; 2],
-    /// How far the passes over the same bytes differ in processor time, as a share of their median; `None`
-    /// after one pass.
+    /// Spread of processor time over the passes, relative to the median.
     pub noise: Option<Share>,
     /// Mean duration of a replayed operation at each of [`Advice::rates`].
     pub durations: Vec<Duration>,
-    /// The rate above which off is faster; `None` for off itself.
+    /// Rate above which off is faster.
     pub break_even: Option<BreakEven>,
 }
 
-/// The rate at which operations take the same time at a level as without compression.
+/// Rate at which compression makes no difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakEven {
-    /// Off is faster at every rate down to the lowest that was tried.
+    /// Off is faster at every tried rate.
     Never,
-    /// Below this rate the level is faster, above it off is.
+    /// Below this rate the level is faster.
     At(BitRate),
-    /// The level is faster up to the highest rate that was tried, at least.
+    /// The level is faster at every tried rate.
     Above(BitRate),
 }
 
 impl Advice {
-    /// The level with the shortest duration at rate number `rate`; of equal ones the lowest.
+    /// Fastest (or lowest equal) level at a rate.
     pub fn best(&self, rate: usize) -> Option<&LevelAdvice> {
         let known = self.levels.iter().filter(|level| level.durations.len() > rate);
         known.min_by_key(|level| level.durations.get(rate).copied())
     }
 
-    /// The level 0.
+    /// The entry of level 0.
     pub fn off(&self) -> Option<&LevelAdvice> {
         self.levels.iter().find(|level| level.level == 0)
     }
 
-    /// How much shorter an operation is at `level` than without compression, in nanoseconds; negative when it
-    /// is longer.
+    /// Nanoseconds saved per operation, possibly negative.
     pub fn saved_ns(&self, level: &LevelAdvice, rate: usize) -> Option<i64> {
         let nanos = |level: &LevelAdvice| i64::try_from(level.durations.get(rate)?.as_nanos()).ok();
         nanos(self.off()?)?.checked_sub(nanos(level)?)
@@ -113,13 +109,13 @@ impl Advice {
         self.payload_bytes.iter().sum()
     }
 
-    /// What `bytes`, those of all operations, cost for a million operations.
+    /// Price of `bytes`, scaled to a million operations.
     pub fn cost_per_million(&self, bytes: u64) -> Option<f64> {
         let operations = (self.operations > 0).then_some(self.operations as f64)?;
         Some(self.price?.price_of(bytes) / operations * 1e6)
     }
 
-    /// What `bytes`, those of all operations, cost in 30 days at the pace of the traffic.
+    /// Price of `bytes` in 30 days at the traffic's pace.
     pub fn cost_per_month(&self, bytes: u64) -> Option<f64> {
         let span = self.span.filter(|span| !span.is_zero())?;
         Some(self.price?.price_of(bytes) / span.as_secs_f64() * MONTH.as_secs_f64())
@@ -138,12 +134,12 @@ impl LevelAdvice {
     }
 }
 
-/// A price of a gigabyte (1,000,000,000 bytes), in whatever currency it was given.
+/// Price of a gigabyte (1,000,000,000 bytes), in any currency.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Price(f64);
 
 impl Price {
-    /// What this many bytes cost.
+    /// Price of this many bytes.
     pub fn price_of(self, bytes: u64) -> f64 {
         self.0 * bytes as f64 / 1e9
     }

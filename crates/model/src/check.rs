@@ -1,35 +1,35 @@
-//! Budgets that operations were checked against.
+//! Budgets that operations are checked against.
 
 use crate::{FindingKind, Fingerprint};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One budget of one operation's name, and what was found.
+/// A budget for operations, and the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetVerdict {
     /// Name of the operations.
     pub operation_name: Arc<str>,
-    /// What was allowed, and what was found.
+    /// Allowed and found values.
     pub measure: BudgetMeasure,
-    /// What to do about it where a finding says it; only of budgets that are broken.
+    /// Remedy from a finding, for broken budgets only.
     pub remedy: Option<String>,
-    /// What was not seen, so that it is not judged: in a clause, with what to do. `None` if it is.
+    /// Clause on the data missing for a judgement.
     pub not_judged: Option<String>,
 }
 
 /// The outcome of a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Judgement {
-    /// What was found is at most what was allowed.
+    /// The found value is at most the allowed one.
     Kept,
-    /// More was found than allowed.
+    /// The found value exceeds the allowed one.
     Broken,
-    /// Too little was seen to say.
+    /// The data does not suffice.
     NotJudged,
 }
 
 impl Judgement {
-    /// The word for it in reports.
+    /// The word used in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -60,47 +60,47 @@ impl BudgetVerdict {
     }
 }
 
-/// What a budget is about.
+/// Quantity that a budget limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BudgetMeasure {
-    /// Round trips of one operation: of several of a name, of the one with most.
+    /// Maximum round trips of one operation.
     Turns {
-        /// The most there may be.
+        /// Maximum number of round trips.
         allowed: u64,
-        /// What was found.
+        /// Largest number of round trips found.
         found: u64,
     },
     /// Predicted median duration of the operations on a link.
     Predicted {
         /// The link in its text form.
         link: Arc<str>,
-        /// The longest it may be.
+        /// Maximum predicted median duration.
         allowed: Duration,
-        /// What is predicted; `None` if nothing could be.
+        /// Predicted median, if there is one.
         found: Option<Duration>,
     },
-    /// How long transactions are open: the median of those of one name, of several names the longest.
+    /// Longest median time that transactions are open.
     Held {
-        /// The link it is predicted for, in its text form; `None` for as it was measured.
+        /// The link, unless as measured.
         link: Option<Arc<str>>,
-        /// The name of the transactions; `None` if none stays open between replies.
+        /// Name of the transactions, if one stays open.
         transaction: Option<Arc<str>>,
-        /// The longest it may be.
+        /// Maximum time a transaction is open.
         allowed: Duration,
-        /// What is predicted, or was measured; `None` if nothing could be predicted.
+        /// Predicted or measured time; `None` without a prediction.
         found: Option<Duration>,
     },
-    /// A kind of waste that is forbidden.
+    /// A forbidden kind of waste.
     Forbidden {
-        /// The kind.
+        /// The forbidden kind of waste.
         kind: FindingKind,
-        /// Where it was found; `None` if it was not.
+        /// Where it was found; `None` if not found.
         found: Option<ForbiddenWaste>,
     },
 }
 
 impl BudgetMeasure {
-    /// The word for it: the flag that sets such a budget.
+    /// The flag that sets such a budget.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Turns { .. } => "max-round-trips",
@@ -111,37 +111,36 @@ impl BudgetMeasure {
     }
 }
 
-/// Waste that was found though it is forbidden: of several places, the one with most round trips.
+/// Forbidden waste, where it costs most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForbiddenWaste {
-    /// The statement; `None` if it is about no single one.
+    /// The statement, if only one is concerned.
     pub fingerprint: Option<Fingerprint>,
     /// How often it was seen.
     pub count: u64,
-    /// Round trips that it cost in all.
+    /// Cost in round trips.
     pub turns: u64,
-    /// Places it was found in: statements, or servers.
+    /// Number of statements or servers where it was found.
     pub places: u64,
 }
 
-/// What has changed about the operations of a name since the baseline.
+/// Changes since the baseline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Their name.
+    /// Name of the operations.
     pub operation_name: Arc<str>,
-    /// Most round trips of one of them, before and now; `None` if there was none of the name.
+    /// Maximum round trips before and now, if there were operations.
     pub turns: [Option<u64>; 2],
     /// The link of `predicted`, in its text form.
     pub link: Arc<str>,
-    /// Predicted median duration, before and now; absent likewise.
+    /// Predicted median before and now, if there were operations.
     pub predicted: [Option<Duration>; 2],
-    /// Findings that did not exist before.
+    /// Findings that the baseline does not have.
     pub new_findings: Vec<(FindingKind, Option<Fingerprint>)>,
 }
 
 impl Change {
-    /// Whether anything that a user decides by has changed: round trips, or findings. Predicted times vary
-    /// with what was measured.
+    /// Whether round trips and findings are unchanged. Predicted times vary with the measurement.
     pub fn is_none(&self) -> bool {
         self.turns[0] == self.turns[1] && self.new_findings.is_empty()
     }

@@ -1,11 +1,10 @@
-//! A map by connection, fast enough to be requested every packet.
+//! A map by connection, fast enough for lookups at every packet.
 
 use crate::ConnectionId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map whose keys are the numbers longwire gives to connections itself: no outside party can choose them,
-/// so that their hash needs no protection against chosen collisions.
+/// Keys are longwire's own numbers, so the hash needs no protection against chosen collisions.
 pub type ConnectionMap<V> = HashMap<ConnectionId, V, BuildHasherDefault<ConnectionHasher>>;
 
 /// Spreads consecutive numbers over all bits (Fibonacci hashing).

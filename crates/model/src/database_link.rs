@@ -1,38 +1,35 @@
-//! From one database to another: what `ping --via` measures.
+//! Measurements of `ping --via`, from one database to another.
 
 use crate::Distribution;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What calls from a source database through its own link to another one showed about the distance between
-/// the two.
+/// Distance between two databases, measured by calls over a database link (docs/database-links.md).
 ///
-/// All spans are differences of the source server's clock, read in the source server: how far the client is
-/// from it is in none of them. How each kind of link is measured: docs/database-links.md.
+/// The source server's clock measures all spans, so the client's distance does not count.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DatabaseLinkOutcome {
     /// The link's name in the source database.
     pub link: Arc<str>,
-    /// What carries it: `dblink`, `postgres_fdw`, `FEDERATED`, `CONNECT`, `database link`.
+    /// Kind of link (`dblink`, `postgres_fdw`, `FEDERATED`, `CONNECT` or `database link`).
     pub through: Arc<str>,
-    /// Time to open the link; `None` if it was open before, or is opened anew by every call.
+    /// Time to open the link, unless it was open or every call opens it.
     pub connect: Option<Duration>,
-    /// The first call; `None` if there was none.
+    /// Duration of the first call; `None` without a call.
     pub first_call: Option<Duration>,
-    /// Whole calls: what a statement over this link costs that asks for one row.
+    /// Duration of a statement that reads one row.
     pub calls: Distribution,
-    /// One round trip each: the round trip between the databases, their handling of it included.
+    /// Round trips between the databases, including both servers' handling.
     pub round_trips: Distribution,
-    /// Round trips of a call, established; `None` if they could not be.
+    /// Round trips per call, if determined.
     pub turns_per_call: Option<u64>,
-    /// Shortest call divided by shortest round trip: agrees with `turns_per_call` where servers' own time is
-    /// small compared with the distance. `None` if calls and round trips are the same spans.
+    /// Shortest call divided by shortest round trip; near `turns_per_call` if server time is small.
+    /// `None` if both are the same spans.
     pub calls_in_round_trips: Option<f64>,
-    /// How the round trips were established.
+    /// How round trips were determined.
     pub evidence: String,
-    /// The client's own distance to the source (`tcpi_min_rtt` of its connection), which is in none of the
-    /// figures.
+    /// The client's distance to the source (`tcpi_min_rtt`), not part of the other figures.
     pub client_rtt: Option<Duration>,
-    /// Calls that failed, or whose round trip was lost in the noise.
+    /// Failed calls, and those lost in noise.
     pub failed: u64,
 }

@@ -1,31 +1,29 @@
-//! Percentiles of durations in bounded memory: the one percentile function of the whole tree.
+//! Percentiles of durations in bounded memory; used by all crates.
 
 use crate::Distribution;
 use std::time::Duration;
 
 /// Collects durations and returns their [`Distribution`].
 ///
-/// Exact up to 4096 samples. Beyond that, samples are counted in buckets whose middle is at most 0.1 % away
-/// from any sample in them; minimum, maximum, sum and count stay exact. Memory grows with the number of
-/// *different* buckets met, a few thousand for real data, 27,000 at most.
+/// Exact up to 4096 samples. Further samples are counted in buckets with a middle at most 0.1 %
+/// from any sample; minimum, maximum, sum and count stay exact. Memory grows with the number of
+/// *different* buckets, at most 27,000.
 ///
-/// A percentile is the nearest rank: the smallest sample that has at least that share of all samples at or
-/// below it. So it is a duration that happened (or its bucket). The median of an even number of samples is
-/// the mean of the two in the middle.
+/// A percentile is the nearest rank: the smallest sample with at least that share of samples at or
+/// below it. The median of an even number of samples is the mean of the middle two.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DistributionBuilder {
     count: u64,
     sum: u128,
     min: u64,
     max: u64,
-    /// Samples in nanoseconds not yet in `buckets`.
     recent: Vec<u64>,
-    /// Bucket number and samples in it, ordered by bucket. Empty as long as `recent` holds every sample.
+    /// Sorted buckets and counts, empty while `recent` suffices.
     buckets: Vec<(u16, u64)>,
 }
 
 impl DistributionBuilder {
-    /// One without samples.
+    /// Creates an empty builder.
     pub const fn new() -> Self {
         Self {
             count: 0,
@@ -37,7 +35,7 @@ impl DistributionBuilder {
         }
     }
 
-    /// Adds one sample. Spans beyond 584 years count as that.
+    /// Adds one sample, at most 584 years.
     pub fn add(&mut self, sample: Duration) {
         let sample = u64::try_from(sample.as_nanos()).unwrap_or(u64::MAX);
         self.min = if self.count == 0 {
@@ -54,7 +52,7 @@ impl DistributionBuilder {
         }
     }
 
-    /// Adds all samples of `other`. Where both are exact and few enough together, the sum is exact too.
+    /// Adds all samples, exactly if both are few.
     pub fn merge(&mut self, mut other: Self) {
         if other.count == 0 {
             return;
@@ -83,8 +81,8 @@ impl DistributionBuilder {
         }
     }
 
-    /// The samples, each with how often it was met, to be kept and added again: exact as long as there are
-    /// few, then the middles of their buckets.
+    /// The samples with their counts, to be stored and added again; bucket middles if there are
+    /// many.
     pub fn samples(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         let exact = self.recent.iter().map(|&sample| (sample, 1));
         let counted = self
@@ -96,33 +94,31 @@ impl DistributionBuilder {
             .map(|(sample, count)| (Duration::from_nanos(sample), count))
     }
 
-    /// How many samples were added.
+    /// Number of added samples.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The sum of all samples, exact.
+    /// Exact sum of all samples.
     pub fn sum(&self) -> Duration {
         let seconds = u64::try_from(self.sum / 1_000_000_000).unwrap_or(u64::MAX);
         Duration::new(seconds, (self.sum % 1_000_000_000) as u32)
     }
 
-    /// Sum divided by count, to the nanosecond below; `None` without samples.
+    /// Mean, rounded down to nanoseconds, if there are samples.
     pub fn mean(&self) -> Option<Duration> {
         let mean = self.sum.checked_div(u128::from(self.count))?;
         Some(Duration::from_nanos(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
 
-    /// The duration that `percent` of the samples do not exceed (nearest rank), however few samples stand
-    /// behind it; of 50, the median. `None` without samples. [`DistributionBuilder::distribution`] is the one
-    /// that withholds what cannot be known.
+    /// Nearest rank of `percent` (50 is the median), even with few samples.
+    /// [`DistributionBuilder::distribution`] withholds uncertain percentiles instead.
     pub fn percentile(&mut self, percent: u8) -> Option<Duration> {
         if self.count == 0 {
             return None;
         }
         if self.buckets.is_empty() {
-            // Asked again and again while samples come, most are in order already: a stable sort finds that
-            // out.
+            // Calls repeat while samples arrive; a stable sort exploits that most are sorted.
             self.recent.sort();
         } else {
             self.move_to_buckets();
@@ -138,7 +134,7 @@ impl DistributionBuilder {
         Some(Duration::from_nanos(value.midpoint(next)))
     }
 
-    /// The sample of a rank, from 1 on; the samples are in order.
+    /// `rank` starts at 1; samples must be sorted.
     fn at_rank(&self, rank: u64) -> Option<u64> {
         match self.buckets.is_empty() {
             true => self.recent.get((rank - 1) as usize).copied(),
@@ -146,7 +142,7 @@ impl DistributionBuilder {
         }
     }
 
-    /// The figures of a [`Distribution`], each withheld as documented there.
+    /// The [`Distribution`], with uncertain percentiles withheld.
     pub fn distribution(&mut self) -> Distribution {
         let some = |nanoseconds: u64, count: u64| (count > 0).then(|| Duration::from_nanos(nanoseconds));
         let (min, max) = (some(self.min, self.count), some(self.max, self.count));
@@ -162,7 +158,7 @@ impl DistributionBuilder {
         }
     }
 
-    /// The percentile, when at least ten samples lie beyond it.
+    /// `None` with fewer than ten samples beyond the percentile.
     fn percentile_with_evidence(&mut self, percent: u8) -> Option<Duration> {
         let beyond = u128::from(self.count) * u128::from(100 - percent) / 100;
         if beyond < SAMPLES_BEYOND {
@@ -201,7 +197,7 @@ impl DistributionBuilder {
     }
 }
 
-/// The median of a few durations: of an even number the mean of the two in the middle. `None` without one.
+/// Median, of an even number the mean of the middle two.
 pub fn median(durations: impl IntoIterator<Item = Duration>) -> Option<Duration> {
     let mut durations: Vec<Duration> = durations.into_iter().collect();
     durations.sort_unstable();
@@ -210,7 +206,7 @@ pub fn median(durations: impl IntoIterator<Item = Duration>) -> Option<Duration>
     Some(*lower + upper.saturating_sub(*lower) / 2)
 }
 
-/// The median of a few numbers, as [`median`].
+/// Median of numbers, like [`median`].
 pub fn median_number(numbers: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut numbers: Vec<f64> = numbers.into_iter().collect();
     numbers.sort_by(f64::total_cmp);
@@ -221,9 +217,8 @@ pub fn median_number(numbers: impl IntoIterator<Item = f64>) -> Option<f64> {
     ))
 }
 
-/// Samples kept exactly before buckets are used.
 const EXACT_SAMPLES: usize = 4096;
-/// Samples that must lie beyond a percentile for it to be reported.
+/// Samples required beyond a reported percentile.
 const SAMPLES_BEYOND: u128 = 10;
 /// Buckets per doubling: 2^9, so a bucket's middle is at most 2^-10 (0.098 %) from its ends.
 const BUCKET_BITS: u32 = 9;
@@ -277,7 +272,7 @@ mod tests {
         assert_eq!(shown(&[1, 304, 118]), expected(118));
         assert_eq!(shown(&[304, 118, 1, 900]), expected(211));
         assert_eq!(shown(&[u64::MAX, u64::MAX]), expected(u64::MAX));
-        // Also where samples are counted in buckets: half of them below 200, half above 300.
+        // Also with samples in buckets: half of them below 200, half above 300.
         let many = builder((0..3000).flat_map(|_| [100, 400])).distribution();
         assert_eq!(many.p50, expected(250));
         for samples in [&[304, 118][..], &[118], &[1, 304, 118], &[304, 118, 1, 900]] {

@@ -1,55 +1,52 @@
-//! What echo measured: round trips of messages of given sizes, and rates.
+//! Results of echo, round trips and rates.
 
 use crate::{BitRate, Direction, Distribution};
 use std::time::Duration;
 
-/// Round trips of one size of request and reply, on a number of streams at once.
+/// Round trips with one request and reply size, on concurrent streams.
 ///
-/// A round trip is from right before the request was handed to the kernel until right after the reply's last
-/// byte was read: both one ways and both machines' handling of it. Tools that report half of it (qperf's
-/// `tcp_lat`) say "one way".
+/// A round trip lasts from handing the request to the kernel until reading the last byte of the
+/// reply, including both machines' handling. Half of it (qperf's `tcp_lat`) is called "one way".
 #[derive(Debug, Clone, PartialEq)]
 pub struct EchoOutcome {
     /// Payload bytes of a request.
     pub request_bytes: u64,
     /// Payload bytes of a reply.
     pub reply_bytes: u64,
-    /// Streams at once, each one TCP connection with one request in flight at any time.
+    /// Concurrent streams with one request in flight each.
     pub streams: u32,
-    /// Whether both sides polled for messages instead of sleeping until they came.
+    /// Whether both sides polled for messages instead of sleeping.
     pub spin: bool,
-    /// Round trips whose reply this side found by polling a little before it would have slept: those have no
-    /// wake-up of this side in them. Not counted where `spin` is set, which has none in any.
+    /// Round trips without a wake-up on this side, as the reply came while polling before sleep.
+    /// Not counted with `spin`.
     pub polled: u64,
     /// Spread of the round trips.
     pub spread: Distribution,
-    /// Over which they were counted, the warm-up before not included.
+    /// Counted time, without the warm-up.
     pub elapsed: Duration,
-    /// Round trips a second of all streams.
+    /// Round trips per second of all streams.
     pub per_second: f64,
-    /// Processor time that this side used for them, of its sending and receiving threads.
+    /// Processor time of this side's sending and receiving threads.
     pub client_processor: Duration,
-    /// Processor time that the process on the other side used meanwhile, by its own account; `None` if it
-    /// could not be asked. With other clients at the same time theirs is in it: `other_clients`.
+    /// Processor time reported by the other process, including its `other_clients`.
     pub server_processor: Option<Duration>,
-    /// Clients that the other side served at the same time.
+    /// Other clients of the server.
     pub other_clients: u32,
-    /// The kernel's minimum round trip of the streams (`tcpi_min_rtt`): of packets, without the wake-ups of
-    /// both processes.
+    /// The kernel's `tcpi_min_rtt`, without process wake-ups.
     pub kernel_rtt: Option<Duration>,
-    /// Packets that this side sent again.
+    /// Packets retransmitted by this side.
     pub retransmitted: u64,
-    /// Streams that broke.
+    /// Number of broken streams.
     pub errors: u64,
 }
 
 impl EchoOutcome {
-    /// Processor time of this side per round trip; `None` without one.
+    /// Processor time of this side per round trip.
     pub fn client_processor_each(&self) -> Option<Duration> {
         each(self.client_processor, self.spread.count)
     }
 
-    /// Processor time of the other side per round trip; `None` if it is not known.
+    /// Processor time of the other side per round trip, if known.
     pub fn server_processor_each(&self) -> Option<Duration> {
         each(self.server_processor?, self.spread.count)
     }
@@ -60,33 +57,31 @@ fn each(total: Duration, count: u64) -> Option<Duration> {
     u64::try_from(nanos).ok().map(Duration::from_nanos)
 }
 
-/// The rate of one direction, and what round trips took while the direction was full.
+/// Rate of one direction, and round trips under that load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BulkOutcome {
-    /// Which way the bytes went.
+    /// Direction of the bytes.
     pub direction: Direction,
-    /// Payload bytes that arrived while they were counted.
+    /// Payload bytes that arrived in the counted time.
     pub payload_bytes: u64,
-    /// Over which they were counted, by the receiver's clock: the beginning, in which TCP finds its rate, is
-    /// left out.
+    /// Time by the receiver's clock, without TCP's start.
     pub elapsed: Duration,
-    /// Payload over time; `None` if nothing arrived. Headers come on top of it: some 3 to 5 % on the wire.
+    /// Payload over time, if any arrived; headers add some 3 to 5 % on the wire.
     pub rate: Option<BitRate>,
-    /// Packets sent again; `None` if the other side sent.
+    /// Retransmitted packets, unless the other side sent.
     pub retransmitted: Option<u64>,
-    /// Round trips before it, with nothing else on the way.
+    /// Round trips on the idle path, measured before.
     pub idle: Distribution,
-    /// Round trips at the same time: what they take longer is the queue's delay.
+    /// Round trips under load: the excess is the queue's delay.
     pub loaded: Distribution,
-    /// Processor time that this side used meanwhile.
+    /// Processor time of this side.
     pub client_processor: Duration,
-    /// Processor time of the other side's process, by its own account.
+    /// Processor time reported by the other process.
     pub server_processor: Option<Duration>,
 }
 
 impl BulkOutcome {
-    /// How much longer the median round trip was while the bytes were transferred; `None` if nothing was
-    /// measured, zero when it was not.
+    /// Increase of the median round trip under load, at least zero.
     pub fn queue_delay(&self) -> Option<Duration> {
         Some(self.loaded.p50?.saturating_sub(self.idle.p50?))
     }

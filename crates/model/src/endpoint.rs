@@ -6,9 +6,9 @@ use std::net::IpAddr;
 /// Address and port of one side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
-    /// IPv4 or IPv6 address; IPv4-mapped IPv6 addresses are kept as they were on the wire.
+    /// IPv4 or IPv6; IPv4-mapped addresses stay as on the wire.
     pub address: IpAddr,
-    /// TCP port.
+    /// TCP port of this side.
     pub port: u16,
 }
 
@@ -21,8 +21,8 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Number of a connection within one run, counted from 0 in the order of first packets. Never reused: the
-/// same pair of endpoints opened again is a new connection.
+/// Number of a connection within one run, from 0 by first packet. The same endpoints opened again
+/// are a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(pub u32);
 
@@ -32,7 +32,7 @@ impl fmt::Display for ConnectionId {
     }
 }
 
-/// Which way bytes travel.
+/// Direction in which bytes travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the side that opened the connection.
@@ -50,7 +50,7 @@ impl Direction {
         }
     }
 
-    /// 0 for client-to-server, 1 for server-to-client: the place of this direction in a two-element array.
+    /// Array index, 0 for client-to-server, 1 for server-to-client.
     pub const fn index(self) -> usize {
         match self {
             Self::ClientToServer => 0,
@@ -59,7 +59,7 @@ impl Direction {
     }
 }
 
-/// One side of the observation point: what lies between it and the client, or between it and the server.
+/// A side of the observation point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Between the client and the observation point.
@@ -68,21 +68,21 @@ pub enum Side {
     Server,
 }
 
-/// How the round trip of a connection is known, best first.
+/// How a round-trip time is known, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RttSource {
-    /// The connection itself showed it: its handshake, acknowledgements without payload, the kernel.
+    /// From the connection's handshake, empty acknowledgements or kernel.
     Measured,
-    /// Another connection between the same hosts showed it.
+    /// From another connection between the same hosts.
     SameHosts,
-    /// Both ends are one machine: there is no distance.
+    /// Both ends are one machine, without distance.
     Loopback,
-    /// It is no longer than the fastest reply between the same hosts, and taken to be as long.
+    /// Upper limit from the fastest reply between the hosts.
     FastestReply,
 }
 
 impl RttSource {
-    /// All of them.
+    /// All sources in this order.
     pub const ALL: [Self; 4] = [
         Self::Measured,
         Self::SameHosts,
@@ -90,7 +90,7 @@ impl RttSource {
         Self::FastestReply,
     ];
 
-    /// Its name in records.
+    /// The name in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",

@@ -1,96 +1,88 @@
-//! What an observation point sees of a connection: the one input of everything downstream.
-//!
-//! A capture file and a live relay produce the same events, so that one decoder and one analysis serve both.
+//! Observed connection events, the same for captures and live relays.
 
 use crate::{ConnectionId, Direction, Endpoint, RttSource, Side, Timestamp};
 use std::time::Duration;
 
-/// Takes what an observation point sees, in the order in which it saw it.
+/// Receives events in the order of observation.
 ///
-/// Calling order for one connection: [`ConnectionEvent::Opened`] once and first; then any number of the
-/// others; [`ConnectionEvent::Closed`] once and last. Times of one direction never go back. Events of
-/// different connections interleave.
+/// Each connection has [`ConnectionEvent::Opened`] first and [`ConnectionEvent::Closed`] last.
+/// Times of one direction never decrease. Events of different connections interleave.
 pub trait Observer {
-    /// One thing that was seen on `connection`.
+    /// Receives an event of `connection`.
     fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>);
 }
 
-/// One thing seen on a connection.
+/// One event of a connection.
 #[derive(Debug, Clone, Copy)]
 pub enum ConnectionEvent<'a> {
-    /// The first packet, or the accepted socket, of a connection.
+    /// The connection's first packet or accepted socket.
     Opened {
-        /// When it was seen.
+        /// Time of the event.
         at: Timestamp,
-        /// The side that opened the connection, as far as can be determined.
+        /// The side that opened the connection, if known.
         client: Endpoint,
         /// The side that accepted it.
         server: Endpoint,
-        /// Whether the handshake showed which side is which. When false the sides are a guess from the ports.
+        /// Whether the handshake showed the sides, instead of ports.
         sides_certain: bool,
     },
-    /// The TCP handshake was seen whole.
+    /// The complete TCP handshake was seen.
     Handshake(TcpHandshake),
-    /// The observation point asked the server something on the client's behalf.
+    /// A request on the client's behalf.
     RelayHandshake(RelayHandshake),
-    /// Payload passed.
+    /// Payload passed the observation point.
     Segment(Segment<'a>),
-    /// A measured round trip between the observation point and one side, without delayed acknowledgements.
-    /// The source emits samples as it has them; the consumer keeps the minimum over a window.
+    /// A measured round trip to one side, without delayed acknowledgements. Consumers keep the
+    /// minimum over a window.
     RoundTrip {
-        /// When the sample was complete.
+        /// Time at which the sample was complete.
         at: Timestamp,
-        /// Which part of the path it covers.
+        /// The measured part of the path.
         side: Side,
-        /// The round trip; never negative, zero when below the clock's resolution.
+        /// Never negative, zero below the clock's resolution.
         rtt: Duration,
     },
-    /// A round trip of one side that was not measured on this connection but follows from something else. It
-    /// holds until a measured one, or the next of these, is shorter. [`RttSource::FastestReply`] is reported
-    /// for both sides, but means something only for the server's: a server answers at once when it can, a
-    /// client may think for any time.
+    /// A derived round-trip time of one side, valid until a measured or derived one is shorter.
+    /// [`RttSource::FastestReply`] is meaningful only for the server's side, as clients may pause.
     AssumedRoundTrip {
-        /// Since when it is known.
+        /// Time from which it is known.
         at: Timestamp,
-        /// Which part of the path it covers.
+        /// The part of the path concerned.
         side: Side,
-        /// The round trip; not shorter than the true one, but on loopback, where it is none.
+        /// An upper limit of the true value, zero on loopback.
         rtt: Duration,
-        /// What it follows from.
+        /// Source of the value.
         source: RttSource,
     },
-    /// Time during which the bytes of one direction waited for a retransmission.
+    /// Bytes of one direction waited for a retransmission.
     Recovery {
-        /// The direction whose bytes were lost or late.
+        /// Direction of the lost or late bytes.
         direction: Direction,
-        /// When the first of the missing bytes was due (its original passage, or the first byte seen beyond
-        /// it).
+        /// When the first missing byte was expected.
         from: Timestamp,
         /// When the missing bytes had passed.
         to: Timestamp,
     },
-    /// One direction ended: nothing follows in it. Reported where the source sees it, before
-    /// [`ConnectionEvent::Closed`], which may come much later.
+    /// One direction ended. May come much earlier than [`ConnectionEvent::Closed`].
     Ended {
-        /// When its FIN, or a RST of either side, was due in the order of the stream.
+        /// Stream position of its FIN, or of a RST of either side.
         at: Timestamp,
-        /// The direction.
+        /// The direction that ended.
         direction: Direction,
     },
-    /// The connection ended, or the observation did.
+    /// The connection or the observation ended.
     Closed {
-        /// When: the first FIN or RST, or the end of the observation.
+        /// First FIN or RST, or the end of the observation.
         at: Timestamp,
-        /// How it ended.
+        /// How the connection ended.
         how: Closing,
-        /// What passed in all.
+        /// Totals of the connection.
         totals: ConnectionTotals,
     },
 }
 
 impl<'a> ConnectionEvent<'a> {
-    /// The event without its payload, and the payload: for keeping both. [`ConnectionEvent::with_payload`]
-    /// joins them again.
+    /// Separates event and payload for storage; [`ConnectionEvent::with_payload`] joins them again.
     pub fn detach(self) -> (ConnectionEvent<'static>, &'a [u8]) {
         let detached = match self {
             Self::Segment(segment) => {
@@ -132,7 +124,7 @@ impl<'a> ConnectionEvent<'a> {
         (detached, &[])
     }
 
-    /// The event with this payload, if it is a segment; any other as it is.
+    /// Sets the payload of a segment.
     pub fn with_payload(self, payload: &'a [u8]) -> Self {
         match self {
             Self::Segment(segment) => Self::Segment(Segment { payload, ..segment }),
@@ -141,34 +133,33 @@ impl<'a> ConnectionEvent<'a> {
     }
 }
 
-/// Times of a TCP handshake at the observation point. `syn_ack - syn` is the round trip to the server's side,
-/// `ack - syn_ack` the round trip to the client's side, each with the peer's own answering time in it.
+/// Times of a TCP handshake. `syn_ack - syn` is the server-side round trip, `ack - syn_ack` the
+/// client-side one, each with the peer's reaction time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpHandshake {
-    /// The last SYN before the SYN-ACK (retransmitted SYNs are recovery, not round trip).
+    /// The last SYN before the SYN-ACK (retransmissions count as recovery).
     pub syn: Timestamp,
-    /// The first SYN-ACK.
+    /// Time of the first SYN-ACK.
     pub syn_ack: Timestamp,
-    /// The client's first packet after it.
+    /// The client's first packet after the SYN-ACK.
     pub ack: Timestamp,
 }
 
-/// One round trip that the observation point made to the server on the client's behalf, to agree on TLS: a
-/// client that encrypts by itself makes the same.
+/// A round trip made on the client's behalf to negotiate TLS, as an encrypting client does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RelayHandshake {
-    /// When its request was sent.
+    /// Time at which the request was sent.
     pub asked: Timestamp,
-    /// When the first bytes of the reply came.
+    /// Arrival of the first reply bytes.
     pub came: Timestamp,
-    /// When the last ones did.
+    /// Arrival of the last reply bytes.
     pub ended: Timestamp,
-    /// Payload each way ([`Direction::index`]).
+    /// Payload bytes by [`Direction::index`].
     pub payload_bytes: [u64; 2],
 }
 
 impl RelayHandshake {
-    /// It was asked and answered.
+    /// Creates it from request and reply.
     pub const fn asked(asked: Timestamp, came: Timestamp, payload_bytes: [u64; 2]) -> Self {
         Self {
             asked,
@@ -178,64 +169,62 @@ impl RelayHandshake {
         }
     }
 
-    /// More of its reply came.
+    /// Adds further reply bytes.
     pub fn goes_on(&mut self, came: Timestamp, bytes: u64) {
         self.ended = self.ended.max(came);
         self.payload_bytes[1] += bytes;
     }
 }
 
-/// Bytes of one direction with the time they passed the observation point.
+/// Bytes of one direction that passed the observation point.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'a> {
-    /// Which way they travel.
+    /// Direction of the bytes.
     pub direction: Direction,
-    /// When the last of them had passed and, because of TCP's order, all before them too.
+    /// When the last byte and all before it had passed.
     pub at: Timestamp,
-    /// The bytes, each exactly once and in order (retransmissions removed).
+    /// The bytes, each once and in order.
     pub payload: &'a [u8],
-    /// Bytes that follow `payload` on the stream but were not captured (cut by the snap length or lost by the
-    /// capturing host). The consumer must count them and cannot decode them.
+    /// Bytes after `payload` that were not captured (snap length, or lost). Consumers must count
+    /// them.
     pub unseen: u64,
-    /// How long, directly before this segment, the sender had nothing in flight and room to send: time it
-    /// spent computing or waiting for something else, as far as the observation point can determine. Zero
-    /// while the sender was limited by window, rate or loss. `None` if it cannot be determined.
+    /// Time directly before this segment that the sender had room but no data in flight, so was
+    /// computing or waiting. Zero while window, rate or loss limited it.
     pub sender_idle: Option<Duration>,
 }
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closing {
-    /// A FIN was seen (from either side).
+    /// A FIN of either side was seen.
     Finished,
-    /// A RST was seen.
+    /// A RST of either side was seen.
     Reset,
     /// The observation ended before the connection did.
     Unfinished,
 }
 
-/// What passed on a connection in all. Index 0 of each pair is client-to-server ([`Direction::index`]).
+/// Totals of a connection, by [`Direction::index`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConnectionTotals {
-    /// Payload bytes, each stream byte once (retransmissions excluded, unseen bytes included).
+    /// Payload bytes without retransmissions, with unseen bytes.
     pub payload_bytes: [u64; 2],
-    /// Packets seen, with acknowledgements and retransmissions. `None` if the source cannot count them.
+    /// All packets; `None` if the source cannot count them.
     pub packets: Option<[u64; 2]>,
-    /// Bytes of those packets as they were on the wire, link-layer header included, frame check sequence not.
-    /// `None` if the source cannot count them.
+    /// Bytes of these packets with link-layer header, without frame check sequence.
     pub wire_bytes: Option<[u64; 2]>,
-    /// Packets sent again, both directions: they carried payload, a SYN or a FIN already seen, or closed a
-    /// gap later than packets that change places would. `None` if the source cannot count them.
+    /// Retransmitted packets of both directions (repeated payload, SYN or FIN, or a gap closed too
+    /// late for reordering).
     pub retransmitted_packets: Option<u64>,
-    /// Payload bytes that passed (by their sequence numbers) but are not in the capture, per direction. A
-    /// one-sided capture leaves the other direction's payload unknown, not unseen.
+    /// Payload bytes per direction missing from the capture. In a one-sided capture the other
+    /// direction is unknown, not unseen.
     pub unseen_bytes: [u64; 2],
-    /// Whether any packet of this direction was seen; false for the missing half of a one-sided capture.
+    /// False for the missing half of a one-sided capture.
     pub seen: [bool; 2],
 }
 
 impl ConnectionTotals {
-    /// The same with client and server exchanged.
+    /// Exchanges client and server.
     #[must_use]
     pub fn reversed(self) -> Self {
         let turned = |[first, second]: [u64; 2]| [second, first];
@@ -250,9 +239,9 @@ impl ConnectionTotals {
     }
 }
 
-/// Makes the observer of each connection.
+/// Creates the observer of each connection.
 pub trait ObserverFactory: Send + Sync {
-    /// The observer of the connection `id`. Called once for each connection that reached the server, on the
-    /// thread that will forward it, just before its first event; the observer stays on that thread.
+    /// Called once per connection that reached the server, before its first event, on the thread
+    /// that forwards it and keeps the observer.
     fn observe(&self, id: ConnectionId) -> Box<dyn Observer + Send>;
 }

@@ -1,25 +1,25 @@
-//! Evidence: how much of what was waited for stands on what was seen.
+//! Evidence for the round trips of operations.
 
 use crate::{Assigned, Exchange, OperationGroup, OperationStep, Phase, Protocol, Share};
 
 /// Why the statement of a round trip was not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NotSeen {
-    /// It was encrypted, and nothing opened it.
+    /// It was encrypted, and no key was available.
     Encrypted,
-    /// It was prepared before the observation began, so that only its execution was seen.
+    /// It was prepared before the observation began.
     PreparedBefore,
-    /// Payload on the way to it is not in the capture.
+    /// Payload is missing from the capture.
     Cut,
-    /// Its protocol is not decoded, or not any more.
+    /// The protocol is not, or no longer, decoded.
     NotDecoded,
 }
 
 impl NotSeen {
-    /// All of them.
+    /// All reasons in this order.
     pub const ALL: [Self; 4] = [Self::Encrypted, Self::PreparedBefore, Self::Cut, Self::NotDecoded];
 
-    /// The word for it in records.
+    /// Name used in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Encrypted => "encrypted",
@@ -29,7 +29,7 @@ impl NotSeen {
         }
     }
 
-    /// The words for it in sentences.
+    /// The words used in sentences.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Encrypted => "encrypted",
@@ -40,33 +40,30 @@ impl NotSeen {
     }
 }
 
-/// How many round trips of work were waited for, and what was seen of them. Connecting, TLS and login are in
-/// no figure, nor are requests that web servers answer: their statements are elsewhere. Counts of operations
-/// add up.
-///
-/// Misleads where a round trip was not recognised as one: it is in no figure.
+/// Round trips of work, by how well they are known. Excludes connecting, TLS, login and web
+/// servers' requests. Counts of operations can be summed; unrecognised round trips are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Evidence {
-    /// Round trips of work with databases, and with what may be one.
+    /// Round trips of work with databases, including possible ones.
     pub round_trips: u64,
-    /// Of these, those that belong to their operation by a guess ([`Assigned::is_proof`]).
+    /// Guessed round trips ([`Assigned::is_proof`]).
     pub guessed: u64,
-    /// Of these, those that certainly belong to no HTTP request ([`OperationStep::outside_requests`]).
+    /// Round trips outside HTTP requests ([`OperationStep::outside_requests`]).
     pub outside_requests: u64,
-    /// How many of the guessed ones are another operation's, most likely, in thousandths. A guess that was
-    /// not compared with others counts as right.
+    /// Expected number of wrong guesses, in thousandths. A guess without alternatives counts as
+    /// right.
     pub doubted: u64,
-    /// Of these, those of connections without a known round-trip time.
+    /// Round trips of connections without a known round-trip time.
     pub untimed: u64,
-    /// Of these, those whose statement was not seen, by reason in the order of [`NotSeen::ALL`].
+    /// Unseen statements' round trips, by [`NotSeen::ALL`].
     pub not_seen: [u64; NotSeen::ALL.len()],
 }
 
 impl Evidence {
-    /// The share of round trips below which nothing is said about all of them.
+    /// Share of round trips required for general statements.
     pub const ENOUGH: f64 = 0.95;
 
-    /// The share of round trips that have to be an operation's own, most likely, for a prediction of it.
+    /// Share of own round trips required for predictions.
     pub const LIKELY_ENOUGH: f64 = 0.8;
 
     /// Adds a step of an operation.
@@ -86,7 +83,7 @@ impl Evidence {
         }
     }
 
-    /// Adds an exchange.
+    /// Adds the round trips of an exchange.
     pub fn exchange(&mut self, exchange: &Exchange, protocol: Protocol) {
         if !is_work(exchange, protocol) {
             return;
@@ -113,17 +110,17 @@ impl Evidence {
         }
     }
 
-    /// Round trips whose statement was not seen for this reason.
+    /// Round trips with a statement unseen for this reason.
     pub const fn not_seen_for(&self, reason: NotSeen) -> u64 {
         self.not_seen[reason as usize]
     }
 
-    /// Round trips whose statement was not seen.
+    /// Round trips with an unseen statement.
     pub fn nameless(&self) -> u64 {
         self.not_seen.iter().sum()
     }
 
-    /// Why statements were not seen, most round trips first.
+    /// Reasons for unseen statements, most round trips first.
     pub fn reasons(&self) -> Vec<NotSeen> {
         let mut reasons: Vec<NotSeen> = NotSeen::ALL
             .into_iter()
@@ -133,37 +130,37 @@ impl Evidence {
         reasons
     }
 
-    /// Whether statements of enough round trips were seen to say that something is not among them. Never
-    /// without a round trip.
+    /// Whether enough statements were seen to exclude others.
     pub fn shows_statements(&self) -> bool {
         self.is_enough(self.round_trips - self.nameless().min(self.round_trips))
     }
 
-    /// Whether it is known of enough round trips that they belong to their operation. Also without any.
+    /// Whether enough round trips certainly belong to their operation, also if there are none.
     pub fn shows_owners(&self) -> bool {
         self.round_trips == 0 || self.is_enough(self.round_trips - self.guessed.min(self.round_trips))
     }
 
-    /// How many of the guessed round trips are the operation's own, most likely. `None` without a guess.
+    /// Expected share of right guesses, if any.
     pub fn likely_right(&self) -> Option<Share> {
         let all = self.guessed.saturating_mul(1_000);
         Share::of_counts(all - self.doubted.min(all), all)
     }
 
-    /// The share of all round trips that is another operation's, most likely; as many of its own are
-    /// elsewhere then. `None` without a round trip.
+    /// Expected share of another operation's round trips, which then has as many of this one's.
     pub fn others(&self) -> Option<Share> {
         Share::of_counts(self.doubted, self.round_trips.saturating_mul(1_000))
     }
 
-    /// The share of all round trips that is the operation's own, most likely. `None` without a round trip.
+    /// Expected share of the operation's own round trips.
     pub fn own(&self) -> Option<Share> {
         let all = self.round_trips.saturating_mul(1_000);
         Share::of_counts(all - self.doubted.min(all), all)
     }
 
-    /// Whether enough round trips are the operation's own, most likely, for a prediction; otherwise their
-    /// share.
+    /// Checks that the expected share of own round trips suffices for a prediction.
+    ///
+    /// # Errors
+    /// That share, if not.
     pub fn enough_own(&self) -> Result<(), Share> {
         match self.own() {
             Some(own) if own.as_fraction() < Self::LIKELY_ENOUGH => Err(own),
@@ -175,7 +172,7 @@ impl Evidence {
         Share::of_counts(known, self.round_trips).is_some_and(|share| share.as_fraction() >= Self::ENOUGH)
     }
 
-    /// `statements of 12 of 16 round trips were not seen (encrypted)`; `None` if all were seen.
+    /// Words such as `statements of 12 of 16 round trips were not seen (encrypted)`.
     pub fn nameless_words(&self) -> Option<String> {
         let words: Vec<&str> = self.reasons().into_iter().map(NotSeen::words).collect();
         (!words.is_empty()).then(|| {
@@ -189,18 +186,17 @@ impl Evidence {
     }
 }
 
-/// Round trips that belong to no HTTP request, and might be some request's all the same.
+/// Round trips outside HTTP requests that might belong to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strays {
-    /// How many.
+    /// Number of such round trips.
     pub round_trips: u64,
-    /// Of how many to databases.
+    /// All round trips to databases.
     pub of: u64,
 }
 
 impl Strays {
-    /// Those of a run with these operations, where there are requests, and more than [`Evidence::ENOUGH`]
-    /// leaves.
+    /// Strays beyond [`Evidence::ENOUGH`] in a run with requests.
     pub fn that_matter(groups: &[OperationGroup]) -> Option<Self> {
         let mut strays = Self {
             round_trips: 0,
@@ -222,12 +218,12 @@ impl Strays {
     }
 }
 
-/// Whether it is a wait for work that a statement stands behind.
+/// Whether it waits for a statement's work.
 fn is_work(exchange: &Exchange, protocol: Protocol) -> bool {
     exchange.phase == Phase::Work && !protocol.carries_requests()
 }
 
-/// Why a statement was not seen, where a recording of a version before this one does not say so.
+/// For recordings of older versions.
 fn missing_in_old_recordings(exchange: &Exchange) -> Option<NotSeen> {
     let asked = &exchange.asked;
     match &exchange.fingerprint {

@@ -1,16 +1,14 @@
-//! Exchanges: one request and its complete reply.
+//! One request and the complete reply.
 
 use crate::{AtLevel, ConnectionId, Margin, NotSeen, Phase, Tags, Timestamp, TransactionState};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A statement with its literals replaced by `?`, white space and the case of keywords normalised. Equal
-/// statements share one allocation.
+/// A statement with literals replaced by `?`, and white space and keyword case normalised.
 pub type Fingerprint = Arc<str>;
 
-/// The fingerprint of a statement whose preparation was not seen, `(prepared NAME)`: by what the protocol
-/// calls it, or, where it has no name, by its parameters. The protocol's names are of one connection: equal
-/// ones on two need not be one statement.
+/// Fingerprint `(prepared NAME)` of a statement with unseen preparation, without a name by its
+/// parameters. Names are per connection.
 pub fn unseen_fingerprint(name: &[u8], parameters: Option<u16>) -> String {
     let cut = &name[..name.len().min(MAX_NAME_LEN)];
     match (cut, parameters) {
@@ -21,8 +19,7 @@ pub fn unseen_fingerprint(name: &[u8], parameters: Option<u16>) -> String {
     }
 }
 
-/// The same of a statement that has its name in common with another one: the shape of its parameters and of
-/// its result distinguishes them.
+/// The same for a shared name, distinguished by parameters and result columns.
 pub fn unseen_fingerprint_with_shape(name: &[u8], parameters: Option<u16>, columns: Option<u16>) -> String {
     let mut made = unseen_fingerprint(name, parameters);
     made.pop();
@@ -37,115 +34,106 @@ pub fn unseen_fingerprint_with_shape(name: &[u8], parameters: Option<u16>, colum
     made
 }
 
-/// Whether a fingerprint stands for statements whose text was not seen: prepared before the observation, or
-/// without any name ([`NO_TEXT_SEEN`]).
+/// Whether the statement's text was not seen.
 pub fn is_unseen_fingerprint(fingerprint: &str) -> bool {
     fingerprint.starts_with(UNSEEN) || fingerprint == NO_TEXT_SEEN
 }
 
-/// The row of work in which neither a statement nor a command was seen: encrypted, cut, or not decoded.
+/// Fingerprint of encrypted, cut or undecoded work.
 pub const NO_TEXT_SEEN: &str = "(no statement text seen)";
 
-/// How fingerprints of statements begin that were prepared before the observation.
 const UNSEEN: &str = "(prepared ";
 
-/// Longest part of a statement's name that its fingerprint shows, in bytes.
+/// Maximum bytes of a statement's name in a fingerprint.
 const MAX_NAME_LEN: usize = 64;
 
-/// One request and its complete reply, as seen at the observation point.
+/// One request and the complete reply, as seen at the observation point.
 ///
-/// A TCP handshake is one too: phase connect, no payload, one round trip. So the round trips of a connection
-/// are the sum of its exchanges' round trips.
-///
-/// An exchange without a round trip is one whose reply was not waited for separately: a pipelined request
-/// behind another (its wait is the first one's), or a one-way message.
+/// A TCP handshake is an exchange with one round trip and no payload, so exchanges add up to the
+/// round trips of a connection. One-way messages and pipelined requests have no round trip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
-    /// The connection it belongs to.
+    /// Connection of the exchange.
     pub connection: ConnectionId,
-    /// What it is for.
+    /// Purpose of the exchange.
     pub phase: Phase,
     /// When the first byte of the request (or of a greeting) passed.
     pub at: Timestamp,
-    /// Waits of the client for the server's next bytes that a longer distance would lengthen by one round
-    /// trip.
+    /// Waits of the client that distance lengthens by one round trip each.
     pub turns: u32,
     /// Payload bytes of the request.
     pub request_bytes: u64,
     /// Payload bytes of the reply.
     pub reply_bytes: u64,
-    /// Messages of the request; 0 where the protocol is opaque.
+    /// Messages of the request; 0 for an opaque protocol.
     pub request_messages: u32,
-    /// Messages of the reply; 0 where the protocol is opaque.
+    /// Messages of the reply; 0 for an opaque protocol.
     pub reply_messages: u32,
     /// Rows returned or affected; `None` if the protocol does not report them.
     pub rows: Option<u64>,
-    /// Executions of statements carried (a pipelined batch carries many); 0 for none.
+    /// Executed statements, several in a pipelined batch.
     pub executions: u32,
-    /// The first step: the request, the wait, and the reply up to its end or to the first pause.
+    /// Request, wait, and the reply up to its end or first pause.
     pub first: Step,
-    /// Further steps of an exchange with more round trips (COPY, LOCAL INFILE, `100 Continue`). Empty
-    /// otherwise.
+    /// Further steps after more round trips (COPY, LOCAL INFILE, `100 Continue`).
     pub more: Vec<Step>,
-    /// The first statement executed, without its literals.
+    /// The first executed statement, without literals.
     pub fingerprint: Option<Fingerprint>,
-    /// Why not all of its statements were seen; `None` if they were, and where it has none.
+    /// Why some statements were not seen; `None` if all were.
     pub not_seen: Option<NotSeen>,
-    /// What else its request requested.
+    /// Further properties of the request.
     pub asked: RequestTraits,
-    /// State of the transaction after the reply; `None` if the protocol does not report it.
+    /// Transaction state after the reply; `None` if the protocol does not report it.
     pub transaction: Option<TransactionState>,
     /// Code of the first error in the reply.
     pub error: Option<Arc<str>>,
-    /// Statement text as sent, only when literals are kept on request.
+    /// Statement text as sent, only if literals are kept on request.
     pub literal: Option<Arc<str>>,
-    /// What its request says about itself: the first that any of its statements or heads carries.
+    /// Tags of the request: the first in any of its statements or heads.
     pub tags: Option<Arc<Tags>>,
-    /// What its bytes become in a tunnel at each level that was tried; `None` if none was.
+    /// Bytes in a tunnel at each tried level.
     pub levels: Option<Arc<[AtLevel]>>,
-    /// What a pooler or database proxy between client and database added, where the exchange behind it was
-    /// seen too. The first step's `server` is then the database's own time. Absent otherwise, and in
-    /// recordings, which hold both exchanges.
+    /// Time of a pooler or database proxy, if the exchange behind it was seen; the first step's
+    /// `server` is then the database's own. `None` in recordings, which hold both exchanges.
     pub pooler: Option<Box<PoolerTime>>,
 }
 
 impl Exchange {
-    /// Whether this is the TCP handshake: SYN as the request, SYN-ACK as the reply, no payload.
+    /// Whether this is the TCP handshake.
     pub fn is_handshake(&self) -> bool {
         self.phase == Phase::Connect && self.request_bytes == 0 && self.reply_bytes == 0
     }
 
-    /// All steps in order; at least one.
+    /// All steps in order, at least one.
     pub fn steps(&self) -> impl Iterator<Item = &Step> {
         std::iter::once(&self.first).chain(&self.more)
     }
 
-    /// When the last byte of the reply (or, without one, of the request) passed the observation point.
+    /// When the last byte of the reply (without one, of the request) passed.
     pub fn ended(&self) -> Timestamp {
         let last = self.more.last().unwrap_or(&self.first);
         last.reply_ended.unwrap_or(last.request_ended)
     }
 
-    /// All steps in order, for who asks again over the same connection: the first has as server time all that
-    /// was behind its connection, a pooler with its database.
+    /// All steps, with the pooler and its database as server time.
     pub fn steps_with_pooler(&self) -> impl Iterator<Item = Step> {
         let mut first = self.first;
         first.server += self.pooler_time().total();
         std::iter::once(first).chain(self.more.iter().copied())
     }
 
-    /// What a pooler added; nothing where none was seen.
+    /// Time added by a pooler, or zero.
     pub fn pooler_time(&self) -> PoolerTime {
         self.pooler.as_deref().copied().unwrap_or_default()
     }
 
-    /// Server time of all its steps.
+    /// Server time of all steps.
     pub fn server(&self) -> Duration {
         let more = self.more.iter().map(|step| step.server);
         more.fold(self.first.server, |sum, server| sum + server)
     }
 
-    /// How exactly [`Exchange::server`] is known.
+    /// Error of the server time.
     pub fn server_margin(&self) -> Margin {
         let mut margin = Margin::default();
         self.steps().for_each(|step| margin.add(step.server_margin));
@@ -153,71 +141,66 @@ impl Exchange {
     }
 }
 
-/// Of an exchange with a pooler: the time between the request reaching the pooler and its reply leaving,
-/// without the database's own. From the exchange of the pooler with the database.
+/// Time between request and reply at the pooler, without the database's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PoolerTime {
-    /// From the request reaching the pooler until the pooler sent one to the database: mostly waiting for a
-    /// free connection.
+    /// Mostly waiting for a free connection to the database.
     pub waiting: Duration,
-    /// From the database's reply reaching the pooler until the pooler's own reply left: its processing.
+    /// From the database's reply reaching the pooler until the pooler's reply left.
     pub processing: Duration,
-    /// Between pooler and database: round trip and transfer.
+    /// Round trip and transfer between pooler and database.
     pub network: Duration,
 }
 
 impl PoolerTime {
-    /// The pooler's part: all but the network behind it.
+    /// The pooler's part, without the network behind it.
     pub fn own(&self) -> Duration {
         self.waiting + self.processing
     }
 
-    /// All of it.
+    /// Sum of all parts.
     pub fn total(&self) -> Duration {
         self.own() + self.network
     }
 }
 
-/// What a request asks for in addition to statements that run; findings are made from it. All of its messages
-/// together.
+/// Properties of a request besides the executed statements, over all its messages, for findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RequestTraits {
-    /// Statements it prepares.
+    /// Number of prepared statements.
     pub prepares: u32,
-    /// Executions of prepared statements (of [`Exchange::executions`], those that are not sent as text).
+    /// Executions of prepared statements (the part of [`Exchange::executions`] not sent as text).
     pub prepared_executions: u32,
-    /// Messages that ask for further rows of a statement that runs already.
+    /// Messages that request further rows of a running statement.
     pub fetches: u32,
-    /// Prepared statements it closes.
+    /// Number of closed prepared statements.
     pub closes: u32,
-    /// Rows requested at most, by the last message that limits them; `None` if none does. 0 where the limit
-    /// is in other messages (MySQL's cursors).
+    /// Maximum rows requested by the last limiting message; 0 if another message has the limit
+    /// (MySQL's cursors).
     pub fetch_rows: Option<u32>,
-    /// Bytes of rows requested at most, by the last message that limits them; `None` if none does.
+    /// Maximum row bytes requested by the last limiting message; `None` without a limit.
     pub fetch_bytes: Option<u32>,
-    /// Sets of parameters, where one execution carries several (array and bulk execution); 0 otherwise.
+    /// Parameter sets of an execution (array and bulk execution), else 0.
     pub sets: u32,
-    /// Rows came back. Only of a statement whose text was not seen ([`is_unseen_fingerprint`]): it shows that
-    /// it reads.
+    /// Whether rows came back, which shows that an unseen statement ([`is_unseen_fingerprint`])
+    /// reads.
     pub returns_rows: bool,
-    /// Recognises equal questions: a hash of statements with their literals and parameters, keyed with a
-    /// random key of the run, so that it reveals nothing about them. Only of reads, and only where all of the
-    /// question was seen. Never equal across runs but by chance.
+    /// Equal for equal reads: a hash of statements with literals and parameters, keyed per run so
+    /// that it reveals no data.
     pub request_digest: Option<u64>,
-    /// Recognises writes of the same rows: a hash, keyed as that of [`RequestTraits::request_digest`], of
-    /// what is behind WHERE in an `update` or `delete` that is sent as text, alone in its request. Not of
-    /// what it writes.
+    /// Equal for writes of the same rows: a keyed hash of the WHERE clause of a single `update` or
+    /// `delete` sent as text.
     pub rows_digest: Option<u64>,
 }
 
-/// One request burst, the wait for the server, and the reply burst: the unit a prediction replays.
+/// One request burst, the wait and the reply burst: the unit of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// When the first byte of the request passed. For a greeting: when the connection was established.
+    /// When the first byte of the request passed (for a greeting, the connection was established).
     pub request_started: Timestamp,
     /// When the last byte of the request passed.
     pub request_ended: Timestamp,
-    /// When the first byte of the reply passed; `None` if there was none.
+    /// When the first byte of the reply passed, if any.
     pub reply_started: Option<Timestamp>,
     /// When the last byte of the reply passed.
     pub reply_ended: Option<Timestamp>,
@@ -225,28 +208,24 @@ pub struct Step {
     pub request_bytes: u64,
     /// Payload bytes of the reply.
     pub reply_bytes: u64,
-    /// Whether the client waited here for one round trip (false for a pipelined or one-way step).
+    /// Whether the client waited for a round trip (false if pipelined or one-way).
     pub turn: bool,
-    /// The part of the request's time (from its first to its last byte) in which the client had nothing in
-    /// flight: it was still producing the request (rows of a COPY, say).
+    /// Part of the request's time in which the client was producing it (rows of a COPY, say).
     pub client_inside_request: Duration,
-    /// From the last byte of the request reaching the server to the first byte of the reply leaving it, plus
-    /// waits for the server inside the reply. Never below zero; includes the server host's own network stack.
-    /// Zero where the server-side round trip is unknown: the wait is then unknown as a whole.
+    /// From the request reaching the server to the reply leaving it, plus server waits inside the
+    /// reply and the network stack. Zero if the server-side round-trip time is unknown.
     pub server: Duration,
-    /// By how much `server` may be wrong, because the round trip of this step itself is not known: it took no
-    /// less than the shortest that was seen and, as far as can be seen, no more than the longest. None where
-    /// nothing was subtracted.
+    /// Error of `server`, as round trips vary between the shortest and the longest one seen.
     pub server_margin: Margin,
-    /// The part of `server` spent inside the reply, after its first byte.
+    /// Part of `server` after the reply's first byte.
     pub server_inside_reply: Duration,
-    /// Round trip between observation point and client that holds for this step; `None` before any was
-    /// measured.
+    /// Round-trip time between observation point and client at this step; `None` before a
+    /// measurement.
     pub client_side_rtt: Option<Duration>,
-    /// Round trip between observation point and server that holds for this step; `None` before any was
-    /// measured.
+    /// Round-trip time between observation point and server at this step; `None` before a
+    /// measurement.
     pub server_side_rtt: Option<Duration>,
-    /// Time within this step during which its bytes waited for a retransmission.
+    /// Time within this step that bytes waited for a retransmission.
     pub recovery: Duration,
 }
 

@@ -1,68 +1,60 @@
-//! Findings: something wasteful seen on the wire, with what its remedy would save on a given link.
+//! Waste seen on the wire, and savings of its remedies.
 
 use crate::{Evidence, Fingerprint, OperationGroup, Share};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One kind of waste in one place: a fingerprint, an operation's name, or a server.
+/// One kind of waste in one place: a fingerprint, operation name or server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind of waste.
+    /// The kind of waste.
     pub kind: FindingKind,
-    /// The statement it is about; `None` if it is about no single one (round trips of BEGIN and COMMIT,
-    /// connections).
+    /// The statement, if only one is concerned.
     pub fingerprint: Option<Fingerprint>,
-    /// The name of the operations it was seen in. Seen in operations of several names, it is several
-    /// findings.
+    /// Name of the operations; each name has a separate finding.
     pub operation_name: Arc<str>,
-    /// Operations it was seen in.
+    /// Operations with this waste.
     pub operations: u64,
-    /// Whether its round trips are known to be those of these operations.
+    /// Whether the round trips certainly belong to these operations.
     pub owners: FindingOwners,
-    /// Of repeated statements: whether each was asked after the reply to another statement of the same loop,
-    /// so that it may need what that replied. True of a row of different statements, which may too. `None`
-    /// for other kinds.
+    /// Whether repeated statements each followed another statement's reply, and so may need its
+    /// data. `None` for other kinds.
     pub dependent: Option<bool>,
-    /// How often it was seen: executions, fetches, connections, by kind (docs/findings.md).
+    /// Number of executions, fetches or connections, by kind (docs/findings.md).
     pub count: u64,
-    /// Round trips that what is found cost in all.
+    /// Cost in round trips.
     pub turns: u64,
-    /// Round trips that the remedy would save. 0 for waste that is not round trips (rate, window, delayed
-    /// ACK).
+    /// Round trips that the remedy saves, 0 for other waste.
     pub saves_turns: u64,
-    /// Round trips that it would save at most: more than `saves_turns` where it does not show whether a
-    /// driver makes them, which the remedy spares, or its program.
+    /// Maximum of `saves_turns`, as round trips may be a driver's, which the remedy avoids, or the
+    /// program's.
     pub saves_turns_most: u64,
-    /// Time saved with the remedy over all operations at each round trip asked, ascending: by replays without
-    /// what falls away, or where there were none `saves_turns` round trips and what else the kind reports,
-    /// which misleads where these overlapped with others on another connection. Of
-    /// [`FindingKind::HeldTransaction`] it is time for which rows are held, which others may wait for, and
-    /// not to be added.
+    /// Time saved over all operations, by ascending round-trip time. Without replays, `saves_turns`
+    /// overstates overlapping round trips. For [`FindingKind::HeldTransaction`] it is time that
+    /// rows are held, and must not be summed.
     pub savings: Vec<Saving>,
-    /// The client software of the connections it was seen on, as it introduced itself; `None` if it did not.
+    /// Client software as reported on its connections.
     pub driver: Option<Arc<str>>,
-    /// What to do, for the driver seen where one was: one or two sentences, no literal of the traffic in
-    /// them.
+    /// One or two sentences for the driver, if known; without literals of the traffic.
     pub remedy: String,
 }
 
-/// Whether the round trips of a finding are known to be those of the operations it was seen in.
+/// Whether a finding's round trips certainly belong to its operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FindingOwners {
-    /// Known of [`Evidence::ENOUGH`] of them, or that many are their own, most likely.
+    /// Known, or most likely right, of [`Evidence::ENOUGH`] of them.
     #[default]
     Known,
-    /// Of all round trips of the operations, this share is their own, most likely.
+    /// Too many are guessed; with the expected share of own round trips.
     Guessed(Share),
-    /// Likewise, and the finding may be made of others' statements: fewer than half of the operations have
-    /// it, or it compares statements of one operation ([`FindingKind::compares_statements`]) where too few
-    /// are its own for a prediction.
+    /// As `Guessed`, and the finding may consist of others' statements: less than half of the operations have
+    /// it, or it compares statements of one operation and too few are its own for a prediction.
     Doubtful(Share),
 }
 
 impl FindingOwners {
-    /// Those of a finding in so many of the operations with its name, which `groups` has.
+    /// For a finding and the operation counts in `groups`.
     pub fn new(finding: &Finding, groups: &[OperationGroup]) -> Self {
         let (mut evidence, mut count) = (Evidence::default(), 0);
         for group in groups.iter().filter(|group| group.name == finding.operation_name) {
@@ -81,8 +73,7 @@ impl FindingOwners {
         }
     }
 
-    /// Of all round trips of the operations, the share that is their own, most likely. `None` where that is
-    /// known.
+    /// Expected share of own round trips, unless certain.
     pub const fn likely_right(self) -> Option<Share> {
         match self {
             Self::Known => None,
@@ -91,85 +82,81 @@ impl FindingOwners {
     }
 }
 
-/// What a remedy saves at one distance.
+/// Savings of a remedy at one distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Saving {
-    /// Round trip requested.
+    /// The requested round-trip time.
     pub rtt: Duration,
-    /// Time saved over all operations that were observed.
+    /// Time saved over all observed operations.
     pub saves: Duration,
-    /// Bounds of that, where operations were replayed with and without what the remedy leaves out; otherwise
-    /// it is a number of round trips times the distance, which is too much where they overlapped with others.
+    /// Bounds of `saves` from replays. Without them, `saves` overstates overlapping round trips.
     pub bounds: Option<[Duration; 2]>,
-    /// What an operation takes with the remedy, likewise.
+    /// Operation time with the remedy, from the same replays.
     pub remedied: Option<Remedied>,
 }
 
-/// What an operation takes with a remedy at one distance: the median of those that were replayed, and its
-/// bounds.
+/// Operation time with a remedy at one distance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remedied {
-    /// The operation.
+    /// Median of the replayed operations.
     pub duration: Duration,
-    /// No less, if client and server have nothing to do any more about what falls away.
+    /// Lower bound, without remaining work.
     pub low: Duration,
-    /// No more, if they have the most to do.
+    /// Upper bound, with the most remaining work.
     pub high: Duration,
 }
 
-/// What a remedy leaves of a round trip that it saves: its work, and its bytes.
+/// Work and bytes that remain of a saved round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remains {
-    /// Client and server do the same, in another round trip that has its own bytes.
+    /// The same work, in another round trip without additional bytes.
     Work,
-    /// The same, and its bytes come with another round trip.
+    /// The same work, and the bytes move to another round trip.
     WorkAndBytes,
-    /// One statement does it for all: its rows are read or written as before, and what each statement costs
-    /// by itself falls away.
+    /// One statement handles all rows as before; the overhead per statement is saved.
     Rows,
-    /// The client goes on as before, without asking.
+    /// The client continues without the request.
     Client,
-    /// Nothing: client and server did it for the round trip alone.
+    /// No work, as both sides worked only for the round trip.
     Nothing,
 }
 
-/// What makes findings one.
+/// Identity of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FindingKey {
-    /// What kind of waste.
+    /// The kind of waste.
     pub kind: FindingKind,
-    /// The statement it is about; `None` if it is about no single one.
+    /// The statement, if only one is concerned.
     pub fingerprint: Option<Fingerprint>,
-    /// The name of the operations it was seen in.
+    /// Name of the operations.
     pub operation_name: Arc<str>,
 }
 
-/// What the remedy of a finding leaves out of one operation. Nothing, where it is no exchange as a whole:
-/// then no replay shows what it saves.
+/// Parts of an operation that a remedy leaves out; empty if it is no whole exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The finding.
+    /// The finding to remedy.
     pub finding: FindingKey,
-    /// Steps whose round trips fall away, by their place in the operation.
+    /// Indexes of steps without their round trips.
     pub steps: Vec<u32>,
-    /// Steps whose bytes are not held back for a delayed acknowledgement any more.
+    /// Indexes of steps no longer held back for a delayed acknowledgement.
     pub held_back: Vec<u32>,
 }
 
 impl LeftOut {
-    /// Whether nothing falls away that could be replayed.
+    /// Whether there is no effect to replay.
     pub fn is_nothing(&self) -> bool {
         self.steps.is_empty() && self.held_back.is_empty()
     }
 }
 
 impl Finding {
-    /// Whether it may be made of other operations' statements: then it is no fact about these.
+    /// Whether the statements may belong to other operations.
     pub const fn may_be_others(&self) -> bool {
         matches!(self.owners, FindingOwners::Doubtful(_))
     }
 
-    /// `5`, or `3 to 6` where it is not known how many round trips the remedy saves.
+    /// `5`, or `3 to 6` if the number is uncertain.
     pub fn saves_turns_words(&self) -> String {
         match self.saves_turns_most > self.saves_turns {
             true => format!("{} to {}", self.saves_turns, self.saves_turns_most),
@@ -177,7 +164,7 @@ impl Finding {
         }
     }
 
-    /// The saving at the longest round trip asked: what findings are ranked by.
+    /// The saving at the longest round-trip time, for ranking.
     pub fn most(&self) -> Duration {
         self.savings
             .iter()
@@ -187,49 +174,47 @@ impl Finding {
     }
 }
 
-/// The kinds of waste, in no order of importance.
+/// The kinds of waste, in no particular order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FindingKind {
-    /// The same statement asked again and again in an operation, for one row (or few) of a result each.
+    /// The same statement repeated in an operation, with one row (or few) each.
     NPlusOne,
-    /// One row inserted (updated, deleted) by each round trip, by the program's own loop.
+    /// One row inserted (updated, deleted) per round trip, by a loop of the program.
     RowByRow,
-    /// A batch of the driver's that goes over the wire as one round trip a row.
+    /// A driver's batch with one round trip per row.
     UnrewrittenBatch,
-    /// A result fetched in more round trips than its size asks for.
+    /// A result fetched in more round trips than its size requires.
     SmallFetch,
-    /// Statements prepared, run once and closed: two or three round trips where one does.
+    /// Statements prepared, run once and closed: two or three round trips instead of one.
     OneShotPrepare,
-    /// Statements prepared anew each time, because a comment in their text carries an identifier that
-    /// changes.
+    /// Statements prepared each time because an identifier in their comment changes.
     CommentDefeatsCache,
-    /// BEGIN, COMMIT, SET, `SELECT 1` and similar statements as round trips of their own.
+    /// BEGIN, COMMIT, SET, `SELECT 1` and similar as separate round trips.
     ControlTurns,
-    /// A connection made (and logged in) for every operation.
+    /// A connection opened (and logged in) per operation.
     Reconnect,
-    /// The same question with the same answer more than once in an operation.
+    /// The same query and result several times in an operation.
     RepeatedRead,
-    /// Queries that did not need each other's results, asked one after another.
+    /// Independent queries that run in sequence.
     Sequential,
-    /// Much compressible data on a slow link, not compressed.
+    /// Compressible data, uncompressed on a slow link.
     NoCompression,
-    /// A client that waits for an acknowledgement before it sends the rest of a request (Nagle against
-    /// delayed ACK).
+    /// The client waits for an acknowledgement (Nagle against delayed ACK).
     AckStall,
-    /// Transfers that wait for the receiver's window instead of the link.
+    /// Transfers limited by the receiver's window instead of the link.
     WindowLimited,
-    /// A listener that answers a connection with RESEND or REDIRECT: a round trip more.
+    /// A listener's RESEND or REDIRECT costs a round trip.
     ListenerTurn,
-    /// A command that the server answers with the place of another server: a round trip for nothing.
+    /// A command redirected to another server costs a round trip.
     Redirected,
-    /// A driver that can compress and did not ask for it.
+    /// A driver with compression that did not request it.
     CompressionNotAsked,
-    /// A transaction that goes on for many round trips, or while its client thinks, after its first write.
+    /// A transaction with many round trips or client pauses after its first write.
     HeldTransaction,
 }
 
 impl FindingKind {
-    /// All of them.
+    /// All kinds, in no particular order.
     pub const ALL: &[Self] = &[
         Self::NPlusOne,
         Self::RowByRow,
@@ -250,7 +235,7 @@ impl FindingKind {
         Self::HeldTransaction,
     ];
 
-    /// The kind of this name, as [`FindingKind::name`] has it or as older versions had it.
+    /// Kind with this current or older name.
     pub fn from_name(word: &str) -> Option<Self> {
         match word {
             "control-turns" => Some(Self::ControlTurns),
@@ -259,7 +244,7 @@ impl FindingKind {
         }
     }
 
-    /// The word for it on the command line, in records and in reports.
+    /// Name in commands, records and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NPlusOne => "n+1",
@@ -284,21 +269,21 @@ impl FindingKind {
 }
 
 impl FindingKind {
-    /// Whether it rests on which other statements the same operation sent. A loop of one statement on its
-    /// connection is a loop whoever waited for it.
+    /// Whether it depends on the other statements of the operation. A loop of one statement on one connection
+    /// is a loop whoever owns it.
     pub const fn compares_statements(self) -> bool {
         matches!(self, Self::RepeatedRead | Self::Sequential)
     }
 
-    /// What the remedy leaves of the round trips that it saves.
+    /// Work that remains of the saved round trips.
     pub const fn remains(self) -> Remains {
         match self {
             Self::NPlusOne | Self::RowByRow | Self::UnrewrittenBatch => Remains::Rows,
             Self::SmallFetch | Self::Sequential => Remains::WorkAndBytes,
             Self::RepeatedRead | Self::Redirected => Remains::Client,
             Self::Reconnect | Self::ListenerTurn => Remains::Nothing,
-            // The server does what a COMMIT did, and what a statement is prepared for, all the same; others
-            // save no round trips.
+            // The server still does the work of a COMMIT, or of the prepared statement; others save
+            // no round trips.
             _ => Remains::Work,
         }
     }

@@ -1,73 +1,71 @@
-//! Hosts: machines, whichever addresses they have.
+//! Machines with any number of addresses.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// A machine: a set of addresses.
+/// A machine as a set of addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// Its name, for people.
+    /// Name for display only.
     pub name: String,
-    /// Its addresses; at least one.
+    /// At least one address range.
     pub addresses: Vec<AddressRange>,
 }
 
 impl Host {
-    /// Whether an address is one of its.
+    /// Whether the host has the address.
     pub fn has(&self, address: IpAddr) -> bool {
         self.addresses.iter().any(|range| range.contains(address))
     }
 }
 
-/// A network interface of the machine that captured, with addresses that are certainly one host's.
+/// An interface of the capturing machine; its addresses certainly belong to one host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterfaceAddresses {
-    /// Its name, for people.
+    /// Name for display only.
     pub name: String,
-    /// Its addresses, as the capture states them.
+    /// Addresses as recorded in the capture.
     pub addresses: Vec<IpAddr>,
 }
 
-/// An address that packets of a capture come from, and what they say about its machine.
+/// A source address in a capture, and facts about its machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedAddress {
-    /// The address.
+    /// The source address itself.
     pub address: IpAddr,
-    /// Whether its machine is the one that captured.
+    /// Whether its machine made the capture.
     pub origin: Origin,
-    /// The lowest and the highest hop limit (IPv4: time to live) of its packets, as they passed. `None` if
-    /// none of them shows it: a middlebox may answer SYNs and send resets with a hop limit of its own.
+    /// Lowest and highest hop limit of its packets, if known. SYNs and resets do not count, as
+    /// middleboxes send them as well.
     pub hop_limits: Option<(u8, u8)>,
-    /// The link-layer addresses of packets that no router passed on, each with the network segment it was
-    /// seen in.
+    /// Link-layer addresses of packets that passed no router, with their network segments.
     pub links: Vec<LinkAddress>,
 }
 
 /// A link-layer address in a network segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkAddress {
-    /// A number that stands for the interface, and the VLAN, in which it was seen.
+    /// Number of the interface and VLAN.
     pub segment: u32,
-    /// The six bytes.
+    /// The six address bytes.
     pub bytes: [u8; 6],
 }
 
-/// Where packets come from, as the capturing machine marked them.
+/// Origin of packets, as marked by the capturing machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Origin {
-    /// The machine that captured sent them, and did not only pass them on.
+    /// Sent, not only forwarded, by the capturing machine.
     Here,
-    /// Another machine, or another network namespace of this one.
+    /// Sent by another machine or network namespace.
     Elsewhere,
-    /// The link layer has no such mark, or the marks contradict each other.
+    /// The link layer has no such mark, or marks contradict each other.
     #[default]
     Unknown,
 }
 
 impl CapturedAddress {
-    /// The hop limit that its packets began with; `None` if they do not agree on one of the usual ones (64,
-    /// 128, 255).
+    /// Initial hop limit, if its packets agree on a usual one (64, 128, 255).
     pub fn initial_hop_limit(&self) -> Option<u8> {
         let of = |seen: u8| {
             let initial = INITIAL_HOP_LIMITS.iter().find(|initial| **initial >= seen)?;
@@ -86,22 +84,22 @@ impl fmt::Display for LinkAddress {
     }
 }
 
-/// Hop limits that packets begin with: Linux and BSD, Windows, Solaris and routers.
+/// Initial hop limits of Linux and BSD, Windows, Solaris and routers.
 pub const INITIAL_HOP_LIMITS: [u8; 3] = [64, 128, 255];
-/// More routers than this are between no two hosts.
+/// Maximum plausible number of routers.
 const MAX_ROUTERS: u8 = 32;
 
-/// A network: all addresses that begin as one does.
+/// All addresses with a common prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressRange {
-    /// One of them.
+    /// Any of its addresses.
     pub address: IpAddr,
-    /// How many of its leading bits count: at most 32 for IPv4, 128 for IPv6; then it is the only one.
+    /// Number of leading bits, at most 32 (IPv4) or 128 (IPv6).
     pub prefix: u8,
 }
 
 impl AddressRange {
-    /// Whether an address is in it. IPv4 addresses written as IPv6 are IPv4's.
+    /// Whether it contains an address; IPv4-mapped addresses are IPv4.
     pub fn contains(self, address: IpAddr) -> bool {
         let (mine, other) = (self.address.to_canonical(), address.to_canonical());
         match (mine, other) {
@@ -118,7 +116,7 @@ impl AddressRange {
     }
 }
 
-/// A text that is no host.
+/// The text is not a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseHostError(String);
 
@@ -206,7 +204,7 @@ mod tests {
             (Some((128, 128)), Some(128)),
             (Some((120, 120)), Some(128)),
             (Some((254, 255)), Some(255)),
-            // Two machines behind one address, a hop limit that nothing begins with, and none.
+            // Two machines behind one address, an unusual hop limit, and none.
             (Some((63, 127)), None),
             (Some((200, 200)), None),
             (Some((30, 30)), None),

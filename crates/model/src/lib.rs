@@ -1,11 +1,8 @@
-//! Longwire's nouns and their units: plain data that every other crate shares.
+//! Data types and units shared by all crates.
 //!
-//! Data flows one way: [`ConnectionEvent`]s (from a capture file or a live relay) become [`Message`]s (in
-//! `wire`), then [`Exchange`]s and [`Operation`]s (in `analysis`), then [`Prediction`]s (in `predict`), and
-//! all of them are shown by `report`. This crate depends on nothing and computes nothing but units and
-//! percentiles.
-//!
-//! Start reading at [`event`], then [`message`], [`exchange`], [`operation`].
+//! [`ConnectionEvent`]s become [`Message`]s (in `wire`), then [`Exchange`]s and [`Operation`]s (in
+//! `analysis`), then [`Prediction`]s (in `predict`); `report` shows them. Start at [`event`], then
+//! [`message`], [`exchange`], [`operation`].
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-/// By how much a span of time may be shorter, or longer, than the figure given for it. None where the figure
-/// is exact.
+/// How much shorter or longer a span may be than its figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Margin {
-    /// By how much it may be shorter.
+    /// How much shorter it may be.
     pub below: Duration,
-    /// By how much it may be longer.
+    /// How much longer it may be.
     pub above: Duration,
 }
 
@@ -18,7 +17,7 @@ impl Margin {
         *self == Self::default()
     }
 
-    /// Shortest and longest of what is given as `figure`.
+    /// Shortest and longest values of `figure`.
     pub fn around(&self, figure: Duration) -> [Duration; 2] {
         [
             figure.saturating_sub(self.below),
@@ -26,7 +25,7 @@ impl Margin {
         ]
     }
 
-    /// The margin of `figure` with these bounds; the figure itself is within them.
+    /// Margin of `figure` within these bounds.
     pub fn between(figure: Duration, [shortest, longest]: [Duration; 2]) -> Self {
         Self {
             below: figure.saturating_sub(shortest),
@@ -34,13 +33,13 @@ impl Margin {
         }
     }
 
-    /// Adds the margin of another figure that is added to this one's: that of their sum.
+    /// Adds the margin of another summand.
     pub fn add(&mut self, other: Self) {
         self.below = self.below.saturating_add(other.below);
         self.above = self.above.saturating_add(other.above);
     }
 
-    /// The same of a figure of which only `part` counts.
+    /// Margin of a figure of which only `part` counts.
     #[must_use]
     pub fn within(self, part: Duration) -> Self {
         Self {

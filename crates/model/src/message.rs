@@ -1,73 +1,70 @@
-//! Messages: units of a protocol, and the protocol-neutral part each plays.
+//! Protocol messages and their protocol-neutral roles.
 
 use crate::{Direction, RequestId, SpanId, Timestamp};
 use std::fmt;
 
-/// One unit of a protocol, borrowed from the decoder for the duration of the call that hands it over.
+/// One protocol message, borrowed from the decoder during the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// The protocol it is a message of; unknown for bytes that are not decoded.
+    /// The protocol, unknown for undecoded bytes.
     pub protocol: Protocol,
-    /// Which way it travels.
+    /// Direction of the message.
     pub direction: Direction,
-    /// When its first byte had passed the observation point.
+    /// When the first byte had passed the observation point.
     pub started: Timestamp,
-    /// When its last byte had passed.
+    /// When the last byte had passed.
     pub ended: Timestamp,
-    /// Bytes it took on the stream, framing included. Of a compressed protocol, its share of the compressed
-    /// bytes: the shares of one block's messages sum to the block.
+    /// Bytes on the stream with framing, or a share of a compressed block.
     pub bytes: u64,
-    /// The part it plays between client and server.
+    /// Role between client and server.
     pub role: Role,
-    /// What the exchange it belongs to is for.
+    /// Purpose of the exchange.
     pub phase: Phase,
-    /// What it says, as far as longwire looks.
+    /// Content used by longwire.
     pub content: Content<'a>,
 }
 
-/// The part a message plays in the conversation: all that pairing needs to know about a protocol.
+/// A message's role in request and reply, independent of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Client: belongs to a request that is still being written; no reply is expected yet (a PostgreSQL
-    /// `Parse`).
+    /// Client message within an unfinished request (a PostgreSQL `Parse`).
     RequestPart,
-    /// Client: completes a request; one reply is expected for it (`Query`, `Sync`, `COM_QUERY`).
+    /// Client message that completes a request (`Query`, `Sync`, `COM_QUERY`).
     Request,
-    /// Client: nothing is owed for it (`Terminate`, `COM_STMT_CLOSE`).
+    /// Client message without a reply (`Terminate`, `COM_STMT_CLOSE`).
     OneWay,
-    /// Server: belongs to the oldest owed reply, more follows.
+    /// Server message within the oldest expected reply.
     ReplyPart,
-    /// Server: completes the oldest owed reply.
+    /// Server message that completes the oldest expected reply.
     Reply,
-    /// Server: now waits for more from the client before the same reply can end (`CopyInResponse`, LOCAL
-    /// INFILE, `100 Continue`, an answer to `Flush`). The client's next message begins a further turn of the
-    /// same exchange.
+    /// Server message that waits for the client within a reply (`CopyInResponse`, LOCAL INFILE,
+    /// `100 Continue`, an answer to `Flush`); another round trip follows.
     ReplyPause,
-    /// Server: speaks without having been asked, and the client waits for it (the MySQL greeting).
+    /// Unrequested server message for which the client waits (the MySQL greeting).
     Greeting,
-    /// Server: speaks without having been asked, and no client waits for it (`NotificationResponse`).
+    /// Unrequested server message without a waiting client (`NotificationResponse`).
     Notice,
-    /// Either side: bytes of a direction that is not decoded; exchanges follow its changes of direction.
+    /// Undecoded bytes of either side; exchanges follow the changes of direction.
     Opaque,
 }
 
-/// What an exchange is for.
+/// Purpose of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// The TCP handshake, and a greeting of the server.
     Connect,
     /// Negotiating encryption, and the TLS handshake.
     Tls,
-    /// Start-up and authentication.
+    /// Start-up and authentication messages.
     Login,
-    /// What the connection is for.
+    /// Requests for the connection's purpose.
     Work,
-    /// Closing.
+    /// Messages that close the connection.
     Close,
 }
 
 impl Phase {
-    /// The word for it in records and reports.
+    /// Name in records and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Connect => "connect",
@@ -79,145 +76,139 @@ impl Phase {
     }
 }
 
-/// What a message says, as far as longwire looks. Texts are raw bytes in the connection's encoding and may
-/// hold literals: code that keeps them makes a fingerprint first.
+/// Message content used by longwire. Texts are raw bytes in the connection's encoding and may hold
+/// literals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content<'a> {
-    /// Nothing longwire looks at.
+    /// Content that longwire does not use.
     Other,
-    /// Bytes that are not decoded because payload before or among them is not in the capture.
+    /// Undecoded bytes, because payload before or among them is missing from the capture.
     Cut,
-    /// A statement that runs now, by its text. May be cut at the decoder's limit.
+    /// Text of a statement that runs now, possibly cut at the decoder's limit.
     Statement {
         /// The SQL text (without query attributes or parameters).
         text: &'a [u8],
     },
-    /// A statement that is prepared for later.
+    /// A statement is prepared for later.
     Prepare {
-        /// The decoder's number for it, unique on this connection and never reused.
+        /// The decoder's number for the statement.
         statement: StatementId,
-        /// The SQL text.
+        /// Text of the statement.
         text: &'a [u8],
     },
     /// A prepared statement runs.
     Execute {
-        /// Which; `None` if it was prepared before the observation began.
+        /// The statement, unless prepared before the observation.
         statement: Option<StatementId>,
-        /// Rows requested at most in this round trip; `None` if the client asks for all.
+        /// Maximum rows requested in this round trip; `None` without a limit.
         fetch_rows: Option<u32>,
-        /// Bytes of rows requested at most in this round trip, where the protocol counts in bytes (Informix's
-        /// FET_BUF_SIZE, DRDA's QRYBLKSZ); `None` otherwise.
+        /// Maximum row bytes, where the protocol has them (Informix's FET_BUF_SIZE, DRDA's
+        /// QRYBLKSZ).
         fetch_bytes: Option<u32>,
-        /// Sets of parameters carried (array or bulk execution); 1 otherwise.
+        /// Number of parameter sets (array or bulk execution), else 1.
         sets: u32,
-        /// Values of the parameters as sent; empty where there are none, or where a [`Content::Bind`] gave
-        /// them. `None` if the decoder does not report them, or not all of them.
+        /// Parameter values as sent, empty after a [`Content::Bind`]. `None` if not fully reported.
         values: Option<&'a [u8]>,
     },
-    /// A prepared statement is given the values of its parameters; its execution follows.
+    /// Parameter values for the execution that follows.
     Bind {
-        /// The values as sent; `None` if not all of them were kept.
+        /// Values as sent, if complete.
         values: Option<&'a [u8]>,
     },
     /// A prepared statement is closed.
     Close,
-    /// A statement whose preparation was not seen is used from here on. A message of its own, without bytes,
-    /// in front of the one that uses it; once for each statement.
+    /// First use of a statement with unseen preparation: an additional message without bytes.
     Unseen {
-        /// The decoder's number for it.
+        /// The decoder's number for the statement.
         statement: StatementId,
-        /// What the protocol calls it: a name, or a number in digits. Empty where it has no name.
+        /// Name in the protocol, or number in digits; empty without a name.
         name: &'a [u8],
-        /// Parameters that it was given; `None` if that does not show.
+        /// Number of parameters, if known.
         parameters: Option<u16>,
     },
-    /// A prepared statement whose preparation was seen has this name. A message of its own, without bytes;
-    /// once for each statement with a name.
+    /// Name of a statement with seen preparation: an additional message without bytes.
     Named {
-        /// The decoder's number for it.
+        /// The decoder's number for the statement.
         statement: StatementId,
-        /// What the protocol calls it: a name, or a number in digits.
+        /// Name in the protocol, or number in digits.
         name: &'a [u8],
-        /// Its parameters; `None` if that does not show.
+        /// Number of parameters, if known.
         parameters: Option<u16>,
     },
-    /// How many columns the result of a prepared statement has; 0 where it writes and returns none. A message
-    /// of its own, without bytes, in front of the one that shows it; once for each statement that was
-    /// announced by [`Content::Unseen`] or [`Content::Named`].
+    /// Result columns of a statement announced by [`Content::Unseen`] or [`Content::Named`]: an
+    /// additional message without bytes, sent once.
     Columns {
-        /// The decoder's number for it.
+        /// The decoder's number for the statement.
         statement: StatementId,
-        /// Columns.
+        /// Number of columns, 0 for writes.
         count: u16,
     },
-    /// A command of the protocol that no statement's text goes with.
+    /// A protocol command without a statement text.
     Command {
-        /// As the protocol's documentation calls it.
+        /// Name in the protocol's documentation.
         name: &'static str,
-        /// What it is given, where it is another command with another number: of a function call the
-        /// function.
+        /// Number that distinguishes the command, such as the function of a call.
         number: Option<u32>,
     },
-    /// More rows of a statement that runs already.
+    /// Request for more rows of a running statement.
     Fetch {
-        /// Which; `None` if it was prepared before the observation began.
+        /// The statement, unless prepared before the observation.
         statement: Option<StatementId>,
-        /// Rows requested at most.
+        /// Maximum number of rows.
         fetch_rows: Option<u32>,
-        /// Bytes of rows requested at most, as in [`Content::Execute`].
+        /// Maximum row bytes, as in [`Content::Execute`].
         fetch_bytes: Option<u32>,
     },
     /// One row of a result.
     Row,
-    /// A statement is done.
+    /// A statement has completed.
     Done {
-        /// Rows affected or returned, where the server reports them.
+        /// Rows affected or returned, where reported.
         rows: Option<u64>,
-        /// State of the transaction after it, where this message also reports it (MySQL). `None` if
-        /// [`Content::Ready`] follows with it (PostgreSQL).
+        /// Transaction state, if in this message (MySQL) instead of [`Content::Ready`]
+        /// (PostgreSQL).
         transaction: Option<TransactionState>,
     },
-    /// The whole reply is done; reports the state of the transaction after it.
+    /// End of the whole reply, with the transaction state.
     Ready(TransactionState),
     /// The server reports an error.
     Error {
-        /// The machine-readable code: an SQLSTATE, a vendor number, a status code.
+        /// An SQLSTATE, vendor number or status code.
         code: &'a [u8],
-        /// The text; may quote literals and values.
+        /// Text that may quote literals and values.
         text: &'a [u8],
     },
-    /// The server's product and version as it introduces itself.
+    /// Product and version of the server.
     ServerVersion {
-        /// As sent.
+        /// The text as sent.
         text: &'a [u8],
     },
-    /// The client's software as it introduces itself (a driver's name and version, a program).
+    /// Client software (name and version of a driver, a program).
     Client {
-        /// As sent. Nothing of a user, a password or a path.
+        /// As sent, without user, password or path.
         text: &'a [u8],
     },
-    /// A start-up parameter the client sends. Never a password.
+    /// A start-up parameter of the client, never a password.
     Parameter {
-        /// Its name as sent.
+        /// The name as sent.
         name: &'a [u8],
-        /// Its value as sent.
+        /// The value as sent.
         value: &'a [u8],
     },
-    /// An HTTP request, also one that a web server passes on by FastCGI.
+    /// An HTTP request, also one forwarded by FastCGI.
     HttpRequest {
-        /// `GET`, `POST`, ...
+        /// HTTP method, such as `GET`.
         method: &'a [u8],
-        /// The request target as sent, query string included (which may hold literals).
+        /// Request target as sent, with the query string (which may hold literals).
         target: &'a [u8],
-        /// The identifier it carries: that of its `traceparent`, otherwise of its `X-Request-Id`. `None`
-        /// without one, and where the field is there twice with different values.
+        /// Identifier from `traceparent` or `X-Request-Id`, unless repeated with different values.
         request: Option<RequestId>,
-        /// The span it was sent in, where the identifier is that of a `traceparent`.
+        /// The span of the `traceparent`, if that is the identifier.
         span: Option<SpanId>,
     },
-    /// An HTTP response.
+    /// An HTTP response with its status.
     HttpResponse {
-        /// 100 to 599.
+        /// Status from 100 to 599.
         status: u16,
     },
 }
@@ -226,47 +217,46 @@ pub enum Content<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StatementId(pub u32);
 
-/// State of a transaction after a reply, as the server says.
+/// Transaction state after a reply, as reported by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransactionState {
-    /// None is open.
+    /// No transaction is open.
     Idle,
-    /// One is open.
+    /// A transaction is open.
     Open,
-    /// One is open and has failed.
+    /// The open transaction has failed.
     Failed,
 }
 
 /// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
-    /// PostgreSQL frontend/backend protocol 3, and its relatives (KingbaseES, openGauss, Redshift,
-    /// CockroachDB).
+    /// PostgreSQL protocol 3 (also KingbaseES, openGauss, Redshift, CockroachDB).
     Postgres,
     /// MySQL and MariaDB client/server protocol.
     Mysql,
-    /// Redis's protocol, RESP2 and RESP3, and its relatives (Valkey, KeyDB).
+    /// RESP2 and RESP3 of Redis, Valkey and KeyDB.
     Redis,
-    /// Oracle Net (TNS) and TTC inside it.
+    /// Oracle Net (TNS) with TTC inside.
     Oracle,
-    /// Informix SQLI (onsoctcp).
+    /// Informix SQLI, also called onsoctcp.
     Informix,
-    /// DRDA: Db2, Derby, Informix's drsoctcp.
+    /// DRDA of Db2, Derby and Informix's drsoctcp.
     Drda,
-    /// SQL Server's TDS.
+    /// Tabular Data Stream of SQL Server.
     Tds,
-    /// HTTP/1.0 and 1.1.
+    /// Hypertext Transfer Protocol 1.0 and 1.1.
     Http,
-    /// FastCGI: how a web server passes a request to an application, such as php-fpm.
+    /// FastCGI between web server and application.
     Fastcgi,
-    /// TLS whose inner protocol is not known.
+    /// TLS with an unknown inner protocol.
     Tls,
-    /// Anything else, or nothing seen yet.
+    /// Another protocol, or no data seen yet.
     Unknown,
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols in this order.
     pub const ALL: &[Self] = &[
         Self::Postgres,
         Self::Mysql,
@@ -281,7 +271,7 @@ impl Protocol {
         Self::Unknown,
     ];
 
-    /// The word for it on the command line, in records and in reports.
+    /// Name in commands, records and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -298,12 +288,12 @@ impl Protocol {
         }
     }
 
-    /// Whether a server of it may ask other servers on behalf of a request.
+    /// Whether its servers may call other servers for a request.
     pub const fn carries_requests(self) -> bool {
         matches!(self, Self::Http | Self::Fastcgi)
     }
 
-    /// Whether this is a database's protocol.
+    /// Whether it is a database's protocol.
     pub const fn is_database(self) -> bool {
         !matches!(self, Self::Http | Self::Fastcgi | Self::Tls | Self::Unknown)
     }
@@ -318,11 +308,11 @@ impl fmt::Display for Protocol {
 /// How far a connection could be decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decoding {
-    /// The protocol, as far as it is known now.
+    /// The protocol as known now.
     pub protocol: Protocol,
     /// Whether payload is (or became) encrypted.
     pub encrypted: bool,
-    /// Why messages are not (or no longer) decoded, in one clause for a person; `None` while they are. Round
-    /// trips, bytes and times are still counted, from the changes of direction.
+    /// Clause on why messages are not (or no longer) decoded. Round trips, bytes and times still
+    /// count.
     pub opaque: Option<String>,
 }

@@ -1,58 +1,58 @@
-//! Placements of an estate: what operations take there, what breaks, what it costs.
+//! Placements of an estate: durations, broken budgets and prices.
 
 use crate::{FindingKind, Fingerprint, Share, Warning};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One service, and the place it has in a placement.
+/// One service in a placement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedService {
     /// The service's name in the estate's file.
     pub service: Arc<str>,
-    /// The name of the place.
+    /// Name of the place.
     pub place: Arc<str>,
 }
 
 /// Operations of one name in a placement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlacedOperation {
-    /// Their name.
+    /// Name of the operations.
     pub name: Arc<str>,
-    /// How many were replayed.
+    /// Number of replayed operations.
     pub operations: u64,
-    /// Predicted median duration.
+    /// Predicted median of the durations.
     pub median: Duration,
-    /// Predicted 95th percentile; absent with too few operations for it.
+    /// Predicted 95th percentile, if enough operations.
     pub p95: Option<Duration>,
-    /// Operations a second with as many of them in progress as in the measurement, on average. Misleads where
-    /// a server is near its limit: more wait there than a replay one by one shows.
+    /// Operations per second at the measured concurrency. Too high near a server's limit, where
+    /// more would wait.
     pub per_second: f64,
 }
 
 /// Transactions of one name in a placement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedTransaction {
-    /// Their name.
+    /// Name of the transactions.
     pub name: Arc<str>,
-    /// The name of the operations in which they ended.
+    /// Operations in which they ended.
     pub operation_name: Arc<str>,
-    /// Predicted median of how long they are open, as their server sees it.
+    /// Predicted median open time at the server.
     pub median: Duration,
 }
 
-/// What a budget of a plan limits.
+/// Quantity limited by a plan's budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanMeasure {
-    /// The median duration of operations.
+    /// Median duration of operations.
     Median,
-    /// The 95th percentile of their durations.
+    /// 95th percentile of the durations.
     P95,
-    /// How long their transactions are open: the longest median of a name.
+    /// Longest median open time of transactions.
     Held,
 }
 
 impl PlanMeasure {
-    /// The word for it in the estate's file and in records.
+    /// Name in files and records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Median => "median",
@@ -62,162 +62,159 @@ impl PlanMeasure {
     }
 }
 
-/// A budget that a placement does not keep.
+/// A budget broken by a placement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenBudget {
-    /// The operations.
+    /// Name of the operations.
     pub operation_name: Arc<str>,
-    /// What is limited.
+    /// Quantity that the budget limits.
     pub measure: PlanMeasure,
-    /// The most that is allowed.
+    /// Maximum allowed by the budget.
     pub allowed: Duration,
-    /// What is predicted.
+    /// Value predicted for the placement.
     pub found: Duration,
 }
 
-/// A placement, predicted.
+/// Prediction of one placement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlacementOutcome {
-    /// The place of each service, in the order of the estate's file.
+    /// Placed services, in the order of the estate's file.
     pub services: Vec<PlacedService>,
-    /// How many services are elsewhere than today.
+    /// Number of services away from today's place.
     pub moved: u32,
-    /// By name, those that take longest in all today first.
+    /// By name, today's longest total first.
     pub operations: Vec<PlacedOperation>,
     /// Transactions that stay open between two replies.
     pub transactions: Vec<PlacedTransaction>,
-    /// Gigabytes (10^9 bytes) a month between different places. Today's bytes at the rate at which they were
-    /// seen.
+    /// Gigabytes (10^9 bytes) per month between places, at today's observed rate.
     pub gigabytes: f64,
-    /// The price of a month in the file's currency: of these gigabytes, and of the services where they are.
+    /// Monthly price of traffic and services, in the file's currency.
     pub price: f64,
     /// Budgets that it breaks.
     pub broken: Vec<BrokenBudget>,
 }
 
-/// A statement that crosses the link which a move makes longer.
+/// A statement on a link that a move lengthens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HoldingStatement {
     /// The statement or request; `None` for opening connections.
     pub fingerprint: Option<Fingerprint>,
-    /// The services that it passes between, the asking one first.
+    /// Requesting and serving service.
     pub between: [Arc<str>; 2],
-    /// Round trips of one operation, mean.
+    /// Mean round trips per operation.
     pub turns: f64,
-    /// Its part of the time on links that the move makes longer.
+    /// Share of the time on lengthened links.
     pub share: Share,
 }
 
-/// A remedy that would bring a moved service's operations nearer to their budget.
+/// Remedy for the operations of a moved service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanFix {
-    /// The finding it belongs to.
+    /// Kind of its finding.
     pub kind: FindingKind,
-    /// The statement; `None` if it is about no single one.
+    /// The statement, if only one is concerned.
     pub fingerprint: Option<Fingerprint>,
-    /// What the median operation becomes shorter: the trips saved, each a round trip of the new link. Server
-    /// and client time that falls away too is not counted.
+    /// Saved round trips of the median operation times rtt, without other time.
     pub saves: Duration,
-    /// What to do.
+    /// Instructions for the remedy.
     pub remedy: String,
 }
 
 /// Why a service may not move to a place by itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldBack {
-    /// The service.
+    /// The service to move.
     pub service: Arc<str>,
-    /// The place.
+    /// The place it would move to.
     pub place: Arc<str>,
-    /// The budget that is exceeded most.
+    /// The budget exceeded most.
     pub broken: BrokenBudget,
-    /// What the price of a month changes with the move, negative when it falls.
+    /// Change of the monthly price, negative if it falls.
     pub price_change: f64,
-    /// The statements that take most of the added time; at most three.
+    /// Up to three costliest statements.
     pub statements: Vec<HoldingStatement>,
-    /// Findings whose remedies shorten the operations there.
+    /// Findings with remedies for the moved operations.
     pub fixes: Vec<PlanFix>,
-    /// The predicted figure of the broken budget with all these remedies; `None` without any, and of held
-    /// transactions.
+    /// Predicted value with all remedies, if any, but not for open transactions.
     pub fixed: Option<Duration>,
     /// Whether the move then breaks no budget.
     pub may_move: bool,
 }
 
-/// One step on the way to a placement.
+/// One move towards a placement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanMove {
-    /// What moves.
+    /// The service to move.
     pub service: Arc<str>,
-    /// Where it was.
+    /// The place before the move.
     pub from: Arc<str>,
-    /// Where it goes.
+    /// The place after the move.
     pub to: Arc<str>,
-    /// The price of a month after it.
+    /// Monthly price after the move.
     pub price: f64,
 }
 
-/// What lies between two places.
+/// The link between two places.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanLink {
-    /// The places.
+    /// The two linked places.
     pub between: [Arc<str>; 2],
     /// The link in its text form.
     pub link: String,
-    /// Its round trip.
+    /// Round-trip time of the link.
     pub rtt: Duration,
-    /// The price of a gigabyte over it.
+    /// Price per transferred gigabyte.
     pub price: f64,
 }
 
-/// Why no order of single moves is given.
+/// Whether single moves lead to a placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderOfMoves {
-    /// One in which no step breaks a budget was found.
+    /// No step of the order breaks a budget.
     Found,
-    /// Every order breaks a budget on the way: these services have to move at once.
+    /// Every order breaks a budget: these services must move at once.
     AllAtOnce,
-    /// Nothing has to move.
+    /// No service has to move.
     Nothing,
 }
 
-/// What `plan` has to say.
+/// The result of `plan`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanOutcome {
-    /// What was read, in a few words.
+    /// Short description of the input.
     pub title: String,
-    /// The unit of prices, as given.
+    /// Currency of prices as given.
     pub currency: String,
-    /// The places.
+    /// All places of the estate.
     pub places: Vec<Arc<str>>,
-    /// What lies between them.
+    /// Links between the places.
     pub links: Vec<PlanLink>,
-    /// How many budgets the file has.
+    /// Number of budgets in the file.
     pub budgets: u64,
-    /// As it is.
+    /// The current placement, predicted.
     pub today: PlacementOutcome,
-    /// Those asked for on the command line.
+    /// Placements requested on the command line.
     pub asked: Vec<PlacementOutcome>,
-    /// The cheapest that keeps all budgets; `None` if none does.
+    /// Cheapest placement that keeps all budgets, if any.
     pub cheapest: Option<PlacementOutcome>,
-    /// All that were predicted.
+    /// All placements that were predicted.
     pub predicted: Vec<PlacementOutcome>,
-    /// How many placements the estate's file allows.
+    /// Number of placements that the estate's file allows.
     pub possible: u64,
-    /// No placement can cost less than this, whether it keeps the budgets or not.
+    /// Lower bound of every placement's price, budgets ignored.
     pub price_at_least: f64,
-    /// Obstacles to moving services one by one.
+    /// Obstacles to moving single services.
     pub held_back: Vec<HeldBack>,
-    /// From today to the cheapest, in this order.
+    /// Moves from today to the cheapest, in order.
     pub moves: Vec<PlanMove>,
     /// Whether that order was found.
     pub order: OrderOfMoves,
-    /// What a reader of the figures must know.
+    /// Warnings about the figures.
     pub warnings: Vec<Warning>,
 }
 
 impl PlanOutcome {
-    /// Whether all possible placements were predicted, so that no other one is cheaper.
+    /// Whether all possible placements were predicted.
     pub fn is_exact(&self) -> bool {
         self.predicted.len() as u64 >= self.possible
     }

@@ -1,37 +1,35 @@
-//! A program that was run with several settings, to find the best of them.
+//! A program run with several settings to find the best.
 
 use crate::{ByteCount, Distribution};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What one run of the program brought.
+/// Result of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProgramRun {
-    /// From its start to its end: how long its caller waited.
+    /// From start to end of the process.
     pub duration: Duration,
-    /// From the first byte to the last on its connections: without the start of the program itself. `None` if
-    /// it made no connection that carried a byte.
+    /// From first to last byte on its connections, without program start.
     pub connected: Option<Duration>,
-    /// Connections it made.
+    /// Number of opened connections.
     pub connections: u64,
-    /// Their round trips.
+    /// Round trips of these connections.
     pub turns: u64,
-    /// Their payload bytes, client-to-server and server-to-client.
+    /// Payload bytes client-to-server and server-to-client.
     pub payload_bytes: [u64; 2],
-    /// Their packets, likewise, acknowledgements among them; `None` if they cannot be counted.
+    /// Packets likewise, with acknowledgements; `None` if not countable.
     pub packets: Option<[u64; 2]>,
-    /// Most memory that one of its processes had; `None` if it cannot be determined.
+    /// Peak memory of a process, if known.
     pub client_memory: Option<ByteCount>,
 }
 
 impl ProgramRun {
-    /// What distinguishes two settings on the wire: connections, round trips, and payload bytes each way.
+    /// Connections, round trips and payload bytes.
     pub const fn traffic(&self) -> (u64, u64, [u64; 2]) {
         (self.connections, self.turns, self.payload_bytes)
     }
 
-    /// Bytes of a packet, with its headers, on average: payload and [`HEADER_BYTES`] a packet. `None` without
-    /// packets.
+    /// Mean packet size with [`HEADER_BYTES`], if there are packets.
     pub fn mean_packet(&self) -> Option<ByteCount> {
         let packets: u64 = self.packets?.iter().sum();
         let payload: u64 = self.payload_bytes.iter().sum();
@@ -41,43 +39,41 @@ impl ProgramRun {
     }
 }
 
-/// Headers of a packet as Linux sends it over Ethernet and IPv4: 14 of Ethernet, 20 of IP, 20 of TCP and 12
-/// of its timestamps.
+/// Linux headers on Ethernet and IPv4: 14 Ethernet, 20 IP, 20 TCP, 12 timestamps.
 pub const HEADER_BYTES: u64 = 66;
 
-/// One setting at one distance, all runs together.
+/// All runs of one setting at one distance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProgramTuned {
-    /// The setting: `FET_BUF_SIZE=4096`, several with a space between.
+    /// The setting, such as `FET_BUF_SIZE=4096`, several separated by a space.
     pub setting: Arc<str>,
-    /// The link in its text form; `None` for the existing distance.
+    /// The link, unless at the existing distance.
     pub link: Option<Arc<str>>,
-    /// Spread of the durations of the runs that succeeded.
+    /// Spread of the successful runs' durations.
     pub spread: Distribution,
-    /// The same from the first byte to the last.
+    /// Spread of their [`ProgramRun::connected`] times.
     pub connected: Distribution,
-    /// Runs that ended with another status than 0: they are in no figure.
+    /// Runs with a non-zero exit status, not counted elsewhere.
     pub failed: u32,
-    /// The run nearest to the median duration; `None` if none succeeded.
+    /// The run nearest to the median; `None` if none succeeded.
     pub typical: Option<ProgramRun>,
 }
 
-/// Which setting is best at one distance.
+/// The best setting at one distance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramBest {
-    /// The link; `None` for the existing distance.
+    /// The link, unless at the existing distance.
     pub link: Option<Arc<str>>,
-    /// The smallest setting (of words: the first named) whose median is within 5 % of the best.
+    /// Smallest (or first named) setting within 5 % of the best.
     pub setting: Arc<str>,
-    /// Its median.
+    /// Median duration with the setting.
     pub duration: Duration,
-    /// The lowest median of all.
+    /// Lowest median of all settings.
     pub best: Duration,
-    /// The setting with the highest median.
+    /// Setting with the highest median.
     pub worst_setting: Arc<str>,
-    /// That median: what is at stake.
+    /// Highest median of all settings.
     pub worst: Duration,
-    /// Whether every run with the setting was faster than every run with the worst one. Otherwise the
-    /// difference may be chance.
+    /// Whether every run beat every run with the worst setting; otherwise it may be chance.
     pub told_apart: bool,
 }

@@ -1,15 +1,14 @@
-//! Units: amounts of bytes, rates, shares, and the text forms of durations. One parser and one way to show
-//! each.
+//! Units for bytes, rates and shares, and text forms of durations.
 
 use std::fmt;
 use std::time::Duration;
 
-/// An amount of bytes.
+/// A number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByteCount(u64);
 
 impl ByteCount {
-    /// `bytes` bytes.
+    /// From a number of bytes.
     pub const fn from_bytes(bytes: u64) -> Self {
         Self(bytes)
     }
@@ -19,11 +18,11 @@ impl ByteCount {
         self.0
     }
 
-    /// Reads `64KiB`, `10MB`, `1500B`, `4096`: `kB`, `MB`, `GB` are powers of 1000, `KiB`, `MiB`, `GiB`
-    /// of 1024.
+    /// Parses `64KiB`, `10MB`, `1500B`, `4096`. `kB`, `MB`, `GB` are powers of 1000, `KiB`, `MiB`,
+    /// `GiB` of 1024.
     ///
     /// # Errors
-    /// When the number or the unit is not understood, or the amount does not fit 64 bits.
+    /// Invalid number or unit, or an amount beyond 64 bits.
     pub fn parse(text: &str) -> Result<Self, ParseQuantityError> {
         let error = || {
             ParseQuantityError::new(
@@ -59,36 +58,35 @@ impl fmt::Display for ByteCount {
     }
 }
 
-/// Rates of a link, client-to-server and server-to-client ([`crate::Direction::index`]); `None` if it has no
-/// limit.
+/// Rates of a link by [`crate::Direction::index`], where limited.
 pub type LinkRates = [Option<BitRate>; 2];
 
-/// A rate in bits per second; never zero (a link without a limit has no rate).
+/// Bits per second, never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// `rate` bits per second; `None` for 0.
+    /// `rate` bits per second, unless zero.
     pub const fn from_bits_per_second(rate: u64) -> Option<Self> {
         if rate == 0 { None } else { Some(Self(rate)) }
     }
 
-    /// Bits per second.
+    /// The rate in bits per second.
     pub const fn as_bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// How long `bytes` take at this rate, rounded up to the nanosecond.
+    /// Time to send `bytes`, rounded up to nanoseconds.
     pub fn time_for(self, bytes: u64) -> Duration {
         let nanoseconds = (u128::from(bytes) * 8 * 1_000_000_000).div_ceil(u128::from(self.0));
         Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
     }
 
-    /// Reads `10Mbit/s`, `10mbit`, `512kbit`, `1Gbit/s` (bits, powers of 1000) and tc's `450kbps`, `1mbps`
-    /// (bytes per second, powers of 1000), also `450kB/s`.
+    /// Parses `10Mbit/s`, `10mbit`, `512kbit`, `1Gbit/s` (bits) and tc's `450kbps`, `1mbps`, also
+    /// `450kB/s` (bytes per second), all in powers of 1000.
     ///
     /// # Errors
-    /// When the number or the unit is not understood, is zero, or does not fit 64 bits.
+    /// Invalid number or unit, zero, or a rate beyond 64 bits.
     pub fn parse(text: &str) -> Result<Self, ParseQuantityError> {
         let error = || {
             ParseQuantityError::new(
@@ -127,30 +125,30 @@ impl fmt::Display for BitRate {
     }
 }
 
-/// A part of a whole, 0 to 1.
+/// A part of a whole from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Share(f64);
 
-/// A share is a number: what makes one refuses anything else.
+/// Constructors refuse NaN, so equality is total.
 impl Eq for Share {}
 
 impl Share {
-    /// The share that `part` is of `whole`; `None` if the whole is zero. Never above 1.
+    /// `part` of `whole`, at most 1; `None` if the whole is zero.
     pub fn from_parts(part: Duration, whole: Duration) -> Option<Self> {
         (!whole.is_zero()).then(|| Self((part.as_secs_f64() / whole.as_secs_f64()).min(1.0)))
     }
 
-    /// The share that `part` is of `whole`; `None` if the whole is zero. Never above 1.
+    /// `part` of `whole`, at most 1; `None` if the whole is zero.
     pub fn of_counts(part: u64, whole: u64) -> Option<Self> {
         (whole > 0).then(|| Self((part as f64 / whole as f64).min(1.0)))
     }
 
-    /// The share with this value; `None` unless it is 0 to 1.
+    /// Share of this value; `None` unless it is 0 to 1.
     pub fn of_fraction(fraction: f64) -> Option<Self> {
         (0.0..=1.0).contains(&fraction).then_some(Self(fraction))
     }
 
-    /// 0 to 1.
+    /// The value from 0 to 1.
     pub const fn as_fraction(self) -> f64 {
         self.0
     }
@@ -188,11 +186,10 @@ impl fmt::Display for ParseQuantityError {
 
 impl std::error::Error for ParseQuantityError {}
 
-/// Reads `250ns`, `20us`, `1.5ms`, `2s`, `3min`, `1h`; a bare number is refused except `0`.
+/// Parses `250ns`, `20us`, `1.5ms`, `2s`, `3min`, `1h`; a bare number only if `0`.
 ///
 /// # Errors
-/// When the number or unit is not understood, the unit is missing, or the span does not fit 64 bits of
-/// nanoseconds.
+/// Invalid number or unit, missing unit, or a span beyond 64 bits of nanoseconds.
 pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
     let error = || {
         ParseQuantityError::new(
@@ -217,7 +214,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, ParseQuantityError> {
         .ok_or_else(error)
 }
 
-/// A number with its noun: `1 turn`, `27 turns`.
+/// A number with its noun, such as `1 turn` or `27 turns`.
 pub fn counted(count: u64, singular: &str, plural: &str) -> String {
     match count {
         1 => format!("1 {singular}"),
@@ -225,7 +222,7 @@ pub fn counted(count: u64, singular: &str, plural: &str) -> String {
     }
 }
 
-/// A duration with three significant digits and the unit that suits it: `5.16 us`, `12.3 ms`, `1.09 s`.
+/// Formats three significant digits, such as `5.16 us`.
 pub fn format_duration(span: Duration) -> String {
     let nanoseconds = span.as_nanos() as f64;
     if nanoseconds < 1e3 {

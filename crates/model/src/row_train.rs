@@ -1,66 +1,59 @@
-//! Rows that came one packet each: what `ping --rows` measures.
+//! Rows in one packet each, measured by `ping --rows`.
 
 use crate::{BitRate, ByteCount, Distribution};
 use std::time::Duration;
 
-/// What a train of rows, each a packet of its own, showed about the path from the server to the client.
-///
-/// How rows become packets: docs/ping.md#rows.
+/// A train of rows in one packet each (docs/ping.md#rows).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowTrain {
-    /// Rows that came.
+    /// Number of received rows.
     pub rows: u64,
-    /// Packets with payload that the kernel counted while they came (`tcpi_data_segs_in`); `None` if it does
-    /// not count. Equal to `rows` when every row was a packet; what was sent again is in it too.
+    /// Payload packets counted by the kernel (`tcpi_data_segs_in`), with retransmissions. Equals
+    /// `rows` if every row was a packet.
     pub packets: Option<u64>,
-    /// Payload of each of these packets: the row with its framing and the end mark behind it, as sent in one
-    /// piece.
+    /// Payload of each packet: the row with framing and end mark.
     pub segment: ByteCount,
-    /// Of this, the row's value: filler.
+    /// The row's value within it, filler.
     pub filler: ByteCount,
-    /// Payload of the largest packet that the server's replies came in while the size was calibrated.
+    /// Payload of the largest reply packet during calibration.
     pub largest_seen: ByteCount,
-    /// Payload that a packet to the server may carry (`tcpi_snd_mss`): usually what one from the server may
-    /// carry too. Where it is larger than `segment`, the server sends less at a time than fits a packet.
+    /// Maximum payload to the server (`tcpi_snd_mss`), usually the same in both directions. If
+    /// above `segment`, the server sends less than fits a packet.
     pub own_segment: Option<ByteCount>,
-    /// Headers of IP and TCP that each packet carries.
+    /// IP and TCP headers per packet.
     pub headers: ByteCount,
-    /// How often the size was corrected until rows and packets agreed.
+    /// Size corrections until rows and packets agreed.
     pub corrections: u64,
-    /// Shortest time of a minimal statement on the same connection, before the rows.
+    /// Shortest time of a minimal statement before the rows.
     pub round_trip: Option<Duration>,
-    /// The kernel's minimum round trip of the connection (`tcpi_min_rtt`), afterwards.
+    /// The kernel's minimum round-trip time (`tcpi_min_rtt`), afterwards.
     pub kernel_min_rtt: Option<Duration>,
-    /// From sending the request for the rows to the arrival of the first.
+    /// From the request for the rows to the first row.
     pub first_row: Duration,
-    /// From the arrival of the first row to that of the last.
+    /// From the first row to the last.
     pub span: Duration,
-    /// Between the arrivals of neighbouring rows, by the kernel's receive timestamps. Zero where two rows
-    /// share one.
+    /// Gaps between rows by kernel receive timestamps.
     pub gaps: Distribution,
-    /// Gaps of half a round trip or more, and at least twice the median: the server waited for
-    /// acknowledgements (TCP's slow start) or had no row ready.
+    /// Gaps of at least half a round trip and twice the median: the server waited for
+    /// acknowledgements or rows.
     pub pauses: u64,
-    /// Rows whose packet has no timestamp of its own: the kernel had joined it with the next one before it
-    /// was read. Their gaps say nothing individually; span and mean gap are not affected.
+    /// Rows joined with the next by the kernel. Only their single gaps are affected.
     pub shared_stamps: u64,
 }
 
 impl RowTrain {
-    /// Payload and headers of one packet: what a link's rate counts, without the headers of the layer below
-    /// IP.
+    /// Bytes of one packet from IP up.
     pub const fn wire_bytes(&self) -> ByteCount {
         ByteCount::from_bytes(self.segment.as_bytes() + self.headers.as_bytes())
     }
 
-    /// Packets' bits divided by the mean gap: the rate at which rows came, pauses included. `None` for a
-    /// single row, or when all came at one time.
+    /// Row rate from the mean gap, pauses included.
     pub fn rate(&self) -> Option<BitRate> {
         self.rate_at(self.gaps.mean?)
     }
 
-    /// The same for the median gap: nearer to the link's rate when there were pauses; absent also where most
-    /// rows share a timestamp.
+    /// Row rate from the median gap, nearer to the link's with pauses; `None` also if most rows
+    /// share a timestamp.
     pub fn rate_between_pauses(&self) -> Option<BitRate> {
         self.rate_at(self.gaps.p50?)
     }

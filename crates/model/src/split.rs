@@ -1,28 +1,25 @@
-//! What `split` reports: where a transaction's time goes, and its throughput elsewhere.
+//! Results of `split` for a workload here and elsewhere.
 
 use crate::{BoundBy, Distribution, median};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The median of a figure's rounds, with the smallest and the largest of them.
-///
-/// The true median lies between these in 1 - 2^(1-n) of such runs of n rounds (order statistics): 15 of 16
-/// for five rounds.
+/// Median, minimum and maximum of n rounds. They contain the true median in 1 - 2^(1-n) of runs
+/// (order statistics), 15 of 16 for five rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Interval {
-    /// Median of the rounds. Of the parts of a transaction: the figure of the round whose
-    /// transaction is the median, of an even number the mean of those two.
+    /// Median of the rounds; for parts of a transaction, from the median transaction's round.
     pub median: Duration,
-    /// Minimum.
+    /// Minimum of the rounds.
     pub low: Duration,
-    /// Maximum.
+    /// Maximum of the rounds.
     pub high: Duration,
-    /// How many rounds.
+    /// Number of rounds included.
     pub rounds: u32,
 }
 
 impl Interval {
-    /// Of rounds in any order; `None` without one.
+    /// From rounds in any order, at least one.
     pub fn from_rounds(rounds: impl IntoIterator<Item = Duration>) -> Option<Self> {
         let rounds: Vec<Duration> = rounds.into_iter().collect();
         Some(Self {
@@ -33,8 +30,7 @@ impl Interval {
         })
     }
 
-    /// The same with the figure of one round as the median: of several figures whose medians are all taken
-    /// from the round in the middle of one of them, so that what adds up in a round adds up here.
+    /// As [`Self::from_rounds`], with a chosen round as the median, so that parts still sum.
     pub fn around(median: Duration, rounds: impl IntoIterator<Item = Duration>) -> Option<Self> {
         Some(Self {
             median,
@@ -43,22 +39,20 @@ impl Interval {
     }
 }
 
-/// Where round trips of a split come from.
+/// Source of a split's round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RoundTripSource {
-    /// `longwire echo` on the server's host, with messages of the workload's sizes, at the rate of its round
-    /// trips.
+    /// `longwire echo` on the server's host, with the workload's message sizes and rate.
     Echo,
-    /// Both ends of an echo in this process: the server is on this machine.
+    /// An echo within this process, for a local server.
     OwnEcho,
-    /// The kernel's minimum round trip of a connection to the server (`tcpi_min_rtt`): without the wake-ups
-    /// of both processes, and without what waits at many clients. So it is too short, and the server's share
-    /// too long by as much.
+    /// The kernel's minimum round-trip time (`tcpi_min_rtt`). Too short without wake-ups and waits,
+    /// which lengthens the server's share.
     Kernel,
 }
 
 impl RoundTripSource {
-    /// The word for it in records.
+    /// Name used in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Echo => "echo",
@@ -68,80 +62,78 @@ impl RoundTripSource {
     }
 }
 
-/// A workload with a number of clients, and where the time of a transaction goes.
+/// A workload and parts of its transaction time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitOutcome {
-    /// Clients at once, each with one transaction after another.
+    /// Concurrent clients, each running one transaction after another.
     pub clients: u32,
     /// Transactions of all rounds.
     pub transactions: u64,
-    /// Transactions that failed; they are in no other figure.
+    /// Failed transactions, not counted elsewhere.
     pub errors: u64,
-    /// Spread of the transactions' durations, of the round in the middle.
+    /// Spread of the median round's transaction times.
     pub spread: Distribution,
-    /// Round trips of a transaction, mean.
+    /// Mean round trips per transaction.
     pub turns: f64,
-    /// Payload bytes of a transaction to the server and from it, mean.
+    /// Mean payload bytes per transaction, by direction.
     pub payload_bytes: [f64; 2],
-    /// One round trip of messages of these sizes at that concurrency, both ways.
+    /// Round-trip time of such messages at that concurrency.
     pub round_trip: Interval,
-    /// Where that comes from.
+    /// Source of the round-trip time.
     pub source: RoundTripSource,
-    /// Clients divided by transactions a second. The medians of the parts below are those of the round that
-    /// this median comes from, and sum to it to the nanosecond.
+    /// Clients divided by transactions per second; the parts of the median round sum to it.
     pub transaction: Interval,
     /// The client's own part.
     pub client: Interval,
-    /// Round trips times the round trip.
+    /// Round trips times round-trip time.
     pub network: Interval,
-    /// The rest: the server's work, and waiting for processors on either side.
+    /// Server work, and waits for processors on either side.
     pub server: Interval,
 }
 
 /// The same workload elsewhere.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitPrediction {
-    /// Where: a link in its text form, or the address whose echo was asked.
+    /// Link in its text form, or address of the echo.
     pub place: Arc<str>,
-    /// What it was made from.
+    /// Workload used for the prediction.
     pub base: SplitBase,
-    /// Round trip there, both ways.
+    /// Round-trip time to that place.
     pub round_trip: Duration,
-    /// Clients at once.
+    /// Number of concurrent clients.
     pub clients: u32,
-    /// What is predicted, or why nothing is.
+    /// The prediction, or the reason for none.
     pub forecast: Result<SplitForecast, SplitRefusal>,
-    /// The same measured there, where it was.
+    /// Measurement at that place, if any.
     pub measured: Option<Interval>,
 }
 
-/// What a transaction takes elsewhere. The clients are as fast as longwire's own.
+/// Transaction time elsewhere, for clients as fast as longwire's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SplitForecast {
-    /// Clients divided by transactions a second.
+    /// Clients divided by transactions per second.
     pub transaction: Duration,
-    /// The same in another run there is not shorter: the rounds' spread, what the model cannot decide, and
-    /// its own error.
+    /// Lower bound for another run, with the model's error.
     pub low: Duration,
-    /// And not longer.
+    /// Upper bound for another run.
     pub high: Duration,
-    /// What takes most of it.
+    /// Largest part of the transaction time.
     pub bound_by: BoundBy,
 }
 
 /// Why a throughput elsewhere is not predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SplitRefusal {
-    /// Too few rounds to tell how much they differ.
+    /// Too few rounds to estimate their spread.
     Rounds {
-        /// How many there were.
+        /// Number of measured rounds.
         measured: u32,
     },
-    /// The interval would be too wide to say anything.
+    /// The interval would be too wide.
     Wide {
-        /// Its ends.
+        /// Lower end of the interval.
         low: Duration,
-        /// The upper one.
+        /// Upper end of the interval.
         high: Duration,
     },
     /// The link loses packets, varies or pauses.
@@ -149,24 +141,23 @@ pub enum SplitRefusal {
 }
 
 impl SplitPrediction {
-    /// Transactions a second; `None` if none is predicted.
+    /// Predicted transactions per second, if any.
     pub fn per_second(&self) -> Option<f64> {
         Some(per_second(self.clients, self.forecast.ok()?.transaction))
     }
 
-    /// Transactions a second that were measured.
+    /// Measured transactions per second, if any.
     pub fn measured_per_second(&self) -> Option<f64> {
         Some(per_second(self.clients, self.measured?.median))
     }
 
-    /// How far the predicted throughput differs from the measured one, as a share of it: +0.03 is 3 % too
-    /// many. `None` if nothing was measured or predicted.
+    /// Relative error of the predicted throughput (+0.03 is 3 % too many).
     pub fn error(&self) -> Option<f64> {
         let measured = self.measured_per_second()?;
         (measured > 0.0).then_some(self.per_second()? / measured - 1.0)
     }
 
-    /// Why nothing is predicted, in a sentence; `None` if something is.
+    /// Sentence on why there is no prediction, if so.
     pub fn refusal(&self) -> Option<String> {
         let rate = |span| per_second(self.clients, span);
         Some(match self.forecast.err()? {
@@ -188,12 +179,12 @@ impl SplitPrediction {
 }
 
 impl SplitRefusal {
-    /// Rounds that a prediction needs.
+    /// Rounds required for a prediction.
     pub const MIN_ROUNDS: u32 = 3;
 }
 
 impl SplitOutcome {
-    /// Transactions a second.
+    /// Predicted transactions per second.
     pub fn per_second(&self) -> f64 {
         per_second(self.clients, self.transaction.median)
     }
@@ -206,17 +197,17 @@ fn per_second(clients: u32, transaction: Duration) -> f64 {
     }
 }
 
-/// What a prediction of `split` was made from.
+/// The workload that a prediction of `split` uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SplitBase {
-    /// The workload as it was measured between client and server.
+    /// Measured directly between client and server.
     Direct,
-    /// The workload over the emulated link without delay: what the emulator takes by itself is in both.
+    /// Measured over the emulated link without delay.
     Emulated,
 }
 
 impl SplitBase {
-    /// The word for it in records.
+    /// Name used in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Direct => "direct",

@@ -1,21 +1,19 @@
-//! What a request says about itself: identifiers and names that programs pass on in HTTP fields and in
-//! comments of statements.
+//! Identifiers and names of requests, from HTTP fields and statement comments.
 
 use crate::Share;
 use std::fmt;
 use std::sync::Arc;
 
-/// Identifies the request that something was done for, wherever it is passed on.
+/// Identifies a request across services.
 ///
-/// Of a `traceparent` it is the trace's number (W3C Trace Context, section 3.2.2.3); of any other identifier
-/// a hash of its text, the same in every run, so that recordings of different places agree. Misleads where a
-/// program uses one identifier for several requests, or passes a client's on without checking it.
+/// The trace-id of a `traceparent` (W3C Trace Context, section 3.2.2.3), or a hash of another
+/// identifier. Misleads if a program reuses an identifier, or forwards a client's unchecked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u128);
 
 impl RequestId {
-    /// The trace's number of a `traceparent`: version, 32 hexadecimal digits, 16 more, flags. `None` if it is
-    /// none, or all zeros.
+    /// The trace-id of a `traceparent` (version, 32 hexadecimal digits, 16 more, flags); `None` if
+    /// invalid or zero.
     pub fn of_traceparent(text: &[u8]) -> Option<Self> {
         let mut parts = text.split(|&byte| byte == b'-');
         let (version, trace, parent) = (parts.next()?, parts.next()?, parts.next()?);
@@ -27,8 +25,8 @@ impl RequestId {
         (number != 0).then_some(Self(number))
     }
 
-    /// That of an identifier in a form of its own: a hash of its text (FNV-1a, 128 bits). `None` for an empty
-    /// text, and for one longer than [`RequestId::MAX_LEN`] bytes, which is none.
+    /// Hash of another identifier (FNV-1a, 128 bits); `None` if empty or longer than
+    /// [`RequestId::MAX_LEN`].
     pub fn of_text(text: &[u8]) -> Option<Self> {
         let text = text.trim_ascii();
         if text.is_empty() || text.len() > Self::MAX_LEN {
@@ -40,20 +38,19 @@ impl RequestId {
         Some(Self(hash))
     }
 
-    /// Bytes of the longest identifier that is taken for one.
+    /// Maximum bytes of an identifier.
     pub const MAX_LEN: usize = 256;
 }
 
 const FNV_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const FNV_PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
-/// The span that something was done in: the parent's number of a `traceparent` (W3C Trace Context, section
-/// 3.2.2.4).
+/// Span of an exchange: the parent-id of a `traceparent` (W3C Trace Context, section 3.2.2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpanId(pub u64);
 
 impl SpanId {
-    /// That of a `traceparent`. `None` if it is none, or all zeros.
+    /// From a `traceparent`, if valid and not zero.
     pub fn of_traceparent(text: &[u8]) -> Option<Self> {
         RequestId::of_traceparent(text)?;
         let parent = std::str::from_utf8(text.split(|&byte| byte == b'-').nth(2)?).ok()?;
@@ -74,30 +71,30 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// The names and the identifier that came with a statement's comment or an HTTP head (sqlcommenter's keys).
-/// No values of the statement, no user, no password.
+/// Names and identifier from a statement's comment (sqlcommenter's keys) or an HTTP head, without
+/// values or users.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tags {
-    /// Which request it was done for.
+    /// The request it belongs to.
     pub request: Option<RequestId>,
-    /// The span it was done in, where that is known by a `traceparent`: `request` is its trace then.
+    /// Span from a `traceparent`; `request` is its trace then.
     pub span: Option<SpanId>,
-    /// The pattern of the request's path, or of what else leads to the code (`route`).
+    /// Pattern of the path or other entry point (`route`).
     pub route: Option<Arc<str>>,
     /// The controller or view (`controller`).
     pub controller: Option<Arc<str>>,
-    /// The method of the controller (`action`).
+    /// Method of the controller (`action`).
     pub action: Option<Arc<str>>,
-    /// The application (`application`).
+    /// The application (`application`) by name.
     pub application: Option<Arc<str>>,
-    /// The framework, as a rule with its version (`framework`).
+    /// Framework, usually with its version (`framework`).
     pub framework: Option<Arc<str>>,
-    /// The driver or library (`db_driver`).
+    /// Driver or library (`db_driver`).
     pub db_driver: Option<Arc<str>>,
 }
 
 impl Tags {
-    /// What an operation that carries these is called: the route, otherwise controller and action.
+    /// The route, otherwise controller and action.
     pub fn operation_name(&self) -> Option<Arc<str>> {
         match (&self.route, &self.controller, &self.action) {
             (Some(route), ..) => Some(route.clone()),
@@ -107,31 +104,30 @@ impl Tags {
         }
     }
 
-    /// Whether nothing is in it.
+    /// Whether no tag is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// How it is known which operation an exchange belongs to, surest first.
+/// How an exchange was assigned, surest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Assigned {
     /// It carries the request's identifier.
     Identifier,
-    /// Its connection was in a transaction with one that is proven.
+    /// It shared a transaction with a proven exchange.
     Transaction,
-    /// No other request was in flight that could have caused it.
+    /// No other request in flight could have caused it.
     Only,
-    /// A guess: several requests were in flight, and this one fits best by the order and the times of
-    /// requests, statements and replies.
+    /// A guess among several requests, by order and times.
     Order,
 }
 
 impl Assigned {
-    /// All of them.
+    /// All kinds in this order.
     pub const ALL: [Self; 4] = [Self::Identifier, Self::Transaction, Self::Only, Self::Order];
 
-    /// The word for it in records and reports.
+    /// Name in records and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Identifier => "identifier",
@@ -141,18 +137,17 @@ impl Assigned {
         }
     }
 
-    /// Whether it is a proof, not a guess.
+    /// Whether it is proven, not guessed.
     pub const fn is_proof(self) -> bool {
         !matches!(self, Self::Order)
     }
 }
 
-/// How many exchanges were assigned to their operations in which way.
+/// Numbers of exchanges by kind of assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Assignments {
-    /// By each of [`Assigned::ALL`].
     counts: [u64; Assigned::ALL.len()],
-    /// Guesses with a probability, and the sum of their probabilities in thousandths.
+    /// Guesses with a probability, and the sum of probabilities in thousandths.
     likely: [u64; 2],
 }
 
@@ -167,7 +162,7 @@ impl FromIterator<(Assigned, u64)> for Assignments {
 }
 
 impl Assignments {
-    /// Counts one more; with its probability, of a guess.
+    /// Counts an exchange, a guess with its probability.
     pub fn add(&mut self, assigned: Assigned, probability: Option<Share>) {
         self.counts[assigned as usize] += 1;
         if let Some(probability) = probability {
@@ -176,23 +171,22 @@ impl Assignments {
         }
     }
 
-    /// How many of the guesses are right, most likely. `None` if none has a probability: not every guess was
-    /// compared with others.
+    /// Expected share of right guesses, if known.
     pub fn likely_right(&self) -> Option<Share> {
         Share::of_counts(self.likely[1], self.likely[0] * 1_000)
     }
 
-    /// How many were assigned this way.
+    /// Number of exchanges assigned this way.
     pub fn count(&self, assigned: Assigned) -> u64 {
         self.counts[assigned as usize]
     }
 
-    /// How many were assigned by a guess, and how many in all.
+    /// Numbers of guessed and of all exchanges.
     pub fn guessed(&self) -> (u64, u64) {
         (self.count(Assigned::Order), self.counts.iter().sum())
     }
 
-    /// The share of guesses; `None` if nothing was to be assigned.
+    /// The share of guesses, if any exchanges.
     pub fn share_guessed(&self) -> Option<Share> {
         let (guessed, all) = self.guessed();
         Share::of_counts(guessed, all)

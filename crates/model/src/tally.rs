@@ -1,9 +1,9 @@
-//! Samples to figures.
+//! Summary of a run's samples.
 
 use crate::{Distribution, DistributionBuilder, Sample, SampleTotals};
 use std::time::Duration;
 
-/// Collects the samples of one target and summarises them.
+/// Collects the samples of one target.
 #[derive(Debug, Clone, Default)]
 pub struct SampleTally {
     totals: SampleTotals,
@@ -17,33 +17,33 @@ pub struct SampleTally {
     floor: DistributionBuilder,
 }
 
-/// What the samples of one target came to.
+/// Summary of one target's samples.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SampleOutcome {
-    /// How many, how many were lost; `mdev` is that of `time`.
+    /// Numbers of samples, with `mdev` of `time`.
     pub totals: SampleTotals,
     /// Spread of the samples' durations.
     pub time: Distribution,
     /// Spread of their round trips ([`Sample::round_trip`]).
     pub round_trip: Distribution,
-    /// Its mdev, as in [`SampleTotals::mdev`].
+    /// Round-trip deviation like [`SampleTotals::mdev`].
     pub round_trip_mdev: Option<Duration>,
-    /// Spread of the server time, where the server reported it.
+    /// Spread of the reported server time.
     pub server: Distribution,
     /// Round trips of all samples, first ones included.
     pub turns: u64,
-    /// The kernel's own round trip when the last reply was complete.
+    /// The kernel's round-trip time after the last reply.
     pub kernel_rtt: Option<Duration>,
-    /// The smallest it was, first samples included.
+    /// The kernel's minimum round-trip time, first samples included.
     pub min_kernel_rtt: Option<Duration>,
-    /// Duration of the first sample of the first connection.
+    /// Duration of the first connection's first sample.
     pub first: Option<Duration>,
-    /// Spread of what the instrument adds by itself.
+    /// Spread of the instrument's own time.
     pub floor: Distribution,
 }
 
 impl SampleTally {
-    /// Adds a sample. First ones of a connection are in no figure but `turns` and `first`.
+    /// Adds a sample; first ones of a connection count only in `turns` and `first`.
     pub fn add(&mut self, sample: &Sample) {
         self.turns += sample.turns.unwrap_or(0);
         self.kernel_rtt = sample.kernel_rtt.or(self.kernel_rtt);
@@ -67,12 +67,12 @@ impl SampleTally {
         self.server.add(sample.server);
     }
 
-    /// Adds what the instrument took for an exchange with itself.
+    /// Adds a time of the instrument by itself.
     pub fn add_floor(&mut self, floor: Duration) {
         self.floor.add(floor);
     }
 
-    /// What it came to in `elapsed`.
+    /// The summary after `elapsed`.
     pub fn outcome(&mut self, elapsed: Duration) -> SampleOutcome {
         let floor = self.floor.distribution();
         let good = (self.totals.answered - self.totals.errors) as f64;
@@ -100,7 +100,6 @@ impl SampleTally {
     }
 }
 
-/// Durations, and the sum of their squares.
 #[derive(Debug, Clone, Default)]
 struct Spread {
     durations: DistributionBuilder,
@@ -115,7 +114,7 @@ impl Spread {
         }
     }
 
-    /// ping's: the root of the mean of the squares less the square of the mean.
+    /// Root of the mean square less the squared mean, as in ping.
     fn mdev(&self) -> Option<Duration> {
         let mean = self.durations.mean()?.as_secs_f64();
         let square = self.squares / self.durations.count() as f64 - mean * mean;

@@ -1,17 +1,16 @@
-//! Points in time.
+//! Points in time on one timeline.
 
 use std::time::Duration;
 
-/// A point in time: nanoseconds since the Unix epoch on the timeline of one observation point.
+/// Nanoseconds since the Unix epoch on one observation point's timeline.
 ///
-/// Capture files carry it as recorded. Live sources anchor the monotonic clock to the epoch once at start, so
-/// that differences never contain a step of the wall clock. Two observation points on two hosts have two
-/// timelines: their difference is unknown until it is measured.
+/// Live sources anchor the monotonic clock to the epoch at start, so differences contain no clock
+/// steps. Timelines of two hosts have an unknown offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// The point `nanoseconds` after the Unix epoch.
+    /// From nanoseconds since the Unix epoch.
     pub const fn from_nanos(nanoseconds: u64) -> Self {
         Self(nanoseconds)
     }
@@ -21,17 +20,17 @@ impl Timestamp {
         self.0
     }
 
-    /// Time passed since `earlier`; zero when `earlier` is later (packets of a capture may be out of order).
+    /// Time since `earlier`, zero if that is later (packets may be out of order).
     pub const fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// This point moved `span` later; stays at the end of the timeline (year 2554) when it would pass it.
+    /// Adds `span`, at most to the end of the timeline (year 2554).
     pub const fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(saturating_nanos(span)))
     }
 
-    /// This point moved `span` earlier; stays at the epoch when it would pass it.
+    /// Subtracts `span`, at most to the epoch.
     pub const fn before(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(saturating_nanos(span)))
     }

@@ -1,4 +1,4 @@
-//! Tuning: one job done in every way that a driver offers, with every setting, at every distance.
+//! One job by every method, setting and distance.
 
 use crate::{ByteCount, Distribution, ParseQuantityError, Timestamp};
 use std::fmt;
@@ -6,22 +6,22 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is done with the rows.
+/// Task of a tuning run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Job {
-    /// New rows go to the server in one transaction.
+    /// Inserts rows in one transaction.
     Insert,
-    /// Rows come from the server, all of one result.
+    /// Fetches the rows of one result.
     Select,
-    /// Each row of a result is read and then updated.
+    /// Reads and then updates each row of a result.
     Update,
 }
 
 impl Job {
-    /// All of them, in the order in which they are done.
+    /// All jobs in the order they run.
     pub const ALL: [Self; 3] = [Self::Insert, Self::Select, Self::Update];
 
-    /// The word for it on the command line, in records and in reports.
+    /// Name in commands, records and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Insert => "insert",
@@ -46,45 +46,45 @@ impl fmt::Display for Job {
     }
 }
 
-/// One way to do a job, as a driver offers it.
+/// A driver's way to do a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Method {
     /// The job it does.
     pub job: Job,
-    /// Its name, unique within the job: `row by row`, `multi-row statement`, `copy`.
+    /// Unique name within the job, such as `row by row`, `multi-row statement` or `copy`.
     pub name: Arc<str>,
-    /// What can be set; `None` for a method that has nothing to set.
+    /// Its setting, if it has one.
     pub parameter: Option<MethodParameter>,
 }
 
-/// What can be set of a method.
+/// A setting of a method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MethodParameter {
-    /// What it is: `rows a statement`, `fetch size`, `buffer`.
+    /// Name such as `rows a statement`, `fetch size` or `buffer`.
     pub name: Arc<str>,
-    /// What its values count.
+    /// Unit of its values.
     pub unit: ParameterUnit,
-    /// The values a full sweep tries, ascending; at least one. Usually a value is twice the one before.
+    /// Ascending values of a full sweep, at least one.
     pub values: Vec<u64>,
-    /// The value the driver uses when nothing is set, where that is known.
+    /// The driver's default, if known.
     pub default: Option<u64>,
-    /// How the driver spells the setting, `{}` in place of the value: `defaultRowFetchSize={}`.
+    /// The driver's notation with `{}` for the value, such as `defaultRowFetchSize={}`.
     pub spelling: Arc<str>,
 }
 
-/// What the values of a parameter count.
+/// Unit of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ParameterUnit {
-    /// Rows.
+    /// A number of rows.
     Rows,
-    /// Bytes.
+    /// A number of bytes.
     Bytes,
-    /// Nothing: a number or 0/1.
+    /// A plain number or 0/1.
     Number,
 }
 
 impl ParameterUnit {
-    /// A value in words: `100 rows`, `64 KiB`, `8`.
+    /// A value with its unit, such as `100 rows`, `64 KiB` or `8`.
     pub fn words(self, value: u64) -> String {
         match self {
             Self::Rows if value == 1 => "1 row".to_owned(),
@@ -96,7 +96,7 @@ impl ParameterUnit {
         }
     }
 
-    /// The word for it in records.
+    /// Name used in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rows => "rows",
@@ -106,37 +106,32 @@ impl ParameterUnit {
     }
 }
 
-/// What one run of a way brought.
+/// Result of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrialOutcome {
-    /// From the job's first byte (of its transaction) to its last, by the clock nearest to the work: the
-    /// client's own.
+    /// From the first byte of the job's transaction to the last.
     pub duration: Duration,
-    /// When the job began and ended, on the timeline of the observer; `None` if there was none, or where it
-    /// shows in what was seen.
+    /// Begin and end, if not visible in the traffic.
     pub span: Option<[Timestamp; 2]>,
     /// Rows inserted, fetched or updated, counted at the end.
     pub rows: u64,
-    /// Round trips of the job; `None` if they were not counted in this run.
+    /// Round trips of the job, if counted.
     pub turns: Option<u64>,
-    /// Requests that its client lets be in progress at once; `None` if it has no such limit, or that is not
-    /// known.
+    /// Client's limit of requests in flight, if known.
     pub window: Option<u64>,
-    /// Packets client-to-server and server-to-client, acknowledgements among them; absent likewise.
+    /// Packets by direction, with acknowledgements, if counted.
     pub packets: Option<[u64; 2]>,
-    /// Payload bytes, likewise.
+    /// Payload bytes by direction, if counted.
     pub payload_bytes: Option<[u64; 2]>,
-    /// Wire bytes of those packets, likewise.
+    /// Wire bytes by direction, if counted.
     pub wire_bytes: Option<[u64; 2]>,
-    /// Most memory that the job took in the client beyond what it had before; `None` if it cannot be
-    /// determined.
+    /// Peak memory of the client added by the job, if known.
     pub client_memory: Option<ByteCount>,
-    /// The same of the server's process or thread for this connection; `None` if it cannot be determined
-    /// (another host).
+    /// The same for the server's process or thread.
     pub server_memory: Option<ByteCount>,
 }
 
-/// Where a figure of tuning comes from.
+/// Source of a tuning figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TrialSource {
     /// Run at the existing distance.
@@ -148,7 +143,7 @@ pub enum TrialSource {
 }
 
 impl TrialSource {
-    /// The word for it in records and reports.
+    /// Name in records and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -158,79 +153,79 @@ impl TrialSource {
     }
 }
 
-/// One way with one setting at one distance, all its runs together.
+/// All runs of one method, setting and distance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuned {
-    /// The job.
+    /// The job that ran.
     pub job: Job,
     /// Name of the method.
     pub method: Arc<str>,
-    /// The setting; `None` for a method that has none.
+    /// The setting, if the method has one.
     pub value: Option<u64>,
-    /// The link in its text form; `None` for the existing distance.
+    /// The link, unless at the existing distance.
     pub link: Option<Arc<str>>,
-    /// Where `spread` comes from.
+    /// How `spread` was obtained.
     pub source: TrialSource,
-    /// Runs that are in it.
+    /// Number of runs included.
     pub runs: u32,
-    /// Spread of the runs' durations; its median is what settings are compared by.
+    /// Spread of durations, compared by its median.
     pub spread: Distribution,
-    /// A typical run: the one of the median duration, with the counts of the run that counted.
+    /// Median run with the counted run's counts.
     pub typical: TrialOutcome,
 }
 
-/// What is recommended for one job at one distance.
+/// Recommended setting for a job and distance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recommendation {
-    /// The job.
+    /// The job of this recommendation.
     pub job: Job,
-    /// The link; `None` for the existing distance.
+    /// The link, unless at the existing distance.
     pub link: Option<Arc<str>>,
     /// Name of the method.
     pub method: Arc<str>,
-    /// The smallest setting that is surely within 5 % of the best; `None` for a method that has none.
+    /// Smallest setting certainly within 5 % of the best.
     pub value: Option<u64>,
-    /// How the driver spells it.
+    /// The driver's notation of the setting.
     pub spelling: String,
-    /// Median duration with it.
+    /// Median duration with the setting.
     pub duration: Duration,
-    /// Median duration of the best that was run.
+    /// Median duration of the best run.
     pub best: Duration,
-    /// The way that is slowest with its best setting.
+    /// Slowest method with its best setting.
     pub worst_way: Arc<str>,
-    /// What that takes: what is at stake.
+    /// Median duration of that method.
     pub worst: Duration,
-    /// Runs it took, and the runs that a full sweep would have taken.
+    /// Runs done, and runs of a full sweep.
     pub runs: [u32; 2],
-    /// What was compared with it and is as good, the fastest first.
+    /// Compared settings that are as good, fastest first.
     pub as_good: Vec<ChosenSetting>,
 }
 
-/// A way with one of its settings.
+/// A method with one of its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChosenSetting {
     /// Name of the method.
     pub method: Arc<str>,
-    /// The setting; `None` for a method that has none.
+    /// The setting, if the method has one.
     pub value: Option<u64>,
 }
 
 impl Recommendation {
-    /// How many times as long the slowest way takes.
+    /// Relative duration of the slowest method.
     pub fn ratio(&self) -> f64 {
         self.worst.as_secs_f64() / self.duration.as_secs_f64().max(1e-9)
     }
 }
 
 impl Tuned {
-    /// What settings are compared by: the median; zero without a run.
+    /// Median for comparisons, zero without a run.
     pub fn median(&self) -> Duration {
         self.spread.p50.unwrap_or_default()
     }
 }
 
 impl TrialOutcome {
-    /// Wire bytes divided by packets, both directions together; `None` if either was not counted.
+    /// Wire bytes per packet, if counted.
     pub fn mean_packet(&self) -> Option<ByteCount> {
         let sum = |each: [u64; 2]| each.iter().sum::<u64>();
         let bytes = sum(self.wire_bytes?).checked_div(sum(self.packets?))?;

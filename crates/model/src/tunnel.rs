@@ -1,89 +1,82 @@
-//! What passed through one end of a tunnel.
+//! Traffic at one end of a tunnel.
 
 use crate::Direction;
 use std::time::Duration;
 
-/// One direction of the tunnel, as one of its ends sees it.
-///
-/// Each end compresses what it sends and decompresses what it receives, so times are of this end's half of
-/// the work alone.
+/// One direction at one end, with times of this end's half of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TunnelDirection {
-    /// Bytes of the databases' connections that went this way.
+    /// Bytes of database connections.
     pub payload_bytes: u64,
-    /// Bytes of frames that carried them between the ends, headers and the tunnel's own frames included,
-    /// before encryption (which adds 22 bytes a record of at most 16 KiB) and TCP.
+    /// Bytes of all frames with headers, before encryption (22 bytes per record of at most 16 KiB)
+    /// and TCP.
     pub tunnel_bytes: u64,
-    /// Frames with bytes of streams in them.
+    /// Frames with bytes of streams.
     pub chunks: u64,
-    /// Those of them that went as they were.
+    /// Uncompressed frames among these.
     pub stored_chunks: u64,
-    /// Payload bytes at each level, 0 to 9; known to the end that sends this way only.
+    /// Payload bytes by level, at the sending end.
     pub payload_bytes_at: [u64; 10],
-    /// Time spent compressing; known to the end that sends. Wall time of the thread that does it: on a busy
-    /// machine it is more than processor time.
+    /// Compression time at the sending end, as wall time: more than processor time on a busy
+    /// machine.
     pub codec_time: Duration,
-    /// How often this way had bytes to send and the lane no room for them; known to the end that sends.
+    /// Waits for room in the lane, at the sending end.
     pub stalls: u64,
-    /// How long it had no room, added up.
+    /// Total time without room.
     pub stalled: Duration,
-    /// How often a stream had bytes to send and its reader at the other end had not taken what was sent
-    /// before.
+    /// Waits of streams for the other end's reader.
     pub reader_stalls: u64,
 }
 
 impl TunnelDirection {
-    /// Whether this end has sent something this way, and so knows what only the sender does.
+    /// Whether this end sent in this direction, so has sender's figures.
     pub fn is_sent_here(&self) -> bool {
         self.payload_bytes_at.iter().any(|bytes| *bytes > 0)
     }
 
-    /// Tunnel bytes over payload bytes; `None` before the first payload. Above 1 where nothing could be made
-    /// smaller.
+    /// Tunnel bytes over payload bytes, above 1 for incompressible data.
     pub fn compressed_to(&self) -> Option<f64> {
         (self.payload_bytes > 0).then(|| self.tunnel_bytes as f64 / self.payload_bytes as f64)
     }
 
-    /// How many payload bytes one tunnel byte carried; `None` before the first.
+    /// Payload bytes per tunnel byte; `None` before the first.
     pub fn ratio(&self) -> Option<f64> {
         (self.tunnel_bytes > 0).then(|| self.payload_bytes as f64 / self.tunnel_bytes as f64)
     }
 }
 
-/// What one end of a tunnel did.
+/// Totals of one end of a tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TunnelTotals {
-    /// Both directions ([`Direction::index`]).
+    /// Both directions by [`Direction::index`].
     pub ways: [TunnelDirection; 2],
-    /// Database connections carried, those that ended included.
+    /// Database connections carried, ended ones included.
     pub streams: u64,
-    /// Those open now.
+    /// Database connections open now.
     pub open_streams: u64,
-    /// Those that ended otherwise than by both sides saying they were done: resets, a lane that broke, no
-    /// server.
+    /// Connections not closed by both sides.
     pub broken_streams: u64,
-    /// Those not taken: beyond a limit, or no lane in time.
+    /// Connections refused by a limit, or for lack of a lane.
     pub refused_streams: u64,
-    /// Lanes up now.
+    /// Number of lanes open now.
     pub lanes: u64,
-    /// Lanes that broke and were opened again.
+    /// Lanes that broke and were reopened.
     pub lane_losses: u64,
-    /// Clients that connected to the tunnel's port and were refused: wrong key, not a tunnel, another
-    /// version, too slow.
+    /// Refused clients of the tunnel's port (wrong key or version, too slow).
     pub refused_peers: u64,
-    /// Processor time of the process, of all its threads.
+    /// Processor time of all threads.
     pub processor: Duration,
-    /// For how long it has run.
+    /// Time since its start.
     pub elapsed: Duration,
 }
 
 impl TunnelTotals {
-    /// One direction.
+    /// Figures of one direction.
     pub fn direction(&self, direction: Direction) -> &TunnelDirection {
         &self.ways[direction.index()]
     }
 
-    /// How many processors it kept busy, on average: 1.5 is one and a half. `None` before it has run.
+    /// Mean number of busy processors; `None` at the start.
     pub fn processors(&self) -> Option<f64> {
         (!self.elapsed.is_zero()).then(|| self.processor.as_secs_f64() / self.elapsed.as_secs_f64())
     }

@@ -1,24 +1,24 @@
-//! Warnings: what a reader of figures must know, by kind.
+//! Warnings for readers of figures, by kind.
 
 use crate::NotSeen;
 
-/// Something a reader of the figures must know: what is missing, what was assumed.
+/// Missing data or an assumption behind the figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// What it is about: programs decide by this, never by the text.
+    /// Kind for programs, which must not depend on the text.
     pub kind: WarningKind,
-    /// One sentence: who, what, where, and what next.
+    /// One sentence on who, where, why, and next steps.
     pub text: String,
 }
 
 impl Warning {
-    /// A warning of this kind.
+    /// Creates a warning of this kind.
     pub fn new(kind: WarningKind, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { kind, text }
     }
 
-    /// The same, of one among several things that are named: `NAME: text`.
+    /// Prefixes the text with `NAME: ` of a source.
     #[must_use]
     pub fn with_name(self, name: &str) -> Self {
         let text = format!("{name}: {}", self.text);
@@ -26,94 +26,93 @@ impl Warning {
     }
 }
 
-/// What a warning is about.
+/// The subject of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WarningKind {
-    /// Statements were not seen, because they were encrypted.
+    /// Statements are in encrypted payload.
     StatementsEncrypted,
-    /// Statements were not seen, because they were prepared before the observation.
+    /// Statements were prepared before the observation.
     StatementsPreparedBefore,
-    /// Statements were not seen, because payload is missing.
+    /// Payload of statements is missing.
     StatementsCut,
-    /// Statements were not seen, because their protocol is not decoded, or not to its end.
+    /// The protocol is not, or not fully, decoded.
     StatementsNotDecoded,
-    /// Exchanges were assigned to their requests by a guess.
+    /// Exchanges were assigned to requests by a guess.
     OwnersGuessed,
     /// Round trips belong to no request, though there are requests.
     OwnersUnknown,
-    /// Which addresses are one host was inferred, became doubtful or stays open.
+    /// Addresses of one host were inferred, doubtful or unknown.
     HostsInferred,
-    /// What is a pooler was inferred.
+    /// The role of a pooler was inferred.
     PoolerInferred,
-    /// Connections have no round-trip time that was measured on them.
+    /// Connections have no measured round-trip time.
     RoundTripUnknown,
-    /// A round-trip time, or what stands for a round trip, is not what it would be without what stands in
-    /// between.
+    /// A round-trip time is affected by an intermediary.
     RoundTripBiased,
-    /// The capture or recording ends before its end: cut short while it was written or copied.
+    /// The capture or recording is cut short.
     CaptureCut,
-    /// The capture has places, packets or fragments that cannot be read or contradict others.
+    /// The capture has unreadable or contradictory parts.
     CaptureDamaged,
-    /// Packets are carried in something that is not opened.
+    /// Packets have an unsupported encapsulation.
     PacketsNotOpened,
-    /// The capture has nothing of what was requested.
+    /// The capture has none of the requested traffic.
     NothingSeen,
-    /// Payload passed that is not in the capture.
+    /// Payload is missing from the capture.
     PayloadMissing,
-    /// Packets were dropped because longwire did not keep up.
+    /// Longwire was too slow and dropped packets.
     PacketsDropped,
-    /// Exchanges were dropped, or several summed up as one, because longwire did not keep up.
+    /// Longwire was too slow and dropped or merged exchanges.
     ExchangesDropped,
     /// Connections were open before the observation.
     OpenBefore,
-    /// Connections of which one direction is in the capture.
+    /// Only one direction of connections is in the capture.
     OneDirection,
     /// The same packets were captured more than once.
     CapturedTwice,
-    /// Packets larger than those on the wire.
+    /// Packets are larger than those on the wire.
     SegmentationOffload,
     /// The clock stepped, or a time is impossible.
     ClockStep,
-    /// Keys of TLS sessions are missing, unreadable or fit nothing.
+    /// Keys of TLS sessions are missing, unreadable or unsuitable.
     KeysMissing,
-    /// Requests that had no reply, or of which it is not certain.
+    /// Requests had no, or no certain, reply.
     RequestsUnanswered,
-    /// Replies that ended with their connection.
+    /// Replies ended with their connection.
     RepliesCut,
-    /// Something is not moved by a prediction, though it was to be.
+    /// A connection to move was not moved by a prediction.
     NothingMoved,
-    /// What operations took beyond what the model explains where they were measured.
+    /// Measured time exceeds the model's explanation.
     UnexplainedWait,
-    /// Senders that pace their packets, which predictions do not replay.
+    /// Senders pace packets, which predictions do not replay.
     PacedSenders,
-    /// Something was not predicted, or not proved by replays.
+    /// A figure was not predicted, or not proved by replays.
     NotPredicted,
-    /// Not all was used, because there is no room or time for more.
+    /// Data was left out for lack of room or time.
     LeftOut,
     /// An emulated link was not as requested.
     LinkNotAsAsked,
-    /// The machine was too busy or too uneven for exact figures.
+    /// The machine was too busy or uneven for exact figures.
     MachineBusy,
-    /// Operations, runs or streams failed; they are in no figure.
+    /// Operations, runs or streams failed and are not counted.
     OperationsFailed,
     /// Connections or targets were not reached.
     ConnectionsFailed,
-    /// What was given has no effect.
+    /// An option has no effect.
     NoEffect,
-    /// What was done differs from what was requested, and how.
+    /// The run differed from the request.
     DoneOtherwise,
-    /// The run was ended before all was done.
+    /// The run ended before completion.
     EndedEarly,
     /// An output was lost or not written.
     OutputLost,
-    /// Something was left behind on a server.
+    /// Data was left behind on a server.
     LeftBehind,
-    /// A recording of another version of longwire has it, without a kind that this version knows.
+    /// A kind recorded by another version of longwire.
     OtherVersion,
 }
 
 impl WarningKind {
-    /// All of them.
+    /// All kinds in this order.
     pub const ALL: &[Self] = &[
         Self::StatementsEncrypted,
         Self::StatementsPreparedBefore,
@@ -157,7 +156,7 @@ impl WarningKind {
         Self::OtherVersion,
     ];
 
-    /// The word for it in records.
+    /// Name used in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::StatementsEncrypted => "statements-encrypted",

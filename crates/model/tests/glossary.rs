@@ -1,4 +1,4 @@
-//! README.md lists every public name of this crate by its term, and names nothing that does not exist.
+//! README.md lists every public name of this crate, and no others.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ fn read_file(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|fault| panic!("{}: {fault}", path.display()))
 }
 
-/// The names that `lib.rs` exports.
+/// Names exported by `lib.rs`.
 fn exported() -> BTreeSet<String> {
     let text = read_file("src/lib.rs");
     text.split("pub use ")
@@ -21,7 +21,7 @@ fn exported() -> BTreeSet<String> {
         .collect()
 }
 
-/// The names in the last column of the page's table.
+/// Names in the last column of the page's table.
 fn on_page() -> BTreeSet<String> {
     read_file("README.md")
         .lines()

@@ -1,4 +1,4 @@
-//! How long a replay takes: the product promises 1,000,000 exchanges on four targets in under ten seconds.
+//! Replays 1,000,000 exchanges on four targets; the target is under ten seconds.
 
 #[path = "../tests/made/mod.rs"]
 mod made;

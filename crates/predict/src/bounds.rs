@@ -1,58 +1,46 @@
-//! Between which bounds the median of a run is expected.
+//! Bounds of a predicted median.
 
 use crate::wake_up::{FEWER, MORE, SLEEP};
 use model::{Attribution, DistributionBuilder};
 use std::time::Duration;
 
-/// What a prediction rests on.
 #[derive(Debug, Clone, Copy)]
 pub struct BoundsEvidence<'a> {
-    /// Operations that were measured.
     pub operations: u64,
-    /// Round trips of one, on the moved connections.
+    /// Round trips per operation, on the moved connections.
     pub turns: f64,
-    /// The part of one that is the allowance for waking up, in seconds.
+    /// Wake-up allowance per operation, in seconds.
     pub waking: f64,
-    /// What that would be if client and server had a processor each that none of the other clients keeps
-    /// awake.
+    /// The same if client and server each had a core that other clients do not keep awake.
     pub waking_alone: f64,
-    /// Whether the link loses packets at random.
     pub is_lossy: bool,
-    /// By how much the server's time of one may be shorter, and longer, in seconds.
+    /// How much shorter and longer the server time of an operation may be, in seconds.
     pub server_margin: [f64; 2],
-    /// What pacing adds to the messages of one, in seconds, where senders space out what they send; `None` if
-    /// they send as the model does.
+    /// Seconds per operation that pacing adds; `None` if senders send as the model does.
     pub pacing: Option<f64>,
-    /// For how long windows of one grow on connections that were used before, and what sending the same takes
-    /// at the link's rate, in seconds.
+    /// Per operation, in seconds: window growth on reused connections, and transfer of the same
+    /// bytes at the link rate.
     pub kept_windows: [f64; 2],
-    /// The share of its round trips that is another operation's, most likely.
+    /// Expected share of round trips that belong to other operations.
     pub others: f64,
-    /// Where the predicted time goes, summed over all replays.
+    /// Summed over all replays.
     pub attribution: &'a Attribution,
 }
 
 impl BoundsEvidence<'_> {
-    /// The bounds of the median in a run of as many operations as were measured; `None` without `durations`.
+    /// Bounds of the median in a run with as many operations as measured; `None` without
+    /// `durations`.
     ///
-    /// Eight things keep it from being the predicted one, independently of each other, so that their squares
-    /// add up:
-    /// - Which operations the two runs happened to consist of: so far apart are the order statistics that
-    ///   hold the median of as many draws nine times in ten, in both runs.
-    /// - The model: [`MODEL_ERROR`] of the network's time, and [`LOSS_ERROR`] of transfers over a link that
-    ///   loses packets.
-    /// - Client and server, which take other times in another run: [`COMPUTING_ERROR`] of theirs, more where
-    ///   few operations show how they vary, and [`TURN_ERROR`] a round trip.
-    /// - The allowance for waking up, which is assumed: [`FEWER`] of it less, [`MORE`] of it and [`SLEEP`] a
-    ///   round trip more; with several clients as much more as if none kept a processor awake for another.
-    /// - The server's time, which is known between bounds only where round trips of the measurement vary.
-    /// - Senders that space out what they send: the first round of each message takes longer by it, what
-    ///   follows by [`PACED_TRANSFER`]; where the link loses packets, they may be faster by
-    ///   [`FASTER_THAN_LOSS`], because losses do not slow them down.
-    /// - Senders whose windows do not fall while little is sent: connections that were used before need not
-    ///   let theirs grow again.
-    /// - Round trips of others that are taken for its own, and its own that are taken for others': the
-    ///   network's time of as many.
+    /// The errors are independent, so their squares add up:
+    /// - Sampling, in both runs: the order statistics that hold the median nine times in ten.
+    /// - The model: [`MODEL_ERROR`] of network time, and [`LOSS_ERROR`] of transfers over a lossy link.
+    /// - Client and server time vary between runs: [`COMPUTING_ERROR`], and [`TURN_ERROR`] per round trip.
+    /// - The assumed wake-up allowance: [`FEWER`] less, [`MORE`] more and [`SLEEP`] per round trip.
+    /// - Server time, a range where round trips of the measurement vary.
+    /// - Pacing delays the first round of each message, and the rest by [`PACED_TRANSFER`]. On a lossy link
+    ///   paced senders may be faster by [`FASTER_THAN_LOSS`].
+    /// - Windows that do not shrink while idle.
+    /// - Round trips wrongly assigned to this operation or to others.
     pub fn bounds(&self, durations: &mut DistributionBuilder) -> Option<(Duration, Duration)> {
         let ranks = self.ranks();
         let median = durations.percentile(50)?;
@@ -72,8 +60,8 @@ impl BoundsEvidence<'_> {
         Some((median.saturating_sub(low), median.saturating_add(high)))
     }
 
-    /// The percentiles between which the median lies nine times in ten, when both it and its prediction come
-    /// from as many draws.
+    /// Percentiles that hold the median nine times in ten if it and its prediction have as many
+    /// draws.
     fn ranks(&self) -> (u8, u8) {
         // 1.645 standard deviations of a median's rank, sqrt(n) / 2, times sqrt(2) for two runs.
         let half = 116.3 / (self.operations.max(1) as f64).sqrt();
@@ -81,7 +69,7 @@ impl BoundsEvidence<'_> {
         (50 - half, 50 + half)
     }
 
-    /// By how much senders that space out may be faster, and slower, than the model's, in seconds.
+    /// How much faster and slower paced senders may be than the model, in seconds.
     fn pacing_errors(&self, median: f64) -> [f64; 2] {
         let Some(pacing) = self.pacing else {
             return [0.0; 2];
@@ -95,20 +83,17 @@ impl BoundsEvidence<'_> {
         [faster, pacing + PACED_TRANSFER * transfer]
     }
 
-    /// By how much senders may be faster whose windows do not fall: no more than transfers take beyond the
-    /// link's rate.
+    /// Seconds saved if windows do not shrink: at most the transfer time beyond the link rate.
     fn kept_windows(&self, median: f64) -> f64 {
         let [growing, at_rate] = self.kept_windows;
         growing.min((self.transfer(median) - at_rate).max(0.0))
     }
 
-    /// Transfers and retransmissions of an operation that takes the median, in seconds.
     fn transfer(&self, median: f64) -> f64 {
         let transfer = (self.attribution.transfer + self.attribution.recovery).as_secs_f64();
         median * transfer / self.attribution.total().as_secs_f64().max(1e-9)
     }
 
-    /// Errors of model, client and server, in seconds.
     fn other_errors(&self, median: f64) -> f64 {
         let total = self.attribution.total().as_secs_f64().max(1e-9);
         let computing = self.attribution.client + self.attribution.server + self.attribution.unknown;
@@ -126,19 +111,17 @@ impl BoundsEvidence<'_> {
     }
 }
 
-/// Holds for 98 of 100 exchanges measured with the kernel's TCP: docs/accuracy.md.
+/// Holds for 98 of 100 exchanges measured with the kernel's TCP, see docs/accuracy.md.
 const MODEL_ERROR: f64 = 0.02;
-/// Of what large transfers take where windows depend on losses that no two runs share: measured against
-/// cubic, 20 %.
+/// Share of large transfers where windows depend on random losses: 20 % measured against cubic.
 const LOSS_ERROR: f64 = 0.25;
-/// BBR sends what it starts with at 2.885 windows a round trip, where cubic sends a window at once.
+/// BBR starts at 2.885 windows per round trip; cubic sends a window at once.
 const PACED_TRANSFER: f64 = 0.35;
 const FASTER_THAN_LOSS: f64 = 0.9;
-/// Seconds.
 const TURN_ERROR: f64 = 30e-6;
 const COMPUTING_ERROR: f64 = 0.15;
 const UNKNOWN_VARIATION: f64 = 0.5;
-/// A margin of a year is no margin.
+/// A wider margin says no more.
 const MAX_MARGIN_SECONDS: f64 = 3.2e7;
 
 #[cfg(test)]
@@ -147,7 +130,7 @@ mod tests {
 
     const MS: f64 = 1e-3;
 
-    /// Of 100 operations of 50 ms each, most of it round trips and 10 ms of transfer.
+    /// 100 operations of 50 ms, mostly round trips, with 10 ms of transfer.
     fn bounds(server_margin: [f64; 2], pacing: Option<f64>, is_lossy: bool) -> [Duration; 2] {
         bounds_with(server_margin, pacing, is_lossy, [0.0; 2])
     }
@@ -185,7 +168,7 @@ mod tests {
     #[test]
     fn windows_that_do_not_fall_make_transfers_shorter_but_not_than_the_rate() {
         let certain = bounds([0.0; 2], None, false);
-        // Of 10 ms of transfer, 9 in which windows grow.
+        // 10 ms of transfer; windows grow during 9 ms.
         let [low, high] = bounds_with([0.0; 2], None, false, [9.0 * MS, 0.0]);
         assert_eq!(high, certain[1]);
         assert!(low < Duration::from_micros(41_000), "{low:?}");
@@ -217,7 +200,7 @@ mod tests {
             let (low, high) = evidence.bounds(&mut durations).expect("durations");
             high.saturating_sub(low).as_secs_f64() / 0.1
         };
-        // Two hundredths of the model's, and the owners' beside it.
+        // 2 % of the model, plus the assignment error.
         assert!((bounds(0.0) - 0.02).abs() < 0.001, "{}", bounds(0.0));
         let expected = 0.02_f64.hypot(0.1);
         assert!((bounds(0.1) - expected).abs() < 0.001, "{}", bounds(0.1));
@@ -249,7 +232,7 @@ mod tests {
         let (low, high) = bounds(MS);
         let (same_low, higher) = bounds(4.0 * MS);
         assert_eq!(low, same_low);
-        // Once more what is allowed, and twice 4 ms less 1 ms.
+        // The allowance again, and twice 4 ms less 1 ms.
         assert!(high < Duration::from_micros(51_500), "{high:?}");
         assert!(higher > Duration::from_micros(57_000), "{higher:?}");
     }
@@ -267,7 +250,7 @@ mod tests {
         let as_modelled = bounds([0.0; 2], None, false);
         let [low, high] = bounds([0.0; 2], Some(7.0 * MS), false);
         assert_eq!(low, as_modelled[0]);
-        // 7 ms of the messages' first rounds, and 35 % of 10 ms.
+        // 7 ms for the first rounds, and 35 % of 10 ms.
         assert!(high > Duration::from_micros(60_500), "{high:?}");
     }
 

@@ -1,4 +1,4 @@
-//! Several clients at once over one link, each with one operation after another.
+//! Several clients share a link; each runs one operation after another.
 
 use crate::critical_path;
 use crate::locks::LockKey;
@@ -12,16 +12,15 @@ use model::Protocol;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// What clients in a closed loop completed.
 #[derive(Debug, Clone)]
 pub struct ClosedLoopResult {
-    /// The operations that ended while it was measured, each with the number of its name.
+    /// Operations that ended after the warm-up, each with the number of its name.
     pub operations: Vec<(usize, ReplayTotals)>,
-    /// How long it was measured.
+    /// Duration of the counted part.
     pub elapsed: Duration,
 }
 
-/// What the clients carry out: operations of one name, or of several as they were mixed in the measurement.
+/// Operations of one name, or of several in the measured mix.
 #[derive(Debug, Default)]
 pub struct Mix<'a> {
     operations: Vec<Mixed<'a>>,
@@ -31,13 +30,12 @@ pub struct Mix<'a> {
 #[derive(Debug)]
 struct Mixed<'a> {
     name: usize,
-    /// Before it, in nanoseconds.
+    /// Before the operation, in nanoseconds.
     pause: u64,
     recorded: &'a Recorded,
 }
 
 impl<'a> Mix<'a> {
-    /// Adds the operations of the name with this number, with `pause` before each.
     pub fn add(&mut self, name: usize, pool: &'a SamplePool, pause: u64) {
         let operations = pool.operations().iter();
         self.operations.extend(operations.map(|recorded| Mixed {
@@ -51,42 +49,34 @@ impl<'a> Mix<'a> {
         }
     }
 
-    /// Whether there is nothing to carry out.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }
 
-    /// Nodes and packets of an operation, mean.
     fn mean_cost(&self) -> usize {
         let costs = self.operations.iter().map(|mixed| mixed.recorded.cost());
         costs.sum::<usize>() / self.operations.len().max(1)
     }
 }
 
-/// How the clients' surroundings are.
 #[derive(Debug, Clone, Copy)]
 pub struct SimulationConfig<'a> {
-    /// Cores that are shared.
     pub computing: Computing,
-    /// Cores of their own that web servers have, if they do.
+    /// Cores of web servers that do not share the servers' cores.
     pub web_server_cores: Option<u32>,
-    /// What is allowed for longer rests.
     pub wake_up: WakeUp,
-    /// How many requests the server works on at once, if that is limited.
     pub workers: Option<u32>,
-    /// Connections of pools that all clients share.
     pub pools: &'a HashMap<Protocol, u32>,
-    /// What clients wait for because another's transaction holds it.
     pub locks: Option<&'a HashSet<LockKey>>,
 }
 
-/// Lets the clients of `target` carry out the operations of `mix`, each one after another.
+/// Runs the operations of `mix` with the clients of `target`.
 ///
-/// - Each client has connections of its own. They keep their windows from operation to operation.
-/// - The first client begins with the first operation, the others evenly spread over all; each goes on with
-///   the one that follows it.
-/// - Nothing is counted before each client has ended [`WARM_UP`] operations.
-/// - It ends when enough have ended: see [`wanted`].
+/// - Each client has separate connections, which keep their windows between operations.
+/// - The first client starts with the first operation, the others evenly spread over all; each continues
+///   with the next operation.
+/// - Counting begins after each client has finished [`WARM_UP`] operations.
+/// - [`wanted`] determines the end.
 pub fn closed_loop(
     target: &PredictionTarget,
     links: &[LinkDescription],
@@ -129,8 +119,8 @@ pub fn closed_loop(
     }
 }
 
-/// How many operations are counted: twenty a client, as far as they can be replayed in about a second; never
-/// fewer than three a client.
+/// Operations to count: twenty per client if they replay in about a second, at least three per
+/// client.
 fn wanted(target: &PredictionTarget, mix: &Mix<'_>) -> usize {
     let least = 3 * target.clients as usize;
     let cost = mix.mean_cost().max(1);
@@ -146,13 +136,11 @@ struct ClosedLoop<'a> {
 }
 
 struct Client {
-    /// The operation that it carries out, which part of it, and what the parts before took.
     operation: usize,
     part: usize,
     before: ReplayTotals,
-    /// Its connections by their place in the operations.
+    /// By place in the operations.
     connections: Vec<u32>,
-    /// How many it has ended.
     operations: usize,
 }
 
@@ -184,7 +172,7 @@ impl<'a> ClosedLoop<'a> {
                 connections: Vec::new(),
                 operations: 0,
             });
-            // Spread over the first operation: clients of a real crowd do not begin at once either.
+            // Spread over the first operation: real clients do not start at once either.
             let late = mix.operations[0].recorded.measured() * client as u64 / clients as u64;
             let at = VirtualTime::BEGIN.after(late);
             let connections = simulation.connections(client);
@@ -197,7 +185,6 @@ impl<'a> ClosedLoop<'a> {
         simulation
     }
 
-    /// The numbers in the network of the connections that the present part of the client's operation uses.
     fn connections(&mut self, client: usize) -> Vec<u32> {
         let this = &mut self.clients[client];
         let part = &self.mix.operations[this.operation].recorded.parts[this.part];
@@ -207,7 +194,7 @@ impl<'a> ClosedLoop<'a> {
                 this.connections.push(self.run.add_connection(link, None));
             }
             if opened {
-                // A new one: packets of the one before may still be on their way.
+                // A new connection: packets of the previous one may still be in flight.
                 this.connections[place] = self.run.add_connection(link, None);
             }
             this.connections[place]
@@ -215,7 +202,7 @@ impl<'a> ClosedLoop<'a> {
         numbers.collect()
     }
 
-    /// The client has come to the end of a plan and goes on. Returns the operation that this ended, and when.
+    /// Moves the client to its next plan. Returns the operation that ended, and when.
     fn finished(&mut self, client: u32) -> Option<((usize, ReplayTotals), VirtualTime)> {
         let this = &mut self.clients[client as usize];
         let Mixed {
@@ -252,9 +239,8 @@ impl<'a> ClosedLoop<'a> {
     }
 }
 
-/// Operations of each client that are not counted: connections find their windows, and clients their places
-/// in the queues.
+/// Uncounted operations per client, until windows and queues settle.
 const WARM_UP: usize = 2;
 const MIN_OPERATIONS: usize = 400;
-/// Nodes, and packets, that are simulated for one prediction: about a second.
+/// Nodes and packets per prediction: about a second.
 const MAX_SIMULATION_COST: usize = 3_000_000;

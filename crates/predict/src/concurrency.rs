@@ -1,30 +1,26 @@
-//! What an operation's exchanges on several connections waited for, determined from all operations of its
-//! name.
+//! Determines which exchanges on several connections waited for each other, from all operations of
+//! a name.
 //!
-//! Over no distance one operation does not show it: an event loop that sends four queries at once sends the
-//! second when the reply to the first may be there already, and it looks as if it had waited. Several
-//! operations of a name show more:
+//! A single local operation does not show it: when an event loop sends four queries at once, the
+//! first reply may arrive before the second query leaves, as if the query had waited. Several
+//! operations show more:
 //!
-//! 1. Two exchanges of which the second was once sent before the reply to the first had arrived did not wait
-//!    for each other, in any operation of that name. They are the same two by their statements and how many
-//!    of these came before ([`evidence`]). A reply that had arrived more recently than the client ever takes
-//!    to react counts as not arrived.
-//! 2. A pool that gives the connection back that was returned last gives another one only when that one is in
-//!    use ([`pools`]).
-//! 3. Two uses of connections (transactions, or what lies before the statement by which a pool takes a
-//!    connection back) that overlap without one lying within the other are of two that run at once, most
-//!    likely.
-//! 4. The same statement on several connections, one use of each, is one volley: what is known of two of them
-//!    holds for all.
-//! 5. Where the connections of a volley have unequal numbers of it, the same numbers in nearly all
-//!    operations, these are chains: each step waited for the one before it on its connection. A queue is
-//!    shared out by chance.
-//! 6. Exchanges that were never seen at once in [`evidence::ENOUGH`] operations waited. With fewer it is
-//!    open.
+//! 1. If the second of two exchanges was ever sent before the first reply had arrived, they never wait for
+//!    each other in operations of that name. Exchanges are matched by statement and occurrence
+//!    ([`evidence`]). A reply that arrived more recently than the client's reaction time counts as pending.
+//! 2. A pool that reuses the last returned connection hands out another only while that one is in use
+//!    ([`pools`]).
+//! 3. Uses of connections (transactions, or the time up to the statement that returns the connection) that
+//!    overlap without nesting most likely run in parallel.
+//! 4. The same statement on several connections, once each, is a volley: a fact about two holds for all.
+//! 5. If the connections of a volley have unequal counts, equal in nearly all operations, these are chains:
+//!    each step waited for the previous one on its connection. A queue is shared out by chance.
+//! 6. Exchanges never seen at once in [`evidence::ENOUGH`] operations waited. With fewer operations the
+//!    order is open.
 //!
-//! Exchanges of one connection always wait for each other, except where a volley has more of the same
-//! statement than the pool has connections: then each waited for the next free connection ([`rewrite`]). What
-//! depends on the data of a reply cannot be seen. Start at [`Concurrency::ordered`].
+//! Exchanges of one connection always wait for each other, except in a volley with more statements
+//! than the pool has connections: each waited for the next free connection ([`rewrite`]).
+//! Dependence on the data of a reply cannot be seen. Start at [`Concurrency::ordered`].
 
 mod evidence;
 mod family;
@@ -41,28 +37,25 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is known of the operations of a run.
 #[derive(Debug, Default)]
 pub struct Concurrency {
     names: HashMap<Arc<str>, OrderEvidence>,
     pools: Pools,
     turnarounds: Turnarounds,
-    /// Pairs of exchanges that are known, of all names.
     pairs: usize,
 }
 
-/// An operation as it would go where distance counts.
+/// An operation's possible orders over a distance.
 #[derive(Debug, Clone)]
 pub struct Ordered {
-    /// As it is most likely; `None` if that is as it was measured.
+    /// The most likely order; `None` if as measured.
     pub expected: Option<Operation>,
-    /// With everything at once that may be; `None` if that is as expected.
+    /// All open pairs run at once; `None` if as expected.
     pub at_once: Option<Operation>,
-    /// With everything in sequence that may be; `None` if that is as expected.
+    /// All open pairs run in sequence; `None` if as expected.
     pub in_sequence: Option<Operation>,
 }
 
-/// What is assumed about what is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Expected,
@@ -71,9 +64,9 @@ enum Reading {
 }
 
 impl Concurrency {
-    /// Learns from operations in the order of their ends. Requests that ran at the same time as others show
-    /// less: which of them caused which exchange is less certain there. What is no request has its own
-    /// connections, and makes nothing less certain.
+    /// Learns from operations in the order of their ends. Overlapping requests count for less:
+    /// exchanges are less certainly assigned. Operations that are not requests have separate
+    /// connections and disturb none.
     pub fn learn(&mut self, operations: &[Operation]) {
         let alone = alone(operations, |_| true);
         let only_request = alone_among_requests(operations);
@@ -95,7 +88,6 @@ impl Concurrency {
         }
     }
 
-    /// What the operation would be, by all that is known.
     pub fn ordered(&self, operation: &Operation) -> Ordered {
         let read = |reading| self.restrict_operation(operation, reading);
         let expected = read(Reading::Expected);
@@ -113,17 +105,15 @@ impl Concurrency {
         }
     }
 
-    /// The operation as it is most likely.
     pub fn expected(&self, operation: &Operation) -> Operation {
         let read = self.restrict_operation(operation, Reading::Expected);
         read.unwrap_or_else(|| operation.clone())
     }
 
-    /// What is known of the order in operations of that name.
     pub fn order(&self, name: &Arc<str>) -> Option<Order> {
         let evidence = self.names.get(name)?;
         let (looked_at, at_once) = evidence.operations();
-        // Of all operations of the name: what few of them do is not said of it.
+        // A minority of operations does not decide.
         let half = evidence.concluded.div_ceil(2);
         let kind = match (evidence.open >= half, evidence.some_at_once >= half) {
             (true, _) => OrderKind::Open,
@@ -137,7 +127,6 @@ impl Concurrency {
         })
     }
 
-    /// Counts of every name in how many operations the order is open, by all that was learned.
     pub fn derive_dependencies(&mut self, operations: &[Operation]) {
         for operation in operations {
             let (mut open, mut at_once) = (false, false);
@@ -201,7 +190,6 @@ impl Concurrency {
     }
 }
 
-/// Which operations ran while no request did but they themselves.
 fn alone_among_requests(operations: &[Operation]) -> Vec<bool> {
     let among_requests = alone(operations, |operation| operation.kind.is_request());
     let all = operations.iter().zip(among_requests);
@@ -209,7 +197,7 @@ fn alone_among_requests(operations: &[Operation]) -> Vec<bool> {
         .collect()
 }
 
-/// Which operations ran while no other of those did that count.
+/// Which operations overlap no other counted operation.
 fn alone(operations: &[Operation], counts: impl Fn(&Operation) -> bool) -> Vec<bool> {
     let counted = (0..operations.len()).filter(|&index| counts(&operations[index]));
     let mut by_begin: Vec<usize> = counted.collect();
@@ -232,7 +220,7 @@ fn alone(operations: &[Operation], counts: impl Fn(&Operation) -> bool) -> Vec<b
     alone
 }
 
-/// How soon after a reply clients ask again on the same connection.
+/// Time between a reply and the next request on the same connection.
 #[derive(Debug, Default)]
 struct Turnarounds {
     times: model::DistributionBuilder,
@@ -246,7 +234,7 @@ impl Turnarounds {
         }
     }
 
-    /// Half of what the quickest in twenty take: no client read the reply and asked again in less.
+    /// Half of the fifth percentile: no client reads a reply and sends a request in less.
     fn floor(&mut self) -> Duration {
         if self.times.count() >= evidence::ENOUGH {
             self.floor = self.times.percentile(5).unwrap_or_default() / 2;
@@ -255,5 +243,5 @@ impl Turnarounds {
     }
 }
 
-/// About 20 MB.
+/// Pairs need about 20 MB.
 const MAX_PAIRS: usize = 400_000;

@@ -1,23 +1,20 @@
-//! Pools of connections that all requests share: what asks for one while all are in use waits until one is
-//! given back.
+//! Connection pools shared by all requests: a request waits while all connections are in use.
 //!
-//! How many there are at most is not on the wire, but a pool in which every connection is in use opens
-//! another one, or makes the next statement wait if it may not. Where all that are known were in use again
-//! and again and there were no more of them, it may not.
+//! The wire does not show the maximum. But a pool with all connections in use opens another or, at
+//! its maximum, makes the statement wait. If all known connections were repeatedly in use and none
+//! was added, that is the maximum.
 
 use crate::plan::OperationPlan;
 use model::{ConnectionId, Protocol};
 use std::collections::{HashMap, HashSet};
 
-/// When requests had connections of pools. Nanoseconds of the measurement.
 #[derive(Debug, Default)]
 pub struct PoolEvidence {
     uses: HashMap<Protocol, Vec<Use>>,
-    /// From its beginning to its end, of each request.
     requests: Vec<(u64, u64)>,
 }
 
-/// From the first statement until the connection could be given back.
+/// From the first statement until the connection could be returned.
 #[derive(Debug, Clone, Copy)]
 struct Use {
     connection: ConnectionId,
@@ -26,19 +23,16 @@ struct Use {
     to: u64,
 }
 
-/// How many connections requests share.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PoolLimits {
-    /// As the measurement shows.
     pub certain: HashMap<Protocol, u32>,
-    /// The same, and what may be so.
+    /// Certain limits plus possible ones.
     pub all: HashMap<Protocol, u32>,
-    /// As many requests at once: what more of them would have, it does not show.
+    /// Concurrent requests in the measurement, which shows no limits beyond this number.
     pub requests: u32,
 }
 
 impl PoolEvidence {
-    /// Takes the next operation.
     pub fn add(&mut self, plan: &OperationPlan) {
         let Some(first) = plan.nodes.first().filter(|_| self.requests.len() < MAX_REQUESTS) else {
             return;
@@ -65,11 +59,9 @@ impl PoolEvidence {
         }
     }
 
-    /// What it shows.
-    ///
-    /// A pool is one whose connections are given back before a request is answered: of those that went to
-    /// another request one in [`ONE_EARLY_IN`] did, and [`MIN_EARLY`]. Its connections are all there are if
-    /// all were in use [`MIN_FULL`] times; else they may be.
+    /// A pool returns connections before the request is answered. That must be seen in one of
+    /// [`ONE_EARLY_IN`] connections that went to another request, and at least [`MIN_EARLY`] times.
+    /// The limit is certain if all connections were in use [`MIN_FULL`] times, else possible.
     pub fn conclude(self) -> PoolLimits {
         let mut limits = PoolLimits {
             requests: most_at_once(self.requests.iter().copied()).0,
@@ -93,8 +85,8 @@ impl PoolEvidence {
     }
 }
 
-/// How often a connection was given to another request, and of these, how often before the request that had
-/// it was answered.
+/// How often a connection went to another request, and how often before the previous request was
+/// answered.
 fn handed_on(uses: &[Use], requests: &[(u64, u64)]) -> [usize; 2] {
     let mut before: HashMap<ConnectionId, usize> = HashMap::new();
     let (mut all, mut early) = (0, 0);
@@ -108,7 +100,7 @@ fn handed_on(uses: &[Use], requests: &[(u64, u64)]) -> [usize; 2] {
     [all, early]
 }
 
-/// How many spans there were at once, at most, and how often it came to be so many.
+/// Maximum number of concurrent spans, and how often it was reached.
 fn most_at_once(spans: impl Iterator<Item = (u64, u64)>) -> (u32, usize) {
     let mut changes: Vec<(u64, i32)> = spans.flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
     changes.sort_unstable();

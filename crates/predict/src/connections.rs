@@ -1,4 +1,4 @@
-//! What operations leave behind on their connections: windows that have grown, and since when they are idle.
+//! Connection state between operations: grown windows and idle time.
 
 use crate::plan::nanos;
 use crate::virtual_time::VirtualTime;
@@ -7,32 +7,29 @@ use model::{ConnectionId, Operation, Phase, Timestamp};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// The connections of earlier operations on one target.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionHistory {
     left: HashMap<ConnectionId, Left>,
 }
 
-/// A connection between two operations.
 #[derive(Debug, Clone)]
 struct Left {
     flows: [Flow; 2],
-    /// End of the operation that left it, as measured.
+    /// End of the last operation, as measured.
     measured_end: Timestamp,
-    /// The same in the virtual time of its replay.
+    /// The same in virtual time of the replay.
     replayed_end: VirtualTime,
 }
 
 impl ConnectionHistory {
-    /// The flows that an operation beginning at `at` finds, their times moved so that the measured pause
-    /// before it lies directly before [`VirtualTime::BEGIN`].
+    /// Takes the flows for an operation that begins at `at`, shifted so that the measured pause
+    /// ends at [`VirtualTime::BEGIN`].
     pub fn take_flows(&mut self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
         let flows = self.peek_flows(id, at)?;
         self.left.remove(&id);
         Some(flows)
     }
 
-    /// The same; they stay as they are for another operation.
     pub fn peek_flows(&self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
         let mut left = self.left.get(&id)?.clone();
         let begin = left.replayed_end.after(nanos(at.since(left.measured_end)));
@@ -42,7 +39,7 @@ impl ConnectionHistory {
         Some(left.flows)
     }
 
-    /// Keeps what `operation`, whose replay took `duration`, leaves on its connections.
+    /// Stores the connections of `operation` after a replay of `duration`.
     pub fn put(&mut self, ids: &[ConnectionId], flows: Vec<Flow>, operation: &Operation, duration: Duration) {
         let measured_end = operation.at.after(operation.duration);
         let replayed_end = VirtualTime::BEGIN.after(nanos(duration));
@@ -71,8 +68,8 @@ impl ConnectionHistory {
         }
     }
 
-    /// Forgets connections that have been idle for long: their windows have fallen back anyway. When all are
-    /// recent, forgets all.
+    /// Forgets connections that have been idle for long, as their windows have shrunk anyway. If
+    /// all are recent, forgets all.
     fn forget(&mut self, now: Timestamp) {
         self.left
             .retain(|_, left| now.since(left.measured_end) < LONG_IDLE);
@@ -82,6 +79,6 @@ impl ConnectionHistory {
     }
 }
 
-/// About 10 MB a target.
+/// About 10 MB per target.
 const MAX_CONNECTIONS: usize = 10_000;
 const LONG_IDLE: Duration = Duration::from_secs(10);

@@ -1,41 +1,35 @@
-//! Cores that many jobs share: each job gets one core at most, all together get no more cores than there are.
+//! Cores that several jobs share, each job getting at most one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Who computes: each shares cores among themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// Clients, of which nothing is known but what they ask.
     Clients,
-    /// Servers that make no calls: databases.
+    /// Servers without calls of their own, such as databases.
     Servers,
-    /// Servers that answer requests, with calls of their own: web servers. They share the servers' cores,
-    /// unless the measurement shows that they have cores of their own.
+    /// Servers that answer requests and make calls. They share the servers' cores unless the
+    /// measurement shows separate ones.
     WebServers,
 }
 
 impl Whose {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Clients, Self::Servers, Self::WebServers];
 
-    /// Its place in [`Whose::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 }
 
-/// Cores that jobs share evenly (processor sharing), as an operating system shares them over any longer time.
+/// Cores that jobs share evenly (processor sharing), as an operating system does over longer times.
 #[derive(Debug, Clone)]
 pub struct Cores<J> {
     cores: f64,
-    /// What a job that was present from the beginning would have got by `counted_to`, in nanoseconds of one
-    /// core.
     attained: f64,
     counted_to: u64,
-    /// What [`Cores::attained`] is when a job ends, and the job.
+    /// Each job with the value of [`Cores::attained`] at which it ends.
     jobs: BinaryHeap<Reverse<Job<J>>>,
-    /// Since when each core rests that has computed before, the one that began last at the end.
+    /// Since when each used core is idle, the latest at the end.
     resting: Vec<u64>,
 }
 
@@ -67,7 +61,7 @@ impl<J: Ord> Ord for Job<J> {
 }
 
 impl<J: Ord> Cores<J> {
-    /// `cores` of them, idle; at least one.
+    /// Idle cores, at least one.
     pub fn new(cores: u32) -> Self {
         Self {
             cores: f64::from(cores.max(1)),
@@ -78,7 +72,6 @@ impl<J: Ord> Cores<J> {
         }
     }
 
-    /// A job of `work` nanoseconds of one core begins.
     pub fn begin(&mut self, at: u64, work: u64, what: J) {
         self.count_to(at);
         if self.has_idle_core() {
@@ -90,17 +83,16 @@ impl<J: Ord> Cores<J> {
         }));
     }
 
-    /// When the next job ends, if none begins before; `None` if there is none.
+    /// End of the next job if none starts before; `None` without a job.
     pub fn next_end(&self) -> Option<u64> {
         let Reverse(job) = self.jobs.peek()?;
         let missing = (job.ends_at_attained - self.attained).max(0.0) / self.speed();
         Some(self.counted_to.saturating_add(missing.ceil() as u64))
     }
 
-    /// The next job that has ended by `at`.
     pub fn ended(&mut self, at: u64) -> Option<J> {
         self.count_to(at);
-        // Half a nanosecond covers the rounding of sums.
+        // Half a nanosecond covers rounding.
         let over = self
             .jobs
             .peek()
@@ -115,8 +107,8 @@ impl<J: Ord> Cores<J> {
         ended
     }
 
-    /// How long the core has rested that a job would get now: the one whose caches are warmest. `None` if it
-    /// has never computed.
+    /// Idle time of the core that a job would get now: the one with the warmest caches. `None` if
+    /// it has never computed.
     pub fn rest_of_next(&self, at: u64) -> Option<u64> {
         if !self.has_idle_core() {
             return Some(0);
@@ -129,12 +121,11 @@ impl<J: Ord> Cores<J> {
         (self.jobs.len() as f64) < self.cores
     }
 
-    /// How much longer than alone a job would take that begins now and meets as many others all the time.
+    /// Slowdown of a job that starts now and always meets as many others.
     pub fn slowdown_of_next(&self) -> f64 {
         ((self.jobs.len() + 1) as f64 / self.cores).max(1.0)
     }
 
-    /// The share of a core that each job gets.
     fn speed(&self) -> f64 {
         (self.cores / self.jobs.len().max(1) as f64).min(1.0)
     }

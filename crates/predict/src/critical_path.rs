@@ -1,4 +1,4 @@
-//! Which waits made the operation as long as it was, from its end back to its beginning.
+//! The waits that determined an operation's duration, followed from its end to its beginning.
 
 use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
 use crate::run::Times;
@@ -8,34 +8,28 @@ use link::LinkDescription;
 use model::{Attribution, Direction, Margin};
 use std::time::Duration;
 
-/// An operation's duration and where it went.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CriticalPath {
-    /// From its beginning to its end.
     pub duration: Duration,
-    /// Sums to it.
     pub attribution: Attribution,
-    /// What the attribution does not tell apart.
     pub within: Within,
 }
 
-/// Parts of a predicted duration that its attribution does not tell apart.
+/// Parts of a predicted duration that the attribution does not separate.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Within {
-    /// The part of client and server that is the allowance for waking up.
+    /// Wake-up allowance within client and server time.
     pub waking: Duration,
-    /// What that would be if each had a processor of its own.
     pub waking_alone: Duration,
-    /// The part of the transfer in which bytes were held back for a delayed acknowledgement.
+    /// Part of the transfer: bytes held back for a delayed acknowledgement.
     pub held_back: Duration,
-    /// The part of the transfer in which bytes waited for a receiver's window.
+    /// Part of the transfer: bytes waiting for the receiver's window.
     pub window: Duration,
-    /// The part of what is unknown that the model does not explain where it was measured.
+    /// Part of the unknown time: not explained by the model at the measured distance.
     pub unexplained: Duration,
 }
 
 impl Within {
-    /// Adds the parts of another duration.
     pub fn add(&mut self, other: &Self) {
         self.waking += other.waking;
         self.waking_alone += other.waking_alone;
@@ -46,7 +40,6 @@ impl Within {
 }
 
 impl CriticalPath {
-    /// It takes longer by a wait that the model does not explain.
     pub fn wait(&mut self, wait: Duration) {
         self.duration += wait;
         self.attribution.unknown += wait;
@@ -54,8 +47,8 @@ impl CriticalPath {
     }
 }
 
-/// The operation's duration and where it went: the chain of waits that ends last, each nanosecond once.
-/// `after` is what the client does after its last reply.
+/// Duration and attribution along the chain of waits that ends last, each nanosecond once. `after`
+/// is the client time after the last reply.
 pub fn along(
     plan: &OperationPlan,
     begin: VirtualTime,
@@ -72,7 +65,7 @@ pub fn along(
     let last = completed.max_by_key(|(completed, _)| *completed);
     let end = last.map_or(0, |(completed, _)| completed.since(begin));
     let mut at = last.map(|(_, node)| (NodeIndex::new(node), Point::Completed));
-    // A node has three points and none is met twice; the bound only guards against damage.
+    // A node has three points, each visited at most once; the bound guards against corrupt data.
     for _ in 0..=3 * times.len() {
         let Some((node, point)) = at else { break };
         parts.one_way = one_ways(plan.link(links, &plan.nodes[node.index()]));
@@ -99,10 +92,8 @@ enum Point {
     Started,
 }
 
-/// Nanoseconds by kind.
 #[derive(Debug, Default)]
 struct Parts {
-    /// Of the link of the node in question.
     one_way: [u64; 2],
     client: u64,
     server: u64,
@@ -114,12 +105,10 @@ struct Parts {
     waking: u64,
     waking_alone: u64,
     held_back: u64,
-    /// Whether a window limits the connection of the node in question.
     is_limited: bool,
     window: u64,
 }
 
-/// Nanoseconds between two things; none where one of them did not happen.
 fn span(from: Option<VirtualTime>, to: Option<VirtualTime>) -> u64 {
     to.map_or(0, |to| to.since(from))
 }
@@ -129,7 +118,8 @@ fn one_ways(link: &LinkDescription) -> [u64; 2] {
 }
 
 impl Parts {
-    /// Counts what led to `point` of `node`, and says what led there; absent at the operation's beginning.
+    /// Attributes the time before `point` of `node` and returns its cause; `None` at the
+    /// operation's beginning.
     fn step_back(
         &mut self,
         plan: &OperationPlan,
@@ -176,7 +166,7 @@ impl Parts {
         }
     }
 
-    /// What the first byte of the reply waited for: the request, or the last call the server made itself.
+    /// The cause of the reply's first byte: the request, or the server's last own call.
     fn before_reply(
         &mut self,
         plan: &OperationPlan,

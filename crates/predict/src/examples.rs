@@ -4,15 +4,15 @@ use crate::predictor::ReplayTotals;
 use model::{PredictedExamples, PredictedOperation, Share, Unexplained};
 use std::time::Duration;
 
-/// Some of the operations of one name on one target, evenly chosen, and the one that took longest.
+/// Evenly chosen operations of one name on one target, plus the longest.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Examples {
     kept: Vec<PredictedOperation>,
-    /// What all of them took, and what of that is not explained, with neither sign.
+    /// Of all operations, with the unexplained part as an absolute value.
     measured: Duration,
     unexplained: Duration,
     longest: PredictedOperation,
-    /// Of how many operations one is kept, as a power of 2.
+    /// One in 2^`every` operations is kept.
     every: u32,
     seen: u64,
 }
@@ -46,7 +46,6 @@ impl Examples {
         }
     }
 
-    /// What the model does not explain of them; `None` if none took any time.
     pub(crate) fn unexplained(&self) -> Option<Unexplained> {
         let mut each: Vec<i64> = self.kept.iter().map(|one| one.unexplained_ns).collect();
         each.sort_unstable();
@@ -55,7 +54,6 @@ impl Examples {
         share.is_finite().then_some(Unexplained { median_ns, share })
     }
 
-    /// `None` if there was none.
     pub(crate) fn finish(&mut self) -> Option<PredictedExamples> {
         let mut kept = std::mem::take(&mut self.kept);
         kept.sort_by_key(|one| one.predicted);
@@ -72,8 +70,7 @@ impl Examples {
     }
 }
 
-/// The operation in the middle by its predicted duration; where round trips differ, the nearest to it in the
-/// middle third that has as many as the median.
+/// The nearest to the median duration, within the middle third, with the median number of round trips.
 fn typical(by_duration: &[PredictedOperation]) -> Option<PredictedOperation> {
     let middle = by_duration.len().checked_sub(1)? / 2;
     let mut turns: Vec<u64> = by_duration.iter().map(|one| one.turns).collect();
@@ -91,7 +88,6 @@ fn typical(by_duration: &[PredictedOperation]) -> Option<PredictedOperation> {
         .map(|place| by_duration[place])
 }
 
-/// Operations kept of a name and target.
 const MAX_KEPT_OPERATIONS: usize = 1024;
 
 #[cfg(test)]

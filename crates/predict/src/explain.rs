@@ -1,4 +1,4 @@
-//! What a prediction rests on: the model's assumptions, and one operation step by step.
+//! A prediction's assumptions, and one operation step by step.
 
 use crate::predictor::PredictionTarget;
 use crate::replay::{Replayed, StepTimes, replay};
@@ -8,57 +8,39 @@ use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MAX_ALLOWANCE, MORE, WakeUp}
 use model::{Assigned, ConnectionId, Fingerprint, Operation, OperationStep, Phase, Share};
 use std::borrow::Cow;
 
-/// One thing the model assumes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assumption {
-    /// What is assumed, one sentence.
     pub text: Cow<'static, str>,
-    /// Where it comes from.
     pub source: &'static str,
 }
 
-/// A predicted operation, step by step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// Everything the model assumes.
     pub assumptions: Vec<Assumption>,
-    /// The replay as a whole.
     pub replayed: Replayed,
-    /// Nanoseconds by which it took longer than its replay where it was measured; negative where the replay
-    /// takes longer.
+    /// Measured time minus its replay at the measured distance; may be negative.
     pub unexplained_ns: i64,
-    /// The operation's exchanges in its order.
     pub steps: Vec<ExplainedStep>,
 }
 
-/// One exchange of a predicted operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExplainedStep {
-    /// Its connection.
     pub connection: ConnectionId,
-    /// What it is for.
     pub phase: Phase,
-    /// Its statement, where it has one.
     pub fingerprint: Option<Fingerprint>,
-    /// Whether its connection was moved to the link.
     pub moved: bool,
-    /// Its round trips.
     pub turns: u32,
-    /// Payload bytes of the request.
     pub request_bytes: u64,
-    /// Payload bytes of the reply.
     pub reply_bytes: u64,
-    /// Index of the step it waited for.
     pub after: Option<u32>,
-    /// How it is known to belong to the operation; `None` if that is no question.
+    /// How it was assigned to the operation; `None` if that is certain.
     pub assigned: Option<Assigned>,
-    /// How likely that is, of a guess.
+    /// Probability of a guessed assignment.
     pub probability: Option<Share>,
-    /// When it begins and ends on the target.
     pub times: StepTimes,
 }
 
-/// Replays `operation` on `target`, by one client alone, and reports all that went into the prediction.
+/// Replays `operation` on `target` with a single client and reports everything used.
 pub fn explain(
     operation: &Operation,
     target: &PredictionTarget,
@@ -103,7 +85,6 @@ pub fn explain(
     }
 }
 
-/// Everything the model assumes.
 pub const ASSUMPTIONS: &[Assumption] = &[
     Assumption {
         text: Cow::Borrowed(
@@ -189,7 +170,6 @@ pub const ASSUMPTIONS: &[Assumption] = &[
     },
 ];
 
-/// What is assumed where several clients meet, or share cores.
 pub const OF_SEVERAL: &[Assumption] = &[
     Assumption {
         text: Cow::Borrowed(
@@ -217,7 +197,6 @@ pub const OF_SEVERAL: &[Assumption] = &[
     },
 ];
 
-/// How client and server compute elsewhere, in a sentence.
 fn waking(wake_up: WakeUp) -> Assumption {
     match wake_up {
         WakeUp::None => Assumption {
@@ -239,7 +218,6 @@ fn waking(wake_up: WakeUp) -> Assumption {
     }
 }
 
-/// The cores of a target, in a sentence.
 fn cores(computing: Computing) -> Assumption {
     let text = match (computing.client, computing.server) {
         (None, None) => "Every client and every request has a core of its own.".to_owned(),

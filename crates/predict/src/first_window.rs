@@ -1,15 +1,13 @@
-//! With how large a window senders begin, where the measurement shows that it is larger than a new
-//! connection's.
+//! Detects senders that start with more than the initial window of a new connection.
 //!
-//! Slow start needs a round trip for each doubling, so a large reply that came in fewer round trips than that
-//! takes was sent with a window that was open before: by transfers that were not seen, or because the
-//! sender's system is set so. Nothing is known of smaller replies.
+//! Slow start needs a round trip per doubling. A large reply in fewer round trips used a window
+//! that was already open, from unseen transfers or a system setting. Small replies show nothing.
 
 use model::Step;
 use std::time::Duration;
 
-/// The packets with which the sender of this reply began, `limit` being the most bytes that its receiver
-/// allows in progress; `None` if slow start from [`link::tcp::INITIAL_WINDOW`] is as fast.
+/// Packets in the first round of this reply, with at most `limit` bytes in flight; `None` if slow
+/// start from [`link::tcp::INITIAL_WINDOW`] is as fast.
 pub fn first_window(step: &Step, limit: Option<u64>) -> Option<u32> {
     let rtt = step.client_side_rtt.unwrap_or_default() + step.server_side_rtt.unwrap_or_default();
     let span = step.reply_ended?.since(step.reply_started?);
@@ -29,8 +27,7 @@ pub fn first_window(step: &Step, limit: Option<u64>) -> Option<u32> {
     u32::try_from(first.min(limit)).ok()
 }
 
-/// Bytes that a sender which begins with `first` packets has sent after so many rounds, with at most `limit`
-/// packets in each.
+/// Bytes sent in `rounds` rounds that start with `first` packets, each with at most `limit`.
 fn slow_start(first: u64, rounds: u64, limit: u64) -> u64 {
     let (mut sent, mut window, mut left) = (0_u64, first, rounds);
     while left > 0 && window < limit {
@@ -45,11 +42,11 @@ fn slow_start(first: u64, rounds: u64, limit: u64) -> u64 {
 const INITIAL: u64 = link::tcp::INITIAL_WINDOW as u64;
 /// Payload of a packet on Ethernet.
 const PACKET_BYTES: u64 = 1448;
-/// The buffer that a receiver has at most: docs/prediction.md.
+/// Maximum receive buffer, see docs/prediction.md.
 const MAX_PACKETS: u64 = 3_900_000 / PACKET_BYTES;
-/// More bytes than slow start sends show a larger window.
+/// Excess over slow start that shows a larger window.
 const MARGIN: f64 = 0.05;
-/// Within a shorter round trip, bytes are as much delayed by hosts as by the distance.
+/// Below this, hosts delay bytes as much as the distance does.
 const MIN_ROUND_TRIP: Duration = Duration::from_millis(2);
 
 #[cfg(test)]
@@ -87,7 +84,7 @@ mod tests {
         assert_eq!(first_window(&reply(14_000, 1), None), None);
         // 10 + 20 + 40 + 45 + 45 packets.
         assert_eq!(first_window(&reply(160 * PACKET_BYTES, 5), Some(65_535)), None);
-        // Slower than slow start: a slow link, or a server that takes its time.
+        // Slower than slow start: a slow link or server.
         assert_eq!(first_window(&reply(160 * PACKET_BYTES, 20), None), None);
     }
 

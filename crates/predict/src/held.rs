@@ -1,9 +1,9 @@
-//! How long transactions are open on the targets: from the arrival of the request that opens them to the
-//! moment at which the reply that ends them leaves the server, in the replays of the operations they are in.
+//! Time that transactions are open on the targets: from the arrival of the first request until the
+//! last reply leaves the server.
 //!
-//! By one client alone: that clients wait for each other's rows is not modelled. A transaction that goes on
-//! in another operation (not in another part of the same) is left out: the pause between the two is in no
-//! replay.
+//! Replayed with a single client: waits for other clients' row locks are not modelled. Transactions
+//! that continue in another operation (not another part of it) are left out, because no replay has
+//! the pause.
 
 use crate::critical_path::CriticalPath;
 use crate::plan::OperationPlan;
@@ -16,53 +16,40 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Held times of all transactions, by the name of their operation and their own; at most [`MAX_NAMES`],
-/// others are left out.
+/// By names of operation and transaction; at most [`MAX_NAMES`], others are left out.
 #[derive(Debug, Default)]
 pub struct HeldTimes {
     names: HashMap<(Arc<str>, Arc<str>), Vec<Spans>>,
-    /// Of transactions that go on in the next part of their operation: what they took so far.
     unfinished: HashMap<Unfinished, Span>,
 }
 
-/// How long transactions were open, and how long those that write held rows.
 #[derive(Debug, Clone, Default)]
 struct Spans {
     open: DistributionBuilder,
     rows_held: DistributionBuilder,
 }
 
-/// One of them, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Span {
     open: u64,
     rows_held: Option<u64>,
 }
 
-/// A transaction in progress: its operation, its connection, the target, and which replay.
+/// An open transaction: operation, connection, target and replay.
 type Unfinished = (u64, ConnectionId, usize, usize);
 
-/// One replay of an operation, or of a part of one.
 pub struct HeldReplay<'a> {
-    /// The operation.
     pub operation: &'a Operation,
-    /// Its plan.
     pub plan: &'a OperationPlan,
-    /// The place of the target.
     pub target: usize,
-    /// The number of the replay there.
     pub number: usize,
-    /// The times of its nodes.
     pub times: &'a [Times],
-    /// What it took.
     pub critical_path: &'a CriticalPath,
 }
 
-/// Names of operations and transactions that are distinguished.
 const MAX_NAMES: usize = 10_000;
 
 impl HeldTimes {
-    /// Takes a replay on one of `targets` targets.
     pub fn replayed(&mut self, replay: &HeldReplay<'_>, targets: usize) {
         let operation = replay.operation;
         for transaction in &operation.transactions {
@@ -105,7 +92,7 @@ impl HeldTimes {
         }
     }
 
-    /// The predictions: by name, those first that are open longest in all, then by target in their order.
+    /// Predictions by name, longest total first, then by target in order.
     pub fn finish(self, targets: &[PredictionTarget]) -> Vec<HeldPrediction> {
         let mut names: Vec<_> = self.names.into_iter().collect();
         names.sort_by_cached_key(|(names, spans)| {
@@ -136,8 +123,7 @@ impl HeldTimes {
 }
 
 impl HeldReplay<'_> {
-    /// What the transaction takes up to its end in this replay, or to that of the part; it took `before` in
-    /// earlier ones.
+    /// Time of the transaction up to its end or the part's end, plus `before` from earlier parts.
     fn span(&self, transaction: &OperationTransaction, before: Span) -> Option<Span> {
         let opened = match transaction.opened_by {
             Some(step) => self.arrived(step)?,
@@ -161,13 +147,11 @@ impl HeldReplay<'_> {
         })
     }
 
-    /// When the request of a step was at its server.
     fn arrived(&self, step: u32) -> Option<VirtualTime> {
         let node = self.plan.first_nodes.get(step as usize)?;
         self.times[node.index()].arrived
     }
 
-    /// When its server was done with a step.
     fn left_server(&self, step: u32) -> Option<VirtualTime> {
         self.plan.first_nodes.get(step as usize)?;
         let node = self.plan.last_node(step as usize).index();

@@ -1,10 +1,9 @@
-//! What operations would take on another link: their dependencies replayed in virtual time, with TCP as Linux
-//! does it.
+//! Predicts operations on another link: replays their dependencies in virtual time, with Linux's
+//! TCP.
 //!
-//! An [`model::Operation`] becomes a [`plan`] (steps and what each waits for), the [`mod@replay`] moves its
-//! bytes through `link`'s TCP flows and pipes, and the [`predictor`] sums replays by operation name. The
-//! model and its measured errors are in docs/accuracy.md. Start reading at [`predictor`], then
-//! [`mod@replay`].
+//! An [`model::Operation`] becomes a [`plan`] (steps and dependencies), [`mod@replay`] sends the
+//! bytes through `link`'s TCP flows and pipes, and the [`predictor`] sums replays by operation
+//! name. Model and measured errors: docs/accuracy.md. Start at [`predictor`], then [`mod@replay`].
 
 #![forbid(unsafe_code)]
 
@@ -36,8 +35,8 @@ mod wake_up;
 mod web_servers;
 mod workers;
 
-/// How senders are taken to behave, by the name Linux has for it: docs/prediction.md. Its default on most
-/// systems. Of others see [`Senders`].
+/// Linux's name of the assumed congestion control (docs/prediction.md); [`Senders`] describes
+/// others.
 pub const CONGESTION_CONTROL: &str = "cubic";
 
 pub use concurrency::Concurrency;

@@ -1,4 +1,4 @@
-//! The links that the moved connections of a replay lie on: each with flows and queues of its own, all on one
+//! The links of a replay's moved connections, each with separate flows and queues, on a common
 //! clock.
 
 use link::LinkDescription;
@@ -6,16 +6,15 @@ use link::network::{NetworkEvent, SimulatedNetwork};
 use link::tcp::Flow;
 use model::Direction;
 
-/// Links in virtual time. Connections are numbered over all of them, in the order in which they are added.
+/// Links in virtual time. Connections are numbered over all links in the order they are added.
 pub struct Links<W> {
     networks: Vec<SimulatedNetwork<W>>,
-    /// The link of each connection, and its number there.
     connections: Vec<(usize, u32)>,
     now: u64,
 }
 
 impl<W: Ord> Links<W> {
-    /// Idle links, at least one; the clock stands at `now`.
+    /// Idle links, at least one, with the clock at `now`.
     pub fn new(links: &[LinkDescription], now: u64) -> Self {
         Self {
             networks: links
@@ -27,7 +26,7 @@ impl<W: Ord> Links<W> {
         }
     }
 
-    /// Adds a connection to a link, with the flows it had before, if any; returns its number.
+    /// Adds a connection with optional earlier flows, and returns its number.
     pub fn add_connection(&mut self, link: u32, before: Option<[Flow; 2]>) -> u32 {
         let link = (link as usize).min(self.networks.len() - 1);
         let network = &mut self.networks[link];
@@ -36,21 +35,21 @@ impl<W: Ord> Links<W> {
         self.connections.len() as u32 - 1
     }
 
-    /// Neither side of a connection grants more than `most` bytes.
+    /// Limits the receive window of both sides to `most` bytes.
     pub fn limit_window(&mut self, connection: u32, most: u64) {
         if let Some((link, number)) = self.connections.get(connection as usize) {
             self.networks[*link].limit_window(*number, most);
         }
     }
 
-    /// The server of a connection begins with at least `packets`, also after a rest.
+    /// Sets the server's initial window to at least `packets`, also after idle time.
     pub fn begin_with(&mut self, connection: u32, packets: u32) {
         if let Some((link, number)) = self.connections.get(connection as usize) {
             self.networks[*link].begin_with(*number, packets);
         }
     }
 
-    /// The flows as they are now, two a connection, in the order in which these were added.
+    /// Current flows, two per connection, in the order the connections were added.
     pub fn into_flows(self) -> Vec<Flow> {
         let mut flows: Vec<Vec<Option<Flow>>> = self
             .networks
@@ -66,17 +65,14 @@ impl<W: Ord> Links<W> {
         ordered
     }
 
-    /// The virtual time.
     pub const fn now(&self) -> u64 {
         self.now
     }
 
-    /// Asks to be woken at `at`.
     pub fn wake_at(&mut self, at: u64, wake: W) {
         self.networks[0].wake_at(at, wake);
     }
 
-    /// What happens next, on whichever link; `None` if nothing more will.
     pub fn advance(&mut self) -> Option<NetworkEvent<W>> {
         loop {
             let next = |network: &SimulatedNetwork<W>| network.next_at();
@@ -100,7 +96,6 @@ impl<W: Ord> Links<W> {
         }
     }
 
-    /// The connection's link, its clock set, and the connection's number there.
     fn network_of(&mut self, connection: u32) -> (&mut SimulatedNetwork<W>, u32) {
         let (link, number) = self.connections[connection as usize];
         let network = &mut self.networks[link];
@@ -108,41 +103,34 @@ impl<W: Ord> Links<W> {
         (network, number)
     }
 
-    /// As [`SimulatedNetwork::open`].
     pub fn open(&mut self, connection: u32) {
         let (network, number) = self.network_of(connection);
         network.open(number);
     }
 
-    /// As [`SimulatedNetwork::send_handshake`], on the connection's link.
     pub fn send_handshake(&mut self, connection: u32, direction: Direction, waiter: u64) {
         self.network_of(connection).0.send_handshake(direction, waiter);
     }
 
-    /// As [`SimulatedNetwork::establish`].
     pub fn establish(&mut self, connection: u32) {
         let (network, number) = self.network_of(connection);
         network.establish(number);
     }
 
-    /// As [`SimulatedNetwork::wait_for_establishment`].
     pub fn wait_for_establishment(&mut self, connection: u32, waiter: u64) {
         let (network, number) = self.network_of(connection);
         network.wait_for_establishment(number, waiter);
     }
 
-    /// As [`SimulatedNetwork::send_empty`], on the connection's link.
     pub fn send_empty(&mut self, connection: u32, direction: Direction, waiter: u64) {
         self.network_of(connection).0.send_empty(direction, waiter);
     }
 
-    /// As [`SimulatedNetwork::write`], on the connection's flow of `direction`.
     pub fn write(&mut self, connection: u32, direction: Direction, bytes: u64, span: u64, waiter: u64) {
         let (network, number) = self.network_of(connection);
         network.write(2 * number + direction.index() as u32, bytes, span, waiter);
     }
 
-    /// As [`SimulatedNetwork::append`], likewise.
     pub fn append(&mut self, connection: u32, direction: Direction, bytes: u64, waiter: u64) {
         let (network, number) = self.network_of(connection);
         network.append(2 * number + direction.index() as u32, bytes, waiter);

@@ -1,17 +1,15 @@
-//! How busy clients and servers were while operations were measured, and how much of their time was work.
+//! How busy clients and servers were in the measurement, and how much of their time was work.
 
 use crate::cores::Whose;
 use crate::plan::OperationPlan;
 
-/// Spans in which something computed, or waited to compute, as they were measured.
 #[derive(Debug, Clone, Default)]
 pub struct Load {
-    /// By whose they are: begin and end.
+    /// Begin and end, by [`Whose`].
     spans: [Vec<(u64, u64)>; 3],
 }
 
 impl Load {
-    /// Counts what `plan` computed.
     pub fn add(&mut self, plan: &OperationPlan) {
         let spans = plan.nodes.iter().flat_map(|node| node.computed());
         for (whose, (begin, end)) in spans.chain([(Whose::Clients, plan.computed_after())]) {
@@ -19,7 +17,6 @@ impl Load {
         }
     }
 
-    /// Counts one span.
     pub fn count(&mut self, whose: Whose, (begin, end): (u64, u64)) {
         let spans = &mut self.spans[whose.index()];
         if end > begin && spans.len() < MAX_SPANS {
@@ -27,7 +24,7 @@ impl Load {
         }
     }
 
-    /// Spans of servers begin later: by as much as `by` returns for their beginning.
+    /// Delays each server span by `by` of its beginning.
     pub fn put_off_servers(&mut self, by: impl Fn(u64) -> u64) {
         let [_, servers, web_servers] = &mut self.spans;
         for (begin, end) in servers.iter_mut().chain(web_servers) {
@@ -35,8 +32,7 @@ impl Load {
         }
     }
 
-    /// The work that was done in the spans of all of `whose` together, if `cores` did it and shared
-    /// themselves evenly.
+    /// Work of all of `whose` together on `cores` evenly shared cores.
     pub fn work(&self, whose: &[Whose], cores: u32) -> CoreTime {
         let mut changes: Vec<(u64, i32)> = Vec::new();
         for &(begin, end) in whose.iter().flat_map(|whose| &self.spans[whose.index()]) {
@@ -60,16 +56,15 @@ impl Load {
     }
 }
 
-/// Work that one of the jobs that share cores has received, over time.
+/// Work received over time by a job that shares cores.
 #[derive(Debug, Clone)]
 pub struct CoreTime {
     times: Vec<u64>,
-    /// By each time, in nanoseconds of one core; between two times it grows evenly.
+    /// Cumulative work by each time, in nanoseconds of one core, linearly interpolated.
     done: Vec<f64>,
 }
 
 impl CoreTime {
-    /// Work done in a measured span.
     pub fn between(&self, begin: u64, end: u64) -> u64 {
         if self.times.is_empty() {
             return end.saturating_sub(begin);
@@ -78,7 +73,7 @@ impl CoreTime {
         work.min(end.saturating_sub(begin))
     }
 
-    /// Outside of all that was counted, time is work.
+    /// Outside of the counted spans, time is work.
     fn by(&self, at: u64) -> f64 {
         let after = self.times.partition_point(|time| *time <= at);
         let Some(before) = after.checked_sub(1) else {
@@ -95,7 +90,7 @@ impl CoreTime {
     }
 }
 
-/// 64 MB for each; anything later is not counted.
+/// 64 MB per kind; later spans are not counted.
 const MAX_SPANS: usize = 4_000_000;
 
 #[cfg(test)]

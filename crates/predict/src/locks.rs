@@ -1,16 +1,16 @@
-//! What transactions hold: who asks for it while another's transaction holds it waits until that is over.
+//! A statement waits until another client's transaction releases its lock.
 //!
-//! What a statement locks (rows, a table, an advisory lock, a server that lets only one write) is not on the
-//! wire. Two things show it:
+//! The wire does not show which rows, tables or advisory locks a statement locks, or whether the
+//! server allows only one writer. Two observations do:
 //!
-//! 1. Which rows an `update` or `delete` writes is known by its fingerprint and
-//!    [`model::RequestTraits::rows_digest`]. Clients that carry out the same recorded operation would meet on
-//!    all its rows, so only rows that several operations wrote count.
-//! 2. Of several clients in the measurement: a statement of which no two transactions held what it requested
-//!    at once, although it often came while another's did ([`LockEvidence::conclude`]).
+//! 1. Fingerprint and [`model::RequestTraits::rows_digest`] identify the rows that an `update` or `delete`
+//!    writes. Clients that run the same recorded operation would meet on all rows, so only rows that several
+//!    operations wrote count.
+//! 2. With several clients in the measurement: a statement that was never held by two transactions at once,
+//!    although it often arrived during another's ([`LockEvidence::conclude`]).
 //!
-//! Where it waited in the measurement already, that wait is taken out of the server's time and simulated
-//! again: on a longer link the other transaction takes longer, and so does the wait.
+//! Measured lock waits are removed from server time and simulated again, because the other
+//! transaction takes longer on a longer link.
 
 use crate::plan::{OperationPlan, PlanNode};
 use model::{ConnectionId, Exchange};
@@ -18,17 +18,15 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{Hash, Hasher};
 
-/// What an exchange may have to wait for: a number that is the same wherever the same statement asks for the
-/// same.
+/// A lock, equal wherever the same statement requests the same rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LockKey {
     of: u64,
-    /// Whether it tells the rows; otherwise it is the statement's alone.
     tells_rows: bool,
 }
 
 impl LockKey {
-    /// That of an exchange whose statement is known.
+    /// `None` if the statement is unknown.
     pub fn from_exchange(exchange: &Exchange) -> Option<Self> {
         let digest = exchange.asked.rows_digest;
         let mut hasher = DefaultHasher::new();
@@ -40,27 +38,25 @@ impl LockKey {
     }
 }
 
-/// What the measurement shows of who waited for whom.
 #[derive(Debug, Default)]
 pub struct LockEvidence {
     asked: HashMap<LockKey, Vec<Asked>>,
     known: usize,
 }
 
-/// A statement that was carried out. Nanoseconds of the measurement.
+/// An executed statement, in nanoseconds of the measurement.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     by: ConnectionId,
-    /// When it had reached the server, and when the reply left.
+    /// When the request reached the server, and when the reply left.
     arrived: u64,
     replied: u64,
-    /// When the request that ended its transaction reached the server, and when that was answered. `None` if
-    /// nothing was held any more after the reply.
+    /// When the request that ended the transaction reached the server, and when it was answered.
+    /// `None` if the lock ended with the reply.
     ended: Option<[u64; 2]>,
 }
 
 impl LockEvidence {
-    /// Takes the next operation.
     pub fn add(&mut self, plan: &OperationPlan) {
         let mut ended: Vec<Option<[u64; 2]>> = vec![None; plan.connections.len()];
         for index in (0..plan.first_nodes.len()).rev() {
@@ -87,15 +83,13 @@ impl LockEvidence {
         }
     }
 
-    /// What clients wait for, and how long those of the measurement did.
+    /// Determines the locks for which clients wait, and the measured waits:
     ///
-    /// - Rows that were written more than once, unless two transactions held them at once.
-    /// - What a statement asks for of which the rows are not known, if it came at least [`MIN_TESTS`] times
-    ///   while another's transaction held it and would have been answered before that was over, taking the
-    ///   usual time: and was, no more than one time in [`ONE_HELD_BOTH_IN`]. Each time it waited for that
-    ///   transaction's end, then.
-    /// - Where it waited so in one of [`ONE_WAITED_IN`], and [`MIN_TESTS`] times, it may be that some of them
-    ///   meet: open.
+    /// - Rows written more than once, unless two transactions held them at once.
+    /// - Statements with unknown rows that arrived at least [`MIN_TESTS`] times while another's transaction
+    ///   held the lock and would usually have been answered before its end, but were so at most one time in
+    ///   [`ONE_HELD_BOTH_IN`]: they wait for the end of that transaction.
+    /// - Statements that waited so in one of [`ONE_WAITED_IN`], and [`MIN_TESTS`] times, are open.
     pub fn conclude(self) -> Locked {
         let mut locked = Locked::default();
         for (key, mut asked) in self.asked {
@@ -112,27 +106,20 @@ impl LockEvidence {
     }
 }
 
-/// When the request of the node had reached its server.
 const fn arrived(node: &PlanNode) -> u64 {
     node.computed_at[1].saturating_sub(node.server_before)
 }
 
-/// What all executions of one statement show.
 #[derive(Debug, Default)]
 struct Exclusion {
-    /// How often it came while another's transaction held what it requested, and would have been answered
-    /// meanwhile.
+    /// Arrivals during another's transaction that usually would have been answered before its end.
     tests: usize,
-    /// How often it was.
     held_both: usize,
-    /// How often it took much longer than usual instead.
     waited: usize,
-    /// When it came, and how long it waited.
     waits: Vec<(u64, u64)>,
 }
 
 impl Exclusion {
-    /// `asked` in the order of the replies.
     fn from_requests(asked: &[Asked]) -> Self {
         let usual = usual_time(asked);
         let mut seen = Self::default();
@@ -151,7 +138,7 @@ impl Exclusion {
             seen.waited += usize::from(is_test && !held_both && took > MUCH_LONGER * usual);
             let free = ends.map(|[_, ended]| ended.min(one.replied)).max();
             let waited = free.map_or(0, |free| free.saturating_sub(one.arrived));
-            // What holds is given up a little before that is answered: what is left is the usual time.
+            // The lock is released a little before the reply; the usual time remains.
             let waited = waited.min(took.saturating_sub(usual));
             if waited > 0 {
                 seen.waits.push((one.arrived, waited));
@@ -173,8 +160,8 @@ impl Exclusion {
     }
 }
 
-/// What other connections asked, were given before the one at `place`, and may not have been done with when
-/// it came.
+/// Statements of other connections answered before the one at `place` that may still have held the
+/// lock when it arrived.
 fn others_before(asked: &[Asked], place: usize) -> impl Iterator<Item = &Asked> + Clone {
     let one = asked[place];
     asked[place.saturating_sub(LOOKED_BACK)..place]
@@ -182,8 +169,8 @@ fn others_before(asked: &[Asked], place: usize) -> impl Iterator<Item = &Asked> 
         .filter(move |other| other.by != one.by && other.ended.is_some_and(|[_, ended]| ended > one.arrived))
 }
 
-/// What it takes where nobody else holds anything: the median; where that is seldom, what the quickest tenth
-/// takes from the end of another's transaction on.
+/// Median time without another holder. If that is rare: the fastest tenth, counted from the end of
+/// the other transaction.
 fn usual_time(asked: &[Asked]) -> u64 {
     let took = |one: &Asked| one.replied.saturating_sub(one.arrived);
     let alone = (0..asked.len()).filter(|place| others_before(asked, *place).next().is_none());
@@ -206,37 +193,31 @@ fn usual_time(asked: &[Asked]) -> u64 {
     alone[alone.len() / 2]
 }
 
-/// What clients wait for because another's transaction holds it.
 #[derive(Debug, Default)]
 pub struct Locked {
     certain: HashSet<LockKey>,
     open: HashSet<LockKey>,
-    /// When statements came that waited in the measurement, and how long.
     waits: HashMap<u64, u64>,
 }
 
 impl Locked {
-    /// Whether it is open for some whether they wait.
     pub fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Those that may wait, wait.
     pub fn all(&self) -> HashSet<LockKey> {
         self.certain.union(&self.open).copied().collect()
     }
 
-    /// Those that wait.
     pub const fn certain(&self) -> &HashSet<LockKey> {
         &self.certain
     }
 
-    /// How long what came then waited in the measurement.
+    /// Measured wait of a statement that arrived at `arrived`.
     pub fn waited(&self, arrived: u64) -> u64 {
         self.waits.get(&arrived).copied().unwrap_or_default()
     }
 
-    /// Takes out of the plan the time in which its statements waited.
     pub fn take_out(&self, plan: &mut OperationPlan) {
         for node in plan.nodes.iter_mut().filter(|node| node.locks.is_some()) {
             let waited = self.waited(arrived(node));
@@ -245,12 +226,10 @@ impl Locked {
     }
 }
 
-/// Who holds what in a run, and who waits for it.
 #[derive(Debug, Default)]
 pub struct Locks<'a> {
     keys: Option<&'a HashSet<LockKey>>,
     held: HashMap<LockKey, RowLock>,
-    /// What clients hold, and what each of them waits for.
     by_client: HashMap<u32, Vec<LockKey>>,
     waits_for: HashMap<u32, LockKey>,
 }
@@ -258,12 +237,11 @@ pub struct Locks<'a> {
 #[derive(Debug)]
 struct RowLock {
     by: u32,
-    /// First come, first served: the client and the request that waits.
     waiting: VecDeque<(u32, u64)>,
 }
 
 impl<'a> Locks<'a> {
-    /// Nothing is held; `keys` are what clients wait for.
+    /// No lock is held; `keys` are the locks for which clients wait.
     pub fn new(keys: Option<&'a HashSet<LockKey>>) -> Self {
         Self {
             keys,
@@ -271,13 +249,12 @@ impl<'a> Locks<'a> {
         }
     }
 
-    /// Whether a request that asks for this may have to wait.
     pub fn concern(&self, key: LockKey) -> bool {
         self.keys.is_some_and(|keys| keys.contains(&key))
     }
 
-    /// Whether the request `id` of `client` gets what it asks for now; otherwise it waits. One that would
-    /// wait for itself, through others, goes on: a real server would end one of the transactions.
+    /// Whether the request `id` of `client` gets the lock now or waits. A request in a deadlock
+    /// proceeds, because a real server would abort one of the transactions.
     pub fn acquire(&mut self, key: LockKey, client: u32, id: u64) -> bool {
         if !self.concern(key) {
             return true;
@@ -300,7 +277,7 @@ impl<'a> Locks<'a> {
         }
     }
 
-    /// Whether the holder of it waits, through others, for `client`.
+    /// Whether the lock's holder waits, through others, for `client`.
     fn leads_to(&self, key: LockKey, client: u32) -> bool {
         let mut next = self.held.get(&key);
         for _ in 0..=self.waits_for.len() {
@@ -311,11 +288,11 @@ impl<'a> Locks<'a> {
             let awaited = self.waits_for.get(&held.by);
             next = awaited.and_then(|key| self.held.get(key));
         }
-        // Others wait in a circle that does not reach this client.
+        // A cycle that does not include this client.
         false
     }
 
-    /// The transaction of the client is over: gives the requests that go on.
+    /// Ends the client's transaction and returns the requests that proceed.
     pub fn release(&mut self, client: u32) -> Vec<u64> {
         let mut next = Vec::new();
         for key in self.by_client.remove(&client).unwrap_or_default() {
@@ -337,7 +314,6 @@ impl<'a> Locks<'a> {
         next
     }
 
-    /// The request does not wait any more.
     pub fn forget(&mut self, id: u64) {
         for held in self.held.values_mut() {
             let waits_for = &mut self.waits_for;
@@ -351,13 +327,13 @@ impl<'a> Locks<'a> {
     }
 }
 
-/// Of statements in the measurement: about 30 MB.
+/// Statements of the measurement, about 30 MB.
 const MAX_ASKED: usize = 500_000;
-/// More clients at once than these are inspected in part.
+/// With more clients at once, only some are inspected.
 const LOOKED_BACK: usize = 100;
 const MIN_TESTS: usize = 5;
 const ONE_HELD_BOTH_IN: usize = 20;
 const ONE_WAITED_IN: usize = 5;
 const MIN_ALONE: usize = 3;
-/// Times the usual time.
+/// Multiple of the usual time.
 const MUCH_LONGER: u64 = 3;

@@ -1,4 +1,4 @@
-//! An operation made ready for replay: its steps as a flat list with what each waits for.
+//! Prepares an operation for replay: a flat list of steps and their dependencies.
 
 mod joins;
 
@@ -14,105 +14,78 @@ use model::{ConnectionId, Operation, OperationStep, Protocol, Step, Timestamp, T
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// An operation made ready for replay. Made once, replayed on every target.
+/// An operation prepared once and replayed on every target.
 #[derive(Debug, Clone)]
 pub struct OperationPlan {
-    /// All steps of all exchanges, in the operation's order.
     pub nodes: Vec<PlanNode>,
-    /// First node of each exchange.
     pub first_nodes: Vec<NodeIndex>,
-    /// The connections that take part, moved or not.
     pub connections: Vec<ConnectionId>,
-    /// The link that each of them moves to, if it moves.
     pub links: Vec<u32>,
-    /// The most bytes that each of them has in progress, where the measurement shows that a window limits it.
+    /// Window limit of each connection in bytes, where the measurement shows one.
     pub windows: Vec<Option<u64>>,
-    /// The packets that the server of each of them begins with, where its first large reply shows more than a
-    /// new connection's.
+    /// First window of each connection's server in packets, where the first large reply shows more
+    /// than that of a new connection.
     pub first_windows: Vec<Option<u32>>,
-    /// Nodes that wait for nothing, in order.
     pub roots: Vec<NodeIndex>,
-    /// What nodes wait for besides their [`PlanNode::after`], to be complete.
+    /// Dependencies of nodes beyond [`PlanNode::after`].
     pub joins: Joins,
-    /// What replies wait for besides their [`PlanNode::reply_after`].
+    /// Dependencies of replies beyond [`PlanNode::reply_after`].
     pub reply_joins: Joins,
-    /// The request that its server answers with calls of its own (the outermost); `None` without any.
+    /// The outermost request for which the server makes calls, if any.
     pub request: Option<NodeIndex>,
-    /// Client time after the last completion.
     pub client_after: u64,
-    /// When the last reply had arrived, in the measurement: from then on `client_after` counts.
+    /// Measured arrival of the last reply, at which `client_after` begins.
     pub replied_at: u64,
-    /// What it took when it was measured.
     pub measured: u64,
-    /// Round trips of the moved exchanges.
     pub turns_moved: u64,
 }
 
-/// One request burst, the wait and the reply burst. Times in nanoseconds.
+/// One request burst, the wait and the reply burst, with times in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct PlanNode {
-    /// Place of its connection in [`OperationPlan::connections`].
     pub connection: u32,
-    /// How it crosses the path.
     pub crossing: Crossing,
-    /// Payload bytes of the request.
     pub request_bytes: u64,
-    /// Payload bytes of the reply.
     pub reply_bytes: u64,
-    /// Whether there is a reply to wait for.
     pub has_reply: bool,
-    /// What it asks for: others that ask for the same may have to wait until the transaction is over.
+    /// Lock it requests and may have to wait for.
     pub locks: Option<LockKey>,
-    /// Whether no transaction is open on its connection after it.
+    /// Whether no transaction is open on the connection afterwards.
     pub ends_transaction: bool,
-    /// Time over which the client produces the request.
     pub client_inside: u64,
-    /// Time within request and reply in which their sender held bytes back for a delayed acknowledgement: the
-    /// same at every distance. Of what stays where it was, a part of its [`Crossing`].
+    /// Time within request and reply that the sender held bytes back for a delayed acknowledgement,
+    /// the same at every distance. For connections that stay it is part of [`Crossing`].
     pub held_back: [u64; 2],
-    /// Server time before the reply's first byte.
     pub server_before: u64,
-    /// Server time inside the reply.
     pub server_inside: u64,
-    /// Of `server_before`, a pooler's own time; it is kept as measured, and so is `behind_pooler`.
+    /// The pooler's own part of `server_before`, kept as measured like `behind_pooler`.
     pub pooler: u64,
-    /// Of `server_before`, the network between the pooler and its database.
+    /// Network between pooler and database, a part of `server_before`.
     pub behind_pooler: u64,
-    /// When the client's time before the request, and the server's before the reply, ended in the
-    /// measurement.
+    /// Measured end of the client time before the request, and of the server time before the reply.
     pub computed_at: [u64; 2],
-    /// How long its client had rested before `client_before`, and its server before `server_before`, in the
-    /// measurement.
+    /// Measured rest of the client before `client_before`, and of the server before
+    /// `server_before`.
     pub rested: [u64; 2],
-    /// Round trip of its connection in the measurement.
     pub round_trip: u64,
-    /// Measured wait of which the network's part is unknown; kept as it is.
+    /// Measured wait with an unknown network part; kept as it is.
     pub unknown: u64,
-    /// The node it waits for.
     pub after: Option<NodeIndex>,
-    /// What of that node it waits for.
     pub after_what: After,
-    /// Client time between what it waited for and its request.
+    /// Client time between the awaited event and the request.
     pub client_before: u64,
-    /// Whether its client is a server that makes this call for a request it received.
+    /// Whether the client is a server that makes this call for a received request.
     pub by_server: bool,
-    /// Where it is a call that a server makes to a database: what that speaks. Its connection may be one of a
-    /// pool.
+    /// Protocol of a server's call to a database, possibly on a pooled connection.
     pub pool: Option<Protocol>,
-    /// Whether the connection cannot be given back to a pool after it: there is more of the exchange, or a
+    /// Whether the connection cannot return to a pool afterwards: the exchange continues, or a
     /// transaction is open.
     pub keeps_connection: bool,
-    /// Whether its server is one that answers requests of users: a web server.
     pub to_web_server: bool,
-    /// The node its reply waits for.
     pub reply_after: Option<NodeIndex>,
-    /// First of the nodes that wait for this one to start; the others follow by `next_dependent`.
     pub first_dependent: Option<NodeIndex>,
-    /// Next node that waits for the same one.
     pub next_dependent: Option<NodeIndex>,
-    /// First of the nodes whose reply waits for this one; the others follow by `next_reply_waiter`.
     pub first_reply_waiter: Option<NodeIndex>,
-    /// Next node whose reply waits for the same one.
     pub next_reply_waiter: Option<NodeIndex>,
 }
 
@@ -122,7 +95,7 @@ impl PlanNode {
         self.has_reply || self.first_dependent.is_some()
     }
 
-    /// Whose cores its client computes on, and its server.
+    /// Cores of client and server.
     pub const fn whose(&self) -> [Whose; 2] {
         let client = if self.by_server {
             Whose::WebServers
@@ -137,7 +110,6 @@ impl PlanNode {
         [client, server]
     }
 
-    /// The spans in which it computed when it was measured: each with whose cores it used.
     pub fn computed(&self) -> [(Whose, (u64, u64)); 3] {
         let [client, server] = self.computed_at;
         let [of_client, of_server] = self.whose();
@@ -159,45 +131,36 @@ impl PlanNode {
     }
 }
 
-/// By whose it is, the work that was done in the measurement; `None` if time is work.
+/// Measured work by [`Whose`]; `None` if time is work.
 pub type Work = [Option<CoreTime>; 3];
 
-/// What of the node before it a node waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
-    /// Its reply having reached its client (or, without one, its request having been sent).
+    /// Arrival of the reply at the client, or sending of a request without reply.
     Completion,
-    /// Its request having been sent: both are on one connection, the second does not wait for the first.
+    /// Sending of the request, where both are on one connection and the second does not wait.
     RequestSent,
-    /// Its request having reached its server, which then makes this call.
+    /// Arrival of the request at the server, which then makes this call.
     RequestArrived,
 }
 
-/// How a node's bytes cross the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Crossing {
-    /// Over the target link, as a TCP handshake.
     Handshake,
-    /// Over the target link, as data.
     Moved,
-    /// As it was measured.
     Measured {
-        /// From the request's first byte leaving the client to its last reaching the server.
+        /// From the request's first byte leaving the client to the last reaching the server.
         request: u64,
-        /// From the reply's first byte leaving the server to its last reaching the client.
+        /// From the reply's first byte leaving the server to the last reaching the client.
         reply: u64,
-        /// The round trip in both together.
         round_trip: u64,
-        /// Waits for retransmissions in both together.
         recovery: u64,
     },
 }
 
 impl OperationPlan {
-    /// Reads the operation; `moved` says which exchanges' connections move, and to which of the target's
-    /// links.
-    ///
-    /// Dependencies that point forward (which no observation can produce) count as absent.
+    /// `moved` returns the target's link for exchanges on moved connections. Dependencies that
+    /// point forward are ignored, as no observation can produce them.
     pub fn new(operation: &Operation, moved: &dyn Fn(&OperationStep) -> Option<u32>) -> Self {
         let mut plan = Self {
             nodes: Vec::with_capacity(operation.steps.len()),
@@ -252,19 +215,16 @@ impl OperationPlan {
         plan
     }
 
-    /// Which of `links` the node's connection moves to.
     pub fn link<'l>(&self, links: &'l [LinkDescription], node: &PlanNode) -> &'l LinkDescription {
         let link = self.links[node.connection as usize] as usize;
         &links[link.min(links.len() - 1)]
     }
 
-    /// Last node of the exchange `index`.
     pub fn last_node(&self, index: usize) -> NodeIndex {
         let next = self.first_nodes.get(index + 1);
         NodeIndex::new(next.map_or(self.nodes.len(), |next| next.index()) - 1)
     }
 
-    /// Of an exchange no bytes are held back any more.
     pub fn hold_nothing_back(&mut self, index: usize) {
         for node in self.nodes_of(index) {
             let [in_request, in_reply] = std::mem::take(&mut node.held_back);
@@ -280,7 +240,7 @@ impl OperationPlan {
         self.nodes.get_mut(places).unwrap_or_default()
     }
 
-    /// The places of the nodes of the exchange `index`; none where there is no such exchange.
+    /// Node indices of the exchange `index`; empty if it does not exist.
     pub fn places_of(&self, index: usize) -> std::ops::Range<usize> {
         match self.first_nodes.get(index) {
             Some(first) => first.index()..self.last_node(index).index() + 1,
@@ -288,12 +248,10 @@ impl OperationPlan {
         }
     }
 
-    /// The span in which the client computed after the last reply, when it was measured.
     pub const fn computed_after(&self) -> (u64, u64) {
         (self.replied_at, self.replied_at.saturating_add(self.client_after))
     }
 
-    /// No reply waits for another exchange any more.
     pub fn forget_reply_waits(&mut self) {
         for node in &mut self.nodes {
             (node.reply_after, node.first_reply_waiter, node.next_reply_waiter) = (None, None, None);
@@ -301,8 +259,8 @@ impl OperationPlan {
         self.reply_joins = Joins::default();
     }
 
-    /// Takes out of the computing that was measured the time in which it waited for cores: `work` of clients,
-    /// and of servers, where it is known.
+    /// Removes waits for cores from the measured computing, given the `work` of clients and
+    /// servers.
     pub fn keep_work_only(&mut self, work: &Work) {
         self.nodes.iter_mut().for_each(|node| node.keep_work_only(work));
         if let Some(work) = &work[0] {
@@ -373,8 +331,7 @@ impl OperationPlan {
         }
     }
 
-    /// Of the first large reply on each connection: what comes after it was sent with a window that has grown
-    /// meanwhile.
+    /// Uses only the first large reply on each connection: later ones have grown windows.
     fn set_first_windows(&mut self, operation: &Operation) {
         let mut is_known = vec![false; self.connections.len()];
         for (step, node) in operation.steps.iter().zip(&self.first_nodes) {
@@ -413,7 +370,7 @@ impl OperationPlan {
         self.reply_joins = Joins::new(reply_joins);
     }
 
-    /// Round trips "waits for" around. Backwards, so that each list is in the operation's order.
+    /// Inverts the dependencies, backwards so that each list is in the operation's order.
     fn link_dependents(&mut self) {
         for place in (0..self.nodes.len()).rev() {
             let index = NodeIndex::new(place);
@@ -493,16 +450,16 @@ fn node(
     }
 }
 
-/// For how long the reply had begun before the request ended: a server that answers a stream of statements
-/// works while its client still sends, and what it took then is in the time of the request.
+/// How long before the request's end the reply began: the server works on a stream of statements
+/// while the client still sends, so this time is within the request.
 fn worked_meanwhile(step: &Step) -> Duration {
     step.reply_started
         .map_or(Duration::ZERO, |started| step.request_ended.since(started))
 }
 
-/// How long a sender held the rest of a small request, and of a small reply, back until the first part was
-/// acknowledged (Nagle's algorithm against delayed acknowledgements, which Linux delays by 40 ms and others
-/// by up to 200 ms). Of large ones, and of what a slow link explains, nothing is known.
+/// How long the rest of a small request and a small reply was held back until the first part was
+/// acknowledged (Nagle's algorithm with delayed acknowledgements: 40 ms on Linux, up to 200 ms
+/// elsewhere). Unknown for large messages and for waits that a slow link explains.
 fn held_back(step: &Step) -> [u64; 2] {
     let of = |span: Duration, inside: Duration, bytes: u64| {
         let pause = span.saturating_sub(inside + step.recovery);
@@ -522,15 +479,15 @@ fn held_back(step: &Step) -> [u64; 2] {
     ]
 }
 
-/// Bytes that a sender may have in progress without an acknowledgement: ten packets (RFC 6928).
+/// Bytes in flight without an acknowledgement: ten packets (RFC 6928).
 const FIRST_WINDOW: u64 = 14_600;
-/// Acknowledgements are delayed by at least so long, less what a timer may be early.
+/// Minimum delay of acknowledgements, less early timers.
 const MIN_DELAYED_ACK: Duration = Duration::from_millis(30);
-/// Bytes a second of the slowest link that is taken for one: 500 kbit/s.
+/// 500 kbit/s, in bytes per second.
 const SLOWEST_LINK: f64 = 62_500.0;
 
-/// Whether a large reply came as a receiver without window scaling allows it: just under 64 KiB a round trip.
-/// n bursts span n - 1 round trips.
+/// Whether a large reply arrived at just under 64 KiB per round trip, as without window scaling. n
+/// bursts span n - 1 round trips.
 fn is_limited_by_window(step: &Step) -> bool {
     let rtt = step.client_side_rtt.unwrap_or_default() + step.server_side_rtt.unwrap_or_default();
     let (Some(started), Some(ended)) = (step.reply_started, step.reply_ended) else {
@@ -548,30 +505,28 @@ fn is_limited_by_window(step: &Step) -> bool {
 
 /// The largest window without scaling (RFC 9293 section 3.1).
 const UNSCALED_WINDOW: u64 = 65_535;
-/// Bytes a round trip that show one: full packets leave a part of it unused, and the first bursts are
+/// Bytes per round trip that show it: full packets leave a part unused, and the first bursts are
 /// smaller.
 const LIMITED: std::ops::RangeInclusive<f64> = 50_000.0..=66_000.0;
-/// A shorter round trip limits nothing that a link would not limit too.
+/// Below this, a link would be the limit as well.
 const MIN_LIMITING_RTT: Duration = Duration::from_millis(2);
 const MIN_ROUNDS: u32 = 4;
 
-/// From the request's end to the reply's start at the observation point.
 fn measured_wait(step: &Step) -> Duration {
     step.reply_started
         .map_or(Duration::ZERO, |started| started.since(step.request_ended))
 }
 
-/// Times of a step that stays where it was. What the observation point saw of request and reply is kept, and
-/// half a round trip to each side is added to each. A wait that server time and round trip do not explain (a
-/// pipelined request behind another) stays with the reply, unless the reply waited for other steps
-/// (`nested`).
+/// Times of a step that stays. Keeps the observed request and reply, and adds half a round trip to
+/// each side. A wait beyond server time and round trip (a pipelined request behind another) stays
+/// with the reply, unless the reply waited for other steps (`nested`).
 fn measured(step: &Step, nested: bool) -> Crossing {
     let client_side = step.client_side_rtt.unwrap_or_default();
     let server_side = step.server_side_rtt.unwrap_or_default();
     let half = (client_side + server_side) / 2;
     let before = step.server.saturating_sub(step.server_inside_reply);
     let request_span = step.request_ended.since(step.request_started);
-    // Of a client that waits for an event: more than it took over the request.
+    // The client waits for an event: more time than the request took.
     let awaited = step.client_inside_request.saturating_sub(request_span);
     let unexplained = if nested {
         Duration::ZERO
@@ -590,8 +545,8 @@ fn measured(step: &Step, nested: bool) -> Crossing {
     }
 }
 
-/// Client time between two steps of one exchange: between the reply of the first (or its request, without
-/// one) and the request of the second, less the way to the client and back.
+/// Client time between two steps of one exchange: from the first's reply (or request, without one)
+/// to the second's request, less the way to the client and back.
 fn pause_between(previous: &Step, next: &Step) -> u64 {
     let pause = match previous.reply_ended {
         Some(ended) => next
@@ -603,7 +558,7 @@ fn pause_between(previous: &Step, next: &Step) -> u64 {
     nanos(pause)
 }
 
-/// Nanoseconds of a span, at most a year, so that sums of a few hundred never overflow.
+/// Nanoseconds, at most a year, so that sums of a few hundred never overflow.
 pub fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(MAX_NANOS)
 }

@@ -33,45 +33,33 @@ use std::sync::Arc;
 use std::time::Duration;
 use without::RemediedConnections;
 
-/// Where operations are predicted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PredictionTarget {
-    /// The link the moved connections get.
     pub link: LinkDescription,
-    /// Clients at once: each with one operation after another, without a pause that a user makes. At least
-    /// one.
+    /// Concurrent clients, at least one, each running operations without think time.
     pub clients: u32,
 }
 
-/// Returns which link the connection of an exchange moves to.
 pub type LinkOfStep = dyn Fn(&OperationStep) -> Option<u32> + Send;
 
-/// Replays operations on every target as they come. Where they meet others (several clients, shared cores),
-/// some of each name are kept and replayed at the end.
+/// Replays operations on every target as they arrive. Where clients meet or share cores, some of
+/// each name are kept and replayed at the end.
 pub struct Predictor {
     targets: Vec<PredictionTarget>,
-    /// Per target, all its links; the first is that of the target.
     links: Vec<Vec<LinkDescription>>,
     moved: Box<LinkOfStep>,
     computing: Computing,
     wake_up: WakeUp,
-    /// Place of each name in `names`.
     places: HashMap<Arc<str>, usize>,
     names: Vec<Named>,
-    /// How many operations have come to their end.
     ended: u64,
-    /// Operations that wait until enough is known of what waited for what, and how many steps they have.
     waiting: Vec<Operation>,
-    /// What remedies leave out of them, by their place.
     left_out: HashMap<usize, Vec<LeftOut>>,
     remedies: Remedies,
-    /// What earlier operations left of their connections without what remedies leave out.
     remedied: RemediedConnections,
     waiting_steps: usize,
     concurrency: Concurrency,
-    /// Operations of which parts have come and more will, by their number; per target.
     unfinished: HashMap<u64, Vec<Vec<ReplayTotals>>>,
-    /// What earlier operations left of their connections; per target.
     connections: Vec<ConnectionHistory>,
     measured_paths: MeasuredPaths,
     held: HeldTimes,
@@ -85,112 +73,87 @@ pub struct Predictor {
     pools: PoolEvidence,
 }
 
-/// All that a predictor has to say.
 #[derive(Debug, Default)]
 pub struct Predicted {
-    /// What the operations take: by name, the one whose operations take longest in all first (over all
-    /// targets; of equal ones the one that ended first), then by target in the order given. Parts of
-    /// operations whose end never came are left out.
+    /// By name, longest total over all targets first (ties: first ended), then by target in order.
+    /// Incomplete operations are left out.
     pub predictions: Vec<Prediction>,
-    /// How long their transactions are open, on targets on which operations are replayed one by one.
     pub held: Vec<HeldPrediction>,
-    /// What is known of the order in which operations did what they did.
     pub concurrency: Concurrency,
-    /// What remedies of findings save, on targets on which operations are replayed one by one.
     pub remedies: Remedies,
-    /// What the replies show of how senders send.
     pub paced_replies: PacedReplies,
-    /// Round trips that pacing adds to an operation, on average: of the name to whose operations it adds
-    /// most.
+    /// Mean round trips per operation added by pacing, for the name with the most.
     pub paced_round_trips: f64,
 }
 
-/// All operations of one name.
 #[derive(Debug)]
 struct Named {
     name: Arc<str>,
     operations: u64,
     first_ended: Option<u64>,
-    /// Nodes of its operations that were replayed without what remedies leave out.
     nodes_without: usize,
-    /// Per target.
     sums: Vec<Sum>,
-    /// Likewise, of operations replayed alone.
+    /// Per target, of operations replayed alone.
     examples: Vec<Examples>,
-    /// The same by one client alone of operations whose order is open: as expected, with everything at once
-    /// that may be, and with everything in sequence.
+    /// Single-client replays of operations with an open order: as expected, all at once, and all in
+    /// sequence.
     open_sums: [Vec<DistributionBuilder>; 3],
     pool: SamplePool,
     pauses: DistributionBuilder,
-    /// By how much the server's part of them all may be wrong.
     server_margin: Margin,
-    /// How many of their round trips are their own.
     evidence: Evidence,
-    /// Round trips that senders which space out add to them all, on the moved connections.
+    /// Round trips that pacing adds on moved connections.
     paced_round_trips: f64,
     kept_windows: KeptWindows,
 }
 
-/// What the bounds of a name rest on besides its replays, of one operation.
 #[derive(Debug, Clone, Copy)]
 struct NameMargins {
-    /// By how many seconds the server's part may be shorter, and longer.
     server: [f64; 2],
-    /// Round trips that pacing adds; `None` if senders send as the model does.
     paced_round_trips: Option<f64>,
     kept_windows: [f64; 2],
-    /// The share of the round trips that is another operation's, most likely.
     others: f64,
 }
 
-/// One operation on one target.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReplayTotals {
-    /// What it takes.
     pub duration: Duration,
-    /// Where that goes.
     pub attribution: Attribution,
-    /// Round trips of its moved exchanges.
     pub turns: u64,
-    /// What the attribution does not tell apart.
     pub within: Within,
-    /// What it took when it was measured.
     pub measured: Duration,
-    /// Nanoseconds of that which the model does not explain; negative where its replay there takes longer.
+    /// Measured duration minus its replay, in nanoseconds.
     pub unexplained: i64,
-    /// What all remedies together save of it.
     pub saved: Duration,
-    /// Some remedies have something to save of it, and it was not replayed without that.
+    /// Whether remedies would save, but the operation was not replayed without the left-out
+    /// exchanges.
     pub is_saving_open: bool,
 }
 
-/// Replays of all operations of one name on one target.
 #[derive(Debug, Clone, Default)]
 struct Sum {
     durations: DistributionBuilder,
     attribution: Attribution,
     turns: u64,
     within: Within,
-    /// Operations that waited for nothing and took no time: messages that are not answered.
+    /// Operations without any wait: messages that are not answered.
     idle: u64,
-    /// Requests that the server works on at once, where that is limited.
     workers: Option<u32>,
-    /// How long a crowd ran; `None` for operations replayed alone.
+    /// Duration of a closed loop; `None` for operations replayed alone.
     elapsed: Option<Duration>,
-    /// The median in other surroundings in which the clients may be.
+    /// The median under alternative assumptions about the clients.
     medians: Vec<Duration>,
 }
 
 impl Predictor {
-    /// One that predicts for `targets`; `moved` says which exchanges' connections move to the target's link.
+    /// `moved` selects the exchanges on connections that move to the target's link.
     pub fn new(targets: Vec<PredictionTarget>, moved: Box<dyn Fn(&OperationStep) -> bool + Send>) -> Self {
         let targets = targets.into_iter().map(|target| (target, Vec::new()));
         Self::over_links(targets.collect(), Box::new(move |step| moved(step).then_some(0)))
     }
 
-    /// One for targets with several links at once: each target has further ones besides its own. `moved` says
-    /// which of the target's links the connection of an exchange moves to, its own being number 0; absent for
-    /// those that stay.
+    /// Predicts for targets with several links. `moved` returns the link of an exchange's
+    /// connection: 0 for the target's main link, `None` for connections that stay.
     pub fn over_links(
         targets: Vec<(PredictionTarget, Vec<LinkDescription>)>,
         moved: Box<LinkOfStep>,
@@ -232,45 +195,41 @@ impl Predictor {
         }
     }
 
-    /// The same, with cores that all clients, or all servers, share: in the measurement, and on every target.
     #[must_use]
     pub fn with_computing(self, computing: Computing) -> Self {
         Self { computing, ..self }
     }
 
-    /// The same, with or without an allowance for sides that rest longer between two messages than measured;
-    /// without at first.
+    /// Sets the allowance for sides that rest longer between messages than measured. There is none
+    /// by default.
     #[must_use]
     pub fn with_wake_up(self, wake_up: WakeUp) -> Self {
         Self { wake_up, ..self }
     }
 
-    /// The same, with a server that works on a limited number of requests at once; initially as many as the
-    /// measurement shows.
+    /// Limits the requests that the server works on at once (by default as measured).
     #[must_use]
     pub fn with_workers(self, workers: Workers) -> Self {
         Self { workers, ..self }
     }
 
-    /// The same, with senders of which it is known how they send; initially as replies show.
+    /// Sets how senders send (by default as seen in the replies).
     #[must_use]
     pub fn with_senders(self, senders: Senders) -> Self {
         Self { senders, ..self }
     }
 
-    /// Takes one operation, or one part of a long one ([`Operation::continues`]), to be replayed on every
-    /// target. Connections keep their windows from operation to operation: add these in the order in which
-    /// they begin.
+    /// Adds an operation, or a part of a long one ([`Operation::continues`]), for replay on every
+    /// target. Connections keep their windows, so add operations in the order they begin.
     pub fn add(&mut self, operation: &Operation) {
         self.process_operation(operation.clone());
     }
 
-    /// As [`Predictor::add`], for who needs it no more.
     pub fn process_operation(&mut self, operation: Operation) {
         self.push(operation);
     }
 
-    /// The same, with what the remedies of findings leave out of it: it is replayed without that too.
+    /// Adds an operation and replays it also without the exchanges that remedies leave out.
     pub fn take_with(&mut self, operation: Operation, left_out: Vec<LeftOut>) {
         self.left_out.insert(self.waiting.len(), left_out);
         self.push(operation);
@@ -284,7 +243,6 @@ impl Predictor {
         }
     }
 
-    /// Learns from all operations that wait what waited for what in them, and replays them.
     fn replay_waiting(&mut self) {
         let operations = std::mem::take(&mut self.waiting);
         let left_out = std::mem::take(&mut self.left_out);
@@ -297,7 +255,7 @@ impl Predictor {
         }
     }
 
-    /// `left_out` is absent where nobody looked for findings.
+    /// `left_out` is `None` if findings were not searched.
     fn replay(&mut self, measured: &Operation, ordered: &Ordered, left_out: Option<&[LeftOut]>) {
         let operation = ordered.expected.as_ref().unwrap_or(measured);
         let plan = OperationPlan::new(operation, &self.moved);
@@ -333,7 +291,6 @@ impl Predictor {
         }
     }
 
-    /// Learns what the bounds of the operation's name rest on.
     fn learn_margins(&mut self, operation: &Operation, place: usize) {
         let named = &mut self.names[place];
         named.server_margin.add(operation.attribution.server_margin);
@@ -354,7 +311,6 @@ impl Predictor {
         }
     }
 
-    /// Where the order is open: replays the operation with all at once that may be, and with all in sequence.
     fn replay_open(&mut self, measured: &Operation, ordered: &Ordered, place: usize) {
         if ordered.at_once.is_none() && ordered.in_sequence.is_none() {
             return;
@@ -379,13 +335,11 @@ impl Predictor {
         }
     }
 
-    /// The predictions alone ([`Predicted::predictions`]).
     pub fn finish(self) -> Vec<Prediction> {
         self.finish_all().predictions
     }
 
-    /// All that was predicted, and what is known of the operations. Nothing is predicted for a name of which
-    /// too many round trips may be others'.
+    /// Returns all results, with no prediction for a name with too many foreign round trips.
     pub fn finish_all(mut self) -> Predicted {
         self.replay_waiting();
         self.simulate_contention();
@@ -415,7 +369,6 @@ impl Predictor {
         }
     }
 
-    /// Whether operations of this target are replayed one by one, as they come.
     fn is_alone(&self, target: &PredictionTarget) -> bool {
         target.clients <= 1 && self.computing == Computing::default()
     }
@@ -424,7 +377,7 @@ impl Predictor {
         self.targets.iter().any(|target| !self.is_alone(target))
     }
 
-    /// For each target, the replays of an operation of which this is all, or one part more.
+    /// Returns per target the replays of an operation, or `None` while parts are missing.
     fn replay_alone(
         &mut self,
         operation: &Operation,
@@ -527,7 +480,7 @@ impl Named {
         }
     }
 
-    /// On a target. Where the order is open the bounds hold both answers.
+    /// With an open order, the bounds include both answers.
     fn prediction(
         &mut self,
         index: usize,
@@ -560,7 +513,6 @@ impl Named {
         Some(prediction)
     }
 
-    /// Nanoseconds that all its operations would take, over all targets.
     fn cost(&self) -> u128 {
         let of_target = |sum: &Sum| {
             let replays = u128::from(sum.durations.count() + sum.idle).max(1);
@@ -569,8 +521,8 @@ impl Named {
         self.sums.iter().map(of_target).sum()
     }
 
-    /// What a client does between two operations: the median of what was measured, if that is the time of a
-    /// program and not of a user.
+    /// Median measured pause between two operations of a client, if short enough for a program
+    /// rather than a user.
     fn pause(&mut self) -> u64 {
         let pause = self.pauses.percentile(50).unwrap_or_default();
         if pause <= MAX_PAUSE {
@@ -582,7 +534,6 @@ impl Named {
 }
 
 impl ReplayTotals {
-    /// Adds one part more.
     pub fn add(&mut self, critical_path: &CriticalPath, turns: u64) {
         self.duration += critical_path.duration;
         self.attribution.add(&critical_path.attribution);
@@ -603,7 +554,7 @@ impl Sum {
         self.within.add(&whole.within);
     }
 
-    /// Round trips on the path that the duration follows, mean; absent on a link without distance.
+    /// Mean round trips on the critical path; `None` on a link without distance.
     fn on_path(&self, replays: u64, rtt: Duration) -> Option<f64> {
         let round_trips = self.attribution.round_trip.as_secs_f64() / replays as f64;
         (!rtt.is_zero()).then(|| round_trips / rtt.as_secs_f64())
@@ -672,8 +623,8 @@ impl Sum {
     }
 }
 
-/// The slopes of one name's predictions: over those that differ in the round trip alone, from the nearest to
-/// the farthest. Where there is one only, it is left at the round trips on its path.
+/// Sets the slopes of one name over predictions that differ only in rtt, nearest to farthest. A
+/// single prediction keeps the round trips on its path.
 pub fn set_slopes(predictions: &mut [Prediction]) {
     let slopes: Vec<Option<f64>> = predictions.iter().map(|one| slope(one, predictions)).collect();
     for (prediction, slope) in predictions.iter_mut().zip(slopes) {
@@ -696,8 +647,8 @@ fn slope(one: &Prediction, all: &[Prediction]) -> Option<f64> {
     (apart > 0.0).then(|| longer / apart)
 }
 
-/// How often an operation is replayed, of whose name `before` came before: more than once where the link
-/// draws what happens, the first operations most.
+/// Replays of an operation after `before` others of its name: several on a link with random
+/// effects, most for the first operations.
 fn replays(links: &[LinkDescription], before: u64) -> usize {
     let draws = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();
     if !links.iter().any(draws) {
@@ -706,7 +657,7 @@ fn replays(links: &[LinkDescription], before: u64) -> usize {
     (REPLAYS_OF_FIRST / (before + 1).saturating_mul(before + 1)).max(1) as usize
 }
 
-/// The link as one replay meets it: with draws of its own.
+/// A link with a separate random seed per replay.
 fn with_own_seed(link: &LinkDescription, operation: u64, replay: u64) -> LinkDescription {
     let own = operation.wrapping_mul(REPLAYS_OF_FIRST).wrapping_add(replay);
     LinkDescription {
@@ -741,11 +692,10 @@ fn bound_by(attribution: &Attribution, within: &Within) -> BoundBy {
         .map_or(BoundBy::Client, |(kind, _)| kind)
 }
 
-/// Steps of operations that are inspected together before they are replayed: about 20 MB.
+/// Steps of operations learned from together before replay, about 20 MB.
 pub const LEARNED_STEPS: usize = 20_000;
-/// Operations that are.
 pub const LEARNED_OPERATIONS: usize = 10_000;
-/// Longer pauses between operations are assumed to be a user's.
+/// Longer pauses between operations are a user's.
 const MAX_PAUSE: Duration = Duration::from_millis(1);
 const REPLAYS_OF_FIRST: u64 = 64;
 /// An odd number near 2^64 divided by the golden ratio: neighbouring seeds lie far apart.

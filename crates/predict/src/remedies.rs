@@ -1,42 +1,39 @@
-//! Operations replayed without what the remedies of findings leave out.
+//! Replays operations without the exchanges that the remedies of findings leave out.
 //!
-//! What is left out loses its way: no round trip. What remains of its work and its bytes depends on the
-//! remedy ([`Remains`]), and how much that is cannot be seen: so an operation is replayed with what is
-//! likely, with the least and with the most that may remain. A saving is what the operation as a whole gains,
-//! with all that overlapped.
+//! A left-out exchange loses its round trip. How much of its work and bytes remains depends on the
+//! remedy ([`Remains`]) and cannot be seen, so three replays use the likely, the least and the
+//! most. The saving is that of the whole operation, including overlaps.
 
 use crate::plan::{Crossing, OperationPlan, PlanNode, nanos};
 use foldhash::HashMap;
 use model::{FindingKey, FindingKind, LeftOut, Remains};
 use std::time::Duration;
 
-/// How much of the work that depends on the remedy is taken to remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Estimate {
-    /// None.
     Least,
-    /// As much as in the applications that were measured (docs/definitions.md#work-that-remains).
+    /// As in the measured applications (docs/definitions.md#work-that-remains).
     Likely,
-    /// As much as before, and for what is one statement's own half.
+    /// As much as before; half of a statement's own work.
     Most,
 }
 
-/// What remedies save on one target, over the operations that were replayed without them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemedySum {
-    /// Time saved in them, if the most, what is likely, and the least of the work remains.
+    /// Indexed by the remaining work, the most first.
     saved: [Duration; 3],
-    /// What each of them takes without, likewise: the least first.
+    /// Time of each operation without the left-out exchanges, with least, likely and most remaining
+    /// work.
     left: Vec<[Duration; 3]>,
 }
 
 impl RemedySum {
-    /// Time saved in an operation on average, and its bounds: the least, what is likely, and the most.
+    /// Mean saving per operation (least, likely and most).
     pub fn saved(&self) -> [Duration; 3] {
         self.saved.map(|sum| sum.div_f64(self.left.len().max(1) as f64))
     }
 
-    /// The medians of what an operation takes without: the least, what is likely, and the most.
+    /// Median operation time without the left-out exchanges (least, likely and most).
     pub fn left(&self) -> [Duration; 3] {
         [0, 1, 2].map(|place| {
             let mut all: Vec<Duration> = self.left.iter().map(|left| left[place]).collect();
@@ -51,7 +48,6 @@ impl RemedySum {
     }
 }
 
-/// What remedies save, by finding and target.
 #[derive(Debug, Default)]
 pub struct Remedies {
     sums: HashMap<FindingKey, Vec<RemedySum>>,
@@ -59,8 +55,8 @@ pub struct Remedies {
 }
 
 impl Remedies {
-    /// Adds an operation, or a part of one: on each of the targets on which it was replayed what it takes
-    /// (`full`), and what without, with each [`Estimate`].
+    /// Adds an operation, or a part of one: per target its full time (`full`), and its time with
+    /// each [`Estimate`].
     pub(crate) fn add(
         &mut self,
         finding: &FindingKey,
@@ -89,20 +85,17 @@ impl Remedies {
         }
     }
 
-    /// What the remedy of a finding saves on the target with this number; `None` if nothing was replayed
-    /// without it.
+    /// Savings of a finding's remedy on a target; `None` if no operation was replayed without it.
     pub fn remedy_sum(&self, finding: &FindingKey, target: usize) -> Option<&RemedySum> {
         let sum = self.sums.get(finding)?.get(target)?;
         (!sum.left.is_empty()).then_some(sum)
     }
 
-    /// The findings whose remedies left something out of an operation.
     pub fn findings(&self) -> impl Iterator<Item = &FindingKey> {
         self.sums.keys()
     }
 }
 
-/// The plan without what these leave out.
 pub(crate) fn without<'a>(
     plan: &OperationPlan,
     left_out: impl IntoIterator<Item = &'a LeftOut>,
@@ -120,7 +113,7 @@ pub(crate) fn without<'a>(
             plan.hold_nothing_back(*step as usize);
         }
     }
-    // The last round trip before on each connection, which takes along the bytes of what falls away.
+    // The previous round trip on each connection, which carries the bytes of the removed ones.
     let mut carriers: Vec<Option<usize>> = vec![None; plan.connections.len()];
     let mut first_of_connection = vec![true; plan.connections.len()];
     for (place, kind) in falls_away.into_iter().enumerate() {
@@ -143,7 +136,6 @@ pub(crate) fn without<'a>(
     plan
 }
 
-/// A node loses its way, and what does not remain of its work.
 fn lessen(node: &mut PlanNode, remains: Remains, is_first: bool, estimate: Estimate) {
     node.crossing = Crossing::Measured {
         request: 0,
@@ -168,7 +160,7 @@ fn lessen(node: &mut PlanNode, remains: Remains, is_first: bool, estimate: Estim
             (node.server_before, node.server_inside) = (0, 0);
         }
         Remains::Nothing => {
-            // Until it connects the client may do anything.
+            // Client time before connecting may have any cause.
             if !is_first {
                 node.client_before = 0;
             }
@@ -177,13 +169,12 @@ fn lessen(node: &mut PlanNode, remains: Remains, is_first: bool, estimate: Estim
     }
 }
 
-/// Work less a share of what is the statement's own of it.
 fn without_share(work: u64, own: Duration, share: f64) -> u64 {
     let own = work.min(nanos(own));
     work - (own as f64 * share) as u64
 }
 
-/// Bytes of a request and of its reply that another round trip takes along.
+/// Request and reply bytes that another round trip carries instead.
 fn carried(kind: FindingKind, node: &PlanNode, estimate: Estimate) -> [u64; 2] {
     let beyond_names = |bytes: u64| match estimate {
         Estimate::Least => 0,
@@ -199,14 +190,13 @@ fn carried(kind: FindingKind, node: &PlanNode, estimate: Estimate) -> [u64; 2] {
     }
 }
 
-/// Of a client's time before a statement, what is the statement's own at most: to write it and to read the
-/// reply to the one before. What is longer, the program computes.
+/// Maximum client time of the statement itself: writing it, and reading the previous reply. The
+/// rest is the program's.
 const CLIENTS_OWN: Duration = Duration::from_micros(500);
-/// Of a server's time for a statement, what is the statement's own at most: to read, parse and plan it. What
-/// is longer, its rows take.
+/// Maximum server time of the statement itself: reading, parsing and planning. The rest is for its
+/// rows.
 const SERVERS_OWN: Duration = Duration::from_micros(250);
-/// Of what is a statement's own, a row of a statement for many costs this share.
+/// Cost of a row in a statement for many rows, as a share of the statement's own work.
 const ROW_SHARE: f64 = 0.08;
-/// Bytes of a reply, or of a statement that writes, that are there once however many its rows: the columns'
-/// names, the text.
+/// Bytes of a reply, or of a writing statement, for column names and text instead of rows.
 const NAMES: u64 = 128;

@@ -1,4 +1,4 @@
-//! One operation on one link, in virtual time.
+//! Replays one operation on one link, in virtual time.
 
 use crate::critical_path;
 use crate::plan::OperationPlan;
@@ -11,30 +11,24 @@ use link::tcp::Flow;
 use model::{Attribution, Operation, OperationStep};
 use std::time::Duration;
 
-/// What an operation takes on a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// From the operation's beginning to its end.
     pub duration: Duration,
-    /// Where the time goes; sums to `duration`.
     pub attribution: Attribution,
-    /// Round trips of the exchanges that were moved to the link.
     pub turns_moved: u64,
-    /// For each of the operation's steps, in their order.
     pub steps: Vec<StepTimes>,
 }
 
-/// Times of one exchange, counted from the operation's beginning.
+/// Times of one exchange, from the operation's beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepTimes {
-    /// Its client began to send.
     pub started: Duration,
-    /// Its client had the last byte of the reply (or, without a reply, had sent its request).
+    /// The client had the complete reply (without a reply: had sent its request).
     pub completed: Duration,
 }
 
-/// Replays `operation` on `target`; `moved` says which exchanges' connections move to the target's link. All
-/// others keep their measured times.
+/// Replays `operation` on `target`; `moved` selects the exchanges on connections that move to the
+/// target's link. All others keep their measured times.
 pub fn replay(
     operation: &Operation,
     target: &PredictionTarget,
@@ -61,9 +55,9 @@ pub fn replay(
     }
 }
 
-/// Carries out `plan` by one client alone: the times of all nodes, and the flows of the plan's connections as
-/// they are then, two a connection. `before` are these flows as an earlier replay left them; connections
-/// without flows start from scratch.
+/// Runs `plan` with a single client. Returns the times of all nodes, and the final flows, two per
+/// connection. `before` holds the flows of an earlier replay; connections without flows start from
+/// scratch.
 pub fn run_alone(
     plan: &OperationPlan,
     links: &[LinkDescription],

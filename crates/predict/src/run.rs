@@ -1,4 +1,4 @@
-//! Plans being carried out over one link, in virtual time: one client's, or those of several at once.
+//! Runs the plans of one or several clients over a link, in virtual time.
 
 mod beyond;
 mod pooled;
@@ -20,7 +20,6 @@ use pooled::Pooled;
 use shared_cores::SharedCores;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// When what happens to a node happened, as far as it came to it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
     /// The client begins to send.
@@ -31,118 +30,90 @@ pub struct Times {
     pub replied: Option<VirtualTime>,
     /// The last byte of the reply is at the client.
     pub completed: Option<VirtualTime>,
-    /// What of the client's computing before the request, and of the server's before the reply, is the
-    /// allowance for waking up.
+    /// Wake-up allowance within the client time before the request and the server time before the
+    /// reply.
     pub waking: [Waking; 2],
 }
 
-/// What a replay waits to be woken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Wake {
-    /// A client begins its plan.
     Begin(u32),
-    /// A client has computed what it does after its last reply.
     Rest(u32),
-    /// Shared cores may have finished something.
     Look(u8),
-    /// Something of a node is due.
     Node(u64, NodeEvent),
 }
 
-/// What is due of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum NodeEvent {
-    /// Its client begins.
     Start,
-    /// The measured request reaches its server.
     RequestArrived,
-    /// Its server begins to answer.
     Reply,
-    /// Its server has given its whole reply to its network stack.
     Replied,
-    /// The measured reply reaches its client.
     ReplyArrived,
 }
 
-/// The waiter of bytes that nothing waits for.
+/// Waiter of bytes without a waiter.
 const NOBODY: u64 = u64::MAX;
 
-/// An id is a client, which of its plans, and a node of that plan.
+/// An id combines client, generation and node.
 const NODE_BITS: u32 = 32;
 const NODES: u64 = (1 << NODE_BITS) - 1;
 const GENERATION_BITS: u32 = 12;
 const GENERATIONS: u64 = (1 << GENERATION_BITS) - 1;
 
-/// Clients that carry out plans over one link.
 pub struct SimulatedRun<'a> {
     links: Vec<LinkDescription>,
     network: Links<Wake>,
     clients: Vec<Client<'a>>,
-    /// By whose they are; web servers without cores of their own share those of the servers.
+    /// Indexed by [`Whose`]; web servers without separate cores share those of the servers.
     computing: [Option<SharedCores<Wake>>; 3],
     wake_up: WakeUp,
-    /// For each connection, when its client last sent and its server last replied, where cores are shared.
+    /// Per connection, the client's last send and the server's last reply, where cores are shared.
     computed_at: Vec<[Option<u64>; 2]>,
-    /// Idle workers of the server, and the requests that wait for one; `None` if there are as many as needed.
+    /// Idle workers and the requests that wait for one; `None` if their number is unlimited.
     workers: Option<(u32, VecDeque<u64>)>,
-    /// Connections that clients share.
     pooled: Pooled,
-    /// What transactions hold.
     locks: Locks<'a>,
-    /// A client whose plan has come to its end, to be reported.
     finished: Option<u32>,
     /// Whether a reply had to be released, see [`SimulatedRun::release_stuck`].
     pub was_stuck: bool,
 }
 
-/// One client with the plan it carries out.
 struct Client<'a> {
     plan: &'a OperationPlan,
-    /// How many plans it has begun, as far as an id has room for it: late events of one that is over are
-    /// distinguished from what happens of this one.
+    /// Number of plans begun, truncated to fit an id: distinguishes late events of earlier plans.
     generation: u64,
-    /// For each connection of the plan, its number in the network.
     connections: Vec<u32>,
     begin: VirtualTime,
     times: Vec<Times>,
     servers: Vec<Server>,
-    /// For each connection of the plan, whether the client has it now, where it is one of a pool.
     uses: Vec<pooled::Use>,
-    /// Nodes that have not come to their end.
     unfinished: usize,
-    /// Nodes searched for what is stuck.
     checked: usize,
 }
 
-/// The serving side of a moved connection: it answers requests one after another.
 #[derive(Debug, Default, Clone)]
 struct Server {
     busy: bool,
     waiting: VecDeque<u64>,
 }
 
-/// How many cores compute; absent when each job has one of its own.
+/// Number of cores; `None` if each job has a separate one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Computing {
-    /// For all clients together.
     pub client: Option<u32>,
-    /// For all servers together, and for what they compute between calls of their own.
     pub server: Option<u32>,
 }
 
-/// What one step of a run brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunProgress {
-    /// Something that the caller need not know.
     Went,
-    /// This client's plan came to its end: its last node, and what a client on shared cores does after it.
     Finished(u32),
-    /// Nothing more will happen by itself.
     Over,
 }
 
 impl<'a> SimulatedRun<'a> {
-    /// Idle links, at least one, with room for `clients` clients, which have no plan yet.
+    /// Idle links, at least one, with room for `clients` clients without plans.
     pub fn new(links: &[LinkDescription], clients: u32, computing: Computing) -> Self {
         let shared = |cores: Option<u32>| cores.map(SharedCores::new);
         Self {
@@ -160,20 +131,17 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The same, with an allowance for sides that rest longer than measured.
     #[must_use]
     pub fn with_wake_up(self, wake_up: WakeUp) -> Self {
         Self { wake_up, ..self }
     }
 
-    /// The same, with web servers that have cores of their own, if they do.
     #[must_use]
     pub fn with_web_servers(mut self, cores: Option<u32>) -> Self {
         self.computing[Whose::WebServers.index()] = cores.map(SharedCores::new);
         self
     }
 
-    /// The place of the cores that these compute on.
     fn cores_of(&self, whose: Whose) -> usize {
         let own = whose.index();
         match whose {
@@ -182,14 +150,13 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The same, with a server that works on this many requests at once that need calls of its own.
+    /// Limits concurrent requests whose server makes calls.
     #[must_use]
     pub fn with_workers(self, workers: Option<u32>) -> Self {
         let workers = workers.map(|workers| (workers.max(1), VecDeque::new()));
         Self { workers, ..self }
     }
 
-    /// The same, with pools of so many connections, which all clients share.
     #[must_use]
     pub fn with_pools(self, limits: &HashMap<Protocol, u32>) -> Self {
         Self {
@@ -198,7 +165,6 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The same, with what clients hold until their transactions are over.
     #[must_use]
     pub fn with_locks(self, keys: Option<&'a HashSet<LockKey>>) -> Self {
         Self {
@@ -207,24 +173,22 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// Whether the reply may have to wait for another client's transaction.
     fn may_wait(&self, node: &PlanNode) -> bool {
         node.locks.is_some_and(|key| self.locks.concern(key))
     }
 
-    /// The client has come to the end of its operation: it holds nothing any more.
     pub fn release_locks(&mut self, client: u32) {
         for next in self.locks.release(client) {
             self.compute_reply(next);
         }
     }
 
-    /// Adds a connection to a link, with the flows it had before, if any; returns its number.
+    /// Adds a connection with optional earlier flows, and returns its number.
     pub fn add_connection(&mut self, link: u32, before: Option<[Flow; 2]>) -> u32 {
         self.network.add_connection(link, before)
     }
 
-    /// Adds a client that begins `plan` at `at`; `connections` are those of the plan.
+    /// Adds a client that begins `plan` at `at` on `connections`.
     pub fn add_client(&mut self, plan: &'a OperationPlan, connections: Vec<u32>, at: VirtualTime) {
         let client = self.clients.len() as u32;
         self.clients.push(Client {
@@ -241,7 +205,6 @@ impl<'a> SimulatedRun<'a> {
         self.begin(client, plan, connections, at);
     }
 
-    /// The client begins `plan` at `at`, now or later.
     pub fn begin(&mut self, client: u32, plan: &'a OperationPlan, connections: Vec<u32>, at: VirtualTime) {
         self.give_all_back(client);
         let this = &mut self.clients[client as usize];
@@ -266,7 +229,6 @@ impl<'a> SimulatedRun<'a> {
         self.network.wake_at(at.as_nanos(), Wake::Begin(client));
     }
 
-    /// Performs the next event.
     pub fn advance(&mut self) -> RunProgress {
         let Some(network_event) = self.network.advance() else {
             return if self.release_stuck() {
@@ -288,7 +250,7 @@ impl<'a> SimulatedRun<'a> {
             NetworkEvent::Wake(Wake::Look(whose)) => self.check_cores(whose),
             NetworkEvent::Wake(Wake::Node(id, due)) if self.is_current(id) => self.go_on(id, due),
             NetworkEvent::Arrived(id) if id != NOBODY && self.is_current(id) => self.arrived(id),
-            // Bytes as they come are for an emulation to know.
+            // Arriving bytes matter only to an emulation.
             NetworkEvent::Wake(Wake::Node(..)) | NetworkEvent::Arrived(_) | NetworkEvent::Received(_) => {}
         }
     }
@@ -303,18 +265,15 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The virtual time.
     pub const fn now(&self) -> VirtualTime {
         VirtualTime::from_nanos(self.network.now())
     }
 
-    /// When the client's plan began, and the times of its nodes so far.
     pub fn times(&self, client: u32) -> (VirtualTime, &[Times]) {
         let client = &self.clients[client as usize];
         (client.begin, &client.times)
     }
 
-    /// The client's time after the last reply of a plan that has just come to its end.
     pub fn client_after(&self, client: u32) -> u64 {
         let client = &self.clients[client as usize];
         if self.computing[0].is_none() {
@@ -324,8 +283,8 @@ impl<'a> SimulatedRun<'a> {
         self.now().since(last.unwrap_or(client.begin))
     }
 
-    /// The times of the first client's nodes, and the flows as they are now, two a connection, in the order
-    /// in which these were added.
+    /// Times of the first client's nodes, and the final flows, two per connection in the order
+    /// added.
     pub fn into_times_and_flows(mut self) -> (Vec<Times>, Vec<Flow>) {
         let times = self.clients.drain(..).next().map(|client| client.times);
         (times.unwrap_or_default(), self.network.into_flows())
@@ -341,8 +300,8 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The client computes on, if it shares its cores; otherwise its plan is over, and its own time is only
-    /// counted.
+    /// On shared cores the client computes on; otherwise its plan ends, and its own time is only
+    /// added.
     fn replied_all(&mut self, client: u32) {
         let after = self.clients[client as usize].plan.client_after;
         if self.computing[0].is_some() {
@@ -352,20 +311,18 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The identifier of a node of the plan that the client carries out now.
     fn id(&self, client: u32, node: NodeIndex) -> u64 {
         let generation = self.clients[client as usize].generation;
         u64::from(client) << (GENERATION_BITS + NODE_BITS) | generation << NODE_BITS | node.index() as u64
     }
 
-    /// The client and the node.
     const fn parts(id: u64) -> (usize, usize) {
         let client = id >> (GENERATION_BITS + NODE_BITS);
         (client as usize, (id & NODES) as usize)
     }
 
-    /// Whether it is of the plan that its client carries out now. Of a plan that is over, a request may come
-    /// late that nothing waits for, or the end of what a server computed.
+    /// Whether the id belongs to the client's current plan. Unawaited requests and server computing
+    /// of an earlier plan may come late.
     fn is_current(&self, id: u64) -> bool {
         let (client, _) = Self::parts(id);
         self.clients[client].generation == id >> NODE_BITS & GENERATIONS
@@ -376,12 +333,10 @@ impl<'a> SimulatedRun<'a> {
         &self.clients[client].plan.nodes[node]
     }
 
-    /// The same for another node of the same client.
     fn beside(&self, id: u64, node: NodeIndex) -> u64 {
         self.id(Self::parts(id).0 as u32, node)
     }
 
-    /// The link that the node's connection lies on.
     fn link_of(&self, id: u64) -> &LinkDescription {
         let (client, node) = Self::parts(id);
         let plan = self.clients[client].plan;
@@ -399,7 +354,6 @@ impl<'a> SimulatedRun<'a> {
         &mut client.servers[client.plan.nodes[node].connection as usize]
     }
 
-    /// The number in the network of the node's connection.
     fn connection(&self, id: u64) -> u32 {
         let (client, node) = Self::parts(id);
         let client = &self.clients[client];
@@ -421,8 +375,7 @@ impl<'a> SimulatedRun<'a> {
         self.compute(whose, work, Wake::Node(id, NodeEvent::Start));
     }
 
-    /// How much longer than measured both sides rest while they wait for each other on the connection of
-    /// `id`.
+    /// Additional rest of both sides while they wait for each other on the connection of `id`.
     fn longer(&self, id: u64) -> u64 {
         let what = self.node(id);
         match what.crossing {
@@ -433,8 +386,7 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The server's allowance before the reply: it has waited for the request, or for the last call that it
-    /// made itself.
+    /// Allowance before the reply: the server has waited for the request, or for its last own call.
     fn server_waking(&self, id: u64) -> Waking {
         let what = self.node(id);
         let waited_for = what.reply_after.map_or(id, |call| self.beside(id, call));
@@ -449,8 +401,8 @@ impl<'a> SimulatedRun<'a> {
         )
     }
 
-    /// The allowance for `work` on `whose` cores at one `side` of the connection of `id` that rested `own`
-    /// before, or longer where it had to wait for a core, too.
+    /// Allowance for `work` at one `side` of the connection of `id` that rested `own`, or longer if
+    /// it also waited for a core.
     fn waking(&self, id: u64, whose: Whose, side: usize, work: u64, own: u64) -> Waking {
         let now = self.network.now();
         let shared = self.computing[self.cores_of(whose)].as_ref();
@@ -463,7 +415,6 @@ impl<'a> SimulatedRun<'a> {
         self.wake_up.waking(work, rest)
     }
 
-    /// One side of the connection of `id` has computed.
     fn computed(&mut self, id: u64, side: usize) {
         if self.computing.iter().all(Option::is_none) {
             return;
@@ -475,7 +426,6 @@ impl<'a> SimulatedRun<'a> {
         self.computed_at[connection][side] = Some(self.network.now());
     }
 
-    /// Wakes when `work` is done: by a core of its own, or by those that all share.
     fn compute(&mut self, whose: Whose, work: u64, then: Wake) {
         let whose = self.cores_of(whose);
         let now = self.network.now();
@@ -496,7 +446,6 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// Jobs of shared cores may have ended.
     fn check_cores(&mut self, whose: u8) {
         let now = self.network.now();
         if let Some(shared) = &mut self.computing[usize::from(whose)] {
@@ -556,8 +505,8 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// All simulated bytes of a request, or of a reply, have arrived: of the request when it had not arrived
-    /// yet.
+    /// Handles arrival of all simulated bytes: of the request, if it had not arrived yet, else of
+    /// the reply.
     fn arrived(&mut self, id: u64) {
         let what = self.node(id);
         let request = self.times_of(id).arrived.is_none();
@@ -597,13 +546,11 @@ impl<'a> SimulatedRun<'a> {
         self.work_on(id);
     }
 
-    /// Whether a worker of the server is busy with it until it is answered.
     fn needs_worker(&self, id: u64) -> bool {
         let (client, node) = Self::parts(id);
         self.workers.is_some() && self.clients[client].plan.request == Some(NodeIndex::new(node))
     }
 
-    /// A worker has answered and takes the next request.
     fn next_for_worker(&mut self) {
         let Some((free, waiting)) = &mut self.workers else {
             return;
@@ -630,8 +577,8 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// Lets the server of the moved connection of `id` begin its next reply, when it is free and nothing else
-    /// is waited for.
+    /// Starts the next reply on the moved connection of `id` if the server is idle and all
+    /// dependencies are met.
     fn serve_next(&mut self, id: u64) {
         let server = self.server(id);
         let Some(&next) = server.waiting.front().filter(|_| !server.busy) else {
@@ -646,7 +593,6 @@ impl<'a> SimulatedRun<'a> {
         self.prepare_reply(next);
     }
 
-    /// The server computes as soon as no other client holds what is requested.
     fn prepare_reply(&mut self, id: u64) {
         let client = Self::parts(id).0 as u32;
         let key = self.node(id).locks;
@@ -655,7 +601,7 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// The server computes; a wait that cannot be explained is kept as it was.
+    /// Computes the reply; an unexplained wait is kept as measured.
     fn compute_reply(&mut self, id: u64) {
         let what = self.node(id);
         let by_kernel = what.crossing == Crossing::Handshake || what.server_before == 0;
@@ -732,7 +678,6 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// How long the server's time inside a reply takes at the speed that shared cores have now.
     fn inside_reply(&self, whose: Whose, inside: u64) -> u64 {
         match &self.computing[self.cores_of(whose)] {
             Some(shared) if inside > 0 => (inside as f64 * shared.slowdown_of_next()) as u64,
@@ -777,7 +722,6 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// Something has arrived that the reply of `id` waits for.
     fn let_reply(&mut self, id: u64) {
         let times = *self.times_of(id);
         match self.node(id).crossing {
@@ -790,7 +734,6 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// Starts the nodes that waited for `what` of `id`.
     fn release(&mut self, id: u64, what: After) {
         let mut next = self.node(id).first_dependent;
         while let Some(index) = next {
@@ -812,7 +755,6 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// Whether anything that the node waits for before it starts has not happened.
     fn waits_to_start(&self, id: u64) -> bool {
         let (client, node) = Self::parts(id);
         let Client { plan, times, .. } = &self.clients[client];
@@ -830,8 +772,8 @@ impl<'a> SimulatedRun<'a> {
         first_missing || plan.joins.joined_with(NodeIndex::new(node)).any(is_missing)
     }
 
-    /// A reply that waits for a step which waits for that reply (no observation can produce it, a damaged one
-    /// can) is released. False when nothing was stuck.
+    /// Releases a reply that waits for a step which waits for that reply (only in damaged data).
+    /// False if none was stuck.
     fn release_stuck(&mut self) -> bool {
         for client in 0..self.clients.len() {
             while self.clients[client].checked < self.clients[client].times.len() {

@@ -1,4 +1,4 @@
-//! Operations kept for replays in which they meet others.
+//! Operations kept for replays with several clients or shared cores.
 
 use crate::plan::{Crossing, OperationPlan, Work};
 use crate::run::{Computing, RunProgress, SimulatedRun};
@@ -8,37 +8,34 @@ use model::{ConnectionId, DistributionBuilder, Operation, Timestamp};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Some operations of one name: all, or evenly spread ones where there are many.
+/// Operations of one name: all, or evenly spread ones if there are many.
 #[derive(Debug, Default, Clone)]
 pub struct SamplePool {
     operations: Vec<Recorded>,
-    /// Parts of operations that have not ended.
     unfinished: HashMap<u64, Recorded>,
-    /// Every how many-th operation is kept, and how many there were.
+    /// One in `stride` operations is kept, and the total seen.
     stride: u64,
     came: u64,
     nodes: usize,
 }
 
-/// One operation; a very long one in parts.
+/// One operation, in parts if it is very long.
 #[derive(Debug, Default, Clone)]
 pub struct Recorded {
-    /// What is carried out one after another.
     pub parts: Vec<Part>,
     places: HashMap<ConnectionId, usize>,
 }
 
-/// A plan and where its connections are among those of the whole operation.
+/// A plan, and the places of its connections within the whole operation.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// What is to be done.
     pub plan: OperationPlan,
-    /// For each connection of the plan, its place, and whether the plan opens it.
+    /// Place of each connection of the plan, and whether the plan opens it.
     pub places: Vec<(usize, bool)>,
 }
 
 impl SamplePool {
-    /// Takes an operation, or a part of one, that has become `plan`.
+    /// Adds an operation, or a part of one, prepared as `plan`.
     pub fn add(&mut self, operation: &Operation, mut plan: OperationPlan) {
         if gets_stuck(&plan) {
             plan.forget_reply_waits();
@@ -62,29 +59,26 @@ impl SamplePool {
         }
     }
 
-    /// The operations, in the order in which they came.
     pub fn operations(&self) -> &[Recorded] {
         &self.operations
     }
 
-    /// Takes out of the computing that was measured the time in which it waited for cores.
+    /// Removes waits for cores from the measured computing.
     pub fn keep_work_only(&mut self, work: &Work) {
         self.plans().for_each(|plan| plan.keep_work_only(work));
     }
 
-    /// Whether its operations are requests whose server makes calls of its own.
+    /// Whether the operations are requests whose server makes calls.
     pub fn needs_workers(&self) -> bool {
         let first = self.operations.first().and_then(|one| one.parts.first());
         first.is_some_and(|part| part.plan.request.is_some())
     }
 
-    /// The plans of all operations.
     pub fn plans(&mut self) -> impl Iterator<Item = &mut OperationPlan> {
         let parts = self.operations.iter_mut().flat_map(|one| &mut one.parts);
         parts.map(|part| &mut part.plan)
     }
 
-    /// Every second one goes.
     fn thin_out(&mut self) {
         let mut index = 0;
         self.operations.retain(|_| {
@@ -113,7 +107,6 @@ impl Recorded {
         self.parts.iter().map(|part| part.plan.nodes.len()).sum()
     }
 
-    /// Its nodes and packets.
     pub fn cost(&self) -> usize {
         let nodes = self.parts.iter().flat_map(|part| &part.plan.nodes);
         nodes
@@ -121,20 +114,20 @@ impl Recorded {
             .sum()
     }
 
-    /// Nanoseconds that it took when it was measured.
+    /// Measured duration in nanoseconds.
     pub fn measured(&self) -> u64 {
         self.parts.iter().map(|part| part.plan.measured).sum()
     }
 
-    /// When it began, in the measurement.
+    /// Begin in the measurement.
     pub fn began(&self) -> u64 {
         let first = self.parts.first().and_then(|part| part.plan.nodes.first());
         first.map_or(0, |node| node.computed_at[0])
     }
 }
 
-/// Whether replies of the plan wait for each other. Alone, a client is released when nothing else happens any
-/// more; among others, which continue, it would wait for ever.
+/// Whether replies of the plan wait for each other. A lone client is released when no event is
+/// left; among others it would wait forever.
 fn gets_stuck(plan: &OperationPlan) -> bool {
     let waits = plan.nodes.iter().any(|node| node.reply_after.is_some());
     if !waits {
@@ -159,7 +152,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Adds the pause before `operation` to `pauses`, when an earlier one on its first connection is known.
+    /// Adds the pause before `operation` if an earlier one on its first connection is known.
     pub fn add(&mut self, operation: &Operation, pauses: &mut DistributionBuilder) {
         let Some(first) = operation.steps.first() else {
             return;
@@ -175,7 +168,7 @@ impl Pauses {
     }
 }
 
-/// About 30 MB for each name.
+/// About 30 MB per name.
 const MAX_NODES: usize = 150_000;
 const MAX_OPERATIONS: usize = 1024;
 const MAX_UNFINISHED: usize = 1000;

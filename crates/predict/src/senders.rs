@@ -1,5 +1,5 @@
-//! Whether senders space out what they send, as BBR does: the model sends as cubic does, so the bounds allow
-//! for the difference.
+//! Detects paced senders such as BBR. The model sends as cubic does, so the bounds allow for the
+//! difference.
 
 use link::LinkDescription;
 use model::{Exchange, Step};
@@ -8,25 +8,21 @@ use std::time::Duration;
 /// How senders of the measurement, and so of the target, send several packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Senders {
-    /// As their replies show.
     #[default]
     AsMeasured,
-    /// Spaced out: their system says so.
     Paced,
 }
 
-/// What the replies that were measured show.
+/// Pacing seen in the measured replies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PacedReplies {
-    /// Replies that would show it: of 4 to 10 packets, over a round trip of 1 ms or more, without a pause of
-    /// their server.
+    /// Replies that can show pacing: 4 to 10 packets, rtt of 1 ms or more, no pause of the server.
     pub replies: u64,
-    /// Of these, those that came as far apart as BBR sends them.
+    /// Of these, replies spread out as by BBR.
     pub paced: u64,
 }
 
 impl PacedReplies {
-    /// Takes an exchange.
     pub(crate) fn learn(&mut self, exchange: &Exchange) {
         for is_paced in exchange.steps().filter_map(is_paced) {
             self.replies += 1;
@@ -34,15 +30,15 @@ impl PacedReplies {
         }
     }
 
-    /// Whether the senders are taken to space out. Not all replies are: after a rest, what a rest of credit
-    /// allows leaves at once.
+    /// Whether senders pace. Not every reply shows it, as remaining credit leaves at once after
+    /// idle time.
     pub fn are_paced(&self) -> bool {
         self.paced >= MIN_PACED && self.paced * 5 >= self.replies
     }
 }
 
-/// What senders gain whose windows do not fall while little is sent: BBR's, and those of a system with
-/// `tcp_slow_start_after_idle` off. Without distance nothing shows it: windows do not matter there.
+/// Time saved by senders whose windows do not shrink while idle: BBR, and systems with
+/// `tcp_slow_start_after_idle` off. A measurement without distance cannot show it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KeptWindows {
     round_trips: f64,
@@ -50,7 +46,7 @@ pub(crate) struct KeptWindows {
 }
 
 impl KeptWindows {
-    /// Takes the steps of an exchange on a moved connection that was opened before its operation.
+    /// Adds the steps of an exchange on a moved connection opened before the operation.
     pub(crate) fn learn<'a>(&mut self, steps: impl Iterator<Item = &'a Step>) {
         for step in steps {
             for (way, bytes) in [step.request_bytes, step.reply_bytes].into_iter().enumerate() {
@@ -61,8 +57,8 @@ impl KeptWindows {
         }
     }
 
-    /// Seconds of an operation in which windows grow on that link, and what sending the same takes at its
-    /// rate.
+    /// Seconds per operation in which windows grow on the link, and transfer of the same bytes at
+    /// its rate.
     pub(crate) fn seconds(&self, link: &LinkDescription, operations: u64) -> [f64; 2] {
         let rates = link.rate.iter().zip(self.bytes);
         let at_rate = rates.filter_map(|(rate, bytes)| Some(rate.as_ref()?.time_for(bytes).as_secs_f64()));
@@ -74,14 +70,13 @@ impl KeptWindows {
     }
 }
 
-/// Round trips after the first that this many bytes take from a sender that begins with ten packets and
-/// doubles them.
+/// Round trips after the first for a sender that starts with ten packets and doubles.
 fn later_rounds(bytes: u64) -> u32 {
     let windows = packets(bytes).div_ceil(INITIAL_WINDOW);
     (u64::BITS - windows.leading_zeros()).saturating_sub(1)
 }
 
-/// Whether a reply came spaced out as BBR sends; `None` where it would not show.
+/// Whether a reply was paced like BBR; `None` if it cannot show that.
 fn is_paced(step: &Step) -> Option<bool> {
     let rtt = step.client_side_rtt? + step.server_side_rtt?;
     let spread = step.reply_ended?.since(step.reply_started?);
@@ -90,21 +85,20 @@ fn is_paced(step: &Step) -> Option<bool> {
         && rtt >= MIN_RTT
         && step.recovery.is_zero()
         && step.server_inside_reply.is_zero();
-    // The round trip that the sender goes by may be longer than the shortest.
+    // The sender's round-trip estimate may exceed the minimum.
     let paced = rtt.as_secs_f64() * round_trips(step.reply_bytes);
     shows.then(|| (0.4..=3.0).contains(&(spread.as_secs_f64() / paced)))
 }
 
-/// Round trips by which pacing makes the first round of this many bytes longer.
+/// Round trips that pacing adds to the first round of a message.
 ///
-/// BBR begins with a rate of 2.885 initial windows of ten packets a round trip (Linux
-/// `bbr_init_pacing_rate_from_rtt`), does not fall below it while it starts up, and lets two packets leave at
-/// once.
+/// BBR starts at 2.885 initial windows of ten packets per round trip (Linux
+/// `bbr_init_pacing_rate_from_rtt`), stays at or above that during startup, and sends two packets
+/// at once.
 fn round_trips(bytes: u64) -> f64 {
     packets(bytes).min(INITIAL_WINDOW).saturating_sub(AT_ONCE) as f64 / (STARTUP_GAIN * INITIAL_WINDOW as f64)
 }
 
-/// The same of all requests and replies of an exchange.
 pub(crate) fn paced_round_trips(exchange: &Exchange) -> f64 {
     let of_step = |step: &Step| round_trips(step.request_bytes) + round_trips(step.reply_bytes);
     exchange.steps().map(of_step).sum()
@@ -119,9 +113,9 @@ const PACKET_BYTES: u64 = 1_448;
 const INITIAL_WINDOW: u64 = 10;
 const AT_ONCE: u64 = 2;
 const STARTUP_GAIN: f64 = 2.885;
-/// With fewer packets the spread is that of any two.
+/// Fewer packets show no distinct spread.
 const MIN_PACKETS: u64 = 4;
-/// Below it what hosts take is as long as pacing.
+/// Below this, host delays are as long as pacing.
 const MIN_RTT: Duration = Duration::from_millis(1);
 const MIN_PACED: u64 = 4;
 
@@ -130,7 +124,7 @@ mod tests {
     use super::*;
     use model::{Margin, Timestamp};
 
-    /// A reply of so many bytes that takes `spread_us` to come, over 10 ms.
+    /// A reply that arrives over `spread_us`, with an rtt of 10 ms.
     fn step(reply_bytes: u64, spread_us: u64) -> Step {
         let at = Timestamp::from_nanos(1_000_000_000);
         let came = at.after(Duration::from_millis(10));
@@ -154,7 +148,7 @@ mod tests {
 
     #[test]
     fn nine_kilobytes_leave_bbr_over_a_sixth_of_the_round_trip() {
-        // Measured: 1.76 ms of 10 ms, of 9 kB from a PostgreSQL whose system sends by bbr.
+        // Measured: 1.76 ms of 10 ms for 9 kB from PostgreSQL on a system with bbr.
         assert!((round_trips(9_030) - 0.173).abs() < 0.001);
         assert!((round_trips(1_000_000) - round_trips(14_480)).abs() < 1e-9);
         assert!(round_trips(2_896).abs() < 1e-9);

@@ -1,12 +1,12 @@
-//! A workload measured at some numbers of clients, elsewhere: the arithmetic of `split`.
+//! Arithmetic of `split`: a workload measured at some numbers of clients, on another link.
 //!
-//! In a closed loop a transaction of one of `c` clients takes `c / throughput`. For one client that is
-//! client + network + server, and network is round trips times the round-trip time, both ways of it: [`shares`].
+//! In a closed loop a transaction of one of `c` clients takes `c / throughput`. For one client that
+//! is client + network + server, with network as round trips times rtt: [`shares`].
 //!
-//! How long it takes elsewhere is not derived from a run without distance: requests that come after a rest
-//! find a processor asleep and caches used by others, and come one by one instead of many at once, so that
-//! the same work takes longer the less hurried it is. It is measured with clients that pause for the further
-//! round trip, and [`elsewhere`] adds to that what a pause cannot show.
+//! A run without distance cannot be extrapolated: after idle time, processors sleep, caches hold
+//! other data, and requests arrive singly, so the same work takes longer. It is therefore measured
+//! with clients that pause for the additional rtt; [`elsewhere`] adds the effects that a pause
+//! cannot show.
 
 mod elsewhere;
 mod interval;
@@ -16,20 +16,17 @@ pub use interval::forecast;
 
 use std::time::Duration;
 
-/// Where the time of a transaction goes; the parts sum to it.
+/// Parts of a transaction's time; they sum to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares {
-    /// The client's own, before it sends.
     pub client: Duration,
-    /// Round trips times the round trip.
     pub network: Duration,
-    /// The rest: the server's work, and waiting for processors on either side.
+    /// Server work, and waits for processors on either side.
     pub server: Duration,
 }
 
-/// Splits a transaction of this many round trips, given the round trip and the client's own time. Where round
-/// trips under load took longer than the whole transaction, the network is cut to what the client leaves of
-/// it.
+/// Splits a transaction's time. If round trips under load took longer than the whole transaction,
+/// network is cut to the time that client leaves.
 pub fn shares(transaction: Duration, turns: f64, round_trip: Duration, client: Duration) -> Shares {
     let client = client.min(transaction);
     let network = span(turns * round_trip.as_secs_f64()).min(transaction - client);
@@ -40,26 +37,23 @@ pub fn shares(transaction: Duration, turns: f64, round_trip: Duration, client: D
     }
 }
 
-/// Round trips of messages alone, measured by an echo at two numbers of streams that always have a message on
-/// its way.
+/// Echo round-trip time at two numbers of streams, each with one message always in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EchoedRoundTrips {
-    /// With one stream.
     pub alone: Duration,
-    /// With `streams` of them: as many as the workload has clients.
+    /// With `streams` streams, as many as the workload has clients.
     pub together: Duration,
-    /// At least one.
     pub streams: u32,
 }
 
 impl EchoedRoundTrips {
-    /// The round trip where messages come at the rate at which `clients` have round trips, each `turns` of
-    /// them in a `transaction`.
+    /// Round-trip time at the message rate of `clients`, each with `turns` round trips per
+    /// `transaction`.
     ///
-    /// All streams of an echo wait for the network and for the processors that handle its packets; of the
-    /// clients only those that do not wait for the server. By Little's law `n` of them are in progress, for
-    /// which n / round trip(n) is that rate; between the two measured numbers of streams the round trip grows
-    /// linearly.
+    /// All streams of an echo wait for the network and its packet processing; of the clients, only
+    /// those not waiting for the server. By Little's law `n` of them are in flight, with n / round
+    /// trip(n) equal to that rate. The round-trip time is interpolated linearly between the two
+    /// measured numbers of streams.
     pub fn under(&self, clients: u32, turns: f64, transaction: Duration) -> Duration {
         let streams = f64::from(self.streams.max(1));
         let [alone, together] = [self.alone, self.together].map(|span| span.as_secs_f64());
@@ -79,7 +73,6 @@ fn span(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
 
-/// Shortest time, in seconds, that anything is assumed to take.
 const MIN_SECONDS: f64 = 1e-9;
 
 #[cfg(test)]
@@ -92,7 +85,7 @@ mod tests {
 
     #[test]
     fn clients_that_wait_for_the_server_do_not_crowd_the_network() {
-        // An echo of 23 us of one processor a message: 64 streams wait 1.5 ms for it.
+        // The echo takes 23 us of a processor per message: 64 streams wait 1.5 ms.
         let echo = EchoedRoundTrips {
             alone: micros(37.0),
             together: micros(1_507.0),
@@ -104,14 +97,14 @@ mod tests {
         assert_eq!(echo.under(64, 1.0, micros(700.0)), micros(1_507.0));
         let some = echo.under(64, 2.0, micros(3_100.0));
         assert!(some > micros(200.0) && some < micros(1_000.0), "{some:?}");
-        // A link without a limit of its own: the rate of messages does not matter.
+        // A link without a rate limit: the message rate does not matter.
         let long = EchoedRoundTrips {
             alone: micros(20_000.0),
             together: micros(20_010.0),
             streams: 64,
         };
         assert!(long.under(64, 2.0, micros(50_000.0)).abs_diff(micros(20_005.0)) < micros(6.0));
-        // One client, and the kernel's round trip, which is the same for all.
+        // One client, and the kernel's round-trip time, which is the same for all.
         for streams in [1, 64] {
             let same = EchoedRoundTrips {
                 alone: micros(50.0),

@@ -1,8 +1,7 @@
-//! What the model does not explain of an operation: what it took when it was measured, less its replay over
-//! paths like those on which it was measured.
+//! Unexplained wait: measured time of an operation less its replay over the measured paths.
 //!
-//! The times of client and server, what senders held back, windows, and waits of which the network's part is
-//! not known are in the replay as they were measured. So what is left is neither theirs nor the distance's:
+//! Client and server time, held-back time, windows and waits with an unknown network part are
+//! replayed as measured. The remainder belongs to neither side nor to the distance:
 //! docs/definitions.md#unexplained-wait.
 
 use crate::connections::ConnectionHistory;
@@ -15,23 +14,20 @@ use link::LinkDescription;
 use model::{Operation, OperationStep};
 use std::time::Duration;
 
-/// The paths on which operations were measured.
 #[derive(Debug, Default)]
 pub struct MeasuredPaths {
     connections: ConnectionHistory,
 }
 
-/// An operation, or a part of one, replayed where it was measured.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayedHere {
-    /// By how many nanoseconds it took longer than this replay; negative where the replay takes longer.
+    /// Measured minus replayed time in nanoseconds, also negative.
     pub unexplained_ns: i64,
     measured: Duration,
     transfer: Duration,
 }
 
 impl MeasuredPaths {
-    /// Replays an operation, or a part of one, where it was measured.
     pub fn replay(&mut self, operation: &Operation, plan: &OperationPlan) -> ReplayedHere {
         let (plan, links) = over_measured_paths(plan);
         let flows = plan
@@ -45,7 +41,7 @@ impl MeasuredPaths {
         self.connections
             .put(&plan.connections, flows, operation, critical_path.duration);
         ReplayedHere {
-            // Neither is longer than a year.
+            // Both are at most a year.
             unexplained_ns: plan.measured.cast_signed() - nanos(critical_path.duration).cast_signed(),
             measured: Duration::from_nanos(plan.measured),
             transfer: critical_path.attribution.transfer,
@@ -54,8 +50,8 @@ impl MeasuredPaths {
 }
 
 impl ReplayedHere {
-    /// The wait that is kept where transfers take `transfer`: what they take longer there comes in its place,
-    /// since a sender that was slow for another reason waits for the link meanwhile.
+    /// Wait kept on a link where transfers take `transfer`. Longer transfers replace it, because a
+    /// sender that is slow for another reason waits for the link meanwhile.
     pub fn wait(&self, transfer: Duration) -> Duration {
         let wait = u64::try_from(self.unexplained_ns).unwrap_or_default();
         let wait = Duration::from_nanos(wait);
@@ -66,13 +62,11 @@ impl ReplayedHere {
     }
 }
 
-/// The same of one operation, whose connections nothing is known of before it.
 pub fn replay_here(operation: &Operation, moved: &dyn Fn(&OperationStep) -> bool) -> ReplayedHere {
     let plan = OperationPlan::new(operation, &|step| moved(step).then_some(0));
     MeasuredPaths::default().replay(operation, &plan)
 }
 
-/// The plan with a link of its own for each connection, as long as its round trips were.
 fn over_measured_paths(plan: &OperationPlan) -> (OperationPlan, Vec<LinkDescription>) {
     let mut round_trips: Vec<Vec<u64>> = vec![Vec::new(); plan.connections.len()];
     for node in &plan.nodes {
@@ -95,7 +89,6 @@ fn over_measured_paths(plan: &OperationPlan) -> (OperationPlan, Vec<LinkDescript
     (plan, links)
 }
 
-/// A shorter wait is none: round trips vary by as much.
 const MIN_WAIT: Duration = Duration::from_millis(1);
-/// One part in so many of what the operation took is no wait either.
+/// Waits below this fraction (1/`MIN_SHARE`) of the operation are ignored.
 const MIN_SHARE: u32 = 100;

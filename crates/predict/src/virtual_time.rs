@@ -2,16 +2,15 @@
 
 use std::num::NonZeroU64;
 
-/// A point of a replay's virtual time, to the nanosecond. What did not happen has none: `Option<VirtualTime>`
-/// is no larger.
+/// A nanosecond of virtual time, never zero: `Option<VirtualTime>` is no larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VirtualTime(NonZeroU64);
 
 impl VirtualTime {
-    /// When each replay begins. Not zero, so that connections can have a past.
+    /// Start of each replay. Not zero, so that connections can have a past.
     pub const BEGIN: Self = Self(NonZeroU64::MIN.saturating_add(999_999_999_999_999));
 
-    /// This many nanoseconds from the zero of the network's clock, at least one.
+    /// From nanoseconds of the network's clock, at least one.
     pub const fn from_nanos(nanos: u64) -> Self {
         match NonZeroU64::new(nanos) {
             Some(nanos) => Self(nanos),
@@ -19,18 +18,16 @@ impl VirtualTime {
         }
     }
 
-    /// Nanoseconds since the zero of the network's clock.
     pub const fn as_nanos(self) -> u64 {
         self.0.get()
     }
 
-    /// This many nanoseconds later.
     #[must_use]
     pub const fn after(self, nanos: u64) -> Self {
         Self(self.0.saturating_add(nanos))
     }
 
-    /// Nanoseconds since `earlier`; zero when that is later, or did not happen.
+    /// Nanoseconds since `earlier`, or zero if that is later or `None`.
     pub fn since(self, earlier: impl Into<Option<Self>>) -> u64 {
         let earlier = earlier.into().unwrap_or(self);
         self.as_nanos().saturating_sub(earlier.as_nanos())

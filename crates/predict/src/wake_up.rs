@@ -1,49 +1,42 @@
-//! What it costs to compute after a longer rest than in the measurement.
+//! Cost of computing after a longer rest than measured.
 //!
-//! Over a longer link client and server rest longer between two messages. Meanwhile their processor has
-//! slept, and others have used its caches: the same work takes longer than at no distance, where one message
-//! follows the other at once. How much longer depends on how long it takes at all, because what has to be
-//! loaded again is what the work touches: docs/prediction.md#waking-up.
+//! Over a longer link client and server rest longer between messages. Processors go to sleep and
+//! caches are overwritten, so the same work takes longer. The cost depends on the work's duration,
+//! because the work's data must be loaded again: docs/prediction.md#waking-up.
 //!
-//! Where many share a processor it rests less than each of them. What they have in common stays loaded then,
-//! and what each has of its own (a connection's process, its memory) does not.
+//! A shared processor rests less than each of its users. Common data stays loaded then; data of one
+//! connection (its process, its memory) does not.
 
 use crate::plan::{After, OperationPlan, nanos};
 use model::{Operation, Step, Timestamp};
 use std::time::Duration;
 
-/// Whether a prediction allows for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WakeUp {
-    /// By the assumed figures of this module.
     #[default]
     Assumed,
-    /// Client and server compute as fast as measured, however long they have rested.
     None,
 }
 
-/// How long one that computes has rested before, in nanoseconds.
+/// Rest before computing, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest {
-    /// In the measurement.
     pub measured: u64,
-    /// On the target.
     pub own: u64,
-    /// The processor that it gets there; `None` if it has one for itself.
+    /// Rest of the shared processor on the target; `None` if it is not shared.
     pub processor: Option<u64>,
 }
 
-/// How much longer than measured some work takes, in nanoseconds.
+/// Additional time for some work, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Waking {
-    /// By what is known of the processor that it gets.
+    /// On the expected processor.
     pub expected: u64,
-    /// On a processor of its own, which rests as long as it does itself.
+    /// On a separate processor, which rests as long as the side itself.
     pub alone: u64,
 }
 
 impl WakeUp {
-    /// How much longer than measured `work` takes after such a rest.
     pub fn waking(self, work: u64, rest: Rest) -> Waking {
         let alone = Rest {
             processor: None,
@@ -55,7 +48,6 @@ impl WakeUp {
         }
     }
 
-    /// The same as expected. Nanoseconds.
     fn allowance(self, work: u64, rest: Rest) -> u64 {
         if self == Self::None {
             return 0;
@@ -74,8 +66,8 @@ impl WakeUp {
     }
 }
 
-/// Fills in how long clients and servers had rested before they computed, as far as the operation shows it:
-/// who comes first on a connection is taken not to have rested, as where one operation follows the other.
+/// Sets the measured rests of clients and servers, as far as the operation shows them. The first on
+/// a connection is assumed not to have rested, as if operations followed each other.
 pub fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
     let parts = operation.steps.iter().flat_map(|step| step.exchange.steps());
     let mut replied: Vec<Option<Timestamp>> = vec![None; plan.connections.len()];
@@ -104,40 +96,39 @@ fn wait_of_client(part: &Step) -> Duration {
     seen.unwrap_or_default() + part.client_side_rtt.unwrap_or_default()
 }
 
-/// How cold caches are after a rest of this length: 0 is as hot as they get, 1 is as cold.
+/// Cache state after a rest: 0 is warm, 1 is cold.
 fn coldness(rested: u64) -> f64 {
     let rested = rested as f64;
     rested / (rested + HALF_COLD.as_nanos() as f64)
 }
 
-/// What `work` takes longer when all is cold, in nanoseconds.
+/// Maximum additional time of `work`, in nanoseconds.
 fn most_for(work: u64) -> f64 {
     at_most(work as f64 * COLD_FACTOR, MAX_ALLOWANCE)
 }
 
-/// `nanos`, and ever less of it the nearer it comes to `most`.
+/// Saturates `nanos` smoothly at `most`.
 fn at_most(nanos: f64, most: Duration) -> f64 {
     let most = most.as_nanos() as f64;
     nanos * most / (nanos + most)
 }
 
-/// The rest after which half of what can be lost is lost.
+/// Rest after which half of the effect is reached.
 pub const HALF_COLD: Duration = Duration::from_micros(6_000);
-/// Short work takes this much longer, in multiples of itself, when all is cold.
+/// Maximum additional time of short work, as a multiple of it.
 pub const COLD_FACTOR: f64 = 3.5;
-/// However long the work is, it does not take longer by more than this: by then all that it needs is loaded.
+/// Limit for long work: by then all data is loaded.
 pub const MAX_ALLOWANCE: Duration = Duration::from_millis(2);
-/// The part of that which is loaded for one connection alone, likewise: in multiples of short work.
+/// Part of [`COLD_FACTOR`] loaded per connection.
 pub const OWN_FACTOR: f64 = 1.5;
-/// However long the work is, no more than this of it is one connection's own.
+/// Limit of the per-connection part for long work.
 pub const MAX_CONNECTION_ALLOWANCE: Duration = Duration::from_micros(150);
 
-/// How much less, and how much more, than that it may be, as shares of it: nine in ten programs.
+/// Error below and above, as shares of the allowance: nine in ten programs.
 pub const FEWER: f64 = 1.0;
-/// See [`FEWER`].
 pub const MORE: f64 = 1.0;
-/// How much more it may be for every round trip, however short the work: client, server and link each have a
-/// processor that sleeps deeper the longer nothing comes.
+/// Additional error per round trip: client, server and link each have a processor that sleeps
+/// deeper when idle.
 pub const SLEEP: Duration = Duration::from_micros(150);
 
 #[cfg(test)]

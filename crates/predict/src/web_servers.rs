@@ -1,35 +1,32 @@
-//! How many cores web servers compute on at once: as many as their system has, or fewer, where an interpreter
-//! lets one thread run at a time (Python's lock, an event loop). Where part of what looks like computing is
-//! waiting, it is as if they had more.
+//! Estimates the number of cores of web servers: the system's, or fewer where an interpreter runs
+//! one thread at a time (Python's GIL, an event loop). Where some apparent computing is waiting,
+//! the estimate is higher.
 //!
-//! The same place of an operation (from one reply to the next statement, say) is the same work each time.
-//! Where n compute at once on K cores, it takes n / K times as long; so with the right K the work at a place
-//! does not depend on how many others computed. With too many cores it seems to grow with their number, with
-//! too few to shrink.
+//! The same place of an operation (from one reply to the next statement, say) is the same work each
+//! time. If n compute at once on K cores, it takes n / K times as long. With the right K, the work
+//! at a place does not depend on concurrency; with too many cores it seems to grow, with too few to
+//! shrink.
 
 use crate::cores::Whose;
 use crate::load::{CoreTime, Load};
 use crate::plan::OperationPlan;
 use std::collections::HashMap;
 
-/// The cores of their own on which web servers compute; `None` if they share those of all servers.
+/// Separate cores of web servers; `None` if they share those of all servers.
 pub type OwnCores = Option<u32>;
 
-/// What the measurement shows of the cores of web servers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebServerCores {
-    /// What is most likely; those of all servers where nothing is told.
+    /// Most likely value, or those of all servers without evidence.
     pub expected: OwnCores,
-    /// The fewest and the most that may be, where these are others.
+    /// The fewest and the most that are possible as well.
     pub others: Vec<OwnCores>,
 }
 
-/// Computing of web servers: of which place, from when to when.
 #[derive(Debug, Default)]
 pub struct Spans(Vec<((usize, usize), u64, u64)>);
 
 impl Spans {
-    /// Adds what `plan` computed, an operation of the name with this number.
     pub fn add(&mut self, name: usize, plan: &OperationPlan) {
         for (place, node) in plan.nodes.iter().enumerate() {
             for (part, (whose, (begin, end))) in node.computed().into_iter().enumerate() {
@@ -41,7 +38,6 @@ impl Spans {
         }
     }
 
-    /// What they show, where all servers have `cores` in all.
     pub fn cores(&self, load: &Load, cores: u32) -> WebServerCores {
         let shared = WebServerCores::default();
         if cores <= 1 || self.0.is_empty() {
@@ -53,7 +49,7 @@ impl Spans {
         if of_all.is_told() && of_all.slope.abs() <= SLIGHT_SLOPE {
             return shared;
         }
-        // From the fewest to the most; one's own all are more than those that are shared with databases.
+        // From the fewest to the most; a full separate set exceeds one shared with databases.
         let mut trends: Vec<(OwnCores, Trend)> = Vec::new();
         for own in 1..=MAX_OWN {
             if own == cores.min(MAX_OWN) {
@@ -86,8 +82,7 @@ impl Spans {
         }
     }
 
-    /// How the work at a place grows with the number of those that computed at once: its logarithm with that
-    /// of the number.
+    /// Slope of the logarithm of work against the logarithm of concurrency.
     fn trend(&self, alone: &CoreTime, work: &CoreTime) -> Trend {
         let mut places: HashMap<(usize, usize), Vec<[f64; 3]>> = HashMap::new();
         for &(place, begin, end) in &self.0 {
@@ -103,7 +98,6 @@ impl Spans {
     }
 }
 
-/// A slope, and its standard error.
 #[derive(Debug, Clone, Copy)]
 struct Trend {
     slope: f64,
@@ -117,7 +111,7 @@ impl Trend {
     }
 }
 
-/// Of deviations from the means of their places, weighted by the time that was taken.
+/// Of deviations from the means of their places, weighted by time.
 #[derive(Debug, Default)]
 struct Sums {
     xx: f64,
@@ -145,7 +139,6 @@ impl Sums {
         self.points += points.len();
     }
 
-    /// Where all computed with as many others, there is no slope: its error is without bounds.
     fn trend(&self) -> Trend {
         let slope = self.xy / self.xx.max(f64::MIN_POSITIVE);
         let left = (self.yy - slope * self.xy).max(0.0) / self.weight.max(1.0);
@@ -159,19 +152,18 @@ impl Sums {
     }
 }
 
-/// Of shorter computing, most is what wakes it up.
+/// Shorter computing is mostly wake-up.
 const MIN_LEN: u64 = 200_000;
 const MAX_SPANS: usize = 500_000;
-/// More cores of their own than these are not told apart.
 const MAX_OWN: u32 = 8;
 const MIN_POINTS: usize = 50;
 const MIN_AT_A_PLACE: usize = 4;
 const LARGEST_ERROR: f64 = 0.15;
-/// A slope of 1 is work that grows as the number of those that compute at once.
+/// A slope of 1 means that work grows in proportion to concurrency.
 const LARGEST_SLOPE: f64 = 0.4;
-/// No reason to doubt that web servers compute on all cores.
+/// Up to this slope, web servers are assumed to use all cores.
 const SLIGHT_SLOPE: f64 = 0.25;
-/// Of the logarithm of how many compute at once: a standard deviation of a sixth.
+/// Of the logarithm of concurrency: a standard deviation of a sixth.
 const MIN_SPREAD: f64 = 0.03;
 
 #[cfg(test)]
@@ -180,7 +172,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Requests of 4 ms of work, one place each, two at once or alone, on `cores` that they share evenly.
+    /// Requests of 4 ms of work, one place each, two at once or alone, on `cores` that they share
+    /// evenly.
     fn measured(cores: u32, at_once: impl Fn(u64) -> u64) -> (Load, Spans) {
         let (mut load, mut spans) = (Load::default(), Spans::default());
         for round in 0..100 {

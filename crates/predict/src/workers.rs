@@ -1,31 +1,25 @@
-//! Servers that work on as many requests at once as they have workers, and make the others wait.
+//! Servers with a limited number of workers make further requests wait.
 //!
-//! A request that finds all workers busy sends its first statement when one of those before it has been
-//! answered. On a longer link workers are busy for longer, and others wait longer: a wait is not computing
-//! that stays as it was, but is simulated again in the replay. What limits need not be processes: threads, or
-//! connections of a pool that a request holds from its first statement on, show the same.
+//! A request that finds all workers busy sends its first statement when an earlier one is answered.
+//! On a longer link workers are busy longer, so this wait is simulated instead of kept as
+//! computing. The limit may be processes, threads, or pooled connections held from the first
+//! statement on; all look the same.
 
 use crate::plan::{After, OperationPlan, PlanNode};
 use model::ConnectionId;
 use std::collections::HashSet;
 
-/// How many requests a server works on at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Workers {
-    /// As many as the measurement shows, if it shows a limit.
     #[default]
     Inferred,
-    /// This many.
     Count(u32),
-    /// All that arrive.
     Unlimited,
 }
 
-/// When requests came, when they were worked on, and when they were answered. Nanoseconds.
 #[derive(Debug, Default)]
 pub struct Requests {
     spans: Vec<Span>,
-    /// The connections on which their server made calls.
     connections: HashSet<ConnectionId>,
 }
 
@@ -36,17 +30,14 @@ struct Span {
     ended: u64,
 }
 
-/// What limited the requests that were measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapacityLimit {
-    /// How many were worked on at once.
     pub workers: u32,
-    /// When requests came, and how long they waited for a worker; sorted.
+    /// Sorted arrival times and waits for a worker.
     waits: Vec<(u64, u64)>,
 }
 
 impl Requests {
-    /// Counts the request of `plan`, if it is one that made calls of its own.
     pub fn add(&mut self, plan: &OperationPlan) {
         if self.spans.len() < MAX_REQUESTS
             && let Some((arrived, began)) = first_call(plan)
@@ -63,15 +54,14 @@ impl Requests {
         }
     }
 
-    /// What limited them; `None` if nothing shows a limit.
+    /// Determines the limit; `None` if the measurement shows none.
     ///
-    /// No more requests are worked on than there are connections on which their server makes calls: where
-    /// some had to wait for that, that is the number of workers. A capture may give a statement to the wrong
-    /// request, so that only half of those need show it. Otherwise: there are as many workers as requests
-    /// were worked on at once at most, each from its first call to its answer. With them, in the order in
-    /// which requests came, one in [`ONE_WAITED_IN`] must have waited for a worker; and all of these but one
-    /// in [`ONE_DID_NOT_IN`] must indeed have made their first call after that worker was free: a server with
-    /// enough workers does not wait for others to be answered.
+    /// Concurrency cannot exceed the connections on which the server makes calls. If some requests
+    /// waited for that, it is the number of workers. Captures may assign a statement to the wrong
+    /// request, so half of them suffice. Otherwise the candidate is the maximum concurrency, from
+    /// first call to answer. In order of arrival, one request in [`ONE_WAITED_IN`] must have waited
+    /// for a worker, and all of these but one in [`ONE_DID_NOT_IN`] must have made the first call
+    /// after that worker was free.
     pub fn limit(&self, wanted: Workers) -> Option<CapacityLimit> {
         let workers = match wanted {
             Workers::Unlimited => return None,
@@ -87,8 +77,8 @@ impl Requests {
         self.limit_of(workers, None)
     }
 
-    /// The limit with this many workers; `None` if more than one in `too_many` of those that should have
-    /// waited did not.
+    /// The limit with this many workers; `None` if more than one in `too_many` of the expected
+    /// waits did not happen.
     fn limit_of(&self, workers: u32, too_many: Option<usize>) -> Option<CapacityLimit> {
         let mut spans = self.spans.clone();
         spans.sort_unstable_by_key(|span| (span.arrived, span.began));
@@ -138,14 +128,14 @@ impl Requests {
 }
 
 impl CapacityLimit {
-    /// How long the request that came then waited for a worker; zero where none came.
+    /// Wait of the request that arrived at `arrived`; zero if there is none.
     pub fn waited(&self, arrived: u64) -> u64 {
         let place = self.waits.partition_point(|(other, _)| *other < arrived);
         let found = self.waits.get(place).filter(|(other, _)| *other == arrived);
         found.map_or(0, |(_, waited)| *waited)
     }
 
-    /// Takes out of the plan the time in which its request waited for a worker.
+    /// Removes the wait for a worker from the plan.
     pub fn take_out(&self, plan: &mut OperationPlan) {
         let Some((arrived, _)) = first_call(plan) else {
             return;
@@ -160,8 +150,6 @@ impl CapacityLimit {
     }
 }
 
-/// When the request of the plan had reached its server, and when that made its first call, in the
-/// measurement.
 fn first_call(plan: &OperationPlan) -> Option<(u64, u64)> {
     let first = plan.nodes.iter().filter(|node| is_first_call(plan, node));
     let first = first.min_by_key(|node| node.computed_at[0])?;

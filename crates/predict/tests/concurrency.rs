@@ -1,4 +1,4 @@
-//! What waited for what, determined from all operations of a name.
+//! Dependencies determined from all operations of a name.
 
 mod made;
 
@@ -7,15 +7,15 @@ use model::{Operation, OperationKind, OrderKind, Prediction, Timestamp};
 use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 
-/// One query: connection, begin and end in microseconds since the operation's begin, statement.
+/// Connection, begin and end in microseconds from the operation's begin, statement.
 type Query = (u32, u64, u64, &'static str);
 
 const fn micros(number: u64) -> Duration {
     Duration::from_micros(number)
 }
 
-/// An operation as a relay at its client would have seen it on a path without distance; each query waited for
-/// the one that ended last before it, as `analysis` says.
+/// An operation seen by a relay at its client without distance; each query waits for the last one
+/// that ended before it, as in `analysis`.
 fn page(name: &str, number: u64, queries: &[Query]) -> Operation {
     let begin = Timestamp::from_nanos(1_000_000_000_000).after(Duration::from_millis(100) * number as u32);
     let ended = |query: &Query| query.2;
@@ -53,7 +53,6 @@ fn predicted(pages: &[Operation], links: &[&str]) -> Vec<Prediction> {
     predictor.finish()
 }
 
-/// Round trips one after another at 20 ms, rounded, of the first name.
 fn rounds(pages: &[Operation]) -> u64 {
     rounds_of(&predicted(pages, &["rtt=20ms"])[0])
 }
@@ -64,7 +63,7 @@ fn rounds_of(prediction: &Prediction) -> u64 {
 
 const Q: &str = "select ?";
 
-/// Four at once: in one run the replies came late enough to see it.
+/// Four queries at once; in one run the replies came late enough to show it.
 fn gathered(number: u64) -> Operation {
     let late = if number.is_multiple_of(4) { 300 } else { 0 };
     page(
@@ -186,7 +185,8 @@ fn a_connection_held_while_another_is_used_is_no_concurrency() {
 
 #[test]
 fn twenty_queries_over_four_connections_wait_for_a_free_one() {
-    // Over no distance one connection has more than its share: five rounds of four all the same.
+    // Without distance one connection has more than its share; the result is still five rounds of
+    // four.
     let order = [1, 2, 3, 4, 1, 2, 3, 1, 2, 3, 4, 1, 2, 3, 1, 2, 4, 1, 2, 3];
     let all = |number: u64| {
         let mut free = [0_u64; 5];
@@ -221,13 +221,14 @@ fn the_next_query_waits_for_all_that_went_at_once() {
         )
     };
     let pages: Vec<Operation> = (0..8).map(joined).collect();
-    // b and c one after another at the same time as a, then d.
+    // b and c in sequence, parallel to a, then d.
     assert_eq!(rounds(&pages), 3);
 }
 
 #[test]
 fn a_pool_that_gives_back_the_last_one_has_the_others_in_use() {
-    // No reply is ever late, but where one query follows another this pool gives the same connection again.
+    // No reply is ever late, but where one query follows another this pool returns the same
+    // connection again.
     let quick = |number: u64| {
         let last = |turn: u64| 1 + (turn % 2) as u32;
         if number.is_multiple_of(2) {
@@ -256,7 +257,6 @@ fn a_pool_that_gives_back_the_last_one_has_the_others_in_use() {
     assert_eq!((rounds_of(of("one by one")), rounds_of(of("at once"))), (2, 1));
 }
 
-/// The operation, begun this long after the first page did.
 fn begun_at(mut one: Operation, since: Duration) -> Operation {
     let at = Timestamp::from_nanos(1_000_000_000_000).after(since);
     let by = one.at.since(at);
@@ -272,8 +272,8 @@ fn begun_at(mut one: Operation, since: Duration) -> Operation {
     one
 }
 
-/// Four queries by as many threads, each with a connection of its own: over no distance a thread is often
-/// back for the next query before another one has begun.
+/// Four queries by as many threads with a connection each. Without distance a thread often starts
+/// its next query before another has begun.
 fn by_threads(number: u64) -> Operation {
     let spread = [
         (1, 100, 300, Q),
@@ -314,7 +314,7 @@ fn beside_other_operations_a_connection_that_is_idle_is_not_taken_for_free() {
 
 #[test]
 fn operations_beside_others_are_no_proof_by_themselves() {
-    // Who caused which exchange is a guess there: one overlap in ten operations is not accepted.
+    // The cause of each exchange is uncertain there: one overlap in ten operations is not accepted.
     let beside = |number: u64| {
         let early = if number == 3 { 200 } else { 0 };
         let one = page(
@@ -362,8 +362,8 @@ fn a_connection_that_was_back_so_soon_that_it_was_used_again_is_not_waited_for()
 
 #[test]
 fn connections_whose_setups_are_interleaved_are_opened_at_once() {
-    // The kernel answers a handshake before a program can begin the next: only the order of the setups shows
-    // it.
+    // The kernel answers a handshake before a program can begin the next: only the order of the
+    // setups shows it.
     let mut opened = page(
         "opened",
         0,
@@ -386,8 +386,8 @@ fn connections_whose_setups_are_interleaved_are_opened_at_once() {
     assert_eq!(rounds(&[opened]), 2);
 }
 
-/// What two connections call S_1 are two statements: that those of two connections ran at once says nothing
-/// about those of two others.
+/// S_1 names a different statement on each connection: concurrency on two connections says nothing
+/// about two others.
 #[test]
 fn statements_that_are_only_known_by_their_name_are_of_their_connection() {
     let of = |statement: &'static str| -> Vec<Operation> {
@@ -409,7 +409,8 @@ fn statements_that_are_only_known_by_their_name_are_of_their_connection() {
     assert_eq!(rounds(&of(Q)), 1, "one statement whose text was seen");
 }
 
-/// Two chains at once, of two and of five queries of one statement, each on a connection of its own.
+/// Two concurrent chains of one statement, with two and five queries, each on a separate
+/// connection.
 fn chained(number: u64) -> Operation {
     let late = 40 * (number % 4);
     let short = (0..2).map(|round| (1, 100 + 200 * round, 250 + 200 * round, Q));

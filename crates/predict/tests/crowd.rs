@@ -1,4 +1,4 @@
-//! Several clients at once achieve what theory says: the smallest of what distance, server and rate allow.
+//! Concurrent clients reach the theoretical limit: the smallest of distance, server and rate.
 
 mod made;
 
@@ -139,7 +139,8 @@ fn connections_of_one_operation_share_with_those_of_others() {
     assert_near(there.per_second, 10.0, 0.02);
 }
 
-/// Four clients on one core, each request waiting for the three others: the measured 8 ms are 2 ms of work.
+/// Four clients on one core, each request waiting for the three others: the measured 8 ms are 2 ms
+/// of work.
 #[test]
 fn work_is_told_from_waiting_for_cores() {
     let operations: Vec<Operation> = (0..4)
@@ -268,7 +269,7 @@ proptest! {
 fn connections_of_clients_are_their_own() {
     let operation = in_sequence(Duration::ZERO, &[Made::query(100, 100_000)]);
     assert_eq!(operation.steps[0].exchange.connection, ConnectionId(0));
-    // Each client's window has grown in the operations before: one round trip is enough.
+    // Earlier operations have opened the windows: one round trip is enough.
     let there = predicted("rtt=40ms", 3, ALONE, &[operation]);
     assert_eq!(there.duration, 40 * MS);
 }
@@ -277,7 +278,7 @@ fn connections_of_clients_are_their_own() {
 fn what_arrives_late_of_an_operation_that_is_over_is_not_of_the_next() {
     let query = Made::query(50, 100);
     let mut long = in_sequence(Duration::ZERO, &[query, query, query.on(1), query.on(2)]);
-    // Farewells: sent one after another, and the operation is over while they are on their way.
+    // Farewells, sent in sequence; the operation ends while they are in flight.
     for step in &mut long.steps[2..] {
         (step.exchange.first.reply_started, step.exchange.first.reply_ended) = (None, None);
     }
@@ -287,8 +288,8 @@ fn what_arrives_late_of_an_operation_that_is_over_is_not_of_the_next() {
     assert_near(there.per_second, 2.0 * 2.0 / 0.06, 0.02);
 }
 
-/// Transactions of BEGIN, a write, COMMIT; which rows each writes by `rows`. One client measured them one
-/// after another.
+/// Transactions of BEGIN, a write, COMMIT, measured with one client; `rows` selects the written
+/// rows.
 fn writing(rows: impl Fn(u64) -> u64) -> Vec<Operation> {
     let query = Made::query(50, 100);
     let transaction = |number: u64| {
@@ -312,7 +313,7 @@ fn writing(rows: impl Fn(u64) -> u64) -> Vec<Operation> {
 
 #[test]
 fn transactions_that_write_one_row_wait_for_each_other() {
-    // The row is held from the arrival of the write to that of COMMIT: one round trip.
+    // The row is held from the write's arrival to COMMIT's: one round trip.
     let there = predicted("rtt=10ms", 16, ALONE, &writing(|_| 7));
     assert_near(there.per_second, 100.0, 0.02);
     assert_near(there.duration.as_secs_f64(), 0.160, 0.02);
@@ -326,8 +327,8 @@ fn transactions_that_write_other_rows_do_not_wait() {
     assert_eq!(there.duration, 30 * MS);
 }
 
-/// Transactions of BEGIN, a write that takes 0.2 ms, a read of 0.3 ms, and COMMIT, of eight clients one after
-/// another without a pause. Nothing tells which rows the write asks for.
+/// Back-to-back transactions of eight clients: BEGIN, a write of 0.2 ms, a read of 0.3 ms, COMMIT.
+/// The written rows are unknown.
 fn contended(same_row: bool) -> Vec<Operation> {
     let start = Timestamp::from_nanos(1_000_000_000_000);
     let mut begins: Vec<(Timestamp, u32)> = (0..8)
@@ -367,10 +368,10 @@ fn contended(same_row: bool) -> Vec<Operation> {
 
 #[test]
 fn who_waited_for_another_s_transaction_waits_longer_where_that_takes_longer() {
-    // It is held from the arrival of the write to that of COMMIT: two round trips and 0.6 ms.
+    // Held from the write's arrival to COMMIT's: two round trips and 0.6 ms.
     let there = predicted("rtt=10ms", 8, ALONE, &contended(true));
     assert_near(there.duration.as_secs_f64(), 8.0 * 0.0206, 0.03);
-    // Where they were measured they wait as long as they did; alone for nobody.
+    // At the measured distance they wait as long as measured; a lone client does not wait.
     let measured = 8.0 * 0.0006;
     assert_near(
         predicted("rtt=0ms", 8, ALONE, &contended(true))

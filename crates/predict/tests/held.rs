@@ -1,4 +1,4 @@
-//! How long transactions are open elsewhere: by hand on an ideal link.
+//! Open times of transactions elsewhere, calculated by hand for an ideal link.
 
 mod made;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Its parts as the replay reads them: which step opens, writes first and ends.
+/// `steps` are the opening, the first write and the end.
 fn transaction(name: &str, connection: u32, steps: [Option<u32>; 3]) -> OperationTransaction {
     let [opened_by, first_write, ended_by] = steps;
     OperationTransaction {
@@ -55,8 +55,8 @@ fn a_transaction_is_open_from_its_arrival_until_its_last_reply_leaves() {
         .iter()
         .map(|one| (one.rtt, one.median, one.rows_held))
         .collect();
-    // 4 x 2 ms of the server, 3 x 1 ms of the client and three round trips; after the write's arrival half of
-    // it.
+    // 4 x 2 ms of the server, 3 x 1 ms of the client and three round trips; half of it after the
+    // write's arrival.
     assert_eq!(
         told,
         [
@@ -102,15 +102,15 @@ fn the_parts_of_a_long_operation_are_one_transaction() {
     };
     let operations = [
         part(7, true, [Some(0), Some(2), None]),
-        // Another operation in between has an open transaction on its connection that is none of this.
+        // Another operation in between has an unrelated open transaction on its connection.
         part(8, false, [None, None, Some(3)]),
         part(7, true, [None, None, None]),
         part(7, false, [None, None, Some(3)]),
     ];
     let held = predicted(&["rtt=10ms"], &operations);
     assert_eq!(held.len(), 1);
-    // From 1 ms and half a round trip; a part takes 52 ms; the reply of the last leaves half a round trip
-    // before its end.
+    // From 1 ms plus half a round trip; a part takes 52 ms; the last reply leaves half a round trip
+    // before the end.
     assert_eq!(held[0].median, (52 - 6 + 52 + 52 - 5) * MS);
     // The write arrives after two exchanges of 13 ms, 1 ms and half a round trip.
     assert_eq!(held[0].rows_held, Some((52 - 26 - 6 + 52 + 52 - 5) * MS));

@@ -1,16 +1,15 @@
-//! The model against a TCP that shares no code with it: two smoltcp stacks in virtual time, over the same
+//! Compares the model with an independent TCP: two smoltcp stacks in virtual time over the same
 //! link.
 //!
-//! smoltcp runs here without congestion control (it has no slow start like Linux's), so the two must agree
-//! where slow start makes no difference, and only there:
+//! smoltcp runs without congestion control (it has no slow start like Linux's), so only cases where
+//! slow start makes no difference are compared:
 //! * messages of at most ten packets, the initial window: both send them at once;
-//! * any size where rate times round trip is at most seven packets: the link is full from the first packet
-//!   on, because acknowledgements are back before ten packets are serialised (the other three: the first
-//!   packet must be whole before it travels on, and an acknowledgement may wait for a second packet).
+//! * any size where rate times rtt is at most seven packets: acknowledgements return before ten packets are
+//!   serialised, so the link is always full (the other three: the first packet must be complete before it
+//!   travels on, and an acknowledgement may wait for a second packet).
 //!
-//! Tolerance: 1 % of the time and 50 us. smoltcp's clock counts whole microseconds, several of which are lost
-//! along a transfer; acknowledgements that travel against the data leave at other times. Everything else must
-//! be equal.
+//! Tolerance: 1 % of the time and 50 us. smoltcp's clock counts whole microseconds, several of
+//! which are lost during a transfer, and acknowledgements against the data leave at other times.
 
 mod made;
 
@@ -31,7 +30,6 @@ const ADDRESSES: [IpAddress; 2] = [IpAddress::v4(10, 0, 0, 1), IpAddress::v4(10,
 const PORT: u16 = 5432;
 const BUFFER: usize = 65_535;
 
-/// A network interface in memory.
 #[derive(Default)]
 struct Wire {
     arrived: VecDeque<Vec<u8>>,
@@ -78,7 +76,6 @@ impl Device for Wire {
     }
 }
 
-/// One side: its stack, its socket, and what it still has to send and to receive.
 struct Host {
     wire: Wire,
     interface: Interface,
@@ -115,7 +112,6 @@ impl Host {
         }
     }
 
-    /// Runs the stack at `now`: reads all there is, then writes all there is room for.
     fn run(&mut self, now: Instant) {
         self.interface.poll(now, &mut self.wire, &mut self.sockets);
         let socket = self.sockets.get_mut::<tcp::Socket>(self.socket);
@@ -132,7 +128,6 @@ impl Host {
     }
 }
 
-/// Time from the first SYN to the last byte of the reply, by smoltcp.
 fn by_smoltcp(link: &LinkDescription, request: usize, reply: usize) -> Duration {
     let mut hosts = [Host::new(0), Host::new(1)];
     (hosts[0].to_send, hosts[1].to_receive) = (request, request);
@@ -163,7 +158,7 @@ fn by_smoltcp(link: &LinkDescription, request: usize, reply: usize) -> Duration 
                 lines[index].accept(Timestamp::from_nanos(now), bytes, packet);
             }
         }
-        // The client's reply is due once its request is out.
+        // The reply starts once the request is out.
         if !received && hosts[0].to_send == 0 {
             (received, hosts[0].to_receive) = (true, reply);
         }
@@ -224,7 +219,6 @@ fn link(rtt_us: u64, kbit: u64) -> LinkDescription {
     format!("rtt={rtt_us}us rate={kbit}kbit").parse().expect("a link")
 }
 
-/// Numbers over several orders of magnitude, each order as likely as the other.
 fn spread(from: f64, to: f64) -> impl Strategy<Value = u64> {
     (from.ln()..to.ln()).prop_map(|exponent| exponent.exp().round() as u64)
 }
@@ -253,7 +247,7 @@ proptest! {
         request in spread(1.0, 1e5),
         reply in spread(1e3, 1e7),
     ) {
-        // Seven packets of 1500 bytes take this long.
+        // Time for seven packets of 1500 bytes.
         let longest_us = 84_000_000 / kbit;
         let rtt_us = (longest_us as f64 * share) as u64;
         agree(&link(rtt_us.min(200_000), kbit), request as usize, reply as usize)?;

@@ -1,9 +1,9 @@
-//! The model against Linux: transfers measured with the kernel's TCP (6.18, cubic, default buffers) between
-//! two network namespaces through an emulated link, in `data/linux-tcp-6.18.txt`.
+//! Compares the model with Linux: transfers measured with the kernel's TCP (6.18, cubic, default
+//! buffers) between two network namespaces over an emulated link, in `data/linux-tcp-6.18.txt`.
 //!
-//! Each line: the link; the exchanges of one connection as `idle_ms:request_bytes:reply_bytes`; and for each
-//! run the microseconds of the handshake and of each exchange, as the client saw them. Three runs; where they
-//! differed, nine.
+//! Each line has the link, then the exchanges of one connection as
+//! `idle_ms:request_bytes:reply_bytes`, then per run the microseconds of the handshake and each
+//! exchange at the client. There are three runs, or nine where they differed.
 
 mod made;
 
@@ -16,27 +16,25 @@ use std::time::Duration;
 const UNBOUNDED_QUEUE: &str = include_str!("data/linux-tcp-6.18.txt");
 const BOUNDED_QUEUE: &str = include_str!("data/linux-tcp-6.18-queue.txt");
 
-/// One measured connection.
 struct Connection {
     link: LinkDescription,
     text: String,
     exchanges: Vec<(u64, u64, u64)>,
-    /// Per exchange, the handshake first: the runs' microseconds, ascending.
+    /// Per exchange, handshake first: ascending microseconds of the runs.
     runs: Vec<Vec<f64>>,
 }
 
-/// One exchange: measured and predicted microseconds.
 struct Compared {
     what: String,
     runs: Vec<f64>,
     predicted: f64,
-    /// Whether the sender's buffer may have made its application wait, see [`waits_for_buffer`].
+    /// Whether the send buffer may have blocked the application, see [`waits_for_buffer`].
     known: bool,
 }
 
 impl Compared {
-    /// Against the median. Where the kernel itself took clearly different times from run to run (a timer or a
-    /// buffer on the brink), against the run that is nearest.
+    /// Against the median, or the nearest run where the kernel's times clearly differ between runs
+    /// (a timer or buffer at its limit).
     fn error(&self) -> f64 {
         let to = |measured: f64| self.predicted / measured - 1.0;
         if self.is_repeatable() {
@@ -82,7 +80,7 @@ fn connections(measured: &str) -> Vec<Connection> {
         .collect()
 }
 
-/// Round trips runs of exchanges into exchanges of runs.
+/// Transposes runs of exchanges into exchanges of runs.
 fn by_exchange(runs: &str) -> Vec<Vec<f64>> {
     let mut exchanges: Vec<Vec<f64>> = Vec::new();
     for run in runs.split(';') {
@@ -95,8 +93,8 @@ fn by_exchange(runs: &str) -> Vec<Vec<f64>> {
     exchanges
 }
 
-/// What both hosts and the emulator add to a round trip of minimal packets: the median over all handshakes.
-/// It is what a measurement at no distance would call server time.
+/// Overhead of both hosts and the emulator per minimal round trip: the median of all handshakes. A
+/// measurement without distance would count it as server time.
 fn floor(connections: &[Connection]) -> Duration {
     let mut added: Vec<f64> = connections
         .iter()
@@ -148,10 +146,10 @@ fn compare(connection: &Connection, floor: Duration) -> Vec<Compared> {
         .collect()
 }
 
-/// The exchange in which Linux may make a sender wait one round trip longer than the model says: the second
-/// one on a connection whose message exceeds the send buffer's first size (87,040 bytes of memory, 85 kB of
-/// payload). The buffer is made wider during the first such message or at the first acknowledgement of the
-/// second, from run to run differently.
+/// The exchange in which Linux may make a sender wait one more round trip than the model: the
+/// second on a connection whose message exceeds the send buffer's first size (87,040 bytes of
+/// memory, 85 kB of payload). The buffer grows during the first such message or at the first
+/// acknowledgement of the second, depending on the run.
 fn waits_for_buffer(exchanges: &[(u64, u64, u64)]) -> Option<usize> {
     let large = |&&(_, request, reply): &&(u64, u64, u64)| request.max(reply) > 85_000;
     let position = |number: usize| {
@@ -164,8 +162,8 @@ fn waits_for_buffer(exchanges: &[(u64, u64, u64)]) -> Option<usize> {
     position(1).map(|(index, _)| index)
 }
 
-/// Without a rate, the emulator's own speed (about 2 Gbit/s on the measuring machine) is what large transfers
-/// meet, not TCP: these are not compared.
+/// Without a rate, the emulator's speed (about 2 Gbit/s on the measuring machine) limits large
+/// transfers, not TCP: these are not compared.
 fn is_limited_by_emulator(connection: &Connection) -> bool {
     let bytes: u64 = connection
         .exchanges
@@ -177,7 +175,6 @@ fn is_limited_by_emulator(connection: &Connection) -> bool {
         && (connection.link.rtt < Duration::from_millis(10) || bytes > 300_000)
 }
 
-/// All exchanges of the file, the smallest error first.
 fn compare_all(measured: &str) -> Vec<Compared> {
     let mut connections = connections(measured);
     connections.retain(|connection| !is_limited_by_emulator(connection));
@@ -257,8 +254,8 @@ fn predictions_agree_with_the_kernel() {
     );
 }
 
-/// With a queue that overflows, what is lost decides, and with it what recovery does: less certain. The goal
-/// of 10 % at worst is missed here; how far is in docs/accuracy.md.
+/// When a queue overflows, losses and recovery dominate and predictions are less certain. The goal
+/// of at most 10 % is missed here; docs/accuracy.md has the figures.
 #[test]
 fn most_predictions_agree_where_a_queue_overflows() {
     let compared = compare_all(BOUNDED_QUEUE);
@@ -275,7 +272,6 @@ fn most_predictions_agree_where_a_queue_overflows() {
     );
 }
 
-/// Each exchange of the connection predicted as an operation of its own, the handshake first.
 fn predictions(connection: &Connection, floor: Duration) -> Vec<Prediction> {
     let target = PredictionTarget {
         link: connection.link,
@@ -298,14 +294,14 @@ fn predictions(connection: &Connection, floor: Duration) -> Vec<Prediction> {
     for (index, &(idle, request, reply)) in connection.exchanges.iter().enumerate() {
         last = add(index + 1, Some(&last), idle, Made::query(request, reply));
     }
-    // Those that cost most come first; here they are wanted in the order of the exchanges.
+    // Restore the order of the exchanges: the most expensive come first.
     let mut predictions = predictor.finish();
     predictions.sort_by_key(|prediction| prediction.operation_name.parse::<usize>().expect("a number"));
     predictions
 }
 
-/// The share of exchanges whose measured median lies between the bounds, and half the distance of these, as a
-/// share of the prediction: its median.
+/// Share of exchanges with the measured median within the bounds, and the median half width of the
+/// bounds as a share of the prediction.
 fn coverage(measured: &str) -> (f64, f64) {
     let mut connections = connections(measured);
     connections.retain(|connection| !is_limited_by_emulator(connection));

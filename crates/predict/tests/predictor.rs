@@ -24,7 +24,6 @@ fn named(name: &str, exchanges: &[Made]) -> Operation {
     }
 }
 
-/// The operation, begun when `pause` had passed since the end of `before`.
 fn later(before: &Operation, pause: Duration, operation: &Operation) -> Operation {
     Operation {
         at: before.at.after(before.duration + pause),
@@ -191,7 +190,7 @@ fn connections_move_to_several_links_at_once() {
         target("rtt=0ms", "rtt=30ms"),
         target("rtt=10ms", "rtt=10ms rate=1mbit"),
     ];
-    // Connection 0 moves to the first link, 1 to the second, 2 stays where it takes 4 ms.
+    // Connection 0 moves to the first link, 1 to the second; 2 stays and takes 4 ms.
     let moved = |step: &model::OperationStep| Some(step.exchange.connection.0).filter(|link| *link < 2);
     let mut predictor = Predictor::over_links(targets, Box::new(moved));
     let exchanges = [

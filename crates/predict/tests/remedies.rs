@@ -1,4 +1,4 @@
-//! What remedies save: the operation replayed without what they leave out.
+//! Savings of remedies, from operations replayed without the left-out exchanges.
 
 mod made;
 
@@ -19,8 +19,8 @@ fn key(kind: FindingKind) -> FindingKey {
     }
 }
 
-/// What is replayed at 40 ms of an operation without these steps, which are waste of a kind; and what it
-/// takes with them, and without all waste.
+/// Replays an operation at 40 ms without these wasteful steps. Returns the saving, the full time,
+/// and the time without all waste.
 fn replayed(
     operation: Operation,
     kind: FindingKind,
@@ -65,7 +65,7 @@ fn one_statement_for_all_spares_what_each_takes_by_itself() {
     let [least, likely, most] = sum.left();
     let kept = 41 * MS + 100 * US;
     assert_eq!(least, kept);
-    // Half a millisecond is a statement's own, the rest the program's.
+    // Half a millisecond belongs to the statement, the rest to the program.
     assert_eq!(likely, kept + 4 * (500 * US + 40 * US + 8 * US));
     assert_eq!(most, kept + 4 * (750 * US + 50 * US));
     assert_eq!(sum.saved(), [takes - most, takes - likely, takes - least]);
@@ -88,14 +88,14 @@ fn a_connection_that_is_kept_spares_the_work_of_opening_it() {
 fn fetched_at_once_the_bytes_come_all_the_same() {
     let fetches = [Made::query(10, 10_000); 4];
     let (sum, ..) = replayed(in_sequence(MS, &fetches), FindingKind::SmallFetch, &[1, 2, 3]);
-    // More than a sender may begin with: it waits for an acknowledgement.
+    // Exceeds the initial window: the sender waits for an acknowledgement.
     assert_eq!(sum.left()[1].as_millis(), 80);
     let (sum, ..) = replayed(in_sequence(MS, &fetches), FindingKind::RepeatedRead, &[1, 2, 3]);
     assert_eq!(sum.left()[1].as_millis(), 40);
 }
 
-/// What the pages of a kept connection take at 40 ms, each with 20 fetches of 1.2 kB and this long after the
-/// one before, when all is fetched at once.
+/// Times at 40 ms of pages of a kept connection, each `pause` after the previous one, with 20
+/// fetches of 1.2 kB replaced by a single one.
 fn pages_fetched_at_once(pause: Duration) -> [Duration; 3] {
     let target = PredictionTarget {
         link: "rtt=40ms".parse().expect("a link"),
@@ -123,7 +123,6 @@ fn pages_fetched_at_once(pause: Duration) -> [Duration; 3] {
         .map(|left| Duration::from_millis(left.as_millis() as u64))
 }
 
-/// Twenty small replies open no window, one large does.
 #[test]
 fn larger_replies_open_the_window_for_those_after_them() {
     assert_eq!(pages_fetched_at_once(5 * MS), [40 * MS, 40 * MS, 80 * MS]);
@@ -136,7 +135,7 @@ fn larger_replies_open_the_window_for_those_after_them() {
 
 #[test]
 fn what_ran_at_the_same_time_as_something_longer_saves_nothing() {
-    // Both connections are asked at once; one has three queries, the other two.
+    // Both connections work in parallel; one has three queries, the other two.
     let mut operation = in_sequence(MS, &[Made::query(10, 10); 5]);
     for (index, after) in [None, Some(0), Some(1), None, Some(3)].into_iter().enumerate() {
         let step = &mut operation.steps[index];

@@ -1,4 +1,4 @@
-//! A replay takes what the operation's dependencies and the link's physics say.
+//! A replay follows from the operation's dependencies and the link's physics.
 
 mod made;
 
@@ -98,13 +98,12 @@ fn replies_that_wait_for_each_other_end_all_the_same() {
     assert_eq!(on("rtt=10ms", &operation).duration, 20 * MS);
 }
 
-/// `count` requests that follow each other by 10 us without waiting, answered in 5 us each by a server that
-/// is `rtt` away.
+/// `count` pipelined requests, 10 us apart, each answered in 5 us by a server at distance `rtt`.
 fn pipelined(rtt: Duration, count: u32) -> Operation {
     pipelined_every(10 * US, rtt, count)
 }
 
-/// The same with another pause; without one the server gives all replies at once, too.
+/// The same with another pause; without a pause the server sends all replies at once, too.
 fn pipelined_every(pause: Duration, rtt: Duration, count: u32) -> Operation {
     let mut made = vec![Made::query(80, 5).server(5 * US); count as usize];
     if pause.is_zero() {
@@ -130,8 +129,8 @@ fn pipelined_every(pause: Duration, rtt: Duration, count: u32) -> Operation {
     operation
 }
 
-/// What was seen of Linux: 1000 commands of redis-py at 10 ms took 39 ms, four rounds of slow start. No side
-/// waits for an acknowledgement that the other delays.
+/// Measured on Linux: 1000 commands of redis-py at 10 ms took 39 ms, four rounds of slow start.
+/// Neither side waits for a delayed acknowledgement.
 #[test]
 fn small_packets_are_acknowledged_when_they_are_read() {
     for (rtt, rounds) in [(MS, 4), (10 * MS, 5), (40 * MS, 5)] {
@@ -141,7 +140,7 @@ fn small_packets_are_acknowledged_when_they_are_read() {
     }
 }
 
-/// Linux fills packets with what an application writes at once: a window of 64 commands takes six packets and
+/// Linux combines data written at once into packets: a window of 64 commands takes six packets and
 /// one round trip.
 #[test]
 fn what_is_written_at_once_shares_packets() {
@@ -171,7 +170,7 @@ fn any_exchange() -> impl Strategy<Value = Made> {
 }
 
 proptest! {
-    /// Predicting for the link that was measured gives what was measured. Exact, because the made operations
+    /// Predicting for the measured link returns the measured time. Exact, because the operations
     /// fit the initial window; larger ones take rounds that an ideal path does not.
     #[test]
     fn the_measured_link_gives_the_measured_duration(
@@ -198,7 +197,8 @@ proptest! {
         prop_assert!(duration(near, 2 * rate) <= duration(near, rate));
     }
 
-    /// Losses delay and never stop a transfer: found when an unneeded retransmission was not acknowledged.
+    /// Losses delay and never stop a transfer: found when an unneeded retransmission was not
+    /// acknowledged.
     #[test]
     fn a_queue_that_overflows_ends_all_the_same(
         rtt in 0..200_u64, kbit in 500..200_000_u64, queue in 1_500..60_000_u64,
@@ -211,7 +211,8 @@ proptest! {
         let bytes: u64 = exchanges.iter().map(|(request, reply, _)| request + reply).sum();
         let least = Duration::from_nanos(bytes * 8_000_000 / kbit) + rtt as u32 * exchanges.len() as u32 * MS;
         prop_assert!(bounded.duration >= least, "{:?} < {least:?}", bounded.duration);
-        // At worst every packet is lost once and waits for its timeout: with a queue of one packet nearly so.
+        // Worst case: every packet is lost once and waits for its timeout, nearly so with a queue
+        // of one packet.
         let packets = (bytes / 1448) as u32 + 2 * exchanges.len() as u32;
         let most = least + packets * (rtt as u32 * 2 * MS + 500 * MS);
         prop_assert!(bounded.duration <= most, "{:?} > {most:?}", bounded.duration);
@@ -221,7 +222,7 @@ proptest! {
 
 #[test]
 fn what_a_server_does_while_its_client_still_sends_is_not_waited_for_again() {
-    // A stream of statements: 50 ms of sending, replies from the first of them on, the last one 2 ms after
+    // A stream of statements: 50 ms of sending, replies from the first one on, the last 2 ms after
     // the end.
     let mut operation = in_sequence(MS, &[Made::query(100_000, 10_000)]);
     let step = &mut operation.steps[0].exchange.first;

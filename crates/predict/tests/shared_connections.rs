@@ -1,4 +1,4 @@
-//! A pool with fewer connections than all requests ask for at once makes them wait, over the distance too.
+//! Requests wait when a pool has fewer connections than they need at once.
 
 mod made;
 
@@ -10,8 +10,8 @@ use std::time::Duration;
 const MS: Duration = Duration::from_millis(1);
 const US: Duration = Duration::from_micros(1);
 
-/// A request that arrived at `at`: two statements of 1 ms at once, on the connections and from the times
-/// given, and half a millisecond after the last reply the answer.
+/// A request that arrived at `at`: two concurrent statements of 1 ms on these connections from
+/// these times on, answered half a millisecond after the last reply.
 fn request(number: u64, client: u32, at: Timestamp, statements: [(u32, Timestamp); 2]) -> Operation {
     let mut steps = Vec::new();
     for (connection, sent) in statements {
@@ -39,8 +39,7 @@ fn request(number: u64, client: u32, at: Timestamp, statements: [(u32, Timestamp
     }
 }
 
-/// Two clients in a closed loop, each request with two statements at once, over a pool of so many
-/// connections.
+/// Two clients in a closed loop, two statements at once per request, over a pool of `connections`.
 fn measured(connections: u32) -> Vec<Operation> {
     let start = Timestamp::from_nanos(1_000_000_000_000);
     let mut clients = [(start, 0), (start.after(30 * US), 1)];

@@ -1,4 +1,4 @@
-//! What operations took beyond their replay where they were measured.
+//! Measured time beyond the replay over the measured paths.
 
 mod made;
 
@@ -22,7 +22,7 @@ fn at(operation: &Operation, rtt: Duration) -> Prediction {
     predicted(operation, LinkDescription::with_rtt(rtt))
 }
 
-/// Ten queries, and a stall that none of their exchanges shows.
+/// Ten queries, and a stall in none of their exchanges.
 fn stalled(reply_bytes: u64) -> Operation {
     let query = Made::query(100, reply_bytes).server(Duration::from_micros(500));
     let mut operation = in_sequence(HERE, &[query; 10]);

@@ -1,4 +1,4 @@
-//! Who rests longer between two messages than in the measurement computes more slowly.
+//! Sides that rest longer than measured compute more slowly.
 
 mod made;
 
@@ -13,7 +13,7 @@ fn micros(count: u64) -> Duration {
     Duration::from_micros(count)
 }
 
-/// A page of `turns` queries, seen 40 times at a round trip of `measured`, on a link of `rtt`.
+/// A page of `turns` queries, seen 40 times at a round-trip time of `measured`, on a link of `rtt`.
 fn page(
     turns: usize,
     client: Duration,
@@ -35,9 +35,9 @@ fn page(
     predictor.finish().remove(0)
 }
 
-/// Client's and server's time a round trip near its database, and by how much each round trip took longer
-/// behind links than round trip and these, in microseconds: what bench/predictions.sh measured on pages of
-/// eight queries.
+/// Client and server time per round trip near the database, and the excess of each round trip over
+/// rtt and these behind links, in microseconds: measured by bench/predictions.sh on pages of eight
+/// queries.
 const MEASURED: &[(&str, u64, u64, &str, u64)] = &[
     ("Express", 116, 105, "rtt=20ms", 653),
     ("Go", 50, 42, "rtt=20ms", 244),
@@ -90,8 +90,8 @@ fn a_long_statement_is_slowed_down_by_no_more_than_a_short_while() {
     assert!(of(WakeUp::Assumed) - of(WakeUp::None) < 6 * MS);
 }
 
-/// 64 clients before one core: it never rests, and only what is each connection's own is loaded again. A
-/// client alone rests as long as without cores to share.
+/// 64 clients on one core: it never rests, so only per-connection data is loaded again. A lone
+/// client rests as long as without shared cores.
 #[test]
 fn a_core_that_others_keep_busy_is_hardly_slowed_down() {
     let query = Made::query(60, 80).server(micros(400));

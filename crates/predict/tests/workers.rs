@@ -1,4 +1,4 @@
-//! Requests that wait for one of a server's workers wait longer where each is busy for longer.
+//! Requests wait longer for a server's workers if each is busy longer.
 
 mod made;
 
@@ -8,13 +8,13 @@ use predict::{Computing, PredictionTarget, Predictor, WakeUp, Workers};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
-/// What a worker does before it asks its database, and how long that takes to answer: 2 ms in all.
+/// Worker time before its query, plus the query: 2 ms in all.
 const BEFORE: Duration = Duration::from_micros(800);
 const DATABASE: Duration = Duration::from_millis(1);
 const AFTER: Duration = Duration::from_micros(200);
 
-/// A page with `queries` queries one after another, requested at `arrived` and begun at `began`: what a
-/// capture without distance shows.
+/// A page of `queries` sequential queries, requested at `arrived` and begun at `began`, as in a
+/// capture without distance.
 fn page(number: u32, arrived: Timestamp, began: Timestamp, queries: u32) -> Operation {
     let (client, database) = (number % 1000, 1000 + number % 1000);
     let mut steps = Vec::new();
@@ -47,7 +47,7 @@ fn page(number: u32, arrived: Timestamp, began: Timestamp, queries: u32) -> Oper
     }
 }
 
-/// Clients in a closed loop before a server with this many workers, with no distance to its database.
+/// Clients in a closed loop on a server with `workers` workers, without distance to its database.
 fn measured(clients: u32, workers: usize, queries: &[u32]) -> Vec<Operation> {
     let start = Timestamp::from_nanos(1_000_000_000_000);
     let mut arrivals: Vec<(Timestamp, u32)> = (0..clients)

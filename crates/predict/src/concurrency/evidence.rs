@@ -1,4 +1,4 @@
-//! Which exchanges of a name's operations were seen at once.
+//! Collects which exchanges of a name's operations were seen at once.
 
 use super::family::{Class, Family, is_setup};
 use super::pools::Pools;
@@ -6,83 +6,65 @@ use super::queue::ConcurrentBatch;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What is known of one operation name.
 #[derive(Debug, Default)]
 pub struct OrderEvidence {
     classes: HashMap<Class, u32>,
-    /// By the keys of both.
     pairs: HashMap<(Key, Key), Seen>,
-    /// Neighbours on different connections, by the classes of both.
     neighbours: HashMap<(u32, u32), Seen>,
     /// How often the steps of a class looked served by a pool, and how often not.
     served: HashMap<Class, [u32; 2]>,
-    /// How often the steps of a class were shared out in each way among the connections, of which one rested.
     shares: HashMap<Class, Shares>,
     operations: u64,
-    /// Operations during which no other ran.
     alone: u64,
     at_once: u64,
-    /// Operations of the name, those that used a single connection too.
     pub concluded: u64,
-    /// Operations some of whose verdicts were open.
     pub open: u64,
-    /// Operations of which some steps did not wait for each other.
     pub some_at_once: u64,
 }
 
-/// A step: its class, and how many of that class came before it in its operation.
+/// Class of a step, and the number of earlier steps of that class in the operation.
 type Key = (u32, u32);
 
-/// How often two steps on different connections were seen, and how often the second did not wait for the
-/// first.
 #[derive(Debug, Default, Clone, Copy)]
 struct Seen {
     alone: u32,
-    /// Sent before the reply had arrived.
     overlapped: u32,
-    /// Sent sooner after it than any client reacts.
+    /// Sent sooner after the reply than any client reacts.
     too_soon: u32,
-    /// The same in operations that ran at the same time as others.
+    /// The same in operations that overlapped others.
     crowded: u32,
     overlapped_crowded: u32,
-    /// Whether the uses of their connections once crossed: [`crosses`].
+    /// Whether the uses of their connections ever crossed, see [`crosses`].
     crossed: bool,
 }
 
-/// Whether a step waited for an earlier one on another connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dependence {
-    /// It did not.
     Together,
-    /// It did.
     Waited,
-    /// It cannot be determined.
     Open {
-        /// Whether it is the more likely that it did not.
+        /// Whether it more likely did not wait.
         likely_at_once: bool,
     },
 }
 
-/// How the steps of a class were shared out among connections.
 #[derive(Debug, Default)]
 struct Shares {
     operations: u32,
-    /// By the numbers of steps, the fewest first; at most [`MAX_SHARINGS`].
+    /// By the sorted numbers of steps, with at most [`MAX_SHARINGS`] entries.
     seen: HashMap<Vec<usize>, u32>,
 }
 
-/// The verdicts on every two steps of a family.
 #[derive(Debug)]
 pub struct Verdicts<'f> {
     family: &'f Family<'f>,
     size: usize,
-    /// Row by row, of the earlier step.
     all: Vec<Dependence>,
 }
 
 impl OrderEvidence {
-    /// Learns from an operation. `alone` says whether no other ran at the same time; a client that asks less
-    /// than `floor` after a reply has not read it.
+    /// `alone` means that no other operation overlapped. A request sooner than `floor` after a
+    /// reply was sent without reading it.
     pub fn learn(&mut self, families: &[Family<'_>], alone: bool, floor: Duration, pools: &Pools) {
         self.operations += 1;
         self.alone += u64::from(alone);
@@ -129,19 +111,17 @@ impl OrderEvidence {
         self.at_once += u64::from(any);
     }
 
-    /// Operations that were examined, and of these the ones in which some were seen at once.
     pub fn operations(&self) -> (u64, u64) {
         (self.operations, self.at_once)
     }
 
-    /// Whether steps of the class mostly look served by a pool.
     pub fn is_served(&self, class: &Class) -> bool {
         self.served.get(class).is_some_and(|[served, not]| served > not)
     }
 
-    /// Whether the steps of the class are chains, in which each waits for the one before it on its
-    /// connection, and which may be of unequal length: their numbers are the same in nearly all operations.
-    /// Those of a queue that a pool serves are so by chance alone.
+    /// Whether the steps of the class are chains of possibly unequal length, each step waiting for
+    /// the previous one on its connection: their numbers are the same in nearly all operations,
+    /// unlike those of a pool's queue.
     pub fn are_chains(&self, class: &Class) -> bool {
         self.shares.get(class).is_some_and(|shares| {
             let usual = shares.seen.values().max().copied().unwrap_or_default();
@@ -149,18 +129,16 @@ impl OrderEvidence {
         })
     }
 
-    /// Whether most of the operations ran while no other did: only then is it certain whose exchanges these
-    /// are.
+    /// Whether most operations overlapped no other: only then are the exchanges assigned with
+    /// certainty.
     pub fn is_of_operations_alone(&self) -> bool {
         self.alone * 2 > self.operations
     }
 
-    /// How many pairs are known.
     pub fn pairs(&self) -> usize {
         self.pairs.len()
     }
 
-    /// What is known of every two of these.
     pub fn verdicts<'f>(&self, family: &'f Family<'f>, pools: &Pools) -> Verdicts<'f> {
         let keys = self.keys(family);
         let size = keys.len();
@@ -211,7 +189,7 @@ impl OrderEvidence {
         unknown
     }
 
-    /// On two steps of one connection: whether they waited for each other where they were on two.
+    /// For two steps of one connection: their dependence in operations where they used two.
     fn verdict_elsewhere(&self, keys: &[Option<Key>], earlier: usize, later: usize) -> Dependence {
         let pair = keys[earlier].zip(keys[later]);
         let seen = pair.and_then(|pair| self.pairs.get(&pair));
@@ -229,7 +207,7 @@ impl OrderEvidence {
         self.keys(family).into_iter().flatten().collect()
     }
 
-    /// The keys of the steps of a family; `None` for what no operation before had.
+    /// Keys of a family's steps; `None` if no earlier operation had the step.
     fn keys(&self, family: &Family<'_>) -> Vec<Option<Key>> {
         let mut counts: HashMap<u32, u32> = HashMap::new();
         let keys = (0..family.members.len()).map(|place| {
@@ -242,16 +220,16 @@ impl OrderEvidence {
     }
 }
 
-/// Whether two uses of connections overlap without one lying within the other: a client that does one thing
-/// after another never leaves the outer one first.
+/// Whether two uses of connections overlap without nesting. A sequential client never ends the
+/// outer use first.
 fn crosses(one: (usize, usize), other: (usize, usize)) -> bool {
     let (first, second) = (one.min(other), one.max(other));
     first.0 < second.0 && second.0 < first.1 && first.1 < second.1
 }
 
-/// Whether the connection of `earlier` was in use when `later` took another one, although its reply had
-/// arrived: its pool gives out what was returned last, it was the last to be used, and it is not used again,
-/// as by a client that holds on to it.
+/// Whether the connection of `earlier` was in use when `later` took another, although the reply had
+/// arrived: the pool hands out the last returned connection, it was the last used, and it is not
+/// used again, as by a client that keeps it.
 fn was_in_use(family: &Family<'_>, earlier: usize, later: usize, pools: &Pools) -> bool {
     let connection = family.connection(earlier);
     let uses_again = (later..family.members.len()).any(|place| family.connection(place) == connection);
@@ -307,7 +285,8 @@ impl Seen {
         u64::from(self.alone) + u64::from(self.crowded)
     }
 
-    /// Of operations that were alone once is enough, unless it was only too soon; of others one in three.
+    /// In operations without overlap one sighting suffices, unless it was only too soon; in others
+    /// one in three.
     fn is_together(&self) -> bool {
         self.overlapped > 0
             || (self.too_soon > 0 && self.too_soon * 10 >= self.alone)
@@ -316,20 +295,19 @@ impl Seen {
 }
 
 impl Verdicts<'_> {
-    /// On two places of the family. Of two on one connection: whether they waited for each other in
-    /// operations where they were on different ones.
+    /// For two places on one connection, their dependence in operations where they used different
+    /// ones.
     pub fn dependence(&self, earlier: usize, later: usize) -> Dependence {
         self.all[earlier * self.size + later]
     }
 
-    /// Of every step and the one before it, where these are on different connections.
+    /// For every step and its predecessor on a different connection.
     pub fn neighbours(&self) -> Vec<Dependence> {
         let different = |later: &usize| self.family.connection(later - 1) != self.family.connection(*later);
         let places = (1..self.size).filter(different);
         places.map(|later| self.dependence(later - 1, later)).collect()
     }
 
-    /// Whether some step does not wait for an earlier one on another connection, by `waits`.
     pub fn any_at_once(&self, waits: &dyn Fn(usize, usize) -> bool) -> bool {
         (1..self.size).any(|later| {
             (0..later).any(|earlier| {
@@ -338,8 +316,8 @@ impl Verdicts<'_> {
         })
     }
 
-    /// Steps of one class in a row, each on a connection of its own, of which two were together: all were,
-    /// most likely.
+    /// If two in a row of steps of one class, each on a separate connection, were together, most
+    /// likely all were.
     fn complete_volleys(&mut self, keys: &[Option<Key>]) {
         let mut batches: HashMap<u32, Vec<usize>> = HashMap::new();
         let mut complete: Vec<Vec<usize>> = Vec::new();
@@ -361,8 +339,8 @@ impl Verdicts<'_> {
         }
     }
 
-    /// Steps of chains on different connections do not wait for each other, as far as no place in the row
-    /// parts all before it from all after it.
+    /// Steps of chains on different connections do not wait for each other, unless a place in the
+    /// row separates all earlier from all later steps.
     fn part_chains(&mut self, is_of_chain: impl Fn(usize) -> bool, keys: &[Option<Key>]) {
         let mut chains: HashMap<u32, Vec<usize>> = HashMap::new();
         for (place, key) in keys.iter().enumerate() {
@@ -383,7 +361,6 @@ impl Verdicts<'_> {
         }
     }
 
-    /// For each place in a row, whether two of it were together of which one is before the place.
     fn crossed(&self, row: &[usize]) -> Vec<bool> {
         let together = |cut: usize| {
             let (before, after) = row.split_at(cut);
@@ -395,8 +372,7 @@ impl Verdicts<'_> {
         (0..row.len()).map(|cut| cut > 0 && together(cut)).collect()
     }
 
-    /// Where some two across a place in the row were together, all two across it were. Across the other
-    /// places it is open.
+    /// If one pair across a place was together, all pairs across it were. Other places are open.
     fn complete_volley(&mut self, batch: &[usize]) {
         let crossed = self.crossed(batch);
         if !crossed.contains(&true) {
@@ -413,8 +389,7 @@ impl Verdicts<'_> {
     }
 }
 
-/// Ways of sharing out that are counted.
 const MAX_SHARINGS: usize = 32;
 
-/// How often two must have been seen, and never at once, to say that the second waited.
+/// Sightings, never at once, after which the second is known to wait.
 pub const ENOUGH: u64 = 5;

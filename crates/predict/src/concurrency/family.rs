@@ -1,4 +1,4 @@
-//! Exchanges made on behalf of the same thing: the children of one request, or what an operation does itself.
+//! Exchanges with a common cause: the children of one request, or the operation's own.
 
 use model::{
     ConnectionId, Exchange, Fingerprint, Operation, OperationStep, Phase, TransactionState,
@@ -11,18 +11,16 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Family<'a> {
     operation: &'a Operation,
-    /// The step whose request made its server do these; `None` for what the operation's own client did.
+    /// The request for which the server made these steps; `None` for the operation's own client.
     pub parent: Option<u32>,
-    /// Indices of the steps.
     pub members: Vec<u32>,
     connections: usize,
 }
 
-/// What a step is, whichever operation it is in. Of a statement whose text was not seen its connection is
-/// part of it: nothing shows that those of two connections are the same statement.
+/// Identity of a step across operations. Without a statement text it includes the connection:
+/// nothing shows that those of two connections are the same statement.
 pub type Class = (Phase, Option<Fingerprint>, Option<ConnectionId>);
 
-/// The families of an operation.
 pub fn find_families(operation: &Operation) -> Vec<Family<'_>> {
     let mut parents: Vec<Option<u32>> = Vec::with_capacity(operation.steps.len());
     let mut places: HashMap<Option<u32>, usize> = HashMap::new();
@@ -58,19 +56,16 @@ fn same_connection(operation: &Operation, after: u32, step: &OperationStep) -> b
 }
 
 impl<'a> Family<'a> {
-    /// Its steps in order.
     pub fn steps(&self) -> impl Iterator<Item = &'a OperationStep> + '_ {
         self.members
             .iter()
             .map(|index| &self.operation.steps[*index as usize])
     }
 
-    /// The step at a place of the family.
     pub fn step(&self, place: usize) -> &'a OperationStep {
         &self.operation.steps[self.members[place] as usize]
     }
 
-    /// The exchange at a place of the family.
     pub fn exchange(&self, place: usize) -> &'a Exchange {
         &self.step(place).exchange
     }
@@ -83,7 +78,6 @@ impl<'a> Family<'a> {
         self.steps().map(|step| step.exchange.connection)
     }
 
-    /// What the step at a place is.
     pub fn class(&self, place: usize) -> Class {
         let exchange = self.exchange(place);
         let fingerprint = exchange.fingerprint.as_deref();
@@ -92,18 +86,16 @@ impl<'a> Family<'a> {
         (exchange.phase, exchange.fingerprint.clone(), of_connection)
     }
 
-    /// Whether more than one connection takes part.
     pub fn has_several_connections(&self) -> bool {
         self.connections > 1
     }
 
-    /// Whether its order is examined: it has several connections, and not too many steps to compare every two
-    /// of them.
+    /// Whether its order is examined: it has several connections, and at most [`MAX_MEMBERS`]
+    /// steps.
     pub fn is_told(&self) -> bool {
         self.has_several_connections() && self.members.len() <= MAX_MEMBERS && !self.operation.continues
     }
 
-    /// Whether the step at a place was sent behind an earlier request of its connection, without waiting.
     pub fn is_pipelined(&self, place: usize) -> bool {
         let step = self.step(place);
         step.after_start
@@ -112,14 +104,13 @@ impl<'a> Family<'a> {
                 .is_some_and(|after| same_connection(self.operation, after, step))
     }
 
-    /// The place before `place` of the same connection.
     pub fn before_on_connection(&self, place: usize) -> Option<usize> {
         let connection = self.connection(place);
         (0..place).rfind(|earlier| self.connection(*earlier) == connection)
     }
 
-    /// For every place, the first and the last place of the use of its connection, as far as the wire shows
-    /// one: opening it, a transaction, or all up to the statement by which a pool takes a connection back.
+    /// First and last place of each place's connection use, where visible: setup, a transaction, or
+    /// everything up to the statement by which a pool takes a connection back.
     pub fn uses(&self) -> Vec<(usize, usize)> {
         let count = self.members.len();
         let mut uses: Vec<(usize, usize)> = (0..count).map(|place| (place, place)).collect();
@@ -151,8 +142,6 @@ impl<'a> Family<'a> {
         uses
     }
 
-    /// How long it took from a reply to the next request, where both were on one connection and nothing lay
-    /// between.
     pub fn turnarounds(&self) -> Vec<Duration> {
         let mut times = Vec::new();
         for place in 1..self.members.len() {
@@ -165,12 +154,11 @@ impl<'a> Family<'a> {
     }
 }
 
-/// Whether it opens its connection.
 pub fn is_setup(exchange: &Exchange) -> bool {
     matches!(exchange.phase, Phase::Connect | Phase::Tls | Phase::Login)
 }
 
-/// Whether it is a statement by which a pool cleans a connection that it takes back: asyncpg's, PgBouncer's
+/// Whether it is a statement by which a pool resets a returned connection: asyncpg's, PgBouncer's
 /// and others'.
 fn is_return(exchange: &Exchange) -> bool {
     let of_pool = |fingerprint: &Fingerprint| {
@@ -180,5 +168,4 @@ fn is_return(exchange: &Exchange) -> bool {
     exchange.fingerprint.as_ref().is_some_and(of_pool)
 }
 
-/// Largest family of which every two members are compared.
 pub const MAX_MEMBERS: usize = 256;

@@ -1,33 +1,30 @@
-//! Pools of connections: which belong together, how many are used at once, and which one a pool gives out.
+//! Connection pools with their members, concurrent use, and selection of the next connection.
 
 use super::family::Family;
 use super::queue::Supply;
 use model::{ConnectionId, Operation, Phase, Timestamp};
 use std::collections::{HashMap, HashSet};
 
-/// The pools of a run. Connections that were used in one family are of one pool.
+/// Connections used in one family belong to one pool.
 #[derive(Debug, Default)]
 pub struct Pools {
-    /// Each connection's pool, by way of another of its connections.
     links: HashMap<ConnectionId, ConnectionId>,
     pools: HashMap<ConnectionId, Pool>,
 }
 
 #[derive(Debug, Default, Clone)]
 struct Pool {
-    /// Most connections of one family.
     width: usize,
-    /// When each was used last.
     used: HashMap<ConnectionId, Timestamp>,
-    /// How often an operation that was alone began with a connection while others were idle too, how often
-    /// that was the one returned last, and which ones these were.
+    /// How often an operation without overlap began while several connections were idle, how often
+    /// with the last returned one, and the connections used.
     given: u32,
     given_last: u32,
     given_ones: HashSet<ConnectionId>,
 }
 
 impl Pools {
-    /// Learns from an operation; `alone` says whether no other ran at the same time.
+    /// `alone` means that no other operation overlapped this one.
     pub fn learn(&mut self, operation: &Operation, families: &[Family<'_>], alone: bool) {
         if operation.steps.len() > super::family::MAX_MEMBERS || self.links.len() > MAX_CONNECTIONS {
             return;
@@ -54,7 +51,6 @@ impl Pools {
         }
     }
 
-    /// What the pool of `connections` has to offer.
     pub fn supply(&self, mut connections: impl Iterator<Item = ConnectionId>) -> Supply {
         let pool = connections.next().and_then(|first| self.pool(first));
         pool.map_or_else(Supply::default, |pool| {
@@ -67,7 +63,7 @@ impl Pools {
         })
     }
 
-    /// Whether the pool of that connection gives out the connection that was returned last.
+    /// Whether the connection's pool hands out the last returned connection.
     pub fn gives_last(&self, connection: ConnectionId) -> bool {
         self.pool(connection).is_some_and(|pool| {
             pool.given >= ENOUGH && pool.given_ones.len() > 1 && pool.given_last * 10 >= pool.given * 9
@@ -85,7 +81,6 @@ impl Pools {
         connection
     }
 
-    /// Makes one pool of the pools of these connections.
     fn join(&mut self, connections: &HashSet<ConnectionId>, first: ConnectionId) -> ConnectionId {
         let root = self.root(first);
         self.links.insert(root, root);
@@ -123,6 +118,6 @@ impl Pool {
     }
 }
 
-/// How often a pool must have been seen to give one out.
+/// Selections after which the pool's order is known.
 const ENOUGH: u32 = 5;
 const MAX_CONNECTIONS: usize = 20_000;

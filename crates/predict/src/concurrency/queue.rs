@@ -1,46 +1,37 @@
-//! More of one statement at once than a pool has connections: the rest wait for a free one.
+//! A queue for pooled connections, if one statement runs concurrently more often than there are
+//! connections.
 
 use super::evidence::OrderEvidence;
 use super::family::{Class, Family};
 use model::{ConnectionId, Phase};
 use std::collections::{HashMap, HashSet};
 
-/// The uses of connections by a volley of one statement.
+/// Connection uses by a volley of one statement.
 ///
-/// A unit is one use: the statement and what follows it on its connection (a pool's reset, say). The units
-/// take the connections in order, as they would when each took as long as the others: distance makes
-/// them alike. Over no distance one connection may be free again so soon that it is used again and again.
+/// A unit is one use: the statement and its followers on the connection (a pool's reset, say).
+/// Units take connections in order, as if all took equally long, which distance ensures. Without
+/// distance one connection may be free so soon that it is reused again and again.
 #[derive(Debug, Default)]
 pub struct Queue {
-    /// Of each place that belongs to a unit, the unit.
     units: HashMap<usize, usize>,
-    /// The places of each unit.
     places: Vec<Vec<usize>>,
-    /// The connection of each unit.
     connections: Vec<ConnectionId>,
-    /// The unit that had it before, if any.
     before: Vec<Option<usize>>,
 }
 
-/// What a family's pool has to offer.
 #[derive(Debug, Default)]
 pub struct Supply {
-    /// Most connections that were used at once.
     pub width: usize,
-    /// All connections that are known.
     pub connections: Vec<ConnectionId>,
 }
 
-/// The steps of one statement in a family.
 #[derive(Debug)]
 pub struct ConcurrentBatch {
-    /// What they are.
     pub class: Class,
     places: Vec<usize>,
 }
 
 impl ConcurrentBatch {
-    /// Those of a family, in the order in which they begin.
     pub fn all(family: &Family<'_>) -> Vec<Self> {
         let mut batches: Vec<Self> = Vec::new();
         let mut by_class: HashMap<Class, usize> = HashMap::new();
@@ -61,12 +52,12 @@ impl ConcurrentBatch {
         batches
     }
 
-    /// Whether it looks like one that a pool of that width served; `None` if it has one step only.
+    /// Whether a pool of that width seems to have served it; `None` if it has a single step.
     ///
-    /// 1. Its first steps are on different connections, as many as the pool has.
-    /// 2. Its last ones are not all on one connection: that would be one client that goes on alone.
-    /// 3. All connections take part, alike or nearly so: one that is idle while another is used again would
-    ///    have been taken, but for an event loop that sees several replies at once.
+    /// 1. The first steps are on different connections, as many as the pool has.
+    /// 2. The last steps are not all on one connection: that would be one client that goes on alone.
+    /// 3. All connections take nearly equal part: an idle one would have been taken before another is reused,
+    ///    except by an event loop that sees several replies at once.
     pub fn looks_served(&self, family: &Family<'_>, width: usize) -> Option<bool> {
         let served = width.min(self.places.len());
         if served < 2 {
@@ -87,9 +78,8 @@ impl ConcurrentBatch {
         Some(different(&self.places[..served]) == served && different(last) > 1 && (alike || nearly))
     }
 
-    /// How many of its steps each connection had, the fewest first, where these differ and a connection
-    /// rested while another one was used twice more: what a pool serves would have been given to the one that
-    /// rested. Absent otherwise.
+    /// Sorted number of steps per connection, if unequal and a connection rested while another was
+    /// used twice more, where a pool would have used the resting one.
     pub fn rested(&self, family: &Family<'_>) -> Option<Vec<usize>> {
         let mut places: HashMap<ConnectionId, Vec<usize>> = HashMap::new();
         for place in &self.places {
@@ -110,7 +100,6 @@ impl ConcurrentBatch {
         (counts.first() != counts.last()).then_some(counts)
     }
 
-    /// Whether a connection was used twice.
     fn has_reuse(&self, family: &Family<'_>) -> bool {
         let used: HashSet<_> = self
             .places
@@ -120,10 +109,10 @@ impl ConcurrentBatch {
         used.len() < self.places.len()
     }
 
-    /// Whether at least half of the steps that use a connection again do not wait for the one before them
-    /// there: in other operations these were on different connections, and at once. Threads do so that each
-    /// have a connection: the quickest takes the next step, and over no distance it is back before another
-    /// one has begun.
+    /// Whether at least half of the steps that reuse a connection do not wait for the previous one
+    /// there: in other operations they ran at once on different connections. Threads with one
+    /// connection each do so: without distance the fastest takes the next step before another has
+    /// begun.
     fn reuses_by_chance(&self, family: &Family<'_>, waits: &dyn Fn(usize, usize) -> bool) -> bool {
         let mut last: HashMap<ConnectionId, usize> = HashMap::new();
         let (mut all, mut by_chance) = (0, 0);
@@ -150,9 +139,9 @@ impl ConcurrentBatch {
 }
 
 impl Queue {
-    /// The first volley of a family that had to queue, or used a connection again because it was free again
-    /// so soon; an empty one if none. `waits` answers for two steps on one connection too, by what other
-    /// operations show of these two.
+    /// The first volley of a family that queued, or reused a connection that was quickly free;
+    /// otherwise an empty queue. `waits` also answers for two steps on one connection, from other
+    /// operations.
     pub fn find(
         family: &Family<'_>,
         waits: &dyn Fn(usize, usize) -> bool,
@@ -182,8 +171,8 @@ impl Queue {
             places: vec![Vec::new(); batch.len()],
             ..Self::default()
         };
-        // What follows a statement of the volley before the next one of its connection: also behind the last
-        // ones.
+        // Steps between a statement of the volley and the next on its connection also follow the
+        // last ones.
         let mut followers: HashSet<Class> = HashSet::new();
         let mut under_way: HashMap<ConnectionId, (usize, Vec<usize>)> = HashMap::new();
         for place in batch[0]..family.members.len() {
@@ -209,14 +198,13 @@ impl Queue {
         queue
     }
 
-    /// Gives every unit a connection. The first ones get one each: their own, or one of the pool that is not
-    /// used if another has that. The others get, of those whose last unit was over when they began, the one
-    /// that had fewest.
+    /// Assigns a connection to every unit. The first ones get one each: their own, or an unused one
+    /// of the pool if that is taken. The others get the least used of those free when they began.
     fn assign(&mut self, family: &Family<'_>, batch: &[usize], supply: &Supply) {
         let used: HashSet<ConnectionId> = batch.iter().map(|place| family.connection(*place)).collect();
         let spare = supply.connections.iter().filter(|one| !used.contains(one));
         let mut spare = spare.take(supply.width.saturating_sub(used.len())).copied();
-        // Of each connection, the last unit and how many it had.
+        // Per connection, the last unit and the number of units.
         let mut last: Vec<(usize, usize)> = Vec::new();
         for (unit, start) in batch.iter().enumerate() {
             let own = family.connection(*start);
@@ -245,18 +233,17 @@ impl Queue {
         self.units.extend(places.iter().map(|place| (*place, unit)));
     }
 
-    /// Whether both places belong to units.
     pub fn has_both(&self, one: usize, other: usize) -> bool {
         self.units.contains_key(&one) && self.units.contains_key(&other)
     }
 
-    /// The connection that the place gets; `None` if it belongs to no unit.
+    /// `None` if the place belongs to no unit.
     pub fn connection(&self, place: usize) -> Option<ConnectionId> {
         self.connections.get(*self.units.get(&place)?).copied()
     }
 
-    /// For the first place of a unit that has to queue: the last place, before it, of the unit whose
-    /// connection it gets.
+    /// For the first place of a queued unit: the last earlier place of the unit whose connection it
+    /// gets.
     pub fn before(&self, place: usize) -> Option<usize> {
         let unit = *self.units.get(&place)?;
         let earlier = self.before[unit]?;
@@ -265,7 +252,7 @@ impl Queue {
         places.filter(|earlier| is_first && *earlier < place).max()
     }
 
-    /// Whether the place begins a unit on a connection that it was not measured on, as the first there.
+    /// Whether the place begins the first unit on a connection other than the measured one.
     pub fn is_moved(&self, place: usize, measured: ConnectionId) -> bool {
         let begins = |unit: &usize| self.before[*unit].is_none() && self.connections[*unit] != measured;
         let unit = self

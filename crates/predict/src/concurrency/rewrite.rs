@@ -1,11 +1,11 @@
-//! An operation rewritten by what its steps wait for.
+//! Rewrites an operation by the dependencies of its steps.
 
 use super::family::Family;
 use super::queue::Queue;
 use model::{Operation, Timestamp};
 
-/// Lets the steps of `family` wait for those earlier ones for which `waits` returns true, for the one before
-/// them on their connection, and, in a `queue`, for a connection that is free.
+/// Makes each step of `family` wait for the earlier ones selected by `waits`, for the previous one
+/// on its connection and, in a `queue`, for a free connection.
 pub fn rewrite(
     operation: &mut Operation,
     family: &Family<'_>,
@@ -40,7 +40,6 @@ pub fn rewrite(
     }
 }
 
-/// The places that a step waits for, directly or not.
 fn waited_for(
     family: &Family<'_>,
     queue: &Queue,
@@ -63,7 +62,6 @@ fn waited_for(
     waited
 }
 
-/// The one that ended last in the measurement, and the others.
 fn last_of(family: &Family<'_>, places: &[usize]) -> (Option<usize>, Vec<usize>) {
     let last = places
         .iter()
@@ -76,7 +74,7 @@ fn last_of(family: &Family<'_>, places: &[usize]) -> (Option<usize>, Vec<usize>)
 fn set(operation: &mut Operation, family: &Family<'_>, queue: &Queue, place: usize, direct: &[usize]) {
     let started = family.exchange(place).at.before(client_side(family, place) / 2);
     let (last, others) = last_of(family, direct);
-    // A queued one took the connection that it was measured on when that was free.
+    // A queued step took its measured connection when that was free.
     let took = queue.before(place).is_some() || queue.is_moved(place, family.connection(place));
     let since = match (took, last) {
         (true, _) => family.before_on_connection(place).map(|own| ended(family, own)),
@@ -106,7 +104,6 @@ fn set(operation: &mut Operation, family: &Family<'_>, queue: &Queue, place: usi
     }
 }
 
-/// When its client had the reply of the step at a place.
 fn ended(family: &Family<'_>, place: usize) -> Timestamp {
     family
         .exchange(place)
@@ -118,7 +115,6 @@ fn client_side(family: &Family<'_>, place: usize) -> std::time::Duration {
     family.exchange(place).first.client_side_rtt.unwrap_or_default()
 }
 
-/// Places of a family, [`super::family::MAX_MEMBERS`] at most.
 #[derive(Debug, Default, Clone, Copy)]
 struct Places([u64; 4]);
 

@@ -1,34 +1,31 @@
-//! Nodes of a plan by their number, and which wait for further ones.
+//! Node numbers of a plan, and additional dependencies.
 
 use std::num::NonZeroU32;
 
-/// The number of a node in its plan, from 0. Where there is none, `Option<NodeIndex>` is no larger.
+/// A node's number from 0; `Option<NodeIndex>` is no larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeIndex(NonZeroU32);
 
 impl NodeIndex {
-    /// The node of that number. Plans have fewer nodes than numbers: beyond is the last of them.
+    /// Saturates, because plans have fewer nodes than numbers.
     pub const fn new(number: usize) -> Self {
         Self(NonZeroU32::MIN.saturating_add(number as u32))
     }
 
-    /// Its place among the nodes.
     pub const fn index(self) -> usize {
         self.0.get() as usize - 1
     }
 }
 
-/// Further nodes that nodes wait for.
 #[derive(Debug, Default, Clone)]
 pub struct Joins {
-    /// Which node waits and for which, sorted by the node that waits.
+    /// Waiter and awaited node, sorted by waiter.
     by_waiter: Vec<(NodeIndex, NodeIndex)>,
-    /// Which node is waited for and by which node, sorted by the former.
+    /// Awaited node and waiter, sorted by awaited node.
     by_waited: Vec<(NodeIndex, NodeIndex)>,
 }
 
 impl Joins {
-    /// Of pairs of who waits and for which.
     pub fn new(mut pairs: Vec<(NodeIndex, NodeIndex)>) -> Self {
         pairs.sort_unstable();
         let mut by_waited: Vec<_> = pairs.iter().map(|(waiter, waited)| (*waited, *waiter)).collect();
@@ -39,12 +36,10 @@ impl Joins {
         }
     }
 
-    /// The nodes that this one waits for.
     pub fn joined_with(&self, waiter: NodeIndex) -> impl Iterator<Item = NodeIndex> + '_ {
         pairs_with(&self.by_waiter, waiter)
     }
 
-    /// The nodes that wait for this one.
     pub fn waiters(&self, waited: NodeIndex) -> impl Iterator<Item = NodeIndex> + '_ {
         pairs_with(&self.by_waited, waited)
     }

@@ -1,4 +1,4 @@
-//! Operations that were kept until the end, replayed where they meet others: several clients, shared cores.
+//! Replays kept operations with several clients or shared cores.
 
 use super::{Named, Predictor};
 use crate::closed_loop::{self, ClosedLoopResult, Mix, SimulationConfig};
@@ -14,30 +14,25 @@ use crate::workers::CapacityLimit;
 use model::{DistributionBuilder, Protocol};
 use std::collections::{HashMap, HashSet};
 
-/// Surroundings in which clients may be, with the work that is to be done there.
 struct Possible<'a> {
     config: SimulationConfig<'a>,
-    /// Operations of each name.
     kept: &'a [SamplePool],
 }
 
-/// What the measurement shows of what clients wait for.
 struct Learned {
     limit: Option<CapacityLimit>,
     locked: Locked,
-    /// What certainly is locked, and what may be.
     all_locks: HashSet<LockKey>,
     shared: PoolLimits,
     no_pools: HashMap<Protocol, u32>,
     web_server_cores: OwnCores,
-    /// Operations of each name, without the time in which they waited.
+    /// Operations of each name, with waits removed.
     kept: Vec<SamplePool>,
-    /// The same where web servers have other cores, which may be.
+    /// The same for other possible cores of web servers.
     on_other_cores: Vec<(OwnCores, Vec<SamplePool>)>,
 }
 
 impl Learned {
-    /// As is most likely.
     fn expected(&self, clients: u32, computing: Computing, wake_up: WakeUp) -> Possible<'_> {
         let workers = self.limit.as_ref().map(|limit| limit.workers);
         let is_shared = self.has_shown(clients);
@@ -58,7 +53,7 @@ impl Learned {
         }
     }
 
-    /// As it may be too, by what the measurement leaves open of several clients.
+    /// Alternatives where the measurement leaves them open.
     fn others<'a>(&'a self, clients: u32, expected: &Possible<'a>) -> Vec<Possible<'a>> {
         let mut others = Vec::new();
         let mut push = |config, kept| others.push(Possible { config, kept });
@@ -88,7 +83,6 @@ impl Learned {
 }
 
 impl Predictor {
-    /// Replays what was kept, on targets with several clients or shared cores.
     pub(super) fn simulate_contention(&mut self) {
         if !self.meet_others() {
             return;
@@ -104,8 +98,7 @@ impl Predictor {
         }
     }
 
-    /// Concludes what clients waited for in the measurement, and takes the time in which they did out of the
-    /// operations.
+    /// Determines the clients' waits in the measurement, and removes them from the operations.
     fn what_they_wait_for(&mut self) -> Learned {
         let limit = self.requests.limit(self.workers);
         let locked = std::mem::take(&mut self.locks).conclude();
@@ -143,7 +136,6 @@ impl Predictor {
         }
     }
 
-    /// What the measurement shows of the cores of web servers.
     fn web_server_cores(&self, pools: &mut [SamplePool]) -> WebServerCores {
         let Some(cores) = self.computing.server else {
             return WebServerCores::default();
@@ -155,7 +147,6 @@ impl Predictor {
         spans.cores(&self.load, cores)
     }
 
-    /// What was work of the time that was measured.
     fn work(&self, web_servers: OwnCores) -> Work {
         let of = |whose: &[Whose], cores: Option<u32>| cores.map(|cores| self.load.work(whose, cores));
         let (clients, servers) = (self.computing.client, self.computing.server);
@@ -172,8 +163,8 @@ impl Predictor {
         }
     }
 
-    /// The clients of one target, in their surroundings as expected, and in others in which they may be:
-    /// bounds hold both.
+    /// Runs the clients of one target under expected and alternative conditions; the bounds include
+    /// both.
     fn let_meet_on(&mut self, target: usize, expected: &Possible<'_>, others: &[Possible<'_>]) {
         let pauses: Vec<u64> = self.names.iter_mut().map(Named::pause).collect();
         for ClosedLoopResult { operations, elapsed } in self.meet(target, expected, &pauses) {
@@ -200,8 +191,8 @@ impl Predictor {
         }
     }
 
-    /// The clients of each name among themselves; where they have to wait for each other's workers, those of
-    /// all names whose operations need one, as they were mixed in the measurement.
+    /// Runs the clients of each name separately; where they wait for shared workers, those of all
+    /// names that need one together, in the measured mix.
     fn meet(&self, target: usize, possible: &Possible<'_>, pauses: &[u64]) -> Vec<ClosedLoopResult> {
         let config = possible.config;
         let mut done = Vec::new();

@@ -1,5 +1,5 @@
-//! Operations replayed without what remedies leave out, on connections as the operations before left them
-//! without it.
+//! Replays operations without the exchanges that remedies leave out, with connections in the
+//! resulting state.
 
 use super::{PredictionTarget, Predictor};
 use crate::connections::ConnectionHistory;
@@ -14,18 +14,18 @@ use model::{FindingKey, LeftOut, Operation, Remains};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What operations leave of their connections once a remedy is applied: larger replies have opened windows by
-/// then. Of each name and finding, or all of them together, for each target.
+/// Connection state after remedied operations: larger replies have opened windows by then. Per
+/// name, finding (or all findings together) and target.
 #[derive(Debug, Default)]
 pub(super) struct RemediedConnections {
     of: HashMap<RemediedBy, Vec<ConnectionHistory>>,
 }
 
-/// The place of an operation's name, and the finding that is remedied; `None` if all are.
+/// Index of the operation's name and the remedied finding, or `None` for all findings.
 type RemediedBy = (usize, Option<FindingKey>);
 
 impl RemediedConnections {
-    /// Takes those out; none of what there is no room for.
+    /// Removes and returns the histories; empty ones if there is no room.
     fn take_histories(&mut self, by: &RemediedBy, targets: usize) -> Vec<ConnectionHistory> {
         match self.of.remove(by) {
             Some(known) => known,
@@ -41,12 +41,11 @@ impl RemediedConnections {
     }
 }
 
-/// A replay on one target: what it takes, and what it leaves of the connections.
 type Alone = Option<(Duration, Vec<Flow>)>;
 
 impl Predictor {
-    /// For each target, what remedies save together of an operation of which this is all, or one part more.
-    /// `None` if it was not replayed without what they leave out: of the first operations of a name it is.
+    /// Per target, the combined saving of remedies for an operation or a further part of it. `None`
+    /// if it was not replayed without the left-out exchanges; the first operations of a name are.
     pub(super) fn replay_without(
         &mut self,
         operation: &Operation,
@@ -81,9 +80,9 @@ impl Predictor {
         together
     }
 
-    /// What an operation takes without what these leave out, with each [`Estimate`] where one finding is
-    /// remedied: the most of it on windows as the operations with their waste leave them, since it is not
-    /// known how long their connections rest.
+    /// Operation time without the left-out exchanges, with each [`Estimate`] for a single finding.
+    /// The highest estimate uses the windows of unremedied operations, because the connections'
+    /// idle time is unknown.
     fn estimates(
         &mut self,
         operation: &Operation,
@@ -115,8 +114,8 @@ impl Predictor {
         [least, likely, most]
     }
 
-    /// A plan on each target on which operations are replayed one by one: on connections as `histories` have
-    /// them, or as the operations as they were left them, which stay as they are.
+    /// Replays a plan on each one-by-one target, with connections from `histories` or from the
+    /// unremedied operations, which are not changed.
     fn alone(
         &self,
         operation: &Operation,
@@ -148,12 +147,12 @@ fn durations(replayed: &[Alone]) -> Vec<Option<Duration>> {
     replayed.iter().map(duration).collect()
 }
 
-/// Operations of a name that are replayed without what remedies leave out.
+/// Operations per name that are replayed without the left-out exchanges.
 const REPLAYED_WITHOUT: u64 = 200;
-/// Nodes of them: about half a second for each target.
+/// Nodes of them, about half a second per target.
 const MAX_NODES_PER_REMEDY: usize = 300_000;
-/// Findings of an operation that it is replayed without, each alone.
+/// Findings of an operation that are remedied singly.
 const MAX_REMEDIES: usize = 8;
-/// Names and findings of which connections are remembered: each has those of [`REPLAYED_WITHOUT`] operations
-/// at most.
+/// Names and findings with stored connections: each has those of at most [`REPLAYED_WITHOUT`]
+/// operations.
 const MAX_HISTORIES: usize = 64;

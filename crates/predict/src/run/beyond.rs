@@ -5,15 +5,15 @@ use link::LinkDescription;
 use model::Direction;
 use std::time::Duration;
 
-/// Payload of one message that is simulated packet by packet: enough that slow start is long over. What is
-/// beyond it goes on at the pace reached then.
+/// Payload per message simulated packet by packet, well beyond slow start. The rest continues at
+/// the pace reached.
 pub const SIMULATED_BYTES: u64 = 64 << 20;
 
-/// Bytes that are in flight at most once windows have grown: Linux's default receive buffer less its reserve.
+/// Maximum bytes in flight with grown windows: Linux's default receive buffer less its reserve.
 const FULL_WINDOW: u64 = 3 << 20;
 
-/// Time for what of `bytes` is not simulated: at the link's rate, or a full window each round trip, whichever
-/// is slower. In nanoseconds, at most a year.
+/// Time for the unsimulated part of `bytes`: at the link rate or one full window per round trip,
+/// the slower of both. In nanoseconds, at most a year.
 pub fn beyond_simulated(link: &LinkDescription, direction: Direction, bytes: u64) -> u64 {
     let rest = u128::from(bytes.saturating_sub(SIMULATED_BYTES));
     let payload = u128::from(link.payload_per_packet()).max(1);

@@ -1,27 +1,25 @@
-//! Connections that all clients share: a statement starts when its request has one, and those that find none
-//! wait for the next that is given back.
+//! Pooled connections shared by all clients: a statement starts when its request has one; others
+//! queue.
 
 use super::{NodeEvent, SimulatedRun, Wake};
 use model::Protocol;
 use std::collections::{HashMap, VecDeque};
 
-/// Pools by what their connections speak.
 #[derive(Debug, Default)]
 pub struct Pooled(HashMap<Protocol, Pool>);
 
 #[derive(Debug)]
 struct Pool {
-    /// Fewer than none where requests that hold one already needed another: they would wait for themselves.
+    /// Negative if requests that hold a connection need another: waiting would deadlock.
     free: i64,
     /// First come, first served.
     waiting: VecDeque<u64>,
 }
 
-/// A request's use of one connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Use {
     under_way: u32,
-    /// Between two statements it stays the request's.
+    /// Whether the request keeps it between two statements.
     is_kept: bool,
 }
 
@@ -45,7 +43,8 @@ impl Pooled {
 }
 
 impl SimulatedRun<'_> {
-    /// Whether the node's request has the connection that it needs, from now on; otherwise the node waits.
+    /// Whether the node's request holds the connection it needs from now on; otherwise the node
+    /// waits.
     pub(super) fn takes_connection(&mut self, id: u64) -> bool {
         let what = self.node(id);
         let Some(pool) = what.pool.and_then(|protocol| self.pooled.0.get_mut(&protocol)) else {
@@ -65,7 +64,6 @@ impl SimulatedRun<'_> {
         true
     }
 
-    /// The node is complete: its connection is given back, unless the request keeps it.
     pub(super) fn may_give_back(&mut self, id: u64) {
         let what = self.node(id);
         let Some(protocol) = what.pool.filter(|protocol| self.pooled.0.contains_key(protocol)) else {
@@ -81,7 +79,6 @@ impl SimulatedRun<'_> {
         }
     }
 
-    /// A client begins another plan: it has nothing any more.
     pub(super) fn give_all_back(&mut self, client: u32) {
         let this = &mut self.clients[client as usize];
         let uses = std::mem::take(&mut this.uses);

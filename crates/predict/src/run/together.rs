@@ -1,12 +1,11 @@
-//! What is written at one moment leaves in the same packets: requests that a client wrote at once, and
-//! replies that a server did. Sent one by one, small ones would use up the congestion window.
+//! Requests, or replies, written at the same moment share packets. Sent separately, small ones
+//! would use up the congestion window.
 
 use super::{Crossing, PlanNode, SimulatedRun};
 use crate::plan::After;
 
 impl SimulatedRun<'_> {
-    /// Whether the client writes another request behind that of `id`, which has just started, at this very
-    /// moment.
+    /// Whether the client writes another request right behind that of `id`, which just started.
     pub(super) fn request_follows(&self, id: u64) -> bool {
         let what = self.node(id);
         let mut next = what.first_dependent;
@@ -22,8 +21,7 @@ impl SimulatedRun<'_> {
         false
     }
 
-    /// Whether the server writes another reply behind that of `id`, which it gives at once, at this very
-    /// moment.
+    /// Whether the server writes another reply right behind that of `id`.
     pub(super) fn reply_follows(&self, id: u64) -> bool {
         let (client, node) = Self::parts(id);
         let client = &self.clients[client];

@@ -1,70 +1,57 @@
-//! From a workload whose clients pause to the same workload elsewhere.
+//! Predicts a workload elsewhere from a measurement with pausing clients.
 //!
-//! A pause before each request delays it as a distance does, and takes no packets. It cannot show three
-//! things:
+//! A pause before each request delays it as distance does, without packets. It does not show three
+//! effects:
 //!
-//! 1. A distance whose pauses would not fit into a visit. What is missing is added; where transactions wait
-//!    for each other, for rows for example, all of their time could grow with the distance instead.
-//! 2. A nearer place: for one client the round trip becomes shorter; of many clients some or all go on
-//!    waiting for the server.
-//! 3. A link's rate: a queue each way in which all clients are that are not near. The throughput of this
-//!    closed network is known exactly (product form; Buzen's convolution, computed in logarithms so that
-//!    nothing overflows). Its times of service vary more than those of packets of one size, so it is the
-//!    upper bound, and the lower one is that of the slowest part alone.
+//! 1. Distances whose pauses do not fit into a visit. The rest is added; where transactions wait for each
+//!    other's rows, for example, their whole time could grow with distance instead.
+//! 2. A nearer place: one client gains the shorter rtt; of many clients some or all still wait for the server.
+//! 3. A link's rate: a queue in each direction. The throughput of this closed network is known exactly
+//!    (product form; Buzen's convolution, in logarithms against overflow). Its service times vary more than
+//!    packets of one size, so it is the upper bound; the slowest part alone is the lower bound.
 
 use super::{MIN_SECONDS, span};
 use link::TCP_HEADER_BYTES;
 use model::{BitRate, BoundBy, LinkRates};
 use std::time::Duration;
 
-/// A workload of clients that pause before each request, measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PausedWorkload {
-    /// Clients at once, each with one transaction after another.
     pub clients: u32,
-    /// Before each request.
     pub pause: Duration,
-    /// Clients divided by transactions a second, pauses included.
+    /// Clients divided by transactions per second, pauses included.
     pub transaction: Duration,
-    /// Round trips of a transaction, mean.
     pub turns: f64,
-    /// Round trip there, without the pause, both ways.
     pub round_trip: Duration,
-    /// Payload of a transaction to the server and from it.
+    /// Payload per transaction to and from the server.
     pub payload_bytes: [f64; 2],
 }
 
-/// Another place for the same client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Round trip, both ways, as [`PausedWorkload::round_trip`] was measured.
+    /// Round-trip time, measured like [`PausedWorkload::round_trip`].
     pub round_trip: Duration,
-    /// Rate of the link to the server and from it, in wire bytes; absent when unlimited.
+    /// In wire bytes to and from the server; `None` if the link is unlimited.
     pub rate: LinkRates,
 }
 
-/// What a transaction would take elsewhere, by one round.
+/// Transaction time elsewhere, from one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forecast {
-    /// Clients divided by transactions a second.
     pub transaction: Duration,
-    /// What the model cannot decide: at least this.
     pub low: Duration,
-    /// At most this.
     pub high: Duration,
-    /// What takes most of it.
     pub bound_by: BoundBy,
 }
 
-/// The pause with which a workload is measured for a place: the further round trip, as far as the pauses of a
-/// transaction fit into a part of a visit.
+/// Pause for measuring a place: the additional rtt, as far as a transaction's pauses fit into part
+/// of a visit.
 pub fn pause_towards(there: Duration, here: Duration, turns: f64, visit: Duration) -> Duration {
     let longest = visit.mul_f64(MAX_VISIT_SHARE / turns.max(1.0));
     there.saturating_sub(here).min(longest)
 }
 
 impl PausedWorkload {
-    /// A transaction of one of its clients elsewhere.
     pub fn elsewhere(&self, there: &Elsewhere) -> Forecast {
         let apart = self.turns * (there.round_trip.as_secs_f64() - self.round_trip.as_secs_f64());
         let distance = self.at_distance(apart);
@@ -86,7 +73,7 @@ impl PausedWorkload {
         }
     }
 
-    /// Seconds of a transaction with `apart` of further distance in it, instead of its pauses.
+    /// Seconds per transaction with `apart` seconds of additional distance instead of its pauses.
     fn at_distance(&self, apart: f64) -> Bounds {
         let measured = self.transaction.as_secs_f64().max(MIN_SECONDS);
         let paused = self.turns * self.pause.as_secs_f64();
@@ -106,7 +93,7 @@ impl PausedWorkload {
         }
     }
 
-    /// The same behind a link on whose queues a transaction takes so many seconds each way.
+    /// The same over a link whose queues take these seconds per transaction in each direction.
     fn behind(&self, distance: Bounds, queues: [f64; 2]) -> Bounds {
         let slowest = queues.into_iter().fold(0.0, f64::max);
         if slowest <= 0.0 {
@@ -133,7 +120,6 @@ impl PausedWorkload {
         }
     }
 
-    /// Seconds that a transaction's bytes take one way.
     fn serialisation(&self, way: usize, rate: Option<BitRate>) -> f64 {
         let Some(rate) = rate else { return 0.0 };
         let payload = self.payload_bytes[way];
@@ -144,17 +130,16 @@ impl PausedWorkload {
     }
 }
 
-/// Seconds of a transaction.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     low: f64,
     middle: f64,
     high: f64,
-    /// Of the middle, in queues for the link's rate.
+    /// Part of the middle spent in the link's queues.
     queued: f64,
 }
 
-/// Logarithms of what each number of transactions in a station weighs; of a station with these rates.
+/// Logarithmic weights of each number of transactions in a station with these rates.
 fn station(clients: u32, rate: impl Fn(u32) -> f64) -> Vec<f64> {
     let mut weights = vec![0.0];
     let mut sum = 0.0;
@@ -165,12 +150,11 @@ fn station(clients: u32, rate: impl Fn(u32) -> f64) -> Vec<f64> {
     weights
 }
 
-/// Of a delay, in which no client waits for another.
+/// For a delay, in which clients do not wait for each other.
 fn delay(clients: u32, seconds: f64) -> Vec<f64> {
     station(clients, |number| f64::from(number) / seconds)
 }
 
-/// Of two stations together: the convolution.
 fn beside(one: &[f64], other: &[f64]) -> Vec<f64> {
     let sum = |count: usize| {
         let terms = one.iter().take(count + 1).zip(other.iter().take(count + 1).rev());
@@ -181,7 +165,6 @@ fn beside(one: &[f64], other: &[f64]) -> Vec<f64> {
     (0..one.len()).map(sum).collect()
 }
 
-/// Transactions a second with all clients.
 fn throughput(weights: &[f64]) -> f64 {
     match weights {
         [.., before, last] => (before - last).exp(),
@@ -191,9 +174,9 @@ fn throughput(weights: &[f64]) -> f64 {
 
 /// Payload of a full packet: Ethernet's mtu less headers.
 const FULL_PACKET: f64 = 1448.0;
-/// The arithmetic grows with the square of it.
+/// The arithmetic grows with its square.
 const MAX_CLIENTS: u32 = 2_000;
-/// Of a visit, that the pauses of one transaction may take.
+/// Share of a visit that one transaction's pauses may take.
 const MAX_VISIT_SHARE: f64 = 0.25;
 
 #[cfg(test)]
@@ -228,8 +211,8 @@ mod tests {
 
     #[test]
     fn the_published_prediction_of_one_client() {
-        // `select 1` on loopback: 5.16 us one way, 36,938 a second. 13.6 us one way: predicted 22,753, as
-        // published (measured: 24,725).
+        // `select 1` on loopback: 5.16 us one way, 36,938 per second. At 13.6 us one way: predicted
+        // 22,753, as published (measured: 24,725).
         let published = PausedWorkload {
             round_trip: micros(2.0 * 5.16),
             payload_bytes: [20.0, 60.0],
@@ -252,7 +235,8 @@ mod tests {
         assert_eq!(there.bound_by, BoundBy::RoundTrips);
         let nearer = one.elsewhere(&away(micros(10.0)));
         assert!(close(nearer.transaction, 70.0), "{nearer:?}");
-        // 180 bytes in three packets: 336 bytes on the wire, 2688 us at 1 Mbit/s; 216 bytes and 1728 us up.
+        // 180 bytes in three packets: 336 bytes on the wire, 2688 us at 1 Mbit/s; 216 bytes and
+        // 1728 us up.
         let slow = one.elsewhere(&Elsewhere {
             round_trip: micros(20.0),
             rate: [BitRate::from_bits_per_second(1_000_000); 2],
@@ -263,7 +247,7 @@ mod tests {
 
     #[test]
     fn what_was_measured_with_pauses_of_the_distance_is_the_prediction() {
-        // Without distance they did 30,000 a second; paced by 1 ms they do no more than 22,000.
+        // Without distance: 30,000 per second; with pauses of 1 ms: at most 22,000.
         let paused = PausedWorkload {
             pause: micros(1_000.0),
             ..workload(64, 22_000.0)
@@ -291,7 +275,8 @@ mod tests {
             pause_towards(micros(10.0), micros(20.0), 1.0, visit),
             Duration::ZERO
         );
-        // Of 160 ms, 100 are pauses; the rest may be waiting for rows that are held for longer elsewhere.
+        // 100 of 160 ms are pauses; the rest may be waits for rows, which are held longer
+        // elsewhere.
         let held = PausedWorkload {
             pause,
             ..workload(16, 100.0)

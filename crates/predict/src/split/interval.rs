@@ -1,19 +1,18 @@
-//! From the forecasts of several rounds to one with an interval, or to a refusal.
+//! Combines the forecasts of several rounds into an interval, or refuses.
 
 use super::{Forecast, MIN_SECONDS, span};
 use model::{SplitForecast, SplitRefusal, median};
 use std::time::Duration;
 
-/// The median of the rounds' forecasts, and within what another run there is expected.
+/// Median of the rounds' forecasts, with the interval of another run elsewhere.
 ///
-/// 1. The rounds' logarithms are taken as normal: 19 of 20 further rounds lie within Student's quantile times
-///    their standard deviation times sqrt(1 + 1/n) of their mean.
-/// 2. To that is added what the model cannot decide in any round, and the error that was measured for it.
-/// 3. Refused with fewer rounds than [`SplitRefusal::MIN_ROUNDS`], and where the ends are further apart than
-///    [`WIDEST`].
+/// 1. Logarithms are assumed normal: 19 of 20 further rounds lie within Student's quantile times standard
+///    deviation times sqrt(1 + 1/n) of the mean.
+/// 2. The model's uncertainty in any round and its measured error are added.
+/// 3. Refused with fewer rounds than [`SplitRefusal::MIN_ROUNDS`], or an interval wider than [`WIDEST`].
 ///
 /// # Errors
-/// Why there is no forecast.
+/// The reason for the refusal.
 pub fn forecast(rounds: &[Forecast]) -> Result<SplitForecast, SplitRefusal> {
     let few = SplitRefusal::Rounds {
         measured: u32::try_from(rounds.len()).unwrap_or(u32::MAX),
@@ -45,7 +44,7 @@ pub fn forecast(rounds: &[Forecast]) -> Result<SplitForecast, SplitRefusal> {
     })
 }
 
-/// Mean of the logarithms, and how far from it another round is expected at most.
+/// Mean of the logarithms, and maximum expected deviation of another round.
 fn scatter(rounds: &[Forecast]) -> [f64; 2] {
     let count = rounds.len() as f64;
     let logarithms = || {
@@ -63,16 +62,14 @@ fn scatter(rounds: &[Forecast]) -> [f64; 2] {
     [mean, quantile * deviation * (1.0 + 1.0 / count).sqrt()]
 }
 
-/// Student's quantile of 97.5 % for one degree of freedom, two, and so on.
+/// Student's 97.5 % quantile for each number of degrees of freedom, from 1.
 const STUDENT: [f64; 10] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
 ];
-/// For more.
 const STUDENT_OF_MANY: f64 = 2.2;
-/// How far another run is from the rounds of this one beyond their spread: measured,
+/// Measured deviation of another run beyond the spread of the rounds, see
 /// docs/split.md#how-far-off.
 const MODEL_ERROR: f64 = 0.05;
-/// Upper end over lower end of the widest interval that is printed.
 const WIDEST: f64 = 2.0;
 
 #[cfg(test)]
@@ -96,8 +93,8 @@ mod tests {
         assert_eq!(same.transaction, Duration::from_micros(1_000));
         assert!(same.low.abs_diff(Duration::from_nanos(952_381)) < Duration::from_nanos(10));
         assert!(same.high.abs_diff(Duration::from_micros(1_050)) < Duration::from_nanos(10));
-        // Logarithms with a standard deviation of 0.0791: 2.776 x 0.0791 x sqrt(1.2) = 0.2405 each way, wider
-        // than minimum to maximum.
+        // Logarithms with a standard deviation of 0.0791: 2.776 x 0.0791 x sqrt(1.2) = 0.2405 each
+        // way, wider than minimum to maximum.
         let spread = forecast(&rounds(&[905, 951, 1_000, 1_051, 1_105])).expect("a forecast");
         let [least, most] = [1e-3 * (-0.2405_f64).exp() / 1.05, 1e-3 * 0.2405_f64.exp() * 1.05];
         assert!(

@@ -1,5 +1,4 @@
-//! Operations made for tests: as an observation point next to the client would have seen them on an ideal
-//! path.
+//! Operations made for tests, as seen next to the client on an ideal path.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -9,7 +8,6 @@ use model::{
 };
 use std::time::Duration;
 
-/// One exchange to be made.
 #[derive(Debug, Clone, Copy)]
 pub struct Made {
     pub connection: u32,
@@ -57,7 +55,7 @@ impl Made {
     }
 }
 
-/// The exchanges one after another, over a path of `rtt` that takes no time for bytes.
+/// Sequential exchanges over a path of `rtt` that takes no time for bytes.
 pub fn in_sequence(rtt: Duration, made: &[Made]) -> Operation {
     let mut now = Timestamp::from_nanos(1_000_000_000_000);
     let begin = now;
