@@ -1,13 +1,13 @@
-//! A pipe that holds what passes it.
+//! A pipe that holds packets in flight.
 
 use crate::{PacketOutcome, Pipe};
 use model::Timestamp;
 use std::collections::VecDeque;
 
-/// One direction of a link with the packets that are on it. Sans-IO: the caller passes the time in.
+/// One direction of a link with packets in flight, without a clock.
 ///
-/// Calling order: [`DelayLine::accept`] as packets arrive; [`DelayLine::release`] until it gives nothing
-/// more, at [`DelayLine::next_wake`] or later. Packets come out in the order in which they went in.
+/// Call [`DelayLine::accept`] on arrival, and [`DelayLine::release`] from [`DelayLine::next_wake`]
+/// on until it returns `None`. Packets keep their order.
 #[derive(Debug)]
 pub struct DelayLine<T> {
     pipe: Pipe,
@@ -25,7 +25,7 @@ impl<T> DelayLine<T> {
         }
     }
 
-    /// Takes a packet at `at`; it is dropped when the queue has no room.
+    /// Accepts a packet at `at`, or drops it if the queue is full.
     pub fn accept(&mut self, at: Timestamp, wire_bytes: u32, packet: T) -> PacketOutcome {
         let outcome = self.pipe.accept(at, wire_bytes);
         match outcome {
@@ -35,19 +35,19 @@ impl<T> DelayLine<T> {
         outcome
     }
 
-    /// The next packet that is at the other end at `at`.
+    /// The next packet that has arrived by `at`.
     pub fn release(&mut self, at: Timestamp) -> Option<T> {
         self.on_the_way
             .pop_front_if(|(arrives, _)| *arrives <= at)
             .map(|(_, packet)| packet)
     }
 
-    /// When the next packet arrives; `None` if none is on the way.
+    /// Arrival of the next packet; `None` if none is in flight.
     pub fn next_wake(&self) -> Option<Timestamp> {
         self.on_the_way.front().map(|(arrives, _)| *arrives)
     }
 
-    /// How many packets were dropped for lack of room.
+    /// Packets dropped for lack of room.
     pub const fn dropped(&self) -> u64 {
         self.dropped
     }

@@ -1,4 +1,4 @@
-//! What a link is like, and its one text form.
+//! Properties of a link, and their text form.
 
 mod settings;
 
@@ -14,50 +14,44 @@ use std::time::Duration;
 
 /// The path between two endpoints.
 ///
-/// Text form, settings in any order, separated by white space or commas:
-/// `rtt=40ms rate=10mbit/2mbit queue=64KiB loss=0.1% jitter=2ms seed=7`. What is left out is not limited and
-/// not impaired (`rtt` 0, no rate, no queue limit; `mtu` 1500). tc's way of writing,
-/// `delay 20ms 2ms loss 0.1%`, is read as well: `delay` is one way, and each direction gets it.
-/// [`fmt::Display`] writes a text that parses to the same link.
+/// Text form, settings in any order, separated by white space or commas: `rtt=40ms
+/// rate=10mbit/2mbit queue=64KiB loss=0.1% jitter=2ms seed=7`. Omitted settings have no effect
+/// (`mtu` 1500). Also accepts tc's `delay 20ms 2ms loss 0.1%`, with `delay` for each direction.
+/// [`fmt::Display`] writes the text form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkDescription {
-    /// Round trip of a minimal packet on the idle link, without serialisation; half of it each way. At most
-    /// one hour.
+    /// Round-trip time of a minimal packet without serialisation, at most one hour.
     pub rtt: Duration,
-    /// Rate client-to-server (index 0) and server-to-client (index 1), counted in wire bytes; absent when
-    /// unlimited.
+    /// Rates in wire bytes by [`Direction::index`], if limited.
     pub rate: LinkRates,
-    /// Bytes that an idle link lets pass at once, each way, before its rate applies; `None` if each packet
-    /// takes its serialisation time.
+    /// Bytes that an idle link passes at once before the rate applies.
     pub burst: Option<ByteCount>,
-    /// Bytes that may wait for serialisation, each way; what exceeds it is dropped. Absent: nothing is ever
-    /// dropped.
+    /// Maximum bytes waiting for serialisation, if limited; more are dropped.
     pub queue: Option<ByteCount>,
-    /// Share of the packets lost at random, each way.
+    /// Share of packets lost at random in each direction.
     pub loss: Option<LossShare>,
-    /// How the time of travel of packets varies, each way.
+    /// Variation of the travel time in each direction.
     pub jitter: Option<Jitter>,
-    /// When nothing passes.
+    /// Times in which all packets are dropped.
     pub outage: Option<Outage>,
-    /// What losses and jitter are drawn from: the same seed, the same draws.
+    /// Seed of the random losses and jitter.
     pub seed: u64,
     /// Largest IP packet in bytes, 576 to 65535.
     pub mtu: u16,
 }
 
-/// Bytes of headers on each TCP packet, as a link counts them: IPv4 (20, RFC 791), TCP (20, RFC 9293) and its
-/// timestamps option (12 with padding, RFC 7323), which every Linux connection carries. Ethernet's 14 bytes
-/// are not counted: rates are those of the IP layer. IPv6 would be 20 more.
+/// Headers per TCP packet: IPv4 (20, RFC 791), TCP (20, RFC 9293) and Linux's timestamps (12 with
+/// padding, RFC 7323). Ethernet's 14 bytes do not count; IPv6 would add 20.
 pub const TCP_HEADER_BYTES: u32 = 52;
 
-/// The seed of a link that does not name one: runs repeat each other unless another is requested.
+/// Seed of a link without one, so runs are repeatable by default.
 pub const DEFAULT_SEED: u64 = 1;
 
-/// The mtu of a link that does not name one: Ethernet's (RFC 894).
+/// Mtu of a link without one, as on Ethernet (RFC 894).
 pub const DEFAULT_MTU: u16 = 1500;
 
 impl LinkDescription {
-    /// A link of this round trip, without limit of rate or queue, mtu 1500.
+    /// An unlimited link with this round-trip time and mtu 1500.
     pub const fn with_rtt(rtt: Duration) -> Self {
         Self {
             rtt,
@@ -72,7 +66,7 @@ impl LinkDescription {
         }
     }
 
-    /// The time a minimal packet takes in this direction. The two directions sum to `rtt` to the nanosecond.
+    /// Travel time of a minimal packet. Both directions sum to `rtt` exactly.
     pub fn one_way(&self, direction: Direction) -> Duration {
         let half = self.rtt / 2;
         match direction {
@@ -81,17 +75,17 @@ impl LinkDescription {
         }
     }
 
-    /// Payload bytes that one full packet carries.
+    /// Payload bytes of a full packet.
     pub const fn payload_per_packet(&self) -> u32 {
         (self.mtu as u32).saturating_sub(TCP_HEADER_BYTES)
     }
 
-    /// This direction of the link as a queue, empty.
+    /// An empty queue for one direction.
     pub fn pipe(&self, direction: Direction) -> Pipe {
         Pipe::new(self, direction)
     }
 
-    /// The seed of one direction: the two draw independently.
+    /// Separate seeds make the directions independent.
     pub(crate) const fn seed_of(&self, direction: Direction) -> u64 {
         self.seed ^ ((direction.index() as u64) << 63)
     }
@@ -120,10 +114,8 @@ impl LinkDescription {
 impl FromStr for LinkDescription {
     type Err = LinkError;
 
-    /// Reads the text form.
-    ///
     /// # Errors
-    /// When a setting is unknown, repeated, not understood, out of range or without effect.
+    /// A setting is unknown, repeated, invalid, out of range or without effect.
     fn from_str(text: &str) -> Result<Self, LinkError> {
         LinkSettings::parse(text)?.link().check()
     }
@@ -169,7 +161,6 @@ fn rate_text(rate: Option<BitRate>) -> String {
     )
 }
 
-/// The amount in the largest unit that divides it.
 fn exact(amount: u64, units: &[(u64, &str)]) -> String {
     units
         .iter()

@@ -1,50 +1,50 @@
-//! What can be wrong with a link's text form.
+//! Errors in a link's text form.
 
 use model::ParseQuantityError;
 use thiserror::Error;
 
-/// Why a text does not describe a link. Each says what is wrong and what to write instead.
+/// Why a text does not describe a link, and its correction.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LinkError {
-    /// Nothing was given.
+    /// The text is empty.
     #[error("the link is empty: give at least its round-trip time, such as rtt=40ms")]
     Empty,
     /// A word is not `key=value`.
     #[error("'{word}' is not a link setting: write key=value, such as rtt=40ms rate=10mbit")]
     NotASetting {
-        /// The word.
+        /// The word as written.
         word: String,
     },
-    /// A key longwire does not know.
+    /// The key is unknown.
     #[error(
         "'{key}' is not a link setting: known are rtt, rate, burst, queue, loss, jitter, outage, seed and mtu"
     )]
     UnknownKey {
-        /// The key.
+        /// The key as written.
         key: String,
     },
-    /// A key given twice.
+    /// A key occurs twice.
     #[error("{key}= is given twice: give it once")]
     Twice {
-        /// The key.
+        /// The key that occurs twice.
         key: &'static str,
     },
-    /// A value that is not a duration, rate or size.
+    /// The value is not a duration, rate or size.
     #[error("{key}=: {source}")]
     Quantity {
-        /// The key.
+        /// The key of the value.
         key: &'static str,
-        /// What is wrong with the value.
+        /// Fault of the value.
         source: ParseQuantityError,
     },
-    /// A value that no link can have.
+    /// The value is out of range.
     #[error("{key}={value} is out of range: {range}")]
     OutOfRange {
-        /// The key.
+        /// The key of the value.
         key: &'static str,
         /// The value as written.
         value: String,
-        /// What is allowed.
+        /// Description of the allowed range.
         range: &'static str,
     },
     /// A queue or burst on a link that never queues.
@@ -52,16 +52,16 @@ pub enum LinkError {
         "{key}= without rate= has no effect, because a link without a limit never queues: add rate=10mbit"
     )]
     WithoutRate {
-        /// The key.
+        /// The key without effect.
         key: &'static str,
     },
-    /// A deviation that would make a packet arrive before it left.
+    /// The deviation would make a packet arrive before it left.
     #[error(
         "jitter= is more than the one-way travel time ({most}): make it smaller, or rtt= larger, or write \
          jitter=...:normal, which is cut at zero"
     )]
     JitterAboveDelay {
-        /// Half of the round trip.
+        /// Half of the round-trip time.
         most: String,
     },
 }

@@ -1,6 +1,6 @@
-//! What a link does to packets, one impairment a file. A [`crate::Pipe`] is a chain of them, in this order.
+//! Impairments of a link, one per file.
 //!
-//! To add one: a file with its arithmetic, a variant and its row in [`for_direction`], and its setting in
+//! A new one also needs a variant and row in [`for_direction`], and a setting in
 //! [`crate::LinkDescription`].
 
 pub mod delay;
@@ -19,32 +19,32 @@ use rate::TokenBucket;
 /// One impairment of one direction of a link.
 #[derive(Debug, Clone)]
 pub enum Impairment {
-    /// Times in which nothing passes.
+    /// Times in which all packets are dropped.
     Outages(Outages),
-    /// A rate, with the queue before it.
+    /// A rate with a queue.
     Rate(TokenBucket),
     /// Packets lost at random.
     Loss(Loss),
-    /// The travel time, varying or not.
+    /// Constant or varying travel time.
     Delay(Delay),
 }
 
 /// Why a packet did not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DropCause {
-    /// The queue had no room for it.
+    /// The queue was full.
     Queue,
-    /// It was lost at random, as asked.
+    /// It was lost at random, as requested.
     Loss,
-    /// The link was out.
+    /// An outage was in progress.
     Outage,
 }
 
 impl Impairment {
-    /// When a packet of `wire_bytes` that reaches this impairment at `at` leaves it.
+    /// Departure of a packet that arrives at `at`.
     ///
     /// # Errors
-    /// When it does not: why.
+    /// The reason for a drop.
     pub fn pass(&mut self, at: Timestamp, wire_bytes: u32) -> Result<Timestamp, DropCause> {
         match self {
             Self::Outages(outages) => outages.pass(at),
@@ -55,10 +55,12 @@ impl Impairment {
     }
 }
 
-/// The impairments of this direction of `link`, in the order in which a packet meets them.
+/// The impairments of this direction of `link`, in order.
 ///
-/// 1. An outage drops what would enter the queue. 2. The rate serialises, and its queue bounds what waits. 3.
-///    A lost packet has taken its share of the rate. 4. The rest travels.
+/// 1. An outage drops packets before the queue.
+/// 2. The rate serialises, and its queue limits waiting bytes.
+/// 3. A lost packet has used its share of the rate.
+/// 4. The remaining packets travel.
 pub fn for_direction(link: &LinkDescription, direction: Direction) -> Vec<Impairment> {
     let rows = [
         link.outage

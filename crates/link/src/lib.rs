@@ -1,7 +1,6 @@
-//! Links: the path between two endpoints as text, and as queues with the time passed in.
+//! Links between two endpoints, for prediction (virtual time) and emulation (real time).
 //!
-//! One [`LinkDescription`] serves prediction (virtual time) and emulation (real time). Start reading at
-//! [`description`], then [`pipe`], then [`network`] (TCP over the pipes).
+//! Start at [`description`], then [`pipe`], then [`network`] (TCP over the pipes).
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]

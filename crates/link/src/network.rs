@@ -1,7 +1,6 @@
-//! A link with the TCP flows that share it: one event after another, with the time passed in or virtual.
+//! A link with TCP flows that share it, as a sequence of events.
 //!
-//! Prediction drives it as fast as possible; emulation of connections drives it by a clock
-//! ([`SimulatedNetwork::next_at`]) and asks for more: see `network/emulation.rs`.
+//! Emulations use a clock ([`SimulatedNetwork::next_at`]) and `network/emulation.rs`.
 
 mod emulation;
 
@@ -14,34 +13,32 @@ use model::{Direction, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A link, its flows and its clock. `W` is what its user wants to be woken for.
+/// A link with flows and a clock, where `W` identifies wake-ups.
 #[derive(Debug)]
 pub struct SimulatedNetwork<W> {
     pipes: [Pipe; 2],
     delays: [u64; 2],
     packet_bytes: u32,
     flows: Vec<Flow>,
-    /// Per connection, when the acknowledgement that ended its handshake reaches the server.
+    /// Per connection, when the acknowledgement that ends the handshake reaches the server.
     established: Vec<u64>,
     events: BinaryHeap<Reverse<Event<W>>>,
     order: u64,
-    /// Per flow, when its sender is woken because something it waits for may be lost; 0 while nothing is.
+    /// Per flow, when the sender's retransmission timer is due, or 0.
     gives_up_at: Vec<u64>,
-    /// Waiters whose bytes have just arrived, to be notified at the present time.
     satisfied: VecDeque<u64>,
     now: u64,
-    /// What is kept for an emulation only.
     emulation: Option<Box<Emulation>>,
 }
 
-/// What the network reports to its user.
+/// An event for the network's user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NetworkEvent<W> {
-    /// Time requested with [`SimulatedNetwork::wake_at`].
+    /// A wake-up from [`SimulatedNetwork::wake_at`].
     Wake(W),
-    /// All bytes (or the control packet) that this waiter waited for have arrived.
+    /// This waiter's bytes or control packet have arrived.
     Arrived(u64),
-    /// More bytes of this flow have arrived, in order. Only reported to an emulation.
+    /// More in-order bytes of this flow have arrived, only in emulations.
     Received(u32),
 }
 
@@ -55,7 +52,6 @@ struct Event<W> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What<W> {
     Told(NetworkEvent<W>),
-    /// A packet of `flow` arrives; it also acknowledges the opposite flow up to `received`.
     Packet {
         flow: u32,
         length: u32,
@@ -63,36 +59,29 @@ enum What<W> {
         received: u64,
         allowed: u64,
     },
-    /// An acknowledgement arrives at the sender of `flow`.
     Acknowledgement {
         flow: u32,
         received: u64,
         allowed: u64,
         beyond: u64,
     },
-    /// The application of `flow` writes more.
     Write {
         flow: u32,
         bytes: u64,
     },
-    /// A delayed acknowledgement of `flow` may be due.
     AckTimer {
         flow: u32,
     },
-    /// The sender of `flow` may have timed out.
     GiveUpTimer {
         flow: u32,
     },
-    /// A packet without payload that was dropped is sent again.
     SendControl(Control),
-    /// A receiver has room again and its window update was dropped: it announces its window again.
     OpenWindow {
         flow: u32,
     },
 }
 
-/// A packet without payload that is waited for. Dropped, it is sent again after its timeout, then after twice
-/// as long each time (RFC 6298).
+/// An awaited packet without payload, retransmitted after timeouts that double (RFC 6298).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Control {
     direction: Direction,
@@ -102,12 +91,12 @@ struct Control {
     waiter: u64,
 }
 
-/// Bytes of a SYN or SYN-ACK packet: 52 and 8 of options (maximum segment size, window scale, SACK
+/// Bytes of a SYN or SYN-ACK: 52, and 8 of options (maximum segment size, window scale, SACK
 /// permitted).
 const HANDSHAKE_BYTES: u32 = 60;
 
 impl<W: Ord> SimulatedNetwork<W> {
-    /// An idle link without flows; the clock stands at `now`.
+    /// An idle link without flows, with the clock at `now`.
     pub fn new(link: &LinkDescription, now: u64) -> Self {
         let pipes = [
             link.pipe(Direction::ClientToServer),
@@ -131,8 +120,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// Adds a connection: one that is new to the link, or one with the two flows it had before. The flow of
-    /// `direction` is number `2 * connection + direction.index()`.
+    /// Adds a connection with optional earlier flows. The flow of `direction` has number `2 *
+    /// connection + direction.index()`.
     pub fn add_connection(&mut self, before: Option<[Flow; 2]>) {
         let flows = before.unwrap_or_else(|| {
             let new = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
@@ -143,14 +132,14 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.established.push(0);
     }
 
-    /// Neither side of a connection grants more than `most` bytes.
+    /// Limits the receive window of both sides to `most` bytes.
     pub fn limit_window(&mut self, connection: u32, most: u64) {
         for flow in self.flows.iter_mut().skip(2 * connection as usize).take(2) {
             flow.limit_window(most);
         }
     }
 
-    /// The server of a connection begins with at least `packets`, also after a rest.
+    /// Sets the server's initial window to at least `packets`, also after idle time.
     pub fn begin_with(&mut self, connection: u32, packets: u32) {
         let flow = 2 * connection as usize + Direction::ServerToClient.index();
         if let Some(flow) = self.flows.get_mut(flow) {
@@ -158,18 +147,17 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// How many connections were added.
+    /// Number of added connections.
     pub fn connections(&self) -> u32 {
         self.established.len() as u32
     }
 
-    /// The flows as they are now, two a connection.
+    /// The current flows, two per connection.
     pub fn into_flows(self) -> Vec<Flow> {
         self.flows
     }
 
-    /// The connection's handshake begins. One that was used before stays as it is: its packets may be on
-    /// their way.
+    /// Begins the handshake of a new connection.
     pub fn open(&mut self, connection: u32) {
         for direction in 0..2 {
             let flow = &mut self.flows[2 * connection as usize + direction];
@@ -179,12 +167,12 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// The virtual time.
+    /// The current virtual time.
     pub const fn now(&self) -> u64 {
         self.now
     }
 
-    /// When the next event happens; `None` if none will. For users that let time pass by a clock.
+    /// Time of the next event, if any, for users with a clock.
     pub fn next_at(&self) -> Option<u64> {
         if self.satisfied.is_empty() && !self.has_progress() {
             self.events.peek().map(|Reverse(event)| event.at)
@@ -193,12 +181,12 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// Asks to be woken at `at`.
+    /// Schedules a wake-up at `at`.
     pub fn wake_at(&mut self, at: u64, wake: W) {
         self.push(at, What::Told(NetworkEvent::Wake(wake)));
     }
 
-    /// Sends a packet of the handshake; `waiter` waits for it.
+    /// Sends a handshake packet for `waiter`.
     pub fn send_handshake(&mut self, direction: Direction, waiter: u64) {
         self.send_control(Control {
             direction,
@@ -209,18 +197,18 @@ impl<W: Ord> SimulatedNetwork<W> {
         });
     }
 
-    /// The client has the answer to its handshake: it acknowledges.
+    /// The client completes the handshake by an acknowledgement.
     pub fn establish(&mut self, connection: u32) {
         let outcome = self.put(Direction::ClientToServer, TCP_HEADER_BYTES);
         self.established[connection as usize] = match outcome {
             PacketOutcome::Arrives(arrives) => arrives.as_nanos(),
-            // The server repeats its part of the handshake, and the client this one.
+            // Both sides retransmit their part of the handshake.
             PacketOutcome::Dropped(_) => self.now.saturating_add(HANDSHAKE_TIMEOUT + self.delays[0]),
         };
     }
 
-    /// `waiter` waits for the acknowledgement that ended the connection's handshake to reach the server: what
-    /// a server that speaks first waits for. Of a connection established before, for another one.
+    /// `waiter` waits until the server has the acknowledgement that ends the handshake, or on an
+    /// older connection another one.
     pub fn wait_for_establishment(&mut self, connection: u32, waiter: u64) {
         let at = self.established[connection as usize];
         if at < self.now {
@@ -230,7 +218,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// Sends a packet without payload; `waiter` waits for it.
+    /// Sends a packet without payload for `waiter`.
     pub fn send_empty(&mut self, direction: Direction, waiter: u64) {
         let timeout = (self.delays[0] + self.delays[1]).saturating_add(CONTROL_TIMEOUT);
         self.send_control(Control {
@@ -242,8 +230,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         });
     }
 
-    /// The application of `flow` writes `bytes`, spread evenly over `span` from now; `waiter` waits until all
-    /// of them have arrived.
+    /// Writes `bytes` to `flow`, spread evenly over `span` from now; `waiter` waits for all of
+    /// them.
     pub fn write(&mut self, flow: u32, bytes: u64, span: u64, waiter: u64) {
         let pieces = if span == 0 {
             1
@@ -266,21 +254,20 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// The application of `flow` writes `bytes` now, and more at this very moment: they leave with what
-    /// [`SimulatedNetwork::write`] adds.
+    /// Writes `bytes` to `flow` together with a [`SimulatedNetwork::write`] that follows at this
+    /// moment.
     pub fn append(&mut self, flow: u32, bytes: u64, waiter: u64) {
         self.flows[flow as usize].announce(bytes, waiter);
         self.settle_both(flow);
         self.flows[flow as usize].write(self.now, bytes);
     }
 
-    /// What happens next; `None` if nothing more will.
+    /// Returns the next event, if any.
     pub fn advance(&mut self) -> Option<NetworkEvent<W>> {
         self.advance_to(u64::MAX)
     }
 
-    /// What happens next, until `limit` at the latest; `None` if nothing does. For users with a clock, and
-    /// for those with several networks, whose events must be returned in the order of their times.
+    /// Returns the next event until `limit`, if any.
     pub fn advance_to(&mut self, limit: u64) -> Option<NetworkEvent<W>> {
         loop {
             if let Some(waiter) = self.satisfied.pop_front() {
@@ -337,14 +324,12 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.flush_acknowledged(flow ^ 1);
     }
 
-    /// Catches up with a delayed acknowledgement that has left since: no event was made for it, because
-    /// nothing waited.
+    /// Processes a delayed acknowledgement that left without an event, as it had no waiter.
     fn flush_acknowledged(&mut self, flow: u32) {
         let delay = self.delays[(flow & 1) as usize ^ 1];
         self.flows[flow as usize].resolve_timer(self.now, delay);
     }
 
-    /// Sends what the flow may send.
     fn send(&mut self, flow: u32) {
         let mut sent = false;
         while let Some(sending) = self.flows[flow as usize].next_packet(self.now) {
@@ -365,8 +350,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.note_data(flow, &sending, outcome);
         let at = match outcome {
             PacketOutcome::Arrives(arrives) => arrives.as_nanos(),
-            // A real connection would break now. That this one goes on makes it no faster than the patience
-            // of TCP.
+            // A real connection would break now. Continuing makes this one no faster than TCP's
+            // retry limit.
             PacketOutcome::Dropped(_) if self.flows[flow as usize].has_lost_patience() => {
                 self.now.saturating_add(self.delays[direction])
             }
@@ -448,9 +433,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// Wakes the sender of `flow` when it stops waiting for an acknowledgement. Only asked for after a loss:
-    /// without one every acknowledgement arrives. One timer a flow: a later deadline is looked up when the
-    /// earlier one is over.
+    /// Needed only after a loss, as otherwise every acknowledgement arrives. There is one timer per
+    /// flow: a later deadline is checked when the earlier one expires.
     fn arm_give_up_timer(&mut self, flow: u32) {
         if self.gives_up_at[flow as usize] == 0
             && let Some(at) = self.flows[flow as usize].gives_up_at()
@@ -493,7 +477,6 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.push(at, What::Told(NetworkEvent::Arrived(control.waiter)));
     }
 
-    /// Puts a packet on the link.
     fn put(&mut self, direction: Direction, wire_bytes: u32) -> PacketOutcome {
         let pipe = &mut self.pipes[direction.index()];
         let at = Timestamp::from_nanos(self.now);
@@ -516,7 +499,6 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 }
 
-/// The direction of flow number `flow`.
 const fn direction_of(flow: u32) -> Direction {
     if flow & 1 == 0 {
         Direction::ClientToServer
@@ -525,16 +507,15 @@ const fn direction_of(flow: u32) -> Direction {
     }
 }
 
-/// `amount * part / whole` without overflow.
 fn scale(amount: u64, part: u64, whole: u64) -> u64 {
     (u128::from(amount) * u128::from(part) / u128::from(whole.max(1))) as u64
 }
 
-/// Pieces in which a reply with server time inside is produced.
+/// Pieces of a reply with server time inside.
 const MAX_PIECES: u64 = 16;
-/// `TCP_TIMEOUT_INIT`.
+/// As `TCP_TIMEOUT_INIT` in Linux.
 const HANDSHAKE_TIMEOUT: u64 = 1_000_000_000;
 /// `TCP_RTO_MIN`, in addition to the round trip.
 const CONTROL_TIMEOUT: u64 = 200_000_000;
-/// `tcp_syn_retries`.
+/// As `tcp_syn_retries` in Linux.
 const MAX_CONTROL_ATTEMPTS: u32 = 6;

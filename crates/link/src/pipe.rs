@@ -5,33 +5,31 @@ use crate::impairments::{DropCause, Impairment, for_direction};
 use model::{Direction, Timestamp};
 use std::time::Duration;
 
-/// One direction of a link, as arithmetic: it holds no packets, but computes when each arrives.
-///
-/// Calling order: [`Pipe::accept`] for each packet, in the order of time. All connections that share the link
-/// share the pipe: that is what makes its rate the link's and not each connection's.
+/// Computes packet arrivals in one direction of a link, shared by its connections. Call
+/// [`Pipe::accept`] for each packet in order of time.
 #[derive(Debug, Clone)]
 pub struct Pipe {
     chain: Vec<Impairment>,
 }
 
-/// What happens to a packet.
+/// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketOutcome {
-    /// It is at the other end at this time.
+    /// It arrives at this time.
     Arrives(Timestamp),
-    /// It never is.
+    /// It is dropped for this reason.
     Dropped(DropCause),
 }
 
 impl Pipe {
-    /// This direction of `link`, idle.
+    /// An idle pipe for one direction of `link`.
     pub fn new(link: &LinkDescription, direction: Direction) -> Self {
         Self {
             chain: for_direction(link, direction),
         }
     }
 
-    /// Takes a packet of `wire_bytes` at `at`, which must not be earlier than the packet before it.
+    /// Accepts a packet of `wire_bytes` at `at`; times must not decrease.
     pub fn accept(&mut self, at: Timestamp, wire_bytes: u32) -> PacketOutcome {
         let mut time = at;
         for impairment in &mut self.chain {
@@ -52,7 +50,7 @@ impl Pipe {
         waiting.sum()
     }
 
-    /// When the last packet accepted was, or will be, serialised; zero without a rate.
+    /// When the last accepted packet is serialised; zero without a rate.
     pub(crate) fn serialised_at(&self) -> Timestamp {
         let ends = self.chain.iter().map(|impairment| match impairment {
             Impairment::Rate(bucket) => bucket.free_at(),
@@ -61,7 +59,7 @@ impl Pipe {
         ends.max().unwrap_or_default()
     }
 
-    /// The time a minimal packet takes, not counting serialisation and jitter.
+    /// Travel time of a minimal packet, without serialisation and jitter.
     pub fn delay(&self) -> Duration {
         let delays = self.chain.iter().map(|impairment| match impairment {
             Impairment::Delay(delay) => delay.base(),

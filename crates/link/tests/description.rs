@@ -1,4 +1,4 @@
-//! The text form says what the link is, and its errors say what to write instead.
+//! The text form describes the link, and its errors name the correction.
 
 use link::{Jitter, JitterDistribution, LinkDescription, LinkError, LossShare, Outage};
 use model::{BitRate, ByteCount, Direction};

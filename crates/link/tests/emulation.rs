@@ -1,4 +1,4 @@
-//! A network driven by a clock: bytes as they arrive, slow readers, connections that come and go.
+//! A network driven by a clock, with slow readers and changing connections.
 
 use link::LinkDescription;
 use link::network::{NetworkEvent, SimulatedNetwork};
@@ -14,7 +14,7 @@ fn network(link: &str) -> SimulatedNetwork<u32> {
     network
 }
 
-/// Lets time pass until `to`; the offsets that flow 0 had reached, and when.
+/// Passes time until `to`; returns the offsets of flow 0, with their times.
 fn progress(network: &mut SimulatedNetwork<u32>, to: u64) -> Vec<(u64, u64)> {
     let mut seen = Vec::new();
     while let Some(network_event) = network.advance_to(to) {

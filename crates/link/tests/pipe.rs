@@ -136,7 +136,7 @@ fn jitter_has_the_spread_asked_for_and_never_reorders() {
         });
         times.collect()
     };
-    // Packets far apart: nothing is held back by the one before it.
+    // Packets far apart do not delay each other.
     let uniform = travel_times("rtt=40ms jitter=2ms", 100_000_000);
     let mean = uniform.iter().sum::<f64>() / uniform.len() as f64;
     assert!((mean - 20.0).abs() < 0.05, "{mean}");
@@ -167,7 +167,7 @@ fn an_outage_takes_what_comes_during_it() {
 }
 
 proptest! {
-    /// Rounding to nanoseconds must not add up: a long train takes as long as one packet of all its bytes.
+    /// Rounding must not add up: a long train takes as long as one packet of all its bytes.
     #[test]
     fn a_train_takes_its_bytes_over_the_rate(
         rate in 1_000..=400_000_000_000_u64,

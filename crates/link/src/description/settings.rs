@@ -1,4 +1,4 @@
-//! The settings of a link's text form: one row a key.
+//! Settings of a link's text form.
 
 use super::{DEFAULT_MTU, DEFAULT_SEED, LinkDescription};
 use crate::LinkError;
@@ -8,7 +8,6 @@ use crate::impairments::outage::Outage;
 use model::{BitRate, ByteCount, LinkRates, parse_duration};
 use std::time::Duration;
 
-/// The settings given so far.
 #[derive(Default)]
 pub struct LinkSettings {
     rtt: Option<Duration>,
@@ -22,10 +21,8 @@ pub struct LinkSettings {
     mtu: Option<u16>,
 }
 
-/// Takes the value of one key.
 type Set = fn(&mut LinkSettings, &str) -> Result<(), LinkError>;
 
-/// The keys, and what each does with its value.
 const KEYS: [(&str, Set); 10] = [
     ("rtt", |settings, value| {
         once("rtt", &mut settings.rtt, parse_rtt(value)?)
@@ -60,8 +57,8 @@ const KEYS: [(&str, Set); 10] = [
 ];
 
 impl LinkSettings {
-    /// Reads a round trip alone (`40ms`), or `key=value` words, and tc's `key value`, of which `delay` may
-    /// have a second value: its jitter.
+    /// Parses `40ms` (a round-trip time), `key=value` words, or tc's `key value`, with jitter as a
+    /// second value of `delay`.
     pub fn parse(text: &str) -> Result<Self, LinkError> {
         let mut settings = Self::default();
         let mut words = text
@@ -96,7 +93,6 @@ impl LinkSettings {
         Ok(settings)
     }
 
-    /// The link they describe.
     pub fn link(self) -> LinkDescription {
         LinkDescription {
             rtt: self.rtt.unwrap_or_default(),
@@ -134,7 +130,7 @@ fn parse_rtt(value: &str) -> Result<Duration, LinkError> {
     Ok(rtt)
 }
 
-/// tc's one-way delay: a round trip has two.
+/// tc's one-way delay is half a round trip.
 fn parse_delay(value: &str) -> Result<Duration, LinkError> {
     let delay = parse_duration(value).map_err(|source| LinkError::Quantity { key: "delay", source })?;
     if delay > MAX_RTT / 2 {
@@ -150,7 +146,7 @@ fn parse_rates(value: &str) -> Result<LinkRates, LinkError> {
     }
 }
 
-/// Cuts `10mbit/2mbit` in two, but not the slash of `10Mbit/s`.
+/// Splits `10mbit/2mbit`, but not `10Mbit/s`.
 fn split_rates(value: &str) -> Option<(&str, &str)> {
     value
         .match_indices('/')
@@ -245,7 +241,6 @@ fn out_of_range(key: &'static str, value: &str, range: &'static str) -> LinkErro
     }
 }
 
-/// The word for a rate without a limit.
 pub const UNLIMITED: &str = "unlimited";
 const MAX_RTT: Duration = Duration::from_secs(3600);
 const MAX_RATE: u64 = 1_000_000_000_000;

@@ -1,36 +1,35 @@
-//! The time of travel, and its variation.
+//! Travel time and jitter.
 
 use super::draws::Draws;
 use model::{Timestamp, parse_duration};
 use std::fmt;
 use std::time::Duration;
 
-/// How the time of travel of each packet varies, in each direction.
+/// Variation of each packet's travel time.
 ///
-/// Text form `2ms` or `2ms:uniform`, `2ms:normal`. Packets are never reordered: one that would overtake the
-/// one before it arrives with it. On a busy link the mean is therefore above the round trip requested.
+/// Text form `2ms` or `2ms:uniform`, `2ms:normal`. A packet that would overtake arrives with the
+/// previous one, so on a busy link the mean exceeds the requested round-trip time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jitter {
     /// Maximum deviation (uniform) or standard deviation (normal).
     pub size: Duration,
-    /// How deviations are distributed.
+    /// Distribution of the deviations.
     pub distribution: JitterDistribution,
 }
 
-/// How deviations from the time of travel are distributed.
+/// Distribution of deviations from the travel time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JitterDistribution {
-    /// Every deviation from `-size` to `+size` is equally likely.
+    /// Uniform from `-size` to `+size`.
     Uniform,
-    /// Normal with mean 0, cut at four standard deviations and where the time of travel would be below 0.
+    /// Normal, cut at four standard deviations and at a travel time of 0.
     Normal,
 }
 
 impl JitterDistribution {
-    /// All of them, and their names.
     const ALL: [(Self, &str); 2] = [(Self::Uniform, "uniform"), (Self::Normal, "normal")];
 
-    /// Its name in the text form.
+    /// The name in the text form.
     pub fn name(self) -> &'static str {
         Self::ALL
             .into_iter()
@@ -40,7 +39,7 @@ impl JitterDistribution {
 }
 
 impl Jitter {
-    /// Reads the text form; `None` if it is not understood.
+    /// Parses the text form; returns `None` if invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let (size, name) = text.split_once(':').unwrap_or((text, "uniform"));
         let (distribution, _) = JitterDistribution::ALL
@@ -50,7 +49,7 @@ impl Jitter {
         Some(Self { size, distribution })
     }
 
-    /// Nanoseconds to add to the time of travel of one packet.
+    /// In nanoseconds, for one packet.
     fn deviation(&self, draws: &mut Draws) -> f64 {
         let size = self.size.as_nanos() as f64;
         match self.distribution {
@@ -75,7 +74,7 @@ impl fmt::Display for Jitter {
     }
 }
 
-/// Lets packets travel.
+/// Delays packets by their travel time.
 #[derive(Debug, Clone)]
 pub struct Delay {
     base: Duration,
@@ -93,7 +92,7 @@ impl Delay {
         }
     }
 
-    /// The time of travel without deviation.
+    /// Travel time without deviation.
     pub const fn base(&self) -> Duration {
         self.base
     }

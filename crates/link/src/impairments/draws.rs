@@ -1,28 +1,26 @@
-//! Draws that look random and are a function of the seed: the same seed gives the same draws, on every
-//! machine.
+//! Pseudorandom numbers, equal for the same seed on every machine.
 
-/// A sequence of draws (SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
-/// 2014).
+/// SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
 #[derive(Debug, Clone)]
 pub struct Draws {
     state: u64,
 }
 
 impl Draws {
-    /// The sequence of `seed`. Sequences of different `purpose` are independent of each other.
+    /// Sequences with different `purpose` are independent.
     pub const fn new(seed: u64, purpose: u64) -> Self {
         Self {
             state: mix(seed ^ mix(purpose.wrapping_add(GOLDEN))),
         }
     }
 
-    /// The next draw: every value of 64 bits is equally likely.
+    /// The next draw, uniform over 64 bits.
     pub const fn draw(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
         mix(self.state)
     }
 
-    /// The next draw as a fraction: 0 and more, below 1.
+    /// The next draw as a fraction from 0, below 1.
     pub fn draw_fraction(&mut self) -> f64 {
         (self.draw() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -5,15 +5,14 @@ use super::draws::Draws;
 use model::Timestamp;
 use std::fmt;
 
-/// The share of packets that are lost, in parts of a thousand million: 0 < share < 1.
+/// Share of lost packets in parts per billion: 0 < share < 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LossShare(u32);
 
-/// How many parts are all packets.
 const ALL: u32 = 1_000_000_000;
 
 impl LossShare {
-    /// `parts` of a thousand million; `None` for none and for all.
+    /// From parts per billion; `None` for 0 and for all.
     pub const fn from_parts_per_billion(parts: u32) -> Option<Self> {
         if parts == 0 || parts >= ALL {
             None
@@ -27,7 +26,7 @@ impl LossShare {
         f64::from(self.0) / f64::from(ALL)
     }
 
-    /// Reads `0.1%`; `None` if it is no percentage above 0 and below 100.
+    /// Parses a percentage such as `0.1%`, above 0 and below 100.
     pub fn parse(text: &str) -> Option<Self> {
         let percent: f64 = text.strip_suffix('%')?.trim_end().parse().ok()?;
         let parts = percent * f64::from(ALL / 100);
@@ -39,7 +38,6 @@ impl LossShare {
 }
 
 impl fmt::Display for LossShare {
-    /// As [`LossShare::parse`] reads it, exactly.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, rest) = (self.0 / (ALL / 100), self.0 % (ALL / 100));
         let digits = format!("{rest:07}");
@@ -52,7 +50,7 @@ impl fmt::Display for LossShare {
     }
 }
 
-/// Loses packets: the fate of the nth depends on the seed and on n alone.
+/// Drops packets at random, depending only on seed and number.
 #[derive(Debug, Clone)]
 pub struct Loss {
     draws: Draws,
@@ -61,7 +59,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Loses `share` of all packets.
+    /// Drops `share` of all packets.
     pub fn new(share: LossShare, seed: u64) -> Self {
         let threshold = (u128::from(share.0) << 64) / u128::from(ALL);
         Self {

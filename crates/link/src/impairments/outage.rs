@@ -1,25 +1,25 @@
-//! Times in which nothing passes: what enters the link then is lost.
+//! Times in which a link drops all packets.
 
 use super::DropCause;
 use model::{Timestamp, parse_duration};
 use std::fmt;
 use std::time::Duration;
 
-/// When the link is out, counted from its first packet.
+/// Times of outage, from the link's first packet.
 ///
 /// Text form `2s@10s` (for 2 s, from 10 s on), or `2s@10s/60s` (again every 60 s).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
-    /// How long the link is out.
+    /// Duration of an outage.
     pub lasts: Duration,
-    /// After how long the first outage begins.
+    /// Begin of the first outage.
     pub after: Duration,
-    /// From the beginning of one outage to the next; `None` if there is only one.
+    /// From one outage's begin to the next; `None` for a single one.
     pub every: Option<Duration>,
 }
 
 impl Outage {
-    /// Reads the text form; `None` if it is not understood, lasts no time, or ends after its next one begins.
+    /// Parses the text form; `None` if invalid, of zero length, or overlapping.
     pub fn parse(text: &str) -> Option<Self> {
         let (lasts, begin) = text.split_once('@')?;
         let (after, every) = match begin.split_once('/') {
@@ -31,7 +31,6 @@ impl Outage {
         possible.then_some(Self { lasts, after, every })
     }
 
-    /// Whether the link is out `since_first` after its first packet.
     fn covers(&self, since_first: Duration) -> bool {
         let Some(into) = since_first.checked_sub(self.after) else {
             return false;
@@ -60,7 +59,7 @@ impl fmt::Display for Outage {
     }
 }
 
-/// Drops what arrives during an outage.
+/// Drops packets that arrive during an outage.
 #[derive(Debug, Clone)]
 pub struct Outages {
     outage: Outage,
@@ -68,7 +67,7 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// No packet has arrived yet.
+    /// Starts before the first packet.
     pub const fn new(outage: Outage) -> Self {
         Self {
             outage,

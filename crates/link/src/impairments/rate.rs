@@ -1,27 +1,25 @@
-//! A rate with a queue before it: packets are serialised one after another.
+//! A rate with a queue: packets are serialised one after another.
 
 use super::DropCause;
 use model::{BitRate, ByteCount, Timestamp};
 use std::time::Duration;
 
-/// A token bucket: `rate` in wire bytes, `burst` bytes of credit that an idle link saves up and passes at
-/// once, and a queue for what has to wait. Without a burst every packet takes its serialisation time, as on a
-/// wire.
+/// A token bucket of `rate` in wire bytes with a queue. `burst` is credit saved while idle; without
+/// it every packet takes its serialisation time.
 #[derive(Debug, Clone)]
 pub struct TokenBucket {
     rate: u64,
     queue: Option<u64>,
-    /// The time in which the credit is worth its bytes.
+    /// Time in which the credit accrues.
     burst: Duration,
-    /// When all that was accepted is paid for, rounded down to the nanosecond.
+    /// When all accepted bytes are serialised, rounded down to nanoseconds.
     paid_at: Timestamp,
-    /// What the rounding left out, in parts of a nanosecond: `remainder / rate` ns, so that rounding never
-    /// adds up.
+    /// Remainder of the rounding in `remainder / rate` ns, so that errors do not add up.
     remainder: u64,
 }
 
 impl TokenBucket {
-    /// An idle one: `queue` bytes may wait (without bound when absent).
+    /// An idle bucket with room for `queue` bytes (unlimited if `None`).
     pub fn new(rate: BitRate, burst: Option<ByteCount>, queue: Option<ByteCount>) -> Self {
         Self {
             rate: rate.as_bits_per_second(),
@@ -32,10 +30,9 @@ impl TokenBucket {
         }
     }
 
-    /// When the last bit of a packet of `wire_bytes` that arrives at `at` is serialised.
-    ///
-    /// A packet is dropped when the bytes waiting, the rest of the one being serialised included, and its own
-    /// would exceed the queue. An idle link takes any packet.
+    /// When the last bit of the packet is serialised. A packet is dropped if it and the waiting
+    /// bytes, including the rest of the current packet, exceed the queue. An idle link accepts any
+    /// packet.
     pub(super) fn pass(&mut self, at: Timestamp, wire_bytes: u32) -> Result<Timestamp, DropCause> {
         let waiting = self.waiting_bytes(at);
         if waiting > 0
@@ -68,7 +65,7 @@ impl TokenBucket {
         u64::try_from(bits_times_nanos.div_ceil(NANOSECOND_BITS)).unwrap_or(u64::MAX)
     }
 
-    /// When all that was accepted is serialised: the credit goes first.
+    /// When all accepted bytes are serialised; the credit is used first.
     pub(crate) fn free_at(&self) -> Timestamp {
         let burst = u64::try_from(self.burst.as_nanos()).unwrap_or(u64::MAX);
         Timestamp::from_nanos(self.paid_at.as_nanos().saturating_sub(burst))

@@ -1,10 +1,9 @@
-//! What an emulation asks of a network beyond what a prediction does: bytes as they arrive, receivers that
-//! are slow, connections that open and close, and an account of what passed.
+//! Functions for emulations: arriving bytes, slow readers, opening and closing connections, and
+//! statistics.
 //!
-//! Calling order of an emulator: [`SimulatedNetwork::for_emulation`]; then, again and again,
-//! [`SimulatedNetwork::advance_to`] the present until it gives nothing more, [`SimulatedNetwork::pass_time`]
-//! to the present, and what happens in the world now ([`SimulatedNetwork::attach`],
-//! [`SimulatedNetwork::write_bytes`], ...).
+//! Repeat: [`SimulatedNetwork::advance_to`] the present until `None`,
+//! [`SimulatedNetwork::pass_time`] to the present, then outside events
+//! ([`SimulatedNetwork::attach`], [`SimulatedNetwork::write_bytes`], ...).
 
 use super::{SimulatedNetwork, What, direction_of};
 use crate::tcp::{Flow, Sending};
@@ -13,54 +12,48 @@ use model::{Direction, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// What passed in one direction of a link.
+/// Traffic in one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DirectionCounts {
-    /// Packets that reached the link, dropped ones included.
+    /// Packets that reached the link, including dropped ones.
     pub packets: u64,
-    /// Their wire bytes.
+    /// Wire bytes of these packets.
     pub wire_bytes: u64,
-    /// Wire bytes that have arrived; packets without payload that are waited for (handshakes, resets) are not
-    /// included.
+    /// Arrived wire bytes, without awaited packets without payload (handshakes, resets).
     pub arrived_bytes: u64,
-    /// Packets dropped because the queue had no room.
+    /// Packets dropped by a full queue.
     pub dropped_by_queue: u64,
     /// Packets lost at random.
     pub dropped_by_loss: u64,
-    /// Packets that arrived while the link was out.
+    /// Packets dropped by an outage.
     pub dropped_by_outage: u64,
-    /// Since when packets have been serialised without a pause, on the network's clock; 0 before the first.
+    /// Begin of the current uninterrupted serialisation on the network's clock, initially 0.
     pub busy_since: u64,
 }
 
-/// What a network keeps for an emulation.
 #[derive(Debug, Default)]
 pub(super) struct Emulation {
-    /// Flows whose bytes have just arrived.
     progressed: VecDeque<u32>,
     connections: Vec<Attached>,
     flows: Vec<Record>,
     counts: [DirectionCounts; 2],
 }
 
-/// Whether a connection is in use, and how many events still name it.
+/// Whether a connection is in use, and the number of its events.
 #[derive(Debug, Clone, Copy, Default)]
 struct Attached {
     in_use: bool,
     events: u32,
 }
 
-/// What is kept of a flow.
 #[derive(Debug, Default)]
 struct Record {
-    /// Packets in the flow's direction: its own, and acknowledgements of the opposite flow.
+    /// Packets of the flow, and acknowledgements of the opposite one.
     packets: u64,
-    /// Packets with payload that was sent before.
     resent: u64,
-    /// Highest offset sent.
     sent: u64,
     received: u64,
-    /// Dropped packets whose bytes have not arrived yet: their last offset, and when they would have arrived.
+    /// Last offsets of missing dropped packets, with their intended arrival.
     missing: BTreeMap<u64, u64>,
 }
 
@@ -90,7 +83,6 @@ impl Emulation {
         outcome
     }
 
-    /// An event that names a connection is on its way.
     pub(super) fn refer<W>(&mut self, what: &What<W>) {
         if let Some(flow) = flow_of(what)
             && let Some(connection) = self.connections.get_mut(flow as usize / 2)
@@ -101,21 +93,19 @@ impl Emulation {
 }
 
 impl<W: Ord> SimulatedNetwork<W> {
-    /// As [`SimulatedNetwork::new`], for an emulation.
+    /// Like [`SimulatedNetwork::new`], for an emulation.
     pub fn for_emulation(link: &LinkDescription, now: u64) -> Self {
         let mut network = Self::new(link, now);
         network.emulation = Some(Box::default());
         network
     }
 
-    /// Lets time pass until `to`, when nothing happens before: [`SimulatedNetwork::advance_to`] has given
-    /// nothing more.
+    /// Sets the clock to `to`, after [`SimulatedNetwork::advance_to`] has returned `None`.
     pub fn pass_time(&mut self, to: u64) {
         self.now = self.now.max(to);
     }
 
-    /// The connection of this number begins, with new flows. The number must be free, see
-    /// [`SimulatedNetwork::is_free`].
+    /// Begins a connection with new flows under a free number ([`SimulatedNetwork::is_free`]).
     pub fn attach(&mut self, connection: u32) {
         while self.flows.len() <= 2 * connection as usize {
             self.add_connection(None);
@@ -129,7 +119,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// The connection of this number is over; its packets that are still on the way no longer matter.
+    /// Ends a connection, and ignores its packets in flight.
     pub fn detach(&mut self, connection: u32) {
         self.reset_flows(connection);
         if let Some(emulation) = &mut self.emulation {
@@ -140,7 +130,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// Whether the number of a connection that is over may be given to another: no packet names it any more.
+    /// Whether no event refers to the number of an ended connection.
     pub fn is_free(&self, connection: u32) -> bool {
         let attached = self
             .emulation
@@ -149,40 +139,36 @@ impl<W: Ord> SimulatedNetwork<W> {
         attached.is_none_or(|attached| !attached.in_use && attached.events == 0)
     }
 
-    /// The application of `flow` writes `bytes` now. It should not write more than
-    /// [`SimulatedNetwork::room`].
+    /// Writes `bytes` to `flow` now, at most [`SimulatedNetwork::room`].
     pub fn write_bytes(&mut self, flow: u32, bytes: u64) {
         self.write_now(flow, bytes);
     }
 
-    /// Bytes that the sender's buffer has room for.
+    /// Free bytes in the sender's buffer.
     pub fn room(&self, flow: u32) -> u64 {
         self.flows[flow as usize].room()
     }
 
-    /// Offset up to which the bytes of `flow` have arrived, all before them too.
+    /// Offset up to which all bytes of `flow` have arrived.
     pub fn received(&self, flow: u32) -> u64 {
         self.flows[flow as usize].received()
     }
 
-    /// Of the bytes of `flow` that have arrived, `unread` have not been taken by their reader: they take up
-    /// the window.
+    /// Sets the arrived but unread bytes, which occupy the window.
     pub fn set_unread(&mut self, flow: u32, unread: u64) {
         if self.flows[flow as usize].set_unread(unread) {
             self.open_window(flow);
         }
     }
 
-    /// For how long the sender of `flow` has had nothing to send and the link nothing of the same direction
-    /// to serialise; absent while it has, and before it first had.
+    /// Idle time of the sender and its direction of the link, if idle after first use.
     pub fn idle(&self, flow: u32) -> Option<Duration> {
         let dry = self.flows[flow as usize].ran_dry_at()?;
         let link_free = self.pipes[direction_of(flow).index()].serialised_at().as_nanos();
         Some(Duration::from_nanos(self.now.saturating_sub(dry.max(link_free))))
     }
 
-    /// When bytes of `flow` that have arrived by now were first due, if one of their packets was dropped.
-    /// Reports each dropped packet once.
+    /// Original arrival time of recovered bytes of `flow`, once per dropped packet.
     pub fn take_recovered(&mut self, flow: u32) -> Option<u64> {
         let received = self.received(flow);
         let record = &mut self.emulation.as_mut()?.flows[flow as usize];
@@ -198,7 +184,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         due
     }
 
-    /// Packets that travelled in the direction of `flow`, and those of them that carried payload sent before.
+    /// Packets in the direction of `flow`, and retransmissions with payload among them.
     pub fn packets(&self, flow: u32) -> (u64, u64) {
         let record = self
             .emulation
@@ -207,14 +193,14 @@ impl<W: Ord> SimulatedNetwork<W> {
         record.map_or((0, 0), |record| (record.packets, record.resent))
     }
 
-    /// What has passed so far in each direction.
+    /// Traffic in each direction.
     pub fn counts(&self) -> [DirectionCounts; 2] {
         self.emulation
             .as_ref()
             .map_or_else(Default::default, |emulation| emulation.counts)
     }
 
-    /// The time a minimal packet takes in each direction, not counting serialisation.
+    /// Travel time of a minimal packet, without serialisation.
     pub fn one_way(&self, direction: Direction) -> Duration {
         Duration::from_nanos(self.delays[direction.index()])
     }
@@ -229,7 +215,6 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.emulation.as_mut()?.progressed.pop_front()
     }
 
-    /// A packet with payload of `flow` was put on the link.
     pub(super) fn note_data(&mut self, flow: u32, sending: &Sending, outcome: PacketOutcome) {
         self.note_packet(flow);
         let due = self.now.saturating_add(self.delays[direction_of(flow).index()]);
@@ -244,14 +229,12 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    /// A packet was put on the link in the direction of `flow`.
     pub(super) fn note_packet(&mut self, flow: u32) {
         if let Some(emulation) = &mut self.emulation {
             emulation.flows[flow as usize].packets += 1;
         }
     }
 
-    /// A packet of `flow` has arrived.
     pub(super) fn note_progress(&mut self, flow: u32) {
         let received = self.received(flow);
         let Some(emulation) = &mut self.emulation else {
@@ -283,9 +266,8 @@ impl<W: Ord> SimulatedNetwork<W> {
         connection.in_use
     }
 
-    /// The receiver of `flow` reports to its sender how much room it has. When that is lost, it does so again
-    /// after a while: a sender with bytes and no room asks (`tcp_send_probe0`, after `TCP_RTO_MIN` at the
-    /// earliest).
+    /// Sends a window update of `flow`. If lost, it is repeated, as a blocked sender probes
+    /// (`tcp_send_probe0`, after `TCP_RTO_MIN` at the earliest).
     pub(super) fn open_window(&mut self, flow: u32) {
         let (received, allowed) = self.flows[flow as usize].acknowledge();
         if !self.put_acknowledgement_on_link(flow, received, allowed, 0) {
@@ -304,7 +286,6 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 }
 
-/// The flow that an event names.
 const fn flow_of<W>(what: &What<W>) -> Option<u32> {
     match *what {
         What::Packet { flow, .. }
@@ -317,5 +298,5 @@ const fn flow_of<W>(what: &What<W>) -> Option<u32> {
     }
 }
 
-/// How long a sender without room waits before it asks for some.
+/// Time until a blocked sender probes.
 const PROBE_AFTER: u64 = 200_000_000;

@@ -1,30 +1,23 @@
-//! How many packets a sender keeps in flight: slow start, its early end, and cubic.
+//! Congestion window of a sender by slow start with early exit, then cubic.
 
-/// A sender's congestion window.
 #[derive(Debug, Clone)]
 pub struct Congestion {
-    /// Packets that may be in flight.
     pub window: u32,
-    /// Packets that it begins with, and falls back to after a rest.
     initial: u32,
     slow_start_until: u32,
-    /// Most packets out in the current round, and whether the window kept the sender from sending more.
     most_out: u32,
     limited: bool,
     limited_until: u64,
-    /// Most packets out since the window was last filled, and since when.
     used: u32,
     used_since: u64,
     cubic: Cubic,
     early_exit: EarlyExit,
 }
 
-/// Growth in congestion avoidance.
 #[derive(Debug, Clone, Default)]
 struct Cubic {
     last_max: u32,
     epoch: Option<Epoch>,
-    /// Acknowledged packets not yet turned into growth.
     credit: u32,
     updated_at: u64,
     updated_window: u32,
@@ -44,7 +37,7 @@ struct Epoch {
     reno_window: u32,
 }
 
-/// Hybrid slow start: leaves slow start when acknowledgements show that a queue builds up.
+/// Hybrid slow start, which exits when acknowledgements show a growing queue.
 #[derive(Debug, Clone, Default)]
 struct EarlyExit {
     found: bool,
@@ -55,18 +48,13 @@ struct EarlyExit {
     samples: u32,
 }
 
-/// An acknowledgement, as the window's growth sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledged {
-    /// When it arrived.
     pub at: u64,
-    /// Packets newly acknowledged.
     pub packets: u32,
-    /// Round trip of the newest of them that was not retransmitted.
+    /// Of the newest packet that was not retransmitted.
     pub rtt: Option<u64>,
-    /// Stream offset acknowledged.
     pub acked: u64,
-    /// Stream offset sent.
     pub sent: u64,
 }
 
@@ -88,20 +76,18 @@ impl Default for Congestion {
 }
 
 impl Congestion {
-    /// The sender begins with at least `packets`, also after a rest.
+    /// Also applies after idle time.
     pub fn begin_with(&mut self, packets: u32) {
         self.initial = self.initial.max(packets);
         self.window = self.window.max(self.initial);
     }
 
-    /// Whether the window still doubles each round trip.
     pub const fn in_slow_start(&self) -> bool {
         self.window < self.slow_start_until
     }
 
-    /// Packets were sent: `out` are now in flight, up to stream offset `sent` (`acked` is acknowledged);
-    /// `limited` when the window was what stopped the sender. Keeps RFC 7661's account of how much of the
-    /// window is used (`tcp_cwnd_validate`).
+    /// Tracks window use by RFC 7661 (`tcp_cwnd_validate`); `limited` if the window stopped the
+    /// sender.
     pub fn after_sending(&mut self, at: u64, out: u32, limited: bool, acked: u64, sent: u64, timeout: u64) {
         if acked >= self.limited_until || limited || (!self.limited && out > self.most_out) {
             self.limited = limited;
@@ -125,8 +111,8 @@ impl Congestion {
         }
     }
 
-    /// The sender sends again after having been silent for `idle`: the window is halved for each timeout that
-    /// passed, down to the initial one (RFC 5681 section 4.1, `tcp_cwnd_restart`).
+    /// Halves the window per timeout, down to the initial one (RFC 5681 section 4.1,
+    /// `tcp_cwnd_restart`).
     pub fn after_idle(&mut self, at: u64, idle: u64, timeout: u64) {
         if idle <= timeout {
             return;
@@ -144,7 +130,6 @@ impl Congestion {
         self.cubic.epoch = None;
     }
 
-    /// Moves everything remembered by `by` nanoseconds of time.
     pub fn shift(&mut self, by: i64) {
         let moved = [
             &mut self.used_since,
@@ -160,7 +145,6 @@ impl Congestion {
         }
     }
 
-    /// Grows the window for an acknowledgement.
     pub fn acknowledged(&mut self, ack: Acknowledged) {
         if let Some(rtt) = ack.rtt {
             let least = self.cubic.least_rtt.get_or_insert(rtt);
@@ -188,7 +172,7 @@ impl Congestion {
         }
     }
 
-    /// A packet was lost: the window shrinks to 0.7 of itself (RFC 9438 section 4.6).
+    /// A loss shrinks the window to 0.7 of itself (RFC 9438 section 4.6).
     pub fn lost(&mut self) {
         let window = self.window;
         self.cubic.last_max = if window < self.cubic.last_max {
@@ -202,28 +186,27 @@ impl Congestion {
         self.early_exit.found = true;
     }
 
-    /// Nothing came back for a whole timeout: slow start begins again from one packet.
+    /// A timeout restarts slow start from one packet.
     pub fn timed_out(&mut self) {
         self.lost();
         self.window = 1;
         self.early_exit = EarlyExit::default();
     }
 
-    /// Whether the window is what limits the sender (`tcp_is_cwnd_limited`).
+    /// As `tcp_is_cwnd_limited` in Linux.
     const fn is_limiting(&self) -> bool {
         self.limited || (self.in_slow_start() && self.window < 2 * self.most_out)
     }
 
-    /// `tcp_current_ssthresh`: a window once reached may be reached again by slow start, up to three
-    /// quarters.
+    /// `tcp_current_ssthresh`: slow start may return to three quarters of a used window.
     fn remember_window(&mut self) {
         self.slow_start_until = self.slow_start_until.max(self.window / 2 + self.window / 4);
     }
 }
 
 impl EarlyExit {
-    /// `hystart_update`: the acknowledgements of one round arrive for longer than half the minimum round
-    /// trip, or the minimum round trip of this round is clearly longer than that of all.
+    /// `hystart_update`: the acknowledgements of a round arrive for longer than half the minimum
+    /// round trip, or the round's minimum clearly exceeds the total one.
     fn is_found(&mut self, ack: Acknowledged, rtt: u64, least: u64, window: u32) -> bool {
         if ack.acked > self.round_end {
             *self = Self {
@@ -255,7 +238,8 @@ impl EarlyExit {
 }
 
 impl Cubic {
-    /// Packets to add to a window of `window` for `acked` packets (`bictcp_update`, `tcp_cong_avoid_ai`).
+    /// Packets to add to a window of `window` for `acked` packets (`bictcp_update`,
+    /// `tcp_cong_avoid_ai`).
     fn growth(&mut self, at: u64, window: u32, acked: u32) -> u32 {
         self.update(at, window, acked);
         let step = self.packets_per_step.max(2);
@@ -310,7 +294,7 @@ impl Cubic {
     }
 }
 
-/// RFC 6928.
+/// Initial window in packets (RFC 6928).
 pub const INITIAL_WINDOW: u32 = 10;
 /// Share of the window kept at a loss, in 1024ths.
 const BETA: u32 = 717;
@@ -318,9 +302,9 @@ const BETA: u32 = 717;
 const CUBIC_SCALE: f64 = 0.4;
 /// `beta_scale`: 8 * (1024 + beta) / 3 / (1024 - beta).
 const RENO_SCALE: u32 = 15;
-/// Until the first loss, the window grows by at least one in 20 acknowledged packets.
+/// Until the first loss, the window grows by at least one per 20 acknowledged packets.
 const MAX_COUNT_BEFORE_LOSS: u32 = 20;
-/// `HZ / 32`.
+/// As `HZ / 32` in Linux.
 const UPDATE_PERIOD: u64 = 31_250_000;
 const MIN_EXIT_WINDOW: u32 = 16;
 const SAMPLES_TO_EXIT: u32 = 8;

@@ -1,4 +1,4 @@
-//! One direction of one connection: its sender, its receiver, and what is waited for in it.
+//! One direction of a connection: sender, receiver and waiters.
 
 use super::congestion::{Acknowledged, Congestion};
 use super::receiver::{Reaction, Receiver};
@@ -13,30 +13,28 @@ pub struct Flow {
     /// Round trip of a minimal packet.
     base_rtt: u64,
     round_trip: RttEstimator,
-    /// Stream offsets: produced by the application, taken by its network stack, sent, acknowledged.
+    /// Stream offsets of four stages; `written` means taken by the network stack.
     produced: u64,
     written: u64,
     sent: u64,
     acked: u64,
-    /// Offset up to which the receiver allows the sender to send.
+    /// Offset up to which the receiver allows sending.
     allowed: u64,
     in_flight: u32,
     packets: VecDeque<Packet>,
     last_sent: u64,
     recovering_until: Option<u64>,
-    /// Timeouts in a row without an acknowledgement, and whether the last packet was sent again before the
-    /// first.
     timeouts: u32,
     probed: bool,
     congestion: Congestion,
     receiver: Receiver,
-    /// Which waiter waits for the bytes up to which offset; offsets never fall.
+    /// Offset and waiter in ascending order of offsets.
     marks: VecDeque<(u64, u64)>,
     /// Offset up to which bytes are announced (written now or later).
     announced: u64,
 }
 
-/// A packet on its way or not yet acknowledged.
+/// A packet not yet acknowledged.
 #[derive(Debug, Clone)]
 struct Packet {
     start: u64,
@@ -56,14 +54,14 @@ enum PacketState {
 /// A packet that a flow puts on the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
-    /// Its bytes in the stream.
+    /// Offset of its first byte.
     pub start: u64,
     /// The offset after its last byte.
     pub end: u64,
 }
 
 impl Flow {
-    /// A flow of a connection just opened.
+    /// A flow of a new connection.
     pub fn new(packet_bytes: u32, base_rtt: u64) -> Self {
         Self {
             packet_bytes,
@@ -87,29 +85,28 @@ impl Flow {
         }
     }
 
-    /// The handshake is done.
+    /// Records the end of the handshake.
     pub fn opened(&mut self) {
         self.receiver.opened();
         self.round_trip = RttEstimator::first(self.base_rtt);
     }
 
-    /// As [`super::receiver::Receiver::limit`].
+    /// Limits the receive window to `most` bytes.
     pub fn limit_window(&mut self, most: u64) {
         self.receiver.limit(most);
     }
 
-    /// Its sender begins with at least `packets`, also after a rest.
+    /// Sets the initial window to at least `packets`, also after idle time.
     pub fn begin_with(&mut self, packets: u32) {
         self.congestion.begin_with(packets);
     }
 
-    /// Whether nothing was ever sent.
+    /// Whether it has never sent data.
     pub const fn is_unused(&self) -> bool {
         self.announced == 0
     }
 
-    /// Moves everything remembered by `by` nanoseconds of time: what happened at 5 will have happened at 5 +
-    /// `by`.
+    /// Shifts all times by `by` nanoseconds.
     pub fn shift(&mut self, by: i64) {
         self.last_sent = self.last_sent.saturating_add_signed(by);
         self.packets
@@ -119,13 +116,13 @@ impl Flow {
         self.receiver.shift(by);
     }
 
-    /// Announces `bytes` that will be written; `waiter` waits until all of them have arrived.
+    /// Announces `bytes` to be written; `waiter` waits for their arrival.
     pub fn announce(&mut self, bytes: u64, waiter: u64) {
         self.announced += bytes;
         self.marks.push_back((self.announced, waiter));
     }
 
-    /// The application writes.
+    /// Writes `bytes` at `at`.
     pub fn write(&mut self, at: u64, bytes: u64) {
         if self.in_flight == 0 && self.sent == self.written && self.sent > 0 {
             self.congestion
@@ -137,14 +134,13 @@ impl Flow {
         }
     }
 
-    /// The stack takes what it has room for; the application waits with the rest until a third of the buffer
-    /// is free (`sk_stream_write_space`).
+    /// A blocked application continues when a third of the buffer is free
+    /// (`sk_stream_write_space`).
     fn fill_buffer(&mut self) {
         self.written = self.produced.min(self.written.max(self.acked + MAX_BUFFER));
     }
 
-    /// The next packet to send now; `None` if there is nothing, or no room. Calling order: until it gives
-    /// none, then [`Flow::sent_all_it_can`].
+    /// The next packet to send, if any. Call until `None`, then call [`Flow::sent_all_it_can`].
     pub fn next_packet(&mut self, at: u64) -> Option<Sending> {
         if self.in_flight >= self.congestion.window {
             return None;
@@ -174,7 +170,7 @@ impl Flow {
         Some(sending)
     }
 
-    /// Closes a burst of [`Flow::next_packet`].
+    /// Ends a burst of [`Flow::next_packet`].
     pub fn sent_all_it_can(&mut self, at: u64) {
         let timeout = self.round_trip.timeout();
         let limited = self.in_flight >= self.congestion.window;
@@ -187,7 +183,7 @@ impl Flow {
         self.receiver.packet(at, start, end, self.base_rtt)
     }
 
-    /// The next waiter all of whose bytes have arrived.
+    /// The next waiter with all bytes arrived.
     pub fn satisfied(&mut self) -> Option<u64> {
         let received = self.receiver.received;
         self.marks
@@ -195,26 +191,25 @@ impl Flow {
             .map(|(_, waiter)| waiter)
     }
 
-    /// An acknowledgement leaves the receiver: offset received, and offset allowed.
+    /// Sends an acknowledgement, and returns received and allowed offset.
     pub fn acknowledge(&mut self) -> (u64, u64) {
         let allowed = self.receiver.acknowledge();
         (self.receiver.received, allowed)
     }
 
-    /// A delayed acknowledgement leaves the receiver: offset received, and offset allowed.
+    /// Sends a delayed acknowledgement; returns received and allowed offset.
     pub fn acknowledge_late(&mut self) -> (u64, u64) {
         let allowed = self.receiver.acknowledge_late();
         (self.receiver.received, allowed)
     }
 
-    /// Data leave the receiver's side and acknowledge too: offset received, and offset allowed.
+    /// Acknowledges with data of the receiver's side; returns received and allowed offset.
     pub fn acknowledge_with_data(&mut self, at: u64) -> (u64, u64) {
         let allowed = self.receiver.acknowledge_with_data(at);
         (self.receiver.received, allowed)
     }
 
-    /// When the receiver acknowledges although nothing more arrives; `None` unless the sender is kept waiting
-    /// by it.
+    /// Time of a delayed acknowledgement; `None` unless the sender waits for it.
     pub fn acknowledges_at(&self) -> Option<u64> {
         if self.sent == self.written {
             None
@@ -228,12 +223,12 @@ impl Flow {
         self.receiver.received
     }
 
-    /// Bytes that its application may write without waiting for room in the sender's buffer.
+    /// Free bytes in the sender's buffer.
     pub const fn room(&self) -> u64 {
         MAX_BUFFER.saturating_sub(self.produced - self.acked)
     }
 
-    /// When the sender sent the last it had, if it has sent all; `None` if it has more, or has never sent.
+    /// When the sender ran out of data; `None` if it has more or never sent.
     pub const fn ran_dry_at(&self) -> Option<u64> {
         if self.sent == self.produced && self.sent > 0 {
             Some(self.last_sent)
@@ -242,12 +237,12 @@ impl Flow {
         }
     }
 
-    /// As [`super::receiver::Receiver::set_unread`].
+    /// Sets the arrived but unread bytes.
     pub fn set_unread(&mut self, unread: u64) -> bool {
         self.receiver.set_unread(unread)
     }
 
-    /// Catches up with a delayed acknowledgement that left before `at` and takes `delay` to the sender.
+    /// Processes a delayed acknowledgement that left before `at` and travels for `delay`.
     pub fn resolve_timer(&mut self, at: u64, delay: u64) {
         if let Some(left_at) = self.receiver.acknowledges_at().filter(|left_at| *left_at <= at) {
             let (received, allowed) = self.acknowledge_late();
@@ -255,7 +250,8 @@ impl Flow {
         }
     }
 
-    /// An acknowledgement reached the sender. `beyond` is the packet beyond a gap that caused it.
+    /// An acknowledgement reached the sender. `beyond` is the packet that caused it, if beyond a
+    /// gap.
     pub fn acknowledged(&mut self, at: u64, received: u64, allowed: u64, beyond: Option<u64>) {
         self.allowed = self.allowed.max(allowed);
         let (packets, rtt) = self.take_acknowledged(at, received);
@@ -287,9 +283,8 @@ impl Flow {
         }
     }
 
-    /// Nothing came back: at first sends the last packet again, so that its acknowledgement shows what is
-    /// missing (the tail loss probe of RFC 8985); the next time treats all as lost, which
-    /// [`Flow::next_packet`] then gives. When to call it: [`Flow::gives_up_at`].
+    /// First retransmits the last packet as a probe (the tail loss probe of RFC 8985), next time
+    /// marks all packets lost for [`Flow::next_packet`]. Due at [`Flow::gives_up_at`].
     pub fn gives_up(&mut self, at: u64) -> Option<Sending> {
         if self.may_probe() {
             self.probed = true;
@@ -315,8 +310,8 @@ impl Flow {
         None
     }
 
-    /// When the sender stops waiting for an acknowledgement: after two round trips for the probe, then after
-    /// the timeout, twice as long each time in a row (RFC 6298). `None` if it waits for none.
+    /// The sender's timeout: two round trips for the probe, then doubled each time (RFC 6298).
+    /// `None` without a pending acknowledgement.
     pub fn gives_up_at(&self) -> Option<u64> {
         if self.acked >= self.sent {
             return None;
@@ -333,7 +328,7 @@ impl Flow {
         Some(self.last_sent + patience)
     }
 
-    /// Whether it has timed out so often that a real connection would break.
+    /// Whether a real connection would break after so many timeouts.
     pub const fn has_lost_patience(&self) -> bool {
         self.timeouts >= MAX_TIMEOUTS
     }
@@ -357,8 +352,8 @@ impl Flow {
         (count, rtt)
     }
 
-    /// The packet ending at `beyond` has arrived; packets sent before it are lost when three such are behind
-    /// them, or when they were sent a quarter of a round trip before it (RFC 8985).
+    /// Packets are lost if three later ones have arrived, or one sent a quarter of a round trip
+    /// later (RFC 8985).
     fn mark_arrived(&mut self, beyond: u64) {
         let place = self.packets.partition_point(|packet| packet.end < beyond);
         let Some(packet) = self.packets.get_mut(place) else {
@@ -408,16 +403,17 @@ impl Flow {
 
 /// The receiver's window in its SYN.
 const FIRST_ALLOWED: u64 = 64_240;
-/// Payload that tcp_wmem's maximum of 4 MiB holds besides its own records: about 95 %.
+/// Payload that tcp_wmem's maximum of 4 MiB holds besides overhead: about 95 %.
 const MAX_BUFFER: u64 = 4_000_000;
-/// Room at which a waiting application continues: a third, less one piece of 64 KiB that is being sent.
+/// Room at which a waiting application continues: a third, less one piece of 64 KiB in
+/// transmission.
 const WAKE_AT_FREE: u64 = MAX_BUFFER / 3 - 65_536;
 /// Two ticks of a clock of 250 Hz (`TCP_TIMEOUT_MIN`).
 const PROBE_MARGIN: u64 = 8_000_000;
-/// A lone packet's acknowledgement may be delayed (`tcp_rto_min`).
+/// A single packet's acknowledgement may be delayed (`tcp_rto_min`).
 const SINGLE_PACKET_TIMEOUT: u64 = 200_000_000;
-/// `TCP_RTO_MAX`.
+/// As `TCP_RTO_MAX` in Linux.
 const MAX_TIMEOUT: u64 = 120_000_000_000;
-/// `tcp_retries2`.
+/// As `tcp_retries2` in Linux.
 const MAX_TIMEOUTS: u32 = 15;
 const DUPLICATES_BEFORE_LOSS: usize = 3;

@@ -1,44 +1,37 @@
-//! The receiving side of a flow: what it has, what it acknowledges and when, and how much it allows.
+//! Receiving side of a flow, with acknowledgements and window.
 
 use std::collections::BTreeMap;
 
-/// The receiving side of a flow.
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    /// Stream offset up to which all bytes have arrived.
     pub received: u64,
     /// Bytes received and not yet acknowledged.
     unacknowledged: u64,
     /// When the oldest of them arrived.
     waiting_since: u64,
-    /// Acknowledgements still to be sent at once, as Linux does at a connection's start.
+    /// Remaining immediate acknowledgements, as Linux sends at a connection's start.
     at_once: u32,
-    /// When the newest packet arrived.
     newest_at: u64,
-    /// Whether this side answers what it receives: its answers then carry the acknowledgements, none is sent
-    /// at once.
+    /// Whether replies carry the acknowledgements, so none is sent immediately.
     answering: bool,
-    /// Largest packet seen, from which the receiver guesses the sender's full size.
+    /// Largest packet seen, an estimate of the sender's full size.
     full_size: u32,
-    /// Packets of less than that since it last acknowledged.
+    /// Smaller packets since the last acknowledgement.
     small: u32,
     window: Window,
-    /// Of the bytes received, those that its application has not taken yet; they take up the window.
+    /// Received bytes not yet read by the application; they occupy the window.
     unread: u64,
-    /// Offset up to which the sender was last allowed to send; never falls.
+    /// The allowed offset last sent, which never decreases.
     edge: u64,
     /// Pieces beyond a gap: start and end.
     beyond: BTreeMap<u64, u64>,
 }
 
-/// The window a receiver grants, and how it grows.
 #[derive(Debug, Clone)]
 struct Window {
-    /// What the buffer allows.
     buffer: u64,
-    /// The most that it will ever allow.
     most: u64,
-    /// What is granted; grows with what arrives, up to `buffer`.
+    /// Grows with arriving bytes up to `buffer`.
     granted: u64,
     /// Bytes received in the last measured round trip.
     copied: u64,
@@ -46,12 +39,12 @@ struct Window {
     measured_from: u64,
 }
 
-/// What a receiver does when a packet has arrived.
+/// A receiver's reaction to a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
-    /// It acknowledges now.
+    /// Acknowledges the packet immediately.
     Acknowledge,
-    /// It waits for a second packet, or for something to send.
+    /// It waits for a second packet or outgoing data.
     Wait,
 }
 
@@ -82,14 +75,13 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// The connection has just been opened: the first packets are acknowledged at once
-    /// (`tcp_enter_quickack_mode`).
+    /// After opening, the first packets are acknowledged immediately (`tcp_enter_quickack_mode`).
     pub fn opened(&mut self) {
         self.at_once = ACKS_AT_ONCE;
         self.answering = false;
     }
 
-    /// The window never grows beyond `most` bytes: without window scaling, 65,535 (RFC 9293 section 3.1).
+    /// Without window scaling, 65,535 (RFC 9293 section 3.1).
     pub fn limit(&mut self, most: u64) {
         let window = &mut self.window;
         window.most = window.most.min(most);
@@ -97,14 +89,12 @@ impl Receiver {
         window.granted = window.granted.min(most);
     }
 
-    /// Moves everything remembered by `by` nanoseconds of time.
     pub fn shift(&mut self, by: i64) {
         self.waiting_since = self.waiting_since.saturating_add_signed(by);
         self.newest_at = self.newest_at.saturating_add_signed(by);
         self.window.measured_at = self.window.measured_at.saturating_add_signed(by);
     }
 
-    /// A packet with the bytes `start..end` arrived.
     pub fn packet(&mut self, at: u64, start: u64, end: u64, rtt: u64) -> Reaction {
         let length = (end - start) as u32;
         self.newest_at = at;
@@ -115,7 +105,7 @@ impl Receiver {
             return Reaction::Acknowledge;
         }
         if end <= self.received {
-            // Sent again needlessly: acknowledged at once (RFC 9293 section 3.10.7.4).
+            // Unneeded retransmission: acknowledged immediately (RFC 9293 section 3.10.7.4).
             return Reaction::Acknowledge;
         }
         let had_gap = !self.beyond.is_empty();
@@ -133,7 +123,7 @@ impl Receiver {
             self.received = self.received.max(piece.remove());
         }
         if self.unread > 0 {
-            // A reader that is behind does not take this at once.
+            // A slow reader does not read this immediately.
             self.unread += self.received - before;
         }
         let widened = self.window.arrived(at, self.received, length, rtt);
@@ -141,8 +131,8 @@ impl Receiver {
             self.at_once -= u32::from(!widened);
             return Reaction::Acknowledge;
         }
-        // `tcp_cleanup_rbuf`: an application that has read the second of two small packets, and so all there
-        // is, acknowledges both, however few their bytes (`ICSK_ACK_PUSHED2`).
+        // `tcp_cleanup_rbuf`: an application that has read all of two small packets acknowledges
+        // both (`ICSK_ACK_PUSHED2`).
         let has_read_small = self.small >= SMALL_ACKNOWLEDGED && self.unread == 0;
         if had_gap || has_read_small || self.unacknowledged > u64::from(self.full_size) {
             Reaction::Acknowledge
@@ -151,16 +141,15 @@ impl Receiver {
         }
     }
 
-    /// An acknowledgement leaves now, alone: the offset up to which the sender may send.
+    /// Sends an acknowledgement without data; returns the allowed offset.
     pub fn acknowledge(&mut self) -> u64 {
         (self.unacknowledged, self.small) = (0, 0);
         self.edge = self.edge.max(self.room_until());
         self.edge
     }
 
-    /// Of the bytes received, `unread` wait for the application. Returns whether the sender should be
-    /// informed of the room that it makes: two full packets more than it knows of, or half of the window (RFC
-    /// 9293 section 3.8.6.2.2).
+    /// Sets the unread bytes. Returns whether to send a window update: for two full packets, or
+    /// half of the window (RFC 9293 section 3.8.6.2.2).
     pub fn set_unread(&mut self, unread: u64) -> bool {
         let more_room = unread < self.unread;
         self.unread = unread;
@@ -173,15 +162,14 @@ impl Receiver {
         (self.received + self.window.granted).saturating_sub(self.unread)
     }
 
-    /// The same, because its delay is over: a side that was expected to answer did not
+    /// Sends a delayed acknowledgement after an expected reply did not come
     /// (`tcp_delack_timer_handler`).
     pub fn acknowledge_late(&mut self) -> u64 {
         self.answering = false;
         self.acknowledge()
     }
 
-    /// Data leave the receiver's side at `at` and acknowledge what arrived. Soon after something arrived,
-    /// they are an answer (`tcp_event_data_sent`).
+    /// Data soon after an arrival count as a reply (`tcp_event_data_sent`).
     pub fn acknowledge_with_data(&mut self, at: u64) -> u64 {
         if self.newest_at > 0 && at.saturating_sub(self.newest_at) < ACK_DELAY {
             self.answering = true;
@@ -189,16 +177,15 @@ impl Receiver {
         self.acknowledge()
     }
 
-    /// When a delayed acknowledgement leaves by itself; `None` if all is acknowledged.
     pub fn acknowledges_at(&self) -> Option<u64> {
         (self.unacknowledged > 0).then_some(self.waiting_since + ACK_DELAY)
     }
 }
 
 impl Window {
-    /// `tcp_grow_window`: each full packet that arrives widens the grant by two, as far as the buffer allows.
-    /// `tcp_rcv_space_adjust`: once per round trip the buffer is sized for twice what arrived, and more while
-    /// it grows. Returns whether the grant became wider.
+    /// `tcp_grow_window`: each full packet widens the grant by two. `tcp_rcv_space_adjust`: once
+    /// per round trip the buffer is sized for twice the arrived bytes, more while they grow.
+    /// Returns whether the grant grew.
     fn arrived(&mut self, at: u64, received: u64, length: u32, rtt: u64) -> bool {
         if at.saturating_sub(self.measured_at) >= rtt {
             let copied = received - self.measured_from;
@@ -215,20 +202,20 @@ impl Window {
     }
 }
 
-/// `TCP_MAX_QUICKACKS`.
+/// As `TCP_MAX_QUICKACKS` in Linux.
 const ACKS_AT_ONCE: u32 = 16;
 /// `TCP_MSS_DEFAULT`, the receiver's first estimate of a full packet.
 const FIRST_GUESS_OF_FULL_SIZE: u32 = 536;
 /// Small packets that are acknowledged together once they are read.
 const SMALL_ACKNOWLEDGED: u32 = 2;
-/// `TCP_DELACK_MIN`.
+/// As `TCP_DELACK_MIN` in Linux.
 const ACK_DELAY: u64 = 40_000_000;
-/// What is granted at first: the window that Linux advertises in its handshake at an mtu of 1500.
+/// The window that Linux advertises in its handshake at an mtu of 1500.
 const FIRST_GRANTED: u64 = 65_160;
-/// What tcp_rmem's default of 131072 can grant: 0.625 of it, see [`MAX_BUFFER`].
+/// Grant of tcp_rmem's default of 131072: 0.625 of it, see [`MAX_BUFFER`].
 const INITIAL_BUFFER: u64 = 81_920;
-/// Ten full packets: what the first round trip is expected to bring.
+/// Ten full packets, expected in the first round trip.
 const INITIAL_COPIED: u64 = 14_480;
-/// What tcp_rmem's maximum of 6 MiB grants: 0.625 of it, the share of payload in the memory that full packets
-/// of 1500 bytes take (measured: a window of 3,930,752 is advertised).
+/// Grant of tcp_rmem's maximum of 6 MiB: 0.625 of it, the payload share of full packets of 1500
+/// bytes in memory (measured: a window of 3,930,752 is advertised).
 const MAX_BUFFER: u64 = 3_932_160;

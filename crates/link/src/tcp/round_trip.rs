@@ -1,7 +1,6 @@
-//! A sender's estimate of the round trip, and how long it waits for an acknowledgement.
+//! A sender's round-trip estimate and retransmission timeout.
 
-/// Smoothed round trip and its variation, as `tcp_rtt_estimator` keeps them (RFC 6298, with a floor under the
-/// variation). Nanoseconds.
+/// Nanoseconds, as in `tcp_rtt_estimator` (RFC 6298, with a minimum variation).
 #[derive(Debug, Clone)]
 pub struct RttEstimator {
     smoothed: u64,
@@ -9,7 +8,7 @@ pub struct RttEstimator {
     deviation: u64,
     /// Largest `deviation` in this round, at least the floor.
     greatest: u64,
-    /// What is added to the round trip for the timeout; falls slowly.
+    /// Timeout beyond the round trip, which falls slowly.
     margin: u64,
     /// Stream offset whose acknowledgement ends the round.
     round_end: u64,
@@ -27,7 +26,7 @@ impl RttEstimator {
         }
     }
 
-    /// After the handshake, the first sample: the timeout is three round trips.
+    /// From the handshake: the timeout is three round trips.
     pub fn first(rtt: u64) -> Self {
         let margin = (2 * rtt).max(MIN_RTO_MARGIN);
         Self {
@@ -39,7 +38,6 @@ impl RttEstimator {
         }
     }
 
-    /// A packet took `rtt`; `acked` and `sent` are the stream offsets now.
     pub fn sample(&mut self, rtt: u64, acked: u64, sent: u64) {
         let error = rtt.abs_diff(self.smoothed);
         let below = rtt < self.smoothed;
@@ -61,18 +59,17 @@ impl RttEstimator {
         }
     }
 
-    /// How long the sender waits before it gives a packet up, and is idle before it starts slowly again.
+    /// Time until a packet counts as lost, or an idle window shrinks.
     pub const fn timeout(&self) -> u64 {
         self.smoothed + self.margin
     }
 
-    /// The smoothed round trip.
     pub const fn smoothed(&self) -> u64 {
         self.smoothed
     }
 }
 
-/// `TCP_RTO_MIN`, 200 ms.
+/// As `TCP_RTO_MIN` in Linux (200 ms).
 const MIN_RTO_MARGIN: u64 = 200_000_000;
 
 #[cfg(test)]
