@@ -1,4 +1,4 @@
-//! What decoding costs: per small message, per exchange, per byte of bulk data.
+//! Cost of decoding: per small message, per exchange, per byte of bulk data.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use model::{Direction, Message, Timestamp};
@@ -12,7 +12,6 @@ fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     [&[tag][..], &length.to_be_bytes(), body].concat()
 }
 
-/// A stream that has seen a start-up.
 fn started() -> Stream {
     let mut stream = Stream::new(5432);
     let startup = b"\0\0\0\x11\0\x03\0\0user\0me\0\0";

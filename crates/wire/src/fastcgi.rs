@@ -1,20 +1,21 @@
-//! FastCGI 1.0: how a web server passes requests on to an application, such as nginx to php-fpm.
+//! FastCGI 1.0, for example from nginx to php-fpm.
 //!
-//! Source: Mark R. Brown, "FastCGI Specification", version 1.0, 29 April 1996; checked against nginx 1.22 and
-//! PHP 8.2. Records of a header and up to 64 KiB; those of one request have its number. Parameters are
-//! inspected up to [`MAXIMUM_PARAMS`], the head of a reply up to [`MAXIMUM_HEAD`]; bodies are counted, never
-//! stored.
+//! Source: Mark R. Brown, "FastCGI Specification", version 1.0, 29 April 1996; checked against
+//! nginx 1.22 and PHP 8.2. A record has a header, up to 64 KiB and the number of its request.
+//! Parameters are inspected up to [`MAXIMUM_PARAMS`], the head of a reply up to [`MAXIMUM_HEAD`];
+//! bodies are only counted.
 //!
-//! How messages become exchanges:
-//! 1. A record is a message. The empty STDIN record completes a request, END_REQUEST its reply. An
-//!    authorizer's request has no input: the end of its parameters completes it.
-//! 2. Method and target are reported where the parameters end, the status where the head of the reply does.
-//! 3. A reply that begins while its request's input is still being sent: what was sent so far is the request,
-//!    the rest is one message that belongs to none.
-//! 4. ABORT_REQUEST completes a request that is being sent. Behind that it is one way: the reply it hastens
-//!    is owed already.
-//! 5. Replies of several requests on one connection are reported in the order of the requests: what comes
-//!    early waits, as a count of bytes and two times.
+//! Messages and exchanges:
+//! - A record is a message. The empty STDIN record completes a request, END_REQUEST its reply. An
+//!   authorizer's request has no input: it is complete after the parameters.
+//! - Method and target are reported at the end of the parameters, the status at the end of the
+//!   reply's head.
+//! - If a reply begins during the request's input, the bytes sent before it are the request. The
+//!   rest is one message outside any request.
+//! - ABORT_REQUEST completes a request that is still being sent. Later it is one way, since the
+//!   reply is already pending.
+//! - Replies on one connection are reported in the order of the requests. An early reply is kept as
+//!   a byte count and two times.
 
 mod opening;
 mod params;
@@ -29,10 +30,10 @@ use decoding::framing::{FramePlan, Framer, Input};
 use model::{Direction, Protocol};
 use session::Session;
 
-/// Decodes one FastCGI connection, from its beginning or from the middle.
+/// Decodes one FastCGI connection, from the start or from the middle.
 ///
-/// Memory: [`MAXIMUM_PARAMS`] of a request and one record of it, [`MAXIMUM_HEAD`] of each of at most 64
-/// replies that wait for earlier ones, and notes of as many requests.
+/// Holds [`MAXIMUM_PARAMS`] of a request and one record of it, [`MAXIMUM_HEAD`] of each of at
+/// most 64 replies waiting for earlier ones, and a note per request.
 #[derive(Debug)]
 pub struct FastcgiDecoder {
     framers: [Framer; 2],
@@ -40,7 +41,6 @@ pub struct FastcgiDecoder {
 }
 
 impl FastcgiDecoder {
-    /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         let framer = |direction| Framer::new(Protocol::Fastcgi.name(), direction);
         Self {
@@ -113,8 +113,6 @@ impl Decoder for FastcgiDecoder {
     }
 }
 
-/// Largest stream of parameters that is inspected, in bytes.
 pub const MAXIMUM_PARAMS: usize = 64 * 1024;
 
-/// Largest head of a reply that is inspected, in bytes.
 pub const MAXIMUM_HEAD: usize = 64 * 1024;

@@ -1,18 +1,16 @@
-//! HTTP/1.0 and 1.1.
+//! Decoder of HTTP/1.0 and HTTP/1.1.
 //!
-//! Source: RFC 9112. A head of lines, then a body whose length the head gives. Heads are inspected, up to
-//! [`MAXIMUM_HEAD`]; bodies are counted, never stored.
+//! Source: RFC 9112. Heads are inspected up to [`MAXIMUM_HEAD`]; bodies are only counted.
 //!
-//! How messages become exchanges:
-//! 1. A head is one message, its body another. The last of them completes the request or the reply.
-//! 2. `Expect: 100-continue`: the head completes a request; `100 Continue` is a pause, and the body a further
-//!    round trip. A body sent without waiting for it belongs to no request.
-//! 3. A response that arrives while its request's body is still being sent: what was sent so far is the
-//!    request, the rest belongs to no message. So is what was sent of a head, when the response does not wait
-//!    for its end (408, 414).
-//! 4. A response without a length ends with the server's FIN or with a reset. One that these cut off stays
-//!    incomplete.
-//! 5. After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
+//! Messages and exchanges:
+//! - Head and body are one message each. The last of them completes the request or the reply.
+//! - `Expect: 100-continue`: the head completes a request, `100 Continue` is a pause, and the body
+//!   is a further round trip. A body sent without waiting belongs to no request.
+//! - If a response arrives while the request's body is being sent, the bytes before it are the
+//!   request; the rest belongs to no message. The same holds for an unfinished head (408, 414).
+//! - A response without a length ends with the server's FIN or with a reset. A response with a
+//!   length that these cut off stays incomplete.
+//! - After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
 
 mod body;
 mod head;
@@ -32,47 +30,37 @@ use decoding::resume::Resumption;
 use head::{Method, Request, Response};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 
-/// Decodes one HTTP connection. Memory: at most [`MAXIMUM_HEAD`] per direction and 1024 notes of requests in
-/// flight.
+/// Decodes one HTTP connection. Holds at most [`MAXIMUM_HEAD`] per direction and 1024 notes of
+/// requests in flight.
 #[derive(Debug, Default)]
 pub struct HttpDecoder {
     halves: [HalfConnection; 2],
-    /// Methods of the requests whose responses are not complete, oldest first.
     waiting: PendingReplies<Method, MAXIMUM_WAITING>,
-    /// The role that the request body being sent will have.
     body_role: BodyRole,
-    /// The response arrived before the end of the request's head, which is still being sent.
     is_head_answered: bool,
     left: bool,
 }
 
-/// One direction.
 #[derive(Debug, Default)]
 struct HalfConnection {
-    /// The head so far, when it spans calls.
     head: Vec<u8>,
     body: Option<Body>,
     started: Timestamp,
     last: Timestamp,
-    /// Bytes of the current message.
     taken: u64,
-    /// Stream offset of the current message.
     offset: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum BodyRole {
-    /// It completes the request.
     #[default]
     Request,
-    /// The client was asked to wait for a permission that has not arrived.
     Unpermitted,
     /// The response arrived before the body's end.
     Answered,
 }
 
 impl HttpDecoder {
-    /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -211,7 +199,6 @@ impl HttpDecoder {
         Role::Reply
     }
 
-    /// Emits what was taken in `direction` since the last message.
     fn emit_message(
         &mut self,
         direction: Direction,
@@ -345,7 +332,7 @@ impl Decoder for HttpDecoder {
         if direction == Direction::ClientToServer || (half.body.is_none() && half.taken == 0) {
             return;
         }
-        // The client waited for the rest until now.
+        // Until now the client waited for the rest.
         half.last = half.last.max(at);
         if half.taken == 0 {
             half.started = half.last;
@@ -366,7 +353,6 @@ impl Decoder for HttpDecoder {
     }
 }
 
-/// Largest head that is inspected, in bytes.
 pub const MAXIMUM_HEAD: usize = 64 * 1024;
 
 const MAXIMUM_WAITING: usize = 1024;

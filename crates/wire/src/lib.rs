@@ -1,9 +1,10 @@
-//! Bytes to messages: sans-IO protocol decoders, one folder a protocol.
+//! Sans-IO protocol decoders from bytes to messages, one folder per protocol.
 //!
-//! A decoder is handed the payload of both directions of one connection, in order, and hands back
-//! [`model::Message`]s. It does no I/O, knows no clock, never panics, and never allocates what a length field
-//! merely claims. Start at [`stream`], which finds the protocol and falls back to
-//! opaque, then [`decoder`], what every protocol does, and [`framing`], which cuts a stream into messages.
+//! A decoder takes the payload of both directions of one connection, in order, and emits
+//! [`model::Message`]s. It does no I/O, has no clock, never panics, and never allocates by the
+//! claim of a length field. Start at [`stream`], which detects the protocol and falls back to
+//! opaque, then [`decoder`], the trait of all protocols, and [`framing`], which cuts a stream into
+//! messages.
 
 #![forbid(unsafe_code)]
 

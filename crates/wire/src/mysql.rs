@@ -1,15 +1,16 @@
 //! MySQL and MariaDB client/server protocol.
 //!
-//! Bytes pass through up to three layers: `blocks` undoes the compressed protocol, `lane` joins frames to
-//! messages without copying what is not inspected, `conversation` knows which reply each command gets and
-//! what of it is worth reporting. Start reading at [`MysqlDecoder`], then `conversation`.
+//! Three layers: `blocks` decompresses, `lane` joins frames to messages, copying only inspected
+//! parts, and `conversation` knows the reply to each command. Start reading at [`MysqlDecoder`],
+//! then `conversation`.
 //!
-//! Sources: MySQL 8.4 source documentation, "Client/Server Protocol"; MariaDB Knowledge Base, "Client/Server
-//! Protocol". Checked against MariaDB 10.11 with MariaDB Connector/J 3.4, MySQL Connector/J 9.1, PyMySQL,
-//! mysql-connector-python, mysql2 and the MariaDB command line, and against go-mysql-server.
+//! Sources: MySQL 8.4 source documentation, "Client/Server Protocol"; MariaDB Knowledge Base,
+//! "Client/Server Protocol". Checked against MariaDB 10.11 with MariaDB Connector/J 3.4, MySQL
+//! Connector/J 9.1, PyMySQL, mysql-connector-python, mysql2 and the MariaDB command line, and
+//! against go-mysql-server.
 //!
-//! Memory of one connection is bounded: per direction 64 KiB of statement text, one compressed block (under
-//! 16 MiB, kept as it arrives) and 64 KiB of inflated bytes; 16,384 prepared statements; 65,536 owed replies.
+//! Memory of a connection: per direction 64 KiB of statement text, one compressed block (under 16
+//! MiB) and 64 KiB of inflated bytes; 16,384 prepared statements; 65,536 pending replies.
 
 mod attributes;
 mod blocks;
@@ -40,51 +41,46 @@ pub use opening::opens;
 pub use rows::{text_results, text_rows};
 pub use signature::recognise;
 
-/// Decodes one MySQL or MariaDB connection, from its greeting or from the middle.
+/// Decodes one MySQL or MariaDB connection, from the greeting or from the middle.
 ///
-/// Bytes of a message on a compressed connection are its share of the block's: after `n` of a block's `u`
-/// uncompressed bytes, `floor(n * c / u)` of its `c` stream bytes (header included) are given to messages, so
-/// the shares of one block sum to it exactly, also when a message spans blocks. A compressed block's messages
-/// are emitted when the block is complete.
+/// On a compressed connection a message counts a share of the block's bytes: after `n` of a block's
+/// `u` uncompressed bytes, `floor(n * c / u)` of the block's `c` stream bytes (header included)
+/// belong to messages. So the shares of a block sum to it exactly, also when a message spans
+/// blocks. Messages of a compressed block are emitted when the block is complete.
 ///
-/// Where the place in the protocol is lost because the observation begins in the middle of a reply, messages
-/// are opaque until the two sides, which take round trips, show a new beginning: the server's next byte after
-/// a whole command, the client's next byte after the server has spoken. Behind bytes that were not captured
-/// the sequence numbers show one: `resume`.
+/// If observation begins in the middle of a reply, messages are opaque until the change of sides
+/// shows a new beginning: the server's next byte after a whole command, or the client's next byte
+/// after the server has spoken. After uncaptured bytes the sequence numbers show a beginning:
+/// `resume`.
 #[derive(Debug, Default)]
 pub struct MysqlDecoder {
     conversation: Conversation,
     halves: [HalfConnection; 2],
     blocks: [Blocks; 2],
-    /// Stream bytes taken, and those emitted with messages, per direction. `taken >= handed`.
+    /// Stream bytes taken and emitted, per direction. `taken >= handed`.
     taken: [u64; 2],
     handed: [u64; 2],
-    /// When the last byte of each direction passed.
     passed: [Timestamp; 2],
     place: [Synchronisation; 2],
-    /// The place was lost at least once.
     has_lost: bool,
 }
 
-/// Whether it is known where in the protocol the next byte of a direction stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Synchronisation {
     #[default]
     Known,
     Lost,
-    /// It was lost, but the other side has spoken: the next byte is a beginning.
+    /// Lost, but the other side has spoken: the next byte is a beginning.
     Resumable,
-    /// Resumed when this many bytes had been emitted: until there are more, that may have been too early.
+    /// Resumed after this many emitted bytes. Until more are emitted, that may have been too early.
     Resumed(u64),
 }
 
 impl MysqlDecoder {
-    /// A decoder that has seen nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A decoder for a connection with these first bytes, of the client and of the server.
     pub fn from_openings(openings: [&[u8]; 2]) -> Self {
         let mut decoder = Self::default();
         if opening::is_compressed(openings) {
@@ -93,7 +89,6 @@ impl MysqlDecoder {
         decoder
     }
 
-    /// Lets `bytes` through the layers until they are used up.
     fn advance(
         &mut self,
         at: Timestamp,
@@ -136,14 +131,13 @@ impl MysqlDecoder {
         Ok(())
     }
 
-    /// Counts `count` bytes, and returns whether they can be decoded.
     fn begin(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut MessageSink<'_>) -> bool {
         let (index, other) = (direction.index(), direction.reverse().index());
         if direction == Direction::ClientToServer
             && self.conversation.is_at_start()
             && self.pending(Direction::ServerToClient) > 0
         {
-            // The server has sent no greeting but the end of a reply that began before the capture.
+            // The server sent no greeting but the end of a reply that began before the capture.
             self.desync_direction(Direction::ServerToClient, sink);
         }
         self.taken[index] = self.taken[index].saturating_add(count);
@@ -164,7 +158,6 @@ impl MysqlDecoder {
         self.place[index] != Synchronisation::Lost
     }
 
-    /// `count` bytes that are not available.
     fn pass_hole(
         &mut self,
         at: Timestamp,
@@ -196,7 +189,7 @@ impl MysqlDecoder {
         })
     }
 
-    /// Makes an error of a fault, unless the place was only lost.
+    /// Returns an error for a fault, unless only the position was lost.
     fn end(
         &mut self,
         direction: Direction,
@@ -221,8 +214,8 @@ impl MysqlDecoder {
         Err(self.error(direction, fault))
     }
 
-    /// Forgets the place in `direction`. Without the client's commands the server's replies cannot be
-    /// distinguished.
+    /// Forgets the position in `direction`. Without the client's commands the server's replies
+    /// cannot be distinguished.
     fn desync_direction(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.has_lost = true;
         self.conversation.lose_replies();

@@ -1,19 +1,20 @@
-//! PostgreSQL frontend/backend protocol 3.0 and 3.2, and its relatives (KingbaseES, openGauss, CockroachDB).
+//! PostgreSQL frontend/backend protocol 3.0 and 3.2, and relatives (KingbaseES, openGauss,
+//! CockroachDB).
 //!
-//! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol". A message is a tag byte, a 32-bit length
-//! that counts itself, and a body; the client's first messages have no tag. Largest message:
-//! [`MAXIMUM_MESSAGE`].
+//! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol". A message is a tag byte, a
+//! 32-bit length that counts itself, and a body; the client's first messages have no tag. Largest
+//! message: [`MAXIMUM_MESSAGE`].
 //!
-//! How messages become exchanges:
-//! 1. `Query`, `Sync`, `FunctionCall` complete a request; `ReadyForQuery` completes its reply.
-//! 2. `Flush` completes a request too. Its reply is what the messages before it are owed; the last of that is
-//!    a pause of the same exchange, or its end when the client has continued without waiting.
-//! 3. Each leg of authentication is an exchange of its own; what follows `AuthenticationOk` belongs to the
-//!    last.
-//! 4. After an error the server answers nothing before the next `Sync`.
+//! Messages and exchanges:
+//! - `Query`, `Sync`, `FunctionCall` complete a request; `ReadyForQuery` completes its reply.
+//! - `Flush` completes a request too. The last reply to the messages before it is a pause of the
+//!   same exchange, or the exchange's end if the client has continued without waiting.
+//! - Each leg of authentication is an exchange; everything after `AuthenticationOk` belongs to the
+//!   last.
+//! - After an error the server answers nothing before the next `Sync`.
 //!
-//! Start reading at [`PostgresDecoder`], then `client` and `server`, which hold one match over the messages
-//! each.
+//! Start reading at [`PostgresDecoder`], then `client` and `server`, each one match over the
+//! messages.
 
 mod client;
 mod columns;
@@ -40,10 +41,10 @@ use prepared::Prepared;
 use reply_queue::ReplyQueue;
 use shape::Shapes;
 
-/// Decodes one PostgreSQL connection, from its beginning or from the middle.
+/// Decodes one PostgreSQL connection, from the start or from the middle.
 ///
-/// Memory: at most 64 KiB of an unfinished message per direction, 64 Ki one-byte notes of what the server
-/// owes, 8192 names of statements and 1024 of portals of up to 256 bytes each.
+/// Holds at most 64 KiB of an unfinished message per direction, 64 Ki one-byte notes of pending
+/// replies, 8192 names of statements and 1024 of portals of up to 256 bytes each.
 #[derive(Debug)]
 pub struct PostgresDecoder {
     client: Framer,
@@ -51,7 +52,6 @@ pub struct PostgresDecoder {
     session: Session,
 }
 
-/// What is known of the conversation, apart from unfinished messages.
 #[derive(Debug)]
 struct Session {
     phase: Phase,
@@ -62,27 +62,23 @@ struct Session {
     copy: Copying,
     /// After an error the server answers nothing until the client's next `Sync`.
     skipping: bool,
-    /// Bytes were lost since the server was last ready.
     doubt: bool,
     tls_follows: bool,
 }
 
-/// Whether table data is on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Copying {
-    /// No, or only from the server, which changes nothing.
+    /// No, or only from the server, which needs no state.
     No,
-    /// The client sends data, and is to end it with `CopyDone` or `CopyFail`.
     In {
-        /// Whether an `Execute` began it: then a `Sync` must follow.
+        /// Begun by an `Execute`: then a `Sync` must follow.
         extended: bool,
     },
-    /// Both sides send as they like (replication).
+    /// Both sides send freely (replication).
     Both,
 }
 
 impl PostgresDecoder {
-    /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
             client: Framer::new(NAME, Direction::ClientToServer),
@@ -200,14 +196,13 @@ impl Decoder for PostgresDecoder {
 }
 
 impl Session {
-    /// Whether the client may go on with TLS: it has requested it and begun nothing else. The answer may be
-    /// lost, or late.
+    /// Whether the client may switch to TLS: it has requested TLS and sent no start-up. The answer
+    /// may be lost or late.
     fn awaits_tls(&self, client: &Framer) -> bool {
         self.shapes.encryption_asked && !self.shapes.started && client.pending() == 0
     }
 }
 
-/// The message that `frame` holds, whole.
 fn message<'a>(
     frame: &Frame<'a>,
     direction: Direction,
@@ -229,5 +224,5 @@ fn message<'a>(
 
 const NAME: &str = "postgres";
 
-/// First byte of TLS's greeting; no message of this protocol has it as its tag.
+/// First byte of a TLS ClientHello; no message of this protocol has this tag.
 const CLIENT_HELLO: u8 = 22;

@@ -1,4 +1,4 @@
-//! The protocols there are, and how each is recognised. A new one is a folder and a row here.
+//! All protocols and how each is recognised. A new protocol is a folder and a row here.
 
 use crate::{fastcgi, http, mysql, postgres, redis, tls};
 use decoding::decoder::Decoder;
@@ -6,37 +6,32 @@ use decoding::recognition::Recognition;
 use model::{Direction, Protocol};
 use wire_commercial::{drda, informix, tds, tns};
 
-/// What detection knows of a protocol.
 #[derive(Debug)]
 pub struct ProtocolRow {
-    /// Its name.
     pub protocol: Protocol,
-    /// Ports its servers usually listen on: a hint where the content is ambiguous, never more.
+    /// Usual ports of servers, used only where the content is ambiguous.
     pub ports: &'static [u16],
-    /// Looks for a message where a direction that was lost goes on. Its verdict on a longer prefix of the
-    /// same bytes is the same, unless it was [`Recognition::More`].
+    /// Searches for a message where a lost direction continues. A longer prefix of the same bytes
+    /// has the same verdict, unless it was [`Recognition::More`].
     pub recognise: fn(Direction, &[u8]) -> Recognition,
-    /// Looks at the first bytes that were seen in a direction, strictly: whole messages with all of their
-    /// fields. [`Recognition::Certain`] is kept for what no other protocol has, and, as
-    /// [`Recognition::Plausible`] of a server, stays with more bytes.
+    /// Checks the first bytes of a direction strictly: whole messages with all of their fields.
+    /// [`Recognition::Certain`] is kept for bytes that no other protocol has. It stays with more
+    /// bytes, as does [`Recognition::Plausible`] of a server.
     pub opens: fn(Direction, &[u8]) -> Recognition,
-    /// The same of the server's first bytes, knowing the client's.
+    /// Like `opens` for the server's first bytes, given the client's.
     pub answers: fn(&[u8], &[u8]) -> Recognition,
-    /// A first request leaves no doubt about the protocol and its version, so that no answer is waited for:
-    /// whose work a server does for it has to be known while it does.
+    /// A first request identifies protocol and version, so detection does not wait for the answer.
+    /// The caller must know the request while the server works on it.
     pub asks_alone: bool,
-    /// Whether a side can say just this before the other one speaks.
+    /// Whether a side can send exactly this before the other one speaks.
     pub burst: fn(Direction, &[u8]) -> bool,
-    /// A decoder for a connection with these first bytes, of the client and of the server.
     pub decoder: fn([&[u8]; 2]) -> Box<dyn Decoder + Send>,
 }
 
-/// Of protocols whose bursts need no look of their own.
 const fn any_burst(_: Direction, _: &[u8]) -> bool {
     true
 }
 
-/// All of them, the surest signatures first.
 pub static PROTOCOLS: &[ProtocolRow] = &[
     ProtocolRow {
         protocol: Protocol::Http,
@@ -140,8 +135,7 @@ pub static PROTOCOLS: &[ProtocolRow] = &[
     },
 ];
 
-/// The protocol that a server's first bytes are certainly of, where they are not certainly of the one that is
-/// expected.
+/// Returns the protocol of a server's first bytes if they are certainly not of the expected one.
 pub fn other_protocol(expected: Protocol, first_bytes: &[u8]) -> Option<Protocol> {
     let verdict = |row: &ProtocolRow| (row.opens)(Direction::ServerToClient, first_bytes);
     let own = PROTOCOLS.iter().find(|row| row.protocol == expected)?;

@@ -1,20 +1,19 @@
-//! Redis's protocol, RESP2 and RESP3, and its relatives (Valkey, KeyDB, Dragonfly).
+//! Redis protocol, RESP2 and RESP3, and relatives (Valkey, KeyDB, Dragonfly).
 //!
-//! Source: "Redis serialization protocol specification" of redis.io, checked against Redis 7.0. Requests are
-//! arrays of strings or single lines; replies are values of any type. Only the first [`MAXIMUM_KEPT`] bytes
-//! of a value are looked at, the rest is counted.
+//! Source: "Redis serialization protocol specification" of redis.io, checked against Redis 7.0.
+//! Requests are arrays of strings or single lines; replies are values of any type. Only the first
+//! [`MAXIMUM_KEPT`] bytes of a value are inspected, the rest is counted.
 //!
-//! How messages become exchanges:
-//! 1. A request is owed one reply, in the order of the requests, however many are on their way.
-//! 2. `SUBSCRIBE` and its relatives are owed a confirmation a channel; all of them are the reply.
-//! 3. Published messages, pushes and the lines of `MONITOR` are notices: they were not requested.
-//! 4. `CLIENT REPLY OFF` and `SKIP`: what is sent then is one way.
-//! 5. `HELLO` and `AUTH` are login, and none of their content is reported; `QUIT` takes leave. Secrets in
-//!    other commands are `***`.
-//! 6. What follows the answer to `PSYNC` is a stream of another kind, and opaque.
+//! Messages and exchanges:
+//! - Each request has one reply, in the order of the requests, however many are in flight.
+//! - `SUBSCRIBE` and relatives have a confirmation per channel; together they are the reply.
+//! - Published messages, pushes and the lines of `MONITOR` are unrequested notices.
+//! - After `CLIENT REPLY OFF` and `SKIP`, requests are one way.
+//! - `HELLO` and `AUTH` are login, reported without content; `QUIT` is the farewell. Secrets in
+//!   other commands are `***`.
+//! - Everything after the answer to `PSYNC` is opaque.
 //!
-//! Start reading at [`RedisDecoder`], then `command` (what requests ask for) and `reply`. `scan` finds where
-//! values end.
+//! Start reading at [`RedisDecoder`], then `command` and `reply`. `scan` finds the end of values.
 
 mod command;
 mod opening;
@@ -38,53 +37,43 @@ use reply::Unasked;
 use reply_queue::{PendingReply, ReplyQueue};
 use scan::Scan;
 
-/// Decodes one Redis connection, from its beginning or from the middle.
+/// Decodes one Redis connection, from the start or from the middle.
 ///
-/// Memory: [`MAXIMUM_KEPT`] of an unfinished value per direction, a text of 3 KiB, and notes of what is owed,
-/// which are one for any number of equal requests.
+/// Holds [`MAXIMUM_KEPT`] of an unfinished value per direction, a text of 3 KiB, and notes of
+/// pending replies: one note for any number of equal requests.
 #[derive(Debug)]
 pub struct RedisDecoder {
     halves: [HalfConnection; 2],
     session: Session,
 }
 
-/// One direction.
 #[derive(Debug)]
 struct HalfConnection {
     scan: Scan,
-    /// First bytes of a value that spans calls.
     kept: Vec<u8>,
     started: Timestamp,
-    /// Bytes of the value taken in earlier calls.
     taken: u64,
-    /// Stream offset of the value.
     offset: u64,
 }
 
-/// What is known of the conversation, apart from unfinished values.
 #[derive(Debug, Default)]
 struct Session {
     pending: ReplyQueue,
     replies: Replies,
     unasked: Unasked,
-    /// The text of the last request.
     text: Vec<u8>,
-    /// What the server sends is not made of replies any more.
     replicates: bool,
 }
 
-/// Whether requests are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Replies {
     #[default]
     On,
     Off,
-    /// Not the next one.
     Skip,
 }
 
 impl RedisDecoder {
-    /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
             halves: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
@@ -153,7 +142,6 @@ impl HalfConnection {
 }
 
 impl Session {
-    /// One whole request, of which the first bytes were kept.
     fn request(&mut self, kept: &[u8]) -> Result<(Role, Phase, Content<'_>), HeaderFault> {
         let kind = command::parse_command(kept, &mut self.text);
         let pending_reply = match kind {
@@ -275,5 +263,4 @@ fn fault(expected: &'static str, found: &str) -> HeaderFault {
     }
 }
 
-/// First bytes of a value that are inspected.
 pub const MAXIMUM_KEPT: usize = 4096;

@@ -1,7 +1,7 @@
-//! One connection's payload to messages: finds the protocol, decodes it, and falls back to opaque.
+//! Payload of one connection to messages: detects the protocol, decodes, and falls back to opaque.
 //!
-//! This is what a pipeline uses; it never fails. Whatever the bytes are, the `bytes` of the messages of a
-//! direction sum to what was fed and skipped in it once [`Stream::finish`] was called.
+//! Never fails. After [`Stream::finish`], the `bytes` of a direction's messages sum to the bytes
+//! fed and skipped in it.
 
 mod buffered_bursts;
 mod detection;
@@ -23,51 +23,30 @@ use search::Search;
 use std::sync::Arc;
 use tls_keys::Secrets;
 
-/// Round trips the payload of one connection into messages.
-///
-/// Calling order: [`Stream::feed`] and [`Stream::skip`] in the order in which the bytes passed,
-/// [`Stream::finish`] once and last. How the bytes are split into calls changes nothing, except into how many
-/// messages opaque bytes are cut.
-///
-/// A direction that cannot be decoded is opaque from the message that failed on. When it begins to speak
-/// again after the other one, or goes on after bytes that were not seen, and what it says looks like a
-/// message, it is decoded again.
-///
-/// Until both directions agree on a protocol, up to [`MAXIMUM_HELD`] bytes wait; their messages keep the
-/// times at which they passed. A caller that has to know what was found before the first message uses
-/// [`Stream::detect_protocol`] and [`Stream::flush_buffered`].
 pub struct Stream {
     of: Circumstances,
-    /// Opens TLS.
     secrets: Option<Arc<dyn Secrets>>,
     state: State,
-    /// Whether the client began with a header of the PROXY protocol.
     preface: Preface,
-    /// The side that was said to be the client is the server.
     reversed: bool,
     protocol: Protocol,
     encrypted: bool,
-    /// Payload is missing in the capture, and what follows is not decoded for that.
     cut: bool,
-    /// Per direction: bytes fed or skipped, bytes emitted, when the first byte not emitted passed, and
-    /// whether the direction is not decoded any more.
+    /// Per direction: bytes fed or skipped, bytes emitted, time of the first byte not emitted, and
+    /// whether decoding has stopped.
     given: [u64; 2],
     handed_out: [u64; 2],
     began: [Timestamp; 2],
     opaque: [bool; 2],
-    /// Per direction: when something last passed.
     last: [Timestamp; 2],
     reason: Option<String>,
-    /// Who spoke last.
     speaker: Option<Direction>,
-    /// The protocol, while a lost direction may be found again.
     row: Option<&'static ProtocolRow>,
-    /// The search for a message, in the direction that is speaking and was lost.
     search: Option<Search>,
-    /// Bytes were lost since the client last had to wait: the decoder may expect replies that were among
-    /// them.
+    /// Bytes were lost since the client last had to wait: the decoder may expect replies that were
+    /// among them.
     doubt: bool,
-    /// Whether this client sends requests before it has the replies to earlier ones.
+    /// Whether this client sends requests before the replies to earlier ones.
     pipelines: bool,
 }
 
@@ -92,7 +71,6 @@ impl std::fmt::Debug for Stream {
 }
 
 impl Stream {
-    /// The beginning of a connection to a server that listens on `server_port`.
     pub fn new(server_port: u16) -> Self {
         Self::with_circumstances(Circumstances {
             server_port,
@@ -100,9 +78,8 @@ impl Stream {
         })
     }
 
-    /// A connection that was in progress when the observation began, to a server that seems to listen on
-    /// `server_port`: which side is the client is a guess, which what passes may refute
-    /// ([`Stream::is_reversed`]).
+    /// For a connection that was open before observation began, to a server assumed on
+    /// `server_port`. The guess may prove wrong ([`Stream::is_reversed`]).
     pub fn joined(server_port: u16) -> Self {
         Self::with_circumstances(Circumstances {
             server_port,
@@ -110,13 +87,12 @@ impl Stream {
         })
     }
 
-    /// The same, with secrets that open TLS where they fit: what is inside is decoded too.
+    /// Adds secrets to decrypt and decode TLS where they fit.
     #[must_use]
     pub fn with_secrets(self, secrets: Option<Arc<dyn Secrets>>) -> Self {
         Self { secrets, ..self }
     }
 
-    /// What goes on inside TLS with a decoder that knows what came before.
     fn inside(protocol: Protocol, decoder: Box<dyn Decoder + Send>) -> Self {
         Self {
             state: State::Decoding(decoder),
@@ -153,12 +129,10 @@ impl Stream {
         }
     }
 
-    /// Takes bytes that passed at `at`.
     pub fn feed(&mut self, at: Timestamp, direction: Direction, bytes: &[u8], sink: &mut MessageSink<'_>) {
         self.forward_input(direction, Input::seen(at, bytes), sink);
     }
 
-    /// `count` bytes passed at `at` that are not available.
     pub fn skip(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut MessageSink<'_>) {
         self.forward_input(direction, Input::unseen(at, count), sink);
     }
@@ -172,8 +146,8 @@ impl Stream {
         }
     }
 
-    /// Takes what [`Stream::feed`] and [`Stream::skip`] would, while the protocol is not known, and emits
-    /// nothing. Whether it has been decided: then comes [`Stream::flush_buffered`].
+    /// Takes the input of [`Stream::feed`] and [`Stream::skip`] while the protocol is unknown, and
+    /// emits no message. Returns true once it is decided; then call [`Stream::flush_buffered`].
     pub fn detect_protocol(
         &mut self,
         at: Timestamp,
@@ -190,7 +164,6 @@ impl Stream {
         !self.is_undecided()
     }
 
-    /// The connection ends: decides what it was, by what there is.
     pub fn decide_at_end(&mut self) {
         self.flush_preface();
         if let State::Undecided(held) = &mut self.state {
@@ -199,24 +172,21 @@ impl Stream {
         }
     }
 
-    /// Emits what waited, if it has been decided what it is.
     pub fn flush_buffered(&mut self, sink: &mut MessageSink<'_>) {
         self.start_decoding(sink);
     }
 
-    /// Whether nothing was decided yet, and all that passed waits.
     pub fn is_undecided(&self) -> bool {
         matches!(self.state, State::Undecided(_))
     }
 
-    /// Whether the side that was said to be the client is the server: directions of messages are already
-    /// turned.
+    /// Whether client and server were mistaken for each other. Directions of messages are already
+    /// corrected.
     pub fn is_reversed(&self) -> bool {
         self.reversed
     }
 
-    /// Nothing follows in `direction`, as was seen at `at`: emits what only its end completes, and what it
-    /// cuts off.
+    /// `direction` ended at `at`: emits messages that only the end completes, and truncated ones.
     pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let direction = self.direction(direction);
         self.finish_resync(sink);
@@ -236,8 +206,8 @@ impl Stream {
         }
     }
 
-    /// The beginning of a message whose end never comes, of a protocol whose requests are over with their
-    /// server. Others wait for the connection's end, since a whole message may wait for what its client says.
+    /// Emits a truncated message, of protocols whose requests are over with their server. In others
+    /// a whole message may wait for the client's bytes, until the connection's end.
     fn emit_truncated(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let lane = direction.index();
         let bytes = self.given[lane].saturating_sub(self.handed_out[lane]);
@@ -262,7 +232,7 @@ impl Stream {
         });
     }
 
-    /// The connection ended: emits the rest. An unfinished message is emitted as opaque bytes.
+    /// Emits the rest at the end of the connection, an unfinished message as opaque bytes.
     pub fn finish(&mut self, sink: &mut MessageSink<'_>) {
         self.decide_at_end();
         self.flush_buffered(sink);
@@ -282,12 +252,10 @@ impl Stream {
         }
     }
 
-    /// The protocol, as far as it is known now.
     pub fn protocol(&self) -> Protocol {
         self.decoding().protocol
     }
 
-    /// How far the connection is decoded, as known now.
     pub fn decoding(&self) -> Decoding {
         let outside = Decoding {
             protocol: self.protocol,
@@ -327,7 +295,6 @@ impl Stream {
         }
     }
 
-    /// Hands `input` out as it is.
     fn emit_raw(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         let given = &mut self.given[direction.index()];
         *given = given.saturating_add(input.length());
@@ -361,7 +328,6 @@ impl Stream {
         }
     }
 
-    /// What might have become a header of the PROXY protocol is none.
     fn flush_preface(&mut self) {
         let pieces = self.preface.take_buffered();
         self.buffer_pieces(&pieces);
@@ -385,7 +351,6 @@ impl Stream {
         }
     }
 
-    /// What belongs to what was decided by.
     fn buffer_more(&mut self, direction: Direction, input: Input<'_>) {
         if let State::Decided(held, _) = &mut self.state {
             held.window.push(direction, input);
@@ -409,7 +374,6 @@ impl Stream {
         self.state = State::Decided(held, choice);
     }
 
-    /// What waited goes where it belongs.
     fn start_decoding(&mut self, sink: &mut MessageSink<'_>) {
         let State::Decided(held, choice) = &mut self.state else {
             return;
@@ -505,8 +469,8 @@ impl Stream {
         }
     }
 
-    /// The place in `direction` is lost, for a reason that is not among its bytes: the message in progress is
-    /// given up.
+    /// Loses the position in `direction`, for a reason outside its bytes. The message in progress
+    /// is given up.
     pub(crate) fn desync_direction(
         &mut self,
         at: Timestamp,
@@ -543,7 +507,8 @@ impl Stream {
         self.emit_opaque(direction, self.began[direction.index()], at, sink);
     }
 
-    /// What no message of the decoder covers comes from behind the switch: it belongs to the TLS decoder.
+    /// Bytes outside the decoder's messages come from after the switch and belong to the TLS
+    /// decoder.
     fn switch_to_tls(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         let secrets = self.secrets_of_tls();
         let State::Decoding(decoder) = &mut self.state else {
@@ -575,7 +540,6 @@ impl Stream {
         self.process_input(direction, Input::seen(input.at(), tail), sink);
     }
 
-    /// What opens TLS, which begins now; `None` if there are no secrets.
     fn secrets_of_tls(&self) -> Option<Arc<dyn Secrets>> {
         self.secrets.clone().filter(|secrets| secrets.tls_begins())
     }

@@ -1,18 +1,19 @@
-//! TLS: records that can be counted, and a handshake whose round trips can be distinguished.
+//! TLS decoder that counts records, and tells the round trips of a handshake apart.
 //!
-//! Source: RFC 8446 (TLS 1.3) and RFC 5246 (TLS 1.2). Largest record: 2^14 bytes and what encryption may add.
+//! Source: RFC 8446 (TLS 1.3) and RFC 5246 (TLS 1.2). Largest record: 2^14 bytes plus the overhead
+//! of encryption.
 //!
-//! How records become exchanges:
-//! 1. The `ClientHello` is a request; the server's flight is its reply. A flight ends when the client speaks
-//!    next, so its last record is emitted only then.
-//! 2. Up to TLS 1.2 the client's `Finished` asks for the server's, unless the server's came first
-//!    (resumption).
-//! 3. In TLS 1.3 nothing answers the client's `Finished`; what the server sends before the client's first
-//!    data (`NewSessionTicket`) was not requested. A first greeting in the form of SSL 2 (RFC 5246 appendix
-//!    E.2) is one too.
-//! 4. After the handshake a record is opaque: exchanges follow the changes of direction. Taking leave is not:
-//!    an alert, which TLS 1.3 hides in a data record of 2 bytes (and so data of just 2 bytes are mistaken for
-//!    one).
+//! Records and exchanges:
+//! - The `ClientHello` is a request; the server's flight is its reply. A flight ends when the
+//!   client speaks next, so its last record is emitted only then.
+//! - Up to TLS 1.2 the client's `Finished` requests the server's, unless the server's came first
+//!   (resumption).
+//! - In TLS 1.3 the client's `Finished` has no answer, and records of the server before the
+//!   client's first data (`NewSessionTicket`) are unrequested. A first greeting may have the form
+//!   of SSL 2 (RFC 5246 appendix E.2).
+//! - After the handshake a record is opaque: exchanges follow the changes of direction. An alert
+//!   takes part in none. TLS 1.3 hides alerts in a data record of 2 bytes, so data of exactly 2
+//!   bytes are mistaken for one.
 
 mod hello;
 mod meter;
@@ -31,7 +32,8 @@ use decoding::resume::{MessageShape, Resumption, find};
 use hello::{ServerHello, server_hello};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 
-/// Decodes the records of one connection. Memory: at most 4 KiB of an unfinished record per direction.
+/// Decodes the records of one connection. Holds at most 4 KiB of an unfinished record per
+/// direction.
 #[derive(Debug)]
 pub struct TlsDecoder {
     client: Framer,
@@ -42,22 +44,19 @@ pub struct TlsDecoder {
 #[derive(Debug)]
 struct Handshake {
     stage: HandshakePhase,
-    /// Bytes of the `ClientHello` still to come.
     hello_left: u64,
     client_changed_cipher: bool,
     server_changed_cipher: bool,
     /// Types of records are hidden once encrypted.
     version_13: bool,
-    /// Bytes of this direction were lost ([`Direction::index`]).
     lost: [bool; 2],
-    /// The last record of the server's flight so far: whether it ends the flight shows when either side
-    /// speaks next.
+    /// Last record of the server's flight. The next speaker shows whether the flight has ended.
     held: Option<Record>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HandshakePhase {
-    /// No record was seen.
+    /// Before the first record.
     Start,
     /// The client has greeted; the server has not, or has requested another greeting.
     Greeted,
@@ -65,9 +64,9 @@ enum HandshakePhase {
     Old,
     /// The server chose TLS 1.3.
     New,
-    /// TLS 1.3, and the client's last flight is on its way or over; it has sent no data yet.
+    /// TLS 1.3 after the client's last flight began, without data of the client.
     NewFinishing { finished: bool },
-    /// Data flows.
+    /// Application data flows.
     Done,
 }
 
@@ -79,7 +78,6 @@ struct Record {
 }
 
 impl TlsDecoder {
-    /// A decoder for a connection, or the rest of one, that begins with TLS.
     pub fn new() -> Self {
         Self {
             client: Framer::new(NAME, Direction::ClientToServer),
@@ -121,7 +119,7 @@ impl Decoder for TlsDecoder {
                 Ok(None) => return Ok(()),
                 Err(error) => {
                     if direction == Direction::ServerToClient {
-                        // The place is lost: the record that waits to be known as the last one is.
+                        // The position is lost, so the held record is the last one of its flight.
                         self.handshake.flush_role(Role::Reply, sink);
                     }
                     return Err(error);
@@ -166,7 +164,6 @@ impl Decoder for TlsDecoder {
 }
 
 impl Handshake {
-    /// Whether the next record of `direction` is a client's first.
     fn is_first(&self, direction: Direction) -> bool {
         self.stage == HandshakePhase::Start && direction == Direction::ClientToServer
     }
@@ -178,7 +175,7 @@ impl Handshake {
         }
     }
 
-    /// What the client said of a handshake was lost: it has said all that the server waits for.
+    /// Handshake bytes of the client were lost: assumes the client's flight is complete.
     const fn lose_client_flight(&mut self) {
         match self.stage {
             HandshakePhase::Old => self.client_changed_cipher = true,
@@ -189,7 +186,7 @@ impl Handshake {
         }
     }
 
-    /// What the server said of a handshake was lost: what the client says next shows what it was.
+    /// Handshake bytes of the server were lost: the client's next record shows which.
     const fn infer_server_flight(&mut self, kind: u8) {
         self.stage = match (self.stage, kind) {
             (HandshakePhase::Greeted, HANDSHAKE) => HandshakePhase::Old,
@@ -257,7 +254,6 @@ impl Handshake {
         ));
     }
 
-    /// A greeting may take several records.
     fn client_hello(&mut self, frame: &Frame<'_>) -> Role {
         self.stage = HandshakePhase::Greeted;
         if is_old_greeting(frame.header) {
@@ -277,7 +273,7 @@ impl Handshake {
         }
     }
 
-    /// Up to TLS 1.2 the client's flight ends with the `Finished` behind its change of cipher.
+    /// Up to TLS 1.2 the client's flight ends with the `Finished` after its change of cipher.
     fn old_flight(&mut self) -> Role {
         match (self.client_changed_cipher, self.server_changed_cipher) {
             (false, _) => Role::RequestPart,
@@ -373,7 +369,6 @@ const fn message(record: Record, direction: Direction, role: Role, phase: Phase)
     }
 }
 
-/// Where in `bytes` a record begins, behind bytes that were lost.
 fn find_record(bytes: &[u8], whole: bool) -> Resumption {
     find(bytes, whole, |bytes, _| match bytes.get(..RECORD_HEADER) {
         None if matches!(
@@ -393,12 +388,12 @@ fn find_record(bytes: &[u8], whole: bool) -> Resumption {
     })
 }
 
-/// The same of what may be a client's first record, which may have the form of SSL 2.
+/// Like `plan`, for a possible first record of a client, which may have the form of SSL 2.
 fn plan_at(is_first: bool, header: &[u8]) -> Result<FramePlan, HeaderFault> {
     match header {
         [high, low, ..] if is_first && is_old_greeting(header) => {
             let length = u64::from(u16::from_be_bytes([high & 0x7f, *low]));
-            // The version and the type are among what the length counts.
+            // The length includes version and type.
             let body = (length + 2).saturating_sub(RECORD_HEADER as u64);
             Ok(FramePlan {
                 body,
@@ -409,13 +404,12 @@ fn plan_at(is_first: bool, header: &[u8]) -> Result<FramePlan, HeaderFault> {
     }
 }
 
-/// Whether a header is that of a `ClientHello` in the form of SSL 2, for TLS: the top bit of a length, the
-/// type 1, version 3.x.
+/// Whether a header is a `ClientHello` in the form of SSL 2, for TLS: the top bit of a length, type
+/// 1, version 3.x.
 fn is_old_greeting(header: &[u8]) -> bool {
     matches!(header, [0x80..=0xff, _, 1, 3, 0..=3, ..])
 }
 
-/// The type of a record.
 fn kind_of(frame: &Frame<'_>) -> u8 {
     match frame.header.first() {
         Some(_) if is_old_greeting(frame.header) => HANDSHAKE,
@@ -423,7 +417,6 @@ fn kind_of(frame: &Frame<'_>) -> u8 {
     }
 }
 
-/// What a record's header announces: type, version 3.x, length.
 fn plan(header: &[u8]) -> Result<FramePlan, HeaderFault> {
     let mut reader = Reader::new(header);
     let (kind, major, _, length) = (reader.u8(), reader.u8(), reader.u8(), reader.u16_be());
@@ -460,17 +453,18 @@ const HANDSHAKE: u8 = 22;
 const DATA: u8 = 23;
 const HEARTBEAT: u8 = 24;
 
-/// TLS 1.2's, which records of TLS 1.3 have too.
+/// Version of TLS 1.2, which records of TLS 1.3 have too.
 const LATEST_VERSION: u8 = 3;
 
 /// 2^14 bytes, and 2048 that encryption up to TLS 1.2 may add (RFC 5246 section 6.2.3).
 const MAXIMUM_RECORD: u16 = 16 * 1024 + 2048;
 
-/// Most of a handshake record that is inspected: a `ServerHello` with a post-quantum key share fits.
+/// Inspected part of a handshake record: a `ServerHello` with a post-quantum key share fits.
 const HELLO_LIMIT: usize = 4096;
 
-/// A record that holds just a `Finished`: header, message header, hash of 32 or 48 bytes, content type, tag;
-/// and one that holds an empty `Certificate` of 8 bytes before it: the answer to a server that asks for one.
+/// A record of a `Finished` alone: header, message header, hash of 32 or 48 bytes, content type,
+/// tag. The larger ones hold an empty `Certificate` of 8 bytes before it, the answer to a server's
+/// request for one.
 const FINISHED_RECORDS: [u64; 4] = [
     5 + 4 + 32 + 1 + 16,
     5 + 4 + 48 + 1 + 16,
@@ -478,5 +472,5 @@ const FINISHED_RECORDS: [u64; 4] = [
     5 + 8 + 4 + 48 + 1 + 16,
 ];
 
-/// A record that holds just an alert of TLS 1.3: header, alert, content type, tag.
+/// A record of a TLS 1.3 alert alone: header, alert, content type, tag.
 const HIDDEN_ALERT: u64 = 5 + 2 + 1 + 16;

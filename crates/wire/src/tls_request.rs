@@ -1,8 +1,8 @@
-//! How a client asks a database for TLS, before anything else of its protocol is said.
+//! Requests for TLS before anything else of a database's protocol.
 
-/// The lower two bytes of a greeting's capability flags: behind the protocol's number (10), the version with
-/// its zero, the thread's number (4), eight bytes of authentication data and a filler. `None` if it is not
-/// such a greeting.
+/// Lower two bytes of a greeting's capability flags. They follow the protocol number (10), the
+/// version with its zero, the thread's number (4), eight bytes of authentication data and a filler.
+/// `None` if it is no MySQL greeting.
 pub fn lower_capabilities(greeting: &mut [u8]) -> Option<&mut [u8; 2]> {
     let payload = greeting.get_mut(4..)?;
     if payload.first() != Some(&10) {
@@ -13,9 +13,9 @@ pub fn lower_capabilities(greeting: &mut [u8]) -> Option<&mut [u8; 2]> {
     payload.get_mut(start..start + 2)?.try_into().ok()
 }
 
-/// The request for TLS that goes before a handshake response: its first 32 payload bytes with the flag for
-/// TLS set. Sets the flag in the response too and moves it behind the request. `None` if the client asks for
-/// TLS itself or speaks a protocol older than 4.1.
+/// Builds the TLS request that precedes a handshake response: the first 32 payload bytes with the
+/// TLS flag. Sets the flag in the response too and moves the response after the request. `None` if
+/// the client itself requests TLS or speaks a protocol older than 4.1.
 pub fn tls_request(response: &mut [u8]) -> Option<[u8; 36]> {
     let sequence = *response.get(3)?;
     let flags = response.get_mut(5)?;
@@ -30,8 +30,8 @@ pub fn tls_request(response: &mut [u8]) -> Option<[u8; 36]> {
     Some(request)
 }
 
-/// MySQL's request for TLS as the first message of a client that says nothing else about itself: payload of
-/// 32 bytes, number 1, flags for TLS and protocol 4.1.
+/// MySQL's TLS request as first message of an otherwise unknown client: payload of 32 bytes, number
+/// 1, flags for TLS and protocol 4.1.
 pub const FIRST_TLS_REQUEST: [u8; 36] = {
     let mut request = [0; 36];
     request[0] = 32;
@@ -39,11 +39,10 @@ pub const FIRST_TLS_REQUEST: [u8; 36] = {
     request[5] = OFFERS_TLS | PROTOCOL_41;
     request
 };
-/// PostgreSQL's SSLRequest: length 8, code 80877103.
 pub const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 /// MySQL's CLIENT_SSL, 0x0800, in the second byte of the capability flags.
 pub const OFFERS_TLS: u8 = 0x08;
-/// CLIENT_PROTOCOL_41, 0x0200, likewise.
+/// CLIENT_PROTOCOL_41, 0x0200, in the same byte.
 const PROTOCOL_41: u8 = 0x02;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Situations of DRDA that no recording has, written out from the specification.
+//! DRDA cases without a recording, written from the specification.
 
 mod streams;
 
@@ -8,13 +8,11 @@ use streams::{Seen, Segment, play};
 const CLIENT: Direction = Direction::ClientToServer;
 const SERVER: Direction = Direction::ServerToClient;
 
-/// An object: a length, a code point, a body.
 fn object(code: u16, body: &[u8]) -> Vec<u8> {
     let length = u16::try_from(body.len() + 4).expect("short");
     [&length.to_be_bytes()[..], &code.to_be_bytes(), body].concat()
 }
 
-/// A structure around an object, in one segment.
 fn structure(format: u8, body: &[u8]) -> Vec<u8> {
     let length = u16::try_from(body.len() + 6).expect("short");
     [&length.to_be_bytes()[..], &[0xD0, format, 0, 1], body].concat()
@@ -36,7 +34,7 @@ fn told(parts: &[(Direction, Vec<u8>)]) -> Vec<String> {
     seen.iter().filter_map(what).collect()
 }
 
-/// What a Db2 on Linux says of itself and of numbers: least significant byte first.
+/// A Db2 on Linux describes itself and its numbers: least significant byte first.
 fn db2() -> [(Direction, Vec<u8>); 4] {
     let class = object(
         0x1147,
@@ -57,7 +55,7 @@ fn db2() -> [(Direction, Vec<u8>); 4] {
     ]
 }
 
-/// The outcome of a statement: -204, or rows that were changed.
+/// Outcome of a statement: -204, or changed rows.
 fn card(code: i32, state: &[u8], rows: i32) -> Vec<u8> {
     let counts = [[0; 8].to_vec(), rows.to_le_bytes().to_vec(), [0; 12].to_vec()].concat();
     [
@@ -103,7 +101,7 @@ fn numbers_of_a_little_endian_server_are_read_as_it_said() {
     );
 }
 
-/// A block of rows that ends within a row; the next one goes on there.
+/// A block of rows ends within a row; the next block continues it.
 #[test]
 fn rows_go_on_from_one_block_to_the_next() {
     let package = object(0x2113, b"package, section 1");
@@ -155,8 +153,8 @@ fn rows_go_on_from_one_block_to_the_next() {
     );
 }
 
-/// An object that is longer than a structure's segment: with four more bytes of length, in three segments;
-/// and one that lasts as long as its structure.
+/// An object longer than a structure's segment, with four more length bytes, in three segments; and
+/// one that lasts to the end of its structure.
 #[test]
 fn long_objects_are_one() {
     let text = [&b"\0\0\0\x9c\x40"[..], &[b'x'; 40_000], b"\xff"].concat();
@@ -191,7 +189,7 @@ fn long_objects_are_one() {
     assert_eq!(told[2..], ["Done 1 Open", "Statement 'set'"]);
 }
 
-/// User and password in clear, and what encrypts them, are kept nowhere; a refusal is reported by its name.
+/// User, password and encryption keys are not stored; a refusal is reported by its name.
 #[test]
 fn nothing_of_a_login_is_told() {
     let user = object(0x11A0, b"secret-user");

@@ -1,23 +1,21 @@
-//! Situations of SQLI that no recording has, written out from what is described of it.
+//! SQLI cases without a recording, written from descriptions of the protocol.
 
 mod streams;
 
 use model::{Direction, Role, Timestamp};
 use streams::{Seen, Segment, play};
 
-/// Numbers of two bytes.
 fn shorts(numbers: &[u16]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_be_bytes()).collect()
 }
 
-/// A text with two bytes of length, padded.
 fn text(text: &[u8]) -> Vec<u8> {
     let length = u16::try_from(text.len()).expect("short");
     let padding: &[u8] = if text.len() % 2 == 1 { b"\0" } else { b"" };
     [&length.to_be_bytes(), text, padding].concat()
 }
 
-/// A login each way, the server's features, then client and server in round trips.
+/// A login each way, the server's features, then alternately client and server.
 fn session(features: &[u8], turns: &[Vec<u8>]) -> Vec<Seen> {
     let login = |kind: u8| [&[0, 16, kind, 60, 0, 0, 0, 100, 0, 101][..], &[0; 6]].concat();
     let offer = [shorts(&[126]), text(&[0xff; 9]), shorts(&[12])].concat();
@@ -131,7 +129,7 @@ fn large_values_are_passed_over() {
     );
 }
 
-/// A code that is not known, and a parameter of a type that is not: both last until the other side speaks.
+/// An unknown code, and a parameter of unknown type: both last until the other side speaks.
 #[test]
 fn what_is_not_known_costs_its_group_and_no_more() {
     let unknown = [
@@ -160,7 +158,7 @@ fn what_is_not_known_costs_its_group_and_no_more() {
     );
 }
 
-/// A group that the server leaves open is over when the client speaks.
+/// A group that the server leaves open ends when the client speaks.
 #[test]
 fn an_answer_without_an_end_is_one() {
     let row = [shorts(&[14, 0, 0, 2]), b"ab".to_vec()].concat();

@@ -1,4 +1,4 @@
-//! Bytes that were not captured: what is behind them in the connection is decoded again.
+//! Decoding resumes after bytes that were not captured.
 
 mod streams;
 
@@ -8,7 +8,6 @@ use streams::{Seen, Segment, play};
 const CLIENT: Direction = Direction::ClientToServer;
 const SERVER: Direction = Direction::ServerToClient;
 
-/// What was said on a connection, each piece a millisecond after the one before.
 struct Script {
     port: u16,
     segments: Vec<Segment>,
@@ -44,7 +43,6 @@ impl Script {
         self.add(direction, b"", count)
     }
 
-    /// What was found; every byte once.
     fn play(&self) -> (Vec<Seen>, Decoding) {
         let (seen, stream) = play(self.port, &self.segments);
         let fed: u64 = self
@@ -56,7 +54,6 @@ impl Script {
         (seen, stream.decoding())
     }
 
-    /// Role and content of each message.
     fn told(&self) -> Vec<String> {
         let (seen, _) = self.play();
         seen.iter()
@@ -258,7 +255,7 @@ fn a_record_that_waited_when_the_place_was_lost_is_handed_out_once() {
     let behind = [&server_hello[..], b"no record", &[8; 42]].concat();
     let application_data = [&[23, 3, 3, 0, 20][..], &[5; 20]].concat();
     let script = Script::new(443).c(&client_hello).s(&behind).lost(CLIENT, 4_017);
-    // `play` holds what was emitted against what was fed.
+    // `play` compares emitted bytes with fed bytes.
     script
         .s(&[&[4; 30][..], &application_data, &application_data].concat())
         .play();

@@ -1,11 +1,10 @@
-//! What a length field merely claims is never allocated, and what is kept stays within what is documented.
+//! Allocations never follow a mere length field, and stay within the documented limits.
 
 use model::{Direction, Timestamp};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use wire::Stream;
 
-/// Counts what the current thread holds.
 struct Counting;
 
 thread_local! {
@@ -37,7 +36,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The most bytes held at once while `run` runs, above what was held before.
 fn most_held(run: impl FnOnce()) -> isize {
     let before = HELD.get();
     PEAK.set(before);
@@ -55,8 +53,8 @@ fn postgres(tag: u8, claimed: u32, body: &[u8]) -> Vec<u8> {
     [&[tag][..], &claimed.to_be_bytes(), body].concat()
 }
 
-/// One direction's text (64 KiB and a name, in a buffer that grows by doubling), what detection holds, and
-/// the stream itself.
+/// One direction's text (64 KiB and a name, in a buffer that doubles), the detection buffer, and
+/// the stream.
 const BOUND: isize = 2 * 64 * 1024 + 64 * 1024 + 3 * 16 * 1024 + 8 * 1024;
 
 #[test]
@@ -172,7 +170,6 @@ fn informix_messages_that_claim_much_hold_little() {
     }
 }
 
-/// A structure of DRDA that holds one object.
 fn drda(format: u8, correlation: u16, code: u16, body: &[u8]) -> Vec<u8> {
     let length = u16::try_from(body.len() + 10).expect("short");
     let mut out = length.to_be_bytes().to_vec();
@@ -235,7 +232,6 @@ fn drda_objects_that_claim_much_hold_little() {
     assert!(most < 4 << 20, "descriptions: {most} bytes held");
 }
 
-/// A packet of Oracle Net with a long length.
 fn oracle(flags: u16, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 10).expect("short");
     [
@@ -275,7 +271,6 @@ fn oracle_requests_without_an_end_hold_little() {
     }
 }
 
-/// A packet of TDS.
 fn tds(kind: u8, status: u8, body: &[u8]) -> Vec<u8> {
     let length = u16::try_from(body.len() + 8).expect("short").to_be_bytes();
     [&[kind, status][..], &length, &[0; 4], body].concat()
@@ -429,7 +424,7 @@ fn fastcgi_records_that_claim_much_hold_little() {
             feed_in_parts(&mut stream, Direction::ServerToClient, server);
             assert_eq!(stream.protocol(), model::Protocol::Fastcgi);
         });
-        // What is inspected, in a buffer that grows by doubling, and one record of it.
+        // The inspected part, in a buffer that doubles, and one record.
         assert!(most < BOUND + 2 * 64 * 1024, "input {place}: {most} bytes held");
     }
 }

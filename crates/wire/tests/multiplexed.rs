@@ -1,5 +1,5 @@
-//! Several sessions of SQL Server on one connection (MARS): decoded while one asks at a time, opaque to the
-//! end from where several do.
+//! Several sessions of SQL Server on one connection (MARS): decoded until two have requests open at
+//! once, then opaque to the end.
 
 mod streams;
 
@@ -7,8 +7,6 @@ use model::Direction;
 use std::path::Path;
 use streams::{Recording, Seen, Segment, play, recordings_in};
 
-/// Prelogin, login, then six statements of session 0, with the acknowledgement that opens it before the
-/// first.
 fn recorded() -> Recording {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mars");
     recordings_in(&folder).remove(0)
@@ -18,7 +16,6 @@ fn statements(seen: &[Seen]) -> usize {
     seen.iter().filter(|seen| seen.what.contains("Statement")).count()
 }
 
-/// The same packets, of another session.
 fn of_session(segment: &Segment, number: u8) -> Segment {
     let mut segment = segment.clone();
     let mut at = 0;
@@ -66,7 +63,7 @@ fn sessions_that_take_turns_are_decoded() {
 fn sessions_that_ask_at_once_are_opaque_to_the_end_and_said_to_be() {
     let recording = recorded();
     let mut segments = recording.segments;
-    // The third request comes of another session before the second is answered.
+    // The third request belongs to another session and precedes the second answer.
     let early = of_session(&segments.remove(8), 1);
     segments.insert(7, early);
     let (seen, stream) = play(recording.server_port, &segments);

@@ -1,5 +1,5 @@
-//! MySQL and MariaDB: recordings against the counts another decoder found, and conversations that no
-//! available server holds, written out from the protocol's documentation.
+//! MySQL and MariaDB: recordings with the counts of another decoder, and cases without a recording,
+//! written from the protocol's documentation.
 
 mod streams;
 
@@ -7,9 +7,10 @@ use model::{Direction, Role, Timestamp};
 use proptest::prelude::*;
 use streams::{Recording, Seen, Segment, play, play_joined, recordings};
 
-/// Statement texts (`tshark -d tcp.port==33060,mysql -T fields -e mysql.query`, tshark 4.0) and alternations
-/// of client and server payload, per recording. tshark finds 21 statements with `rewritebatch-compress`: it
-/// does not inflate the two longest, which are the only ones that driver compresses.
+/// Statement texts (`tshark -d tcp.port==33060,mysql -T fields -e mysql.query`, tshark 4.0) and
+/// alternations of client and server payload, per recording. tshark finds 21 statements with
+/// `rewritebatch-compress`: it does not inflate the two longest, which are the only ones that
+/// driver compresses.
 const COUNTS: [(&str, usize, usize); 6] = [
     ("mariadbcli-mariadb10.11-compress-zlib", 2, 3),
     ("mariadbjdbc341-mariadb10.11-compress", 20, 22),
@@ -77,12 +78,10 @@ fn every_request_of_a_recording_gets_one_reply() {
     }
 }
 
-/// A connection written down message by message.
 #[derive(Default)]
 struct Script(Vec<Segment>);
 
 impl Script {
-    /// Greeting, handshake response and OK of sides that share `flags` (and MariaDB's own ones).
     fn logged_in(flags: u32, mariadb_flags: u32) -> Self {
         Self::default()
             .s(0, &greeting(flags, mariadb_flags))
@@ -120,14 +119,13 @@ impl Script {
         self
     }
 
-    /// The handshake response, or the OK behind it, was not captured.
     fn lose_login(&mut self, client: bool) {
         let segment = &mut self.0[if client { 1 } else { 2 }];
         segment.hole = std::mem::take(&mut segment.bytes).len() as u64;
     }
 
-    /// Plays the script whole and byte by byte (large segments in larger pieces), which must give the same;
-    /// gives role and content of each message.
+    /// Plays the script whole and byte by byte (large segments in larger pieces), and compares.
+    /// Returns role and content of each message.
     fn told(&self) -> Vec<String> {
         let (seen, _) = play(3306, &self.0);
         let mut pieces = Vec::new();
@@ -157,13 +155,11 @@ impl Script {
             .collect()
     }
 
-    /// What is reported after greeting, handshake response and OK.
     fn told_after_login(&self) -> Vec<String> {
         self.told().split_off(3)
     }
 }
 
-/// Direction, role and content, with neighbouring opaque messages as one: these depend on the split.
 fn joined(seen: &[Seen]) -> Vec<(Direction, Role, String)> {
     let mut all: Vec<_> = seen
         .iter()
@@ -173,7 +169,6 @@ fn joined(seen: &[Seen]) -> Vec<(Direction, Role, String)> {
     all
 }
 
-/// A body in frames: as many as its length takes.
 fn framed(sequence: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = body;
@@ -620,8 +615,6 @@ fn a_lost_login_is_over_with_the_first_command() {
     }
 }
 
-/// Where the client begins to speak with a command: its segments with sequence number 0 behind one of the
-/// server's.
 fn commands(recording: &Recording) -> Vec<usize> {
     let pairs = recording.segments.windows(2).enumerate();
     let begins = pairs.filter(|(_, pair)| {
@@ -638,7 +631,7 @@ fn a_connection_seen_from_any_command_on_is_decoded() {
         if name.contains("compress") || name.ends_with("tls") {
             continue;
         }
-        // What is announced of prepared statements depends on where the observation begins.
+        // Announcements of prepared statements depend on the start of observation.
         let said = |seen: Vec<Seen>| {
             let is_announced = |seen: &Seen| {
                 let words = ["Unseen", "Named", "Columns"];
@@ -686,7 +679,6 @@ fn the_end_of_a_reply_whose_beginning_was_not_seen_is_opaque() {
     assert!(seen[1..].iter().all(|seen| seen.role != Role::Opaque));
 }
 
-/// How a connection's bytes are compressed again.
 #[derive(Debug, Clone, Copy)]
 enum Codec {
     Zlib,
@@ -694,8 +686,6 @@ enum Codec {
     Stored,
 }
 
-/// The block of the compressed protocol that carries `content`, and claims `claimed` bytes when it is
-/// compressed.
 fn block(sequence: u8, content: &[u8], codec: Codec, claimed: usize) -> Vec<u8> {
     use std::io::Write;
     let (inside, claimed) = match codec {
@@ -720,11 +710,11 @@ fn block(sequence: u8, content: &[u8], codec: Codec, claimed: usize) -> Vec<u8> 
     .concat()
 }
 
-/// A plain recording as it would be compressed, in blocks of at most `size` bytes.
 fn compressed(recording: &Recording, codec: Codec, size: usize) -> Vec<Segment> {
     let mut segments = recording.segments.clone();
     for segment in &mut segments[..2] {
-        // The flag in the greeting follows the version text, in the handshake response it comes first.
+        // The flag in the greeting follows the version text, in the handshake response it comes
+        // first.
         let place = if segment.direction == Direction::ClientToServer {
             4
         } else {
@@ -796,8 +786,8 @@ fn a_block_that_lies_about_its_length_ends_the_decoding() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Frames of random commands and replies behind a login: nothing panics, no byte is lost, the split
-    /// changes nothing.
+    /// Frames of random commands and replies after a login: no panic, no lost byte, no effect of
+    /// the split.
     #[test]
     fn random_frames_behind_a_login_lose_nothing(
         flags in any::<u32>(),
@@ -809,14 +799,13 @@ proptest! {
         for (client, sequence, body) in messages {
             script = if client { script.c(sequence, &body) } else { script.s(sequence, &body) };
         }
-        // Until a direction fails everything is reported; opaque bytes are cut as they were fed.
+        // Until a direction fails, every message is reported; opaque bytes are cut as fed.
         let (seen, _) = play(3306, &script.0);
         let fed: usize = script.0.iter().map(|segment| segment.bytes.len()).sum();
         prop_assert_eq!(seen.iter().map(|seen| seen.bytes).sum::<u64>(), fed as u64);
     }
 }
 
-/// Bytes that commands and replies begin with, more often than others.
 fn likely_byte() -> impl Strategy<Value = u8> {
     prop_oneof![
         3 => prop::sample::select(b"\0\0\0\0\0\0\x01\x01\x02\x03\x16\x17\x18\x19\x1a\x1c\x12\x11\x08\xfa\xfb\xfc\xfe\xff\x28\x78\x9c".to_vec()),

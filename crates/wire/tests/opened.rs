@@ -1,7 +1,7 @@
-//! TLS opened with keys: recorded connections with their key logs (`.keys`), whole and damaged in every way.
+//! TLS decrypted with keys: recorded connections with their key logs (`.keys`), whole and damaged.
 //!
-//! `keys-*`: Python's `ssl` against PostgreSQL 15 (TLS 1.2 and 1.3) and MariaDB 10.11; three statements each.
-//! Secrets and certificates were made for the recording.
+//! `keys-*`: Python's `ssl` against PostgreSQL 15 (TLS 1.2 and 1.3) and MariaDB 10.11; three
+//! statements each. Secrets and certificates were made for the recording.
 
 mod streams;
 
@@ -13,7 +13,6 @@ use streams::{Recording, Seen, Segment, play, play_to, recordings_in};
 use tls_keys::{KeyLog, Secrets, SessionSecrets};
 use wire::Stream;
 
-/// The recordings that have a key log.
 fn recorded() -> Vec<(Recording, Arc<KeyLog>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tls");
     let with_keys = recordings_in(&folder).into_iter().filter_map(|recording| {
@@ -99,7 +98,7 @@ fn keys_of_another_session_open_nothing() {
     assert!(reason.contains("not in the key log"), "{reason}");
 }
 
-/// A log that is empty when a connection first asks, as one that its client writes while it shakes hands.
+/// A log that is empty at the first lookup, like one written by its client during the handshake.
 struct LateLog {
     log: Arc<KeyLog>,
     was_asked: AtomicBool,
@@ -169,7 +168,7 @@ fn every_byte_is_handed_out_once_in_whatever_order() {
     }
 }
 
-/// A segment of a reply or a request that was lost takes what it held with it, and nothing behind it.
+/// A lost segment of a reply or request loses its content, and no later one.
 #[test]
 fn what_follows_lost_packets_is_opened_again() {
     for (recording, log) in recorded() {
@@ -198,8 +197,7 @@ fn what_follows_lost_packets_is_opened_again() {
     }
 }
 
-/// A record that is not authentic takes what it held with it, and no round trip: the other side's answer
-/// still answers something.
+/// An inauthentic record loses its content, but no round trip: the other side still answers.
 #[test]
 fn a_damaged_record_takes_what_it_held_and_no_turn() {
     for (recording, log) in recorded() {
@@ -231,7 +229,7 @@ fn a_damaged_record_takes_what_it_held_and_no_turn() {
                 "{name}: segment {index}: {seen:#?}"
             );
             assert_eq!(turns(&seen), turns(&whole), "{name}: segment {index}: {seen:#?}");
-            // The decoder inside says so, as where bytes were not captured.
+            // The inner decoder reports it as for uncaptured bytes.
             let reason = stream.decoding().opaque.unwrap_or_default();
             assert!(!reason.contains("key log"), "{name}: segment {index}: {reason}");
             assert_eq!(
@@ -243,7 +241,6 @@ fn a_damaged_record_takes_what_it_held_and_no_turn() {
     }
 }
 
-/// How often the server speaks behind the client, once work has begun.
 fn turns(seen: &[Seen]) -> usize {
     let work: Vec<&Seen> = seen.iter().filter(|seen| seen.what.starts_with("Work")).collect();
     let pairs = work.windows(2).filter(|pair| {
@@ -252,7 +249,6 @@ fn turns(seen: &[Seen]) -> usize {
     pairs.count()
 }
 
-/// Counts records that are not authentic.
 struct CountingLog {
     log: Arc<KeyLog>,
     damaged: AtomicUsize,

@@ -1,4 +1,4 @@
-//! PostgreSQL situations that no recording holds, written out from the manual.
+//! PostgreSQL cases without a recording, written from the manual.
 
 mod streams;
 
@@ -12,7 +12,6 @@ fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     [&[tag][..], &length.to_be_bytes(), body].concat()
 }
 
-/// Several messages by their tags, each with the smallest body it can have.
 fn messages(tags: &str) -> Vec<u8> {
     let body = |tag| -> &[u8] {
         match tag {
@@ -40,7 +39,8 @@ fn messages(tags: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Plays a conversation behind a login: `>` and the client's tags, `<` and the server's. Returns the roles.
+/// Plays a conversation after a login: `>` and the client's tags, `<` and the server's. Returns
+/// the roles.
 fn roles(conversation: &[&str]) -> Vec<Role> {
     let mut bytes = vec![
         (Direction::ClientToServer, STARTUP.to_vec()),
@@ -162,8 +162,8 @@ fn messages_nobody_asked_for_are_notices() {
     assert_eq!(found, [Notice, Request, ReplyPart, ReplyPart, Reply, Notice]);
 }
 
-/// KingbaseES with compressing drivers 8.6 and 9.0: after the plain start-up, blocks of a length and
-/// compressed bytes. Some of them happen to begin as a message does.
+/// KingbaseES with compressing drivers 8.6 and 9.0: after the plain start-up, blocks of a length
+/// and compressed bytes. Some of them happen to begin like a message.
 #[test]
 fn announced_compression_is_opaque_once_the_server_agrees() {
     let startup = |parameter: &[u8]| {

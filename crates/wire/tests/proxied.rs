@@ -1,5 +1,4 @@
-//! PROXY protocol: behind a header that a load balancer sends first, every recorded connection decodes as
-//! without.
+//! Every recorded connection decodes the same after a header of the PROXY protocol.
 
 mod streams;
 
@@ -24,7 +23,7 @@ fn headers() -> Vec<Vec<u8>> {
         b"PROXY UNKNOWN\r\n".to_vec(),
         header_2(1, 0x11, 12),
         header_2(1, 0x21, 36),
-        // With further values behind the addresses, and a health check of the balancer itself.
+        // With further values after the addresses, and a health check of the balancer itself.
         header_2(1, 0x11, 12 + 60),
         header_2(0, 0, 0),
     ]

@@ -1,8 +1,8 @@
-//! Recorded streams decode to the messages stored next to them (`.expected`, readable text), and to the
-//! counts that another decoder found.
+//! Recorded streams decode to the stored messages (`.expected`, readable text) and to the counts of
+//! another decoder.
 //!
-//! `WRITE_EXPECTED=1 cargo test -p wire --test recordings` writes the `.expected` files anew; read the
-//! difference before it is committed.
+//! `WRITE_EXPECTED=1 cargo test -p wire --test recordings` rewrites the `.expected` files; review
+//! the difference before committing.
 
 mod streams;
 
@@ -36,7 +36,6 @@ fn recordings_decode_to_what_is_beside_them() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A line a message; neighbouring rows that differ in nothing but their bytes are one line.
 fn as_text(seen: &[Seen], decoding: &model::Decoding) -> String {
     let mut lines = vec![format!(
         "{}{}{}",
@@ -177,9 +176,9 @@ fn find<'a>(recordings: &'a [Recording], name: &str) -> &'a Recording {
         .unwrap_or_else(|| panic!("tests/data/{name}.stream is missing"))
 }
 
-/// What pairing relies on: each request is answered by one `Reply` or `ReplyPause`, never before it was sent.
-/// The recordings of undecoded protocols have neither; a replica's last request is answered as long as it
-/// listens.
+/// Pairing relies on this: each request is answered by one `Reply` or `ReplyPause`, never before it
+/// was sent. Recordings of undecoded protocols have neither; a replica's last request is answered
+/// as long as it listens.
 #[test]
 fn every_request_is_answered_once() {
     for recording in recordings() {
@@ -212,8 +211,8 @@ fn every_request_is_answered_once() {
     }
 }
 
-/// A capture may begin anywhere. Behind a start-up that was not seen, a start-up's one-byte answer is the
-/// only thing that cannot be distinguished from a message.
+/// A capture may begin anywhere. Only the one-byte answer of an unseen start-up cannot be
+/// distinguished from a message.
 #[test]
 fn postgres_is_decoded_from_any_segment_on() {
     for recording in recordings() {
@@ -237,8 +236,9 @@ fn postgres_is_decoded_from_any_segment_on() {
     }
 }
 
-/// Commands, replies, statements, rows and errors of a session of Derby's, as its program saw them: tables
-/// made, 200 rows inserted in one batch, ten looked up, all read, 25 changed, and one statement refused.
+/// Commands, replies, statements, rows and errors of a Derby session, as its program saw them:
+/// tables made, two hundred rows inserted in one batch, ten looked up, all read, 25 changed, and
+/// one statement refused.
 #[test]
 fn drda_tells_what_the_program_did() {
     let recordings = recordings();
@@ -265,10 +265,9 @@ fn drda_tells_what_the_program_did() {
     }
 }
 
-/// What tshark 4.0 counts of each code point
-/// (`tshark -Y "drda && !tcp.analysis.retransmission" -T fields -e drda.ddm.codepoint`), which looks at the
-/// first object of a structure, and the one that is a second one: all objects; statements' texts; commands
-/// that run one; commits and rollbacks.
+/// Counts per code point by tshark 4.0 (`tshark -Y "drda && !tcp.analysis.retransmission" -T fields
+/// -e drda.ddm.codepoint`), plus second objects of a structure, which tshark skips: all objects;
+/// statements' texts; commands that run one; commits and rollbacks.
 const OBJECTS: [(&str, [usize; 4]); 4] = [
     ("derbyclient10161-derby", [762 + 1, 9, 202 + 12, 14 + 1]),
     ("derbyclient10161-derby-fetch10", [754 + 1, 8, 201 + 12, 14 + 1]),
@@ -317,7 +316,7 @@ fn drda_is_decoded_from_any_segment_on() {
     }
 }
 
-/// An answer that is only the end of a group shows nothing; all else shows the protocol.
+/// An answer that only ends a group is ambiguous; all others show the protocol.
 #[test]
 fn informix_is_decoded_from_any_segment_on() {
     for recording in recordings() {
@@ -334,7 +333,7 @@ fn informix_is_decoded_from_any_segment_on() {
     }
 }
 
-/// Bytes that were not captured cost the round trip they are in and no more: both directions are found again.
+/// Uncaptured bytes cost only their round trip: both directions resume.
 #[test]
 fn a_hole_loses_no_more_than_its_turn() {
     let recordings = recordings();
@@ -375,7 +374,6 @@ fn a_hole_loses_no_more_than_its_turn() {
     }
 }
 
-/// Recordings with a secret in them.
 const SECRETS: [(&str, &str); 6] = [
     ("fastcgi/phpfpm82-abort", "secret-word"),
     ("fastcgi/nginx122-phpfpm82-post", "secret-word"),
@@ -405,8 +403,8 @@ fn passwords_are_never_handed_out() {
     }
 }
 
-/// The same 500 rows with three sizes of the buffer: how many fetches, of how many bytes, and whether the
-/// login announces it.
+/// The same 500 rows with three buffer sizes: number and size of fetches, and whether the login
+/// announces the size.
 #[test]
 fn informix_fetches_show_the_size_of_the_buffer() {
     let recordings = recordings();
@@ -428,8 +426,8 @@ fn informix_fetches_show_the_size_of_the_buffer() {
     }
 }
 
-/// What a login of Oracle or SQL Server holds besides the names of program and driver is in no message: user,
-/// host, keys.
+/// A login of Oracle or SQL Server reports the names of program and driver, but not user, host or
+/// keys.
 #[test]
 fn logins_of_oracle_and_sql_server_are_not_told() {
     let secrets = [
@@ -452,9 +450,9 @@ fn logins_of_oracle_and_sql_server_are_not_told() {
     assert!(count > 8, "{count} recordings");
 }
 
-/// Rows, and texts of batches, as tshark 4.0 finds them:
-/// `tshark -d tcp.port==14330,tds -T fields -e tds.query`, and rows of the ends of statements that count them
-/// (`tds.done.donerowcount64`, `tds.doneinproc.donerowcount64`).
+/// Rows, and texts of batches, as tshark 4.0 finds them: `tshark -d tcp.port==14330,tds -T fields
+/// -e tds.query`, and rows of the ends of statements that count them (`tds.done.donerowcount64`,
+/// `tds.doneinproc.donerowcount64`).
 const OF_SQL_SERVER: [(&str, usize, u64); 3] = [
     ("tds/freetds13-scripted", 6, 12),
     ("tds/mssqljdbc128-scripted", 5, 41),
@@ -474,8 +472,8 @@ fn batches_and_rows_are_as_many_as_another_decoder_finds() {
     }
 }
 
-/// What was asked of php-fpm, and answered, on one kept connection: pages, an order of 20,000 bytes, a script
-/// that fails, a page of 80,000 bytes, a head alone. A web server and a browser saw the same.
+/// Requests and replies of php-fpm on one kept connection: pages, an order of 20,000 bytes, a
+/// script that fails, a page of 80,000 bytes, a head alone. Web server and browser saw the same.
 #[test]
 fn fastcgi_tells_what_was_asked() {
     let recordings = recordings();
@@ -508,8 +506,8 @@ fn fastcgi_tells_what_was_asked() {
     assert_eq!(body.map(|seen| seen.bytes).sum::<u64>(), 20_000 + 8);
 }
 
-/// Three requests on one connection, of which the second and third are answered before the first: each reply
-/// goes to its own.
+/// Three requests on one connection; the second and third are answered before the first. Each reply
+/// is matched to its request.
 #[test]
 fn fastcgi_replies_that_overlap_are_told_apart() {
     let recordings = recordings();

@@ -1,5 +1,4 @@
-//! Properties that hold for every input: how the bytes are split changes nothing, no byte is lost, nothing
-//! panics.
+//! Properties for every input: the split has no effect, no byte is lost, no panic.
 //!
 //! The fuzz targets in `fuzz/` assert the same; these run with every `cargo test`.
 
@@ -11,7 +10,6 @@ use std::fmt::Debug;
 use std::sync::OnceLock;
 use streams::{Recording, Seen, Segment, play, recordings};
 
-/// Cuts every segment in pieces: a piece's length is the next of `lengths`, round and round.
 fn cut(segments: &[Segment], lengths: &[usize]) -> Vec<Segment> {
     let mut lengths = lengths.iter().copied().cycle();
     let mut pieces = Vec::new();
@@ -34,7 +32,6 @@ fn cut(segments: &[Segment], lengths: &[usize]) -> Vec<Segment> {
     pieces
 }
 
-/// The messages with neighbouring opaque ones of the same direction joined: these depend on the split.
 fn joined(seen: Vec<Seen>) -> Vec<Seen> {
     let mut joined: Vec<Seen> = Vec::new();
     for next in seen {
@@ -60,7 +57,7 @@ fn fed(segments: &[Segment], direction: Direction) -> u64 {
         .sum()
 }
 
-/// Plays segments whole and cut; both must emit every byte once and give the same messages.
+/// Plays segments whole and cut; both must emit every byte once and the same messages.
 fn check(name: &dyn Debug, server_port: u16, segments: &[Segment], lengths: &[usize]) {
     let (whole, whole_stream) = play(server_port, segments);
     let (pieces, pieces_stream) = play(server_port, &cut(segments, lengths));
@@ -128,7 +125,6 @@ fn one_direction_alone_loses_nothing() {
     }
 }
 
-/// One change to a recording that a bad capture could make.
 #[derive(Debug, Clone)]
 enum Damage {
     Flip { place: usize, bits: u8 },
@@ -182,7 +178,6 @@ fn apply(segments: &mut Vec<Segment>, damage: &Damage) {
     }
 }
 
-/// Read once for all cases.
 fn small_recordings() -> &'static [Recording] {
     static READ: OnceLock<Vec<Recording>> = OnceLock::new();
     READ.get_or_init(read_small_recordings)
@@ -235,7 +230,6 @@ proptest! {
         check(&"random", port, &segments(&chunks), &lengths);
     }
 
-    /// Random bytes behind a beginning that a decoder accepts.
     #[test]
     fn random_bytes_behind_a_beginning_lose_nothing(
         beginning in prop::sample::select(BEGINNINGS.to_vec()),
@@ -252,7 +246,6 @@ fn split() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(prop_oneof![1usize..4, 4usize..40, 40usize..2000], 1..12)
 }
 
-/// Bytes that headers are made of, more often than others.
 fn likely_byte() -> impl Strategy<Value = u8> {
     prop_oneof![
         3 => prop::sample::select(b"QPBDECSHXFdcfpRSKZTZGWsn123\0\0\0\0\0\0\x04\x05\x06\x08\x03\x16\x17IET\r\n: 0123456789*$+-_%>|".to_vec()),

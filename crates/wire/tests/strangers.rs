@@ -1,6 +1,5 @@
-//! Protocols that longwire does not decode stay what they are: on every port, from their beginning and from
-//! the middle, in both directions and in one. And the reverse: those that it decodes are found on any port,
-//! whichever side is said to be the client.
+//! Unsupported protocols stay unrecognised: on every port, from the start and from the middle, in
+//! both directions and in one. Supported ones are found on any port, with the sides exchanged too.
 //!
 //! The conversations are in `strangers/`, made by `strangers/make.py` from the specifications.
 
@@ -14,7 +13,7 @@ fn strangers() -> Vec<Recording> {
     recordings_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/strangers"))
 }
 
-/// Ports that servers of databases use, and one that none of them uses.
+/// Ports of database servers, and one that none of them uses.
 const PORTS: [u16; 13] = [
     80, 443, 1433, 1521, 1526, 3306, 5432, 6379, 9000, 9088, 27017, 50000, 49_152,
 ];
@@ -25,7 +24,6 @@ fn ports(recording: &Recording) -> Vec<u16> {
     ports
 }
 
-/// Round trips, as pairing counts them of opaque bytes: each answer to what the client said.
 fn turns(seen: &[Seen]) -> usize {
     let mut asked = false;
     let mut turns = 0;
@@ -73,7 +71,6 @@ fn assert_opaque(context: &str, (seen, stream): &(Vec<Seen>, wire::Stream), segm
     }
 }
 
-/// Cut into pieces of `length` bytes.
 fn cut(segments: &[Segment], length: usize) -> Vec<Segment> {
     let pieces = segments.iter().flat_map(|segment| {
         segment.bytes.chunks(length).map(|piece| Segment {
@@ -130,7 +127,6 @@ fn no_stranger_is_a_database_from_the_middle_on() {
     }
 }
 
-/// The same with the sides exchanged.
 fn turned(segments: &[Segment]) -> Vec<Segment> {
     let turned = segments.iter().map(|segment| Segment {
         direction: segment.direction.reverse(),
@@ -139,7 +135,6 @@ fn turned(segments: &[Segment]) -> Vec<Segment> {
     turned.collect()
 }
 
-/// What a recording's folder says it is.
 fn protocol(recording: &Recording) -> Option<Protocol> {
     let folder = recording.path.parent()?.file_name()?.to_str()?;
     match folder {
@@ -181,7 +176,7 @@ fn known_protocols_are_found_on_any_port() {
     }
 }
 
-/// The lower port is not the server's: the sides are found by what they say, from the first byte on.
+/// The lower port is not the server's: the content identifies the sides, from the first byte on.
 #[test]
 fn sides_that_were_guessed_wrong_are_exchanged_from_the_beginning() {
     for recording in recordings() {
@@ -208,7 +203,7 @@ fn sides_that_were_guessed_wrong_are_exchanged_from_the_beginning() {
     }
 }
 
-/// A pool's connection: it began long before, on a port that shows nothing, and is first seen at any request.
+/// A pooled connection on an unknown port, first seen at any request.
 #[test]
 fn sides_are_found_in_the_middle_of_a_connection() {
     let mut tried = 0;
@@ -234,7 +229,6 @@ fn sides_are_found_in_the_middle_of_a_connection() {
     assert!(tried > 500, "{tried} places");
 }
 
-/// Where a client begins to speak, each with an answer and more behind it.
 fn requests(recording: &Recording) -> Vec<usize> {
     let segments = &recording.segments;
     (4..segments.len().saturating_sub(4))
@@ -246,8 +240,8 @@ fn requests(recording: &Recording) -> Vec<usize> {
         .collect()
 }
 
-/// Of requests in the middle of connections, how many show their protocol, by protocol. What does not has
-/// nothing of its own in what follows: an encrypted rest, a file, a piece of something longer.
+/// Recognised requests in the middle of connections, by protocol. The others have no recognisable
+/// content after them: an encrypted rest, a file, a piece of something longer.
 #[test]
 fn connections_joined_in_the_middle_are_recognised() {
     let mut counts: Vec<(Protocol, usize, usize)> = Vec::new();

@@ -1,10 +1,9 @@
-//! How FastCGI begins, checked strictly, and how a lost direction goes on.
+//! Strict check of the first bytes of FastCGI, and of a resumed direction.
 
 use super::record::{Header, Kind, LENGTH, header};
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     let header = match parse_header(direction, bytes) {
         Ok(header) => header,
@@ -29,7 +28,6 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// What the server's first bytes say, knowing the client's: they answer its request.
 pub fn answers(client: &[u8], server: &[u8]) -> Recognition {
     match (client.get(2..4), server.get(2..4)) {
         (Some(asked), Some(answered)) if asked != answered => Recognition::Never,
@@ -37,7 +35,6 @@ pub fn answers(client: &[u8], server: &[u8]) -> Recognition {
     }
 }
 
-/// How sure bytes make that a lost direction goes on with a record here: the client's with a request.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     match parse_header(direction, bytes) {
         Err(verdict) => verdict,
@@ -49,14 +46,14 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// A header whose reserved byte is zero, as everyone sends it.
+/// Requires a zero reserved byte, which every implementation sends.
 fn parse_header(direction: Direction, bytes: &[u8]) -> Result<Header, Recognition> {
     if bytes.len() >= LENGTH {
         let fits = bytes.get(LENGTH - 1) == Some(&0);
         let found = header(direction, bytes).ok().filter(|_| fits);
         return found.ok_or(Recognition::Never);
     }
-    // The rest as it would fit best: what cannot become a header is none.
+    // Assumes the best for the missing bytes: rejects only headers that cannot be valid.
     let fits = bytes.iter().zip(0..).all(|(&byte, place)| match place {
         0 => byte == super::record::VERSION,
         1 => (1..=11).contains(&byte),
@@ -69,7 +66,7 @@ fn parse_header(direction: Direction, bytes: &[u8]) -> Result<Header, Recognitio
     })
 }
 
-/// The content of BEGIN_REQUEST: a role, whether the connection is kept, and zeros.
+/// The content of BEGIN_REQUEST: role, keep-connection flag, zeros.
 fn begins(content: &[u8]) -> Recognition {
     let fits = content.iter().take(8).zip(0..).all(|(&byte, place)| match place {
         1 => (1..=3).contains(&byte),
@@ -79,7 +76,7 @@ fn begins(content: &[u8]) -> Recognition {
     verdict(fits, content.len() >= 8)
 }
 
-/// The content of END_REQUEST: the application's status, one of four states, and zeros.
+/// The content of END_REQUEST: application status, one of four states, zeros.
 fn ends(content: &[u8]) -> Recognition {
     let fits = content.iter().take(8).zip(0..).all(|(&byte, place)| match place {
         0..=3 => true,
@@ -97,7 +94,6 @@ const fn verdict(fits: bool, is_whole: bool) -> Recognition {
     }
 }
 
-/// The record behind a BEGIN_REQUEST: parameters of the same request, by the names that CGI has.
 fn second(first: Header, bytes: &[u8]) -> Recognition {
     let from = LENGTH + usize::try_from(first.body()).unwrap_or(usize::MAX);
     let Some(rest) = bytes.get(from..) else {
@@ -119,7 +115,6 @@ fn second(first: Header, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Whether the first name of a list of pairs is made of bytes that fit at their places.
 fn names(content: &[u8], fits: impl Fn(u8, usize) -> bool) -> Recognition {
     let behind = match *content {
         [] | [1..=127] => return Recognition::More,
@@ -145,7 +140,6 @@ const fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
-/// The first field of a reply's head: a name, and a colon.
 fn field_name(content: &[u8], length: u16) -> Recognition {
     let content = content.get(..usize::from(length)).unwrap_or(content);
     let of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
@@ -158,7 +152,7 @@ fn field_name(content: &[u8], length: u16) -> Recognition {
     }
 }
 
-/// Bytes of a name that leave no doubt: `PATH` and `HTTPS` are the shortest that are usual.
+/// Bytes of a name that leave no doubt: `PATH` and `HTTPS` are the shortest usual names.
 const NAME: usize = 4;
 const MAX_FIELD_LEN: usize = 64;
 

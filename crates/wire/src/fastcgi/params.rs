@@ -1,20 +1,16 @@
-//! Name-value pairs of a request: of all of them only the method, the target and the request's identifier are
-//! inspected.
+//! Name-value pairs of a request. Only method, target and request identifier are inspected.
 
 use crate::http::Identifiers;
 use decoding::reader::Reader;
 use model::{RequestId, SpanId};
 
-/// The stream of a request's parameters, up to [`MAXIMUM_PARAMS`](super::MAXIMUM_PARAMS).
 #[derive(Debug, Default)]
 pub(super) struct Params {
     bytes: Vec<u8>,
-    /// Bytes are missing: what comes next belongs elsewhere.
     is_cut: bool,
 }
 
 impl Params {
-    /// How many bytes of the next record are wanted.
     pub(super) fn room(&self) -> usize {
         match self.is_cut {
             true => 0,
@@ -22,7 +18,6 @@ impl Params {
         }
     }
 
-    /// One record's content, of which `content` bytes passed, and `kept` were kept.
     pub(super) fn add(&mut self, kept: &[u8], content: u16) {
         let taken = kept.get(..usize::from(content)).unwrap_or(kept);
         if self.room() > 0 {
@@ -31,7 +26,7 @@ impl Params {
         self.is_cut |= taken.len() < usize::from(content);
     }
 
-    /// Puts what is asked for into `request`; whether both the method and the target are known.
+    /// Fills `request`. Returns whether both method and target are known.
     pub(super) fn read_request(&self, request: &mut RequestLine) -> bool {
         let (mut method, mut uri, mut script, mut query) = (None, None, None, None);
         let mut identifiers = Identifiers::default();
@@ -65,25 +60,21 @@ impl Params {
     }
 }
 
-/// What a request asks for.
 #[derive(Debug, Default)]
 pub(super) struct RequestLine {
     pub(super) method: Vec<u8>,
     pub(super) target: Vec<u8>,
-    /// The identifier in the fields of the HTTP request.
     pub(super) id: Option<RequestId>,
-    /// The span that is named with it.
     pub(super) span: Option<SpanId>,
 }
 
-/// The next whole pair.
 pub(super) fn pair<'a>(rest: &mut Reader<'a>) -> Option<(&'a [u8], &'a [u8])> {
     let name = length(rest)?;
     let value = length(rest)?;
     Some((rest.take_bytes(name)?, rest.take_bytes(value)?))
 }
 
-/// One byte below 128, or four of which the first bit is set.
+/// One byte below 128, or four with the first bit set.
 fn length(rest: &mut Reader<'_>) -> Option<usize> {
     let mut ahead = *rest;
     let first = ahead.u8()?;

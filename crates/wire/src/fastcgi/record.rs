@@ -1,9 +1,8 @@
-//! Records: the header of eight bytes, and what follows it.
+//! Records with a header of eight bytes.
 
 use decoding::framing::HeaderFault;
 use model::Direction;
 
-/// The type of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     BeginRequest,
@@ -19,18 +18,16 @@ pub(super) enum Kind {
     UnknownType,
 }
 
-/// A record's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) kind: Kind,
-    /// Which request it belongs to; 0 for records about the application itself.
+    /// 0 for records about the application itself.
     pub(super) request: u16,
     pub(super) content: u16,
     pub(super) padding: u8,
 }
 
 impl Header {
-    /// Bytes behind the header.
     pub(super) const fn body(self) -> u64 {
         self.content as u64 + self.padding as u64
     }
@@ -68,12 +65,10 @@ impl Kind {
         }
     }
 
-    /// Whether it is about the application and not about a request.
     const fn is_of_application(self) -> bool {
         matches!(self, Self::GetValues | Self::GetValuesResult | Self::UnknownType)
     }
 
-    /// Bytes of its content, where they are always as many.
     const fn fixed_content(self) -> Option<u16> {
         match self {
             Self::BeginRequest | Self::EndRequest | Self::UnknownType => Some(8),
@@ -83,7 +78,6 @@ impl Kind {
     }
 }
 
-/// Reads the header of a record of `direction`.
 pub(super) fn header(direction: Direction, bytes: &[u8]) -> Result<Header, HeaderFault> {
     let Some(&[version, code, high, low, content_high, content_low, padding, _]) =
         bytes.first_chunk::<LENGTH>()
@@ -121,7 +115,6 @@ pub(super) fn fault(expected: &'static str, found: &str) -> HeaderFault {
     }
 }
 
-/// Bytes of a header.
 pub(super) const LENGTH: usize = 8;
 pub(super) const VERSION: u8 = 1;
 

@@ -1,10 +1,9 @@
-//! The head of a reply: fields as a CGI script writes them, of which the status is inspected.
+//! CGI head of a reply; only the status is inspected.
 
 use super::MAXIMUM_HEAD;
 use crate::http::{head_end, head_lines};
 use std::borrow::Cow;
 
-/// The head of the reply that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     bytes: Vec<u8>,
@@ -13,17 +12,13 @@ pub(super) struct Head {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum State {
-    /// Nothing was written.
     #[default]
     Nothing,
-    /// Its end has not come.
     Begun,
-    /// It was reported, or cannot be known.
     Done,
 }
 
 impl Head {
-    /// How many bytes of the next record of output are wanted.
     pub(super) fn room(&self) -> usize {
         match self.state {
             State::Done => 0,
@@ -31,8 +26,6 @@ impl Head {
         }
     }
 
-    /// One record of output, of which `content` bytes passed, and `kept` were kept: the status, where the
-    /// head ends in it.
     pub(super) fn add(&mut self, kept: &[u8], content: u16) -> Option<u16> {
         if self.state == State::Done || content == 0 {
             return None;
@@ -58,16 +51,14 @@ impl Head {
         None
     }
 
-    /// The reply is over: its status, where something was written but no end of a head came. The next one
-    /// begins.
     pub(super) fn finish(&mut self) -> Option<u16> {
         let head = std::mem::take(self);
         (head.state == State::Begun).then(|| status(&head.bytes))
     }
 }
 
-/// As web servers take it (RFC 3875, section 6.3): 200 unless it is given; 302 where there is only a place to
-/// go to.
+/// Status as web servers derive it (RFC 3875, section 6.3): 200 by default, 302 with only a
+/// location.
 fn status(head: &[u8]) -> u16 {
     let mut otherwise = OK;
     for line in head_lines(head) {

@@ -1,4 +1,4 @@
-//! What is known of the conversation, apart from unfinished records.
+//! State of the conversation, apart from unfinished records.
 
 use super::params::{Params, RequestLine};
 use super::record::{Header, Kind, fault};
@@ -8,18 +8,12 @@ use decoding::framing::{Frame, HeaderFault};
 use decoding::pending_replies::PendingReplies;
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 
-/// The requests of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    /// The request that the client is sending.
     sending: Option<Sending>,
-    /// What the client still sends of a request that has its reply.
     rest: Option<Rest>,
-    /// Requests whose replies are not complete, oldest first.
     pending: PendingReplies<PendingReply, MAXIMUM_OWED>,
-    /// The head of a reply whose request was not seen.
     unasked: Head,
-    /// The last request's method and target.
     line: RequestLine,
 }
 
@@ -27,9 +21,7 @@ pub(super) struct Session {
 struct Sending {
     request: u16,
     params: Params,
-    /// The stream whose end completes the request.
     last: Kind,
-    /// When its last record so far had passed.
     ended: Timestamp,
 }
 
@@ -40,7 +32,6 @@ struct Rest {
     part: Option<Part>,
 }
 
-/// Records that are not emitted one by one.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     started: Timestamp,
@@ -50,10 +41,10 @@ struct Part {
 
 #[derive(Debug)]
 struct PendingReply {
-    /// Its number; 0 for a question about the application.
+    /// Request number; 0 for a question about the application.
     request: u16,
     head: Head,
-    /// What has come of the reply while an earlier one is not complete.
+    /// Part of the reply that arrived while an earlier reply is incomplete.
     early: Option<Early>,
 }
 
@@ -65,7 +56,6 @@ struct Early {
 }
 
 impl Session {
-    /// Whether a record with this header can come now.
     pub(super) fn admit(&self, header: Header) -> Result<(), HeaderFault> {
         let number = || header.request.to_string();
         match header.kind {
@@ -100,7 +90,6 @@ impl Session {
         }
     }
 
-    /// How many bytes of such a record are inspected.
     pub(super) fn wanted(&self, header: Header) -> usize {
         let most = match header.kind {
             Kind::BeginRequest | Kind::EndRequest => usize::from(header.content),
@@ -117,7 +106,6 @@ impl Session {
         most.min(usize::from(header.content))
     }
 
-    /// A record of the web server.
     pub(super) fn client(&mut self, header: Header, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let part = Part::from_frame(frame);
         if let Some(rest) = self.rest.as_mut().filter(|rest| rest.request == header.request)
@@ -182,7 +170,6 @@ impl Session {
         sink(part.message(Direction::ClientToServer, role, Phase::Work, content));
     }
 
-    /// A record of the application.
     pub(super) fn server(&mut self, header: Header, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         if let Some(sending) = self.sending.take_if(|sending| sending.request == header.request) {
             let so_far = Part::at(sending.ended);
@@ -225,7 +212,6 @@ impl Session {
         }
     }
 
-    /// It is the turn of replies that came early.
     fn pass_early(&mut self, sink: &mut MessageSink<'_>) {
         while let Some(pending) = self.pending.front_mut() {
             let Some(early) = pending.early.take() else { return };
@@ -248,7 +234,6 @@ impl Session {
         }
     }
 
-    /// A reply is pending, for which [`Session::admit`] found room.
     fn owe(&mut self, request: u16) {
         self.pending.push(PendingReply::new(request)).ok();
     }
@@ -257,13 +242,11 @@ impl Session {
         self.pending.iter().position(|pending| pending.request == request)
     }
 
-    /// Bytes of the client that belong to no request and are not emitted.
     pub(super) fn unread(&self) -> u64 {
         let part = self.rest.as_ref().and_then(|rest| rest.part);
         part.map_or(0, |part| part.bytes)
     }
 
-    /// Bytes of the server that wait for the end of an earlier reply.
     pub(super) fn early(&self) -> u64 {
         let early = self.pending.iter().filter_map(|pending| pending.early);
         early.map(|early| early.part.bytes).sum()
@@ -305,7 +288,6 @@ impl Sending {
         }
     }
 
-    /// Takes parameters; whether they end with this record and say what is requested.
     fn process_frame(&mut self, header: Header, frame: &Frame<'_>, line: &mut RequestLine) -> bool {
         self.params.add(frame.body, header.content);
         header.content == 0 && std::mem::take(&mut self.params).read_request(line)
@@ -344,7 +326,6 @@ impl Part {
         }
     }
 
-    /// Nothing, at this time.
     const fn at(at: Timestamp) -> Self {
         Self {
             started: at,
@@ -381,7 +362,6 @@ impl Part {
     }
 }
 
-/// What a record of the application says, and whether it completes the reply.
 fn parse_content(header: Header, frame: &Frame<'_>, head: &mut Head) -> (Content<'static>, bool) {
     let told = |status| Content::HttpResponse { status };
     match header.kind {
@@ -400,7 +380,6 @@ fn parse_content(header: Header, frame: &Frame<'_>, head: &mut Head) -> (Content
     }
 }
 
-/// Why the application did not work on the request, as the specification calls it.
 const fn refusal(state: u8) -> Option<&'static [u8]> {
     match state {
         1 => Some(b"FCGI_CANT_MPX_CONN"),
@@ -416,7 +395,6 @@ const fn reply(part: Part, request: u16, said: Content<'static>, is_whole: bool)
     part.message(Direction::ServerToClient, role, phase, said)
 }
 
-/// Most requests without a reply.
 const MAXIMUM_OWED: usize = 64;
 const AUTHORIZER: u8 = 2;
 const FILTER: u8 = 3;

@@ -1,37 +1,26 @@
-//! Bodies: counted to their end, never stored.
+//! Bodies, counted to their end.
 
 use decoding::framing::{HeaderFault, Input};
 
-/// Where in a body the next byte is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
-    /// This many bytes are left.
     Length(u64),
-    /// In the line that gives a chunk's size.
     ChunkSize {
         size: u64,
-        /// Hexadecimal digits there were.
         digits: u8,
-        /// Behind the digits: an extension, or the line's end.
         ended: bool,
-        /// Bytes of the line.
         length: u16,
     },
-    /// In a chunk, or in the CRLF behind it: this many bytes are left, those two included.
+    /// In a chunk, or in the CRLF after it. Bytes left, including the CRLF.
     ChunkData(u64),
-    /// In the lines behind the last chunk.
     Trailer {
-        /// Bytes of the current line, without its end.
         line: u32,
-        /// Bytes of all lines.
         length: u32,
     },
-    /// The body lasts until the connection is closed.
     UntilClose,
 }
 
 impl Body {
-    /// A chunked body at its beginning.
     pub(super) const CHUNKED: Self = Self::ChunkSize {
         size: 0,
         digits: 0,
@@ -39,7 +28,6 @@ impl Body {
         length: 0,
     };
 
-    /// Consumes input up to the body's end; says whether it was reached.
     pub(super) fn process_input(&mut self, input: &mut Input<'_>) -> Result<bool, HeaderFault> {
         while !input.is_empty() {
             match self {
@@ -123,7 +111,7 @@ fn fault(expected: &'static str, found: &str) -> HeaderFault {
     }
 }
 
-/// A chunk of 2^60 bytes: no sum of sizes overflows.
+/// A chunk of 2^60 bytes, so sums of sizes do not overflow.
 const MAXIMUM_DIGITS: u8 = 15;
 const MAXIMUM_LINE: u16 = 16 * 1024;
 const MAXIMUM_TRAILER: u32 = 64 * 1024;

@@ -1,20 +1,16 @@
-//! Heads: the first line, and the few fields that determine where a message ends.
+//! First line of a head, and the fields that delimit the message.
 
 use super::body::Body;
 use decoding::framing::HeaderFault;
 use model::{RequestId, SpanId};
 
-/// What a request's method means for its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
-    /// The response has no body.
     Head,
-    /// A successful response leaves HTTP.
     Connect,
     Other,
 }
 
-/// The head of a request.
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     pub(super) method: Method,
@@ -22,30 +18,25 @@ pub(super) struct Request<'a> {
     pub(super) target: &'a [u8],
     pub(super) body: Option<Body>,
     pub(super) expects_continue: bool,
-    /// The identifier it carries.
     pub(super) id: Option<RequestId>,
-    /// The span that it names with it.
     pub(super) span: Option<SpanId>,
 }
 
-/// The head of a response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) body: Option<Body>,
-    /// What follows on the connection is not HTTP.
     pub(super) leaves: bool,
 }
 
 impl Response {
-    /// Whether another response to the same request follows.
     pub(super) const fn is_interim(&self) -> bool {
         self.status < 200 && !self.leaves
     }
 }
 
-/// Length of the head at the beginning of `bytes`, its empty line included, when it is whole. Empty lines
-/// before a head belong to it (RFC 9112 section 2.2). The first `looked_at` bytes were inspected before.
+/// Length of a whole head at the beginning of `bytes`, with the empty line. Empty lines before a
+/// head belong to it (RFC 9112 section 2.2). The first `looked_at` bytes were inspected before.
 pub(crate) fn end(bytes: &[u8], looked_at: usize) -> Option<usize> {
     let first = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
     let mut from = first.max(looked_at.saturating_sub(2));
@@ -60,7 +51,6 @@ pub(crate) fn end(bytes: &[u8], looked_at: usize) -> Option<usize> {
     None
 }
 
-/// Reads the head of a request.
 pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
     let mut lines = lines(head);
     let mut words = lines.next().unwrap_or_default().split(|&byte| byte == b' ');
@@ -101,7 +91,7 @@ pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
     })
 }
 
-/// Reads the head of a response to a request of `method`; absent when the request was not seen.
+/// Takes the method of the request; `None` if the request was not seen.
 pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, HeaderFault> {
     let mut lines = lines(head);
     let mut words = lines.next().unwrap_or_default().split(|&byte| byte == b' ');
@@ -131,19 +121,16 @@ pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, 
     Ok(Response { status, body, leaves })
 }
 
-/// The fields that matter.
 #[derive(Debug, Default)]
 struct Fields {
     length: Option<u64>,
     /// There is a transfer coding, and the last one is `chunked`.
     chunked: bool,
-    /// There is a transfer coding.
     encoded: bool,
     expects_continue: bool,
     identifiers: Identifiers,
 }
 
-/// Identifiers of the request that a head carries.
 #[derive(Debug, Default)]
 pub(crate) struct Identifiers {
     traceparent: Carried,
@@ -151,18 +138,15 @@ pub(crate) struct Identifiers {
     request_id: Carried,
 }
 
-/// A field with an identifier.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Carried {
     #[default]
     No,
     One(RequestId),
-    /// None that can be used: malformed, or there twice with different values.
     Useless,
 }
 
 impl Identifiers {
-    /// A field of the head.
     pub(crate) fn process_field(&mut self, name: &[u8], value: &[u8]) {
         if name.eq_ignore_ascii_case(b"traceparent") {
             self.traceparent.add(RequestId::of_traceparent(value));
@@ -172,7 +156,6 @@ impl Identifiers {
         }
     }
 
-    /// The identifier, if there is one.
     pub(crate) fn id(&self) -> Option<RequestId> {
         match (self.traceparent, self.request_id) {
             (Carried::One(id), _) | (_, Carried::One(id)) => Some(id),
@@ -180,7 +163,6 @@ impl Identifiers {
         }
     }
 
-    /// The span that is named with it.
     pub(crate) fn span(&self) -> Option<SpanId> {
         self.span.filter(|_| matches!(self.traceparent, Carried::One(_)))
     }
@@ -226,7 +208,7 @@ impl Fields {
     }
 }
 
-/// One number, or the same one several times with commas between (RFC 9112 section 6.3).
+/// A number, or the same number repeated with commas (RFC 9112 section 6.3).
 fn content_length(value: &[u8]) -> Option<u64> {
     let mut lengths = value.split(|&byte| byte == b',').map(|number| {
         let number = number.trim_ascii();
@@ -238,7 +220,6 @@ fn content_length(value: &[u8]) -> Option<u64> {
     lengths.all(|length| length == Some(first)).then_some(first)
 }
 
-/// The lines of a head, without their ends.
 pub(crate) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let first = head.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
     head.get(first.unwrap_or(head.len())..)

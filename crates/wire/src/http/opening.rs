@@ -1,10 +1,9 @@
-//! How HTTP/1 begins, checked strictly.
+//! Strict check of the first bytes of HTTP/1.
 
 use super::signature::recognise;
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match direction {
         Direction::ClientToServer => recognise(direction, bytes),
@@ -12,7 +11,6 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// `HTTP/1.1 200`: version, and a number of three digits.
 fn status_line(bytes: &[u8]) -> Recognition {
     let fits = |(place, &byte): (usize, &u8)| match place {
         0..=6 => VERSION[place] == byte,

@@ -3,7 +3,6 @@
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// How sure the first bytes seen in `direction` make that this is HTTP/1.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     match direction {
         Direction::ClientToServer => request_line(bytes),

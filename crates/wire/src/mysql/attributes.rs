@@ -1,17 +1,16 @@
-//! The client's connection attributes: which software it is.
+//! Client software from the connection attributes.
 //!
-//! Source: MySQL 8.4 reference manual, "Performance Schema Connection Attribute Tables", and the handshake
-//! response of the protocol's documentation. Attributes also name process, host and user of the system: none
-//! of these is inspected.
+//! Source: MySQL 8.4 reference manual, "Performance Schema Connection Attribute Tables", and the
+//! handshake response of the protocol's documentation. Attributes also name process, host and
+//! system user: these are not inspected.
 
 use super::capabilities::{
     CONNECT_ATTRIBUTES, CONNECT_WITH_DB, Capabilities, LENGTH_ENCODED_AUTH, PLUGIN_AUTH, SECURE_CONNECTION,
 };
 use decoding::reader::Reader;
 
-/// The client's software by what follows the user in a handshake response: library and version, and behind a
-/// comma the program, where it names itself. `None` if it sends no attributes, or not all of them have
-/// arrived.
+/// Reads library and version after the user of a handshake response, and the program after a
+/// comma, if named. `None` if attributes are missing or incomplete.
 pub(super) fn client(mut fields: Reader<'_>, capabilities: Capabilities) -> Option<Vec<u8>> {
     if !capabilities.has(CONNECT_ATTRIBUTES) {
         return None;

@@ -1,7 +1,7 @@
-//! The compressed protocol: blocks with a 7-byte header around the frames, once login has succeeded.
+//! Compressed protocol: blocks with a 7-byte header around the frames, after login.
 //!
-//! Header: compressed length (3 bytes), sequence number, uncompressed length (3 bytes; 0 for a block that is
-//! stored as it is). The content is zlib or, with MySQL, zstd: distinguished by its first byte.
+//! Header: compressed length (3 bytes), sequence number, uncompressed length (3 bytes; 0 for a
+//! stored block). The content is zlib or, with MySQL, zstd: distinguished by its first byte.
 
 use super::lane::Meter;
 use super::{fault, wrong_byte};
@@ -11,22 +11,20 @@ use model::Timestamp;
 use std::fmt;
 use zstd::stream::raw::{DParameter, Decoder as Zstd, InBuffer, Operation, OutBuffer};
 
-/// Takes uncompressed bytes of a block: when the first byte of the block (or piece) had passed, the bytes,
-/// their price.
+/// Takes uncompressed bytes of a block, with the time of the block's (or piece's) first byte and a
+/// meter of compressed bytes.
 pub(super) type Inner<'s> = dyn FnMut(Timestamp, &[u8], &mut Meter) -> Result<(), HeaderFault> + 's;
 
-/// Undoes the blocks of one direction.
 #[derive(Debug)]
 pub(super) struct Blocks {
     header: [u8; 7],
     header_have: usize,
     started: Timestamp,
-    /// Content bytes of the current block still to come; meaningful once the header is complete.
+    /// Remaining content bytes of the current block; valid once the header is complete.
     left: u32,
-    /// Uncompressed length the header claims; 0 for a stored block.
+    /// Uncompressed length claimed by the header; 0 for a stored block.
     claimed: u32,
     meter: Meter,
-    /// Content of a compressed block that arrived in more than one piece.
     content: Vec<u8>,
     inflater: Inflater,
 }
@@ -47,7 +45,7 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Takes the next bytes, at least one and at most to the end of a block, and returns how many. `bytes`
+    /// Takes at least one byte and at most to the end of a block, and returns how many. `bytes`
     /// must not be empty.
     pub fn step(&mut self, at: Timestamp, bytes: &[u8], inner: &mut Inner<'_>) -> Result<usize, HeaderFault> {
         if self.header_have < self.header.len() {
@@ -77,7 +75,7 @@ impl Blocks {
         Ok(taken)
     }
 
-    /// `count` bytes of a stored block passed unseen; returns the meter for them.
+    /// Skips `count` unseen bytes of a stored block; returns the meter for them.
     pub fn skip(&mut self, count: u64) -> Result<&mut Meter, HeaderFault> {
         let is_stored = self.header_have == self.header.len() && self.claimed == 0;
         match u32::try_from(count) {
@@ -123,7 +121,6 @@ impl Blocks {
     }
 }
 
-/// The codecs, made when first needed and then kept.
 #[derive(Default)]
 struct Inflater {
     zlib: Option<Decompress>,
@@ -132,7 +129,7 @@ struct Inflater {
 }
 
 impl Inflater {
-    /// Inflates one block's content in pieces; an error when it does not yield exactly `claimed` bytes.
+    /// Inflates a block's content in pieces; fails unless it yields exactly `claimed` bytes.
     fn run(
         &mut self,
         content: &[u8],
@@ -189,7 +186,7 @@ enum Codec<'c> {
 }
 
 impl Codec<'_> {
-    /// One step: bytes read, bytes written, whether the content has ended.
+    /// Returns bytes read, bytes written, and whether the content has ended.
     fn run(&mut self, input: &[u8], output: &mut [u8]) -> Result<(usize, usize, bool), HeaderFault> {
         match self {
             Self::Zlib(zlib) => {
@@ -213,7 +210,7 @@ impl Codec<'_> {
     }
 }
 
-/// A zstd decoder at the start of a frame. Its window is limited to what a block can hold.
+/// A zstd decoder at the start of a frame. Its window is limited to the size of a block.
 fn fresh_zstd<'k>(kept: &'k mut Option<Zstd<'static>>) -> Result<&'k mut Zstd<'static>, HeaderFault> {
     let failed = |_| fault("memory for a zstd decoder", "none");
     let zstd = match kept.take() {
@@ -233,9 +230,6 @@ fn fresh_zstd<'k>(kept: &'k mut Option<Zstd<'static>>) -> Result<&'k mut Zstd<'s
 const HEADER: u32 = 7;
 /// First byte of zlib content: deflate with a 32 KiB window.
 const ZLIB: u8 = 0x78;
-/// First byte of a zstd frame.
 const ZSTD: u8 = 0x28;
-/// Bytes inflated at once.
 const OUTPUT: usize = 64 * 1024;
-/// Memory for content kept from one block to the next.
 const KEPT_CONTENT: usize = 64 * 1024;

@@ -1,26 +1,22 @@
 //! Counts the parameter sets of MariaDB's `COM_STMT_BULK_EXECUTE` while its body passes.
 //!
-//! Body: command, statement (4 bytes), flags (2), if flag 128 is set a type (2 bytes) for each parameter,
-//! then for each set and parameter an indicator byte and, if that is 0, the value.
+//! Body: command, statement (4 bytes), flags (2), if flag 128 is set a type (2 bytes) for each
+//! parameter, then for each set and parameter an indicator byte and, if that is 0, the value.
 
 use super::statements::Statements;
 use super::values::ValueSize;
 
-/// Counts the sets of one bulk execution after the other. Bytes may arrive in pieces of any size.
 #[derive(Debug, Default)]
 pub(super) struct SetCounter {
     state: State,
     head: [u8; 7],
     have: usize,
-    /// Type of each parameter, of this execution or, when it sends none, of the one before.
     types: Vec<u8>,
     parameters: usize,
-    /// Which parameter of the set comes next.
     place: usize,
     sets: u32,
 }
 
-/// What the next byte is.
 #[derive(Debug, Default, Clone, Copy)]
 enum State {
     #[default]
@@ -28,21 +24,18 @@ enum State {
     Type,
     TypeFlags,
     Indicator,
-    /// Bytes of a value.
     Value(u64),
-    /// Bytes of a length: how many are missing, what they amount to so far, the weight of the next.
+    /// Bytes of a length: how many are missing, the value read, the weight of the next.
     Length {
         left: u8,
         sum: u64,
         shift: u8,
     },
     LengthPrefix,
-    /// The sets cannot be counted.
     Lost,
 }
 
 impl SetCounter {
-    /// A new body begins.
     pub fn start(&mut self) {
         self.state = State::Head;
         self.have = 0;
@@ -50,17 +43,14 @@ impl SetCounter {
         self.sets = 0;
     }
 
-    /// The sets cannot be counted: bytes of the body were not seen.
     pub fn desync(&mut self) {
         self.state = State::Lost;
     }
 
-    /// Sets of the body that has passed; `None` if they cannot be counted.
     pub fn sets(&self) -> Option<u32> {
         (matches!(self.state, State::Indicator) && self.place == 0 && self.sets > 0).then_some(self.sets)
     }
 
-    /// Takes the next bytes of the body.
     pub fn feed(&mut self, bytes: &[u8], statements: &Statements) {
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
@@ -169,7 +159,6 @@ impl SetCounter {
     }
 }
 
-/// Flag: the types of the parameters are sent with the values.
 const SEND_TYPES: u8 = 128;
 
 #[cfg(test)]

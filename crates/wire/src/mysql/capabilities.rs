@@ -1,21 +1,18 @@
-//! Capabilities that change what the bytes mean.
+//! Capabilities that change the encoding.
 
-/// What both sides agreed on, as far as it changes the decoding. The flags below are `CLIENT_...` and
+/// Flags agreed by both sides, as far as they change decoding. They are `CLIENT_...` and
 /// `MARIADB_CLIENT_...` of the two manuals; MariaDB's extended flags are shifted up by 32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Capabilities(u64);
 
 impl Capabilities {
-    /// Nothing agreed yet.
     pub const NONE: Self = Self(0);
-    /// Everything: of a side that was not seen.
     pub const ALL: Self = Self(u64::MAX);
 
     pub const fn new(flags: u32, mariadb_flags: u32) -> Self {
         Self(flags as u64 | (mariadb_flags as u64) << 32)
     }
 
-    /// What `self` and `other` have both.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
@@ -36,9 +33,9 @@ pub(super) const PLUGIN_AUTH: u64 = 1 << 19;
 pub(super) const CONNECT_ATTRIBUTES: u64 = 1 << 20;
 pub(super) const LENGTH_ENCODED_AUTH: u64 = 1 << 21;
 pub(super) const DEPRECATE_EOF: u64 = 1 << 24;
-/// MySQL: a result set says in a byte in front whether column definitions follow.
+/// In MySQL the first byte of a result set tells whether column definitions follow.
 pub(super) const OPTIONAL_METADATA: u64 = 1 << 25;
 pub(super) const COMPRESS_ZSTD: u64 = 1 << 26;
 pub(super) const QUERY_ATTRIBUTES: u64 = 1 << 27;
-/// MariaDB: the column count is followed by a byte that says whether column definitions follow.
+/// In MariaDB a byte after the column count tells whether column definitions follow.
 pub(super) const CACHE_METADATA: u64 = 1 << 36;

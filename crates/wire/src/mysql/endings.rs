@@ -1,4 +1,4 @@
-//! What ends a result or a reply: OK, EOF, error.
+//! Ends of a result or a reply: OK, EOF, error.
 
 use super::fault;
 use super::lane::{FULL_FRAME, MessageStart, Unit};
@@ -6,14 +6,12 @@ use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
 use model::{Content, Role, TransactionState};
 
-/// Fields of an OK that are inspected.
 pub(super) struct OkFields {
     pub affected: u64,
     status: u16,
 }
 
 impl OkFields {
-    /// Length of the shortest OK.
     pub const MIN_LEN: u64 = 7;
 
     pub fn parse(head: &[u8]) -> Option<Self> {
@@ -43,14 +41,14 @@ impl OkFields {
     }
 }
 
-/// The status at the end of a result: of an EOF, or of an OK in its place.
+/// Status at the end of a result: of an EOF, or of an OK in its place.
 pub(super) struct EndFields {
     pub status: u16,
 }
 
 impl EndFields {
     pub fn parse(head: &[u8]) -> Result<Self, HeaderFault> {
-        // Of protocol 4.0, and of some replies of 4.1: an EOF that says nothing.
+        // An EOF without fields: protocol 4.0, and some replies of 4.1.
         if head == [EOF] {
             return Ok(Self { status: 0 });
         }
@@ -76,7 +74,7 @@ impl EndFields {
     }
 }
 
-/// What an OK or EOF that ends a reply says where no rows are counted.
+/// Content of an OK or EOF that ends a reply without counted rows.
 pub(super) fn ready<'a>(unit: &Unit<'_>) -> Content<'a> {
     match EndFields::parse(unit.head) {
         Ok(end) if matches!(unit.opening.first, Some(OK | EOF)) => Content::Ready(transaction(end.status)),
@@ -100,8 +98,8 @@ const fn role_with(status: u16) -> Role {
     }
 }
 
-/// An error's code as its number and SQLSTATE, `1146/42S02`, written to `code`, and its text. Only the number
-/// where the server sends no SQLSTATE (before login).
+/// Writes an error's number and SQLSTATE to `code`, as `1146/42S02`, and returns its text. Before
+/// login the server sends no SQLSTATE.
 pub(super) fn error_content<'a>(head: &'a [u8], code: &'a mut [u8; 11]) -> Content<'a> {
     let mut fields = Reader::new(head);
     fields.u8();

@@ -1,8 +1,7 @@
-//! Frames of one direction joined to messages.
+//! Joins the frames of one direction to messages.
 //!
-//! A frame is a 3-byte length, a sequence number, and up to 0xFFFFFF bytes; a frame of exactly that length is
-//! continued by the next. Only the head of a message is kept, and only as much as the conversation wants of
-//! it.
+//! A frame is a 3-byte length, a sequence number, and up to 0xFFFFFF bytes; a frame of exactly that
+//! length is continued by the next. Only the wanted part of a message's head is kept.
 
 use super::conversation::Conversation;
 use super::fault;
@@ -10,10 +9,8 @@ use decoding::decoder::MessageSink;
 use decoding::framing::HeaderFault;
 use model::{Direction, Timestamp};
 
-/// Length of a frame that is continued by another.
 pub(super) const FULL_FRAME: u32 = 0x00FF_FFFF;
 
-/// Which way bytes pass and when: the first byte of what is handed over at `started`, the last at `ended`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
     pub direction: Direction,
@@ -21,55 +18,45 @@ pub(super) struct Arrival {
     pub ended: Timestamp,
 }
 
-/// What is known about a message when its first frame's header and first byte have passed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MessageStart {
-    /// Length of the first frame's body; [`FULL_FRAME`] when others follow.
+    /// Length of the first frame's body; [`FULL_FRAME`] if others follow.
     pub length: u32,
-    /// Sequence number of the first frame.
     pub sequence: u8,
-    /// First byte of the body; `None` for an empty one.
+    /// First byte of the body; `None` if it is empty.
     pub first: Option<u8>,
 }
 
-/// What the conversation wants to see of a message.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Interest {
-    /// Bytes of the head without which the message cannot be understood.
     pub need: usize,
-    /// Bytes of the head it would look at; at least `need`.
+    /// Bytes of the head that decoding can use, at least `need`.
     pub like: usize,
-    /// Whether every byte of the body is shown to [`Conversation::watch`].
+    /// Whether every byte of the body goes to [`Conversation::watch`].
     pub watch: bool,
 }
 
-/// A complete message as it stood in its frames.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unit<'a> {
     pub opening: MessageStart,
-    /// The head of the body, as far as it was wanted and seen.
     pub head: &'a [u8],
-    /// Bytes of all its bodies.
     pub length: u64,
-    /// Stream bytes it took, framing included.
     pub bytes: u64,
     pub started: Timestamp,
     pub ended: Timestamp,
 }
 
-/// Assembles the messages of one direction.
 #[derive(Debug, Default)]
 pub(super) struct HalfConnection {
     header: [u8; 4],
     header_have: usize,
-    /// Body bytes of the current frame still to come; meaningful once the header is complete.
+    /// Remaining body bytes of the current frame; valid once the header is complete.
     frame_left: u32,
     frame_is_full: bool,
     unfinished: Option<Unfinished>,
     head: Vec<u8>,
 }
 
-/// The message being assembled.
 #[derive(Debug, Clone, Copy)]
 struct Unfinished {
     opening: MessageStart,
@@ -81,7 +68,6 @@ struct Unfinished {
 }
 
 impl HalfConnection {
-    /// Hands over all messages that complete within `bytes`.
     pub fn drain(
         &mut self,
         conversation: &mut Conversation,
@@ -99,7 +85,7 @@ impl HalfConnection {
         Ok(())
     }
 
-    /// Takes the next bytes, at least one and at most to the end of a message, and returns how many. `bytes`
+    /// Takes at least one byte and at most to the end of a message, and returns how many. `bytes`
     /// must not be empty.
     pub fn step(
         &mut self,
@@ -151,14 +137,12 @@ impl HalfConnection {
         Ok(taken)
     }
 
-    /// Forgets the message being assembled; returns when it began.
     pub fn abandon(&mut self) -> Option<Timestamp> {
         let started = self.unfinished.map(|unfinished| unfinished.started);
         *self = Self::default();
         started
     }
 
-    /// `count` bytes of the current body passed unseen.
     pub fn skip(
         &mut self,
         conversation: &mut Conversation,
@@ -197,7 +181,6 @@ impl HalfConnection {
         self.finish(conversation, arrival, handed, sink)
     }
 
-    /// Takes header bytes, or body bytes, of the unfinished message.
     fn assemble(
         &mut self,
         conversation: &mut Conversation,
@@ -250,7 +233,6 @@ impl HalfConnection {
         taken
     }
 
-    /// Hands the unfinished message over when its last byte has been taken.
     fn finish(
         &mut self,
         conversation: &mut Conversation,
@@ -286,7 +268,6 @@ impl HalfConnection {
     }
 }
 
-/// Round trips bytes of the protocol into the stream bytes that carried them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Meter {
     inner_total: u64,
@@ -296,12 +277,11 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Of an uncompressed stream: one byte is one byte.
     pub const fn plain() -> Self {
         Self::block(1, 1)
     }
 
-    /// Of a block that carries `inner_total` bytes (not 0) in `outer_total` (less than 2^24 + 7).
+    /// For a block that carries `inner_total` bytes (not 0) in `outer_total` (less than 2^24 + 7).
     pub const fn block(inner_total: u32, outer_total: u32) -> Self {
         Self {
             inner_total: inner_total as u64,
@@ -311,7 +291,6 @@ impl Meter {
         }
     }
 
-    /// Stream bytes of the next `bytes` bytes of the protocol.
     pub fn charge(&mut self, bytes: u64) -> u64 {
         if self.inner_total == self.outer_total {
             return bytes;

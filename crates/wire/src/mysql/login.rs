@@ -11,7 +11,6 @@ use decoding::reader::Reader;
 use model::{Content, Phase, Role};
 
 impl Conversation {
-    /// The server's first message: its greeting, or why it refuses the connection.
     pub(super) fn greeting<'a>(
         &mut self,
         unit: &Unit<'a>,
@@ -34,8 +33,8 @@ impl Conversation {
         Ok(Part::new(Role::Greeting, Phase::Connect, content))
     }
 
-    /// A message of the client before it is logged in: the handshake response, the request for TLS, or a
-    /// further leg of authentication.
+    /// A message of the client before login: handshake response, TLS request, or a further leg of
+    /// authentication.
     pub(super) fn login_leg<'a>(&mut self, unit: &Unit<'a>) -> Result<Part<'a>, HeaderFault> {
         let mut content = Content::Other;
         if matches!(self.stage, ConversationPhase::Start | ConversationPhase::Greeted) {
@@ -65,7 +64,6 @@ impl Conversation {
         Ok(Part::new(Role::Request, Phase::Login, content))
     }
 
-    /// The server's answer to a leg of authentication.
     pub(super) fn login_reply<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Part<'a> {
         let (role, content) = match unit.opening.first {
             Some(0x00) if unit.length >= OkFields::MIN_LEN => {
@@ -78,7 +76,7 @@ impl Conversation {
             }
             Some(0xff) => (Role::Reply, error_content(unit.head, code)),
             Some(0x01) if unit.head == FAST_SUCCESS => (Role::ReplyPart, Content::Other),
-            // A demand for another method or for more data: the client answers with another leg.
+            // A demand for another method or more data: the client answers with another leg.
             Some(_) | None => (Role::Reply, Content::Other),
         };
         if role == Role::Reply {
@@ -88,7 +86,6 @@ impl Conversation {
     }
 }
 
-/// Version and capabilities of a greeting.
 fn greeting_fields(head: &[u8]) -> Option<(&[u8], Capabilities)> {
     let mut fields = Reader::new(head);
     fields.u8()?;
@@ -103,7 +100,7 @@ fn greeting_fields(head: &[u8]) -> Option<(&[u8], Capabilities)> {
     Some((version, Capabilities::new(flags, mariadb)))
 }
 
-/// High half of the capabilities and MariaDB's own ones; absent from servers before 4.1.
+/// High half of the capabilities and MariaDB's own ones; servers before 4.1 send neither.
 fn greeting_extension(mut fields: Reader<'_>) -> Option<(u16, u32)> {
     fields.take_bytes(1 + 2)?; // character set, status
     let high = fields.u16_le()?;
@@ -114,7 +111,6 @@ fn greeting_extension(mut fields: Reader<'_>) -> Option<(u16, u32)> {
 struct HandshakeResponse<'a> {
     capabilities: Capabilities,
     user: Option<&'a [u8]>,
-    /// What follows the user.
     rest: Reader<'a>,
 }
 
@@ -132,7 +128,6 @@ fn handshake_response(head: &[u8]) -> Option<HandshakeResponse<'_>> {
 }
 
 const PROTOCOL_VERSION: u8 = 10;
-/// A handshake response that ends before the user asks for TLS.
 const SSL_REQUEST_LENGTH: u64 = 32;
-/// `caching_sha2_password`: the server knew the password; OK follows without another leg.
+/// In `caching_sha2_password` the server knew the password, so OK follows without another leg.
 const FAST_SUCCESS: &[u8] = &[0x01, 0x03];

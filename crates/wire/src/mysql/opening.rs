@@ -1,4 +1,4 @@
-//! How MySQL's protocol begins, checked strictly: first messages that are whole and have all of their fields.
+//! Strict check of MySQL's first messages: whole, with all fields.
 
 use super::capabilities::PROTOCOL_41;
 use super::request;
@@ -7,7 +7,6 @@ use decoding::recognition::Recognition;
 use decoding::verbs::begins_statement;
 use model::Direction;
 
-/// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match (plain(direction, bytes), block(direction, bytes)) {
         (Recognition::Never, verdict) => verdict,
@@ -16,7 +15,6 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Whether the first bytes are of the compressed protocol.
 pub(super) fn is_compressed([client, server]: [&[u8]; 2]) -> bool {
     let looks = |direction, bytes: &[u8]| {
         !bytes.is_empty()
@@ -41,7 +39,6 @@ fn plain(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// A block: its length, a number, the length of what it holds, and that, or what it is stored as.
 fn block(direction: Direction, bytes: &[u8]) -> Recognition {
     let mut reader = Reader::new(bytes);
     let (Some(length), Some(number), Some(claimed)) = (reader.u24_le(), reader.u8(), reader.u24_le()) else {
@@ -71,7 +68,6 @@ fn block(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Messages to the end of the block, the first of which can be one.
 fn stored(direction: Direction, length: usize, content: &[u8]) -> Recognition {
     match plain(direction, content.get(..length).unwrap_or(content)) {
         Recognition::Never => return Recognition::Never,
@@ -121,7 +117,6 @@ fn command(length: usize, body: &[u8]) -> Recognition {
     }
 }
 
-/// A statement, behind attributes where there are some.
 fn text(length: usize, fields: &[u8]) -> Recognition {
     let behind = |text: &[u8]| match *text {
         [attributes @ 0..=8, sets @ 0..=8, ..] if attributes < 9 && sets < 9 => 2,
@@ -166,7 +161,6 @@ fn response(length: usize, mut body: Reader<'_>) -> Recognition {
     }
 }
 
-/// The server's first message: a greeting, or the error that comes in its place.
 fn greeting(length: usize, body: &[u8]) -> Recognition {
     match body.first() {
         None => Recognition::More,
@@ -196,8 +190,7 @@ fn begun_greeting(body: &[u8]) -> Recognition {
     }
 }
 
-/// The version as text, and behind it a connection's number, a challenge without zeros, a zero, and
-/// capabilities.
+/// Version text, connection number, challenge without zeros, a zero, and capabilities.
 fn greeting_fields(body: &[u8]) -> Option<()> {
     let mut fields = Reader::new(body);
     fields.u8()?;
@@ -212,7 +205,6 @@ fn greeting_fields(body: &[u8]) -> Option<()> {
     (is_version && !challenge.contains(&0) && filler == 0).then_some(())
 }
 
-/// The first message of a reply.
 fn reply(length: usize, body: &[u8]) -> Recognition {
     let Some(&first) = body.first() else {
         return if length == 0 {
@@ -234,7 +226,6 @@ fn reply(length: usize, body: &[u8]) -> Recognition {
     }
 }
 
-/// `Uptime: ...`, which nothing but `COM_STATISTICS` is answered with.
 fn statistics(length: usize, body: &[u8]) -> Recognition {
     let head = body.get(..UPTIME.len().min(length)).unwrap_or(body);
     if !UPTIME.starts_with(head) || length < UPTIME.len() {
@@ -246,7 +237,7 @@ fn statistics(length: usize, body: &[u8]) -> Recognition {
     }
 }
 
-/// How many columns there are, and behind it the first of them: `def`, or a row's end of it.
+/// Column count, then the first definition: `def`, or a possible beginning of it.
 fn columns(length: usize, body: &[u8]) -> Recognition {
     let Some((count, behind)) = body.split_at_checked(length) else {
         return Recognition::More;
@@ -276,7 +267,6 @@ fn columns(length: usize, body: &[u8]) -> Recognition {
     }
 }
 
-/// An OK, an EOF, or the name of a file, whole.
 fn ends(body: &[u8]) -> Option<()> {
     let mut fields = Reader::new(body);
     match fields.u8()? {
@@ -292,7 +282,6 @@ fn ends(body: &[u8]) -> Option<()> {
     }
 }
 
-/// A number there is, where the server has logged in a state behind it, and a text.
 fn error(length: usize, body: &[u8]) -> Recognition {
     if !(MIN_ERROR_LEN..=MAX_ERROR_LEN).contains(&length) {
         return Recognition::Never;
@@ -330,29 +319,22 @@ const OK: u8 = 0x00;
 const FILE: u8 = 0xfb;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
-/// Numbers of the errors that servers send, all versions together.
 const ERRORS: std::ops::Range<u16> = 1000..5000;
 const MIN_ERROR_LEN: usize = 3;
 const MAX_ERROR_LEN: usize = 1024;
-/// Shortest text of an error.
 const MIN_TEXT_LEN: usize = 4;
-/// Shortest greeting: version text, connection number, challenge, capabilities.
 const MIN_GREETING_LEN: usize = 20;
 const MAX_GREETING_LEN: usize = 512;
-/// A handshake response with its connection attributes, of which servers accept 64 KiB.
+/// A handshake response with connection attributes; servers accept 64 KiB of them.
 const MAX_RESPONSE_LEN: usize = 70_000;
 const MAX_OK_LEN: usize = 4096;
-/// A count of columns, and a flag.
 const MAX_COUNT_LEN: usize = 4;
 const MAX_COLUMNS: u64 = 4096;
-/// Behind a count of columns: their definitions were sent before (MariaDB).
+/// After a column count: the definitions were sent before (MariaDB).
 const DEFINITIONS_KNOWN: u8 = 0;
-/// What a column's definition begins with.
 const CATALOG: &[u8] = b"\x03def";
 const UPTIME: &[u8] = b"Uptime: ";
-/// Most numbers of a server's first block.
 const MAX_BLOCKS: u8 = 4;
-/// Bytes of a long statement that are inspected.
 const SAMPLE: usize = 256;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Replies to `COM_STMT_PREPARE`: the statement's number, then definitions of its parameters and columns.
+//! Replies to `COM_STMT_PREPARE`: the statement's number, then definitions of its parameters and
+//! columns.
 
 use super::conversation::{Conversation, Progress, Shown};
 use super::endings::{OK, is_plain_eof, ready};
@@ -10,7 +11,6 @@ use decoding::reader::Reader;
 use model::{Content, Role, StatementId};
 
 impl Conversation {
-    /// Takes the next message of the reply.
     pub(super) fn preparation_message<'a>(
         &mut self,
         statement: StatementId,
@@ -51,8 +51,8 @@ impl Conversation {
         Ok((Role::Reply, Content::Other))
     }
 
-    /// Reads the answer's first message and finds what follows it; nothing, when the progress stays at its
-    /// start.
+    /// Reads the first message and derives the next; if the progress stays at the start, no message
+    /// follows.
     fn begin_preparation(&mut self, statement: StatementId, unit: &Unit<'_>) -> Result<(), HeaderFault> {
         let shorter = || wrong_byte("the answer to a preparation", unit.opening.first);
         let mut fields = Reader::new(unit.head);
@@ -79,18 +79,17 @@ impl Conversation {
         Ok(())
     }
 
-    /// What follows the last parameter definition.
     const fn after_parameters(&self, columns: u16) -> Progress {
         match self.omits_eof {
             Some(true) => columns_or_end(columns),
             Some(false) => Progress::AfterParameters(columns),
-            // Not known: with columns the next message shows it, without them the reply seems over.
+            // Unknown: with columns the next message shows it, without them the reply seems
+            // complete.
             None if columns > 0 => Progress::AfterParameters(columns),
             None => Progress::Start,
         }
     }
 
-    /// What follows a column definition when `left` were to come with it.
     const fn after_column(&self, left: u16) -> Progress {
         match self.omits_eof {
             _ if left > 1 => Progress::ColumnDefinitions(left - 1),

@@ -1,4 +1,4 @@
-//! The server's side: replies to commands.
+//! Replies of the server to commands.
 
 use super::capabilities::{CACHE_METADATA, Capabilities, MYSQL, OPTIONAL_METADATA};
 use super::conversation::{Conversation, ConversationPhase, Part, PendingReply, Progress, Shown};
@@ -10,11 +10,9 @@ use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Protocol, Role};
 
-/// What a reply's message plays and says; [`Role::Reply`] settles the reply.
 pub(super) type Said<'a> = (Role, Content<'a>);
 
 impl Conversation {
-    /// How much of the server's message that begins with `opening` has to be seen.
     pub(super) fn reply_interest(&mut self, opening: MessageStart) -> Interest {
         if self.is_row(opening) {
             return Interest::default();
@@ -49,7 +47,6 @@ impl Conversation {
         }
     }
 
-    /// Takes a complete message of the server.
     pub(super) fn reply(&mut self, unit: Unit<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
         if self.is_row(unit.opening) {
             let arrival = Arrival {
@@ -70,7 +67,6 @@ impl Conversation {
         Ok(())
     }
 
-    /// The reply to the execution that is inspected shows the columns of its result.
     fn show_columns(&mut self, columns: u64) {
         let shown = self.inspected.take().zip(u16::try_from(columns).ok());
         if let Some((statement, columns)) = shown {
@@ -83,7 +79,6 @@ impl Conversation {
         }
     }
 
-    /// Takes a whole row of so many bytes of the stream.
     #[inline]
     pub(super) fn row(&mut self, arrival: Arrival, bytes: u64, sink: &mut MessageSink<'_>) {
         self.rows += 1;
@@ -99,14 +94,14 @@ impl Conversation {
         });
     }
 
-    /// Whether a row begins with `opening`: the shortest way for the commonest message.
+    /// Whether a row begins with `opening`: the fast path of the most frequent message.
     #[inline]
     pub(super) fn is_row(&self, opening: MessageStart) -> bool {
         self.progress == Progress::Rows && opening.first != Some(ERROR) && !is_end_of_rows(opening)
     }
 
     fn reply_part<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, HeaderFault> {
-        // In blocks the server's frames go on counting.
+        // In blocks the server's frames continue the count.
         let resumes = std::mem::take(&mut self.resumes[Direction::ServerToClient.index()]);
         if resumes && unit.opening.sequence != 1 && !self.has_compression {
             return Err(wrong_byte("the beginning of a reply", unit.opening.first));
@@ -135,7 +130,6 @@ impl Conversation {
         Ok(Part::new(role, Phase::Work, content))
     }
 
-    /// A message that was not requested: the greeting, or why the server ends the connection.
     fn unasked<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, HeaderFault> {
         if self.stage == ConversationPhase::Start {
             return self.greeting(unit, code);
@@ -203,7 +197,6 @@ impl Conversation {
         }
     }
 
-    /// OK, LOCAL INFILE, or the column count of a result.
     fn result_start<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, HeaderFault> {
         match unit.opening.first {
             Some(OK) if unit.length >= OkFields::MIN_LEN => {
@@ -233,7 +226,6 @@ impl Conversation {
         }
     }
 
-    /// The column count of a result, and whether the definitions follow.
     fn column_count(&self, unit: &Unit<'_>) -> Option<(u64, bool)> {
         let mut fields = Reader::new(unit.head);
         if self.capabilities != Capabilities::ALL && self.has_optional_metadata() {
@@ -241,7 +233,7 @@ impl Conversation {
             return Some((fields.lenenc_int()?, follow));
         }
         let columns = fields.lenenc_int()?;
-        // When the login was not seen: a server that sends one more byte has agreed on it.
+        // With an unseen login: a server that sends one more byte has agreed on it.
         let follow = !self.capabilities.has(CACHE_METADATA) || fields.u8().is_none_or(|follow| follow != 0);
         fields.rest().is_empty().then_some((columns, follow))
     }
@@ -250,8 +242,8 @@ impl Conversation {
         self.capabilities.has(MYSQL) && self.capabilities.has(OPTIONAL_METADATA)
     }
 
-    /// The EOF that ends the definitions, or already the first row. An EOF has 5 bytes, an OK in its place at
-    /// least 7, so this holds also when the login was not seen.
+    /// The EOF after the definitions, or already the first row. An EOF has 5 bytes, an OK in its
+    /// place at least 7, so this also holds with an unseen login.
     fn after_columns<'a>(&mut self, unit: &Unit<'_>) -> Result<Said<'a>, HeaderFault> {
         self.progress = Progress::Rows;
         if !is_plain_eof(unit) {
@@ -283,7 +275,7 @@ impl Conversation {
     }
 }
 
-/// Announces what `message` shows about a prepared statement, in messages of their own in front of it.
+/// Emits facts about a prepared statement as separate messages before `message`.
 fn announce(shown: Shown, message: Message<'_>, sink: &mut MessageSink<'_>) {
     let statement = shown.statement;
     let named = shown
@@ -310,13 +302,11 @@ fn announce(shown: Shown, message: Message<'_>, sink: &mut MessageSink<'_>) {
     });
 }
 
-/// Bytes of a reply that are inspected; a greeting is the longest.
 const REPLY_LIMIT: usize = 512;
-/// Bytes of an error that are kept.
 const ERROR_LIMIT: usize = 1024;
-/// Bytes of an OK that hold what is inspected: header, two length-encoded integers, status.
+/// Inspected bytes of an OK: header, two length-encoded integers, status.
 const OK_NEED: usize = 1 + 9 + 9 + 2;
-/// Columns a table may have at most, several times over.
+/// Maximum columns, several times the limit of a table.
 const MAX_COLUMNS: u64 = 65_535;
 
 const LOCAL_INFILE: u8 = 0xfb;

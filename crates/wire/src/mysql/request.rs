@@ -1,4 +1,4 @@
-//! The client's side: commands, and what follows them without being one.
+//! Commands of the client, and the data that follows them.
 
 use super::capabilities::{Capabilities, QUERY_ATTRIBUTES};
 use super::conversation::{Conversation, ConversationPhase, Part, PendingReply};
@@ -12,7 +12,6 @@ use decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role, StatementId};
 
 impl Conversation {
-    /// How much of the client's message that begins with `opening` has to be seen.
     pub(super) fn request_interest(&mut self, opening: MessageStart) -> Interest {
         let look = |need, like| Interest {
             need,
@@ -43,7 +42,6 @@ impl Conversation {
         }
     }
 
-    /// Takes a complete message of the client.
     pub(super) fn request(&mut self, unit: Unit<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
         let resumes = std::mem::take(&mut self.resumes[Direction::ClientToServer.index()]);
         let is_command =
@@ -90,7 +88,6 @@ impl Conversation {
         Ok(())
     }
 
-    /// A piece of the file that LOCAL INFILE requested; an empty one ends it.
     fn file_part<'a>(&mut self, unit: &Unit<'_>) -> Part<'a> {
         let role = if unit.length == 0 {
             Role::Request
@@ -203,8 +200,8 @@ impl Conversation {
         })
     }
 
-    /// The statement that a command names by `number`; one whose preparation was not seen is announced in
-    /// front of the command.
+    /// Finds the statement of a command. If its preparation was not seen, it is announced before
+    /// the command.
     fn statement(&mut self, number: u32) -> Option<StatementId> {
         let known = self.statements.find_or_number(number);
         let statement = known.or_else(|| {
@@ -215,8 +212,8 @@ impl Conversation {
         statement.map(|statement| statement.id)
     }
 
-    /// The SQL of a `COM_QUERY`, behind the query attributes where both sides know them. When the login was
-    /// not seen, a first byte below a tab shows them: no statement begins so.
+    /// SQL of a `COM_QUERY`, after the query attributes if both sides support them. With an unseen
+    /// login, a first byte below a tab shows attributes: no statement begins so.
     fn statement_text<'a>(&self, body: &'a [u8]) -> &'a [u8] {
         let has_attributes = if self.capabilities == Capabilities::ALL {
             body.first().is_some_and(|&byte| byte < b'\t')
@@ -234,7 +231,6 @@ impl Conversation {
     }
 }
 
-/// The name of a command that no statement goes with.
 const fn name(command: u8) -> Option<&'static str> {
     Some(match command {
         INIT_DB => "COM_INIT_DB",
@@ -251,7 +247,6 @@ const fn name(command: u8) -> Option<&'static str> {
     })
 }
 
-/// The reply a command gets. A command that is not known gets one like a statement's, which is the widest.
 fn pending_reply(command: u8, content: Content<'_>) -> PendingReply {
     match (command, content) {
         (_, Content::Prepare { statement, .. }) => PendingReply::Preparation(statement),
@@ -268,8 +263,8 @@ fn pending_reply(command: u8, content: Content<'_>) -> PendingReply {
     }
 }
 
-/// Whether a body of `length` bytes is one that `command` may have, with what was kept of it; used where a
-/// connection is seen from its middle.
+/// Whether `command` can have a body of `length` bytes with this kept part. Used for connections
+/// seen from the middle.
 pub(super) fn is_plausible(command: u8, length: u64, body: &[u8]) -> bool {
     let has_text = body
         .first()
@@ -290,22 +285,20 @@ pub(super) fn is_plausible(command: u8, length: u64, body: &[u8]) -> bool {
     }
 }
 
-/// Whether `command` is followed by a statement.
 pub(super) const fn has_text(command: u8) -> bool {
     matches!(command, QUERY | STMT_PREPARE)
 }
 
-/// Whether no other protocol would have a whole message like this: leave, and an execution, most of whose
-/// fields are fixed.
+/// Whether no other protocol has a whole message like this: quit, or an execution, with mostly
+/// fixed fields.
 pub(super) fn is_sure(command: u8, fields: &[u8]) -> bool {
     command == QUIT || (command == STMT_EXECUTE && has_fields(command, fields))
 }
 
-/// Whether these are whole fields of `command`.
 pub(super) fn has_fields(command: u8, fields: &[u8]) -> bool {
     let is_text = |text: &[u8]| text.iter().all(|&byte| byte >= b' ');
     match command {
-        // Of an execution: the statement, kinds of cursor, and always one iteration.
+        // Fields of an execution: the statement, kinds of cursor, and always one iteration.
         STMT_EXECUTE => {
             fields.get(4).is_some_and(|&flags| flags < 16) && fields.get(5..9) == Some(&[1, 0, 0, 0])
         }
@@ -324,17 +317,14 @@ fn is_white_space(body: &[u8]) -> bool {
     body.first().is_some_and(u8::is_ascii_whitespace)
 }
 
-/// Bytes of a statement's text that are kept.
 const TEXT_LIMIT: usize = 64 * 1024;
-/// Bytes of other commands that are inspected.
 const COMMAND_LIMIT: usize = 16;
-/// Bytes of an execution that are inspected: its parameters show whether the same was asked before.
+/// Inspected bytes of an execution: its parameters show repeated calls.
 const EXECUTE_LIMIT: usize = 1024;
-/// Bytes of the handshake response that are inspected: 32 fixed ones, the user, and behind it the client's
-/// attributes.
+/// Inspected bytes of the handshake response: 32 fixed ones, the user, and the client's attributes.
 const LOGIN_LIMIT: usize = 2048;
 const LOGIN_NEED: usize = 32;
-/// Of `COM_STMT_EXECUTE`: read-only, for update, scrollable.
+/// Flags of `COM_STMT_EXECUTE` for read-only, for update, scrollable.
 const CURSOR_FLAGS: u8 = 0x07;
 
 const QUIT: u8 = 0x01;
@@ -362,6 +352,6 @@ const SET_OPTION: u8 = 0x1b;
 const STMT_FETCH: u8 = 0x1c;
 const BINLOG_DUMP_GTID: u8 = 0x1e;
 const RESET_CONNECTION: u8 = 0x1f;
-/// A replica's acknowledgement of an event, sent while the events go on.
+/// A replica's acknowledgement of an event, sent while events continue.
 const SEMI_SYNC_ACKNOWLEDGEMENT: u8 = 0xef;
 const STMT_BULK_EXECUTE: u8 = 0xfa;

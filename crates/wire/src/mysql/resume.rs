@@ -1,12 +1,11 @@
-//! Where a command or a reply begins after bytes that were not captured. Sequence numbers show it: a command
-//! has 0, its reply begins with 1, and what goes on has the next one.
+//! Finds a command or a reply after uncaptured bytes by sequence numbers: a command has 0, its
+//! reply begins with 1, and a continuation has the next one.
 
 use super::signature::is_plausible_command;
 use decoding::reader::Reader;
 use decoding::resume::{MessageShape, Resumption, find};
 use model::Direction;
 
-/// The first place where a command, or a reply, begins.
 pub(super) fn find_frame(direction: Direction, bytes: &[u8], whole: bool) -> Resumption {
     find(bytes, whole, |bytes, before| {
         let mut reader = Reader::new(bytes);
@@ -28,7 +27,6 @@ pub(super) fn find_frame(direction: Direction, bytes: &[u8], whole: bool) -> Res
     })
 }
 
-/// The same among the blocks of the compressed protocol.
 pub(super) fn find_block(direction: Direction, bytes: &[u8], whole: bool) -> Resumption {
     find(bytes, whole, |bytes, before| {
         let mut reader = Reader::new(bytes);
@@ -55,8 +53,8 @@ pub(super) fn find_block(direction: Direction, bytes: &[u8], whole: bool) -> Res
     })
 }
 
-/// Whether a reply's first message can be this long and begin so: OK, an error, an EOF, LOCAL INFILE, or a
-/// column count.
+/// Whether length and first byte fit a reply's first message: OK, an error, an EOF, LOCAL INFILE,
+/// or a column count.
 fn begins_reply(length: u32, first: Option<u8>) -> bool {
     match first {
         None => false,
@@ -68,6 +66,5 @@ fn begins_reply(length: u32, first: Option<u8>) -> bool {
     }
 }
 
-/// First byte of a zlib stream with the usual window, and of a Zstandard frame.
 const ZLIB: u8 = 0x78;
 const ZSTD: u8 = 0x28;

@@ -1,23 +1,21 @@
-//! Rows of a text result (MySQL source documentation, "Text Resultset"), as sent to a client that has asked
-//! neither for results without EOF packets nor for such without column definitions.
+//! Rows of a text result (MySQL source documentation, "Text Resultset"), for a client that did not
+//! request results without EOF packets or without column definitions.
 
 use decoding::reader::Reader;
 use decoding::rows::TextRows;
 
-/// The rows of the last result in `reply`, as [`text_results`] reads them.
 pub fn text_rows(reply: &[u8]) -> TextRows {
     text_results(reply).pop().unwrap_or_default()
 }
 
-/// The rows of each result in `reply`, the server's bytes from the first of a packet on; a statement without
-/// rows has an empty one. A packet that is cut, or not as the protocol has it, ends the reading; what was
-/// read before it stays. Values beyond 16 MiB are not read.
+/// Rows of each result in `reply`, which begins at a packet; a statement without rows has an empty
+/// result. Reading ends at a truncated or invalid packet and keeps the rows before it. Values
+/// beyond 16 MiB are not read.
 pub fn text_results(reply: &[u8]) -> Vec<TextRows> {
     let mut packets = Packets(Reader::new(reply));
     std::iter::from_fn(|| result(&mut packets)).collect()
 }
 
-/// The packets of a reply, without their headers.
 struct Packets<'a>(Reader<'a>);
 
 impl<'a> Iterator for Packets<'a> {
@@ -30,7 +28,6 @@ impl<'a> Iterator for Packets<'a> {
     }
 }
 
-/// The next result; `None` if there is none, or no whole beginning of one.
 fn result(packets: &mut Packets<'_>) -> Option<TextRows> {
     let first = packets.next()?;
     if matches!(first.first(), None | Some(&(OK | ERROR | FILE))) {
@@ -59,7 +56,7 @@ fn is_end(packet: &[u8]) -> bool {
     matches!(packet, [ERROR, ..]) || matches!(packet, [EOF, rest @ ..] if rest.len() < 8)
 }
 
-/// The name of a column: behind catalog, schema, table and the table's own name.
+/// Name of a column, after catalog, schema, table and original table.
 fn column(packet: &[u8]) -> Option<String> {
     let mut fields = Reader::new(packet);
     for _ in 0..4 {

@@ -1,4 +1,4 @@
-//! Recognises MySQL and MariaDB: by the greeting, by a handshake response, or from the middle of a connection
+//! Recognises MySQL and MariaDB by greeting or handshake response, or in the middle of a connection
 //! by a plausible command.
 
 use super::capabilities::PROTOCOL_41;
@@ -7,7 +7,6 @@ use decoding::reader::Reader;
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// How sure the first bytes seen in `direction` make that this is MySQL's protocol.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     let mut reader = Reader::new(bytes);
     let (Some(length), Some(sequence)) = (reader.u24_le(), reader.u8()) else {
@@ -21,7 +20,6 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// The server's first message: a greeting, or the error that comes in its place.
 fn opening(length: u32, mut body: Reader<'_>) -> Recognition {
     if !(MIN_ERROR_LEN..=MAX_GREETING_LEN).contains(&length) {
         return Recognition::Never;
@@ -70,7 +68,6 @@ fn handshake_response(length: u32, mut body: Reader<'_>) -> Recognition {
     }
 }
 
-/// Whether a message of `length` bytes that begins with `head` can be a command.
 pub(super) fn is_plausible_command(head: &[u8], length: u64) -> bool {
     head.split_first()
         .is_some_and(|(&command, body)| request::is_plausible(command, length, body))
@@ -78,12 +75,9 @@ pub(super) fn is_plausible_command(head: &[u8], length: u64) -> bool {
 
 const PROTOCOL_VERSION: u8 = 10;
 const ERROR: u8 = 0xff;
-/// Numbers of the errors that servers send, all versions together.
 const ERRORS: std::ops::Range<u16> = 1000..5000;
-/// Shortest greeting: version text, connection number, challenge, capabilities.
 const MIN_GREETING_LEN: u32 = 20;
-/// An error with its number.
 const MIN_ERROR_LEN: u32 = 3;
 const MAX_GREETING_LEN: u32 = 512;
-/// A handshake response with its connection attributes, of which servers accept 64 KiB.
+/// A handshake response with connection attributes; servers accept 64 KiB of them.
 const MAX_RESPONSE_LEN: u32 = 70_000;

@@ -1,33 +1,28 @@
-//! Prepared statements of a connection: the server's numbers for them, which it may use again, and ours.
+//! Prepared statements of a connection: the server's numbers, which it may reuse, and our
+//! identifiers.
 
 use model::StatementId;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// A prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Statement {
     pub id: StatementId,
-    /// Parameters of one set; `None` while neither the text nor the server has shown them.
+    /// Parameters of one set; `None` until the text or the server has shown them.
     pub parameters: Option<u16>,
 }
 
-/// Prepared statements by the server's number.
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     known: HashMap<u32, Statement>,
     next: u32,
     last: Option<Statement>,
-    /// The highest number that the server has given.
     highest: u32,
-    /// Statements whose numbers were not seen, oldest first.
     unnumbered: VecDeque<Statement>,
-    /// Statements whose preparation was not seen, and of which it is not known how many columns their results
-    /// have.
     unshaped: HashSet<StatementId>,
 }
 
 impl Statements {
-    /// The client prepares `text`. `whole` says whether that is all of it.
+    /// `whole` means that `text` is not truncated.
     pub fn prepare(&mut self, text: &[u8], whole: bool) -> StatementId {
         let id = StatementId(self.next);
         self.next = self.next.saturating_add(1);
@@ -38,7 +33,6 @@ impl Statements {
         id
     }
 
-    /// The server's answer to the preparation of `id` was not seen.
     pub fn unanswered(&mut self, id: StatementId) {
         let known = self.last.filter(|last| last.id == id);
         let parameters = known.and_then(|last| last.parameters);
@@ -47,8 +41,8 @@ impl Statements {
         }
     }
 
-    /// The statement a command names by `number`. Numbers go up: a new one, higher than all that were seen,
-    /// is that of the statement whose number was not seen.
+    /// Finds the statement with the server's `number`. Numbers increase, so a new highest one
+    /// belongs to the statement with an unseen number.
     pub fn find_or_number(&mut self, number: u32) -> Option<Statement> {
         let found = self.find(number);
         if found.is_some() || number <= self.highest || number == LAST_PREPARED {
@@ -62,7 +56,6 @@ impl Statements {
         Some(statement)
     }
 
-    /// A command names by `number` a statement whose preparation was not seen: gives it a number of ours.
     pub fn unseen(&mut self, number: u32) -> Option<Statement> {
         if number == LAST_PREPARED || self.known.len() >= MAX_STATEMENTS {
             return None;
@@ -75,7 +68,6 @@ impl Statements {
         Some(statement)
     }
 
-    /// The server has prepared `id` and calls it `number`.
     pub fn prepared(&mut self, id: StatementId, number: u32, parameters: u16) {
         let statement = Statement {
             id,
@@ -90,7 +82,7 @@ impl Statements {
         }
     }
 
-    /// The statement a command names by `number`; MariaDB's -1 is the one prepared last.
+    /// Finds the statement with the server's `number`; MariaDB's -1 is the one prepared last.
     pub fn find(&self, number: u32) -> Option<Statement> {
         if number == LAST_PREPARED {
             self.last
@@ -105,17 +97,14 @@ impl Statements {
         }
     }
 
-    /// Whether the columns of its results are still to be found.
     pub fn is_unshaped(&self, statement: StatementId) -> bool {
         self.unshaped.contains(&statement)
     }
 
-    /// The columns of its results are known.
     pub fn shaped(&mut self, statement: StatementId) {
         self.unshaped.remove(&statement);
     }
 
-    /// The session was reset, and its statements with it.
     pub fn forget(&mut self) {
         self.known.clear();
         self.unshaped.clear();
@@ -124,7 +113,6 @@ impl Statements {
     }
 }
 
-/// Question marks of a statement outside of quotes and comments.
 fn count_placeholders(text: &[u8]) -> usize {
     let mut count = 0;
     let mut rest = text;

@@ -1,18 +1,16 @@
-//! Values of the binary protocol: how many bytes each takes.
+//! Sizes of values in the binary protocol.
 
 use decoding::reader::Reader;
 
-/// How a value of the binary protocol gives its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueSize {
-    /// By its type.
     Fixed(u8),
     /// By a length-encoded integer in front (dates and times use its one-byte form).
     Prefixed,
 }
 
 impl ValueSize {
-    /// Of values of a column type (`enum_field_types` of MySQL, "Binary Protocol Value").
+    /// By column type (`enum_field_types` of MySQL, "Binary Protocol Value").
     pub const fn from_column_type(column_type: u8) -> Self {
         match column_type {
             TYPE_NULL => Self::Fixed(0),
@@ -25,8 +23,8 @@ impl ValueSize {
     }
 }
 
-/// Skips the query attributes in front of a statement's text (MySQL 8.0.23, `COM_QUERY`); `None` if they are
-/// not what they should be, or reach beyond what was kept.
+/// Skips the query attributes before a statement's text (MySQL 8.0.23, `COM_QUERY`). `None` if they
+/// are malformed or truncated.
 pub(super) fn skip_query_attributes(fields: &mut Reader<'_>) -> Option<()> {
     let count = usize::try_from(fields.lenenc_int()?).ok()?;
     let sets = fields.lenenc_int()?;

@@ -1,4 +1,4 @@
-//! What the client says.
+//! Messages of the client.
 
 use super::prepared::Announced;
 use super::reply_queue::PendingReply;
@@ -10,7 +10,6 @@ use decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role};
 
 impl Session {
-    /// One whole client message.
     pub(super) fn client(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         if frame.header.len() == STARTUP_HEADER {
             return self.startup(frame, sink);
@@ -107,7 +106,6 @@ impl Session {
         self.request(PendingReply::Sync)
     }
 
-    /// The server's word to begin with the data was lost.
     fn copies_already(&mut self) -> Role {
         self.copy = Copying::In {
             extended: self.pending.front() == Some(PendingReply::Execute),
@@ -140,7 +138,6 @@ impl Session {
         }
     }
 
-    /// Makes a portal of a statement; what there is to announce of one that is used for the first time.
     fn bind_portal<'a>(&mut self, body: &mut Reader<'a>) -> Option<Content<'a>> {
         let (Some(portal), Some(name)) = (body.cstr(), body.cstr()) else {
             self.prepared.close_portal(b"");
@@ -200,7 +197,7 @@ impl Session {
     }
 }
 
-/// A call of a function by its number: those of large objects have names of their own, which never change.
+/// A function call by number. Large object functions have fixed numbers, so these are named.
 fn function_call(mut body: Reader<'_>) -> Content<'static> {
     let number = body.u32_be();
     let known = number.and_then(|number| LARGE_OBJECT_CALLS.iter().find(|(known, _)| *known == number));
@@ -213,7 +210,7 @@ fn function_call(mut body: Reader<'_>) -> Content<'static> {
     }
 }
 
-/// Source: `pg_proc.dat` of PostgreSQL; the numbers are as old as the protocol.
+/// From `pg_proc.dat` of PostgreSQL; the numbers are as old as the protocol.
 const LARGE_OBJECT_CALLS: [(u32, &str); 13] = [
     (715, "function call lo_create"),
     (952, "function call lo_open"),
@@ -230,14 +227,13 @@ const LARGE_OBJECT_CALLS: [(u32, &str); 13] = [
     (3172, "function call lo_truncate64"),
 ];
 
-/// How many parameters a `Bind` has, from behind its names on: the formats, then the count of the values.
+/// Parameter count of a `Bind`, after its names: the formats, then the count of values.
 fn parameters(mut body: Reader<'_>) -> Option<u16> {
     let formats = body.u16_be()?;
     body.take_bytes(2 * usize::from(formats))?;
     body.u16_be()
 }
 
-/// A statement's text: up to its NUL, or all there is of one that was cut.
 fn text(mut body: Reader<'_>) -> &[u8] {
     let all = body.rest();
     let text = body.cstr().unwrap_or(all);

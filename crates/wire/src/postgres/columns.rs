@@ -1,12 +1,11 @@
-//! How many columns the results of prepared statements have: of one statement at a time, from the first row
-//! that comes back.
+//! Counts result columns of prepared statements, one statement at a time, by the first row
+//! returned.
 
 use super::prepared::Prepared;
 use super::reply_queue::ReplyQueue;
 use decoding::reader::Reader;
 use model::{Content, StatementId};
 
-/// The execution whose reply is inspected.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     inspected: Option<Inspected>,
@@ -15,12 +14,10 @@ pub(super) struct Columns {
 #[derive(Debug, Clone, Copy)]
 struct Inspected {
     statement: StatementId,
-    /// Executions that are answered before it.
     before: usize,
 }
 
 impl Columns {
-    /// A statement is about to be executed behind what is `owed`.
     pub(super) fn executes(
         &mut self,
         statement: Option<StatementId>,
@@ -37,7 +34,6 @@ impl Columns {
         }
     }
 
-    /// How much of the next row is inspected.
     pub(super) fn bytes_of_row(&self) -> usize {
         match self.inspected {
             Some(Inspected { before: 0, .. }) => 2,
@@ -45,14 +41,14 @@ impl Columns {
         }
     }
 
-    /// A row has come: its columns, if they were inspected.
     pub(super) fn row(&mut self, body: &[u8], prepared: &mut Prepared) -> Option<Content<'static>> {
         let inspected = self.inspected.filter(|inspected| inspected.before == 0)?;
         let count = Reader::new(body).u16_be()?;
         Some(self.found(inspected.statement, count, prepared))
     }
 
-    /// An execution is over, with a tag if it has one: what writes and has returned no row has no columns.
+    /// Ends an execution, with its tag if there is one. A write that returned no row has no
+    /// columns.
     pub(super) fn execution_ended(
         &mut self,
         tag: &[u8],
@@ -71,7 +67,6 @@ impl Columns {
         None
     }
 
-    /// The server skips what was sent: nothing is inspected.
     pub(super) fn skip(&mut self) {
         self.inspected = None;
     }
@@ -83,5 +78,4 @@ impl Columns {
     }
 }
 
-/// How tags of writes begin.
 const WRITES: [&[u8]; 4] = [b"INSERT ", b"UPDATE ", b"DELETE ", b"MERGE "];

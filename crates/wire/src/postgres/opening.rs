@@ -1,5 +1,4 @@
-//! How PostgreSQL's protocol begins, checked strictly: first messages that are whole and have all of their
-//! fields.
+//! Strict check of PostgreSQL's first messages: whole, with all fields.
 
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, MAXIMUM_STARTUP, SSL_REQUEST, STARTUP_HEADER, Shapes};
 use super::startup::COMPRESSION;
@@ -8,7 +7,6 @@ use decoding::recognition::Recognition;
 use decoding::verbs::begins_statement;
 use model::Direction;
 
-/// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match (direction, bytes.first()) {
         (_, None) => Recognition::More,
@@ -19,7 +17,7 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// What the server's first bytes say: one byte answers a request for encryption, and blocks a client that
+/// Checks the server's first bytes: one byte answers a request for encryption, blocks a client that
 /// announced compression (KingbaseES).
 pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     let asks = client.get(..STARTUP_HEADER).is_some_and(|header| {
@@ -34,7 +32,6 @@ pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     }
 }
 
-/// Whether a start-up asks for compressed messages.
 fn announces_compression(client: &[u8]) -> bool {
     let names = COMPRESSION.iter();
     client.first() == Some(&0)
@@ -45,7 +42,7 @@ fn announces_compression(client: &[u8]) -> bool {
         })
 }
 
-/// Whether a side can say just these messages in one go; the last may be cut.
+/// Whether a side can send exactly these messages without waiting; the last may be cut.
 pub fn burst(direction: Direction, bytes: &[u8]) -> bool {
     let mut rest = bytes;
     if direction == Direction::ClientToServer && rest.first() == Some(&0) {
@@ -92,7 +89,6 @@ fn startup(bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Names and values to the end, and `user` among the names.
 fn has_parameters(body: &[u8]) -> bool {
     let mut reader = Reader::new(body);
     let mut has_user = false;
@@ -108,13 +104,11 @@ fn has_parameters(body: &[u8]) -> bool {
     }
 }
 
-/// The first name of parameters.
 fn may_have_parameters(body: &[u8]) -> bool {
     let name = body.split(|&byte| byte == 0).next().unwrap_or_default();
     (body.is_empty() || !name.is_empty()) && name.iter().all(u8::is_ascii_graphic)
 }
 
-/// Whether whole messages of a client are followed by one that asks for an answer.
 fn is_request(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while let Some((tag, length, body)) = message(Direction::ClientToServer, rest) {
@@ -127,7 +121,6 @@ fn is_request(bytes: &[u8]) -> bool {
     false
 }
 
-/// Tag, length of the body, and what follows the header.
 fn message(direction: Direction, bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
     let (header, body) = bytes.split_at_checked(TAGGED_HEADER)?;
     let shapes = Shapes::default();
@@ -165,7 +158,7 @@ fn first(direction: Direction, bytes: &[u8], fields: fn(u8, &[u8]) -> Recognitio
     }
 }
 
-/// A statement that is not whole: long ones are known by their beginning.
+/// A statement that is not whole: long ones are recognised by their beginning.
 fn begun_text(tag: u8, body: &[u8]) -> Recognition {
     let Some(sample) = body.get(..SAMPLE) else {
         return Recognition::More;
@@ -182,7 +175,6 @@ fn begun_text(tag: u8, body: &[u8]) -> Recognition {
     }
 }
 
-/// What a client's message says that has this body.
 fn client(tag: u8, body: &[u8]) -> Recognition {
     let mut reader = Reader::new(body);
     let fits = match tag {
@@ -249,7 +241,6 @@ fn formats(reader: &mut Reader<'_>) -> Option<()> {
     Some(())
 }
 
-/// What a server's message says that has this body.
 fn server(tag: u8, body: &[u8]) -> Recognition {
     let mut reader = Reader::new(body);
     let fits = match tag {
@@ -316,7 +307,7 @@ fn fields(mut reader: Reader<'_>) -> Option<()> {
     }
 }
 
-/// A name and eighteen bytes a column, the last two of which are a format.
+/// Per column a name and eighteen bytes, the last two a format.
 fn columns(mut reader: Reader<'_>) -> Option<()> {
     for _ in 0..reader.u16_be()? {
         is_text(reader.cstr()?).then_some(())?;
@@ -336,7 +327,6 @@ fn row(mut reader: Reader<'_>) -> Option<()> {
     reader.is_empty().then_some(())
 }
 
-/// Words in capitals, and numbers behind them.
 fn is_command_tag(tag: &[u8]) -> bool {
     tag.first().is_some_and(u8::is_ascii_uppercase)
         && tag
@@ -344,7 +334,6 @@ fn is_command_tag(tag: &[u8]) -> bool {
             .all(|&byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || matches!(byte, b' ' | b'_'))
 }
 
-/// No control characters but white space.
 fn is_text(bytes: &[u8]) -> bool {
     bytes
         .iter()
@@ -352,12 +341,11 @@ fn is_text(bytes: &[u8]) -> bool {
 }
 
 const TAGGED_HEADER: usize = 5;
-/// Minor versions of protocol 3 that clients ask for; the last one only asks what there is.
+/// Minor versions of protocol 3 requested by clients; the last one only queries the server's
+/// versions.
 const VERSIONS: [u32; 4] = [0, 1, 2, 9999];
-/// Replication: what the server says about itself, and what the client does.
 const KEEP_ALIVE: usize = 18;
 const STANDBY_STATUS: usize = 34;
-/// Bytes of a long statement that are inspected.
 const SAMPLE: usize = 256;
 
 #[cfg(test)]

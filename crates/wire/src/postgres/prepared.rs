@@ -1,48 +1,43 @@
-//! Names of prepared statements and portals, and what they stand for.
+//! Names of prepared statements and portals.
 
 use super::shape::NAME_LIMIT;
 use model::StatementId;
 use std::collections::{HashMap, HashSet};
 
-/// Prepared statements and portals of one connection. Names beyond the limits are not remembered: what uses
-/// them is an execution of an unknown statement.
+/// Prepared statements and portals of one connection. Names beyond the limits are not stored: their
+/// executions are of unknown statements.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     issued: u32,
     unnamed_statement: Option<StatementId>,
     statements: HashMap<Box<[u8]>, Named>,
-    /// Announced statements of which it is not known how many columns their results have.
     unshaped: HashSet<StatementId>,
     unnamed_portal: Portal,
     portals: HashMap<Box<[u8]>, Portal>,
 }
 
-/// A statement with a name.
 #[derive(Debug, Clone, Copy)]
 struct Named {
     statement: StatementId,
     is_announced: bool,
 }
 
-/// What a `Bind` shows about its statement for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Announced {
     /// `Parse` was not seen.
     Unseen(StatementId),
-    /// It was, and gave it a name.
+    /// `Parse` was seen and assigned a name.
     Named(StatementId),
 }
 
-/// A statement with its parameters, ready to run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Portal {
     pub(super) statement: Option<StatementId>,
-    /// It ran already: running it again asks for more of its rows.
+    /// It ran already, so another run requests more of its rows.
     pub(super) executed: bool,
 }
 
 impl Prepared {
-    /// `Parse` gives `name` a statement.
     pub(super) fn parse(&mut self, name: &[u8]) -> StatementId {
         let statement = StatementId(self.issued);
         self.issued = self.issued.wrapping_add(1);
@@ -61,8 +56,6 @@ impl Prepared {
         statement
     }
 
-    /// `Bind` makes a portal of a statement. Returns what is to be announced of the statement, where it is
-    /// used for the first time.
     pub(super) fn bind(&mut self, portal: &[u8], name: &[u8]) -> Option<Announced> {
         let (statement, announced) = self.statement(name);
         if let Some(Announced::Unseen(new) | Announced::Named(new)) = announced
@@ -103,17 +96,14 @@ impl Prepared {
         (Some(unseen), Some(Announced::Unseen(unseen)))
     }
 
-    /// Whether the columns of its results are still to be found.
     pub(super) fn is_unshaped(&self, statement: StatementId) -> bool {
         self.unshaped.contains(&statement)
     }
 
-    /// The columns of its results are known.
     pub(super) fn shaped(&mut self, statement: StatementId) {
         self.unshaped.remove(&statement);
     }
 
-    /// `Execute` runs a portal; returns it as it was before.
     pub(super) fn execute(&mut self, name: &[u8]) -> Portal {
         let portal = match name {
             b"" => Some(&mut self.unnamed_portal),
@@ -126,7 +116,6 @@ impl Prepared {
         })
     }
 
-    /// `Close` of a statement, or `DEALLOCATE`.
     pub(super) fn close_statement(&mut self, name: &[u8]) {
         let closed = match name {
             b"" => self.unnamed_statement.take(),
@@ -142,7 +131,6 @@ impl Prepared {
         self.unshaped.clear();
     }
 
-    /// `Close` of a portal.
     pub(super) fn close_portal(&mut self, name: &[u8]) {
         if name.is_empty() {
             self.unnamed_portal = Portal::default();
@@ -151,14 +139,14 @@ impl Prepared {
         }
     }
 
-    /// The transaction ended, and its portals with it.
     pub(super) fn close_portals(&mut self) {
         if !self.portals.is_empty() {
             self.portals.clear();
         }
     }
 
-    /// Follows the statements that drop prepared ones: `DEALLOCATE [PREPARE] {name | ALL}` and `DISCARD ALL`.
+    /// Tracks statements that drop prepared ones: `DEALLOCATE [PREPARE] {name | ALL}` and `DISCARD
+    /// ALL`.
     pub(super) fn follow(&mut self, text: &[u8]) {
         let text = text.trim_ascii_start();
         if !matches!(text.first(), Some(b'd' | b'D')) {

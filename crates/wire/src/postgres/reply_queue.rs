@@ -1,43 +1,38 @@
-//! What the server owes: one note for every client message that has an answer of its own.
+//! One note per client message with a pending answer.
 
 use decoding::pending_replies::{PendingReplies, TooManyPending};
 
-/// A client message that is to be answered.
+/// A client message with a pending answer.
+///
+/// The answers end with `ParseComplete`, `BindComplete`, `RowDescription` or `NoData` (`Describe`),
+/// `CloseComplete` and `ReadyForQuery` (`Sync`, `Query`). `Execute` ends with `CommandComplete`,
+/// `EmptyQueryResponse` or `PortalSuspended`. `Flush` has no answer, but the client waits for the one
+/// before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PendingReply {
-    /// A leg of login: start-up, a password, or a request for encryption.
+    /// Start-up, a password, or a request for encryption.
     Leg,
-    /// `Parse`: `ParseComplete`.
     Parse,
-    /// `Bind`: `BindComplete`.
     Bind,
-    /// `Describe`: `RowDescription` or `NoData`.
     Describe,
-    /// `Execute`: `CommandComplete`, `EmptyQueryResponse` or `PortalSuspended`.
     Execute,
-    /// `Close`: `CloseComplete`.
     Close,
-    /// `Flush`: nothing of its own; the client waits for the answer before it.
     Flush,
-    /// `Sync`: `ReadyForQuery`.
     Sync,
-    /// `Query` or `FunctionCall`: `ReadyForQuery`.
     Query,
 }
 
 impl PendingReply {
-    /// Whether it completes a request, so that a reply is expected for it.
     const fn completes_request(self) -> bool {
         matches!(self, Self::Leg | Self::Flush | Self::Sync | Self::Query)
     }
 
-    /// Whether it ends with `ReadyForQuery`.
     const fn ends_ready(self) -> bool {
         matches!(self, Self::Leg | Self::Sync | Self::Query)
     }
 }
 
-/// What is owed, oldest first: at most [`MAXIMUM_DUE`] notes.
+/// At most [`MAXIMUM_DUE`] notes, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct ReplyQueue {
     queue: PendingReplies<PendingReply, MAXIMUM_DUE>,
@@ -45,12 +40,10 @@ pub(super) struct ReplyQueue {
 }
 
 impl ReplyQueue {
-    /// Whether there is room for what the next message is owed.
     pub(super) fn check(&self) -> Result<(), TooManyPending> {
         self.queue.check()
     }
 
-    /// Notes one more, for which [`ReplyQueue::check`] found room.
     pub(super) fn push(&mut self, pending_reply: PendingReply) {
         if self.queue.push(pending_reply).is_ok() {
             self.requests += usize::from(pending_reply.completes_request());
@@ -61,7 +54,6 @@ impl ReplyQueue {
         self.queue.front().copied()
     }
 
-    /// Whether a complete request waits for its reply.
     pub(super) fn has_request(&self) -> bool {
         self.requests > 0
     }
@@ -70,8 +62,8 @@ impl ReplyQueue {
         self.queue.is_empty()
     }
 
-    /// How many executions are answered before one that is sent now. `None` if that cannot be counted:
-    /// statements sent as text are among what is owed, or too much is.
+    /// Counts executions answered before one that is sent now. `None` if statements sent as text
+    /// are pending, or too many replies.
     pub(super) fn executions(&self) -> Option<usize> {
         let mut pending = self.queue.iter();
         let is_countable = self.queue.len() <= MAXIMUM_COUNTED
@@ -84,14 +76,12 @@ impl ReplyQueue {
         })
     }
 
-    /// Whether a `Flush` sent now has an answer to wait for.
     pub(super) fn flush_has_answer(&self) -> bool {
         self.queue
             .back()
             .is_some_and(|pending_reply| !pending_reply.completes_request())
     }
 
-    /// Takes `due` away when it is what the server must answer now.
     pub(super) fn resolve_reply(&mut self, pending_reply: PendingReply) -> bool {
         let due_now = self.front() == Some(pending_reply);
         if due_now {
@@ -100,8 +90,8 @@ impl ReplyQueue {
         due_now
     }
 
-    /// `ReadyForQuery`: takes everything up to what it answers away, and says how many requests before that
-    /// one will never be answered.
+    /// `ReadyForQuery`: removes everything it answers. Returns the number of earlier requests that
+    /// never get an answer.
     pub(super) fn resolve_ready(&mut self) -> usize {
         let mut unanswered = 0;
         while let Some(pending_reply) = self.pop() {
@@ -113,8 +103,8 @@ impl ReplyQueue {
         unanswered
     }
 
-    /// An error in the extended protocol: takes away what the server skips, everything before the next
-    /// `Sync`. Gives how many requests were among it.
+    /// An error in the extended protocol: removes everything before the next `Sync`, which the
+    /// server skips. Returns the number of requests among it.
     pub(super) fn skip_to_sync(&mut self) -> usize {
         let mut skipped = 0;
         while self
@@ -126,7 +116,8 @@ impl ReplyQueue {
         skipped
     }
 
-    /// Data is to come from the client: the server ignores every `Sync` and `Flush` sent with the `Execute`.
+    /// The client will send data: the server ignores every `Sync` and `Flush` sent with the
+    /// `Execute`.
     pub(super) fn forget_syncs(&mut self) {
         self.queue
             .retain(|pending_reply| !matches!(pending_reply, PendingReply::Sync | PendingReply::Flush));
@@ -144,8 +135,7 @@ impl ReplyQueue {
     }
 }
 
-/// Notes among which executions are counted.
 const MAXIMUM_COUNTED: usize = 64;
 
-/// Notes that may wait, of one byte each: a pipeline of 100,000 executions has five each.
+/// Notes of one byte. A pipeline of 100,000 executions has five notes per execution.
 const MAXIMUM_DUE: usize = 512 * 1024;

@@ -3,14 +3,12 @@
 use decoding::reader::Reader;
 use decoding::rows::TextRows;
 
-/// The rows of the last result in `reply`, as [`text_results`] reads them.
 pub fn text_rows(reply: &[u8]) -> TextRows {
     text_results(reply).pop().unwrap_or_default()
 }
 
-/// The rows of each result in `reply`, the server's bytes from the first of a message on; a statement without
-/// rows has an empty one. A message that is cut, or not as the protocol has it, ends the reading; what was
-/// read before it stays.
+/// Rows of each result in `reply`, which begins at a message; a statement without rows has an empty
+/// result. Reading ends at a truncated or invalid message and keeps the rows before it.
 pub fn text_results(reply: &[u8]) -> Vec<TextRows> {
     let mut results = Vec::new();
     let mut coming = None;

@@ -1,4 +1,4 @@
-//! What the server says.
+//! Messages of the server.
 
 use super::reply_queue::PendingReply;
 use super::shape::ANSWER_HEADER;
@@ -9,7 +9,6 @@ use decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role, TransactionState};
 
 impl Session {
-    /// One whole server message.
     pub(super) fn server(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         if frame.header.len() == ANSWER_HEADER {
             return self.answer(frame, sink);
@@ -75,7 +74,6 @@ impl Session {
         sink(message(frame, Direction::ServerToClient, role, phase, content));
     }
 
-    /// What the message shows about the columns of a prepared statement's results.
     fn columns(&mut self, frame: &Frame<'_>) -> Option<Content<'static>> {
         match frame.header.first() {
             Some(b'D') => self.columns.row(frame.body, &mut self.prepared),
@@ -88,7 +86,7 @@ impl Session {
         }
     }
 
-    /// The answer to `due` is complete. Where a `Flush` follows, the client may be waiting for just this.
+    /// The answer to `due` is complete. If a `Flush` follows, the client may be waiting for it.
     fn resolve_reply(&mut self, pending_reply: PendingReply) -> Role {
         if !self.pending.resolve_reply(pending_reply) || !self.pending.resolve_reply(PendingReply::Flush) {
             Role::ReplyPart
@@ -140,7 +138,6 @@ impl Session {
         }
     }
 
-    /// Requests that the server skips are over without a byte of their own.
     fn answer_with_nothing(&self, requests: usize, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         for _ in 0..requests {
             sink(Message {
@@ -156,7 +153,6 @@ impl Session {
         }
     }
 
-    /// A message the server may send at any time.
     fn unasked(&self) -> Role {
         if self.pending.has_request() && !matches!(self.copy, Copying::In { .. }) {
             Role::ReplyPart
@@ -165,8 +161,8 @@ impl Session {
         }
     }
 
-    /// `AuthenticationOk` (0) and the last word of SASL (12) are followed by more; every other asks the
-    /// client.
+    /// `AuthenticationOk` (0) and the last message of SASL (12) are followed by more; the others
+    /// wait for the client.
     fn authentication(&mut self, frame: &Frame<'_>) -> Role {
         self.phase = Phase::Login;
         match Reader::new(frame.body).u32_be() {
@@ -245,8 +241,8 @@ fn error(body: &[u8]) -> Content<'_> {
     }
 }
 
-/// Whether the server closes the connection after this error, without `ReadyForQuery`. Field `V` is the
-/// severity in English; servers before 9.6 send only `S`, which is translated.
+/// Whether the server closes the connection after this error, without `ReadyForQuery`. Field `V` is
+/// the severity in English; servers before 9.6 send only `S`, which is translated.
 fn is_fatal(body: &[u8]) -> bool {
     let severity = fields(body)
         .filter(|(kind, _)| matches!(kind, b'V' | b'S'))

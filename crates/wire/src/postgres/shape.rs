@@ -1,43 +1,36 @@
-//! The shapes of messages: which tags there are, how long a message may be, how much of it is inspected.
+//! Tags, length limits and inspected parts of messages.
 
 use decoding::framing::{FramePlan, HeaderFault};
 use decoding::reader::Reader;
 use decoding::resume::MessageShape;
 use model::Direction;
 
-/// Largest message that longwire accepts, in bytes: PostgreSQL itself allocates no more than 1 GiB for one.
+/// In bytes. PostgreSQL itself allocates at most 1 GiB for one message.
 pub const MAXIMUM_MESSAGE: u32 = 1 << 30;
 
-/// Most of a statement's text that is inspected.
 pub(super) const STATEMENT_LIMIT: usize = 64 * 1024;
 
-/// Maximum size of parameter values that is inspected: they show whether the same was asked before.
+/// Inspected bytes of parameter values: they show repeated calls.
 const VALUES_LIMIT: usize = 1024;
 
-/// Longest name of a statement or portal that is remembered.
 pub(super) const NAME_LIMIT: usize = 256;
 
-/// What the next messages look like: depends on how the connection began.
+/// Framing of the next messages, which depends on the start of the connection.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
     /// The client has sent a message with a tag: no start-up message follows.
     pub(super) started: bool,
-    /// The server owes the one-byte answer to a request for encryption.
     pub(super) negotiating: bool,
-    /// The client has requested encryption.
     pub(super) encryption_asked: bool,
-    /// The client announced compression (KingbaseES): once the server agrees, nothing is readable.
+    /// The client announced compression (KingbaseES): once the server agrees, the stream is
+    /// unreadable.
     pub(super) compression_announced: bool,
-    /// The server has said something that is not compressed.
     pub(super) server_is_plain: bool,
-    /// Bytes of the next row that are inspected.
     pub(super) row_bytes: usize,
-    /// GSSAPI encryption was agreed on.
     pub(super) gss_encrypted: bool,
 }
 
 impl Shapes {
-    /// Length of the header of a client message that begins with `first`.
     pub(super) fn client_header(&self, first: Option<u8>) -> usize {
         if first == Some(0) && !self.started {
             STARTUP_HEADER
@@ -46,7 +39,6 @@ impl Shapes {
         }
     }
 
-    /// Length of the header of a server message that begins with `first`.
     pub(super) fn server_header(&self, first: Option<u8>) -> usize {
         let answer = matches!(first, Some(b'S' | b'N' | b'G'));
         if self.negotiating && answer {
@@ -56,13 +48,11 @@ impl Shapes {
         }
     }
 
-    /// Whether what follows is in blocks of a length and compressed bytes, among which no message can be
-    /// found.
+    /// Whether the stream is now compressed blocks, each with a length, without visible messages.
     pub(super) fn is_compressed(&self) -> bool {
         self.compression_announced && !self.server_is_plain
     }
 
-    /// What a client message's header announces.
     pub(super) fn client(&self, header: &[u8]) -> Result<FramePlan, HeaderFault> {
         let mut reader = Reader::new(header);
         if header.len() == STARTUP_HEADER {
@@ -87,7 +77,6 @@ impl Shapes {
         self.plan(length, lengths, keep)
     }
 
-    /// What a server message's header announces.
     pub(super) fn server(&self, header: &[u8]) -> Result<FramePlan, HeaderFault> {
         let mut reader = Reader::new(header);
         if header.len() == ANSWER_HEADER {
@@ -158,7 +147,6 @@ impl Shapes {
     }
 }
 
-/// What may stand at the beginning of `bytes`, of which nothing is known but the direction.
 pub(super) fn at(direction: Direction, bytes: &[u8]) -> MessageShape {
     let shapes = Shapes::default();
     let tag = bytes.first().copied().unwrap_or_default();
@@ -213,8 +201,8 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> MessageShape {
 const CLIENT_TAGS: &[u8] = b"QPBDECSHXFdcfp";
 const SERVER_TAGS: &[u8] = b"RSKZTDCEN123ntsIcAGHWdVv";
 
-/// Longest body accepted where any byte could be mistaken for a tag: that of statements, values and rows, and
-/// of all else.
+/// Longest body accepted where any byte could be mistaken for a tag: larger for statements, values
+/// and rows.
 const fn likely(direction: Direction, tag: u8) -> u64 {
     match (direction, tag) {
         (Direction::ClientToServer, b'Q' | b'P' | b'B' | b'F' | b'd') => 16 << 20,
@@ -223,27 +211,18 @@ const fn likely(direction: Direction, tag: u8) -> u64 {
     }
 }
 
-/// Request for TLS: no version, no parameters.
 pub(super) const SSL_REQUEST: u32 = 80_877_103;
-/// Request for GSSAPI encryption.
 pub(super) const GSSENC_REQUEST: u32 = 80_877_104;
-/// Request to cancel what another connection runs.
 pub(super) const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// Length and version or code, without a tag.
 pub(super) const STARTUP_HEADER: usize = 8;
-/// The answer to a request for encryption.
 pub(super) const ANSWER_HEADER: usize = 1;
-/// Tag and length.
 const TAGGED_HEADER: usize = 5;
 
-/// Longest start-up message a server accepts.
 pub(super) const MAXIMUM_STARTUP: u32 = 10_000;
 /// Four bytes of process number and up to 256 of secret (protocol 3.2).
 const MAXIMUM_CANCEL: u32 = 8 + 4 + 256;
-/// Longest tag of a `CommandComplete`, generously.
 const MAXIMUM_TAG_LENGTH: u32 = 256;
-/// Longest message of those that are short by nature, generously.
 const MAXIMUM_SHORT: u32 = 64 * 1024;
-/// Most of an error that is inspected: its code comes first.
+/// Inspected bytes of an error: its code comes first.
 const ERROR_LIMIT: usize = 4096;

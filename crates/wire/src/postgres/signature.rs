@@ -1,4 +1,4 @@
-//! Recognises PostgreSQL: by its start-up, or from the middle of a connection by a plausible tag, length and
+//! Recognises PostgreSQL by start-up, or in the middle of a connection by plausible tag, length and
 //! body.
 
 use super::shape::{STARTUP_HEADER, Shapes};
@@ -6,7 +6,6 @@ use decoding::reader::Reader;
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// How sure the first bytes seen in `direction` make that this is PostgreSQL's protocol.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     let Some(&tag) = bytes.first() else {
         return Recognition::More;
@@ -63,7 +62,6 @@ fn tagged<E>(
     }
 }
 
-/// Whether a client message of this tag can have a body of `length` bytes that begins with `sample`.
 fn client_body(tag: u8, length: u64, sample: &[u8]) -> bool {
     let mut reader = Reader::new(sample);
     let whole = sample.len() as u64 == length;
@@ -79,7 +77,6 @@ fn client_body(tag: u8, length: u64, sample: &[u8]) -> bool {
     }
 }
 
-/// Whether a server message of this tag can have a body of `length` bytes that begins with `sample`.
 fn server_body(tag: u8, length: u64, sample: &[u8]) -> bool {
     let mut reader = Reader::new(sample);
     match tag {
@@ -109,7 +106,6 @@ fn ends_text(bytes: &[u8]) -> bool {
         .is_some_and(|(&last, text)| last == 0 && is_text(text))
 }
 
-/// No control characters but white space.
 fn is_text(bytes: &[u8]) -> bool {
     bytes
         .iter()
@@ -119,7 +115,6 @@ fn is_text(bytes: &[u8]) -> bool {
 const CLIENT_TAGS: &[u8] = b"QPBDECSHXFdcfp";
 const SERVER_TAGS: &[u8] = b"RSKZTDCEN123ntsIcAGHWdVv";
 
-/// How much of the first body is inspected.
 const SAMPLE: usize = 64;
 
 #[cfg(test)]

@@ -31,8 +31,7 @@ impl Session {
         }
     }
 
-    /// Hands the parameters out one by one, each with its share of the bytes, and then the rest of the
-    /// message.
+    /// Emits each parameter with its share of the bytes, then the rest of the message.
     fn parameters(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let mut reader = Reader::new(frame.body);
         let mut rest = frame.bytes;
@@ -68,7 +67,6 @@ impl Session {
         });
     }
 
-    /// The server's one byte after a request for encryption.
     pub(super) fn answer(&mut self, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         self.pending.resolve_reply(PendingReply::Leg);
         self.shapes.negotiating = false;

@@ -1,42 +1,32 @@
-//! What a request asks for, and its text without secrets.
+//! Commands of requests, and their text without secrets.
 
 use super::subcommands;
 use super::value::{Value, Values};
 
-/// What a command changes about the replies.
+/// Effect of a command on replies.
+///
+/// Each command has one reply, except `Subscribe` (one confirmation per channel), `UnsubscribeAll`
+/// (one per subscribed channel, at least one), `RepliesOff`, `RepliesSkip` (this one and the next)
+/// and `Empty`. `Hello` and `Info` may contain the server's version. `Monitor` also sends a line for
+/// every command of every client, and `Replicate` a stream without replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One reply.
     Plain,
-    /// One reply, to the client's introduction of itself.
     Login,
-    /// One reply, which may contain the server's version.
     Hello,
-    /// One reply, which may contain the server's version.
     Info,
-    /// One reply, and then the server closes.
     Quit,
-    /// One confirmation for each of this many channels.
     Subscribe { channels: u64 },
-    /// One confirmation for each channel there is, at least one.
     UnsubscribeAll { what: Subscription },
-    /// One reply, then a line for every command of every client.
     Monitor,
-    /// One reply, after which nothing of the above is on any more.
     Reset,
-    /// One reply, after which what follows is not made of replies.
     Replicate,
-    /// Replies again.
     RepliesOn,
-    /// No reply from this one on.
     RepliesOff,
-    /// No reply to this one and the next.
     RepliesSkip,
-    /// An empty request, which is not answered.
     Empty,
 }
 
-/// What one can subscribe to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subscription {
     Channel,
@@ -44,8 +34,8 @@ pub(super) enum Subscription {
     Shard,
 }
 
-/// Reads the first bytes of a request, and writes its text: the command's words in capitals, every argument
-/// in quotes as `redis-cli` shows it. Long arguments are cut, secrets are `***`.
+/// Reads the first bytes of a request and writes its text: the command's words in capitals,
+/// arguments quoted as in `redis-cli`. Long arguments are cut, secrets are `***`.
 pub(super) fn parse_command(kept: &[u8], text: &mut Vec<u8>) -> Kind {
     text.clear();
     let mut arguments = Arguments::new(kept);
@@ -70,7 +60,6 @@ pub(super) fn parse_command(kept: &[u8], text: &mut Vec<u8>) -> Kind {
     kind
 }
 
-/// Whether the options of a command that reads streams make it wait for new entries.
 fn blocks(mut arguments: Arguments<'_>) -> bool {
     let is = |argument: &[u8], word: &[u8]| argument.eq_ignore_ascii_case(word);
     std::iter::from_fn(|| arguments.next())
@@ -109,7 +98,7 @@ fn kind(words: &[u8], arguments: &Arguments<'_>) -> Kind {
     }
 }
 
-/// How many arguments of a command may be shown; those behind may be secrets.
+/// Number of arguments that may be shown; later ones may be secrets.
 fn shown_arguments(words: &[u8]) -> usize {
     match words {
         b"AUTH" => 0,
@@ -119,7 +108,8 @@ fn shown_arguments(words: &[u8]) -> usize {
     }
 }
 
-/// Writes a word of a command in capitals; false, and nothing, where it does not look like one.
+/// Writes a word of a command in capitals. Returns false, without output, if it does not look like
+/// one.
 fn word(argument: &[u8], text: &mut Vec<u8>) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-|".contains(byte);
     let is_word = (1..=MAX_WORD_LEN).contains(&argument.len()) && argument.iter().all(allowed);
@@ -176,11 +166,9 @@ fn escaped(bytes: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// The words of a request, as far as they were kept.
 #[derive(Debug, Clone)]
 struct Arguments<'a> {
     words: Words<'a>,
-    /// How many there are still to come, kept or not.
     left: u64,
 }
 
@@ -235,7 +223,6 @@ impl<'a> Iterator for Arguments<'a> {
     }
 }
 
-/// The next word of an inline request, which may be in quotes, and what follows it.
 fn inline_word(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.trim_ascii_start();
     let (&first, rest) = line.split_first()?;
@@ -258,10 +245,8 @@ fn inline_word(line: &[u8]) -> Option<(&[u8], &[u8])> {
 
 const MAX_WORD_LEN: usize = 32;
 
-/// Bytes of one argument that are shown.
 const ARGUMENT_LIMIT: usize = 256;
 
-/// Bytes of a text beyond which no further argument is written.
 const TEXT_LIMIT: usize = 2048;
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! How Redis's protocol begins, checked strictly.
+//! Strict check of Redis's first bytes.
 
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match (direction, bytes.first()) {
         (_, None) => Recognition::More,
@@ -13,8 +12,8 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// What the server's first bytes say. To a request in letters, which other protocols have too, only what is
-/// Redis's own is an answer.
+/// Checks the server's first bytes. Other protocols have requests in letters too, so to these only
+/// Redis's own replies count.
 pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     if matches!(client.first(), None | Some(b'*')) {
         return opens(Direction::ServerToClient, answer);
@@ -30,7 +29,6 @@ pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     opens(Direction::ServerToClient, answer)
 }
 
-/// An array of strings, the first of which is a command.
 fn array(bytes: &[u8]) -> Recognition {
     let (count, behind) = match number(bytes) {
         Ok((count, rest)) if count > 0 => (count, rest),
@@ -64,7 +62,6 @@ fn array(bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Whether `count` strings follow, as far as [`MAX_INSPECTED_LEN`] goes.
 fn strings(bytes: &[u8], count: i64) -> Recognition {
     let mut rest = bytes.get(..MAX_INSPECTED_LEN).unwrap_or(bytes);
     let is_cut = rest.len() < bytes.len() || rest.len() == MAX_INSPECTED_LEN;
@@ -90,7 +87,6 @@ fn strings(bytes: &[u8], count: i64) -> Recognition {
     Recognition::Certain
 }
 
-/// Requests of one line each, whose first words are commands; arrays may follow.
 fn lines(bytes: &[u8]) -> Recognition {
     let array = bytes.windows(2).position(|two| two == b"\n*");
     let bytes = array.map_or(bytes, |array| &bytes[..=array]);
@@ -126,7 +122,6 @@ fn is_printable(line: &[u8]) -> bool {
     line.iter().all(|&byte| byte >= b' ' || byte == b'\t')
 }
 
-/// The first word of a line, if it has ended.
 fn word(line: &[u8]) -> Option<&[u8]> {
     let end = line
         .iter()
@@ -158,7 +153,6 @@ fn reply(bytes: &[u8]) -> Recognition {
     }
 }
 
-/// A word in capitals, and a text.
 fn is_error(text: &[u8]) -> bool {
     let word = text.split(|&byte| byte == b' ').next().unwrap_or_default();
     word.len() > 1 && word.iter().all(u8::is_ascii_uppercase) && is_printable(text)
@@ -177,7 +171,6 @@ fn line(bytes: &[u8], fits: fn(&[u8]) -> bool) -> Recognition {
     }
 }
 
-/// The number of the first line, and what follows that.
 fn number(bytes: &[u8]) -> Result<(i64, &[u8]), Recognition> {
     let behind = bytes.get(1..).unwrap_or_default();
     let (is_negative, digits) = match behind.first() {
@@ -202,7 +195,6 @@ fn number(bytes: &[u8]) -> Result<(i64, &[u8]), Recognition> {
     }
 }
 
-/// Whether the first line is one of these, or may become it.
 fn known(bytes: &[u8], lines: &[&[u8]]) -> Recognition {
     if lines.iter().any(|line| bytes.starts_with(line)) {
         Recognition::Plausible
@@ -226,8 +218,7 @@ fn may_become_command(beginning: &[u8]) -> bool {
     })
 }
 
-/// Commands in letters that other protocols with commands in letters (POP3, FTP, SMTP) do not answer with
-/// `+OK`.
+/// Commands that other text protocols (POP3, FTP, SMTP) do not answer with `+OK`.
 const ANSWERED_OK: [&[u8]; 10] = [
     b"SET",
     b"MSET",
@@ -241,11 +232,9 @@ const ANSWERED_OK: [&[u8]; 10] = [
     b"WATCH",
 ];
 const MAX_WORD_LEN: i64 = 32;
-/// Bytes of a request's arguments that are inspected.
 const MAX_INSPECTED_LEN: usize = 512;
 const MAX_LINE_LEN: usize = 1024;
 const MAX_DIGITS: usize = 18;
-/// Commands of Redis 7, as its manual lists them.
 const COMMANDS: [&str; 245] = [
     "ACL",
     "APPEND",

@@ -1,4 +1,4 @@
-//! What the server says: which request it answers, and what of it is worth reporting.
+//! Matches replies to requests and extracts the reported parts.
 
 use super::Session;
 use super::command::Subscription;
@@ -6,17 +6,13 @@ use super::reply_queue::PendingReply;
 use super::value::{Value, Values, number};
 use model::{Content, Phase, Role};
 
-/// Notes of what the server may say unasked.
 #[derive(Debug, Default)]
 pub(super) struct Unasked {
-    /// How many channels, patterns and shard channels are subscribed to.
     subscribed: [u64; 3],
-    /// The server reports every command.
     monitoring: bool,
 }
 
 impl Session {
-    /// One whole value from the server, of which the first bytes were kept.
     pub(super) fn reply<'a>(&mut self, kept: &'a [u8]) -> (Role, Phase, Content<'a>) {
         let mut values = Values::new(kept);
         let first = values.next();
@@ -51,7 +47,6 @@ impl Session {
         (Role::Reply, phase(pending_reply), content)
     }
 
-    /// What a request's success changes.
     fn answered(&mut self, pending_reply: Option<PendingReply>) {
         match pending_reply {
             Some(PendingReply::Monitor) => self.unasked.monitoring = true,
@@ -67,7 +62,8 @@ impl Session {
         }
     }
 
-    /// A message that confirms a subscription or its end; `None` if it is none, or none is owed.
+    /// A message that confirms a subscription or its end; `None` if it is another message, or no
+    /// confirmation is pending.
     fn confirmation(&mut self, mut values: Values<'_>) -> Option<Role> {
         let what = subscription(values.next()?.text()?)?;
         let Some(PendingReply::Confirmations { .. } | PendingReply::ConfirmationsOfAll { .. }) =
@@ -104,7 +100,7 @@ impl Session {
         self.unasked.subscribed[what as usize] = now.saturating_sub(others);
     }
 
-    /// Whether an array is a published message: RESP2 has no type of its own for these.
+    /// Whether an array is a published message: RESP2 has no separate type for these.
     fn is_message(&self, mut values: Values<'_>) -> bool {
         let kind = values.next().and_then(|value| value.text());
         self.unasked.subscribed != [0; 3]
@@ -115,7 +111,6 @@ impl Session {
     }
 }
 
-/// What a confirmation is of.
 fn subscription(word: &[u8]) -> Option<Subscription> {
     match word {
         b"subscribe" | b"unsubscribe" => Some(Subscription::Channel),
@@ -148,7 +143,7 @@ fn error_content(line: &[u8]) -> Content<'_> {
     }
 }
 
-/// The version, which `HELLO` gives behind `version` and `INFO` in a line.
+/// Server version, after `version` in `HELLO` and in a line of `INFO`.
 fn version(kept: &[u8]) -> Content<'_> {
     let mut values = Values::new(kept).filter_map(|value| value.text());
     let found = values

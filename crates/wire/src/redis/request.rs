@@ -1,9 +1,8 @@
-//! What a client of Redis sends.
+//! Requests of a Redis client.
 
-/// `PING`: answered by `+PONG`, or by an error before a password was given. Either is a round trip.
+/// Answered by `+PONG`, or by an error before authentication. Either is a round trip.
 pub const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
-/// Appends a command, the first of `words` being its name, as an array of strings.
 pub fn write_command(words: &[&[u8]], out: &mut Vec<u8>) {
     header(b'*', words.len(), out);
     for word in words {

@@ -1,45 +1,35 @@
-//! Where a value ends: nothing is kept of it, and no length is trusted beyond the bytes that have arrived.
+//! Finds the end of values. Stores no content, and trusts no length beyond the bytes that have
+//! arrived.
 
 use decoding::framing::{HeaderFault, Input};
 
-/// Finds the end of one top-level value after another, wherever the calls split them.
 #[derive(Debug)]
 pub(super) struct Scan {
     state: State,
-    /// Aggregates that are open, outermost first. Holds at most [`MAXIMUM_DEPTH`].
+    /// Open aggregates, outermost first, at most [`MAXIMUM_DEPTH`].
     open: Vec<Open>,
     /// Whether values are requests: arrays of bulk strings, or one line of words.
     requests: bool,
 }
 
-/// An aggregate that is not complete.
 #[derive(Debug, Clone, Copy)]
 struct Open {
-    /// Values that are still to come.
     left: u64,
-    /// Attributes stand before the value they belong to, and are none of their own.
+    /// Attributes precede the value they belong to and are not counted as values.
     is_attribute: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The next byte is a value's type.
     Start,
-    /// Text up to the end of the line, of which this many bytes have passed.
     Line { length: usize },
-    /// A request that is one line, of which this many bytes have passed.
     Inline { length: usize },
-    /// A count or a length, of a value of this type.
     Number { kind: u8, number: Number },
-    /// The line ends with the next byte; a count or length, if the line was one.
     LineFeed { counted: Option<(u8, i64)> },
-    /// So many bytes of a string, and then its end.
     Bulk { left: u64 },
-    /// The end of a string.
     BulkEnd { first: bool },
 }
 
-/// A number so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Number {
     value: i64,
@@ -56,7 +46,6 @@ impl Scan {
         }
     }
 
-    /// Consumes `input` up to the end of a top-level value, and says whether that was reached.
     pub(super) fn advance(&mut self, input: &mut Input<'_>) -> Result<bool, HeaderFault> {
         while !input.is_empty() {
             let is_complete = match self.state {
@@ -106,7 +95,6 @@ impl Scan {
         Ok(false)
     }
 
-    /// One byte outside of texts; says whether it completes a top-level value.
     fn step(&mut self, byte: u8) -> Result<bool, HeaderFault> {
         match (self.state, byte) {
             (State::Start, kind) => return self.begin(kind),
@@ -151,7 +139,6 @@ impl Scan {
         Ok(false)
     }
 
-    /// A value's count or length is known.
     fn counted(&mut self, kind: u8, count: i64) -> Result<bool, HeaderFault> {
         let is_text = matches!(kind, b'$' | b'!' | b'=');
         let Ok(count) = u64::try_from(count) else {
@@ -193,7 +180,6 @@ impl Scan {
         Ok(kind != b'|' && self.ended())
     }
 
-    /// A value is complete; says whether it completes the top-level one.
     fn ended(&mut self) -> bool {
         self.state = State::Start;
         while let Some(open) = self.open.last_mut() {
@@ -240,7 +226,7 @@ fn number_of(kind: u8) -> State {
     }
 }
 
-/// Bytes of a string that has arrived in full, framing included: the common case by a short way.
+/// Fast path: length of a string that has arrived in full, with framing.
 fn whole_text(bytes: &[u8]) -> Option<usize> {
     let (b'$', rest) = bytes.split_first()? else {
         return None;
@@ -259,7 +245,6 @@ fn whole_text(bytes: &[u8]) -> Option<usize> {
         .then_some(framing + length)
 }
 
-/// Consumes a line's text up to and with `end`; returns the bytes of the line so far, and whether it ended.
 fn line(input: &mut Input<'_>, end: u8, before: usize) -> Result<(usize, bool), HeaderFault> {
     if input.bytes().is_empty() {
         return Err(unseen(input));
@@ -302,22 +287,19 @@ fn fault(expected: &'static str, found: &str) -> HeaderFault {
     }
 }
 
-/// Longest line of a simple string, an error or an inline request: what Redis itself takes of the latter.
+/// Longest line of a simple string, an error or an inline request: Redis's limit for the latter.
 const MAXIMUM_LINE: usize = 64 * 1024;
 
-/// Longest string: eight times what Redis allows unless configured otherwise (`proto-max-bulk-len`).
+/// Eight times the default limit of Redis (`proto-max-bulk-len`).
 const MAXIMUM_TEXT: u64 = 4 << 30;
 
-/// Most elements of an aggregate: what Redis can hold in a list.
+/// Maximum elements of an aggregate: Redis's limit for a list.
 const MAXIMUM_COUNT: u64 = 1 << 32;
 
-/// Aggregates in each other.
 const MAXIMUM_DEPTH: usize = 64;
 
-/// Digits of the longest length there can be, and some.
 const MAXIMUM_DIGITS: u8 = 12;
 
-/// Digits of lengths that the short way reads.
 const SHORT_DIGITS: usize = 6;
 
 #[cfg(test)]

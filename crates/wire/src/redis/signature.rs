@@ -1,9 +1,8 @@
-//! Recognises RESP: a request is an array of strings, which nothing else begins with.
+//! Recognises RESP, the only protocol with arrays of strings as requests.
 
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// How sure the first bytes seen in `direction` make that this is Redis's protocol.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     match direction {
         Direction::ClientToServer => match bytes.first() {
@@ -22,7 +21,6 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// A line of a type and a number, and then one of `types`.
 fn counted(bytes: &[u8], types: &[u8], verdict: Recognition) -> Recognition {
     match after_number(bytes) {
         Ok(rest) => match rest.first() {
@@ -47,7 +45,6 @@ fn number(bytes: &[u8]) -> Recognition {
     after_number(bytes).map_or_else(|verdict| verdict, |_| Recognition::Plausible)
 }
 
-/// What follows the first line, which is a type and one to ten digits.
 fn after_number(bytes: &[u8]) -> Result<&[u8], Recognition> {
     let behind = bytes.get(1..).unwrap_or_default();
     let digits = behind.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -60,7 +57,7 @@ fn after_number(bytes: &[u8]) -> Result<&[u8], Recognition> {
     }
 }
 
-/// A request of one line whose first word no other protocol knows.
+/// A request of one line with a first word that no other protocol knows.
 fn inline(bytes: &[u8]) -> Recognition {
     let end = bytes.iter().position(|byte| matches!(byte, b' ' | b'\r' | b'\n'));
     let word = end.and_then(|end| bytes.get(..end)).unwrap_or(bytes);
@@ -76,7 +73,6 @@ fn inline(bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Simple replies that are Redis's own.
 fn line(bytes: &[u8]) -> Recognition {
     let begins = |known: &&[u8]| bytes.starts_with(known);
     let may_become = |known: &&[u8]| known.starts_with(bytes);
@@ -92,7 +88,7 @@ fn line(bytes: &[u8]) -> Recognition {
 const NULL: &[u8] = b"$-1\r\n";
 const MAXIMUM_DIGITS: usize = 10;
 
-/// `GET` and `SET` are left out: memcached has them too.
+/// Without `GET` and `SET`, which memcached has too.
 const INLINE: [&[u8]; 8] = [
     b"PING", b"AUTH", b"HELLO", b"INFO", b"SELECT", b"CLIENT", b"CONFIG", b"MONITOR",
 ];

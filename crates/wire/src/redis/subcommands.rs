@@ -1,7 +1,5 @@
-//! Commands whose next word belongs to the command, and which words these are. Any other word is an argument:
-//! it may be a key, or a secret.
+//! Commands with subcommands. Any other second word is an argument: it may be a key, or a secret.
 
-/// Whether a command, in capitals, has a subcommand of this name, in either case.
 pub(super) fn belongs_to(command: &[u8], word: &[u8]) -> bool {
     SUBCOMMANDS
         .iter()
@@ -13,7 +11,6 @@ pub(super) fn belongs_to(command: &[u8], word: &[u8]) -> bool {
         })
 }
 
-/// As Redis 8 and Valkey 9 have them.
 #[rustfmt::skip]
 const SUBCOMMANDS: [(&str, &str); 17] = [
     ("ACL", "CAT DELUSER DRYRUN GENPASS GETUSER HELP LIST LOAD LOG SAVE SETUSER USERS WHOAMI"),

@@ -1,20 +1,18 @@
-//! What the first bytes of a complete value say.
+//! First bytes of a complete value.
 
 use decoding::reader::Reader;
 
-/// One value without what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value<'a> {
-    /// A simple string, a number, a truth value, null: its line.
+    /// The line of a simple string, a number, a truth value or null.
     Line { kind: u8, text: &'a [u8] },
-    /// A string; absent when null. As much of it as was kept.
+    /// The kept part of a string, or `None` if null.
     Text { kind: u8, text: Option<&'a [u8]> },
-    /// An aggregate of this many values, which follow. Absent when null.
+    /// An aggregate of this many following values, or `None` if null.
     Aggregate { kind: u8, count: Option<u64> },
 }
 
 impl<'a> Value<'a> {
-    /// The value's text, whatever kind of text it is.
     pub(super) const fn text(&self) -> Option<&'a [u8]> {
         match self {
             Self::Line { text, .. } => Some(text),
@@ -24,8 +22,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The values in the first bytes of a value that is known to be complete, outer before inner; ends where the
-/// kept bytes end. Attributes are left out at the beginning only.
+/// Values in the kept first bytes of a complete value, outer before inner. Attributes are skipped
+/// at the beginning only.
 #[derive(Debug, Clone)]
 pub(super) struct Values<'a> {
     reader: Reader<'a>,
@@ -89,7 +87,6 @@ impl<'a> Iterator for Values<'a> {
     }
 }
 
-/// A length or count; `None` for null.
 pub(super) fn number(digits: &[u8]) -> Option<u64> {
     let add = |sum: u64, digit: &u8| {
         let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;

@@ -1,32 +1,27 @@
-//! What waits until the protocol is known.
+//! Buffers payload until the protocol is known.
 
 use super::detection::{Choice, Circumstances, MAXIMUM_HELD, Occasion, Passed};
 use decoding::framing::Input;
 use model::{Direction, Timestamp};
 
-/// What has passed of a connection whose protocol is not known.
 #[derive(Debug, Default)]
 pub(super) struct BufferedBursts {
-    /// Bursts that were given up, oldest first: the beginnings of what was joined in the middle.
+    /// Discarded bursts, oldest first: the beginnings of a connection joined in the middle.
     pub(super) passed: Vec<Passed>,
-    /// What is inspected.
     pub(super) window: Window,
-    /// The direction whose burst was given up and goes on.
     passing: Option<Direction>,
-    /// Bytes were lost: as when it was joined in the middle, what is behind them may be the middle of a
+    /// Bytes were lost. As after joining in the middle, the following bytes may be the middle of a
     /// message.
     pub(super) lost: bool,
 }
 
-/// Bytes from the beginning of a burst on.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     bytes: [Vec<u8>; 2],
-    /// Per direction: how many of `bytes` came before the first hole behind a seen byte.
+    /// Per direction: number of `bytes` before the first hole after a seen byte.
     whole: [Option<usize>; 2],
     chunks: Vec<Chunk>,
     turns: usize,
-    /// Seen bytes of the burst that arrived last.
     burst: usize,
 }
 
@@ -39,7 +34,6 @@ struct Chunk {
 }
 
 impl BufferedBursts {
-    /// Takes `input`; returns what was found, with all of `input` among what waits.
     pub(super) fn process_input(
         &mut self,
         direction: Direction,
@@ -74,7 +68,6 @@ impl BufferedBursts {
         self.process_input(direction, left, of)
     }
 
-    /// Takes seen bytes up to where it is looked next; returns what was found and the rest.
     fn take_part<'a>(
         &mut self,
         direction: Direction,
@@ -107,7 +100,6 @@ impl BufferedBursts {
         self.detect_protocol(of, Occasion::More)
     }
 
-    /// Nothing more arrives.
     pub(super) fn decide_at_end(&mut self, of: Circumstances) -> Choice {
         loop {
             if let Some(found) = self.detect_protocol(of, Occasion::End) {
@@ -122,7 +114,7 @@ impl BufferedBursts {
         }
     }
 
-    /// Gives up the first burst of the window; false when too many were.
+    /// Discards the first burst of the window; false if too many were discarded.
     pub(super) fn discard_first(&mut self) -> bool {
         if self.passed.len() >= MAX_DISCARDED_BURSTS {
             return false;
@@ -146,7 +138,6 @@ impl BufferedBursts {
 }
 
 impl Window {
-    /// The first bytes of each direction, without a hole.
     pub(super) fn openings(&self) -> [&[u8]; 2] {
         [0, 1].map(|lane| {
             let bytes = &self.bytes[lane];
@@ -156,7 +147,6 @@ impl Window {
         })
     }
 
-    /// Whether the first bytes of a direction were not seen.
     pub(super) fn begins_with_hole(&self) -> [bool; 2] {
         [Direction::ClientToServer, Direction::ServerToClient].map(|direction| {
             let mut chunks = self.chunks.iter().filter(|chunk| chunk.direction == direction);
@@ -170,7 +160,6 @@ impl Window {
         self.chunks.is_empty()
     }
 
-    /// How often the direction has changed.
     pub(super) fn turns(&self) -> usize {
         self.turns
     }
@@ -179,7 +168,7 @@ impl Window {
         self.bytes.iter().map(Vec::len).sum()
     }
 
-    /// What waits, in its order: when, which way, the bytes, and how many behind them were not seen.
+    /// Buffered pieces in order: time, direction, bytes, and number of unseen bytes after them.
     pub(super) fn pieces(&self) -> impl Iterator<Item = (Timestamp, Direction, &[u8], u64)> {
         let mut rest = self.bytes.each_ref().map(Vec::as_slice);
         self.chunks.iter().map(move |chunk| {
@@ -190,15 +179,14 @@ impl Window {
         })
     }
 
-    /// Whether `direction` begins to speak after the other one, and both have.
     fn is_turn(&self, direction: Direction) -> bool {
         self.chunks.last().is_some_and(|last| last.direction != direction)
             && self.bytes.iter().all(|bytes| !bytes.is_empty())
     }
 
-    /// How many more bytes of `direction` to wait for before it is looked again: at fixed lengths of the
-    /// burst, so that what is found does not depend on how the bytes were split into calls; often where a
-    /// burst begins, which is where protocols differ.
+    /// Bytes of `direction` to wait for before the next inspection. Lengths are fixed within a
+    /// burst, so the result does not depend on the split into calls, and dense at its beginning,
+    /// where protocols differ.
     fn until_looked_at(&self, direction: Direction) -> usize {
         let goes_on = self.chunks.last().is_some_and(|last| last.direction == direction);
         let burst = if goes_on { self.burst } else { 0 };
@@ -241,7 +229,6 @@ impl Window {
         }
     }
 
-    /// Whether `input` is more of what arrived last, at the same time.
     fn joins(&self, direction: Direction, input: &Input<'_>) -> bool {
         let last = self.chunks.last();
         last.is_some_and(|last| {
@@ -251,7 +238,6 @@ impl Window {
         })
     }
 
-    /// Takes the first burst out.
     fn drop_first(&mut self) -> Option<(Direction, Passed)> {
         let first = *self.chunks.first()?;
         let count = self
@@ -275,7 +261,6 @@ impl Window {
         Some((first.direction, passed))
     }
 
-    /// Where the first hole of a direction is now.
     fn find_holes(&mut self, direction: Direction) {
         let mut before = 0;
         let chunks = self.chunks.iter().filter(|chunk| chunk.direction == direction);
@@ -290,7 +275,5 @@ impl Window {
     }
 }
 
-/// Most calls held back.
 const MAXIMUM_CHUNKS: usize = 256;
-/// Most bursts given up before everything is given up.
 const MAX_DISCARDED_BURSTS: usize = 16;

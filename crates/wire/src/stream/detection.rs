@@ -1,18 +1,18 @@
-//! Finding the protocol: what passes waits until the first messages of both directions agree on one.
+//! Protocol detection: buffers payload until the first messages of both directions agree on a
+//! protocol.
 //!
-//! 1. The first bytes of one direction that only one protocol has, and an answer that this protocol has too,
-//!    decide at once. (HTTP and FastCGI, whose requests leave no doubt, wait for no answer.)
-//! 2. First bytes that several protocols could have show where a round trip ends: a decoder is run over all
-//!    that waits, and must find whole messages, a request and its reply, and nothing that is not its
-//!    protocol's.
-//! 3. Where the other direction is silent to the end, or beyond what may wait, only 1's first half counts, or
-//!    a long row of messages.
-//! 4. Nothing agrees: none of ours. On a connection that was joined in the middle the first burst may have
-//!    begun in the middle of a message: it is given up, and the next bursts are inspected.
+//! - First bytes that only one protocol has, with a matching answer, decide at once. (HTTP and
+//!   FastCGI have unambiguous requests and wait for no answer.)
+//! - For ambiguous first bytes a decoder is run over the buffer at the end of a round trip. It must
+//!   find whole messages, with a request and its reply, and no contradiction.
+//! - If the other direction stays silent to the end, or beyond the buffer, only unambiguous first
+//!   bytes or a long series of messages decide.
+//! - No agreement: unsupported. On a connection joined in the middle the first burst may have begun
+//!   inside a message: it is discarded, and the next bursts are inspected.
 //!
-//! What follows bytes that were not seen may be the middle of a message, and contradicts nothing.
+//! Bytes after a hole may be the middle of a message and contradict no protocol.
 //!
-//! A port decides nothing; it only says which of several that agree comes first.
+//! A port never decides; it only orders protocols that agree.
 
 use super::buffered_bursts::{BufferedBursts, Window};
 use super::trial::{Outcome, trial};
@@ -20,56 +20,41 @@ use crate::protocols::{PROTOCOLS, ProtocolRow};
 use decoding::recognition::Recognition;
 use model::{Direction, Timestamp};
 
-/// What was found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choice {
-    /// The protocol; `None` if it is none of ours.
     pub(super) row: Option<&'static ProtocolRow>,
-    /// The side that was assumed to be the client is the server.
     pub(super) reversed: bool,
 }
 
-/// What a connection is before anything was seen of it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Circumstances {
-    /// Where the server listens, if the sides are as they seem.
     pub(super) server_port: u16,
-    /// It was in progress when the observation began: which side is the client is a guess, and the first
-    /// bytes may be of the middle of a message.
+    /// It was open when observation began: the client's side is a guess, and the first bytes may be
+    /// the middle of a message.
     pub(super) is_joined: bool,
 }
 
-/// Why it is looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Occasion {
-    /// More bytes have arrived.
     More,
-    /// The other side begins to speak: what arrived is whole.
     Turn,
-    /// No more may wait, or nothing more arrives.
     End,
 }
 
-/// One protocol, and which side would be its client.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     row: &'static ProtocolRow,
     reversed: bool,
 }
 
-/// What speaks for a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
-    /// Something contradicts.
     Out,
-    /// Nothing contradicts.
     Open,
-    /// Both sides agree.
     Agreed,
 }
 
 impl BufferedBursts {
-    /// Looks at what waits; returns what was found, or nothing while more bytes could decide.
     pub(super) fn detect_protocol(&mut self, of: Circumstances, occasion: Occasion) -> Option<Choice> {
         loop {
             let (agreed, open) = survey(&self.window, of, occasion);
@@ -94,7 +79,7 @@ impl BufferedBursts {
     }
 }
 
-/// What agrees, and whether anything still could.
+/// Returns the agreed choice, and whether any candidate is still open.
 fn survey(window: &Window, of: Circumstances, occasion: Occasion) -> (Option<Choice>, bool) {
     let mut open = false;
     for candidate in candidates(of) {
@@ -113,7 +98,7 @@ fn survey(window: &Window, of: Circumstances, occasion: Occasion) -> (Option<Cho
     (None, open)
 }
 
-/// The sides as they seem come first, and of those the protocol of the port.
+/// Orders the sides as they seem first, and among these the protocol of the port first.
 fn candidates(of: Circumstances) -> impl Iterator<Item = Candidate> {
     let usual = move |row: &&'static ProtocolRow| row.ports.contains(&of.server_port);
     let ordered = PROTOCOLS
@@ -172,13 +157,11 @@ impl Candidate {
 }
 
 impl Window {
-    /// Whether so many round trips have passed that further ones would not help.
     fn is_long(&self) -> bool {
         self.turns() > MAX_DIRECTION_CHANGES
     }
 }
 
-/// A burst that was given up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passed {
     pub(super) direction: Direction,
@@ -187,9 +170,8 @@ pub(super) struct Passed {
     pub(super) bytes: u64,
 }
 
-/// Most bytes held back, both directions together, while the protocol is not known.
+/// Maximum bytes buffered, both directions together, while the protocol is unknown.
 pub const MAXIMUM_HELD: usize = 16 * 1024;
 
-/// Changes of direction after which a protocol that nothing contradicts, but that nothing proves either, is
-/// given up.
+/// Changes of direction after which a protocol without contradiction or proof is discarded.
 const MAX_DIRECTION_CHANGES: usize = 16;

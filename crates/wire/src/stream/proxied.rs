@@ -1,27 +1,21 @@
-//! PROXY protocol, versions 1 and 2: a header with the client's true address that a load balancer sends
-//! before anything else.
+//! PROXY protocol, versions 1 and 2: a load balancer sends a header with the client's true address
+//! first.
 //!
-//! Source: HAProxy's specification (proxy-protocol.txt), sections 2.1 and 2.2. The header is emitted as a
-//! message of its own, for which nothing is owed; the addresses in it are not inspected.
+//! Source: HAProxy's specification (proxy-protocol.txt), sections 2.1 and 2.2. The header is
+//! emitted as a separate message without reply; its addresses are not inspected.
 
 use decoding::framing::Input;
 use model::Timestamp;
 
-/// What the client said first.
 #[derive(Debug, Default)]
 pub(super) enum Preface {
-    /// It may be the beginning of a header.
     #[default]
     Unknown,
-    /// The same, and these bytes of it passed.
     Begun(Vec<(Timestamp, Vec<u8>)>),
-    /// There was a header, which has not been emitted.
     Header(HeaderPassed),
-    /// There is none, or it was emitted.
     Over,
 }
 
-/// A header that passed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeaderPassed {
     pub(super) started: Timestamp,
@@ -29,17 +23,12 @@ pub(super) struct HeaderPassed {
     pub(super) bytes: u64,
 }
 
-/// The outcome of a client's bytes.
 pub(super) enum PrefaceOutput<'a> {
-    /// They wait: more could make them a header.
     Waits,
-    /// What waited before is no header, and comes first.
     Not(Vec<(Timestamp, Vec<u8>)>, Input<'a>),
-    /// The header ends in them; this is behind it.
     Behind(Input<'a>),
 }
 
-/// The beginning of a stream.
 enum Beginning {
     Header(usize),
     More,
@@ -47,7 +36,6 @@ enum Beginning {
 }
 
 impl Preface {
-    /// Takes the client's next bytes.
     pub(super) fn process_input<'a>(&mut self, mut input: Input<'a>) -> PrefaceOutput<'a> {
         let mut pieces = match std::mem::replace(self, Self::Over) {
             Self::Unknown => Vec::new(),
@@ -80,7 +68,6 @@ impl Preface {
         }
     }
 
-    /// Nothing more makes a header: gives what waited.
     pub(super) fn take_buffered(&mut self) -> Vec<(Timestamp, Vec<u8>)> {
         match std::mem::replace(self, Self::Over) {
             Self::Begun(pieces) => pieces,
@@ -92,7 +79,6 @@ impl Preface {
         }
     }
 
-    /// The header that was not emitted yet.
     pub(super) fn take_header(&mut self) -> Option<HeaderPassed> {
         let Self::Header(header) = *self else { return None };
         *self = Self::Over;
@@ -113,7 +99,8 @@ fn beginning(bytes: &[u8]) -> Beginning {
         };
     }
     match bytes.get(VERSION_2.len()..) {
-        // Version 2, LOCAL or PROXY; families and transports up to 3 and 2; the length of the addresses.
+        // Version 2, LOCAL or PROXY; families and transports up to 3 and 2; the length of the
+        // addresses.
         Some([0x20 | 0x21, family, high, low, ..]) if family >> 4 <= 3 && family & 0xf <= 2 => {
             let length = VERSION_2.len() + 4 + usize::from(u16::from_be_bytes([*high, *low]));
             match length {
@@ -151,7 +138,6 @@ fn version_1(bytes: &[u8]) -> Beginning {
 
 const VERSION_1: &[u8] = b"PROXY ";
 const VERSION_2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
-/// The longest line of version 1, with its end.
 const MAX_LINE_LEN: usize = 107;
-/// Longest header that is looked for: the addresses of Unix sockets and a certificate's names fit.
+/// The addresses of Unix sockets and a certificate's names fit.
 const MAX_HEADER_LEN: usize = 4096;

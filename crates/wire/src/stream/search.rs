@@ -1,5 +1,5 @@
-//! Finding a lost direction again: where it begins to speak after the other one, or goes on after bytes that
-//! were not seen, a message may begin; after lost bytes also further on.
+//! Resynchronises a lost direction. A message may begin where it speaks after the other one, or
+//! after a hole; after lost bytes also further on.
 
 use super::{State, Stream};
 use crate::stream::MAXIMUM_HELD;
@@ -10,17 +10,14 @@ use decoding::resume::Resumption;
 use model::{Direction, Timestamp};
 use std::time::Duration;
 
-/// The first bytes since a lost direction began to speak, until they show where a message begins.
 #[derive(Debug)]
 pub(super) struct Search {
     direction: Direction,
     bytes: Vec<u8>,
-    /// When they passed, and how many at a time.
     pieces: Vec<(Timestamp, usize)>,
 }
 
 impl Stream {
-    /// `direction` begins to speak.
     pub(super) fn turn(&mut self, direction: Direction, at: Timestamp, sink: &mut MessageSink<'_>) {
         self.finish_resync(sink);
         if direction == Direction::ClientToServer {
@@ -29,7 +26,8 @@ impl Stream {
         self.seek(direction);
     }
 
-    /// The client goes on: when it has waited for all it was owed, what the decoder still expects was lost.
+    /// The client continues. If it has waited for all replies, those still expected by the decoder
+    /// were lost.
     fn clear_pending(&mut self, at: Timestamp) {
         let paused = at.since(self.last[Direction::ServerToClient.index()]) >= PAUSE;
         let State::Decoding(decoder) = &mut self.state else {
@@ -44,7 +42,6 @@ impl Stream {
         }
     }
 
-    /// Where `direction` goes on, a message may begin: looks for it, if the direction was lost.
     pub(super) fn seek(&mut self, direction: Direction) {
         if self.row.is_some() && self.opaque[direction.index()] && matches!(self.state, State::Decoding(_)) {
             self.search = Some(Search {
@@ -55,7 +52,6 @@ impl Stream {
         }
     }
 
-    /// More of what a lost direction says.
     pub(super) fn search(&mut self, direction: Direction, mut input: Input<'_>, sink: &mut MessageSink<'_>) {
         while self.search.is_some() && !input.bytes().is_empty() {
             let Some(search) = &mut self.search else { break };
@@ -75,7 +71,6 @@ impl Stream {
         }
     }
 
-    /// Decodes `input`, unless the direction is lost.
     fn go_on(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         if self.opaque[direction.index()] {
             self.emit_raw(direction, input, sink);
@@ -84,12 +79,11 @@ impl Stream {
         }
     }
 
-    /// No more bytes come before the other side speaks: what was held back has to suffice.
     pub(super) fn finish_resync(&mut self, sink: &mut MessageSink<'_>) {
         self.resync_direction(true, sink);
     }
 
-    /// Looks for a message in what was held back. `whole` says that nothing more arrives.
+    /// Searches the buffer for a message. `whole` means that no more bytes arrive.
     fn resync_direction(&mut self, whole: bool, sink: &mut MessageSink<'_>) {
         let Some(search) = &self.search else { return };
         let found = self.find_message(search, whole);
@@ -121,7 +115,6 @@ impl Stream {
         }
     }
 
-    /// What was held back is opaque up to `from`, and decoded behind it.
     fn hand_over(&mut self, search: &Search, from: usize, sink: &mut MessageSink<'_>) {
         let mut opaque = from;
         for (at, bytes) in search.pieces() {
@@ -171,6 +164,6 @@ impl Search {
     }
 }
 
-/// A client with several requests in flight that says nothing for this long after its server has waited for
-/// all of them.
+/// A client with several requests in flight is assumed to have waited for all replies after this
+/// silence.
 const PAUSE: Duration = Duration::from_millis(1);

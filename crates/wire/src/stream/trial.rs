@@ -1,4 +1,4 @@
-//! Whether a decoder finds a conversation in what waits.
+//! Runs a decoder over the buffer to find a conversation.
 
 use super::buffered_bursts::Window;
 use super::detection::Occasion;
@@ -6,29 +6,22 @@ use crate::protocols::ProtocolRow;
 use decoding::framing::Input;
 use model::{Direction, Message, Protocol, Role};
 
-/// Its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// There is something that the protocol does not have.
     Contradicted,
-    /// There is no request with its reply.
     Nothing,
-    /// A request, its reply, and nothing else.
     Agreed,
 }
 
-/// What a decoder emitted.
 #[derive(Debug, Default)]
 struct Heard {
     requests: u32,
     replies: u32,
-    /// Messages of replies that had not ended.
     parts: u32,
     messages: [u32; 2],
     opaque: bool,
 }
 
-/// Runs a decoder of `row` over what waits, up to the first hole behind a seen byte.
 pub(super) fn trial(row: &ProtocolRow, reversed: bool, window: &Window, occasion: Occasion) -> Outcome {
     if !bursts_fit(row, reversed, window, occasion) {
         return Outcome::Contradicted;
@@ -68,7 +61,6 @@ pub(super) fn trial(row: &ProtocolRow, reversed: bool, window: &Window, occasion
     heard.outcome(row.protocol, occasion)
 }
 
-/// Whether every whole burst can be one of the protocol's.
 fn bursts_fit(row: &ProtocolRow, reversed: bool, window: &Window, occasion: Occasion) -> bool {
     let mut burst: Option<(Direction, Vec<u8>)> = None;
     let fits = |burst: &(Direction, Vec<u8>)| (row.burst)(turned(burst.0, reversed), &burst.1);
@@ -105,7 +97,7 @@ impl Heard {
         }
     }
 
-    /// Records of TLS are opaque by their nature. A reply that is longer than what may wait has no end yet.
+    /// TLS records are always opaque. A reply longer than the buffer has no end yet.
     fn outcome(&self, protocol: Protocol, occasion: Occasion) -> Outcome {
         let answers = match occasion {
             Occasion::End => self.replies + self.parts,
@@ -132,7 +124,7 @@ impl Heard {
     }
 }
 
-/// Messages of one direction, one behind the other, that do without an answer.
+/// Consecutive messages of one direction that suffice without an answer.
 const MANY: u32 = 32;
-/// The same of both directions, where neither asks nor answers (replication).
+/// Like `MANY`, for both directions without requests and answers (replication).
 const MANY_OF_BOTH: u32 = 8;

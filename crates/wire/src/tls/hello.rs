@@ -1,8 +1,7 @@
-//! The one handshake message that is looked into: which version the server chose.
+//! Reads the chosen version of a `ServerHello`, the only inspected handshake message.
 
 use decoding::reader::Reader;
 
-/// What a `ServerHello` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerHello {
     /// Greet again with another key share (RFC 8446 section 4.1.4).
@@ -11,8 +10,7 @@ pub(super) enum ServerHello {
     Version13,
 }
 
-/// Reads a handshake record that begins with a `ServerHello`; `None` when it holds something else, or only a
-/// part.
+/// `None` if the handshake record does not begin with a whole `ServerHello`.
 pub(super) fn server_hello(record: &[u8]) -> Option<ServerHello> {
     let mut reader = Reader::new(record);
     if reader.u8()? != SERVER_HELLO {
@@ -56,7 +54,8 @@ fn version(mut extensions: Reader<'_>) -> ServerHello {
 const SERVER_HELLO: u8 = 2;
 const SUPPORTED_VERSIONS: u16 = 43;
 
-/// The random value that marks a `HelloRetryRequest`: SHA-256 of that name (RFC 8446 section 4.1.3).
+/// The random value that marks a `HelloRetryRequest`: SHA-256 of that name (RFC 8446 section
+/// 4.1.3).
 const RETRY_RANDOM: [u8; 32] = [
     0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91, 0xC2,
     0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,

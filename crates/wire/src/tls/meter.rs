@@ -1,34 +1,30 @@
-//! What encrypted bytes the messages inside take.
+//! Maps inner messages to encrypted bytes.
 
 use model::Timestamp;
 use std::collections::VecDeque;
 
-/// The records of one direction whose plain text has not been emitted yet.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     records: VecDeque<Sealed>,
 }
 
-/// The rest of one record, or of several.
 #[derive(Debug, Clone, Copy)]
 struct Sealed {
-    /// Bytes of plain text.
     plain: u64,
-    /// Bytes on the stream.
     bytes: u64,
     started: Timestamp,
 }
 
-/// What a message takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) bytes: u64,
-    /// When the first record with a byte of it began; `None` if there is none.
+    /// Start of the first record with a byte of the message; `None` without a record.
     pub(super) started: Option<Timestamp>,
 }
 
 impl Meter {
-    /// A record of `bytes` with `plain` bytes of text. One without text is not of a message.
+    /// Adds a record of `bytes` with `plain` bytes of text. A record without text belongs to no
+    /// message.
     pub(super) fn push(&mut self, plain: u64, bytes: u64, started: Timestamp) {
         if plain == 0 {
             return;
@@ -43,7 +39,8 @@ impl Meter {
         });
     }
 
-    /// A message of `plain` bytes: its bytes, and what encryption adds to each record that ends in it.
+    /// Takes a message of `plain` bytes: its bytes, and the encryption overhead of each record that
+    /// ends in it.
     pub(super) fn take_share(&mut self, mut plain: u64) -> Share {
         let mut share = Share {
             bytes: 0,
@@ -69,12 +66,12 @@ impl Meter {
         share
     }
 
-    /// Bytes of the stream that no message has taken.
+    /// Bytes of the stream that belong to no message yet.
     pub(super) fn pending(&self) -> u64 {
         self.records.iter().map(|record| record.bytes).sum()
     }
 
-    /// Makes one of neighbours: a long message spans many records, and none of them is asked for alone.
+    /// Joins neighbours, since a long message spans many records that are never needed separately.
     fn join(&mut self) {
         let mut joined = VecDeque::with_capacity(MAX_RECORDS);
         while let Some(first) = self.records.pop_front() {
@@ -89,7 +86,6 @@ impl Meter {
     }
 }
 
-/// Most records noted apart.
 const MAX_RECORDS: usize = 1024;
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! TLS whose records are opened with the session's keys: the plain text goes to the decoder of what is
-//! inside.
+//! Decrypts TLS with the session's keys and decodes the plain text.
 //!
-//! The handshake's messages are those of [`super::TlsDecoder`]. A message inside takes its bytes of plain
-//! text and, of each record that ends in it, what encryption adds: header, nonce, type, padding and tag. The
-//! sums are those of the encrypted stream.
+//! Handshake messages are those of [`super::TlsDecoder`]. An inner message counts its bytes of
+//! plain text and, for each record that ends in it, the overhead: header, nonce, type, padding and
+//! tag. The sums are those of the encrypted stream.
 
 use super::meter::Meter;
 use super::{
@@ -17,30 +16,27 @@ use model::{Decoding, Direction, Message, Phase, Role, Timestamp};
 use std::sync::Arc;
 use tls_keys::{Closed, OpenedRecord, RecordOpener, Secrets};
 
-/// Decodes the records of one connection and what is inside. Memory: at most one unfinished record per
-/// direction, the plain text of one, and what the decoder inside holds.
+/// Decodes the records of one connection and their content. Memory: at most one unfinished record
+/// per direction, the plain text of one, and the inner decoder.
 pub(crate) struct OpenedTlsDecoder {
     framers: [Framer; 2],
     connection: Connection,
 }
 
-/// What is known of the connection, apart from unfinished records.
 struct Connection {
     handshake: Handshake,
     opener: RecordOpener,
     inside: Stream,
     meters: [Meter; 2],
-    /// Something was opened.
     has_begun: bool,
-    /// Why a record of the handshake, or before it was over, was not opened.
+    /// Reason why a record up to the end of the handshake was not decrypted.
     closed: Option<Closed>,
-    /// Why the last record of each direction was not opened, once something was.
+    /// Reason for the last failed record of each direction, after a success.
     unopened: [Option<Closed>; 2],
 }
 
 impl OpenedTlsDecoder {
-    /// A decoder for a connection, or the rest of one, that begins with TLS. What is inside is a stream that
-    /// has seen nothing of it.
+    /// Begins at TLS. `inside` decodes the plain text from its first byte.
     pub(crate) fn new(secrets: Arc<dyn Secrets>, inside: Stream) -> Self {
         let TlsDecoder {
             client,
@@ -142,7 +138,7 @@ impl Connection {
         };
         let kind = kind_of(frame);
         if frame.holed {
-            // The capture reports bytes that are missing: this is no damage of TLS.
+            // The capture reports missing bytes, so TLS is not damaged.
             self.opener.miss(direction);
             return self.missing(direction, Closed::Damaged, frame, sink);
         }
@@ -153,7 +149,7 @@ impl Connection {
         match opened {
             OpenedRecord::Data(plain) => {
                 if !std::mem::replace(&mut self.has_begun, true) {
-                    // What was closed before is of the handshake, or early data that the server refused.
+                    // Earlier failures are of the handshake, or early data that the server refused.
                     self.closed = None;
                 }
                 self.handshake.data(direction, plain.is_empty(), frame, sink);
@@ -170,7 +166,6 @@ impl Connection {
         }
     }
 
-    /// A record that was not opened.
     fn closed(
         &mut self,
         direction: Direction,
@@ -184,7 +179,7 @@ impl Connection {
         self.missing(direction, closed, frame, sink);
     }
 
-    /// A record whose plain text is not known: what is inside goes on behind it.
+    /// A record with unknown plain text: the inner stream continues after it.
     fn missing(
         &mut self,
         direction: Direction,
@@ -208,7 +203,6 @@ impl Connection {
         inside.skip(frame.ended, direction, plain, sink);
     }
 
-    /// The place is lost: what waits to be completed is given up, here and inside.
     fn desync_direction(&mut self, direction: Direction, at: Timestamp, sink: &mut MessageSink<'_>) {
         self.opener.desync(direction);
         if direction == Direction::ServerToClient {
@@ -216,7 +210,7 @@ impl Connection {
         }
         if self.has_begun {
             let Self { inside, meters, .. } = self;
-            // A byte of plain text that takes none of the stream's stands for those that were lost.
+            // A byte of plain text without stream bytes stands for the lost ones.
             meters[direction.index()].push(1, 0, at);
             let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
             inside.skip(at, direction, 1, sink);
@@ -224,8 +218,8 @@ impl Connection {
         }
     }
 
-    /// Why nothing more was opened in a direction, or nothing at all. A record that is damaged, and behind
-    /// which others are opened, is none.
+    /// Reason why a direction or the connection was not decrypted. A damaged record followed by
+    /// good ones is not a reason.
     fn why_closed(&self) -> Option<Closed> {
         let unopened = self.unopened.iter().copied().flatten().next();
         self.opener.closed().or(self.closed).or(unopened)
@@ -249,7 +243,6 @@ impl Connection {
     }
 }
 
-/// A message inside, with its share of the encrypted stream.
 fn sealed<'a>(meters: &mut [Meter; 2], message: Message<'a>) -> Message<'a> {
     let share = meters[message.direction.index()].take_share(message.bytes);
     Message {
@@ -269,8 +262,7 @@ impl Handshake {
         }
     }
 
-    /// A record that was opened and belongs to the handshake: nothing has to be inferred from lengths and
-    /// order.
+    /// A decrypted handshake record: lengths and order need no inference.
     fn opened(&mut self, direction: Direction, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let is_new = matches!(
             self.stage,
@@ -287,7 +279,7 @@ impl Handshake {
         }
     }
 
-    /// Data pass: the server's flight is over, unless the client sends them early.
+    /// Application data: the server's flight is over, unless the client sends early data.
     fn data(&mut self, direction: Direction, is_empty: bool, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let is_early = matches!(self.stage, HandshakePhase::Greeted | HandshakePhase::New);
         if direction == Direction::ServerToClient || !is_early {
@@ -303,7 +295,6 @@ impl Handshake {
         self.aside(direction, Phase::Close, frame, sink);
     }
 
-    /// A record that nothing answers and nobody waits for.
     fn aside(&self, direction: Direction, phase: Phase, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let role = match direction {
             Direction::ClientToServer => Role::OneWay,

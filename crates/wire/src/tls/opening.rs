@@ -1,10 +1,9 @@
-//! How TLS begins, checked strictly.
+//! Strict check of TLS's first bytes.
 
 use super::MAXIMUM_RECORD;
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     let hello = match direction {
         Direction::ClientToServer => 1,
@@ -48,8 +47,8 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// A `ClientHello` in the form of SSL 2 (RFC 5246 appendix E.2): the lengths of its three fields make up its
-/// own.
+/// A `ClientHello` in the form of SSL 2 (RFC 5246 appendix E.2): the lengths of its three fields
+/// add up.
 fn old_greeting(bytes: &[u8]) -> Recognition {
     let [high, low, rest @ ..] = bytes else {
         return Recognition::More;
@@ -78,6 +77,5 @@ fn old_greeting(bytes: &[u8]) -> Recognition {
 const CHANGE_CIPHER: u8 = 20;
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
-/// A version.
 const MIN_HELLO_LEN: u32 = 2;
 const MAX_HELLO_LEN: u32 = 1 << 17;

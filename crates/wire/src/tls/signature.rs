@@ -3,7 +3,6 @@
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// How sure the first bytes seen in `direction` make that this is TLS.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     let hello = match direction {
         Direction::ClientToServer => 1,

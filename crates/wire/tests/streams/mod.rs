@@ -1,9 +1,8 @@
-//! Recorded streams: `tests/data/<folder>/<name>.stream`, and what the messages found in them look like as
-//! text.
+//! Recorded streams: `tests/data/<folder>/<name>.stream`, and their messages as text.
 //!
-//! A `.stream` file is one TCP connection without TCP: first `port <server port>`, then a line a segment: `C`
-//! or `S` for who sent it, nanoseconds since the first segment, and the bytes in hexadecimal. `hole <count>`
-//! in place of the bytes stands for bytes that were not captured.
+//! A `.stream` file is one TCP connection without TCP: first `port <server port>`, then a line per
+//! segment: `C` or `S` for the sender, nanoseconds since the first segment, and the bytes in
+//! hexadecimal. `hole <count>` in place of the bytes stands for bytes that were not captured.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -11,14 +10,12 @@ use model::{Content, Direction, Message, Role, Timestamp};
 use std::path::{Path, PathBuf};
 use wire::Stream;
 
-/// One recorded connection.
 pub struct Recording {
     pub path: PathBuf,
     pub server_port: u16,
     pub segments: Vec<Segment>,
 }
 
-/// One segment of it.
 #[derive(Clone, Debug)]
 pub struct Segment {
     pub direction: Direction,
@@ -27,12 +24,10 @@ pub struct Segment {
     pub hole: u64,
 }
 
-/// All recordings, in the order of their paths.
 pub fn recordings() -> Vec<Recording> {
     recordings_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"))
 }
 
-/// All recordings of a folder.
 pub fn recordings_in(folder: &Path) -> Vec<Recording> {
     let mut paths = Vec::new();
     collect(folder, &mut paths);
@@ -106,17 +101,14 @@ fn from_hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Feeds segments to a new stream; returns its messages as [`Seen`]s, and the stream after its end.
 pub fn play(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream) {
     play_to(Stream::new(server_port), segments)
 }
 
-/// The same of a connection that was in progress before its first segment.
 pub fn play_joined(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream) {
     play_to(Stream::joined(server_port), segments)
 }
 
-/// Feeds segments to `stream`.
 pub fn play_to(mut stream: Stream, segments: &[Segment]) -> (Vec<Seen>, Stream) {
     let mut seen = Vec::new();
     let mut sink = |message: Message<'_>| seen.push(Seen::from_message(&message));
@@ -131,7 +123,6 @@ pub fn play_to(mut stream: Stream, segments: &[Segment]) -> (Vec<Seen>, Stream) 
     (seen, stream)
 }
 
-/// A message, kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub direction: Direction,
