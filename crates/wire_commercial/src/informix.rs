@@ -1,21 +1,22 @@
-//! Informix SQLI (onsoctcp), as IBM's JDBC driver and others speak it.
+//! Informix SQLI (onsoctcp), as spoken by IBM's JDBC driver and others.
 //!
-//! There is no published specification; what is known and how surely is in `docs/protocols/informix.md`.
-//! After a login packet each way, both sides send codes of two bytes with fields of their own, and a group of
-//! them ends with [`shape::EOT`]. Only a message's code shows how long it is.
+//! There is no published specification; `docs/protocols/informix.md` lists the known facts and
+//! their certainty. After a login packet each way, both sides send codes of two bytes, each with
+//! its fields. A group of codes ends with [`shape::EOT`]. Only a message's code shows its length.
 //!
-//! How messages become exchanges:
-//! 1. A client's group is one request, a server's group its reply: the protocol is strictly half duplex.
-//! 2. Where a code or a value is unknown, its message lasts until the other side speaks. Round trips are
-//!    still exact.
-//! 3. The server numbers prepared statements in its `DESCRIBE`; number 0, where it never gave that, means the
-//!    last one.
-//! 4. Opening a cursor executes its statement; each fetch asks for a buffer full of rows (`FET_BUF_SIZE`).
-//! 5. Login, environment and opening a database are login. Of their texts only the version, the client's
-//!    program and settings with harmless names are reported.
+//! - A client's group is one request, a server's group its reply: the protocol is strictly half
+//!   duplex.
+//! - After an unknown code or value, the message lasts until the other side speaks. Round trips are
+//!   still exact.
+//! - The server numbers prepared statements in its `DESCRIBE`; an unassigned number 0 means the
+//!   last one.
+//! - Opening a cursor executes its statement; each fetch requests a buffer of rows
+//!   (`FET_BUF_SIZE`).
+//! - Login, environment and opening a database are login. Only the version, the client's program
+//!   and settings with harmless names are reported.
 //!
-//! Start reading at [`InformixDecoder`], then `client` and `server`. `scan` finds where messages end, by
-//! `shape`.
+//! Start reading at [`InformixDecoder`], then `client` and `server`. `scan` finds the ends of
+//! messages by `shape`.
 
 mod client;
 mod login;
@@ -36,70 +37,54 @@ use scan::Scan;
 use shape::Features;
 use statements::Statements;
 
-/// Decodes one SQLI connection, from its beginning or from the middle.
+/// Decodes one SQLI connection, from the start or from the middle.
 ///
-/// Memory: [`MAXIMUM_TEXT`] of an unfinished statement per direction, 4 KiB of any other message, and 8192
-/// numbers of statements.
+/// Holds [`MAXIMUM_TEXT`] of an unfinished statement per direction, 4 KiB of any other message, and
+/// 8192 numbers of statements.
 #[derive(Debug)]
 pub struct InformixDecoder {
     halves: [HalfConnection; 2],
     session: Session,
-    /// Who spoke last.
     speaker: Option<Direction>,
-    /// A message ended where the other side spoke.
     has_cut: bool,
 }
 
-/// One direction.
 #[derive(Debug)]
 struct HalfConnection {
     direction: Direction,
     scan: Scan,
-    /// First bytes of a message that spans calls.
     kept: Vec<u8>,
-    /// Bytes of it were not seen: nothing behind them is kept.
+    /// Bytes of it were not seen, so the following ones are not kept.
     holed: bool,
     started: Timestamp,
     last: Timestamp,
-    /// Bytes of the message that have passed.
     taken: u64,
 }
 
-/// What is known of the conversation, apart from unfinished messages.
 #[derive(Debug, Default)]
 struct Session {
     features: Features,
     statements: Statements,
     group: Group,
-    /// Groups of the client that the server has not answered.
     pending: u32,
-    /// Whether a client's message was seen.
     asked: bool,
-    /// The server has begun an answer that did not end.
     answering: bool,
-    /// Rows of the answer in progress.
     rows: u64,
     transaction: Option<TransactionState>,
-    /// The client's program, as it is reported.
     program: String,
 }
 
-/// What the client's group in progress, or the one that is being answered, is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Group {
     phase: Option<Phase>,
-    /// The statement that was named by its number last.
     selected: Option<u16>,
-    /// A statement runs by its text.
     commands: bool,
-    /// A statement runs, or its rows are fetched.
     runs: bool,
-    /// It has ended: the client's next message is of another.
+    /// The group has ended: the client's next message begins another.
     complete: bool,
 }
 
 impl InformixDecoder {
-    /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
             halves: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
@@ -137,7 +122,6 @@ impl HalfConnection {
         self.holed |= unseen;
     }
 
-    /// How much of the message is inspected.
     fn limit(&self) -> usize {
         match (self.direction, self.scan.code()) {
             (Direction::ClientToServer, Some(shape::COMMAND | shape::PREPARE)) => MAXIMUM_TEXT,
@@ -224,7 +208,6 @@ impl Decoder for InformixDecoder {
 }
 
 impl InformixDecoder {
-    /// `direction` begins to speak: what the other one said is over.
     fn turn(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.cut(direction.reverse(), sink);
         if direction == Direction::ClientToServer && std::mem::take(&mut self.session.answering) {
@@ -234,7 +217,6 @@ impl InformixDecoder {
         }
     }
 
-    /// Ends a message of `direction` where it is.
     fn cut(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         let half = &mut self.halves[direction.index()];
         if half.taken > 0 {
@@ -246,7 +228,6 @@ impl InformixDecoder {
 }
 
 impl Session {
-    /// One whole message of which `kept` is inspected.
     fn message(&mut self, half: &HalfConnection, kept: &[u8], sink: &mut MessageSink<'_>) {
         let code = half.scan.code().unwrap_or_default();
         let body = kept.get(2..).unwrap_or_default();
@@ -256,7 +237,6 @@ impl Session {
         }
     }
 
-    /// One that ends where the other side speaks.
     fn cut(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
         match half.direction {
             Direction::ClientToServer => self.client_cut(half, sink),
@@ -272,7 +252,5 @@ impl Session {
     }
 }
 
-/// Bytes of a message with a statement that are inspected.
 pub const MAXIMUM_TEXT: usize = 64 * 1024;
-/// Bytes of any other that are inspected.
 const MAXIMUM_KEPT: usize = 4096;

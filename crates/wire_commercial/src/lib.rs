@@ -1,7 +1,7 @@
-//! Bytes to messages, for the protocols of commercial databases: Oracle ([`tns`]), SQL Server ([`tds`]), Db2
+//! Decoders for the protocols of commercial databases: Oracle ([`tns`]), SQL Server ([`tds`]), Db2
 //! and Derby ([`drda`]), Informix ([`informix`]).
 //!
-//! Crate `wire` lists them with the others and finds out which one a connection speaks.
+//! Crate `wire` lists them with the others and detects the protocol of a connection.
 
 #![forbid(unsafe_code)]
 

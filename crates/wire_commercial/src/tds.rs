@@ -1,23 +1,23 @@
-//! SQL Server's protocol (TDS 7.0 to 7.4).
+//! SQL Server's protocol, TDS 7.0 to 7.4.
 //!
-//! Source: MS-TDS (Microsoft, open specification), sections 2.2.3.1 (packets), 2.2.5 to 2.2.7 (messages,
-//! types, tokens). What was checked against what is in docs/protocols/tds.md. Not tried on a real server.
+//! Source: MS-TDS (Microsoft, open specification), sections 2.2.3.1 (packets), 2.2.5 to 2.2.7
+//! (messages, types, tokens). docs/protocols/tds.md lists the checks. Not tested with a real
+//! server.
 //!
-//! How packets become messages:
-//! 1. A client's message, up to the packet that ends it, is a request; one response is expected for it. A
-//!    request of several calls has as many messages, the first with all of its bytes.
-//! 2. Each token of a response is a message, and the last one the reply; a row is a row. A packet's header
-//!    belongs to the token it stands in or before.
-//! 3. An attention (the client asks the server to stop) is one way while a response is expected: that
-//!    response ends where the server says that it has stopped.
-//! 4. Sessions of MARS are decoded while one of them asks at a time, and are opaque from where several do.
-//! 5. TLS inside PRELOGIN and TLS behind it are opaque. Where only the login is encrypted, what follows it is
-//!    decoded.
+//! - A client's message, up to its last packet, is a request with one response. A request of
+//!   several calls has as many messages, the first with all of its bytes.
+//! - Each token of a response is a message, and the last one the reply. A packet's header belongs
+//!   to the token it precedes or interrupts.
+//! - An attention (the client asks the server to stop) is one way while a response is pending: that
+//!   response ends where the server confirms the stop.
+//! - Sessions of MARS are decoded while only one has a request open, and are opaque afterwards.
+//! - TLS inside PRELOGIN and TLS after it are opaque. If only the login is encrypted, the rest is
+//!   decoded.
 //!
 //! Of a login, only the name of the client's interface is reported.
 //!
-//! Start reading at [`TdsDecoder`], then `calls` (requests) and `tokens` (responses). For a ping:
-//! [`prelogin`], then hand all bytes received since to [`answer()`].
+//! Start reading at [`TdsDecoder`], then `calls` (requests) and `tokens` (responses). For a ping,
+//! send [`prelogin`] and pass all received bytes to [`answer()`].
 
 mod answer;
 mod calls;
@@ -35,7 +35,6 @@ pub use decoder::TdsDecoder;
 pub use opening::opens;
 pub use signature::recognise;
 
-/// Types of packets that only clients send, and all of those.
 mod kind {
     pub(super) const BATCH: u8 = 0x01;
     pub(super) const PROCEDURES: u8 = 0x03;
@@ -58,7 +57,7 @@ mod kind {
     ];
 }
 
-/// Asks a server what it is. It answers with its version and whether it wants encryption, before any login.
+/// Asks a server for its version and whether it wants encryption, before any login.
 pub fn prelogin() -> Vec<u8> {
     // The client's own version, no encryption known, any instance, no thread, no multiple results.
     const OPTIONS: [(u8, &[u8]); 5] = [
@@ -84,7 +83,6 @@ pub fn prelogin() -> Vec<u8> {
     out
 }
 
-/// Options of PRELOGIN.
 mod option {
     pub(super) const VERSION: u8 = 0;
     pub(super) const ENCRYPTION: u8 = 1;
@@ -94,19 +92,17 @@ mod option {
     pub(super) const END: u8 = 0xff;
 }
 
-/// Types of packets.
 const PRELOGIN: u8 = 0x12;
 const RESPONSE: u8 = 0x04;
-/// The bit of a packet's status that ends a message.
 const LAST_PACKET: u8 = 1;
-/// Bytes of a packet's header: type, status, length, process, number, window.
+/// Type, status, length, process, number, window.
 const HEADER: usize = 8;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What python-tds sent: `python-tds-prelogin-silent.pcap`.
+    /// From `python-tds-prelogin-silent.pcap`, sent by python-tds.
     const RECORDED: &[u8] = b"\x12\x01\0\x3a\0\0\0\0\0\0\x1a\0\x06\x01\0\x20\0\x01\x02\0\x21\0\x0c\x03\0\x2d\0\x04\x04\0\x31\0\x01\xff\
         \x01\0\0\0\0\0\x02MSSQLServer\0\0\0\0\0\0";
 

@@ -1,25 +1,24 @@
 //! Oracle Net (TNS), and TTC inside it.
 //!
-//! There is no official specification. Sources: python-oracledb's thin mode (Oracle, UPL or Apache-2.0),
-//! go-oracledb (Oracle, UPL), and recorded bytes. What was checked against what is in
-//! docs/protocols/oracle.md.
+//! There is no official specification. Sources: python-oracledb's thin mode (Oracle, UPL or
+//! Apache-2.0), go-oracledb (Oracle, UPL), and recorded bytes. docs/protocols/oracle.md lists the
+//! checks.
 //!
-//! How packets become messages:
-//! 1. A request is everything the client sends until the server speaks, or until a packet says that it ends
-//!    there (pipelining); it is one message. What it executes is reported as a statement being prepared and
-//!    executed.
-//! 2. Of a response each packet is a message. It ends where a packet marks the end (23ai) or where the client
-//!    goes on: clients that do not pipeline wait. So the last packet is emitted when the next one, or the
-//!    client, shows what it was.
-//! 3. RESEND, and a MARKER that the client has to answer, pause a reply: what the client sends next is a
-//!    further turn of the same exchange.
-//! 4. Native encryption leaves packets readable and nothing inside: both directions are opaque from there on.
+//! - A request is one message: everything the client sends until the server speaks, or until a
+//!   packet marks the end (pipelining). Its execution is reported as a statement that is prepared
+//!   and executed.
+//! - Each packet of a response is a message. The response ends where a packet marks the end (23ai)
+//!   or where the client continues, since clients that do not pipeline wait. So the last packet is
+//!   emitted when the next one, or the client, shows the end.
+//! - RESEND, and a MARKER that the client must answer, pause a reply: the client's next message is
+//!   a further round trip of the same exchange.
+//! - Native encryption hides the content of packets: both directions are opaque from there on.
 //!
 //! Of a login, only the client's program and driver and the server's version are reported.
 //!
-//! Start reading at [`TnsDecoder`], then `session` (who waits for what), `call` (what a request asks for) and
-//! `ending` (what a response ends with). For a ping: [`ping_request`] or [`connect_request`], then all bytes
-//! received since to [`answer()`].
+//! Start reading at [`TnsDecoder`], then `session` (pending replies), `call` (requests) and
+//! `ending` (ends of responses). For a ping, send [`ping_request`] or [`connect_request`] and pass
+//! all received bytes to [`answer()`].
 
 mod answer;
 mod call;
@@ -39,7 +38,6 @@ pub use opening::opens;
 pub use request::{connect_request, ping_request};
 pub use signature::recognise;
 
-/// A packet's type, the fifth byte of its header.
 mod packet {
     pub(super) const CONNECT: u8 = 1;
     pub(super) const ACCEPT: u8 = 2;

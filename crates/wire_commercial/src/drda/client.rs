@@ -1,4 +1,4 @@
-//! What the client says.
+//! Messages of the client.
 
 use super::codepoint::{
     ACCRDB, ACCSEC, CLSQRY, CNTQRY, EXCSAT, EXCSQLIMM, EXCSQLSET, EXCSQLSTT, EXTNAM, NBRROW, OPNQRY,
@@ -12,7 +12,6 @@ use decoding::decoder::MessageSink;
 use model::{Content, Direction, Message, Phase, Role, StatementId};
 
 impl Session {
-    /// One whole object of the client.
     pub(super) fn client(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
         let code = half.code().unwrap_or_default();
         let body = half.body();
@@ -73,8 +72,7 @@ impl Session {
         sink(message(half, role, phase, content));
     }
 
-    /// The statement in a section; one whose preparation was not seen is announced, by the section's number
-    /// of ours.
+    /// Finds the statement in a section; one with unseen preparation is announced under our number.
     fn statement_used(
         &mut self,
         half: &HalfConnection,
@@ -101,7 +99,6 @@ impl Session {
         Some(statement)
     }
 
-    /// Notes a command that is to be answered.
     fn commands(&mut self, half: &HalfConnection, code: u16, body: &[u8]) {
         let name = Parameters::new(body).find(PKGNAMCSN);
         let section = name.and_then(|name| self.sections.named(name));
@@ -129,7 +126,7 @@ impl Session {
                 command: self.command,
                 is_login,
             };
-            // There was room before the object.
+            // Room was checked before the object.
             self.pending_reply.push(pending_reply).ok();
         }
     }
@@ -144,7 +141,7 @@ impl Session {
         let Some(execution) = self.execution.take() else {
             return Content::Other;
         };
-        // Values that do not fit in their row come behind it, in objects of their own.
+        // Values that do not fit in their row follow it as separate objects.
         let whole = !is_data || (half.is_whole() && !goes_on);
         Content::Execute {
             statement: execution.statement,
@@ -160,7 +157,7 @@ impl Session {
         readable(statement(body, encoding), encoding, &mut self.text)
     }
 
-    /// The release of the client's driver, and the program's name; no host and no user.
+    /// The release of the client's driver, and the program's name, but no host and no user.
     fn introduction<'a>(&'a mut self, body: &[u8]) -> Content<'a> {
         self.text.clear();
         for code in [SRVRLSLV, EXTNAM] {

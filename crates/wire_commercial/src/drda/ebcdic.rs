@@ -1,7 +1,7 @@
-//! Texts in EBCDIC (code page 500), in which both sides speak before they agree on another.
+//! Texts in EBCDIC (code page 500), which both sides use until they agree on another encoding.
 
-/// Appends what `bytes` say in ASCII; what is neither letter, digit nor mark becomes a blank, and blanks are
-/// joined.
+/// Appends `bytes` in ASCII. Other characters than letters, digits and marks become blanks, and
+/// blanks are joined.
 pub(super) fn append(bytes: &[u8], out: &mut String) {
     for &byte in bytes {
         let next = ascii(byte);

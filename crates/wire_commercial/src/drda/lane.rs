@@ -1,4 +1,4 @@
-//! One direction: structures, the objects in them, and where they end.
+//! Splits one direction into structures and their objects.
 
 use super::MAXIMUM_TEXT;
 use super::codepoint::{ACCSEC, EXTDTA, QRYDSC, QRYDTA, SECCHK, SQLDTA, SQLDTARD, SQLSTT};
@@ -7,48 +7,35 @@ use decoding::framing::Input;
 use decoding::resume::MessageShape;
 use model::{Direction, Timestamp};
 
-/// One direction.
 #[derive(Debug)]
 pub(super) struct HalfConnection {
     pub(super) direction: Direction,
-    /// When the first byte of the message passed, and the last one so far.
     pub(super) started: Timestamp,
     pub(super) last: Timestamp,
-    /// Bytes of the message that have passed.
     pub(super) taken: u64,
-    /// Stream offset of the message.
     offset: u64,
-    /// A header of a structure or an object that is being read.
     head: Head,
-    /// A header of a segment that is being read.
     segment: Head,
     structure: Option<Structure>,
     object: Option<Object>,
-    /// First bytes of the object.
     pub(super) kept: Vec<u8>,
-    /// Bytes of it that were to be kept were not seen.
     holed: bool,
 }
 
-/// A data stream structure that is in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Structure {
     format: u8,
     pub(super) correlation: u16,
-    /// Bytes left of its segment.
     left: u16,
-    /// Another segment follows.
     continued: bool,
 }
 
-/// A header so far.
 #[derive(Debug, Clone, Copy, Default)]
 struct Head {
     bytes: [u8; 12],
     filled: usize,
 }
 
-/// An object that is in progress.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Object {
     pub(super) code: u16,
@@ -57,33 +44,28 @@ pub(super) struct Object {
     left: Option<u64>,
 }
 
-/// Which header is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Which {
     Segment,
     Other,
 }
 
-/// What is shown the bytes of rows as they pass; nothing for bytes that were not seen.
+/// Receives the bytes of rows as they pass, `None` for unseen ones.
 pub(super) type Rows<'r> = dyn FnMut(&Object, Option<&[u8]>) + 'r;
 
 impl Structure {
-    /// Whether its side goes on with another one.
     pub(super) const fn is_chained(self) -> bool {
         self.format & 0x40 != 0
     }
 
-    /// Whether a command in it is not to be answered.
     pub(super) const fn is_one_way(self) -> bool {
         self.format & 0x0F == 5
     }
 
-    /// Whether it holds the data of a command, and no command of its own.
     pub(super) const fn is_data(self) -> bool {
         self.format & 0x0F == 3
     }
 
-    /// Whether the next structure belongs to the same command.
     pub(super) const fn has_more_of_command(self) -> bool {
         self.format & 0x10 != 0
     }
@@ -110,7 +92,7 @@ impl HalfConnection {
         }
     }
 
-    /// Code point of the object; absent of a structure without one.
+    /// Code point of the object; `None` for a structure without one.
     pub(super) fn code(&self) -> Option<u16> {
         self.object.map(|object| object.code)
     }
@@ -119,18 +101,18 @@ impl HalfConnection {
         self.structure
     }
 
-    /// Whether the object that has just been completed ends its structure, and that its side's round trip.
+    /// Whether the completed object ends its structure, and that structure its side's turn.
     pub(super) fn ends_chain(&self) -> bool {
         self.structure
             .is_none_or(|structure| structure.is_over() && !structure.is_chained())
     }
 
-    /// What was kept of the object, as far as it is whole up to there.
+    /// Kept bytes of the object, up to the first hole.
     pub(super) fn body(&self) -> &[u8] {
         &self.kept
     }
 
-    /// Whether all of the object was kept: not more of it passed than a header and that.
+    /// Whether all of the object was kept.
     pub(super) fn is_whole(&self) -> bool {
         !self.holed && self.kept.len() < limit(self.code().unwrap_or_default())
     }
@@ -147,7 +129,6 @@ impl HalfConnection {
         };
     }
 
-    /// Consumes `input` up to the end of an object, and says whether that was reached.
     pub(super) fn advance(
         &mut self,
         input: &mut Input<'_>,
@@ -184,7 +165,6 @@ impl HalfConnection {
         Ok(false)
     }
 
-    /// The message has been emitted.
     pub(super) fn ended(&mut self) {
         self.offset += std::mem::take(&mut self.taken);
         self.object = None;
@@ -194,7 +174,6 @@ impl HalfConnection {
         self.structure = self.structure.filter(|structure| !structure.is_over());
     }
 
-    /// The next bytes of a header, up to `length`; whether all have arrived.
     fn fill(&mut self, which: Which, input: &mut Input<'_>, length: usize) -> Result<bool, DecodeError> {
         let head = match which {
             Which::Segment => &mut self.segment,
@@ -234,7 +213,6 @@ impl HalfConnection {
         Ok(())
     }
 
-    /// The next segment of a structure.
     fn go_on(&mut self) -> Result<(), DecodeError> {
         let [high, low, ..] = std::mem::take(&mut self.segment).bytes;
         let length = u16::from_be_bytes([high, low]);
@@ -248,7 +226,6 @@ impl HalfConnection {
         Ok(())
     }
 
-    /// Reads an object's header: its length, its code point, and a longer length where there is one.
     fn begin_object(&mut self, input: &mut Input<'_>) -> Result<(), DecodeError> {
         let before = self.head.filled;
         let wanted = match self.head.bytes {
@@ -346,7 +323,7 @@ impl HalfConnection {
     }
 }
 
-/// What may stand at the beginning of `bytes`: the header of a structure and of its first object.
+/// Possible header of a structure and of its first object at the beginning of `bytes`.
 pub(super) fn shape(bytes: &[u8]) -> MessageShape {
     let &[high, low, magic, format, ..] = bytes else {
         return MessageShape::Cut;
@@ -358,8 +335,8 @@ pub(super) fn shape(bytes: &[u8]) -> MessageShape {
     MessageShape::Sure(usize::from(length))
 }
 
-/// How much of an object is inspected: nothing of secrets and rows; of parameters, as much as shows whether
-/// the same was asked before.
+/// Inspected bytes of an object: none of secrets and rows; enough of parameters to recognise
+/// repeated calls.
 const fn limit(code: u16) -> usize {
     match code {
         ACCSEC | SECCHK | SQLDTARD | EXTDTA | QRYDTA => 0,
@@ -370,24 +347,20 @@ const fn limit(code: u16) -> usize {
     }
 }
 
-/// Whether a structure can have this format: its kind, and whether it is chained and how.
+/// Whether a structure can have this format, which holds its kind and chaining.
 pub(super) const fn is_format(format: u8) -> bool {
     matches!(format & 0x0F, 1..=5) && matches!(format >> 4, 0 | 1 | 4 | 5 | 6 | 7)
 }
 
-/// The third byte of each structure.
 pub(super) const MAGIC: u8 = 0xD0;
-/// Bytes of a structure's header.
 pub(super) const HEADER: u16 = 6;
-/// Of a length: another segment follows, or the length is longer than this.
+/// In a length: another segment follows, or the length is longer than this.
 pub(super) const CONTINUED: u16 = 0x8000;
-/// Lengths of objects that are not lengths but show where the length is.
 const UNTIL_THE_END: u16 = 0x8004;
 const EXTENDED_4: u16 = 0x8008;
 const EXTENDED_6: u16 = 0x800A;
 const EXTENDED_8: u16 = 0x800C;
-/// Bytes of a description of rows that are inspected: enough for a thousand columns.
+/// Enough for a thousand columns.
 const MAXIMUM_DESCRIPTION: usize = 8192;
-/// Bytes of parameters that are inspected.
 const MAXIMUM_VALUES: usize = 4096;
 const KEPT_BETWEEN_MESSAGES: usize = 4096;

@@ -1,4 +1,4 @@
-//! How DRDA begins, checked strictly: whole structures whose objects have the lengths they say.
+//! Strict check of DRDA's first bytes: whole structures with consistent lengths.
 
 use super::codepoint::{EXCSAT, EXCSATRD};
 use super::lane::{CONTINUED, HEADER};
@@ -6,7 +6,6 @@ use super::signature::recognise;
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     let verdict = recognise(direction, bytes);
     let (Recognition::Certain | Recognition::Plausible, Some(head)) = (verdict, bytes.first_chunk::<10>())
@@ -41,8 +40,7 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Objects one behind the other to the end, all of the kinds that servers and clients introduce themselves
-/// by.
+/// Objects to the end, all of kinds used in introductions.
 fn objects_fit(mut inside: &[u8]) -> bool {
     while let Some((&[high, low, kind, _], _)) = inside.split_first_chunk::<4>() {
         let length = usize::from(u16::from_be_bytes([high, low]));

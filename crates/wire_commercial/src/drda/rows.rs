@@ -1,9 +1,9 @@
-//! Counting rows: a walk through a query's blocks by its description, which keeps no value.
+//! Counts rows in a query's blocks by its description, without storing values.
 
 use super::values::Encoding;
 use decoding::reader::Reader;
 
-/// A walk through the rows of one query. Rows may go on from one block to the next.
+/// A row may continue from one block to the next.
 #[derive(Debug)]
 pub(super) struct Walk {
     columns: Vec<Column>,
@@ -12,9 +12,7 @@ pub(super) struct Walk {
     skip: u32,
     /// The first of two bytes of a length.
     half: Option<u8>,
-    /// A row ends where nothing is left to skip.
     ends: bool,
-    /// Rows since the last [`Walk::take_row`].
     rows: u64,
     lost: bool,
 }
@@ -27,7 +25,6 @@ struct Column {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// This many bytes.
     Fixed(u16),
     /// Two bytes of length, in units of this many bytes.
     Counted(u8),
@@ -35,24 +32,17 @@ enum Form {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowPosition {
-    /// What happened to the row: whether anything is said about that.
     Outcome,
-    /// Whether more is said about it.
     More,
-    /// One of three texts of that.
     Text(u8),
-    /// Whether there is a diagnosis.
     Diagnosis,
-    /// Whether there is a row.
     Row,
-    /// Whether this column has a value.
     Indicator(usize),
-    /// This column's value.
     Value(usize),
 }
 
 impl Walk {
-    /// A walk by a description; `None` if a column's form is not known.
+    /// `None` if the description has an unsupported column.
     pub(super) fn new(description: &[u8], encoding: Encoding) -> Option<Self> {
         let mut rest = Reader::new(description);
         let mut columns = Vec::new();
@@ -85,7 +75,6 @@ impl Walk {
         })
     }
 
-    /// More bytes of a block.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         while !self.lost {
             let skipped = bytes.len().min(usize::try_from(self.skip).unwrap_or(usize::MAX));
@@ -106,17 +95,17 @@ impl Walk {
         }
     }
 
-    /// Bytes were not seen: where rows begin is lost.
+    /// Bytes were not seen, so the beginnings of rows are unknown.
     pub(super) fn desync(&mut self) {
         self.lost = true;
     }
 
-    /// Rows that ended since this was last asked; `None` if that is not known.
+    /// Rows that ended since the last call; `None` if unknown.
     pub(super) fn take_row(&mut self) -> Option<u64> {
         (!self.lost).then_some(std::mem::take(&mut self.rows))
     }
 
-    /// A value of a fixed length has no byte that contains information.
+    /// Skips values of fixed length, whose bytes carry no information.
     fn steps_over_fixed(&mut self) -> bool {
         let RowPosition::Value(at) = self.position else {
             return false;
@@ -193,7 +182,6 @@ impl Walk {
     }
 }
 
-/// A column's form by its type and length; `None` for types that this does not know.
 fn column(kind: u8, length: u16) -> Option<Column> {
     let [precision, _] = length.to_be_bytes();
     let form = match kind & !1 {
@@ -203,7 +191,7 @@ fn column(kind: u8, length: u16) -> Option<Column> {
         0x36 => Form::Fixed(length.checked_mul(2)?),
         0x28 | 0x2A | 0x32 | 0x34 | 0x3E | 0x40 => Form::Counted(1),
         0x38 | 0x3A => Form::Counted(2),
-        // A large object is elsewhere; its row has a number of that many bytes.
+        // A large object is elsewhere; its row holds a number of that many bytes.
         0xC8..=0xCE => Form::Fixed(length & 0x7FFF),
         _ => return None,
     };
@@ -213,12 +201,10 @@ fn column(kind: u8, length: u16) -> Option<Column> {
     })
 }
 
-/// A group of columns, and the group that is a row.
 const GROUP: u8 = 0x76;
 const ROW: u8 = 0xD0;
-/// The group before goes on.
 const CONTINUED: u8 = 0x7F;
-/// A type that this connection has made its own.
+/// A type redefined by this connection.
 const OVERRIDE: u8 = 0x70;
 /// An outcome's code, state and product.
 const CODES: u32 = 4 + 5 + 8;

@@ -1,17 +1,17 @@
-//! Sections of packages: what a prepared statement, and its query, is known by.
+//! Sections of packages, which identify prepared statements and their queries.
 
 use super::rows::Walk;
 use model::StatementId;
 use std::collections::HashMap;
 
-/// The sections of one connection. Holds at most [`MAXIMUM_SECTIONS`]; others are not known.
+/// Holds at most [`MAXIMUM_SECTIONS`], the others are unknown.
 #[derive(Debug, Default)]
 pub(super) struct Sections {
     by_name: HashMap<Box<[u8]>, u32>,
     known: Vec<Section>,
     prepared: u32,
     open: usize,
-    /// A preparation was lost: the section that is used next may hold another statement than is known.
+    /// A preparation was lost: the next section used may hold another statement.
     is_stale: bool,
 }
 
@@ -22,7 +22,6 @@ struct Section {
 }
 
 impl Sections {
-    /// The number of the section with this name.
     pub(super) fn named(&mut self, name: &[u8]) -> Option<u32> {
         let name = name.get(name.len().saturating_sub(NAME)..).unwrap_or(name);
         if let Some(&number) = self.by_name.get(name) {
@@ -37,7 +36,6 @@ impl Sections {
         Some(number)
     }
 
-    /// A statement is prepared in `section`.
     pub(super) fn prepare(&mut self, section: Option<u32>) -> StatementId {
         let id = StatementId(self.prepared);
         self.prepared = self.prepared.wrapping_add(1);
@@ -48,12 +46,10 @@ impl Sections {
         id
     }
 
-    /// Something was prepared in a section that is not known.
     pub(super) const fn prepared_unseen(&mut self) {
         self.is_stale = true;
     }
 
-    /// The statement in `section`.
     pub(super) fn statement(&mut self, section: Option<u32>) -> Option<StatementId> {
         if std::mem::take(&mut self.is_stale)
             && let Some(section) = self.get(section)
@@ -63,7 +59,7 @@ impl Sections {
         self.get(section)?.statement
     }
 
-    /// What is in `section` was prepared out of sight: gives it a number.
+    /// Assigns a number to a section with unseen preparation.
     pub(super) fn unseen(&mut self, section: Option<u32>) -> Option<StatementId> {
         let id = StatementId(self.prepared);
         self.get(section)?.statement = Some(id);
@@ -71,7 +67,6 @@ impl Sections {
         Some(id)
     }
 
-    /// The query of `section` was described.
     pub(super) fn describe(&mut self, section: Option<u32>, walk: Option<Walk>) {
         self.close(section);
         if self.open >= MAXIMUM_OPEN {
@@ -84,7 +79,6 @@ impl Sections {
         }
     }
 
-    /// The query of `section` is over.
     pub(super) fn close(&mut self, section: Option<u32>) {
         let closed = self.get(section).and_then(|section| section.walk.take());
         self.open -= usize::from(closed.is_some());
@@ -100,7 +94,6 @@ impl Sections {
 }
 
 const MAXIMUM_SECTIONS: usize = 8192;
-/// Queries whose rows are counted at once.
 const MAXIMUM_OPEN: usize = 64;
 /// Last bytes of a section's name that distinguish it: collection, package, token and number.
 const NAME: usize = 64;

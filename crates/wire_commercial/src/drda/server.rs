@@ -1,4 +1,4 @@
-//! What the server says.
+//! Messages of the server.
 
 use super::codepoint::{
     ACCRDBRM, ENDQRYRM, ENDUOWRM, EXCSATRD, OPNQFLRM, QRYDSC, QRYDTA, SECCHKCD, SECCHKRM, SQLCARD, SQLDARD,
@@ -12,7 +12,6 @@ use decoding::decoder::MessageSink;
 use model::{Content, Direction, Phase, Role, TransactionState};
 
 impl Session {
-    /// One whole object of the server.
     pub(super) fn server(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
         let code = half.code().unwrap_or_default();
         let body = half.body();
@@ -67,7 +66,6 @@ impl Session {
         }
     }
 
-    /// Bytes of rows: their ends are counted.
     pub(super) fn rows(&mut self, object: &Object, bytes: Option<&[u8]>) {
         let pending_reply = self
             .pending_reply
@@ -83,7 +81,7 @@ impl Session {
         }
     }
 
-    /// The command that the object answers. Those before it are answered.
+    /// The command that the object answers. Earlier commands are complete.
     fn answers(&mut self, half: &HalfConnection) -> (Command, Phase) {
         let Some(structure) = half.structure() else {
             return (Command::default(), Phase::Work);
@@ -105,7 +103,6 @@ impl Session {
         })
     }
 
-    /// The outcome of a statement, or of another command.
     fn outcome<'a>(&'a mut self, body: &[u8], code: u16, command: Command) -> Content<'a> {
         let encoding = self.encodings[Direction::ServerToClient.index()];
         let outcome = outcome(body, encoding);
@@ -124,7 +121,6 @@ impl Session {
         }
     }
 
-    /// What the server is, and its release.
     fn version<'a>(&'a mut self, body: &[u8]) -> Content<'a> {
         self.text.clear();
         for code in [SRVCLSNM, SRVRLSLV] {
@@ -145,7 +141,7 @@ impl Session {
     }
 }
 
-/// The error that a reply's code point stands for, where its severity says that it is one.
+/// The error of a reply's code point, if its severity is that of an error.
 fn error<'a>(code: u16, body: &[u8]) -> Content<'a> {
     let severity = Parameters::new(body).number(SVRCOD).unwrap_or(0);
     let is_refused = code == SECCHKRM
@@ -161,7 +157,5 @@ fn error<'a>(code: u16, body: &[u8]) -> Content<'a> {
     }
 }
 
-/// Severity from which on a reply is an error.
 const ERROR: u32 = 8;
-/// The outcome of a query without more rows.
 const END_OF_QUERY: i32 = 100;

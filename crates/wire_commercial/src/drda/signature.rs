@@ -1,4 +1,4 @@
-//! Recognises DRDA: by its magic byte, and the code point of the first object.
+//! Recognises DRDA by magic byte and code point of the first object.
 
 use super::codepoint::{
     ACCRDBRM, ACCSEC, ACCSECRD, CLSQRY, CNTQRY, DSCSQLSTT, ENDQRYRM, ENDUOWRM, EXCSAT, EXCSATRD, EXCSQLIMM,
@@ -9,7 +9,6 @@ use super::lane::{CONTINUED, HEADER, MAGIC, is_format};
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// How sure the first bytes seen in `direction` make that this is DRDA.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     if bytes.get(2).is_some_and(|&magic| magic != MAGIC)
         || bytes.get(3).is_some_and(|&format| !is_format(format))
@@ -48,12 +47,10 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// What a client's structure may begin with.
 const COMMANDS: [u16; 16] = [
     ACCSEC, SECCHK, 0x2001, PRPSQLSTT, DSCSQLSTT, EXCSQLSTT, EXCSQLIMM, EXCSQLSET, OPNQRY, CNTQRY, CLSQRY,
     RDBCMM, RDBRLLBCK, SQLSTT, SQLDTA, SQLATTR,
 ];
-/// What a server's structure may begin with.
 const ANSWERS: [u16; 15] = [
     ACCSECRD, SECCHKRM, ACCRDBRM, SQLCARD, SQLDARD, SQLDTARD, QRYDSC, QRYDTA, OPNQRYRM, OPNQFLRM, ENDQRYRM,
     ENDUOWRM, RDBUPDRM, SQLERRRM, EXCSATRD,

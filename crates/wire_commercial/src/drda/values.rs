@@ -1,13 +1,12 @@
-//! Values that matter: statements' texts, and the outcome of a statement.
+//! Texts and outcomes of statements.
 
 use super::ebcdic;
 use decoding::reader::Reader;
 use std::fmt::Write;
 
-/// How a side writes numbers and texts, as it said when the database was accessed.
+/// Encoding of numbers and texts, announced when the database is accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Encoding {
-    /// It was not seen.
     #[default]
     Unknown,
     /// Most significant byte first, texts in ASCII or a relative of it.
@@ -19,7 +18,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// By the name of a type definition, which is itself in ASCII or EBCDIC.
+    /// Takes the name of a type definition, which is itself in ASCII or EBCDIC.
     pub(super) fn named(name: &[u8]) -> Self {
         let mut text = String::new();
         if name.starts_with(b"QTD") {
@@ -35,7 +34,7 @@ impl Encoding {
         }
     }
 
-    /// Whether the least significant byte comes first; `None` if it is not known.
+    /// Whether the least significant byte comes first; `None` if unknown.
     pub(super) const fn is_little(self) -> Option<bool> {
         match self {
             Self::Unknown => None,
@@ -45,8 +44,8 @@ impl Encoding {
     }
 }
 
-/// A statement's text: of two groups, each of which may be absent, four bytes of length and the text. What
-/// there is of one that was cut.
+/// A statement's text: two optional groups, each of four bytes of length and the text. Truncated
+/// texts are accepted.
 pub(super) fn statement(body: &[u8], encoding: Encoding) -> &[u8] {
     let mut fields = Reader::new(body);
     let given = match fields.u8() {
@@ -68,7 +67,7 @@ pub(super) fn statement(body: &[u8], encoding: Encoding) -> &[u8] {
     text.get(..length).unwrap_or(text)
 }
 
-/// A text in the encoding of its side; one in EBCDIC is put into `buffer`.
+/// Decodes a text, through `buffer` if it is in EBCDIC.
 pub(super) fn readable<'a>(text: &'a [u8], encoding: Encoding, buffer: &'a mut String) -> &'a [u8] {
     if encoding != Encoding::Host {
         return text;
@@ -78,17 +77,16 @@ pub(super) fn readable<'a>(text: &'a [u8], encoding: Encoding, buffer: &'a mut S
     buffer.as_bytes()
 }
 
-/// The outcome of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// Below zero an error, 100 for the end of a query.
+    /// Negative for an error, 100 for the end of a query.
     pub(super) code: i32,
     pub(super) state: [u8; 5],
-    /// Rows that were changed; `None` if nothing is said about that.
+    /// Changed rows, or `None` if not reported.
     pub(super) rows: Option<u64>,
 }
 
-/// Reads the outcome of a statement; `None` if that is "well" in one byte.
+/// `None` if the outcome is success in one byte.
 pub(super) fn outcome(body: &[u8], encoding: Encoding) -> Option<Outcome> {
     let mut fields = Reader::new(body);
     (fields.u8()? == 0).then_some(())?;
@@ -106,7 +104,6 @@ pub(super) fn outcome(body: &[u8], encoding: Encoding) -> Option<Outcome> {
 }
 
 impl Outcome {
-    /// The state as text, and the code behind it, in `buffer`.
     pub(super) fn write(&self, encoding: Encoding, buffer: &mut String) -> usize {
         buffer.clear();
         let readable = self.state.iter().all(u8::is_ascii_alphanumeric) && encoding != Encoding::Host;
@@ -121,7 +118,7 @@ impl Outcome {
     }
 }
 
-/// A number; where it is not known which byte comes first, the smaller of both.
+/// Returns the smaller value if the byte order is unknown.
 fn number(bytes: [u8; 4], encoding: Encoding) -> i32 {
     let (big, little) = (i32::from_be_bytes(bytes), i32::from_le_bytes(bytes));
     match encoding.is_little() {
@@ -132,7 +129,6 @@ fn number(bytes: [u8; 4], encoding: Encoding) -> i32 {
     }
 }
 
-/// The parameters of an object, one after another.
 pub(super) struct Parameters<'a> {
     rest: Reader<'a>,
 }
@@ -144,14 +140,13 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The value of the one with `code`.
     pub(super) fn find(mut self, code: u16) -> Option<&'a [u8]> {
         self.by_ref()
             .find(|&(found, _)| found == code)
             .map(|(_, value)| value)
     }
 
-    /// The number of the one with `code`: one, two or four bytes, most significant first.
+    /// A number of one, two or four bytes, most significant first.
     pub(super) fn number(self, code: u16) -> Option<u32> {
         let value = self.find(code).filter(|value| (1..=4).contains(&value.len()))?;
         Some(value.iter().fold(0, |sum, &byte| (sum << 8) | u32::from(byte)))

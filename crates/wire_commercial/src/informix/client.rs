@@ -1,4 +1,4 @@
-//! What the client says.
+//! Messages of the client.
 
 use super::scan::Kind;
 use super::shape::{
@@ -11,7 +11,6 @@ use decoding::reader::Reader;
 use model::{Content, Message, Phase, Role, StatementId};
 
 impl Session {
-    /// One whole message of the client.
     pub(super) fn client(
         &mut self,
         half: &HalfConnection,
@@ -75,7 +74,6 @@ impl Session {
         sink(half.message(role, phase, content));
     }
 
-    /// A message whose end is not known; values of an unknown type belong to a statement that runs.
     pub(super) fn client_cut(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
         let code = half.scan.code().unwrap_or_default();
         self.asks(half, code);
@@ -89,7 +87,6 @@ impl Session {
         sink(half.message(Role::Request, self.phase(), content));
     }
 
-    /// Notes what the group is about, which its first message shows.
     fn asks(&mut self, half: &HalfConnection, code: u16) {
         self.asked = true;
         if self.group.complete {
@@ -104,7 +101,6 @@ impl Session {
         self.group.phase.get_or_insert(phase);
     }
 
-    /// The group is complete, and an answer is expected.
     pub(super) fn requested(&mut self) {
         self.pending = self.pending.saturating_add(1);
         self.group.complete = true;
@@ -130,7 +126,7 @@ impl Session {
         }
     }
 
-    /// Announces the statement of the group where its preparation was not seen.
+    /// Announces the group's statement if its preparation was not seen.
     fn announce_unseen(&mut self, half: &HalfConnection, sink: &mut MessageSink<'_>) {
         let Some(number) = self.group.selected.filter(|_| self.selected().is_none()) else {
             return;
@@ -154,7 +150,7 @@ impl Session {
         self.statements.find(self.group.selected?)
     }
 
-    /// The text after two bytes about parameters; as much of it as there is when it was cut.
+    /// The text after two bytes about parameters, possibly truncated.
     fn sql<'a>(&self, body: &'a [u8]) -> &'a [u8] {
         let mut fields = Reader::new(body);
         fields.take_bytes(2);
@@ -173,5 +169,5 @@ impl Session {
     }
 }
 
-/// `sq`: a login of ESQL/C's kind, whose header is text.
+/// `sq` begins a login of ESQL/C, with a text header.
 const OLD_LOGIN: u16 = 0x7371;

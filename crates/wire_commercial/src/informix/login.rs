@@ -1,8 +1,8 @@
-//! The login packets and the client's environment: which of their content may be reported.
+//! Login packets and the client's environment, restricted to harmless content.
 //!
-//! A login packet holds the user, the password, the host and directories. It is walked through field by
-//! field, and only the client's program, the server's version and settings of [`TOLD`] leave it; where a
-//! field is not as expected, nothing behind it does.
+//! A login packet holds user, password, host and directories. Only the client's program, the
+//! server's version and settings in [`TOLD`] are extracted. Reading stops at the first unexpected
+//! field.
 
 use super::scan::REJECT;
 use super::{HalfConnection, Session};
@@ -12,7 +12,6 @@ use model::{Content, Message, Role};
 use std::fmt::Write;
 
 impl Session {
-    /// The client's login packet, behind its length.
     pub(super) fn login_request(&mut self, half: &HalfConnection, body: &[u8], sink: &mut MessageSink<'_>) {
         let mut parts = Parts::new(half, self.phase());
         self.program.clear();
@@ -30,7 +29,6 @@ impl Session {
         self.requested();
     }
 
-    /// The server's login packet, behind its length.
     pub(super) fn login_answer(
         &mut self,
         half: &HalfConnection,
@@ -55,7 +53,6 @@ impl Session {
         sink(half.message(role, phase, content));
     }
 
-    /// The client's environment, which it sends once it is logged in.
     pub(super) fn environment(&mut self, half: &HalfConnection, body: &[u8], sink: &mut MessageSink<'_>) {
         let mut parts = Parts::new(half, self.phase());
         let mut fields = Reader::new(body);
@@ -69,7 +66,7 @@ impl Session {
     }
 }
 
-/// A message that is emitted in parts, each with its share of the bytes.
+/// Emits a message in parts, each with its share of the bytes.
 struct Parts<'l> {
     whole: Message<'l>,
     left: u64,
@@ -109,7 +106,6 @@ impl<'l> Parts<'l> {
         }
     }
 
-    /// The environment in the login packet.
     fn settings(&mut self, fields: &mut Reader<'_>, sink: &mut MessageSink<'_>) {
         let Some(count) = fields.u16_be() else { return };
         for _ in 0..count {
@@ -120,7 +116,8 @@ impl<'l> Parts<'l> {
         }
     }
 
-    /// The environment behind the login: names and values with two bytes of length, padded to be even.
+    /// The environment after the login: names and values with two bytes of length, padded to be
+    /// even.
     fn environment(&mut self, mut block: Reader<'_>, sink: &mut MessageSink<'_>) {
         block.take_bytes(4); // the longest name and value
         while let (Some(name @ [_, ..]), Some(value)) = (padded(&mut block), padded(&mut block)) {
@@ -129,7 +126,7 @@ impl<'l> Parts<'l> {
     }
 }
 
-/// What follows the password in the client's packet: the number of settings is next.
+/// Skips the password of the client's packet; the number of settings is next.
 fn behind_password(body: &[u8]) -> Option<Reader<'_>> {
     let mut fields = Reader::new(body);
     begin(&mut fields)?;
@@ -147,7 +144,7 @@ fn behind_password(body: &[u8]) -> Option<Reader<'_>> {
     Some(fields)
 }
 
-/// The beginning that both packets have; returns the first text that contains a version.
+/// Skips the common beginning of both packets. Returns the first text with a version.
 fn begin<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
     fields.take_bytes(4)?; // type, protocol, flags
     tag(fields, 100)?;
@@ -162,7 +159,7 @@ fn begin<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
     Some(version)
 }
 
-/// The program behind the settings, without directory and host.
+/// The program after the settings, without directory and host.
 fn program(mut fields: Reader<'_>) -> Option<String> {
     tag(&mut fields, 107)?;
     fields.take_bytes(12)?; // process and thread
@@ -190,7 +187,6 @@ fn program(mut fields: Reader<'_>) -> Option<String> {
 
 struct Answer<'a> {
     version: &'a [u8],
-    /// Why the server refuses; 0 when it does not.
     error: i16,
 }
 
@@ -232,8 +228,8 @@ fn padded<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
     Some(text)
 }
 
-/// Settings that are reported: how rows are fetched, and what texts and dates look like. None holds a name, a
-/// place or a secret.
+/// Reported settings: fetching of rows, formats of texts and dates. None holds a name, a place or a
+/// secret.
 const TOLD: [&[u8]; 14] = [
     b"FET_BUF_SIZE",
     b"BIG_FET_BUF_SIZE",
@@ -250,7 +246,5 @@ const TOLD: [&[u8]; 14] = [
     b"LOBCACHE",
     b"OPTCOMPIND",
 ];
-/// Longest value that is reported.
 const MAXIMUM_VALUE: usize = 64;
-/// The kind of information that is the environment.
 const ENVIRONMENT: u16 = 6;

@@ -1,16 +1,15 @@
-//! How SQLI begins, checked strictly.
+//! Strict check of SQLI's first bytes.
 
 use super::shape::EOT;
 use super::signature::recognise;
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     recognise(direction, bytes)
 }
 
-/// Both sides end what they say with the same code, and then wait.
+/// Both sides end a group with the same code, and then wait.
 pub fn burst(_: Direction, bytes: &[u8]) -> bool {
     bytes.ends_with(&EOT.to_be_bytes())
 }

@@ -1,58 +1,42 @@
-//! Where a message ends: a walk through its fields that keeps no more than a number.
+//! Finds the end of messages field by field, storing no more than a number.
 
 use super::shape::{Features, Field, INSERT_DONE, shape};
 use decoding::framing::Input;
 use model::Direction;
 
-/// Finds the end of one message after another, wherever the calls split them.
 #[derive(Debug)]
 pub(super) struct Scan {
     direction: Direction,
-    /// Nothing of the direction has passed before this message.
     first: bool,
-    /// The number that is being read.
     number: [u8; 6],
     filled: usize,
-    /// Bytes to pass before the next field.
     skip: u64,
-    /// The code, once it is known.
     code: Option<u16>,
-    /// The code of the message before.
     previous: Option<u16>,
     fields: &'static [Field],
-    /// Fields that come before the others.
     inner: &'static [Field],
-    /// Fields that are repeated, where in them the walk is, and how often they are still to come.
+    /// Repeated fields, the position in them, and the remaining repetitions.
     each: Option<(&'static [Field], usize, u16)>,
     count: u16,
     names: u32,
-    /// The rest of a large object in chunks.
     chunks: Option<u32>,
     kind: Kind,
 }
 
-/// What kind of message the walk goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A code and its fields.
     Coded,
-    /// A login packet, with this type.
     Login(u8),
-    /// One whose end is not known: the other side's first byte ends it.
+    /// Without known end: ended by the other side's first byte.
     Endless,
 }
 
-/// What a field turned out to be.
 enum Step {
-    /// So many bytes, and the field is done.
     Pass(u64),
-    /// So many bytes, and the field goes on.
     Again(u64),
-    /// These fields, and then it is done.
     Enter(&'static [Field]),
-    /// These fields, and then it goes on.
     EnterAgain(&'static [Field]),
-    /// Where the message ends cannot be determined.
+    /// The end of the message is unknown.
     Lost,
 }
 
@@ -76,17 +60,14 @@ impl Scan {
         }
     }
 
-    /// The code of the message, once its two bytes have passed.
     pub(super) const fn code(&self) -> Option<u16> {
         self.code
     }
 
-    /// What kind of message it is, as far as is known.
     pub(super) const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Consumes `input` up to the end of a message, and says whether that was reached.
     pub(super) fn advance(&mut self, input: &mut Input<'_>, features: Features) -> bool {
         loop {
             if self.kind == Kind::Endless {
@@ -118,7 +99,6 @@ impl Scan {
         }
     }
 
-    /// The message is over: the next byte is the first of another.
     pub(super) fn ended(&mut self) {
         *self = Self {
             first: false,
@@ -127,8 +107,8 @@ impl Scan {
         };
     }
 
-    /// The next bytes into the number, up to `length`; false while there are fewer. After bytes that were not
-    /// seen, the place is lost.
+    /// Reads the next bytes of the number, up to `length`. Returns false while bytes are missing.
+    /// Unseen bytes lose the position.
     fn fill(&mut self, input: &mut Input<'_>, length: usize) -> bool {
         for &byte in input.take_bytes(length.saturating_sub(self.filled)) {
             if let Some(place) = self.number.get_mut(self.filled) {
@@ -176,7 +156,6 @@ impl Scan {
         };
     }
 
-    /// How many bytes are needed to determine what `field` is.
     fn need(&self, field: Field, features: Features) -> usize {
         match field {
             Field::Skip(_)
@@ -231,7 +210,7 @@ impl Scan {
             Field::LongText => Step::Pass(even(long.into())),
             Field::Sql => match features.long_statements {
                 Some(false) => Step::Pass(even(short.into())),
-                // Two bytes of a short text are among the four that were read.
+                // The four bytes read include two bytes of a short text.
                 None if short > 0 => Step::Pass(even(short.into()) - 2),
                 Some(true) | None => Step::Pass(even(long.into())),
             },
@@ -282,7 +261,7 @@ impl Scan {
         }
     }
 
-    /// A login packet: what seemed to be the code is its length.
+    /// A login packet: the apparent code is its length.
     fn login(&mut self, kind: u8, protocol: u8) -> Step {
         let known = match self.direction {
             Direction::ClientToServer => kind == REQUEST,
@@ -299,7 +278,7 @@ impl Scan {
     }
 }
 
-/// The value behind a parameter's type, indicator and precision.
+/// The value after a parameter's type, indicator and precision.
 fn parameter(kind: u16, indicator: u16) -> Step {
     if indicator == NULL {
         return Step::Pass(0);
@@ -319,18 +298,13 @@ const fn even(length: u64) -> u64 {
 }
 
 const LOGIN: &[Field] = &[Field::Login];
-/// The rest of a message that gives serial numbers, when the big one is among them: its first half is zero.
+/// The rest of a message of serial numbers with a big one: its first half is zero.
 const BIG_SERIAL: &[Field] = &[Field::Skip(6)];
-/// Types of login packets.
 const REQUEST: u8 = 1;
 pub(super) const ACCEPT: u8 = 2;
 pub(super) const REJECT: u8 = 3;
 const REDIRECT: u8 = 13;
-/// The protocol that a login packet asks for.
 pub(super) const SQLI: u8 = 60;
-/// -368, an error without a text.
 const WITHOUT_TEXT: u16 = 0xFE90;
-/// -1: the indicator of a value that is NULL.
 const NULL: u16 = 0xFFFF;
-/// The operation on a large object that reads.
 const READ: u16 = 0;

@@ -1,4 +1,4 @@
-//! What the server says.
+//! Messages of the server.
 
 use super::scan::Kind;
 use super::shape::{DESCRIBE, DONE, EOT, ERROR, EXIT, Features, PROTOCOLS, TRANSACTION, TUPLE};
@@ -9,7 +9,6 @@ use model::{Content, Role, TransactionState};
 use std::fmt::Write;
 
 impl Session {
-    /// One whole message of the server.
     pub(super) fn server(
         &mut self,
         half: &HalfConnection,
@@ -58,7 +57,6 @@ impl Session {
         sink(half.message(role, phase, content));
     }
 
-    /// The server's group is complete.
     pub(super) fn answered(&mut self) -> Role {
         self.answering = false;
         self.rows = 0;
@@ -69,7 +67,7 @@ impl Session {
         Role::Reply
     }
 
-    /// Rows that were changed; or returned, in so far as they were seen.
+    /// Changed rows, or returned ones as far as they were seen.
     fn done(&mut self, mut fields: Reader<'_>) -> Option<u64> {
         fields.take_bytes(2)?; // warnings
         let changed = if self.features.long_counts {
@@ -91,8 +89,8 @@ impl Session {
     }
 }
 
-/// The error's number; its text may hold names and values, and is left out. 100 says that there are no more
-/// rows.
+/// The error's number without its text, which may hold names and values. Number 100 is the end of
+/// the rows.
 fn error<'a>(mut fields: Reader<'_>, number: &'a mut String) -> Content<'a> {
     let Some(code) = fields.u16_be().map(u16::cast_signed).filter(|&code| code < 0) else {
         return Content::Other;
@@ -107,7 +105,6 @@ fn error<'a>(mut fields: Reader<'_>, number: &'a mut String) -> Content<'a> {
     Content::Error { code, text }
 }
 
-/// The level after what happened: 0 outside of transactions.
 fn transaction(mut fields: Reader<'_>) -> Option<TransactionState> {
     fields.take_bytes(2)?; // what happened
     Some(match fields.u16_be()? {

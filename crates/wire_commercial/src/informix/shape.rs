@@ -1,47 +1,43 @@
-//! What follows each code: the fields of its message, as far as its end depends on them.
+//! Fields of each code, as far as they determine a message's end.
 
 use model::Direction;
 
-/// One field of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
-    /// So many bytes.
     Skip(u16),
-    /// Two bytes of length, the bytes, and one more when they are odd.
+    /// Two bytes of length, the bytes, and one more if odd.
     Text,
-    /// Four bytes of length, the bytes, and one more when they are odd.
+    /// Four bytes of length, the bytes, and one more if odd.
     LongText,
-    /// A statement: as [`Field::LongText`] or [`Field::Text`], as was negotiated.
+    /// A statement as [`Field::LongText`] or [`Field::Text`], by negotiation.
     Sql,
-    /// Size of a tuple: four bytes or two, as was negotiated.
+    /// Size of a tuple in four or two bytes, by negotiation.
     TupleSize,
-    /// Where in the statement an error is: four bytes or two, as was negotiated.
+    /// Position of an error in the statement, in four or two bytes by negotiation.
     ErrorOffset,
-    /// The two codes of an error, which determine what follows.
     ErrorCode,
-    /// Twelve bytes of counts, or twenty, as was negotiated.
+    /// Twelve or twenty bytes of counts, by negotiation.
     DoneCounts,
-    /// Two bytes: how often [`Field::Each`] occurs.
+    /// Number of repetitions of [`Field::Each`], in two bytes.
     Count,
-    /// Four bytes: how long [`Field::Names`] is.
+    /// Length of [`Field::Names`] in four bytes.
     NamesLength,
-    /// These fields, as often as [`Field::Count`] said.
+    /// These fields, repeated [`Field::Count`] times.
     Each(&'static [Field]),
-    /// So many bytes as [`Field::NamesLength`] said, and one more when they are odd.
+    /// As many bytes as [`Field::NamesLength`], and one more if odd.
     Names,
-    /// A parameter: type, indicator, precision, and a value whose form depends on the type.
+    /// Type, indicator, precision, and a value in the form of the type.
     Parameter,
-    /// A column that is to be returned in a given type.
     ReturnColumn,
     /// Pairs of a kind and a text, ended by kind 0.
     Infos,
-    /// What is asked of a large object.
     LargeObject,
-    /// Four bytes of size and as many bytes in chunks, each with two bytes of length, padded to be even.
+    /// Four bytes of size and as many bytes in chunks, each with two bytes of length, padded to be
+    /// even.
     Chunks,
-    /// The rest of a login packet, whose code was its length; two bytes show that it is one.
+    /// The rest of a login packet, with its length in place of the code; two bytes identify it.
     Login,
-    /// All that comes before the other side speaks: where this message ends is not known.
+    /// Everything until the other side speaks: the end of the message is unknown.
     Rest,
 }
 
@@ -50,7 +46,7 @@ use Field::{
     Rest, ReturnColumn, Skip, Sql, Text, TupleSize,
 };
 
-/// The fields behind `code`; `None` if it is not a known code of `direction`.
+/// `None` if `direction` has no such code.
 pub(super) fn shape(direction: Direction, code: u16) -> Option<&'static [Field]> {
     let fields: &'static [Field] = match (direction, code) {
         (_, EOT | EXIT) => &[],
@@ -98,19 +94,16 @@ pub(super) fn shape(direction: Direction, code: u16) -> Option<&'static [Field]>
     Some(fields)
 }
 
-/// What both sides agreed on, as far as it changes where messages end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Features {
-    /// Statements and offsets in them have four bytes of length; `None` before the server said so.
+    /// Statements and offsets in them have four bytes of length; `None` before negotiation.
     pub(super) long_statements: Option<bool>,
-    /// Sizes of tuples have four bytes.
     pub(super) long_tuples: bool,
-    /// Counts of rows have eight bytes.
     pub(super) long_counts: bool,
 }
 
 impl Features {
-    /// What the server answers to the offer of features: bits, most significant first.
+    /// Bits of the server's answer to the offered features, most significant first.
     pub(super) fn from_bits(bits: &[u8]) -> Self {
         let has = |byte: usize, bit: u8| bits.get(byte).is_some_and(|byte| byte & bit != 0);
         Self {
@@ -121,45 +114,29 @@ impl Features {
     }
 }
 
-/// A statement that runs now.
 pub(super) const COMMAND: u16 = 1;
-/// A statement that is prepared.
 pub(super) const PREPARE: u16 = 2;
 const CURSOR_NAME: u16 = 3;
-/// Which prepared statement the next codes mean.
+/// Selects the prepared statement of the next codes.
 pub(super) const ID: u16 = 4;
-/// Values of parameters.
 pub(super) const BIND: u16 = 5;
-/// A prepared statement with rows runs.
 pub(super) const OPEN: u16 = 6;
-/// A prepared statement without rows runs.
 pub(super) const EXECUTE: u16 = 7;
-/// The server's number and columns of a statement.
 pub(super) const DESCRIBE: u16 = 8;
-/// More rows, as many as fit a buffer.
 pub(super) const FETCH: u16 = 9;
 const CLOSE: u16 = 10;
-/// A prepared statement is forgotten.
 pub(super) const RELEASE: u16 = 11;
-/// End of a group: the other side's round trip.
+/// End of a group: the other side speaks next.
 pub(super) const EOT: u16 = 12;
-/// An error, or that there are no more rows.
 pub(super) const ERROR: u16 = 13;
-/// A row.
 pub(super) const TUPLE: u16 = 14;
-/// A statement is done.
 pub(super) const DONE: u16 = 15;
-/// Commit.
 pub(super) const COMMIT: u16 = 19;
-/// Roll back.
 pub(super) const ROLLBACK: u16 = 20;
 const WANT_DESCRIBE: u16 = 22;
-/// Rows from a place of a scroll cursor.
 pub(super) const SCROLL_FETCH: u16 = 23;
 const SCROLL: u16 = 24;
-/// Begin a transaction.
 pub(super) const BEGIN: u16 = 35;
-/// A database is opened.
 pub(super) const DATABASE_OPEN: u16 = 36;
 const DATABASE_CLOSE: u16 = 37;
 const FETCH_BLOB: u16 = 38;
@@ -169,28 +146,22 @@ const ISOLATION: u16 = 47;
 const LOCK_WAIT: u16 = 48;
 const WANT_DONE: u16 = 49;
 const COST: u16 = 55;
-/// The client takes leave, or the server does.
 pub(super) const EXIT: u16 = 56;
-/// The client's environment.
 pub(super) const INFO: u16 = 81;
-/// Serial numbers of a row that was inserted.
 pub(super) const INSERT_DONE: u16 = 94;
 const LARGE_OBJECT: u16 = 97;
-/// A transaction began or ended.
 pub(super) const TRANSACTION: u16 = 99;
 const RETURN_TYPES: u16 = 100;
 const AUTOFREE: u16 = 108;
 const WANT_INPUT_DESCRIBE: u16 = 124;
-/// Features that are offered, and those that are taken.
 pub(super) const PROTOCOLS: u16 = 126;
 const ACCEPT: u16 = 127;
-/// First and last code of authentication by challenge.
+/// First and last code of challenge authentication.
 pub(super) const ACKNOWLEDGE: u16 = 128;
 const CHALLENGE: u16 = 129;
-/// A secret: the answer to a challenge.
 pub(super) const RESPONSE: u16 = 130;
 const BATCH_START: u16 = 141;
 const BATCH_END: u16 = 142;
 
-/// What a tuple holds in place of a `BYTE` or `TEXT`, sent back to ask for it.
+/// In a tuple, stands for a `BYTE` or `TEXT`; sent back to request it.
 const BLOB_DESCRIPTOR: u16 = 56;

@@ -1,4 +1,4 @@
-//! Recognises SQLI: by its login packets, or from the middle by two codes in a row whose fields fit.
+//! Recognises SQLI by login packets, or in the middle by two consecutive codes with fitting fields.
 
 use super::scan::{Kind, SQLI, Scan};
 use super::shape::{COMMAND, EOT, Features, ID, PREPARE, TUPLE, shape};
@@ -6,7 +6,6 @@ use decoding::framing::Input;
 use decoding::recognition::Recognition;
 use model::{Direction, Timestamp};
 
-/// How sure the first bytes seen in `direction` make that this is Informix's protocol.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     match login(direction, bytes) {
         Recognition::Never => middle(direction, bytes),
@@ -38,7 +37,7 @@ fn login(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// `sq`, eight characters, and the name of the service: a header in letters, as ESQL/C sends it.
+/// `sq`, eight characters, and the name of the service: the text header of ESQL/C.
 fn old_login(bytes: &[u8]) -> Recognition {
     let head = bytes.get(..OLD_LOGIN.len()).unwrap_or(bytes);
     let fits = |(&byte, &expected): (&u8, &u8)| match expected {
@@ -54,8 +53,8 @@ fn old_login(bytes: &[u8]) -> Recognition {
     }
 }
 
-/// A message that is not the end of a group, and another behind it. Goes byte by byte, so that what is found
-/// does not depend on what else is present.
+/// A message that is not the end of a group, and another after it. Goes byte by byte, so that the
+/// result does not depend on later bytes.
 fn middle(direction: Direction, bytes: &[u8]) -> Recognition {
     let sample = bytes.get(..SAMPLE).unwrap_or(bytes);
     let mut scan = Scan::new(direction);
@@ -83,7 +82,6 @@ fn middle(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Whether what has arrived of a message can be one of these codes.
 fn plausible(direction: Direction, scan: &Scan, begun: &[u8]) -> bool {
     let Some(code) = scan.code() else { return true };
     if shape(direction, code).is_none() {
@@ -104,12 +102,9 @@ fn plausible(direction: Direction, scan: &Scan, begun: &[u8]) -> bool {
     }
 }
 
-/// Bytes of a login packet that identify it.
 const LOGIN_HEAD: usize = 10;
 const OLD_LOGIN: &[u8] = b"sq........sqlexec";
-/// Bytes that are inspected.
 const SAMPLE: usize = 4096;
-/// Bytes of a statement that are inspected.
 const STATEMENT_SAMPLE: usize = 24;
 
 #[cfg(test)]

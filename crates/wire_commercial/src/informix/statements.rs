@@ -1,22 +1,18 @@
-//! Prepared statements: by the server's number, which it gives when it describes one.
+//! Prepared statements by the server's number, assigned in its description.
 
 use model::StatementId;
 use std::collections::HashMap;
 
-/// The statements of one connection. Holds at most [`MAXIMUM_STATEMENTS`]; beyond them, none is known any
-/// more.
+/// Holds at most [`MAXIMUM_STATEMENTS`]; beyond that, all are unknown.
 #[derive(Debug, Default)]
 pub(super) struct Statements {
     prepared: u32,
     by_number: HashMap<u16, StatementId>,
-    /// The one that was prepared last.
     last: Option<StatementId>,
-    /// It waits for its number.
     unnumbered: bool,
 }
 
 impl Statements {
-    /// The client prepares one.
     pub(super) fn prepare(&mut self) -> StatementId {
         let id = StatementId(self.prepared);
         self.prepared = self.prepared.wrapping_add(1);
@@ -25,12 +21,11 @@ impl Statements {
         id
     }
 
-    /// The client runs one by its text: what the server describes next is that.
+    /// The client runs a text, which the server's next description belongs to.
     pub(super) fn command(&mut self) {
         self.unnumbered = false;
     }
 
-    /// The server describes one.
     pub(super) fn describe(&mut self, number: u16) {
         if !std::mem::take(&mut self.unnumbered) {
             return;
@@ -43,9 +38,8 @@ impl Statements {
         }
     }
 
-    /// Which one `number` means. There are drivers that do not repeat the server's number but say 0, and mean
-    /// the one that was prepared last. A number that is new while one waits for its own is that one's: the
-    /// description was lost.
+    /// Finds the statement of `number`. Some drivers send 0 for the statement prepared last. A new
+    /// number belongs to the statement without a number, if its description was lost.
     pub(super) fn find(&mut self, number: u16) -> Option<StatementId> {
         if self.unnumbered && number != 0 && !self.by_number.contains_key(&number) {
             self.describe(number);
@@ -54,7 +48,6 @@ impl Statements {
         known.or(self.last.filter(|_| number == 0))
     }
 
-    /// A number whose statement was not seen gets one of ours.
     pub(super) fn unseen(&mut self, number: u16) -> Option<StatementId> {
         if number == 0 || self.by_number.len() >= MAXIMUM_STATEMENTS {
             return None;
@@ -65,7 +58,6 @@ impl Statements {
         Some(id)
     }
 
-    /// The client is done with one.
     pub(super) fn remove_statement(&mut self, number: u16) {
         self.by_number.remove(&number);
     }

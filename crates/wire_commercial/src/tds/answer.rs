@@ -1,27 +1,21 @@
-//! What a server answers to PRELOGIN.
+//! The server's answer to PRELOGIN.
 
 use super::{HEADER, LAST_PACKET, RESPONSE, option};
 use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
 use std::fmt;
 
-/// A server's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TdsAnswer {
-    /// Its version, where it reports it.
     pub version: Option<SqlServerVersion>,
-    /// Whether it wants encryption, where it reports it.
     pub encryption: Option<Encryption>,
 }
 
 /// A version of SQL Server: 16.0.1000 is SQL Server 2022.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlServerVersion {
-    /// Major number.
     pub major: u8,
-    /// Minor number.
     pub minor: u8,
-    /// Build.
     pub build: u16,
 }
 
@@ -31,25 +25,21 @@ impl fmt::Display for SqlServerVersion {
     }
 }
 
-/// What one side says about encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Encryption {
-    /// Only the login will be encrypted.
     LoginOnly = 0,
-    /// Everything.
     Everything = 1,
-    /// It cannot encrypt.
     NotSupported = 2,
     /// Everything, or there will be no connection.
     Required = 3,
 }
 
-/// The answer in `bytes`, which are all that arrived since the request; `None` while it is not whole. At most
-/// 64 KiB are ever needed.
+/// Reads an answer from all bytes received since the request; `None` while it is incomplete. At
+/// most 64 KiB are ever needed.
 ///
 /// # Errors
-/// When it is not SQL Server that answers, or not an answer to PRELOGIN.
+/// If the peer is not SQL Server, or does not answer PRELOGIN.
 pub fn answer(bytes: &[u8]) -> Result<Option<TdsAnswer>, HeaderFault> {
     let mut reader = Reader::new(bytes);
     let mut message = Vec::new();
@@ -67,7 +57,7 @@ pub fn answer(bytes: &[u8]) -> Result<Option<TdsAnswer>, HeaderFault> {
     }
 }
 
-/// Whether the next packet is its message's last, and its body. Wrong bytes are reported as early as
+/// Returns the packet's body and whether it is the last. Wrong bytes are reported as early as
 /// possible.
 fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, HeaderFault> {
     match reader.rest().first() {
@@ -90,7 +80,7 @@ fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, 
     }))
 }
 
-/// Reads the table of options: name, place, length, up to a name that is the end.
+/// Reads the table of options: name, place, length, up to the terminator.
 pub(super) fn options(message: &[u8]) -> Result<TdsAnswer, HeaderFault> {
     let mut table = Reader::new(message);
     let mut answer = TdsAnswer {
@@ -145,7 +135,6 @@ fn fault(expected: &'static str, found: &str) -> HeaderFault {
     }
 }
 
-/// Longest answer that is taken.
 const MAX_ANSWER_LEN: usize = 16 * 1024;
 
 #[cfg(test)]

@@ -1,24 +1,21 @@
-//! What a client asks for: batches, procedures called by name or number, requests to the transaction manager.
+//! Calls of a client: batches, procedures by name or number, requests to the transaction manager.
 //!
-//! Source: MS-TDS 2.2.6.6 (RPC), 2.2.6.7 (batch), 2.2.6.9 (transaction manager); the parameters of the
-//! procedures that prepare and fetch: the manual of SQL Server, "Cursor stored procedures".
+//! Source: MS-TDS 2.2.6.6 (RPC), 2.2.6.7 (batch), 2.2.6.9 (transaction manager); the manual of SQL
+//! Server, "Cursor stored procedures", for the parameters of procedures that prepare and fetch.
 
 use super::types::{self, Of, shape, short_name};
 use super::utf16;
 use decoding::reader::Reader;
 use std::ops::Range;
 
-/// One thing a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Call {
-    /// Runs a text once.
     Statement(String),
     /// Prepares a text; the server returns a handle of that kind.
     Prepare {
         text: String,
         returns: Returns,
     },
-    /// Prepares a text and runs it.
     PrepareAndExecute {
         text: String,
         returns: Returns,
@@ -33,26 +30,24 @@ pub(super) enum Call {
         of: Handle,
         rows: Option<u32>,
     },
-    /// Gives up a prepared statement or a cursor.
     Close,
     Other,
 }
 
-/// A call of a request, and where in it its parameters stand, less the text or the handle.
+/// A call, and the place of its parameters in the request, without the text or the handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     pub call: Call,
     pub values: Range<usize>,
 }
 
-/// A number the server gave for a prepared statement or a cursor.
+/// The server's number of a prepared statement or a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Handle {
     Prepared(u32),
     Cursor(u32),
 }
 
-/// The kinds of the first handles that are returned, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Returns {
     #[default]
@@ -62,12 +57,10 @@ pub(super) enum Returns {
     PreparedAndCursor,
 }
 
-/// The statement of a batch.
 pub(super) fn batch(request: &[u8]) -> Call {
     Call::Statement(utf16::text(behind_headers(request)))
 }
 
-/// What is asked of the transaction manager.
 pub(super) fn transaction(request: &[u8]) -> Call {
     let words = match Reader::new(behind_headers(request)).u16_le() {
         Some(5) => "begin transaction",
@@ -79,7 +72,6 @@ pub(super) fn transaction(request: &[u8]) -> Call {
     Call::Statement(words.to_owned())
 }
 
-/// The calls of a request, of which there are several when a client batches them.
 pub(super) fn procedures(request: &[u8]) -> Vec<Asked> {
     let mut reader = Reader::new(behind_headers(request));
     let mut calls = Vec::new();
@@ -101,8 +93,7 @@ pub(super) fn procedures(request: &[u8]) -> Vec<Asked> {
     calls
 }
 
-/// The part of a request behind its headers, which clients since TDS 7.2 send: a length, and headers with
-/// lengths of their own.
+/// Skips the headers of clients since TDS 7.2: a length, and headers with their own lengths.
 fn behind_headers(request: &[u8]) -> &[u8] {
     headers(request).unwrap_or(request)
 }
@@ -116,8 +107,8 @@ fn headers(request: &[u8]) -> Option<&[u8]> {
     fits.then(|| request.get(all..)).flatten()
 }
 
-/// One call of a request of `length` bytes, and whether another follows. What is cut off leaves its later
-/// parameters out.
+/// Returns a call of a request of `length` bytes, and whether another follows. A truncated call
+/// lacks its later parameters.
 fn procedure(reader: &mut Reader<'_>, length: usize) -> Option<(Asked, bool)> {
     let name = match reader.u16_le()? {
         BY_NUMBER => Name::of_number(reader.u16_le()?),
@@ -148,7 +139,6 @@ fn procedure(reader: &mut Reader<'_>, length: usize) -> Option<(Asked, bool)> {
     Some((Asked { call, values }, has_more))
 }
 
-/// A parameter, as far as it matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Parameter {
     Number(u32),
@@ -179,7 +169,6 @@ fn parameter(reader: &mut Reader<'_>, wants_text: bool) -> Option<Parameter> {
     })
 }
 
-/// What is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Name {
     CursorOpen,
@@ -192,7 +181,6 @@ enum Name {
     Execute,
     PrepareAndExecute,
     Close,
-    /// A relative of the above that neither runs nor fetches.
     Service,
     Procedure(String),
 }
@@ -232,7 +220,6 @@ impl Name {
         }
     }
 
-    /// The place of the parameter that is the statement's text.
     const fn takes_text_at(&self, place: usize) -> bool {
         match self {
             Self::ExecuteText => place == 0,
@@ -248,7 +235,6 @@ impl Name {
         }
     }
 
-    /// How many parameters stand before those of the statement.
     const fn before_values(&self) -> usize {
         match self {
             Self::ExecuteText | Self::Execute => 1,
@@ -315,7 +301,7 @@ impl Name {
     }
 }
 
-/// A text that runs at once; with parameters it is as if it were prepared.
+/// A text that runs at once; with parameters it counts as prepared.
 fn text_with_values(text: String, has_values: bool) -> Call {
     if has_values {
         Call::PrepareAndExecute {
@@ -328,15 +314,14 @@ fn text_with_values(text: String, has_values: bool) -> Call {
     }
 }
 
-/// In place of the length of a name: a number follows.
+/// Stands for the length of a name: a number follows.
 const BY_NUMBER: u16 = 0xffff;
-/// Between calls of one request: since TDS 7.2, before it, and for one that is not to run.
+/// Separates calls of a request: since TDS 7.2, before it, and for one that is not to run.
 const ANOTHER: u8 = 0xff;
 const ANOTHER_BEFORE: u8 = 0x80;
 const ANOTHER_NOT_EXECUTED: u8 = 0xfe;
 const MAX_CALLS: usize = 10_000;
 const MAX_ROWS: u32 = 0x7fff_ffff;
-/// Lengths before a text that is cut off.
 const BEFORE_CUT_TEXT: usize = 12;
 
 #[cfg(test)]

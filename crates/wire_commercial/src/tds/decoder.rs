@@ -1,5 +1,4 @@
-//! Packets of both directions to messages: a client's message is a request, a server's is a response whose
-//! tokens are messages of their own.
+//! Converts packets to messages: requests of the client, and tokens of the server's responses.
 
 use super::answer;
 use super::calls::{self, Call, Handle, Returns};
@@ -14,37 +13,32 @@ use decoding::resume::{MessageShape, Resumption, find};
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId, Timestamp, TransactionState};
 use std::collections::HashMap;
 
-/// Decodes one TDS connection, from its beginning or from the middle.
+/// Decodes one TDS connection, from the start or from the middle.
 ///
-/// Memory: 64 KiB of an unfinished packet per direction, [`MAXIMUM_KEPT`] of a request, 72 KiB of a token,
-/// the types of a result's columns, 16,384 prepared statements; of MARS, that for each of at most 32
-/// sessions.
+/// Holds 64 KiB of an unfinished packet per direction, [`MAXIMUM_KEPT`] of a request, 72 KiB of a
+/// token, the types of a result's columns, and 16,384 prepared statements; with MARS, this for each
+/// of at most 32 sessions.
 #[derive(Debug)]
 pub struct TdsDecoder {
     framers: [Framer; 2],
     session: Session,
-    /// MARS: what follows in a direction is packets of SMP ([`Direction::index`]).
     is_multiplexed: [bool; 2],
     sessions: Sessions,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Session {
-    /// Packets of a request whose last has not arrived.
     request: Part,
     said: Vec<u8>,
-    /// Bytes of a response that belong to no message yet.
     reply: Part,
     tokens: Tokens,
     pending: PendingReplies<PendingReply, MAXIMUM_OWED>,
-    /// The client asked to stop what the server is doing.
     stops: bool,
     transaction: Option<TransactionState>,
     handles: HashMap<Handle, StatementId>,
     pub(super) next_statement: u32,
 }
 
-/// Bytes that passed and were not emitted.
 #[derive(Debug, Clone, Copy, Default)]
 struct Part {
     bytes: u64,
@@ -52,18 +46,16 @@ struct Part {
     is_holed: bool,
 }
 
-/// A request that will be answered.
 #[derive(Debug, Clone, Copy)]
 struct PendingReply {
     phase: Phase,
     is_prelogin: bool,
-    /// What the next returned handles are numbers of.
+    /// The statement that the next returned handles belong to.
     statement: Option<StatementId>,
     returns: Returns,
 }
 
 impl TdsDecoder {
-    /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
             framers: [Direction::ClientToServer, Direction::ServerToClient].map(framer),
@@ -73,7 +65,6 @@ impl TdsDecoder {
         }
     }
 
-    /// Takes one packet of `input`; whether there was one.
     fn take_packet(
         &mut self,
         direction: Direction,
@@ -108,7 +99,7 @@ impl TdsDecoder {
         }
     }
 
-    /// Whether sessions are multiplexed, so that a direction that was lost stays so: half of their statements
+    /// Whether sessions are multiplexed. A lost direction then stays lost: half of its statements
     /// would look like all.
     fn is_mars(&self) -> bool {
         self.is_multiplexed != [false; 2]
@@ -191,7 +182,6 @@ impl Decoder for TdsDecoder {
     }
 }
 
-/// Of a header's second byte: all bits that mean something.
 const HIGHEST_STATUS: u8 = 0x1f;
 
 pub(super) fn plan(direction: Direction, header: &[u8]) -> Result<FramePlan, HeaderFault> {
@@ -220,7 +210,6 @@ pub(super) fn plan(direction: Direction, header: &[u8]) -> Result<FramePlan, Hea
 }
 
 impl Session {
-    /// A further session of the same connection.
     pub(super) fn another(&self) -> Self {
         let mut session = Self {
             transaction: self.transaction.map(|_| TransactionState::Idle),
@@ -241,7 +230,6 @@ impl Session {
         !self.pending.is_empty()
     }
 
-    /// Whether a request is being sent, or is owed its reply.
     pub(super) fn is_busy(&self) -> bool {
         self.has_pending_reply() || self.request.bytes > 0
     }
@@ -277,7 +265,6 @@ impl Session {
         Ok(())
     }
 
-    /// One whole request.
     fn request(&mut self, kind: u8, said: &[u8], frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         match kind {
             kind::BATCH => self.call(&calls::batch(said), None, Role::Request, frame, sink),
@@ -332,7 +319,7 @@ impl Session {
         }
     }
 
-    /// One call of a request; of several, the first returns handles, and all are owed one response.
+    /// Of several calls in a request, the first returns handles, and all share one response.
     fn call(
         &mut self,
         call: &Call,
@@ -401,7 +388,7 @@ impl Session {
         }
     }
 
-    /// The statement of a handle; one that was not given in sight is announced.
+    /// Finds the statement of a handle; an unseen one is announced.
     fn statement(
         &mut self,
         of: Handle,
@@ -438,11 +425,10 @@ impl Session {
     }
 
     fn owe(&mut self, pending_reply: PendingReply) {
-        // There was room before the request, which owes one reply.
+        // Room was checked before the request, which has one reply.
         self.pending.push(pending_reply).ok();
     }
 
-    /// Emits the request, or what more it says: its first message has its bytes.
     fn emit_message(
         &mut self,
         frame: &Frame<'_>,
@@ -579,7 +565,6 @@ impl Session {
         }
     }
 
-    /// Remembers what a token changes.
     fn record_token(&mut self, token: &Token) {
         match token {
             Token::Transaction(state) => self.transaction = Some(*state),
@@ -607,7 +592,7 @@ impl Session {
         }
     }
 
-    /// Emits what has arrived of the response so far, less `behind` bytes.
+    /// Emits the response up to `behind` bytes before its end.
     fn emit_reply(
         &mut self,
         frame: &Frame<'_>,
@@ -677,12 +662,9 @@ pub(super) fn fault(expected: &'static str, found: String) -> HeaderFault {
     HeaderFault { expected, found }
 }
 
-/// The status of a request that the client takes back.
 const IGNORE: u8 = 0x02;
-/// The first byte of TLS's handshake.
 const TLS_HANDSHAKE: u8 = 0x16;
 const MAXIMUM_OWED: usize = 65_536;
 const MAXIMUM_HANDLES: usize = 16_384;
 const KEPT_BETWEEN: usize = 4096;
-/// Most bytes of a request that are inspected.
 pub const MAXIMUM_KEPT: usize = 132 * 1024;

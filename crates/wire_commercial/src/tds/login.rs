@@ -1,19 +1,17 @@
-//! A login (LOGIN7): the name of the client's interface, and nothing else. Its user, password, host, database
-//! and keys are never looked at.
+//! Reads the name of the client's interface from a login (LOGIN7). User, password, host, database
+//! and keys are never inspected.
 
 use super::utf16;
 use decoding::reader::Reader;
 
-/// What a login reports about its client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Introduction {
-    /// The driver's own name.
     pub client: Option<String>,
-    /// Whether the version asked for counts rows in four bytes, as before TDS 7.2.
+    /// Whether the requested version has four-byte row counts, as before TDS 7.2.
     pub short_counts: bool,
 }
 
-/// Reads a login; `None` if it is cut off.
+/// `None` if the login is truncated.
 pub(super) fn introduction(login: &[u8]) -> Option<Introduction> {
     let mut fixed = Reader::new(login);
     fixed.u32_le()?;
@@ -26,7 +24,7 @@ pub(super) fn introduction(login: &[u8]) -> Option<Introduction> {
     })
 }
 
-/// The text whose place and number of units stand at `place`.
+/// Reads the text with offset and number of units at `place`.
 fn name(login: &[u8], place: usize) -> Option<String> {
     let mut field = Reader::new(login.get(place..)?);
     let at = usize::from(field.u16_le()?);
@@ -36,7 +34,6 @@ fn name(login: &[u8], place: usize) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Places of the name of the client's interface, and of its application.
 const INTERFACE: usize = 60;
 const APPLICATION: usize = 48;
 const TDS_7_2: u32 = 0x7209_0002;

@@ -1,11 +1,11 @@
-//! SMP: several sessions of TDS on one connection (MARS).
+//! Several sessions of TDS on one connection (SMP, MARS).
 //!
-//! Source: MC-SMP (Microsoft, open specification), section 2.2. A packet has a header of 16 bytes, and of
-//! DATA one packet of TDS behind it. What the client sends besides DATA (SYN, ACK) belongs to its next
-//! message.
+//! Source: MC-SMP (Microsoft, open specification), section 2.2. A packet has a header of 16 bytes;
+//! a DATA packet also holds a packet of TDS. Other packets of the client (SYN, ACK) belong to its
+//! next message.
 //!
-//! Replies are paired with requests in their order, which that of several sessions need not be: as soon as a
-//! session asks while another one is owed a reply, the connection is opaque to its end.
+//! Replies are paired with requests in order, which several sessions need not keep: once a session
+//! sends a request while another has a pending reply, the connection is opaque to its end.
 
 use super::HEADER;
 use super::decoder::{Session, fault};
@@ -14,7 +14,6 @@ use decoding::framing::{Frame, FramePlan, HeaderFault};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use std::collections::HashMap;
 
-/// The sessions of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     open: HashMap<u16, Session>,
@@ -22,13 +21,11 @@ pub(super) struct Sessions {
     carried: u64,
     since: Timestamp,
     until: Timestamp,
-    /// The number of the connection's next prepared statement.
     next_statement: u32,
 }
 
-/// Where a packet begins with this byte, and no message of TDS has begun, it is one of SMP.
+/// Begins a packet of SMP, unless inside a message of TDS.
 pub(super) const SMP: u8 = 0x53;
-/// Bytes of its header.
 pub(super) const SMP_HEADER: usize = 16;
 
 pub(super) fn plan(header: &[u8]) -> Result<FramePlan, HeaderFault> {
@@ -55,7 +52,6 @@ pub(super) fn plan(header: &[u8]) -> Result<FramePlan, HeaderFault> {
 }
 
 impl Sessions {
-    /// Bytes of the client that no message has been emitted for.
     pub(super) fn pending(&self) -> u64 {
         let begun: u64 = self
             .open
@@ -65,7 +61,6 @@ impl Sessions {
         self.carried + begun
     }
 
-    /// The same of the server.
     pub(super) fn pending_of_server(&self) -> u64 {
         self.open
             .values()
@@ -77,7 +72,6 @@ impl Sessions {
         self.open.values().any(Session::has_pending_reply)
     }
 
-    /// Takes a packet of SMP; `login` is the session that the connection began with.
     pub(super) fn process_packet(
         &mut self,
         direction: Direction,
@@ -108,7 +102,6 @@ impl Sessions {
         Ok(())
     }
 
-    /// The connection ended: what was carried is the rest.
     pub(super) fn finish(&mut self, sink: &mut MessageSink<'_>) {
         let bytes = std::mem::take(&mut self.carried);
         if bytes > 0 {
@@ -201,5 +194,5 @@ const FIN: u8 = 4;
 const DATA: u8 = 8;
 /// The largest packet of TDS, and its header of SMP.
 const MAX_PACKET_LEN: usize = SMP_HEADER + 0xffff;
-/// Sessions open at once; SQL Server's drivers keep at most 10 for later.
+/// SQL Server's drivers keep at most 10 sessions for reuse.
 const MAX_SESSIONS: usize = 32;

@@ -1,4 +1,4 @@
-//! How TDS begins, checked strictly: whole packets with all of their fields.
+//! Strict check of TDS's first bytes: whole packets with all of their fields.
 
 use super::signature::recognise;
 use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind, option};
@@ -7,7 +7,6 @@ use decoding::recognition::Recognition;
 use decoding::verbs::begins_statement_16;
 use model::Direction;
 
-/// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     let verdict = recognise(direction, bytes);
     let Some(&[kind, status, high, low, ..]) = bytes.first_chunk::<HEADER>() else {
@@ -40,7 +39,6 @@ fn said(fits: bool, verdict: Recognition) -> Recognition {
     if fits { verdict } else { Recognition::Never }
 }
 
-/// A table of options, the version first, and their values behind it.
 fn options(body: &[u8]) -> Option<()> {
     let mut table = Reader::new(body);
     let mut is_first = true;
@@ -58,7 +56,6 @@ fn options(body: &[u8]) -> Option<()> {
     }
 }
 
-/// A length, a version, and places of texts that lie within it.
 fn login(body: &[u8], is_last: bool) -> Option<()> {
     let mut fields = Reader::new(body);
     let length = fields.u32_le()? as usize;
@@ -79,7 +76,7 @@ fn login(body: &[u8], is_last: bool) -> Option<()> {
     (fits && is_version).then_some(())
 }
 
-/// What a client asks for: behind the headers that clients send since TDS 7.2, or not.
+/// A call, with or without the headers of clients since TDS 7.2.
 fn call(kind: u8, body: &[u8]) -> Recognition {
     if let Some(behind) = headers(body) {
         return said(!behind.is_empty(), Recognition::Certain);
@@ -107,7 +104,7 @@ fn is_name(wide: &[u8]) -> bool {
         .all(|pair| pair[1] == 0 && (pair[0].is_ascii_alphanumeric() || b"_.[]#@$ \";".contains(&pair[0])))
 }
 
-/// What follows headers: their length, and each with a length and a kind.
+/// Skips headers: their total length, and each with a length and a kind.
 fn headers(body: &[u8]) -> Option<&[u8]> {
     let mut fields = Reader::new(body);
     let all = usize::try_from(fields.u32_le()?).ok()?;
@@ -126,7 +123,7 @@ fn headers(body: &[u8]) -> Option<&[u8]> {
     body.get(all..)
 }
 
-/// The first token of a response, with its length and, of what ends a statement, its flags.
+/// The first token of a response, with its length and, at the end of a statement, its flags.
 fn response(body: &[u8], is_last: bool) -> Option<()> {
     let mut fields = Reader::new(body);
     match fields.u8()? {
@@ -166,15 +163,13 @@ fn response(body: &[u8], is_last: bool) -> Option<()> {
     }
 }
 
-/// Names of options are below this.
 const MAX_OPTIONS: u8 = 16;
 const VERSION_LENGTH: usize = 6;
-/// Where in a login the places of its texts stand, and how many are inspected.
 const PLACES: usize = 36;
 const COUNT_OF_PLACES: usize = 9;
 const MAX_HEADERS_LEN: usize = 4096;
-/// Flags of the end of a statement: more, error, in a transaction, count, stopped, in a procedure, server
-/// error.
+/// Flags of the end of a statement: more, error, in a transaction, count, stopped, in a procedure,
+/// server error.
 const DONE_FLAGS: u16 = 0x01bf;
 
 #[cfg(test)]

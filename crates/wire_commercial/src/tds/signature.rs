@@ -1,10 +1,9 @@
-//! Recognises TDS: by PRELOGIN, by a login, or by a batch with its headers.
+//! Recognises TDS by PRELOGIN, a login, or a batch with its headers.
 
 use super::{PRELOGIN, RESPONSE, kind};
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// How sure the first bytes seen in `direction` make that this is TDS.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     let known: &[u8] = match direction {
         Direction::ClientToServer => &[
@@ -58,7 +57,6 @@ fn behind_header(kind: u8, length: u16, body: &[u8]) -> Recognition {
     }
 }
 
-/// Whether these bytes stand at these places.
 fn begins(body: &[u8], expected: &[(usize, u8)]) -> Recognition {
     for &(place, byte) in expected {
         match body.get(place) {
@@ -73,8 +71,8 @@ fn begins(body: &[u8], expected: &[(usize, u8)]) -> Recognition {
 /// Flags of a packet's status: last, ignore, and two ways to reset the connection.
 const FLAGS: u8 = 0x1b;
 const MAX_PACKET_LEN: u16 = 32_768;
-/// What a response begins with: the answer to PRELOGIN, columns, messages, ends of statements and what the
-/// login changed.
+/// First tokens of a response: the answer to PRELOGIN, columns, messages, ends of statements and
+/// changes by the login.
 const TOKENS: [u8; 14] = [
     0x00, 0x79, 0x81, 0xa4, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xe3, 0xe4, 0xfd, 0xfe, 0xff,
 ];

@@ -1,17 +1,15 @@
-//! The tokens of a response, one at a time, however its packets cut them.
+//! Reads the tokens of a response across packets.
 //!
-//! Source: MS-TDS 2.2.7. A row's length is only known by the types of its columns, so these are kept. What is
-//! longer than a packet is skipped as it arrives and never held.
+//! Source: MS-TDS 2.2.7. A row's length depends on the types of its columns, so these are kept.
+//! Values longer than a packet are skipped as they arrive.
 
 use super::types::{self, ColumnShape, Of};
 use super::utf16;
 use decoding::reader::Reader;
 use model::TransactionState;
 
-/// A whole token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
-    /// One that says nothing of interest.
     Other,
     Row,
     Done(Done),
@@ -19,47 +17,41 @@ pub(super) enum Token {
         number: u32,
         text: String,
     },
-    /// The server accepts the login.
     Accepted {
         version: String,
     },
     Transaction(TransactionState),
-    /// An output parameter; its value where it is a whole number.
+    /// An output parameter, with its value if it is a whole number.
     Returned {
         value: Option<u32>,
     },
 }
 
-/// The end of a statement, or of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Done {
     pub rows: Option<u64>,
     pub has_more: bool,
-    /// It answers a client that asked to stop.
+    /// Answers a client that asked to stop.
     pub is_attention: bool,
 }
 
-/// Reads the tokens of one response after the other.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    /// The rest of a token whose end has not arrived.
     carry: Vec<u8>,
-    /// Bytes of a value that are still to come.
     skip: u64,
     in_chunks: bool,
-    /// The next column of the row that is being read, and which are NULL.
+    /// The next column of the current row, and the NULL columns.
     row: Option<(usize, Vec<u8>)>,
-    /// Columns still to be described.
     undescribed: u16,
     columns: Vec<ColumnShape>,
     is_lost: bool,
-    /// Numbers of rows have four bytes, as before TDS 7.2.
+    /// Row counts have four bytes, as before TDS 7.2.
     pub short_counts: bool,
 }
 
 impl Tokens {
-    /// Takes the body of a packet. `found` receives each whole token and the number of bytes of the body
-    /// after it.
+    /// Takes the body of a packet. `found` receives each whole token and the number of bytes of the
+    /// body after it.
     pub(super) fn process_body(&mut self, body: &[u8], mut found: impl FnMut(Token, usize)) {
         if self.is_lost {
             return;
@@ -94,7 +86,6 @@ impl Tokens {
         self.carry.shrink_to(MAX_TOKEN_LEN);
     }
 
-    /// The response is over: the next byte begins another.
     pub(super) fn restart(&mut self) {
         self.carry.clear();
         self.skip = 0;
@@ -105,7 +96,7 @@ impl Tokens {
         self.is_lost = false;
     }
 
-    /// Bytes were not seen, or are not understood.
+    /// Bytes were not seen, or not understood.
     pub(super) fn desync(&mut self) {
         self.restart();
         self.is_lost = true;
@@ -115,7 +106,6 @@ impl Tokens {
         self.is_lost
     }
 
-    /// Takes the next token, or the next part of a row or of a description of columns.
     fn step(&mut self, reader: &mut Reader<'_>) -> Step {
         if self.skip > 0 {
             let there = usize::try_from(self.skip)
@@ -151,7 +141,6 @@ impl Tokens {
         Some(())
     }
 
-    /// One value of a row.
     fn value(&mut self, reader: &mut Reader<'_>, column: usize, nulls: Vec<u8>) -> Step {
         let Some(&shape) = self.columns.get(column) else {
             return Step::Token(Token::Row);
@@ -167,7 +156,7 @@ impl Tokens {
         Step::Part
     }
 
-    /// Takes the length of a value, and leaves the value itself to be skipped.
+    /// Takes the length of a value, which is then skipped.
     fn begin_value(&mut self, reader: &mut Reader<'_>, shape: ColumnShape) -> Option<()> {
         let mut ahead = *reader;
         self.skip = match shape {
@@ -277,7 +266,7 @@ impl Tokens {
         Some(done_of(status, rows))
     }
 
-    /// What the last bytes of a response say, when nothing else of it is understood.
+    /// Reads the last bytes of a response that is otherwise not understood.
     pub(super) fn last_done(&self, tail: &[u8]) -> Option<Done> {
         let length = if self.short_counts { 9 } else { 13 };
         let mut reader = Reader::new(tail.get(tail.len().checked_sub(length)?..)?);
@@ -289,10 +278,9 @@ impl Tokens {
 
 enum Step {
     Token(Token),
-    /// Something was taken that is no whole token.
     Part,
     More,
-    /// Nothing that follows in this response can be distinguished.
+    /// The rest of this response cannot be decoded.
     Lost,
 }
 
@@ -308,7 +296,6 @@ const fn done_of(status: u16, rows: u64) -> Done {
     }
 }
 
-/// The description of a column.
 fn column(reader: &mut Reader<'_>, short_counts: bool) -> Option<ColumnShape> {
     reader.take_bytes(before_type(short_counts))?;
     let (code, shape) = types::shape(reader, Of::Result)?;
@@ -329,12 +316,10 @@ fn is_unknown_column(mut reader: Reader<'_>, short_counts: bool) -> bool {
     code.is_some_and(|code| !types::is_known(code))
 }
 
-/// Bytes of the user's type and flags of a column.
 const fn before_type(short_counts: bool) -> usize {
     if short_counts { 4 } else { 6 }
 }
 
-/// An output parameter.
 fn returned(reader: &mut Reader<'_>, short_counts: bool) -> Option<Token> {
     reader.u16_le()?;
     types::short_name(reader)?;
@@ -348,7 +333,7 @@ fn returned(reader: &mut Reader<'_>, short_counts: bool) -> Option<Token> {
     })
 }
 
-/// What the server says about the features a login requested: numbers and lengths up to an end.
+/// Answers to the features of a login: numbers and lengths up to a terminator.
 fn features(reader: &mut Reader<'_>) -> Option<Token> {
     while reader.u8()? != LAST_FEATURE {
         let length = reader.u32_le()?;
@@ -357,7 +342,6 @@ fn features(reader: &mut Reader<'_>) -> Option<Token> {
     Some(Token::Other)
 }
 
-/// A token behind two bytes of its length.
 fn sized(reader: &mut Reader<'_>, kind: u8) -> Option<Token> {
     let length = usize::from(reader.u16_le()?);
     let mut body = reader.sub(length)?;
@@ -424,10 +408,8 @@ const ROLLED_BACK: u8 = 10;
 const TRANSACTION_ENDED: u8 = 17;
 
 const LAST_FEATURE: u8 = 0xff;
-/// Behind an image there is a time stamp.
 const TIME_STAMP: usize = 8;
 const NO_COLUMNS: u16 = 0xffff;
-/// SQL Server has 4096 in a result at most; wide tables 30,000.
+/// SQL Server allows 4096 columns in a result, and 30,000 in wide tables.
 const MAXIMUM_COLUMNS: u16 = 30_000;
-/// Longest token that is held until it is whole.
 const MAX_TOKEN_LEN: usize = 72 * 1024;

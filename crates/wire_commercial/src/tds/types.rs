@@ -1,37 +1,32 @@
-//! Types of columns and parameters: how long a value is.
+//! Types of columns and parameters, which determine the length of values.
 //!
 //! Source: MS-TDS 2.2.5.4 (data types) and 2.2.5.5 (their values).
 
 use decoding::reader::Reader;
 
-/// How the length of a value is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnShape {
-    /// Always this many bytes.
     Fixed(u8),
-    /// By a byte; 0 is NULL.
+    /// One byte of length, 0 for NULL.
     Byte,
-    /// By two bytes; 0xFFFF is NULL.
+    /// Two bytes of length, 0xFFFF for NULL.
     Short,
-    /// By four bytes; 0 is NULL.
+    /// Four bytes of length, 0 for NULL.
     Long,
-    /// In chunks behind their lengths, as long as no end is known.
+    /// Chunks, each after its length, if the total is unknown.
     Chunks,
     /// Text and image: a pointer, a time, four bytes of length.
     Pointed,
 }
 
-/// What is read, which decides on details of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
-    /// A column or a returned value.
     Result,
-    /// A parameter of a call.
     Parameter,
 }
 
-/// Reads a type, and returns its code and the shape of its values. `None` both for one that is cut off and
-/// for one that is not known: [`is_known`] distinguishes them.
+/// Returns a type's code and the shape of its values. `None` if it is truncated or unsupported:
+/// [`is_known`] distinguishes these.
 pub(super) fn shape(reader: &mut Reader<'_>, of: Of) -> Option<(u8, ColumnShape)> {
     let code = reader.u8()?;
     let shape = match code {
@@ -95,7 +90,6 @@ fn user_defined(reader: &mut Reader<'_>, of: Of) -> Option<ColumnShape> {
     Some(ColumnShape::Chunks)
 }
 
-/// Whether `code` is a type whose form is known.
 pub(super) const fn is_known(code: u8) -> bool {
     matches!(
         code,
@@ -127,17 +121,14 @@ pub(super) const fn is_known(code: u8) -> bool {
     )
 }
 
-/// Whether a column of this type names its table.
 pub(super) const fn names_table(code: u8) -> bool {
     matches!(code, LONG_TEXT_8 | LONG_TEXT_16 | IMAGE)
 }
 
-/// Whether values of this type are texts of two bytes a unit.
 pub(super) const fn is_text_16(code: u8) -> bool {
     matches!(code, TEXT_16 | FIXED_TEXT_16 | LONG_TEXT_16)
 }
 
-/// Whether values of this type are texts of one byte a unit.
 pub(super) const fn is_text_8(code: u8) -> bool {
     matches!(code, TEXT_8 | FIXED_TEXT_8 | LONG_TEXT_8)
 }
@@ -150,7 +141,6 @@ const fn sized(size: u16) -> ColumnShape {
     }
 }
 
-/// A text behind one byte of how many units.
 pub(super) fn short_name<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let mut ahead = *reader;
     let units = usize::from(ahead.u8()?);
@@ -159,7 +149,6 @@ pub(super) fn short_name<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     Some(name)
 }
 
-/// A text behind two bytes of how many units.
 pub(super) fn long_name<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let mut ahead = *reader;
     let units = usize::from(ahead.u16_le()?);
@@ -168,7 +157,7 @@ pub(super) fn long_name<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     Some(name)
 }
 
-/// A value that has arrived in full, of a call's parameter or a returned value. `Some(None)` is NULL.
+/// A complete value of a call's parameter or a returned value. `Some(None)` is NULL.
 pub(super) fn value(reader: &mut Reader<'_>, shape: ColumnShape, of: Of) -> Option<Option<Vec<u8>>> {
     let length = match shape {
         ColumnShape::Fixed(length) => usize::from(length),
@@ -223,9 +212,8 @@ const FIXED_TEXT_16: u8 = 0xef;
 const USER_DEFINED: u8 = 0xf0;
 const XML: u8 = 0xf1;
 const JSON: u8 = 0xf4;
-/// Bytes of a collation.
 const COLLATION: usize = 5;
-/// A size of a type without a limit, whose values are sent in chunks.
+/// A size of a type without a limit: values are sent in chunks.
 const NO_LIMIT: u16 = 0xffff;
 pub(super) const NULL_SHORT: u16 = 0xffff;
 pub(super) const NULL_LONG: u32 = 0xffff_ffff;

@@ -1,7 +1,7 @@
-//! SQL Server's texts: two bytes a unit, least significant first.
+//! SQL Server's texts in UTF-16, least significant byte first.
 
-/// `bytes` as UTF-8, at most [`MAX_TEXT_LEN`] bytes of it; what is no character becomes U+FFFD, half a unit
-/// is left out.
+/// Returns at most [`MAX_TEXT_LEN`] bytes of UTF-8. Invalid units become U+FFFD; half a unit is
+/// dropped.
 pub(super) fn text(bytes: &[u8]) -> String {
     let units = bytes
         .chunks_exact(2)
@@ -17,7 +17,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
     out
 }
 
-/// Longest text, in bytes of UTF-8, less a character.
+/// In bytes of UTF-8, less a character.
 const MAX_TEXT_LEN: usize = 64 * 1024;
 
 #[cfg(test)]

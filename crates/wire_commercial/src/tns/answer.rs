@@ -1,4 +1,4 @@
-//! What a listener answers to CONNECT.
+//! A listener's answer to CONNECT.
 
 use super::descriptor::find;
 use super::packet;
@@ -6,44 +6,36 @@ use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
 use std::fmt;
 
-/// A listener's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenerAnswer {
-    /// The same request is to be sent again on the same connection: one more round trip.
+    /// The same request must be sent again on the same connection, a further round trip.
     Resend,
-    /// No connection: the answer to a ping, too.
     Refuse(Refusal),
-    /// The client is to go elsewhere, on another connection.
     Redirect {
-        /// The host, as the listener calls it. `None` if it names none.
+        /// The listener's name for the host, or `None`.
         host: Option<String>,
-        /// The port.
         port: Option<u16>,
     },
-    /// Connected: the database waits for the client to go on.
     Accept {
         /// Version of the protocol: 314 is Oracle 11g, 317 is 18c, 319 is 23ai.
         protocol: u16,
-        /// Whether it demands native encryption.
         demands_encryption: bool,
     },
 }
 
-/// A refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
-    /// The number of the ORA error, 0 for an answered ping. `None` if the listener says none.
+    /// Number of the ORA error, 0 for an answered ping. `None` if not reported.
     pub error: Option<u32>,
-    /// Version of the listener, where it reports it.
     pub version: Option<OracleVersion>,
 }
 
-/// A version of Oracle's software, as its `VSNNUM` has it.
+/// A version of Oracle's software, in the form of `VSNNUM`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OracleVersion(pub u32);
 
 impl fmt::Display for OracleVersion {
-    /// Five numbers. From 18 on they take 8, 8, 4, 8 and 4 bits, before that 8, 4, 8, 4 and 8.
+    /// Writes five numbers. From 18 on they take 8, 8, 4, 8 and 4 bits, before that 8, 4, 8, 4 and 8.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = if self.0 >> 24 >= 18 {
             [8, 8, 4, 8, 4]
@@ -60,11 +52,11 @@ impl fmt::Display for OracleVersion {
     }
 }
 
-/// The answer in `bytes`, which are all that arrived since the request; `None` while it is not whole. At most
-/// 128 KiB are ever needed.
+/// Reads an answer from all bytes received since the request; `None` while it is incomplete. At
+/// most 128 KiB are ever needed.
 ///
 /// # Errors
-/// When it is not a listener that answers, or not an answer.
+/// If the peer is not a listener, or does not answer CONNECT.
 pub fn answer(bytes: &[u8]) -> Result<Option<ListenerAnswer>, HeaderFault> {
     let mut reader = Reader::new(bytes);
     let Some((kind, mut body)) = next_packet(&mut reader)? else {
@@ -85,7 +77,6 @@ pub fn answer(bytes: &[u8]) -> Result<Option<ListenerAnswer>, HeaderFault> {
     }
 }
 
-/// The next packet's type and body. Wrong bytes are reported as early as possible.
 fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(u8, Reader<'a>)>, HeaderFault> {
     let header = reader.rest();
     if let Some(&kind) = header.get(4)
@@ -109,7 +100,6 @@ fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(u8, Reader<'a>)>, 
     }))
 }
 
-/// A text of two bytes of length in `body`; a long one is in the packet that follows.
 fn text(mut body: Reader<'_>, behind: &mut Reader<'_>) -> Result<Option<String>, HeaderFault> {
     let length = usize::from(body.u16_be().ok_or_else(|| short("an answer with a text"))?);
     if let Some(text) = body.take_bytes(length) {
@@ -158,9 +148,9 @@ fn short(expected: &'static str) -> HeaderFault {
     }
 }
 
-/// Bytes of a packet's header: length, checksum, type, flags, checksum.
+/// Length, checksum, type, flags, checksum.
 const HEADER: usize = 8;
-/// Place of the flags in the body of ACCEPT, and the one that matters.
+/// Offset of the flags in the body of ACCEPT, and the inspected flag.
 const ACCEPT_FLAGS: usize = 14;
 const ENCRYPTION_REQUIRED: u8 = 0x10;
 
@@ -169,7 +159,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What both drivers took for a listener's refusal: `ojdbc11-23.5-connect-refuse.pcap`.
+    /// A refusal sent to both drivers, from `ojdbc11-23.5-connect-refuse.pcap`.
     const REFUSED: &[u8] =
         b"\0\x67\0\0\x04\0\0\0\x22\0\0\x5b(DESCRIPTION=(TMP=)(VSNNUM=318767104)(ERR=12514)\
         (ERROR_STACK=(ERROR=(CODE=12514)(EMFI=4))))";

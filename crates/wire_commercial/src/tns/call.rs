@@ -1,58 +1,48 @@
-//! What a client calls: the first bytes of a request of TTC.
+//! Calls of a client: the first bytes of a request of TTC.
 //!
-//! Piggybacks (what had time until the next call) stand before it. Of an execution everything up to the
-//! number of rows has a fixed order; what follows depends on the client and its version, so that the text is
-//! looked for: it is where as many bytes of text stand as were announced.
+//! Piggybacks (deferred calls) precede the call. The fields of an execution have a fixed order up
+//! to the number of rows. The rest depends on the client and its version, so the text is found as a
+//! run of text with the announced length.
 
 use super::number::{CHUNKS, MAX_SHORT_LEN, ub4, ub8};
 use decoding::reader::Reader;
 
-/// What a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Call {
-    /// Negotiates the protocol, or logs in.
     Login,
-    /// Negotiates encryption and checksums of Oracle's own.
     Services,
-    /// Runs a statement.
     Execute(Execution),
-    /// More rows.
     Fetch {
         cursor: u32,
         rows: u32,
     },
-    /// Ends the transaction, by a call and not by a statement.
     Commit,
     Rollback,
     Logoff,
-    /// Anything else: a ping, a part of a large object, a call that is not inspected.
+    /// Also a ping, a part of a large object, or an uninspected call.
     Other,
 }
 
-/// A statement runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Execution {
-    /// Its text; `None` if a cursor runs again.
+    /// `None` if a cursor runs again.
     pub text: Option<Vec<u8>>,
-    /// 0 for a new one.
     pub cursor: u32,
-    /// Rows requested with it.
     pub rows: Option<u32>,
-    /// Sets of parameters.
     pub sets: u32,
-    /// How many of the request's last bytes hold the parameters, and what describes them.
+    /// Number of the request's last bytes that hold parameters and their descriptions.
     pub values: usize,
 }
 
-/// Reads requests of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// Whether a token stands behind the sequence number, as clients of 23ai write it. Learnt from what fits.
+    /// Whether a token follows the sequence number, as with clients of 23ai. Learnt from fitting
+    /// requests.
     tokens: bool,
 }
 
 impl Calls {
-    /// What `request` asks for, which is all of it or its first bytes.
+    /// `request` is a whole request or its first bytes.
     pub(super) fn parse_call(&mut self, request: &[u8]) -> Call {
         match request {
             [0xde, 0xad, 0xbe, 0xef, ..] => Call::Services,
@@ -63,7 +53,7 @@ impl Calls {
         }
     }
 
-    /// The call behind piggybacks, whose lengths differ: it bears the next sequence number.
+    /// The call after piggybacks of unknown length: it has the next sequence number.
     fn behind_piggybacks(&mut self, request: &[u8], mut sequence: u8) -> Call {
         for place in 3..request.len() {
             let rest = request.get(place..).unwrap_or_default();
@@ -153,7 +143,6 @@ impl Calls {
     }
 }
 
-/// An execution behind its sequence number and token.
 fn execution(mut fields: Reader<'_>) -> Option<Execution> {
     let options = ub4(&mut fields)?;
     let cursor = ub4(&mut fields)?;
@@ -181,7 +170,7 @@ fn execution(mut fields: Reader<'_>) -> Option<Execution> {
     Some(Execution {
         text,
         cursor,
-        // Of a query, such as a cursor that a procedure gave, the count is of rows and not of executions.
+        // For a query, such as a procedure's cursor, the count is of rows and not of executions.
         sets: match behind {
             Some(Behind { is_query: true, .. }) | None => 1,
             Some(Behind { count, .. }) if rows == Some(count) => 1,
@@ -192,9 +181,8 @@ fn execution(mut fields: Reader<'_>) -> Option<Execution> {
     })
 }
 
-/// What the numbers after an execution mean.
 struct Behind {
-    /// How often it runs, or how many rows are requested.
+    /// Number of executions, or of requested rows.
     count: u32,
     is_query: bool,
 }
@@ -209,7 +197,7 @@ impl Behind {
     }
 }
 
-/// The thirteen numbers; those that are cut off are 0.
+/// Thirteen numbers, truncated ones as 0.
 fn numbers(fields: &mut Reader<'_>) -> Option<[u32; NUMBERS_BEHIND as usize]> {
     let mut numbers = [0; NUMBERS_BEHIND as usize];
     for (place, number) in numbers.iter_mut().enumerate() {
@@ -222,8 +210,8 @@ fn numbers(fields: &mut Reader<'_>) -> Option<[u32; NUMBERS_BEHIND as usize]> {
     Some(numbers)
 }
 
-/// How often a cursor runs again, of which no text shows where the numbers are: they are where thirteen stand
-/// whose values they can be.
+/// Count of a repeated cursor. No text shows the place of the numbers: it is the first with
+/// thirteen plausible values.
 fn count_behind(bytes: &[u8]) -> Option<Behind> {
     (0..bytes.len().min(FARTHEST_TEXT)).find_map(|place| {
         let mut fields = Reader::new(bytes.get(place..)?);
@@ -238,7 +226,6 @@ fn count_behind(bytes: &[u8]) -> Option<Behind> {
     })
 }
 
-/// Whether something will follow that is pointed to.
 fn pointer(fields: &mut Reader<'_>) -> Option<bool> {
     match fields.u8()? {
         0 => Some(false),
@@ -247,8 +234,8 @@ fn pointer(fields: &mut Reader<'_>) -> Option<bool> {
     }
 }
 
-/// The text of `length` bytes that begins within the next bytes, and what follows it: as it is, behind its
-/// length, or in chunks. What is cut off by the end of `bytes` is cut off.
+/// Finds the text of `length` bytes, and returns it with the rest. The text is plain, after its
+/// length, or in chunks, and is truncated at the end of `bytes`.
 fn find_text(bytes: &[u8], length: usize) -> Option<(Vec<u8>, &[u8])> {
     for place in 0..bytes.len().min(FARTHEST_TEXT) {
         let rest = bytes.get(place..)?;
@@ -311,8 +298,8 @@ fn begins_statement(text: &[u8]) -> bool {
     first.is_some_and(|first| first.is_ascii_alphabetic() || b"(/-<".contains(first) || *first >= 0x80)
 }
 
-/// The longest text in a request of a client whose numbers are written otherwise (OCI: sqlplus, ODBC, Pro*C)
-/// that begins with a word of SQL.
+/// The longest text that begins with a word of SQL, in a request of a client with another number
+/// encoding (OCI: sqlplus, ODBC, Pro*C).
 fn text_of_thick_client(body: &[u8]) -> Option<Vec<u8>> {
     let run = body
         .split(|byte| !is_text(byte))
@@ -365,27 +352,25 @@ const COMMIT: u8 = 14;
 const ROLLBACK: u8 = 15;
 const EXECUTE_AGAIN_AND_FETCH: u8 = 78;
 const EXECUTE: u8 = 94;
-/// What drivers ask at the end of a login (JDBC thin up to 11.2).
+/// Sent by drivers at the end of a login (JDBC thin up to 11.2).
 const VERSION: u8 = 59;
 const LARGE_OBJECT: u8 = 96;
 const AUTH_TWO: u8 = 115;
 const AUTH_ONE: u8 = 118;
 const PING: u8 = 147;
 
-/// Closed cursors, large objects, a session's state, names of modules, schemas, contexts, pipelines.
+/// Closed cursors, large objects, a session's state, names of modules, schemas, contexts,
+/// pipelines.
 const KNOWN_PIGGYBACKS: [u8; 14] = [
     96, 103, 104, 105, 107, 120, 135, 152, 154, 162, 163, 176, 199, 204,
 ];
-/// The option of an execution that also fetches.
 const OPTION_FETCH: u32 = 0x40;
-/// Numbers that follow the text of an execution.
 const NUMBERS_BEHIND: u32 = 13;
-/// How far behind the number of rows a text begins at most: 30 to 36 bytes were seen.
+/// Maximum distance of a text from the number of rows; 30 to 36 bytes were seen.
 const FARTHEST_TEXT: usize = 96;
-/// What may stand before the first word in a run of printable bytes: a length that looks like a letter,
-/// blanks.
+/// Printable bytes that may precede the first word: a length that looks like a letter, blanks.
 const MAX_PREFIX_LEN: usize = 8;
-/// A text is only cut off where the request is longer than what is kept of it.
+/// Only requests longer than the kept part have a truncated text.
 const MIN_TRUNCATED_LEN: usize = 32 * 1024;
 const MAX_ROWS: u32 = 0x7fff_ffff;
 const WORDS: [&[u8]; 14] = [

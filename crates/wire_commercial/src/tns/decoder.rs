@@ -1,4 +1,4 @@
-//! Packets of both directions, in order, to the session.
+//! Passes the packets of both directions to the session.
 
 use super::packet;
 use super::session::{Packet, Session};
@@ -8,10 +8,10 @@ use decoding::framing::{FramePlan, Framer, HeaderFault, Input};
 use decoding::resume::{MessageShape, Resumption, find};
 use model::{Direction, Timestamp};
 
-/// Decodes one Oracle Net connection, from its beginning or from the middle.
+/// Decodes one Oracle Net connection, from the start or from the middle.
 ///
-/// Memory: [`MAXIMUM_KEPT`] of an unfinished packet per direction, as much of a request and 8 KiB of a
-/// response, 16,384 cursors.
+/// Holds [`MAXIMUM_KEPT`] of an unfinished packet per direction, as much of a request, 8 KiB of a
+/// response, and 16,384 cursors.
 #[derive(Debug)]
 pub struct TnsDecoder {
     framers: [Framer; 2],
@@ -19,7 +19,6 @@ pub struct TnsDecoder {
 }
 
 impl TnsDecoder {
-    /// A decoder for a connection of which nothing was seen yet.
     pub fn new() -> Self {
         Self {
             framers: [Direction::ClientToServer, Direction::ServerToClient].map(framer),
@@ -77,7 +76,7 @@ fn framer(direction: Direction) -> Framer {
     Framer::new("oracle", direction)
 }
 
-/// What a header announces: 16 bits of length and 16 of checksum, or 32 bits of length behind an ACCEPT of
+/// Reads a header: 16 bits of length and 16 of checksum, or 32 bits of length after an ACCEPT of
 /// version 315 or later.
 fn plan(header: &[u8], long: bool) -> Result<FramePlan, HeaderFault> {
     let &[first, second, third, fourth, kind, ..] = header else {
@@ -164,12 +163,9 @@ pub(super) fn fault(expected: &'static str, found: String) -> HeaderFault {
     HeaderFault { expected, found }
 }
 
-/// A moment before any.
 pub(super) const NEVER: Timestamp = Timestamp::from_nanos(0);
 
-/// Bytes of a packet's header.
 const HEADER: usize = 8;
-/// What a client sends out of band to interrupt a call, where it can: a byte between packets.
+/// A byte between packets by which a client interrupts a call out of band.
 const OUT_OF_BAND: u8 = b'!';
-/// Most bytes of a packet, and of a request, that are inspected.
 pub const MAXIMUM_KEPT: usize = 64 * 1024;

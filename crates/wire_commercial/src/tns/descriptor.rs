@@ -1,6 +1,6 @@
-//! Oracle's way of writing what to connect to: `(DESCRIPTION=(ADDRESS=(HOST=db1)(PORT=1521)))`.
+//! Connect descriptors in the form `(DESCRIPTION=(ADDRESS=(HOST=db1)(PORT=1521)))`.
 
-/// `text` as a value: what has a meaning of its own in a descriptor is behind a backslash.
+/// Escapes special characters with a backslash.
 pub(super) fn value(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -12,7 +12,7 @@ pub(super) fn value(text: &str) -> String {
     out
 }
 
-/// The first value called `name`, in any case; nested values are looked into.
+/// Finds the first value called `name`, in any case, also among nested values.
 pub(super) fn find<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.split('(').find_map(|part| {
         let (key, rest) = part.split_once('=')?;

@@ -1,44 +1,38 @@
-//! How a response ends: with a summary of the call (OER), or with its status alone.
+//! Ends of responses, with a summary of the call (OER) or its status alone.
 //!
-//! What stands before it (descriptions, rows) has lengths that only a description gives. So the end is
-//! searched from the end: a summary is where all of its twenty-odd fields fit and reach to the last byte.
+//! Descriptions and rows before it have unknown lengths, so the search goes backwards: a summary is
+//! where all of its twenty-odd fields fit and reach to the last byte.
 
 use super::number::{short, text, ub2, ub4, ub8};
 use decoding::reader::Reader;
 
-/// What the end of a response says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ending<'a> {
-    /// Bits, [`TRANSACTION`] among them; 0 of old servers, which write none.
+    /// Bits, with [`TRANSACTION`] among them; 0 for old servers without a status.
     pub status: u32,
     /// `None` if the server reports only the status.
     pub summary: Option<Summary<'a>>,
 }
 
-/// A summary of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Summary<'a> {
-    /// 0 for none.
     pub cursor: u16,
-    /// The number of the ORA error, 0 for none.
+    /// Number of the ORA error, 0 without one.
     pub error: u32,
-    /// Rows of the execution so far, or affected.
     pub rows: u64,
-    /// The error's text.
     pub text: &'a [u8],
 }
 
-/// Which summaries the two sides can have agreed on, by the version of the listener's ACCEPT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Age {
-    /// 12.1 and later; also where it is not known.
+    /// Version 12.1 and later, or unknown.
     #[default]
     Since12,
-    /// 9.2 to 11.2: fields that later versions always write may be missing.
+    /// From 9.2 to 11.2, fields that later versions always write may be missing.
     Before12,
 }
 
-/// What the last bytes of a response say of its end; `None` if none of the forms fits.
+/// Reads the end of a response; `None` if no form fits.
 pub(super) fn ending(tail: &[u8], age: Age) -> Option<Ending<'_>> {
     let bare = tail.strip_suffix(&[END_OF_RESPONSE]);
     bare.and_then(|bare| of_call(bare, age))
@@ -74,7 +68,6 @@ fn only_status(body: &[u8]) -> Option<Ending<'_>> {
     })
 }
 
-/// Which fields a summary has: by the version that both sides agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Since20,
@@ -93,8 +86,8 @@ struct Old {
 
 const FORMS: [Form; 3] = [Form::Since20, Form::Since12, Form::Before];
 
-/// The fields of 10.1 to 11.2, those with most fields first. A status without a sequence looks as a sequence
-/// without a status, and is taken for one.
+/// The fields of 10.1 to 11.2, in descending number. A status without a sequence is mistaken for a
+/// sequence without a status.
 const OLD_FORMS: [Form; 6] = [
     Form::Before,
     old(true, true, true),
@@ -165,8 +158,8 @@ fn summarised(body: &[u8], form: Form) -> Option<Ending<'_>> {
     })
 }
 
-/// Type of the statement, whether it is fatal, flags, options of the cursor, parameter, warnings: a byte
-/// each, or the flags and the options as numbers.
+/// Type of the statement, whether it is fatal, flags, options of the cursor, parameter, warnings: a
+/// byte each, or the flags and the options as numbers.
 fn type_and_flags(fields: &mut Reader<'_>, long: bool) -> Option<()> {
     if !long {
         fields.take_bytes(TYPE_AND_FLAGS)?;
@@ -224,7 +217,7 @@ fn array(fields: &mut Reader<'_>, count: u32) -> Option<()> {
     Some(())
 }
 
-/// The number of the error that the last bytes of a response name, where no summary was understood.
+/// Number of the error named in the last bytes of a response without a recognised summary.
 pub(super) fn named_error(tail: &[u8]) -> Option<(u32, &[u8])> {
     let place = tail.windows(4).rposition(|window| window == b"ORA-")?;
     let text = tail.get(place..).unwrap_or_default();
@@ -241,7 +234,6 @@ pub(super) fn named_error(tail: &[u8]) -> Option<(u32, &[u8])> {
 
 /// The bit of a status: a transaction is open.
 pub(super) const TRANSACTION: u32 = 2;
-/// The error that ends a result.
 pub(super) const NO_MORE_ROWS: u32 = 1403;
 
 const SUMMARY: u8 = 4;
@@ -250,7 +242,6 @@ const END_OF_RESPONSE: u8 = 29;
 const MIN_SUMMARY_LEN: usize = 22;
 const MAX_STATUS_LEN: usize = 10;
 const TYPE_AND_FLAGS: usize = 6;
-/// Number of the statement and of the call.
 const NUMBERS_OF_CALL: usize = 2;
 
 #[cfg(test)]
@@ -263,8 +254,8 @@ mod tests {
         digits.chunks(2).map(|two| pair(two).expect("digits")).collect()
     }
 
-    /// Ends of responses of Oracle Database 23.26 and 18c, as rust-oracledb (MIT or Apache-2.0) recorded
-    /// them.
+    /// Ends of responses of Oracle Database 23.26 and 18c, as rust-oracledb (MIT or Apache-2.0)
+    /// recorded them.
     const END_OF_FETCH: &str = "062201010001020000000708414c3332555446380801060323a4d50001010000000000000401010\
         2013b010102057b000001010003000000000000000000000000030001010000000002057b0101010300194f52412d30313430333a2\
         06e6f206461746120666f756e640a1d";
@@ -307,8 +298,8 @@ mod tests {
         assert_eq!(ending(b"", Age::Before12), None);
     }
 
-    /// A summary of 10.2 or 11.2, by hand: cursor 3, rows 42, no error or ORA-01403, with the fields that the
-    /// two sides agreed on.
+    /// A handwritten summary of 10.2 or 11.2: cursor 3, rows 42, no error or ORA-01403, with the
+    /// agreed fields.
     fn old_summary(has: Old, error: bool) -> Vec<u8> {
         let mut out = vec![0x15, 7, 4];
         out.extend_from_slice(if has.has_status { b"\x01\x05" } else { b"" });

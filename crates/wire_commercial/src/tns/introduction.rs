@@ -1,12 +1,11 @@
-//! What both sides say about themselves while they connect and log in: the client's program and driver, the
-//! server's version. Users, hosts, paths and keys stand next to them and are never inspected.
+//! Client program and driver, and server version, from connect and login. Users, hosts, paths and
+//! keys stand next to them and are never inspected.
 
 use super::answer::OracleVersion;
 use super::descriptor::find;
 use super::number::text;
 use decoding::reader::Reader;
 
-/// The program a descriptor names, without its path.
 pub(super) fn program(descriptor: &[u8]) -> Option<String> {
     let descriptor = String::from_utf8_lossy(descriptor);
     let name = find(&descriptor, "PROGRAM")?;
@@ -14,14 +13,13 @@ pub(super) fn program(descriptor: &[u8]) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// The driver a login names.
 pub(super) fn driver(login: &[u8]) -> Option<&[u8]> {
     let name = value(login, b"SESSION_CLIENT_DRIVER_NAME")?;
     (!name.is_empty() && !name.iter().any(|byte| matches!(byte, b'/' | b'\\'))).then_some(name)
 }
 
-/// The program a login names, without its path and its host: what drivers before 12c report about themselves
-/// (`JDBC Thin Client`).
+/// The program in a login, without path and host, as reported by drivers before 12c (`JDBC Thin
+/// Client`).
 pub(super) fn program_of_login(login: &[u8]) -> Option<String> {
     let name = String::from_utf8_lossy(value(login, b"AUTH_PROGRAM_NM")?).into_owned();
     let name = name.rsplit(['/', '\\']).next()?;
@@ -29,13 +27,13 @@ pub(super) fn program_of_login(login: &[u8]) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Whether this is the step of a login that proves who the client is, in which drivers name themselves.
+/// Whether this is the login step that proves the client's identity, in which drivers name
+/// themselves.
 pub(super) fn is_last(login: &[u8]) -> bool {
     const KEY: &[u8] = b"AUTH_PASSWORD";
     login.windows(KEY.len()).any(|window| window == KEY)
 }
 
-/// The server's version, as the answer to a login has it.
 pub(super) fn server_version(answer: &[u8]) -> Option<String> {
     let number = value(answer, b"AUTH_VERSION_NO")?;
     let number = std::str::from_utf8(number).ok()?.trim().parse().ok()?;
@@ -47,8 +45,8 @@ fn value<'a>(pairs: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     text(&mut Reader::new(pairs.get(place + key.len()..)?))
 }
 
-/// Whether the answer to a negotiation of services switches encryption or checksums on; either makes what
-/// follows unreadable or longer than it says.
+/// Whether encryption or checksums are switched on. Either makes the rest unreadable or longer than
+/// declared.
 pub(super) fn services_are_on(answer: &[u8]) -> bool {
     services(answer).unwrap_or(true)
 }
@@ -74,7 +72,7 @@ fn services(answer: &[u8]) -> Option<bool> {
     Some(on)
 }
 
-/// Before the number of services: 0xDEADBEEF, a length, a version.
+/// Precede the number of services: 0xDEADBEEF, a length, a version.
 const MAGIC_LENGTH_VERSION: usize = 10;
 const ENCRYPTION: u16 = 2;
 const CHECKSUMS: u16 = 3;

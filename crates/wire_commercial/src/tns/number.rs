@@ -1,10 +1,9 @@
-//! Numbers of TTC as thin clients and servers since 12c write them: a length byte and that many bytes, most
-//! significant first.
+//! Numbers of TTC, as written by thin clients and by servers since 12c: a length byte and that many
+//! bytes, most significant first.
 
 use decoding::reader::Reader;
 
-/// A number of at most `width` bytes. The length's highest bit is a sign, which is let pass: what is read
-/// here has none.
+/// Reads at most `width` bytes. The length's highest bit is a sign, which is ignored here.
 fn number(reader: &mut Reader<'_>, width: usize) -> Option<u64> {
     let mut ahead = *reader;
     let length = usize::from(ahead.u8()? & !SIGN);
@@ -16,23 +15,20 @@ fn number(reader: &mut Reader<'_>, width: usize) -> Option<u64> {
     Some(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }
 
-/// A number of up to two bytes.
 pub(super) fn ub2(reader: &mut Reader<'_>) -> Option<u16> {
     number(reader, 2).and_then(|value| u16::try_from(value).ok())
 }
 
-/// A number of up to four bytes.
 pub(super) fn ub4(reader: &mut Reader<'_>) -> Option<u32> {
     number(reader, 4).and_then(|value| u32::try_from(value).ok())
 }
 
-/// A number of up to eight bytes.
 pub(super) fn ub8(reader: &mut Reader<'_>) -> Option<u64> {
     number(reader, 8)
 }
 
-/// Bytes behind their number, and behind their length when there are any. Long ones are sent in chunks and
-/// count as absent here.
+/// Bytes after their number, and after their length if there are any. Returns `None` for long
+/// ones, which are sent in chunks.
 pub(super) fn text<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let mut ahead = *reader;
     let bytes = match ub4(&mut ahead)? {
@@ -43,7 +39,6 @@ pub(super) fn text<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     Some(bytes)
 }
 
-/// Bytes behind one byte of length.
 pub(super) fn short<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let mut ahead = *reader;
     let length = ahead.u8()?;
@@ -56,9 +51,9 @@ pub(super) fn short<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
 }
 
 const SIGN: u8 = 0x80;
-/// The longest text behind one byte of length; 254 announces chunks, 255 stands for nothing.
+/// The longest text after one byte of length; 254 announces chunks, 255 means NULL.
 pub(super) const MAX_SHORT_LEN: u8 = 252;
-/// In place of a length: chunks follow, each behind its own number, up to an empty one.
+/// Stands for a length: chunks follow, each after its number of bytes, up to an empty one.
 pub(super) const CHUNKS: u8 = 254;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How Oracle Net begins, checked strictly: whole packets with all of their fields.
+//! Strict check of Oracle Net's first bytes: whole packets with all of their fields.
 
 use super::packet;
 use super::signature::recognise;
@@ -6,7 +6,6 @@ use decoding::reader::Reader;
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// What the first bytes seen in `direction` say.
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     let verdict = recognise(direction, bytes);
     let (Recognition::Certain | Recognition::Plausible, Some(header)) = (verdict, bytes.first_chunk::<8>())
@@ -41,8 +40,8 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Version, the lowest taken, options, sizes of units, what the client's machine writes 1 as, and where the
-/// name of the service stands: in this packet or in the next.
+/// Version, lowest accepted version, options, sizes of units, the client's byte order, and the
+/// place of the service name, in this packet or in the next.
 fn connects(packet: &[u8]) -> Option<()> {
     let mut fields = Reader::new(packet.get(8..)?);
     let (version, lowest) = (fields.u16_be()?, fields.u16_be()?);
@@ -61,7 +60,6 @@ fn connects(packet: &[u8]) -> Option<()> {
         .then_some(())
 }
 
-/// Version, options and sizes.
 fn accepts(body: &[u8]) -> Option<()> {
     let mut fields = Reader::new(body);
     let version = fields.u16_be()?;
@@ -70,7 +68,6 @@ fn accepts(body: &[u8]) -> Option<()> {
     (VERSIONS.contains(&version) && matches!(one, 0 | 1 | 0x0100)).then_some(())
 }
 
-/// Whether a text in brackets, or none, is as long as is said.
 fn names(text: Option<&[u8]>, length: Option<&[u8]>) -> bool {
     let length = length.and_then(|length| Reader::new(length).u16_be());
     match (text, length) {
@@ -82,7 +79,6 @@ fn names(text: Option<&[u8]>, length: Option<&[u8]>) -> bool {
     }
 }
 
-/// Flags, and a message whose kind and call there are.
 fn data(direction: Direction, body: &[u8]) -> bool {
     let mut fields = Reader::new(body);
     let Some(flags) = fields.u16_be() else {
@@ -104,7 +100,6 @@ fn data(direction: Direction, body: &[u8]) -> bool {
     }
 }
 
-/// Whether a packet of data is a call of a function that clients use.
 fn is_call(body: &[u8]) -> bool {
     matches!(body, [_, _, 3 | 17, call, ..] if CALLS.contains(call))
 }
@@ -116,7 +111,6 @@ const CALLS: [u8; 20] = [
 ];
 const VERSIONS: std::ops::RangeInclusive<u16> = 0x0130..=0x0150;
 const OLDEST: u16 = 0x0100;
-/// Bytes before the name of the service, at least.
 const MIN_CONNECT_LEN: usize = 34;
 const KNOWN_FLAGS: u16 = 0x38ff;
 

@@ -1,11 +1,11 @@
-//! The first packet of a client: CONNECT, with what it wants to be connected to.
+//! First packet of a client: CONNECT with its descriptor.
 
 use super::descriptor::value;
 use super::packet;
 
-/// Asks a listener whether it is running, as `tnsping` does. It answers with a refusal that has its version
-/// and the error 0, and writes a line to its log. `None` for a name beyond any length that a packet has room
-/// for.
+/// Asks a listener whether it is running, like `tnsping`. The answer is a refusal with the
+/// listener's version and error 0, and the listener logs a line. `None` if the name is too long for
+/// a packet.
 pub fn ping_request(host: &str, port: u16) -> Option<Vec<u8>> {
     let host = value(host);
     request(&format!(
@@ -14,8 +14,8 @@ pub fn ping_request(host: &str, port: u16) -> Option<Vec<u8>> {
     ))
 }
 
-/// Asks a listener to be connected to a service. No user and no password: a database that accepts waits for
-/// them next. `None` for names beyond any length that a packet has room for.
+/// Requests a connection to a service, without user and password: a database that accepts waits for
+/// them next. `None` if the names are too long for a packet.
 pub fn connect_request(host: &str, port: u16, service: &str) -> Option<Vec<u8>> {
     let (host, service) = (value(host), value(service));
     request(&format!(
@@ -24,7 +24,7 @@ pub fn connect_request(host: &str, port: u16, service: &str) -> Option<Vec<u8>> 
     ))
 }
 
-/// A CONNECT packet for a descriptor; a long one follows in a packet of its own.
+/// A CONNECT packet for a descriptor; a long one follows as a separate packet.
 fn request(descriptor: &str) -> Option<Vec<u8>> {
     let length = u16::try_from(descriptor.len()).ok()?;
     let follows = descriptor.len() > MAX_INLINE_LEN;
@@ -66,19 +66,16 @@ fn header(out: &mut Vec<u8>, kind: u8, length: usize) -> Option<()> {
     Some(())
 }
 
-/// Longest descriptor that a CONNECT packet holds itself.
 const MAX_INLINE_LEN: usize = 230;
-/// Bytes of a CONNECT packet before its descriptor, and the same number as its field has it.
+/// Bytes of a CONNECT packet before its descriptor, and the value of the field for it.
 const CONNECT_LENGTH: usize = 74;
 const DESCRIPTOR_AT: u16 = 74;
-/// Header and flags of a DATA packet.
 const DATA_HEADER: usize = 10;
-/// What drivers of 23ai ask for, and the lowest they take.
+/// Requested by drivers of 23ai, with the lowest version they accept.
 const VERSION: u16 = 319;
 const LOWEST_VERSION: u16 = 300;
 /// "Do not care", and "can receive attention".
 const SERVICE_OPTIONS: u16 = 0x0401;
-/// Bytes of a packet.
 const SDU: u16 = 8192;
 const CHARACTERISTICS: u16 = 0x4f98;
 /// No negotiation of native encryption: 0x80 renegotiation known, 0x04 services disabled.
@@ -88,7 +85,7 @@ const WITHOUT_SERVICES: u8 = 0x84;
 mod tests {
     use super::*;
 
-    /// What python-oracledb sent, less its descriptor: `oracledb-thin-connect-refuse.pcap`.
+    /// Sent by python-oracledb in `oracledb-thin-connect-refuse.pcap`, less its descriptor.
     const RECORDED: &[u8] = b"\x00\x4a\0\0\x01\0\0\0\x01\x3f\x01\x2c\x04\x01\x20\x00\x20\x00\x4f\x98\0\0\0\x01\x00\xe7\0\x4a\
         \0\0\0\0\x84\x84\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x20\0\0\0\x20\0\0\0\0\0\0\0\0\x01";
 

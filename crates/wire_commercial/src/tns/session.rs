@@ -1,4 +1,4 @@
-//! Who waits for what: packets to messages.
+//! Converts packets to messages, and tracks pending replies.
 
 use super::answer::refusal;
 use super::call::{Call, Calls, Execution};
@@ -11,68 +11,58 @@ use decoding::pending_replies::PendingReplies;
 use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId, Timestamp, TransactionState};
 use std::collections::HashMap;
 
-/// A whole packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packet<'a> {
     pub kind: u8,
     pub started: Timestamp,
     pub ended: Timestamp,
     pub bytes: u64,
-    /// Its first bytes behind the header.
     pub body: &'a [u8],
     pub is_holed: bool,
 }
 
-/// What is known of the conversation, apart from unfinished packets.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     long_lengths: bool,
     age: Age,
     encrypted: bool,
-    /// The server has marked the end of a response.
     marks_ends: bool,
-    /// The last reply was paused: the client's next message goes on with it.
+    /// The last reply was paused: the client's next message continues it.
     paused: bool,
     request: BufferedPackets,
-    /// One packet of the server, until it shows what follows.
+    /// One packet of the server, held until the next event shows its role.
     reply: BufferedPackets,
-    /// First bytes of the request that is being sent, without headers.
     said: Vec<u8>,
-    /// Last bytes of the response that is being sent, without headers.
     answered: Vec<u8>,
     pending: PendingReplies<PendingReply, MAXIMUM_OWED>,
     calls: Calls,
     cursors: HashMap<u32, Cursor>,
-    /// Statements of cursors that were opened before the observation, or while bytes were lost.
+    /// Statements of cursors opened before observation, or while bytes were lost.
     unseen: HashMap<u32, StatementId>,
-    /// A statement whose cursor was not seen, because bytes were lost.
+    /// A statement with an unseen cursor, because bytes were lost.
     unnumbered: Option<StatementId>,
-    /// Bytes were lost: an unknown cursor may have reported rows before.
+    /// Bytes were lost, so an unknown cursor may have reported rows before.
     lost: bool,
     next_statement: u32,
-    /// What CONNECT names, in case the login names no driver.
     program: Option<String>,
 }
 
-/// Packets that are not emitted yet.
 #[derive(Debug, Default)]
 struct BufferedPackets {
     packets: u64,
     bytes: u64,
-    /// `None` before the first packet.
     span: Option<(Timestamp, Timestamp)>,
-    /// Of a request the type of its first packet, of a response that of its only one.
+    /// Type of a request's first packet, or of a response's only one.
     kind: u8,
     is_holed: bool,
-    /// Of a response: its last packet says that it is the last.
+    /// The last packet of a response is marked as such.
     is_marked: bool,
 }
 
-/// A request that will be answered.
 #[derive(Debug, Clone, Copy)]
 struct PendingReply {
     phase: Phase,
-    /// The statement a response belongs to, and whether it starts over.
+    /// The statement of a response, and whether it starts over.
     statement: Option<StatementId>,
     cursor: u32,
     begins: bool,
@@ -90,9 +80,7 @@ enum Asks {
 
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
-    /// `None` if the bytes that named it were lost.
     statement: Option<StatementId>,
-    /// Rows of its execution that the server has reported so far.
     rows: u64,
 }
 
@@ -112,12 +100,10 @@ impl Session {
         }
     }
 
-    /// Bytes were lost.
     pub(super) const fn desync(&mut self) {
         self.lost = true;
     }
 
-    /// Whether a reply is expected that nothing was seen of.
     pub(super) fn has_pending_reply(&self) -> bool {
         self.pending.len() > usize::from(self.reply.packets > 0)
     }
@@ -133,7 +119,7 @@ impl Session {
         self.paused = false;
     }
 
-    /// `direction` speaks: what the other one said so far is over.
+    /// `direction` speaks, which completes the other direction's message.
     pub(super) fn speaks(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         match direction {
             Direction::ClientToServer => self.reply_is_over(sink),
@@ -141,7 +127,6 @@ impl Session {
         }
     }
 
-    /// Emits all that is held back.
     pub(super) fn emit_buffered(&mut self, sink: &mut MessageSink<'_>) {
         self.reply_is_over(sink);
         self.request_is_over(sink);
@@ -252,7 +237,6 @@ impl Session {
         Ok(())
     }
 
-    /// Keeps the last bytes of a response.
     fn answer(&mut self, body: &[u8]) {
         let last = body.len().saturating_sub(KEPT_OF_ANSWER);
         let body = body.get(last..).unwrap_or_default();
@@ -267,7 +251,6 @@ impl Session {
             .map_or(Phase::Work, |pending_reply| pending_reply.phase)
     }
 
-    /// The request that was held back is whole.
     fn request_is_over(&mut self, sink: &mut MessageSink<'_>) {
         let held = std::mem::take(&mut self.request);
         if held.packets == 0 {
@@ -392,8 +375,8 @@ impl Session {
         });
     }
 
-    /// The statement of a cursor. One that is new is that of the statement whose cursor was not seen; without
-    /// such a one its preparation was not seen, and it is announced.
+    /// Finds the statement of a cursor. A new cursor belongs to the statement with an unseen
+    /// cursor. Without such a statement its preparation was not seen, and it is announced.
     fn statement_of(
         &mut self,
         held: &BufferedPackets,
@@ -433,16 +416,15 @@ impl Session {
         Some(statement)
     }
 
-    /// A request that goes on with a paused reply is owed no other.
+    /// A request that continues a paused reply has no reply itself.
     fn owe(&mut self, pending_reply: PendingReply, goes_on: bool) {
         if !goes_on || self.pending.is_empty() {
-            // There was room before the request, which owes one reply.
+            // Room was checked before the request, which has one reply.
             self.pending.push(pending_reply).ok();
         }
     }
 
-    /// What the server said so far is all of its response, unless it waits for the client or for more
-    /// requests.
+    /// The response is complete, unless the server waits for the client or for more requests.
     fn reply_is_over(&mut self, sink: &mut MessageSink<'_>) {
         let held = std::mem::take(&mut self.reply);
         if held.packets == 0 {
@@ -533,7 +515,7 @@ impl Session {
         reply(Content::Done { rows, transaction }, sink);
     }
 
-    /// Rows of this response: the server counts those of the execution so far.
+    /// Rows of this response: the server counts those of the whole execution.
     fn rows_of(&mut self, pending_reply: PendingReply, summary: &Summary<'_>) -> Option<u64> {
         if pending_reply.asks != Asks::Rows {
             return None;
@@ -558,7 +540,7 @@ impl Session {
     }
 }
 
-/// The parameters of an execution; `None` if it is longer than what is kept, or where they cannot be
+/// The parameters of an execution; `None` if it is longer than the kept part, or if they cannot be
 /// distinguished from the rest.
 fn values<'a>(execution: &Execution, said: &'a [u8]) -> Option<&'a [u8]> {
     let at = said.len().checked_sub(execution.values)?;
@@ -659,14 +641,13 @@ impl BufferedPackets {
     }
 }
 
-/// Whether a packet of the server says that its response ends with it.
 fn is_marked(packet: Packet<'_>) -> bool {
     packet.kind == packet::DATA
         && (flags(packet.body) & FLAG_END_OF_RESPONSE != 0
             || packet.body.get(FLAGS..) == Some(&[END_OF_RESPONSE]))
 }
 
-/// The state of the transaction by a call's status; a server that reports none writes 0.
+/// The state of the transaction by a call's status; servers without it write 0.
 fn transaction(status: u32) -> Option<TransactionState> {
     match status {
         0 => None,
@@ -686,14 +667,11 @@ fn encrypted() -> HeaderFault {
     )
 }
 
-/// Bytes of flags before the data of a DATA packet.
 const FLAGS: usize = 2;
 const FLAG_END_OF_FILE: u16 = 0x0040;
 const FLAG_END_OF_REQUEST: u16 = 0x0800;
 const FLAG_END_OF_RESPONSE: u16 = 0x2000;
-/// The message that marks the end of a response, when it is alone in its packet.
 const END_OF_RESPONSE: u8 = 29;
-/// Reasons and length before the text of REFUSE.
 const REFUSE_FIELDS: usize = 4;
 const VERSION_WITH_LONG_LENGTHS: u16 = 315;
 const KEPT_OF_ANSWER: usize = 8 * 1024;

@@ -1,10 +1,9 @@
-//! Recognises Oracle Net: a connection begins with CONNECT, whose header and versions nothing else has.
+//! Recognises Oracle Net by CONNECT, with a unique header and versions.
 
 use super::packet;
 use decoding::recognition::Recognition;
 use model::Direction;
 
-/// How sure the first bytes seen in `direction` make that this is Oracle Net.
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     let Some(header) = bytes.first_chunk::<8>() else {
         return if may_be_header(bytes) {
@@ -34,7 +33,7 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Whether `bytes` are the beginning of a header: a length, no checksum, a type there is, flags.
+/// Whether `bytes` begin a header: a length, no checksum, a valid type, flags.
 fn may_be_header(bytes: &[u8]) -> bool {
     let at = |place: usize| bytes.get(place).copied();
     let is_large = (at(0), at(1)) == (Some(0), Some(0));
@@ -54,7 +53,7 @@ fn may_be_header(bytes: &[u8]) -> bool {
             .all(|byte| byte.is_none_or(|byte| byte == 0))
 }
 
-/// Version and the lowest taken, in a CONNECT packet: 0x012c to 0x0140.
+/// Version and lowest accepted version of a CONNECT packet: 0x012c to 0x0140.
 fn versions(bytes: &[u8], length: u32) -> Recognition {
     if length < MIN_CONNECT_LEN {
         return Recognition::Never;

@@ -8,7 +8,6 @@ fn units(text: &str) -> Vec<u8> {
 
 const HEADERS: &[u8] = b"\x16\0\0\0\x12\0\0\0\x02\0\0\0\0\0\0\0\0\0\x01\0\0\0";
 
-/// A parameter without a name: nvarchar(max) in one chunk, or nvarchar(4000).
 fn text(text: &str, is_max: bool) -> Vec<u8> {
     let text = units(text);
     let length = u16::try_from(text.len()).expect("short");

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// `select 1 from dual` of python-oracledb's thin mode, as its encoder writes it for a server of field
-/// version 24 (a token behind the sequence number) and 12 (none).
+/// `select 1 from dual` of python-oracledb's thin mode, encoded for a server of field version 24 (a
+/// token after the sequence number) and 12 (none).
 fn selected(token: &[u8]) -> Vec<u8> {
     let mut out = vec![3, 94, 5];
     out.extend_from_slice(token);
@@ -45,8 +45,8 @@ fn piggybacks_stand_before_a_call() {
     assert_eq!(Calls::default().parse_call(commit), Call::Commit);
 }
 
-/// A cursor that a procedure gave, asked for 100 rows: the numbers behind it say "query", and their count is
-/// the rows.
+/// A procedure's cursor with 100 requested rows: the numbers after it mark a query, and their
+/// count is the rows.
 #[test]
 fn executions_of_a_cursor_are_not_the_rows_asked_for() {
     let request = |count: u8, is_query: u8| {
