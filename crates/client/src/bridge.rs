@@ -1,9 +1,9 @@
-//! The bridge: a database asked through its JDBC driver, in a helper process with a Java machine of its own.
+//! Bridge to a database's JDBC driver, in a helper process with a Java machine.
 //!
-//! [`Bridge::start`] starts it with the drivers on its class path, [`Bridge::connect`] has it open a
-//! connection, which then runs statements and jobs and reports what each took, timed in Java around the
-//! driver's call. `bridges/jdbc/PROTOCOL.md` has the frames that pass. The process ends with its [`Bridge`],
-//! and when longwire is gone: its standard input ends then.
+//! [`Bridge::start`] starts the process with the drivers on its class path. [`Bridge::connect`]
+//! opens a connection, which runs statements and jobs and reports durations, timed in Java around
+//! the driver's call. `bridges/jdbc/PROTOCOL.md` describes the frames. The process ends with its
+//! [`Bridge`], and with longwire: its standard input ends then.
 //!
 //! Start reading at `process.rs`, then `connection.rs`.
 

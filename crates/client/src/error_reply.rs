@@ -1,18 +1,16 @@
-//! What a server says when it refuses a request.
+//! Error replies of servers.
 
-/// A server's error: its code, and its text, without the values that it quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorReply {
-    /// An SQLSTATE; of MySQL and MariaDB their number, a slash and the SQLSTATE (`1062/23000`), or the number
-    /// alone before the login.
+    /// An SQLSTATE, but for MySQL and MariaDB their number, a slash and the SQLSTATE (`1062/23000`), or
+    /// the number alone before the login.
     pub code: String,
-    /// What the server says: as it says it where it quotes names of tables, columns, users and the like
-    /// alone, else by [`without_values`].
+    /// The server's text, unchanged if it quotes only names of tables, columns, users and the like,
+    /// otherwise filtered by [`without_values`].
     pub text: String,
 }
 
 impl ErrorReply {
-    /// Of the bytes of both.
     pub fn new(code: &[u8], text: &[u8]) -> Self {
         Self {
             code: String::from_utf8_lossy(code).into_owned(),
@@ -23,7 +21,7 @@ impl ErrorReply {
         }
     }
 
-    /// The code without the SQLSTATE behind MySQL's number, which says less.
+    /// Omits the SQLSTATE after MySQL's number, which is less specific.
     pub fn number(&self) -> &str {
         self.code.split('/').next().unwrap_or(&self.code)
     }
@@ -35,8 +33,8 @@ impl std::fmt::Display for ErrorReply {
     }
 }
 
-/// Errors whose messages quote names and no value (PostgreSQL, appendix "PostgreSQL Error Codes"; MySQL,
-/// "Server Error Message Reference").
+/// Errors with messages that quote names and no values (PostgreSQL, appendix "PostgreSQL Error
+/// Codes"; MySQL, "Server Error Message Reference").
 const NAMES_ALONE: [&str; 27] = [
     "26000",      // prepared statement
     "28000",      // role
@@ -67,17 +65,15 @@ const NAMES_ALONE: [&str; 27] = [
     "1305/42000", // procedure
 ];
 
-/// Products whose error codes are these letters, a hyphen and a number: Oracle's, and those of its drivers.
+/// Prefixes of codes with a hyphen and a number, of Oracle and its drivers.
 const FACILITIES: [&str; 12] = [
     "DPI", "DPY", "KUP", "LPX", "NNL", "NNO", "NZE", "ORA", "PLS", "SP2", "TNS", "UPI",
 ];
-/// Words in front of codes, with `=`, `:`, a blank or a bracket between them: DB2's, the SQL standard's, the
-/// operating system's.
+/// Words before codes, separated by `=`, `:`, a blank or a bracket: of DB2, the SQL standard and
+/// the operating system.
 const WORDS_OF_CODES: [&str; 4] = ["SQLCODE", "SQLSTATE", "errno", "Errcode"];
-/// Digits and letters of the longest code.
 const MAX_CODE_LEN: usize = 6;
 
-/// Letters of a message that are kept.
 const MAX_MESSAGE_LEN: usize = 200;
 
 fn readable(text: &[u8]) -> String {
@@ -85,12 +81,12 @@ fn readable(text: &[u8]) -> String {
     text.chars().filter(|letter| !letter.is_control()).collect()
 }
 
-/// A server's message without what it quotes: `relation "?" does not exist`. Numbers go too, but for those of
-/// error codes (`ORA-12541`, `SQLSTATE=42704`, `errno: 13`). At most 200 letters.
+/// Replaces quoted text in a server's message: `relation "?" does not exist`. Numbers go too,
+/// except in error codes (`ORA-12541`, `SQLSTATE=42704`, `errno: 13`). At most 200 letters.
 ///
-/// A quote begins behind anything but a letter (`doesn't`) and ends with the last one of its kind that has no
-/// letter behind it, since a value may hold quotes itself: it is better to hide too much than to show a part
-/// of a value.
+/// A quote begins after anything but a letter (`doesn't`). It ends with the last quote of its kind
+/// that has no letter after it, since a value may hold quotes itself. Hiding too much is better
+/// than showing a part of a value.
 pub fn without_values(text: &[u8]) -> String {
     let text = readable(text);
     let mut plain = String::new();
@@ -122,8 +118,8 @@ pub fn without_values(text: &[u8]) -> String {
     plain.chars().take(MAX_MESSAGE_LEN).collect()
 }
 
-/// Whether digits that begin `rest` are the number of an error, by what is in front of them: a facility and a
-/// hyphen, or a word for it.
+/// Whether the digits at the start of `rest` are an error number, by a facility and hyphen or a
+/// word before them.
 fn is_error_code(before: &str, rest: &str) -> bool {
     let code = rest.split(|next: char| !next.is_ascii_alphanumeric()).next();
     if code.is_none_or(|code| code.len() > MAX_CODE_LEN) {
@@ -143,7 +139,6 @@ fn is_error_code(before: &str, rest: &str) -> bool {
     }
 }
 
-/// Whether a text ends in a word for an error's code.
 fn names_code(text: &str) -> bool {
     let text = text.trim_end_matches(['-', '=', ':', ' ', '[', '(']);
     WORDS_OF_CODES.iter().any(|word| {
@@ -154,7 +149,6 @@ fn names_code(text: &str) -> bool {
     })
 }
 
-/// What follows the end of a quote; nothing where it has none.
 fn behind_quote(text: &str, quote: char) -> &str {
     let ends = text.rmatch_indices(quote).find_map(|(at, _)| {
         let behind = text.get(at + quote.len_utf8()..)?;
@@ -208,7 +202,7 @@ mod tests {
             ("Duplicate entry 'a' b' for key", "Duplicate entry '?' for key"),
             ("value 12.50 out of range at 7", "value ? out of range at ?"),
             ("unterminated 'secret", "unterminated '?'"),
-            // Codes of errors are none of a user's values.
+            // Error codes are not a user's values.
             ("ORA-12541: TNS: no listener", "ORA-12541: TNS: no listener"),
             ("TNS-12535 at 7", "TNS-12535 at ?"),
             ("ORA-4711004711 is long", "ORA-? is long"),

@@ -1,11 +1,11 @@
-//! Clients of databases: one session with a server, and what each statement of it took.
+//! Database clients with one session on a server, and the duration of each statement.
 //!
-//! [`session`] speaks PostgreSQL, MySQL and MariaDB, Redis and (with the feature `oracle`) Oracle by code of
-//! longwire's own; [`bridge`] runs any JDBC driver in a Java process. Both know one connection and one
-//! statement at a time: the code that repeats and compares them is in `probe`, `load` and `tune`.
+//! [`session`] has native code for PostgreSQL, MySQL and MariaDB, Redis and (with the feature
+//! `oracle`) Oracle. [`bridge`] runs any JDBC driver in a Java process. Both handle one connection
+//! and one statement at a time; `probe`, `load` and `tune` repeat and compare them.
 //!
-//! What PostgreSQL's and MySQL's messages look like is in [`postgres`] and [`mysql`], without a socket, for
-//! all clients that longwire has: those of `session`, `ping`, `load` and `tune`.
+//! [`postgres`] and [`mysql`] hold the messages of these protocols, without a socket, for all
+//! clients: those of `session`, `ping`, `load` and `tune`.
 //!
 //! Start reading at [`session`].
 

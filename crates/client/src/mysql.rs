@@ -1,4 +1,4 @@
-//! Messages of MySQL and MariaDB as a client writes and reads them: bytes in, values out, without a socket.
+//! Client messages of MySQL and MariaDB, without a socket.
 //!
 //! Sources: MySQL 8.4 source documentation, "Client/Server Protocol"; MariaDB Knowledge Base,
 //! "COM_STMT_BULK_EXECUTE". Login conversations are in [`crate::session`].

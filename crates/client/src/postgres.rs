@@ -1,10 +1,9 @@
-//! PostgreSQL's messages as a client writes and reads them: bytes in, values out, without a socket.
+//! Client messages of PostgreSQL, without a socket.
 //!
 //! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol". Login conversations are in
-//! [`crate::session`]. Requests are written by code of longwire's own, because
-//! `postgres_protocol::message::frontend` takes a statement as one text of UTF-8 and copies it: scripts send
-//! bytes of any encoding, and `tune` reports what a client holds. A test compares the bytes with that
-//! crate's.
+//! [`crate::session`]. `postgres_protocol::message::frontend` is not used for requests, because it
+//! takes statements as UTF-8 and copies them: scripts send bytes of any encoding, and `tune`
+//! reports the memory of a client. A test compares the bytes with that crate's.
 
 mod replies;
 mod requests;

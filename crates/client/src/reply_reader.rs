@@ -1,46 +1,39 @@
-//! Replies read as far as a client needs to know them, without keeping their rows.
+//! Counts replies without keeping their rows.
 //!
-//! For clients that ask for more than they could keep, or faster than they could decode. What observes and
-//! explains is the decoders of `wire`.
+//! For clients that request more than they could keep, or faster than they could decode.
+//! Observation and analysis use the decoders of `wire`.
 
 use crate::ErrorReply;
 
-/// Reads the replies of one connection. First say what is asked for (each database has its own words for
-/// that), then give it all that comes.
+/// Reads the replies of one connection. Announce each request first (by a method per database),
+/// then pass all received bytes.
 pub trait ReplyReader: Default {
-    /// Requests that were asked so far.
     fn asked(&self) -> u64;
-    /// Bytes came, cut anywhere.
+    /// Takes received bytes, cut anywhere.
     ///
     /// # Errors
-    /// [`ReplyFault`]; what follows it must not be read.
+    /// [`ReplyFault`]; the following bytes must not be read.
     fn process_bytes(&mut self, bytes: &[u8]) -> Result<(), ReplyFault>;
-    /// Rows that came.
     fn rows(&self) -> u64;
-    /// Requests that are not answered yet.
     fn expected_replies(&self) -> u64;
 }
 
-/// Why a reply is not what was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplyFault {
-    /// The server refused a request.
     Refused(ErrorReply),
-    /// Its protocol does not have that there.
+    /// The bytes violate the protocol.
     Malformed {
-        /// What came.
+        /// Description of the received bytes.
         found: &'static str,
     },
 }
 
-/// Cuts the received bytes into messages, each a header of a fixed number of bytes and a body, of which only
-/// the beginning is kept.
+/// Cuts received bytes into messages, each a header of fixed size and a body. Only the beginning of
+/// the body is kept.
 #[derive(Debug)]
 pub(crate) struct MessageCutter<const HEADER: usize> {
     header: [u8; HEADER],
-    /// How much of the header is there.
     filled: usize,
-    /// Bytes of the body that are still to come.
     left: usize,
     body: Vec<u8>,
 }
@@ -57,19 +50,17 @@ impl<const HEADER: usize> Default for MessageCutter<HEADER> {
 }
 
 impl<const HEADER: usize> MessageCutter<HEADER> {
-    /// The header of the message that is complete, or in progress.
     pub const fn header(&self) -> [u8; HEADER] {
         self.header
     }
 
-    /// The beginning of its body.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// Takes from `bytes` up to the end of a message: whether that is there. `length` reads the length of the
-    /// body from a header, `wanted` says how many bytes of the body are kept, by the header and the first
-    /// byte of the body, which always is.
+    /// Takes from `bytes` up to the end of a message, and returns whether the end was reached.
+    /// `length` reads the body's length from a header. `wanted` is the number of bytes to keep, by
+    /// the header and the first byte of the body, which is always kept.
     pub fn next_message(
         &mut self,
         bytes: &mut &[u8],

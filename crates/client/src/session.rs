@@ -1,12 +1,10 @@
-//! Sessions: a client's own connection to a server, connected, encrypted where the target asks for it, logged
-//! in where its protocol has a login. What instruments that ask on their own (`ping`, `load`, `split`) ask
-//! with.
+//! Client sessions: connected, encrypted if the target requires it, and logged in if the protocol
+//! has a login. Instruments with their own connections (`ping`, `load`, `split`) use them.
 //!
-//! All bytes sent and received are shown to the same decoders that read captures, which determine when a
-//! reply is complete. Round trips and bytes are counted on the socket, arrivals stamped by the kernel where
-//! it does that.
+//! All bytes go through the decoders that also read captures, which detect complete replies. Round
+//! trips and bytes are counted on the socket; arrivals have the kernel's time stamps if available.
 //!
-//! A protocol that has a login, or a query, is a file and a row of [`Dialect`]. Start reading at
+//! A protocol with a login or a query is a file and a row of [`Dialect`]. Start reading at
 //! [`Session::open`].
 
 mod connection;
@@ -44,7 +42,7 @@ use sys::transport::Transport;
 pub use tap::SessionTap;
 use wire::Decoder;
 
-/// An open session. After an error it is not to be used again: a reply may still be on its way.
+/// An open session. Do not use it after an error: a reply may still be in flight.
 pub struct Session<'a> {
     line: ClientConnection<'a>,
     decoder: Option<Box<dyn Decoder + Send>>,
@@ -55,35 +53,31 @@ pub struct Session<'a> {
     takes_bulk: bool,
 }
 
-/// How a session is opened.
 pub struct SessionOptions<'a> {
-    /// How long connecting, encrypting and logging in may take together.
+    /// For connecting, encrypting and logging in together.
     pub timeout: Duration,
-    /// Set to end waiting early, within a fifth of a second.
+    /// Ends waiting within a fifth of a second if set.
     pub stop: &'a AtomicBool,
-    /// The timeline of all timestamps.
     pub clock: Clock,
-    /// Where to connect instead of asking for the addresses of the target's host.
+    /// Replaces name resolution of the target's host.
     pub address: Option<SocketAddr>,
-    /// Whether to look again and again while waiting for a reply instead of sleeping: costs a processor,
-    /// saves what waking up takes.
+    /// Polls for a reply instead of sleeping: uses a whole processor, and saves the wake-up time.
     pub spin: bool,
-    /// Whether a MySQL or MariaDB server is asked to compress. What is said to it then has to be in blocks
-    /// ([`crate::mysql::in_blocks`]): [`Session::exchange`] is not for such a session.
+    /// Requests compression of a MySQL or MariaDB server. Requests must then be in blocks
+    /// ([`crate::mysql::in_blocks`]), so [`Session::exchange`] cannot be used.
     pub compression: bool,
-    /// Whether a MySQL or MariaDB server is informed that it may ask for data (`LOAD DATA LOCAL`), and a
-    /// MariaDB server that rows may come in bulk (`COM_STMT_BULK_EXECUTE`). The code that sets it has to
-    /// answer such a request.
+    /// Offers a MySQL or MariaDB server to send data on request (`LOAD DATA LOCAL`), and a MariaDB
+    /// server rows in bulk (`COM_STMT_BULK_EXECUTE`). The caller must answer these requests.
     pub loading: bool,
-    /// Whether a server that says nothing where it has to speak first is asked in other protocols, on
-    /// connections of their own: for one session with a server, not for many at once.
+    /// If a server that should speak first stays silent, tries other protocols on separate
+    /// connections. For a single session, not for many at once.
     pub asks_otherwise: bool,
-    /// Is shown every byte as a relay would show it, under this number.
+    /// Receives every byte, as from a relay, under this number.
     pub observer: Option<(ConnectionId, Box<dyn Observer + Send>)>,
 }
 
 impl<'a> SessionOptions<'a> {
-    /// Ten seconds, the system's resolver, no spinning, a clock of its own.
+    /// Ten seconds, the system's resolver, no spinning, a new clock.
     pub fn new(stop: &'a AtomicBool) -> Self {
         Self {
             timeout: Duration::from_secs(10),
@@ -98,7 +92,8 @@ impl<'a> SessionOptions<'a> {
         }
     }
 
-    /// The same for another connection to the same server; `None` if an observer watches, which sees one.
+    /// Options for another connection to the same server; `None` with an observer, which sees one
+    /// connection.
     fn again(&self) -> Option<Self> {
         self.observer.is_none().then(|| Self {
             observer: None,
@@ -107,18 +102,16 @@ impl<'a> SessionOptions<'a> {
     }
 }
 
-/// What is said to a server of some protocol beyond what its decoder knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     Sql(SqlProtocol),
     Redis,
-    /// No login and no query that longwire knows.
     Other,
 }
 
 impl<'a> Session<'a> {
-    /// Connects to the target, agrees on TLS where it asks for that, and logs in where its protocol has a
-    /// login.
+    /// Connects to the target, agrees on TLS if the target requires it, and logs in if the protocol
+    /// has a login.
     ///
     /// # Errors
     /// Every [`SessionError`] but [`SessionError::TooLong`].
@@ -133,7 +126,7 @@ impl<'a> Session<'a> {
         };
         match (Self::attempt(target, options, &first, &deadline), again) {
             (Err(error), Some(again)) => match second(&security, &error) {
-                // The error of a server that refused the first way says more than what follows.
+                // A refusal of the first attempt is more useful than a later error.
                 Some(mode) => Self::attempt(target, again, &security.with_mode(mode), &deadline)
                     .map_err(|later| if is_kept_out(&error) { error } else { later }),
                 None => Err(error),
@@ -142,7 +135,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Opens it on one connection.
     fn attempt(
         target: &Target,
         options: SessionOptions<'a>,
@@ -190,7 +182,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Connects to the target and says nothing: for requests that need no login. TLS is not begun.
+    /// Connects to the target without sending anything, for requests that need no login. TLS is not
+    /// begun.
     ///
     /// # Errors
     /// As [`Session::open`], without those of the login.
@@ -208,29 +201,28 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The legs of opening it, one after another: their durations sum to [`Session::opening_time`] exactly.
+    /// Legs of opening the session. Their durations sum to [`Session::opening_time`] exactly.
     pub fn legs(&self) -> &[Leg] {
         self.legs.as_slice()
     }
 
-    /// When opening it began, and when the last byte of that had come.
+    /// Start of opening, and arrival of its last byte.
     pub const fn opened(&self) -> (Timestamp, Timestamp) {
         self.legs.span()
     }
 
-    /// How long opening it took.
     pub fn opening_time(&self) -> Duration {
         self.legs.total()
     }
 
-    /// Sends the bytes of one request, or of several that are sent together, and waits for the complete reply
-    /// to all of them. Where the protocol is not decoded, the first bytes received are taken for the reply.
-    /// Data that the server asks for in the middle of it (COPY, LOCAL INFILE) is refused.
+    /// Sends requests together and waits for the complete reply to all of them. Without a decoder,
+    /// the first bytes received count as the reply. Refuses to send data that the server requests
+    /// meanwhile (COPY, LOCAL INFILE).
     ///
     /// # Errors
     /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`],
-    /// [`SessionError::Unexpected`], [`SessionError::Stopped`]. What the server answers, errors of statements
-    /// among it, is in the reply.
+    /// [`SessionError::Unexpected`], [`SessionError::Stopped`]. Errors of statements are in the
+    /// reply.
     pub fn exchange(&mut self, request: &[u8], timeout: Duration) -> Result<Reply, SessionError> {
         self.converse(request, timeout, Listening::default())
             .map(|(reply, _)| reply)
@@ -239,8 +231,8 @@ impl<'a> Session<'a> {
     /// Runs the statements of `sql` in one simple query and keeps the rows of the last result.
     ///
     /// # Errors
-    /// As [`Session::exchange`]; [`SessionError::TooLong`] when the reply has more than [`Rows::LIMIT`]
-    /// bytes, [`SessionError::NoSql`] where there is no SQL.
+    /// As [`Session::exchange`]; [`SessionError::TooLong`] if the reply has more than
+    /// [`Rows::LIMIT`] bytes, [`SessionError::NoSql`] if the protocol has no SQL.
     pub fn query(&mut self, sql: &str, timeout: Duration) -> Result<Rows, SessionError> {
         let protocol = self.dialect.sql().ok_or(SessionError::NoSql)?;
         let mut request = Vec::new();
@@ -254,40 +246,38 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The server's product and version as it introduces itself.
     pub fn server_version(&self) -> Option<&str> {
         self.version.as_deref()
     }
 
-    /// The server's own number of what serves this session: PostgreSQL's process, MySQL's and MariaDB's
-    /// connection. `None` if it does not report it.
+    /// PostgreSQL's process number, or MySQL's and MariaDB's connection number. `None` if not
+    /// reported.
     pub const fn server_process(&self) -> Option<u32> {
         self.process
     }
 
-    /// Whether the server takes `COM_STMT_BULK_EXECUTE` from this session: MariaDB, when
-    /// [`SessionOptions::loading`] was said.
+    /// Whether the server accepts `COM_STMT_BULK_EXECUTE`: MariaDB with
+    /// [`SessionOptions::loading`].
     pub const fn takes_bulk(&self) -> bool {
         self.takes_bulk
     }
 
-    /// The server's address; `None` for a Unix-domain socket.
+    /// `None` for a Unix-domain socket.
     pub fn server(&self) -> Option<SocketAddr> {
         self.line.transport().socket().peer().ok()
     }
 
-    /// The kernel's own figures for the connection now; `None` for a Unix-domain socket.
+    /// Current figures of the kernel for the connection; `None` for a Unix-domain socket.
     pub fn kernel(&self) -> Option<KernelFigures> {
         self.line.transport().socket().info()
     }
 
-    /// Its connection, for code that sends requests in another way. Bytes that came with the login and were
-    /// not inspected are in it.
+    /// The connection, for code that sends requests directly. It holds uninspected bytes that came
+    /// with the login.
     pub fn into_connection(self) -> ClientConnection<'a> {
         self.line
     }
 
-    /// Its parts, for code that waits for many at once.
     pub fn take_apart(self) -> Parts {
         let (transport, tap) = self.line.into_parts();
         Parts {
@@ -297,12 +287,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes leave, so that the server does not log a client that only hung up. Best effort.
+    /// Sends a goodbye, since servers log clients that only hang up. Best effort.
     pub fn close(mut self) {
         let Some(protocol) = self.dialect.sql() else {
             return;
         };
-        // The work is done: whether the server hears it changes nothing.
+        // The work is done, so errors do not matter.
         let deadline = Deadline::after(LEAVE_WITHIN);
         self.line.send(protocol.goodbye(), &deadline).ok();
     }
@@ -348,13 +338,10 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What a session consists of, for an event loop.
 pub struct Parts {
-    /// Plain or encrypted.
     pub transport: Transport,
-    /// It has seen the login; `None` if the protocol is not decoded.
+    /// It has seen the login; `None` without a decoder for the protocol.
     pub decoder: Option<Box<dyn Decoder + Send>>,
-    /// Tells the observer of the session, where there is one.
     pub tap: Option<SessionTap>,
 }
 
@@ -375,9 +362,8 @@ impl Dialect {
     }
 }
 
-/// How a connection is tried that failed for `error`, where libpq would try again: `prefer` without TLS when
-/// that could not be agreed on, or the server accepts no login with it; `allow` with TLS when it accepts none
-/// without.
+/// Second attempt after `error`, as in libpq: `prefer` without TLS if TLS failed or the server
+/// rejects logins over it; `allow` with TLS if the server rejects logins without it.
 fn second(security: &TlsSettings, error: &SessionError) -> Option<TlsMode> {
     let kept_out = is_kept_out(error);
     let without_tls = matches!(error, SessionError::Connect(error) if error.is_about_tls());
@@ -392,10 +378,9 @@ fn is_kept_out(error: &SessionError) -> bool {
     matches!(error, SessionError::Login { code, .. } if code == NOT_LET_IN)
 }
 
-/// The SQLSTATE of a server whose pg_hba.conf has no line for such a connection.
+/// The SQLSTATE of a server without a matching line in pg_hba.conf.
 const NOT_LET_IN: &str = "28000";
 
-/// A decoder for the scheme's protocol, where there is one.
 fn decoder(scheme: Scheme) -> Option<Box<dyn Decoder + Send>> {
     let protocol = scheme.protocol();
     let row = wire::PROTOCOLS.iter().find(|row| row.protocol == protocol)?;

@@ -1,20 +1,17 @@
-//! The protocols in which longwire itself sends SQL: which one a target has, and what is the same in all.
+//! Protocols in which longwire itself sends SQL.
 
 use crate::{ErrorReply, mysql, postgres};
 use sys::target::Scheme;
 use wire::TextRows;
 
-/// A protocol in which longwire sends SQL by code of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlProtocol {
-    /// PostgreSQL's, and its kin's.
     Postgres,
-    /// That of MySQL and MariaDB.
     Mysql,
 }
 
 impl SqlProtocol {
-    /// Of targets with this scheme; `None` if there is none.
+    /// `None` if the scheme has no such protocol.
     pub const fn from_scheme(scheme: Scheme) -> Option<Self> {
         match scheme {
             Scheme::Postgres | Scheme::Kingbase => Some(Self::Postgres),
@@ -29,7 +26,7 @@ impl SqlProtocol {
         }
     }
 
-    /// Appends the request that runs the statements that `text` writes.
+    /// Appends a request of the statements that `text` writes.
     pub fn query(self, out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
         match self {
             Self::Postgres => postgres::query(out, text),
@@ -37,7 +34,7 @@ impl SqlProtocol {
         }
     }
 
-    /// What is sent before hanging up, so that the server does not log a client that only hung up.
+    /// Sent before closing, since servers log clients that only hang up.
     pub const fn goodbye(self) -> &'static [u8] {
         match self {
             Self::Postgres => postgres::GOODBYE,
@@ -45,7 +42,6 @@ impl SqlProtocol {
         }
     }
 
-    /// What is sent instead of the data that the server asks for.
     pub const fn refusal(self) -> &'static [u8] {
         match self {
             Self::Postgres => postgres::REFUSAL,
@@ -69,8 +65,6 @@ impl SqlProtocol {
         }
     }
 
-    /// The error that `bytes` of a server begin with; `None` while it is not complete, and where they begin
-    /// with something else.
     pub fn begun_error(self, bytes: &[u8]) -> Option<ErrorReply> {
         match self {
             Self::Postgres => postgres::begun_error(bytes),

@@ -1,4 +1,4 @@
-//! One connection of a driver's, asked through its channel.
+//! One connection of a driver, on its own channel.
 
 use super::frames::{Frame, Writer, reply, request};
 use super::process::Bridge;
@@ -11,30 +11,25 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// A connection that the driver opened. After [`BridgeError::TimedOut`] and [`BridgeError::Stopped`] it is
-/// not to be used again: a reply may still come.
+/// A connection opened by the driver. Do not use it after [`BridgeError::TimedOut`] and
+/// [`BridgeError::Stopped`]: a reply may still arrive.
 #[derive(Debug)]
 pub struct BridgeConnection {
     bridge: Arc<Bridge>,
     number: u32,
     replies: Receiver<Frame>,
     dialect: JdbcDialect,
-    /// The URL as it may be shown, and what may not be.
     shown: String,
     secrets: Vec<String>,
 }
 
-/// Who answered, as the driver reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Introduction {
-    /// What `Driver.connect` took: name resolution, TCP, TLS, login and whatever the driver asks before it is
-    /// ready.
+    /// Duration of `Driver.connect`: name resolution, TCP, TLS, login and initial queries of the
+    /// driver.
     pub duration: Duration,
-    /// The driver's class.
     pub class: String,
-    /// Name and version of the driver.
     pub driver: Option<String>,
-    /// Product and version of the database.
     pub server: Option<String>,
 }
 
@@ -70,10 +65,10 @@ impl BridgeConnection {
         Ok((connection, introduction))
     }
 
-    /// Runs a statement to the end of its results, as often as asked.
+    /// Runs a statement to the end of its results, as often as requested.
     ///
     /// # Errors
-    /// When the driver or the server refuses; what was done before counts for nothing.
+    /// If the driver or the server refuses; earlier executions are discarded.
     pub fn execute(&mut self, execute: &Execute<'_>, wait: Wait<'_>) -> Result<Executed, BridgeError> {
         let mut frame = Writer::new(self.number, request::EXECUTE);
         frame.tag(match execute.how {
@@ -93,7 +88,7 @@ impl BridgeConnection {
         self.send_request(frame, wait)
     }
 
-    /// Makes rows and inserts them.
+    /// Generates rows and inserts them.
     ///
     /// # Errors
     /// As [`BridgeConnection::execute`].
@@ -137,7 +132,7 @@ impl BridgeConnection {
         self.send_request(frame, wait)
     }
 
-    /// `Connection.setAutoCommit`.
+    /// Calls `Connection.setAutoCommit` in the driver.
     ///
     /// # Errors
     /// As [`BridgeConnection::execute`].
@@ -147,7 +142,7 @@ impl BridgeConnection {
         self.send_request(frame, wait)
     }
 
-    /// `Connection.commit`.
+    /// Calls `Connection.commit` in the driver.
     ///
     /// # Errors
     /// As [`BridgeConnection::execute`].
@@ -155,7 +150,7 @@ impl BridgeConnection {
         self.send_request(Writer::new(self.number, request::COMMIT), wait)
     }
 
-    /// `Connection.rollback`.
+    /// Calls `Connection.rollback` in the driver.
     ///
     /// # Errors
     /// As [`BridgeConnection::execute`].
@@ -163,7 +158,7 @@ impl BridgeConnection {
         self.send_request(Writer::new(self.number, request::ROLLBACK), wait)
     }
 
-    /// The columns of a query's result, which is not read.
+    /// Columns of a query's result, which is not read.
     ///
     /// # Errors
     /// As [`BridgeConnection::execute`].
@@ -186,7 +181,7 @@ impl BridgeConnection {
         Ok(columns)
     }
 
-    /// Closes it as the driver does, and waits for that.
+    /// Closes the connection as the driver does, and waits for the end.
     ///
     /// # Errors
     /// As [`BridgeConnection::execute`].
@@ -213,16 +208,14 @@ impl BridgeConnection {
         }
     }
 
-    /// The driver need not go on with what is no longer waited for.
     fn given_up<T>(&self, result: Result<T, BridgeError>) -> Result<T, BridgeError> {
         if let Err(BridgeError::TimedOut { .. } | BridgeError::Stopped) = &result {
-            // Whether the driver can be informed changes nothing.
+            // A failure to cancel has no consequence.
             self.bridge.send(Writer::new(self.number, request::CANCEL)).ok();
         }
         result
     }
 
-    /// The error as it may be shown.
     fn without_secrets(&self, error: BridgeError) -> BridgeError {
         let hidden = |text: String| {
             let secrets = self.secrets.iter().filter(|secret| secret.len() > 2);
@@ -292,7 +285,6 @@ fn write_parameter(frame: &mut Writer, parameter: &Parameter) {
     }
 }
 
-/// Samples up to the frame that ends them.
 pub(super) fn done(
     bridge: &Bridge,
     replies: &Receiver<Frame>,
@@ -330,7 +322,6 @@ fn nanos(frame: &mut Frame) -> Result<Duration, BridgeError> {
     Ok(Duration::from_nanos(frame.large()?.unsigned_abs()))
 }
 
-/// The error of a frame, with what may not be shown still in it.
 fn failed(frame: Frame, java: &str) -> BridgeError {
     read_failure(frame, java).unwrap_or_else(|error| error)
 }

@@ -1,4 +1,4 @@
-//! The jars of a driver: files, or coordinates of the local Maven repository.
+//! Jars of a driver: files, or coordinates of the local Maven repository.
 
 use super::BridgeError;
 use std::io::Read;
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use sys::error::OsError;
 use sys::files::open_regular;
 
-/// The jars of a driver, each there and a jar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriverFiles {
     jars: Vec<PathBuf>,
 }
 
 impl DriverFiles {
-    /// Finds what `given` names: each one file or several with colons between them, or
-    /// `group:artifact:version` of the local Maven repository (`~/.m2/repository`). Nothing is fetched.
+    /// Finds the jars of a driver. Each item is one file or several separated by colons, or
+    /// `group:artifact:version` of the local Maven repository (`~/.m2/repository`). Nothing is
+    /// downloaded.
     ///
     /// # Errors
     /// [`BridgeError::NotADriverName`], [`BridgeError::NotFetched`], [`BridgeError::NotReadable`],
@@ -37,13 +37,12 @@ impl DriverFiles {
         Ok(Self { jars })
     }
 
-    /// The jars.
     pub fn jars(&self) -> &[PathBuf] {
         &self.jars
     }
 }
 
-/// Whether `path` can be read and begins as a jar does (a zip archive: APPNOTE.TXT, 4.3.7).
+/// Whether `path` can be read and begins like a jar (a zip archive: APPNOTE.TXT, 4.3.7).
 pub(super) fn check(path: &Path) -> Result<(), BridgeError> {
     let not_readable = |error: std::io::Error| BridgeError::NotReadable {
         path: path.to_owned(),
@@ -70,7 +69,6 @@ fn looks_like_a_file(path: &Path) -> bool {
     path.extension().is_some() || path.components().count() > 1
 }
 
-/// Group, artifact and version, where all three are what Maven allows.
 fn coordinate(text: &str) -> Option<[&str; 3]> {
     let parts: Vec<&str> = text.split(':').collect();
     let [group, artifact, version] = parts[..] else {

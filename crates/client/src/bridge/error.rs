@@ -1,149 +1,120 @@
-//! Why the bridge, or what was asked through it, failed.
+//! Errors of the bridge and of requests through it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::error::{Blame, OsError};
 
-/// Why the bridge, or what was asked through it, failed. Texts hold no literal, no value and nothing of a URL
-/// but its host.
+/// Texts hold no literal, no value and of a URL only the host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BridgeError {
-    /// There is no Java.
     #[error("there is no Java here: looked for {looked}")]
     NoJava {
-        /// Where.
+        /// The places that were searched.
         looked: String,
     },
-    /// There is Java, and it is too old.
     #[error("{java} is older than Java 11, which the JDBC bridge needs")]
     JavaTooOld {
-        /// The program.
+        /// Path of the program.
         java: String,
     },
-    /// The driver needs a newer Java.
     #[error("the driver needs a newer Java than {java} is: {said}")]
     DriverTooNew {
         /// The version of Java.
         java: String,
-        /// What Java says.
         said: String,
     },
-    /// The bridge's own jar was not found.
     #[error("longwire-jdbc.jar is missing: looked for {looked}")]
     NoJar {
-        /// Where.
+        /// The places that were searched.
         looked: String,
     },
-    /// A file that should be a jar cannot be read.
     #[error("could not read {}: {reason}", path.display())]
     NotReadable {
-        /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         reason: OsError,
     },
-    /// A file that should be a jar is none.
     #[error("{} is not a jar", path.display())]
     NotAJar {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A coordinate's jar is not in the local Maven repository.
     #[error("{coordinate} is not in the local Maven repository: no {}", path.display())]
     NotFetched {
-        /// As given.
         coordinate: String,
-        /// Where it would be.
+        /// The path it should have.
         path: PathBuf,
     },
-    /// The driver was named in a way that is neither a file nor coordinates.
     #[error("'{given}' is neither a jar nor group:artifact:version")]
     NotADriverName {
-        /// As given.
+        /// The name as given.
         given: String,
     },
-    /// The URL is none of JDBC.
     #[error("a JDBC driver is for a jdbc: URL")]
     NotJdbc,
-    /// The URL has no host and port that a relay could take the place of.
+    /// The URL has no host and port for a relay to replace.
     #[error("there is no host and port in {url} that a relay could take the place of")]
     NoPlace {
         /// The URL without secrets.
         url: String,
     },
-    /// The process could not be started.
     #[error("could not start {java}: {reason}")]
     NotStarted {
-        /// The program.
         java: String,
-        /// What the operating system says.
+        /// Error of the operating system.
         reason: OsError,
     },
-    /// The process ended while it was needed.
     #[error("the JDBC bridge ended ({status}){said}")]
     Died {
         /// Exit status or signal, in words.
         status: String,
-        /// What it said last, behind a colon; empty when nothing.
+        /// Last output after a colon, empty without any.
         said: String,
     },
-    /// What came is not what the bridge says.
     #[error("the JDBC bridge and longwire do not understand each other: its jar is of another version")]
     Garbled,
-    /// The request is longer than a frame may be.
     #[error("a statement is too long for the JDBC bridge (64 MiB)")]
     TooLong,
-    /// No answer in time.
     #[error("no complete reply through the driver within {}", model::format_duration(*after))]
     TimedOut {
-        /// How long was waited.
+        /// Duration of the wait.
         after: Duration,
     },
-    /// The user ended it.
     #[error("stopped")]
     Stopped,
-    /// No driver takes the URL.
     #[error("no driver takes {url}: {}", there(drivers))]
     NoDriver {
-        /// The URL without secrets.
         url: String,
-        /// Classes of the drivers that are there; may be empty.
+        /// Classes of the available drivers, possibly empty.
         drivers: String,
     },
-    /// The class that was named does not exist.
     #[error("there is no class {class} in the driver's jars")]
     NoClass {
-        /// Its name.
+        /// Name of the class.
         class: String,
     },
-    /// The class that was named is no driver.
     #[error("{class} is not a java.sql.Driver")]
     NotADriver {
-        /// Its name.
+        /// Name of the class.
         class: String,
     },
-    /// The heap is full.
     #[error("the driver ran out of memory in Java")]
     NoMemory,
-    /// The database, or the driver on its behalf, refused.
+    /// Refusal by the database, or by the driver on its behalf.
     #[error("server: {code} {text}")]
     Sql {
         /// SQLSTATE, `ORA-` and its number, or the vendor's own number.
         code: String,
-        /// What it says, without values.
         text: String,
     },
-    /// The driver failed in another way.
     #[error("the driver failed: {class}: {text}")]
     Driver {
-        /// Class of what it threw.
+        /// Class of the exception.
         class: String,
-        /// What it says, without values.
         text: String,
     },
 }
 
-/// The drivers that there are, in words.
 fn there(drivers: &str) -> String {
     match drivers {
         "" => "the jars hold no driver that says it is one".to_owned(),
@@ -152,7 +123,6 @@ fn there(drivers: &str) -> String {
 }
 
 impl BridgeError {
-    /// What to do next, in one line, where there is something.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoJava { .. } | Self::JavaTooOld { .. } => {
@@ -191,7 +161,6 @@ impl BridgeError {
         })
     }
 
-    /// Who is to blame.
     pub const fn blame(&self) -> Blame {
         match self {
             Self::Sql { .. } | Self::TimedOut { .. } => Blame::Server,
@@ -201,7 +170,6 @@ impl BridgeError {
     }
 }
 
-/// What usually helps.
 fn hint_of(code: &str) -> Option<String> {
     let hint = match code {
         "ORA-12514" | "ORA-12505" => {

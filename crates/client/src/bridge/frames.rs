@@ -1,15 +1,13 @@
-//! Frames as `bridges/jdbc/PROTOCOL.md` has them: a length, a channel, a type, fields one after another.
+//! Frames of `bridges/jdbc/PROTOCOL.md`: a length, a channel, a type, and fields.
 
 use super::BridgeError;
 use std::io::{self, Read};
 
-/// A frame that is being written.
 #[derive(Debug)]
 pub(super) struct Writer {
     bytes: Vec<u8>,
 }
 
-/// A frame from the bridge.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) channel: u32,
@@ -18,7 +16,6 @@ pub(super) struct Frame {
     at: usize,
 }
 
-/// Types of frames to the bridge.
 pub(super) mod request {
     pub const HELLO: u8 = 1;
     pub const OPEN: u8 = 2;
@@ -34,7 +31,6 @@ pub(super) mod request {
     pub const CANCEL: u8 = 12;
 }
 
-/// Types of frames from the bridge.
 pub(super) mod reply {
     pub const HELLO: u8 = 65;
     pub const OPENED: u8 = 66;
@@ -64,7 +60,6 @@ impl Writer {
         self.bytes.extend(value.to_be_bytes());
     }
 
-    /// Of something of which there are never two thousand million.
     pub(super) fn count(&mut self, value: u64) {
         self.number(i32::try_from(value).unwrap_or(i32::MAX));
     }
@@ -83,7 +78,7 @@ impl Writer {
         }
     }
 
-    /// The frame with its length; none when it is longer than any may be.
+    /// The frame with its length; `None` if it exceeds the limit.
     pub(super) fn finish(mut self) -> Option<Vec<u8>> {
         let length = self.bytes.len() - 4;
         let length = u32::try_from(length)
@@ -95,7 +90,7 @@ impl Writer {
 }
 
 impl Frame {
-    /// The next frame; none at the end of the stream, also within a frame.
+    /// Returns `None` at the end of the stream, also within a frame.
     pub(super) fn read_from(from: &mut impl Read) -> io::Result<Option<Self>> {
         let mut head = [0; 9];
         if !filled(from, &mut head)? {
@@ -108,7 +103,7 @@ impl Frame {
         }
         let mut body = Vec::new();
         let wanted = u64::from(length) - 5;
-        // Only what arrives is held, not what the length claims.
+        // Allocates for the received bytes only, not for the claimed length.
         if from.take(wanted).read_to_end(&mut body)? as u64 != wanted {
             return Ok(None);
         }
@@ -152,7 +147,6 @@ impl Frame {
     }
 }
 
-/// Fills `head`; false when the stream ends before.
 fn filled(from: &mut impl Read, head: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(head) {
         Ok(()) => Ok(true),

@@ -1,10 +1,10 @@
-//! Where the bridge's own jar is.
+//! Finds the bridge's own jar.
 
 use super::BridgeError;
 use std::path::{Path, PathBuf};
 
-/// `given`; else the file that `LONGWIRE_JDBC_BRIDGE` names; else the one next to this program, and no other:
-/// what is in it is run, and those who may write elsewhere need not be those who installed this program.
+/// `given`, or the file in `LONGWIRE_JDBC_BRIDGE`, or the one next to this program. No other
+/// places: the jar is executed, and other directories may be writable by other users.
 pub(super) fn find(given: Option<&Path>) -> Result<PathBuf, BridgeError> {
     let named = given.map(Path::to_owned).or_else(|| {
         std::env::var_os(VARIABLE)

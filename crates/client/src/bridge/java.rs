@@ -1,9 +1,9 @@
-//! Where Java is.
+//! Finds the program `java`.
 
 use super::BridgeError;
 use std::path::PathBuf;
 
-/// The program `java`: of `JAVA_HOME`, else of `PATH`.
+/// In `JAVA_HOME`, or else in `PATH`.
 pub(super) fn find() -> Result<PathBuf, BridgeError> {
     if let Some(home) = std::env::var_os("JAVA_HOME").filter(|home| !home.is_empty()) {
         let java = PathBuf::from(home).join("bin/java");

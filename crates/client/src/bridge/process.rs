@@ -1,4 +1,4 @@
-//! The process: started, spoken to by many channels at once, ended.
+//! The helper process, shared by many channels.
 
 use super::connection::{BridgeConnection, Introduction};
 use super::frames::{Frame, Writer, reply, request};
@@ -17,19 +17,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use sys::error::OsError;
 
-/// What the bridge is started with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeOptions {
-    /// The drivers.
     pub drivers: DriverFiles,
-    /// The bridge's own jar; absent to look where it usually is.
+    /// The bridge's own jar; `None` for the usual places.
     pub jar: Option<PathBuf>,
-    /// How long starting Java may take.
     pub timeout: Duration,
 }
 
 impl BridgeOptions {
-    /// With these drivers, and everything else as usual.
     pub const fn new(drivers: DriverFiles) -> Self {
         Self {
             drivers,
@@ -39,17 +35,16 @@ impl BridgeOptions {
     }
 }
 
-/// What the bridge itself adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overhead {
-    /// Median of what its clock shows around nothing: it is in every duration that it reports.
+    /// Median duration of an empty call, by the bridge's clock. Every reported duration includes
+    /// it.
     pub call: Duration,
-    /// Median of a request and its reply around nothing, seen from longwire: between two statements, and in
-    /// no duration.
+    /// Median round trip of an empty request, measured by longwire. It falls between two
+    /// statements, and no reported duration includes it.
     pub round_trip: Duration,
 }
 
-/// The helper process. It is gone when this is dropped.
 pub struct Bridge {
     stdin: Mutex<Option<ChildStdin>>,
     child: Mutex<Child>,
@@ -60,7 +55,7 @@ pub struct Bridge {
     java: String,
 }
 
-/// Where replies go, by channel; nowhere once the process has ended.
+/// Receivers of replies by channel; `None` once the process has ended.
 #[derive(Default)]
 pub(super) struct Channels {
     open: Mutex<Option<HashMap<u32, SyncSender<Frame>>>>,
@@ -79,7 +74,7 @@ impl Bridge {
     /// Starts the process and agrees on the frames.
     ///
     /// # Errors
-    /// When there is no jar or no Java that can run it, or no answer in time.
+    /// Without a jar, a suitable Java, or an answer in time.
     pub fn start(
         options: &BridgeOptions,
         stop: &std::sync::atomic::AtomicBool,
@@ -124,10 +119,10 @@ impl Bridge {
         Ok(Arc::new(bridge))
     }
 
-    /// Opens a connection.
+    /// Opens a connection through the driver.
     ///
     /// # Errors
-    /// When no driver takes the URL, or the driver or the server refuses.
+    /// If no driver accepts the URL, or the driver or the server refuses.
     pub fn connect(
         self: &Arc<Self>,
         login: &Login,
@@ -136,10 +131,10 @@ impl Bridge {
         BridgeConnection::open(self, login, wait)
     }
 
-    /// Measures what it adds itself, which takes some milliseconds.
+    /// Measures the overhead, which takes some milliseconds.
     ///
     /// # Errors
-    /// When the process is gone.
+    /// If the process is gone.
     pub fn overhead(&self, wait: Wait<'_>) -> Result<Overhead, BridgeError> {
         let (number, replies) = self.channel();
         let ask = |times: u64| -> Result<(Executed, Duration), BridgeError> {
@@ -165,17 +160,14 @@ impl Bridge {
         })
     }
 
-    /// The version of Java.
     pub fn java(&self) -> &str {
         &self.java
     }
 
-    /// The process, for code that measures what it uses.
     pub fn process_id(&self) -> u32 {
         self.child().id()
     }
 
-    /// A channel's number, and where its replies arrive.
     pub(super) fn channel(&self) -> (u32, Receiver<Frame>) {
         let number = self.next_channel.fetch_add(1, Ordering::Relaxed);
         (number, self.channels.add(number))
@@ -196,7 +188,6 @@ impl Bridge {
         }
     }
 
-    /// The next frame for the owner of `replies`.
     pub(super) fn receive(&self, replies: &Receiver<Frame>, wait: Wait<'_>) -> Result<Frame, BridgeError> {
         let began = Instant::now();
         loop {
@@ -228,7 +219,6 @@ impl Bridge {
         Ok(answer.text()?.unwrap_or_default())
     }
 
-    /// A Java that is too old reports it before it exits.
     fn too_old(&self, error: BridgeError, program: &Path) -> BridgeError {
         if self.tail.says("UnsupportedClassVersionError") {
             return BridgeError::JavaTooOld {
@@ -241,7 +231,7 @@ impl Bridge {
         error
     }
 
-    /// Why nothing is received any more. Waits a moment for the last output of the process.
+    /// Returns the cause of the end. Waits a moment for the last output of the process.
     fn died(&self) -> BridgeError {
         let mut status = None;
         for _ in 0..REAPS {
@@ -264,7 +254,7 @@ impl Bridge {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        // The end of its input is its end.
+        // Closing its input ends the process.
         self.stdin.lock().unwrap_or_else(PoisonError::into_inner).take();
         let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
         let gone = (0..REAPS).any(|_| {
@@ -275,12 +265,12 @@ impl Drop for Bridge {
             ended
         });
         if !gone {
-            // It may have gone meanwhile.
+            // It may have ended meanwhile.
             child.kill().ok();
             child.wait().ok();
         }
         for thread in self.threads.drain(..) {
-            // They end with the pipes.
+            // The threads end with the pipes.
             thread.join().ok();
         }
     }
@@ -289,7 +279,7 @@ impl Drop for Bridge {
 impl Channels {
     fn add(&self, number: u32) -> Receiver<Frame> {
         let (sender, receiver) = sync_channel(MAX_FRAMES);
-        // Without a process nothing is kept, and the receiver reports that.
+        // Without a process, the receiver reports the end.
         if let Some(open) = self.open().as_mut() {
             open.insert(number, sender);
         }
@@ -302,7 +292,6 @@ impl Channels {
         }
     }
 
-    /// Delivers frames to their receivers, until there are no more.
     fn serve(&self, stdout: ChildStdout) {
         let mut from = BufReader::with_capacity(64 * 1024, stdout);
         while let Ok(Some(frame)) = Frame::read_from(&mut from) {
@@ -311,7 +300,7 @@ impl Channels {
                 && let Some(receiver) = open.get(&number)
                 && receiver.try_send(frame).is_err()
             {
-                // The caller has given up, or takes nothing: others must not wait for it.
+                // The caller has given up or reads nothing: others must not wait for it.
                 open.remove(&number);
             }
         }
@@ -323,8 +312,8 @@ impl Channels {
     }
 }
 
-/// Nothing of the target is in it: every user may read a command line. Java's fastest start and smallest
-/// memory: many small objects of one thread are what the serial collector is for.
+/// Contains nothing of the target, since every user may read a command line. The serial collector
+/// starts fastest and suits many small objects of one thread.
 fn command(java: &Path, jar: &Path, drivers: &[PathBuf]) -> Command {
     let mut path = OsString::from(jar);
     for driver in drivers {
@@ -342,20 +331,19 @@ fn command(java: &Path, jar: &Path, drivers: &[PathBuf]) -> Command {
     command
 }
 
-/// If the system refuses a thread, the replies never arrive, which shows it.
+/// If the system refuses a thread, missing replies reveal it.
 fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
     std::thread::Builder::new().name(name.to_owned()).spawn(work).ok()
 }
 
-/// Of the frames: `Bridge.VERSION`.
 const VERSION: i32 = 1;
-/// Frames of one channel that wait for their receiver: a million samples.
+/// Frames of a channel that wait for the receiver, enough for a million samples.
 const MAX_FRAMES: usize = 1024;
 const USUAL_START: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How often, and with what pauses, a process that ends is looked after: half a second.
+/// Checks of an ending process, half a second in all.
 const REAPS: u32 = 100;
 const REAP: Duration = Duration::from_millis(5);
-/// Enough for Java to compile the way to a statement.
+/// Enough executions for Java to compile the path to a statement.
 const WARM: u64 = 20_000;
 const TRIPS: u32 = 400;

@@ -1,4 +1,4 @@
-//! What the bridge is requested, and what it answers.
+//! Requests to the bridge, and their answers.
 
 use super::JdbcUrl;
 use super::url::is_secret;
@@ -6,31 +6,27 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::target::{Credentials, Secret, Target};
 
-/// How long is waited for an answer, and what ends waiting early.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait<'a> {
-    /// What takes longer has failed.
     pub timeout: Duration,
-    /// Ends waiting within a moment when set.
+    /// Ends waiting within a moment if set.
     pub stop: &'a AtomicBool,
 }
 
-/// Whom to connect to, and as whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
-    /// The URL as the driver gets it.
     pub url: JdbcUrl,
-    /// Properties of the connection, `user` and `password` among them. A value may be secret, and none is
-    /// shown.
+    /// Properties of the connection, with `user` and `password`. Values may be secret, and none is
+    /// displayed.
     pub properties: Vec<(String, Secret)>,
-    /// The driver's class; `None` if the drivers themselves say which takes the URL.
+    /// The driver's class, or `None` to let the drivers choose by the URL.
     pub class: Option<String>,
 }
 
 impl Login {
-    /// To `url` with these properties. Who logs in, and with what, where neither says, is as this process's
-    /// environment has it: `LONGWIRE_JDBC_USER` and `LONGWIRE_JDBC_PASSWORD`, else what the usual clients of
-    /// the database would look at.
+    /// Login to `url` with these properties. A missing user or password comes from
+    /// `LONGWIRE_JDBC_USER` and `LONGWIRE_JDBC_PASSWORD`, or else from the sources of the
+    /// database's usual clients.
     pub fn new(url: JdbcUrl, properties: Vec<(String, Secret)>, class: Option<String>) -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let usual = Target::parse(url.reveal())
@@ -53,7 +49,6 @@ impl Login {
         login
     }
 
-    /// What an error's text must not repeat.
     pub(super) fn secrets(&self) -> Vec<String> {
         let mut secrets = self.url.secrets();
         let properties = self.properties.iter().filter(|(name, _)| is_secret(name));
@@ -68,27 +63,21 @@ impl Login {
     }
 }
 
-/// A statement, run once or several times.
 #[derive(Debug, Clone)]
 pub struct Execute<'a> {
-    /// Its text.
     pub sql: &'a str,
-    /// How it goes to the server.
     pub how: HowRun,
-    /// For its placeholders, in their order.
     pub parameters: &'a [Parameter],
-    /// `Statement.setFetchSize`; 0 leaves the driver's own.
+    /// `Statement.setFetchSize`; 0 is the driver's default.
     pub fetch_size: i32,
-    /// How many times.
     pub times: u32,
-    /// Whether the last row of a result is wanted; otherwise rows are read and forgotten.
+    /// Whether to return the last row of a result; otherwise rows are read and dropped.
     pub keep: bool,
-    /// Whether the heap is weighed when the first row is there; that run's time is of no use.
+    /// Whether to measure the heap at the first row, which makes the duration useless.
     pub weigh: bool,
 }
 
 impl<'a> Execute<'a> {
-    /// `sql` as text, once, with the driver's own fetch size.
     pub const fn text(sql: &'a str) -> Self {
         Self {
             sql,
@@ -102,123 +91,97 @@ impl<'a> Execute<'a> {
     }
 }
 
-/// How a statement goes to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HowRun {
-    /// `Statement.execute`.
     Text,
-    /// `PreparedStatement`, made and closed each time.
+    /// `PreparedStatement`, created and closed each time.
     PreparedEachTime,
-    /// `PreparedStatement`, made when the connection first runs it.
+    /// `PreparedStatement`, created on the connection's first use.
     PreparedOnce,
 }
 
-/// A value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Parameter {
-    /// `setObject(null)`.
     Null,
-    /// `setInt` where it fits, else `setLong`.
+    /// `setInt` if it fits, else `setLong`.
     Whole(i64),
-    /// `setDouble`.
     Fraction(f64),
-    /// `setString`.
     Text(String),
-    /// `setBoolean`.
     Truth(bool),
 }
 
-/// What a request came to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Executed {
-    /// Of each execution, by `System.nanoTime` around the driver's calls up to the end of its last result; of
-    /// requests that do one thing only, empty.
+    /// Per execution, by `System.nanoTime` around the driver's calls up to the end of the last
+    /// result. Empty for requests with a single step.
     pub durations: Vec<Duration>,
-    /// All of them together.
     pub duration: Duration,
-    /// Rows that came.
     pub rows: u64,
-    /// Rows that were changed, as the driver counts them.
+    /// Changed rows, as counted by the driver.
     pub changed: u64,
-    /// Bytes alive on the heap at the fullest moment beyond those before; `None` if it was not measured.
+    /// Peak of live heap bytes above the start; `None` if not measured.
     pub heap: Option<u64>,
-    /// Columns of the last row that was kept: name and value.
     pub kept: Vec<(String, Option<String>)>,
 }
 
-/// A column of a table, as JDBC describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
     pub name: String,
-    /// Its type, a number of `java.sql.Types`.
+    /// A number of `java.sql.Types`.
     pub kind: i32,
-    /// Of text, how many letters.
+    /// Letters, for text columns.
     pub width: i32,
 }
 
 impl Column {
-    /// `java.sql.Types.INTEGER`.
     pub const INTEGER: i32 = 4;
-    /// `java.sql.Types.VARCHAR`.
     pub const VARCHAR: i32 = 12;
 }
 
-/// Rows that the bridge makes and inserts, and the commit behind them where autocommit is off.
+/// Generates and inserts rows, and commits if autocommit is off.
 #[derive(Debug, Clone)]
 pub struct Insert<'a> {
-    /// How they go to the server.
     pub how: HowInserted,
-    /// What comes before `values`: `insert into t (a, b)`.
+    /// The text before `values`: `insert into t (a, b)`.
     pub insert: &'a str,
-    /// The columns that it names.
     pub columns: &'a [Column],
-    /// How many rows.
     pub rows: u64,
-    /// Rows of one batch or statement.
     pub size: u64,
-    /// Whether the heap is weighed before the first batch goes; that run's time is of no use.
+    /// Whether to measure the heap before the first batch, which makes the duration useless.
     pub weigh: bool,
 }
 
-/// How rows go to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HowInserted {
-    /// `Statement.executeUpdate` with the values in its text.
+    /// `Statement.executeUpdate` with the values in the text.
     Text,
-    /// `PreparedStatement.executeUpdate`.
     Prepared,
-    /// `addBatch` and `executeBatch`.
+    /// `PreparedStatement.addBatch` and then `executeBatch`.
     Batch,
-    /// A statement with as many rows of placeholders.
+    /// One statement with placeholders for many rows.
     ManyRows,
 }
 
-/// Each row of a result read and then changed, and the commit behind it where autocommit is off.
+/// Reads each row of a result and changes it, and commits if autocommit is off.
 #[derive(Debug, Clone)]
 pub struct Update<'a> {
-    /// How.
     pub how: HowUpdated,
-    /// The query, `for update`, whose first column is the key.
+    /// The query, `for update`, with the key as first column.
     pub select: &'a str,
-    /// The change: its placeholders are the value and the key.
+    /// The change, with placeholders for the value and the key.
     pub update: &'a str,
-    /// The column that is changed in the result itself.
+    /// The column changed in the result itself.
     pub column: &'a str,
-    /// What it is changed to.
     pub value: &'a str,
-    /// `setFetchSize` of the query; 0 leaves the driver's own.
+    /// `setFetchSize` of the query; 0 is the driver's default.
     pub fetch_size: i32,
-    /// Updates of one batch.
     pub batch: u64,
 }
 
-/// How a row that was read is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HowUpdated {
     /// By a prepared update of its key.
     ByKey,
-    /// By `ResultSet.updateRow`.
     InResult,
     /// By its key, many in a batch.
     Batch,

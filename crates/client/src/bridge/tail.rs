@@ -1,4 +1,4 @@
-//! What the process says on its standard error, of which only the end is kept.
+//! Keeps the end of the process's standard error.
 
 use crate::without_values;
 use std::io::Read;
@@ -6,7 +6,6 @@ use std::process::ChildStderr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The last of what was said.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tail {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -14,7 +13,6 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// Reads to the end, so that the writer never waits.
     pub(super) fn follow(&self, mut stderr: ChildStderr) {
         let mut buffer = [0; 4096];
         while let Ok(count) = stderr.read(&mut buffer) {
@@ -29,18 +27,16 @@ impl Tail {
         self.is_over.store(true, Ordering::Release);
     }
 
-    /// Whether all was said.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Acquire)
     }
 
-    /// Whether `text` is in it.
     pub(super) fn says(&self, text: &str) -> bool {
         self.text().contains(text)
     }
 
-    /// Its first line of those that are kept and not about options, without values, behind a colon; empty
-    /// when there is none. Java writes the reason first and where it happened below.
+    /// First kept line that is not about options, without values, after a colon; empty if there is
+    /// none. Java writes the reason first and the location below.
     pub(super) fn told(&self) -> String {
         let text = self.text();
         let reason = text

@@ -1,4 +1,4 @@
-//! JDBC's URLs, each driver's own: where host and port are in them, and what may be shown.
+//! JDBC URLs of the drivers: position of host and port, and secret parts.
 
 use super::BridgeError;
 use std::fmt;
@@ -6,55 +6,44 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use sys::target::Target;
 
-/// A JDBC URL as its driver wants it. `Debug` and `Display` show neither user, password nor any parameter.
+/// A JDBC URL in the driver's form. `Debug` and `Display` show neither user, password nor any
+/// parameter.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JdbcUrl {
     text: String,
     dialect: JdbcDialect,
-    /// Where host and port stand, as far as the URL has them: what a relay's address takes the place of.
     place: Option<AddressSpan>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct AddressSpan {
-    /// The bytes that are replaced.
     range: Range<usize>,
     host: String,
     port: u16,
-    /// Whether what is replaced is `(HOST=..)(PORT=..)` instead of `host:port`.
+    /// Whether the replaced text is `(HOST=..)(PORT=..)` instead of `host:port`.
     descriptor: bool,
 }
 
-/// Whose SQL and whose driver, as far as that makes a difference here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JdbcDialect {
     /// `jdbc:postgresql:`, and relatives of its driver.
     Postgres,
-    /// `jdbc:kingbase8:`.
     Kingbase,
-    /// `jdbc:mysql:`.
     Mysql,
-    /// `jdbc:mariadb:`.
     Mariadb,
-    /// `jdbc:derby:`.
     Derby,
-    /// `jdbc:oracle:thin:`.
     Oracle,
-    /// `jdbc:informix-sqli:`.
     Informix,
-    /// `jdbc:db2:`.
     Db2,
-    /// `jdbc:sqlserver:`.
     SqlServer,
-    /// Any other.
     Other,
 }
 
 impl JdbcUrl {
-    /// Reads `jdbc:...`; what follows is the driver's business but for host and port.
+    /// Reads `jdbc:...`. The rest is left to the driver, except for host and port.
     ///
     /// # Errors
-    /// [`BridgeError::NotJdbc`] when it does not begin so.
+    /// [`BridgeError::NotJdbc`] if it does not begin with `jdbc:`.
     pub fn parse(text: &str) -> Result<Self, BridgeError> {
         let text = text.trim();
         let subprotocol = text
@@ -71,18 +60,17 @@ impl JdbcUrl {
         })
     }
 
-    /// Whose SQL and whose driver.
     pub const fn dialect(&self) -> JdbcDialect {
         self.dialect
     }
 
-    /// Host and port, the driver's own port where none is written; `None` if the URL has no host.
+    /// Host and port, by default the driver's port; `None` if the URL has no host.
     pub fn server(&self) -> Option<(&str, u16)> {
         self.place.as_ref().map(|place| (place.host.as_str(), place.port))
     }
 
-    /// `host:port`, with brackets around an IPv6 address: how messages name the server; the whole shown URL
-    /// where it has none.
+    /// `host:port` for messages, with brackets around an IPv6 address; the whole shown URL without
+    /// a host.
     pub fn server_text(&self) -> String {
         match self.server() {
             Some((host, port)) if host.contains(':') => format!("[{host}]:{port}"),
@@ -91,10 +79,10 @@ impl JdbcUrl {
         }
     }
 
-    /// The same with `address` in the place of host and port.
+    /// Replaces host and port by `address`.
     ///
     /// # Errors
-    /// [`BridgeError::NoPlace`] when there is none.
+    /// [`BridgeError::NoPlace`] if the URL has no host and port.
     pub fn through(&self, address: SocketAddr) -> Result<Self, BridgeError> {
         let place = self.place.as_ref().ok_or_else(|| BridgeError::NoPlace {
             url: self.to_string(),
@@ -108,8 +96,8 @@ impl JdbcUrl {
         Self::parse(&text)
     }
 
-    /// The same with a parameter set, where it is written in the URL already; otherwise absent: then it goes
-    /// as a property.
+    /// Replaces a parameter in the URL; `None` if it is missing there, and should become a
+    /// property.
     pub fn with(&self, name: &str, value: &str) -> Option<Self> {
         let range = self
             .parameters()
@@ -120,7 +108,6 @@ impl JdbcUrl {
         Self::parse(&text).ok()
     }
 
-    /// The value of a parameter that is written in the URL, still encoded.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let range = self
             .parameters()
@@ -129,20 +116,18 @@ impl JdbcUrl {
         self.text.get(range)
     }
 
-    /// Whether the URL says who logs in.
     pub fn has_user(&self) -> bool {
         self.parameter("user").is_some() || self.userinfo().is_some_and(|info| !info.is_empty())
     }
 
-    /// Whether the URL says with what.
     pub fn has_password(&self) -> bool {
         self.parameter("password").is_some() || self.userinfo().is_some_and(|info| info.contains([':', '/']))
     }
 
-    /// The server as a target of longwire's own, of whatever protocol.
+    /// The server as a target of longwire, with any protocol.
     ///
     /// # Errors
-    /// [`BridgeError::NoPlace`] when the URL has no host and port.
+    /// [`BridgeError::NoPlace`] if the URL has no host and port.
     pub fn target(&self) -> Result<Target, BridgeError> {
         let server = self
             .server()
@@ -152,13 +137,12 @@ impl JdbcUrl {
         })
     }
 
-    /// The whole text, for the driver only.
     pub(super) fn reveal(&self) -> &str {
         &self.text
     }
 
-    /// What an error's text must not repeat: the URL, its user information, the values of its parameters that
-    /// are no plain words.
+    /// Texts that error messages must not repeat: the URL, its user information, and values of
+    /// parameters except plain words.
     pub(super) fn secrets(&self) -> Vec<String> {
         let mut secrets = vec![self.text.clone()];
         secrets.extend(
@@ -194,7 +178,7 @@ impl JdbcUrl {
         }
     }
 
-    /// `name=value` of the parameters, and where the value stands.
+    /// Parameters `name=value`, with the range of the value.
     fn parameters(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
         let from = self.place.as_ref().map_or("jdbc:".len(), |place| place.range.end);
         let rest = self.text.get(from..).unwrap_or_default();
@@ -227,7 +211,6 @@ impl JdbcDialect {
         }
     }
 
-    /// The port that the driver takes where the URL has none.
     const fn port(self) -> Option<u16> {
         Some(match self {
             Self::Postgres => 5432,
@@ -242,7 +225,6 @@ impl JdbcDialect {
         })
     }
 
-    /// An SQLSTATE and number as users of this database know them.
     pub(super) fn code(self, code: &str) -> String {
         let number = code
             .rsplit('/')
@@ -255,7 +237,6 @@ impl JdbcDialect {
         }
     }
 
-    /// The minimal statement.
     pub const fn least_statement(self) -> &'static str {
         match self {
             Self::Postgres | Self::Kingbase | Self::Mysql | Self::Mariadb | Self::SqlServer | Self::Other => {
@@ -269,12 +250,11 @@ impl JdbcDialect {
     }
 }
 
-/// Without user, password and parameters.
 impl fmt::Display for JdbcUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subprotocol = self.text.split(':').nth(1).unwrap_or_default();
         let Some(place) = &self.place else {
-            // What follows may be anything, including a file's name or a password.
+            // The rest may be anything, including a file's name or a password.
             return write!(formatter, "jdbc:{subprotocol}:...");
         };
         let host = match place.host.contains(':') {
@@ -302,7 +282,6 @@ impl fmt::Debug for JdbcUrl {
     }
 }
 
-/// Whether a parameter or property of this name has a secret value.
 pub(super) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["pass", "pwd", "secret", "key", "token"]
@@ -310,7 +289,6 @@ pub(super) fn is_secret(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Where host and port are.
 fn address_span(text: &str, dialect: JdbcDialect) -> Option<AddressSpan> {
     if dialect == JdbcDialect::Oracle {
         return oracle_place(text);
@@ -319,7 +297,7 @@ fn address_span(text: &str, dialect: JdbcDialect) -> Option<AddressSpan> {
     let rest = text.get(begin..)?;
     let end = rest.find(['/', '?', ';']).unwrap_or(rest.len());
     let authority = rest.get(..end)?;
-    // Several hosts have no one relay.
+    // One relay cannot replace several hosts.
     if authority.contains(',') || authority.contains('(') {
         return None;
     }
@@ -329,10 +307,11 @@ fn address_span(text: &str, dialect: JdbcDialect) -> Option<AddressSpan> {
     host_and_port(authority, from, dialect)
 }
 
-/// Oracle's `@host:port:sid`, `@//host:port/service`, `@host:port/service` and `@(DESCRIPTION=...)`.
+/// Oracle's `@host:port:sid`, `@//host:port/service`, `@host:port/service` and
+/// `@(DESCRIPTION=...)`.
 fn oracle_place(text: &str) -> Option<AddressSpan> {
     let at = text.find('@')? + 1;
-    // A password may hold one too: the last in front of the descriptor or the end counts.
+    // A password may hold an `@` too: the last one before the descriptor or the end counts.
     let at = text.rfind('@').map_or(at, |last| last + 1);
     let rest = text.get(at..)?;
     if rest.starts_with('(') {
@@ -348,7 +327,7 @@ fn oracle_place(text: &str) -> Option<AddressSpan> {
     let rest = text.get(from..)?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let authority = rest.get(..end)?;
-    // host:port:sid: what follows the second colon is no part of it.
+    // In host:port:sid, the second colon ends host and port.
     let colons: Vec<usize> = authority.match_indices(':').map(|(at, _)| at).collect();
     let end = match (authority.starts_with('['), &colons[..]) {
         (false, [_, second, ..]) => *second,
@@ -357,7 +336,6 @@ fn oracle_place(text: &str) -> Option<AddressSpan> {
     host_and_port(authority.get(..end)?, from, JdbcDialect::Oracle)
 }
 
-/// The first `(HOST=..)(PORT=..)`, in this order, as it is usually written.
 fn descriptor_place(text: &str, from: usize) -> Option<AddressSpan> {
     let upper = text.to_ascii_uppercase();
     let begin = upper.get(from..)?.find("(HOST=")? + from;
@@ -386,7 +364,7 @@ fn host_and_port(authority: &str, from: usize, dialect: JdbcDialect) -> Option<A
         Some(digits) => digits.parse().ok()?,
         None => dialect.port()?,
     };
-    // Without a host it is this machine; SQL Server's named instances are asked for their port.
+    // The default host is this machine. SQL Server's named instances are asked for their port.
     if host.contains('\\') {
         return None;
     }

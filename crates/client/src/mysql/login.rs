@@ -1,31 +1,27 @@
-//! Messages of the login: the server's greeting, its wish for a password, and the client's response.
+//! Login messages: the server's greeting, its password request, and the client's response.
 
 use super::packet;
 use wire::reader::Reader;
 
-/// A method of authentication by its name, and what is to be proved with.
+/// An authentication method by name, and data to answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Challenge {
     pub method: String,
     pub nonce: Vec<u8>,
 }
 
-/// What the server's first packet says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Greeting {
     pub challenge: Challenge,
-    /// The server's number of the connection.
     pub connection: u32,
-    /// Whether the server takes rows in bulk: a MariaDB server.
+    /// Whether the server accepts rows in bulk, as MariaDB does.
     pub offers_bulk: bool,
-    /// Whether it offers to compress.
     pub offers_compression: bool,
-    /// Whether it offers TLS.
     pub offers_tls: bool,
 }
 
 impl Greeting {
-    /// Of protocol version 10.
+    /// For protocol version 10.
     pub fn parse(greeting: &[u8]) -> Option<Self> {
         let mut fields = Reader::new(greeting);
         if fields.u8()? != PROTOCOL_VERSION {
@@ -57,13 +53,13 @@ impl Greeting {
 }
 
 impl Challenge {
-    /// Of a request to use another method.
     pub fn switched(body: &[u8]) -> Option<Self> {
         let mut fields = Reader::new(body);
         fields.u8()?;
         let method = String::from_utf8_lossy(fields.cstr()?).into_owned();
         let mut nonce = fields.rest().to_vec();
-        // Of 20 bytes and a zero, the zero is none of the challenge; one of 32 (client_ed25519) is whole.
+        // The zero after 20 bytes is not part of the challenge; a challenge of 32 bytes
+        // (client_ed25519) is whole.
         if nonce.len() == NONCE + 1 {
             nonce.truncate(NONCE);
         }
@@ -71,24 +67,19 @@ impl Challenge {
     }
 }
 
-/// `HandshakeResponse41`.
 pub(crate) struct LoginRequest<'l> {
     pub user: &'l str,
-    /// Absent to begin without one.
+    /// `None` to begin without a database.
     pub database: Option<&'l str>,
-    /// The name of the method of authentication, and the answer by it.
+    /// Name of the authentication method, and the answer.
     pub method: &'l str,
     pub proof: &'l [u8],
-    /// Whether the server is asked to compress.
     pub compression: bool,
-    /// Whether it may ask for data.
     pub loading: bool,
-    /// Whether the server is informed that rows may come in bulk.
     pub bulk: bool,
 }
 
 impl LoginRequest<'_> {
-    /// Its packet, which follows the greeting.
     pub fn packet(&self) -> Vec<u8> {
         let mut flags =
             LONG_PASSWORD | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | MULTI_RESULTS | PLUGIN_AUTH;
@@ -102,8 +93,8 @@ impl LoginRequest<'_> {
         }
         let mut reserved = [0; 23];
         if self.bulk {
-            // A client that says it is none of MySQL's has MariaDB's own flags at the end of what is
-            // reserved.
+            // Without this flag, which marks MySQL's clients, the reserved bytes end with MariaDB's
+            // own flags.
             flags &= !LONG_PASSWORD;
             if let Some(extended) = reserved.last_chunk_mut() {
                 *extended = BULK.to_le_bytes();
@@ -140,7 +131,6 @@ const UTF8MB4: u8 = 45;
 const LONG_PASSWORD: u32 = 1;
 const CONNECT_WITH_DB: u32 = 1 << 3;
 const COMPRESS: u32 = 1 << 5;
-/// The server may ask for data.
 const LOCAL_FILES: u32 = 1 << 7;
 /// `MARIADB_CLIENT_STMT_BULK_OPERATIONS`, of MariaDB's own flags.
 const BULK: u32 = 1 << 2;

@@ -1,82 +1,69 @@
-//! Replies, of a session without `CLIENT_DEPRECATE_EOF`: counted, not kept; and errors.
+//! Counts replies of a session without `CLIENT_DEPRECATE_EOF`, and reads errors.
 
 use super::{ERROR, MAX_PACKET_LEN, OK};
 use crate::ErrorReply;
 use crate::reply_reader::{MessageCutter, ReplyFault, ReplyReader};
 use std::collections::VecDeque;
 
-/// What has been received on a connection of MySQL or MariaDB.
 #[derive(Debug, Default)]
 pub struct MysqlReplies {
-    /// What is still expected, for each request that is not answered.
     expected: VecDeque<ExpectedAnswer>,
     asked: u64,
     stage: ReplyState,
     rows: u64,
-    /// The number of the statement prepared last.
     statement: u32,
     columns: usize,
-    /// Status of the result that ended last.
     status: u16,
     keeps_keys: bool,
     keys: Vec<u64>,
     packet: MessageCutter<HEADER>,
-    /// The packet in flight goes on with the one before it, which had the maximum length.
+    /// The current packet continues the previous one, which had the maximum length.
     continues: bool,
 }
 
-/// The answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedAnswer {
-    /// OK, a result as text, a result's columns where a cursor is opened, or the server's wish for a file.
+    /// OK, a text result, a result's columns when opening a cursor, or a request for a file.
     Answer,
-    /// Of `COM_STMT_PREPARE`.
     Statement,
-    /// Rows of a cursor, in binary form.
     Fetched,
 }
 
-/// Where in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum ReplyState {
     #[default]
     First,
-    /// This many packets are skipped, then the answer is complete.
+    /// The answer is complete after this many packets.
     Passing(usize),
-    /// This many columns are described, then EOF follows.
+    /// EOF follows after this many columns.
     Columns(usize),
     Rows,
 }
 
 impl MysqlReplies {
-    /// One more answer is requested, with what is said next.
     pub fn expect(&mut self, answer: ExpectedAnswer) {
         self.expected.push_back(answer);
         self.asked += 1;
     }
 
-    /// The server's number of the statement that was prepared last.
     pub const fn statement(&self) -> u32 {
         self.statement
     }
 
-    /// Whether the cursor has more rows than were fetched.
     pub const fn has_more(&self) -> bool {
         self.status & CURSOR_EXISTS != 0 && self.status & LAST_ROW_SENT == 0
     }
 
-    /// From now on reads the first column of each row, a number.
+    /// Reads the first column of each following row, a number.
     pub const fn keep_keys(&mut self) {
         self.keeps_keys = true;
     }
 
-    /// The keys that came since this was called last.
     pub fn take_keys(&mut self, keys: &mut Vec<u64>) {
         keys.clear();
         std::mem::swap(keys, &mut self.keys);
     }
 
-    /// The packet in flight is complete.
     fn end(&mut self) -> Result<(), ReplyFault> {
         let (length, _) = header(self.packet.header());
         let continued = std::mem::replace(&mut self.continues, length == MAX_PACKET_LEN);
@@ -180,7 +167,7 @@ impl ReplyReader for MysqlReplies {
 
     fn process_bytes(&mut self, mut bytes: &[u8]) -> Result<(), ReplyFault> {
         while !bytes.is_empty() {
-            // Rows of a cursor come without columns before them.
+            // Rows of a cursor have no columns before them.
             let is_row = matches!(self.stage, ReplyState::Rows | ReplyState::First);
             let of_key = (self.keeps_keys && is_row).then_some(BINARY_KEY_WITHIN + self.columns / 8);
             let wanted = |_, first| match first {
@@ -198,13 +185,12 @@ impl ReplyReader for MysqlReplies {
     }
 }
 
-/// Length of the body of a packet and its number, of a header.
 pub const fn header([low, middle, high, number]: [u8; HEADER]) -> (usize, u8) {
     (u32::from_le_bytes([low, middle, high, 0]) as usize, number)
 }
 
-/// The server's number for a statement, of the body of its answer to `COM_STMT_PREPARE` or the beginning of
-/// it.
+/// Reads the server's statement number from an answer to `COM_STMT_PREPARE`, or the beginning of
+/// one.
 pub fn prepared_statement(answer: &[u8]) -> Option<u32> {
     match answer {
         [OK, number @ ..] => number.first_chunk().map(|number| u32::from_le_bytes(*number)),
@@ -212,22 +198,21 @@ pub fn prepared_statement(answer: &[u8]) -> Option<u32> {
     }
 }
 
-/// Packets that describe columns and parameters behind the answer to `COM_STMT_PREPARE`; EOF follows each
-/// kind.
+/// Packets of columns and parameters after the answer to `COM_STMT_PREPARE`, with an EOF after
+/// each kind.
 fn descriptions(answer: &[u8]) -> Option<usize> {
     let &[columns_low, columns_high, low, high] = answer.get(5..)?.first_chunk()?;
     let packets = |count: u16| usize::from(count) + usize::from(count > 0);
     Some(packets(u16::from_le_bytes([columns_low, columns_high])) + packets(u16::from_le_bytes([low, high])))
 }
 
-/// What an ERR packet says, of its body or the beginning of it.
 pub fn error(body: &[u8]) -> ErrorReply {
     let number = match body {
         [_, low, high, ..] => u16::from_le_bytes([*low, *high]),
         _ => 0,
     };
     let text = body.get(3..).unwrap_or_default();
-    // `#` and an SQLSTATE come before the text, once the login has begun.
+    // `#` and an SQLSTATE precede the text, once the login has begun.
     let (state, text) = text
         .strip_prefix(b"#")
         .and_then(|rest| rest.split_at_checked(5))
@@ -239,15 +224,13 @@ pub fn error(body: &[u8]) -> ErrorReply {
     ErrorReply::new(code.as_bytes(), text)
 }
 
-/// The error that `bytes` begin with; `None` while it is not complete, and where they begin with something
-/// else.
+/// The error at the beginning of `bytes`; `None` if it is incomplete, or if there is none.
 pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
     let (first, rest) = bytes.split_first_chunk()?;
     let body = rest.get(..header(*first).0)?;
     (body.first() == Some(&ERROR)).then(|| error(body))
 }
 
-/// The first value of a row in text form: a length of one byte, digits.
 fn text_key(row: &[u8]) -> Option<u64> {
     let (length, rest) = row.split_first()?;
     std::str::from_utf8(rest.get(..usize::from(*length))?)
@@ -256,23 +239,21 @@ fn text_key(row: &[u8]) -> Option<u64> {
         .ok()
 }
 
-/// The first value of a row in binary form, behind a mark and the bitmap of NULLs, whose first two bits are
-/// none of columns'.
+/// The first value of a row in binary form, after a mark and the bitmap of NULLs, which begins
+/// with two unused bits.
 fn binary_key(row: &[u8], columns: usize) -> Option<u64> {
     let value = row.get(1 + (columns + 2).div_ceil(8)..)?;
     Some(u64::from_le_bytes(*value.first_chunk()?))
 }
 
-/// Length and number.
 const HEADER: usize = 4;
 const MAX_ERROR_LEN: usize = 1024;
-/// Of a packet that holds no key: OK of a prepared statement has 12 bytes.
+/// Longest packet without a key: OK of a prepared statement has 12 bytes.
 const FEW: usize = 16;
 /// Mark, bitmap without its columns, eight bytes; or length and digits.
 const BINARY_KEY_WITHIN: usize = 24;
 const WANTS_FILE: u8 = 0xfb;
 const EOF: u8 = 0xfe;
-/// `SERVER_STATUS_CURSOR_EXISTS`, `SERVER_STATUS_LAST_ROW_SENT`.
 const CURSOR_EXISTS: u16 = 0x40;
 const LAST_ROW_SENT: u16 = 0x80;
 
@@ -280,8 +261,8 @@ const LAST_ROW_SENT: u16 = 0x80;
 mod tests {
     use super::*;
 
-    /// A result of one column and two rows; the answer to a prepared statement with one parameter; rows of a
-    /// cursor.
+    /// A result of one column and two rows; the answer to a prepared statement with one parameter;
+    /// rows of a cursor.
     const REPLY: &[u8] = b"\x01\0\0\x01\x01\x03\0\0\x02def\x05\0\0\x03\xfe\0\0\x02\0\x03\0\0\x04\x0242\x02\0\0\x05\x017\
         \x05\0\0\x06\xfe\0\0\x02\0\x0c\0\0\x01\0\x09\0\0\0\0\0\x01\0\0\0\0\x03\0\0\x02def\x05\0\0\x03\xfe\0\0\x02\0\
         \x0a\0\0\x01\0\0\x05\0\0\0\0\0\0\0\x05\0\0\x02\xfe\0\0\xc2\0\x07\0\0\x01\0\0\0\x02\0\0\0";

@@ -1,30 +1,23 @@
-//! Requests, appended to what is sent next.
+//! Builds requests in a send buffer.
 
-/// `COM_QUIT`.
 pub const GOODBYE: &[u8] = &[1, 0, 0, 0, 1];
-/// The same in a block.
 pub const GOODBYE_IN_BLOCK: &[u8] = &[5, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1];
 /// An empty packet, the second of its reply: there is no file to send.
 pub const REFUSAL: &[u8] = &[0, 0, 0, 2];
-/// Bytes of the body of a packet. One that is as long says that it goes on in the next.
+/// Bytes of a packet's body. A body of this length continues in the next packet.
 pub const MAX_PACKET_LEN: usize = 0xff_ffff;
-/// Before a value of [`bulk`].
+/// Precedes a value of [`bulk`].
 pub const BULK_VALUE: u8 = 0;
-/// Instead of a value of [`bulk`].
+/// Stands for a NULL of [`bulk`].
 pub const BULK_NULL: u8 = 1;
 
-/// The type of a parameter's value, by which the server reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterType {
-    /// None: NULL.
     Null = 6,
-    /// A whole number of 64 bits: [`append_number`].
     LongLong = 8,
-    /// A text: [`append_text`].
     VarString = 0xfd,
 }
 
-/// Appends a packet with the number `number`. A body longer than one packet may be is cut into several.
 pub fn packet(out: &mut Vec<u8>, number: u8, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0, 0, 0, number]);
@@ -39,7 +32,6 @@ pub fn packet(out: &mut Vec<u8>, number: u8, body: impl FnOnce(&mut Vec<u8>)) {
     }
 }
 
-/// Cuts the message from `start` on, header included, into packets.
 fn cut(out: &mut Vec<u8>, start: usize, first: u8) {
     let body = out.split_off(start).split_off(4);
     let mut rest = body.as_slice();
@@ -56,8 +48,8 @@ fn cut(out: &mut Vec<u8>, start: usize, first: u8) {
     }
 }
 
-/// Puts packets into blocks, as a server wants them that was asked to compress. They are stored as they are:
-/// requests are short.
+/// Wraps packets in blocks of the compressed protocol. They are stored uncompressed, since requests
+/// are short.
 pub fn in_blocks(request: &mut Vec<u8>) {
     let packets = std::mem::take(request);
     for (number, content) in (0_u8..).zip(packets.chunks(MAX_PACKET_LEN)) {
@@ -67,15 +59,14 @@ pub fn in_blocks(request: &mut Vec<u8>) {
     }
 }
 
-/// Appends a `COM_QUERY` with the statement that `text` writes. It is written apart, so that `out` becomes as
-/// large as the request and no larger: `tune` reports what a client holds.
+/// Appends a `COM_QUERY` with the statement that `text` writes. A separate buffer keeps `out` no
+/// larger than the request, since `tune` reports the memory of a client.
 pub fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     let mut body = vec![COM_QUERY];
     text(&mut body);
     packet(out, 0, |packet| packet.extend_from_slice(&body));
 }
 
-/// Appends a `COM_STMT_PREPARE`.
 pub fn prepare(out: &mut Vec<u8>, text: &str) {
     packet(out, 0, |body| {
         body.push(COM_STMT_PREPARE);
@@ -83,8 +74,8 @@ pub fn prepare(out: &mut Vec<u8>, text: &str) {
     });
 }
 
-/// Appends a `COM_STMT_EXECUTE` without a cursor. `value` appends a parameter's value, by its place from 0,
-/// and returns its type; where it appends nothing the value is NULL.
+/// Appends a `COM_STMT_EXECUTE` without a cursor. `value` appends the value of the parameter with
+/// this index from 0, and returns its type; NULL if it appends nothing.
 pub fn execute(
     out: &mut Vec<u8>,
     statement: u32,
@@ -117,27 +108,25 @@ pub fn execute(
     });
 }
 
-/// Appends a `COM_STMT_EXECUTE`, without parameters, that opens a cursor to read from.
+/// Appends a `COM_STMT_EXECUTE`, without parameters, that opens a cursor.
 pub fn open_cursor(out: &mut Vec<u8>, statement: u32) {
     command(out, COM_STMT_EXECUTE, statement, |body| {
         body.extend_from_slice(&[CURSOR_READ_ONLY, 1, 0, 0, 0]);
     });
 }
 
-/// Appends a `COM_STMT_FETCH` of `rows` rows.
 pub fn fetch(out: &mut Vec<u8>, statement: u32, rows: u32) {
     command(out, COM_STMT_FETCH, statement, |body| {
         body.extend_from_slice(&rows.to_le_bytes());
     });
 }
 
-/// Appends a `COM_STMT_CLOSE`, which is not answered.
 pub fn close(out: &mut Vec<u8>, statement: u32) {
     command(out, COM_STMT_CLOSE, statement, |_| {});
 }
 
-/// Appends a `COM_STMT_BULK_EXECUTE` of MariaDB's, of parameters of these types. `rows` appends the rows:
-/// [`BULK_VALUE`] and a value, or [`BULK_NULL`], for each parameter.
+/// Appends MariaDB's `COM_STMT_BULK_EXECUTE`. `rows` appends [`BULK_VALUE`] and a value, or
+/// [`BULK_NULL`], per parameter.
 pub fn bulk(out: &mut Vec<u8>, statement: u32, types: &[ParameterType], rows: impl FnOnce(&mut Vec<u8>)) {
     command(out, COM_STMT_BULK_EXECUTE, statement, |body| {
         body.extend_from_slice(&BULK_TYPES_FOLLOW.to_le_bytes());
@@ -148,20 +137,18 @@ pub fn bulk(out: &mut Vec<u8>, statement: u32, types: &[ParameterType], rows: im
     });
 }
 
-/// Appends a number as [`ParameterType::LongLong`].
 pub fn append_number(body: &mut Vec<u8>, number: i64) {
     body.extend_from_slice(&number.to_le_bytes());
 }
 
-/// Appends a text as [`ParameterType::VarString`].
 pub fn append_text(body: &mut Vec<u8>, text: &[u8]) {
     let (length, count) = text_length(text.len());
     body.extend(length.into_iter().take(count));
     body.extend_from_slice(text);
 }
 
-/// Makes the text that `body` has from `start` on the value of a parameter: what looks like a whole number is
-/// sent as one.
+/// Turns the text of `body` from `start` into a parameter's value: an apparent integer is sent as a
+/// number.
 pub fn make_value(body: &mut Vec<u8>, start: usize) -> ParameterType {
     let text = body.get(start..).unwrap_or_default();
     let number = std::str::from_utf8(text)
@@ -177,7 +164,7 @@ pub fn make_value(body: &mut Vec<u8>, start: usize) -> ParameterType {
     ParameterType::VarString
 }
 
-/// A length before a text, and of how many bytes it is.
+/// Encoded length of a text, and number of its bytes.
 const fn text_length(length: usize) -> ([u8; 4], usize) {
     let [low, middle, high, ..] = (length as u32).to_le_bytes();
     match length {
@@ -187,7 +174,6 @@ const fn text_length(length: usize) -> ([u8; 4], usize) {
     }
 }
 
-/// Appends a command about a prepared statement.
 fn command(out: &mut Vec<u8>, code: u8, statement: u32, rest: impl FnOnce(&mut Vec<u8>)) {
     packet(out, 0, |body| {
         body.push(code);

@@ -1,53 +1,46 @@
-//! Replies: counted, not kept; and errors.
+//! Counts replies, and reads errors.
 
 use crate::ErrorReply;
 use crate::reply_reader::{MessageCutter, ReplyFault, ReplyReader};
 
-/// What has come on a connection of PostgreSQL.
 #[derive(Debug, Default)]
 pub struct PostgresReplies {
     asked: u64,
     answered: u64,
     rows: u64,
     awaits_portal: bool,
-    /// Whether a portal has more rows than were requested.
     suspended: bool,
-    /// Whether keys are read; and those that came.
+    /// Whether keys are read; and the received ones.
     keeps_keys: bool,
     keys: Vec<u64>,
     message: MessageCutter<HEADER>,
 }
 
 impl PostgresReplies {
-    /// `requests` more are requested, with what is said next.
     pub fn owe(&mut self, requests: u64) {
         self.asked += requests;
     }
 
-    /// One more request is requested with what is said next: `Parse`, `Bind` and `Flush`, whose reply ends
-    /// with the portal.
+    /// Announces `Parse`, `Bind` and `Flush`, with a reply that ends with the portal.
     pub fn owe_portal(&mut self) {
         self.asked += 1;
         self.awaits_portal = true;
     }
 
-    /// Whether the portal executed last has more rows.
     pub fn is_suspended(&self) -> bool {
         self.suspended
     }
 
-    /// From now on reads the first column of each row, a number as text.
+    /// Reads the first column of each following row, a number as text.
     pub fn keep_keys(&mut self) {
         self.keeps_keys = true;
     }
 
-    /// The keys that came since this was called last.
     pub fn take_keys(&mut self, keys: &mut Vec<u64>) {
         keys.clear();
         std::mem::swap(keys, &mut self.keys);
     }
 
-    /// The message in progress is complete.
     fn end(&mut self) -> Result<(), ReplyFault> {
         let [tag, ..] = self.message.header();
         match tag {
@@ -99,13 +92,12 @@ impl ReplyReader for PostgresReplies {
     }
 }
 
-/// Tag of a message and length of its body, of a header; `None` if the length is none.
+/// Tag and body length of a message; `None` if the length is invalid.
 pub fn header([tag, length @ ..]: [u8; HEADER]) -> Option<(u8, usize)> {
     let length = u32::from_be_bytes(length).checked_sub(4)?;
     Some((tag, length as usize))
 }
 
-/// What an `ErrorResponse` says, of its body or the beginning of it.
 pub fn error(body: &[u8]) -> ErrorReply {
     let field = |wanted: u8| {
         body.split(|byte| *byte == 0)
@@ -115,21 +107,18 @@ pub fn error(body: &[u8]) -> ErrorReply {
     ErrorReply::new(field(b'C'), field(b'M'))
 }
 
-/// The error that `bytes` begin with; `None` while it is not complete, and where they begin with something
-/// else.
+/// The error at the beginning of `bytes`; `None` if it is incomplete, or if there is none.
 pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
     let (first, rest) = bytes.split_first_chunk()?;
     let (tag, length) = header(*first)?;
     rest.get(..length).filter(|_| tag == b'E').map(error)
 }
 
-/// The first value of a row, a number as text.
 fn key(row: &[u8]) -> Option<u64> {
     let length = u32::from_be_bytes(*row.get(2..)?.first_chunk()?) as usize;
     std::str::from_utf8(row.get(6..6 + length)?).ok()?.parse().ok()
 }
 
-/// Tag and length.
 const HEADER: usize = 5;
 const MAX_ERROR_LEN: usize = 1024;
 /// Number of columns, length, and the digits of a key.

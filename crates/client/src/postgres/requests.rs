@@ -1,17 +1,12 @@
-//! Requests, appended to what is sent next.
+//! Builds requests in a send buffer.
 
-/// `Terminate`.
 pub const GOODBYE: &[u8] = b"X\0\0\0\x04";
-/// `CopyFail`: there is no data to copy.
+/// `CopyFail`, since there is no data to copy.
 pub const REFUSAL: &[u8] = b"f\0\0\0\x05\0";
-/// `Sync`.
 pub const SYNC: &[u8] = b"S\0\0\0\x04";
-/// `Flush`.
 pub const FLUSH: &[u8] = b"H\0\0\0\x04";
-/// `CopyDone`.
 pub const COPY_DONE: &[u8] = b"c\0\0\0\x04";
 
-/// Appends a `Query` with the statement that `text` writes.
 pub fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     message(out, b'Q', |body| {
         text(body);
@@ -19,7 +14,7 @@ pub fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     });
 }
 
-/// Appends a `Parse` of `text` under `name`; the server finds out the types of parameters.
+/// Appends a `Parse` of `text` under `name`, with types of parameters left to the server.
 pub fn parse(out: &mut Vec<u8>, name: &str, text: &str) {
     message(out, b'P', |body| {
         texts(body, &[name, text]);
@@ -27,9 +22,8 @@ pub fn parse(out: &mut Vec<u8>, name: &str, text: &str) {
     });
 }
 
-/// Appends a `Bind` of the statement `name` to `portal`. `value` appends the text of a parameter's value, by
-/// its place from 0, or says that it is NULL. `formats` are those of the columns of the result: without any
-/// all are text too.
+/// Appends a `Bind` of the statement `name` to `portal`. `value` appends the text of the parameter
+/// with this index from 0, or returns that it is NULL. Empty `formats` request all columns as text.
 pub fn bind(
     out: &mut Vec<u8>,
     [portal, name]: [&str; 2],
@@ -59,7 +53,6 @@ pub fn bind(
     });
 }
 
-/// Appends a `Describe` of `portal`.
 pub fn describe_portal(out: &mut Vec<u8>, portal: &str) {
     message(out, b'D', |body| {
         body.push(b'P');
@@ -67,7 +60,7 @@ pub fn describe_portal(out: &mut Vec<u8>, portal: &str) {
     });
 }
 
-/// Appends an `Execute` of `portal` for at most `rows`; 0 is all.
+/// Appends an `Execute` of `portal` for at most `rows`, or all with 0.
 pub fn execute(out: &mut Vec<u8>, portal: &str, rows: u32) {
     message(out, b'E', |body| {
         texts(body, &[portal]);
@@ -75,12 +68,10 @@ pub fn execute(out: &mut Vec<u8>, portal: &str, rows: u32) {
     });
 }
 
-/// Appends a `CopyData`.
 pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) {
     message(out, b'd', |body| body.extend_from_slice(data));
 }
 
-/// `StartupMessage` of protocol 3.0.
 pub(crate) fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     let mut out = vec![0; 4];
     out.extend_from_slice(&196_608_u32.to_be_bytes());
@@ -93,8 +84,7 @@ pub(crate) fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
     out
 }
 
-/// `PasswordMessage`, `SASLInitialResponse` or `SASLResponse`: what they hold depends on what the server
-/// requested.
+/// `PasswordMessage`, `SASLInitialResponse` or `SASLResponse`, depending on the server's request.
 pub(crate) fn password(answer: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     message(&mut out, b'p', |body| body.extend_from_slice(answer));

@@ -1,4 +1,4 @@
-//! The bytes of one connection: sent, waited for, counted, stamped.
+//! Byte stream of one connection: sends, waits, counts, takes time stamps.
 
 use super::deadline::Deadline;
 use super::tap::SessionTap;
@@ -18,51 +18,44 @@ use sys::tls::{TlsHandshake, TlsSocket};
 use sys::transport::Transport;
 use sys::wait::{PollFlags, until_ready};
 
-/// A connection to a server, as bytes: whether logged in or not, and whatever is asked over it.
+/// A connection to a server as a byte stream, logged in or not.
 ///
-/// Waiting for the server ends at a deadline and when the run is stopped. Code that only sends what the
-/// kernel takes now and reads what is there now ([`ClientConnection::offer`],
-/// [`ClientConnection::receive_now`]) can do both at a time.
+/// Waits end at a deadline and when the run is stopped. Non-blocking code can send and receive at
+/// once with [`ClientConnection::offer`] and [`ClientConnection::receive_now`].
 pub struct ClientConnection<'a> {
     transport: Transport,
     clock: Clock,
     stop: &'a AtomicBool,
     spin: bool,
-    /// Whether arrivals are stamped by the kernel.
     is_stamped: bool,
-    /// Whether a reset is an error of its own instead of an end.
+    /// Whether a reset is a separate error instead of an end.
     names_resets: bool,
     buffer: Box<[u8]>,
-    /// Bytes of the buffer that came and were not inspected.
     unread: Range<usize>,
     passed: PassedTraffic,
-    /// Payload before TLS began.
     before_tls: [u64; 2],
     /// Whether the next byte of the server ends a wait.
     awaited: bool,
-    /// When the last bytes came, by the kernel's stamp where it gives one.
+    /// Arrival of the last bytes, by the kernel's stamp if available.
     arrived: Timestamp,
     stamp: Option<WallStamp>,
     tap: Option<SessionTap>,
-    /// The server's first bytes, as long as it is not known whether they are of the expected protocol.
     first_bytes: Option<(Protocol, Vec<u8>)>,
 }
 
-/// What has passed on a connection since it was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PassedTraffic {
-    /// Changes from the client's bytes to the server's; the handshake and the first word of a server that
-    /// speaks first are such changes too.
+    /// Changes from the client's bytes to the server's, including the TCP handshake and the
+    /// greeting of a server that speaks first.
     pub turns: u64,
-    /// Payload of TCP ([`Direction::index`]): with TLS, ciphertext.
+    /// Payload of TCP ([`Direction::index`]), ciphertext with TLS.
     pub bytes: [u64; 2],
 }
 
 impl<'a> ClientConnection<'a> {
-    /// Bytes that are read at a time, at most.
     pub const BUFFER: usize = 64 * 1024;
 
-    /// Over `socket`, which has just been connected (begun and done then), in `turns`.
+    /// Takes a newly connected `socket`, with the times of `connect` and the round trips so far.
     pub fn new(
         socket: Socket,
         (tried, connected): (Timestamp, Timestamp),
@@ -91,7 +84,7 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// The same, on which first bytes of another protocol are [`SessionError::OtherProtocol`].
+    /// Reports first bytes of another protocol as [`SessionError::OtherProtocol`].
     #[must_use]
     pub fn expecting(self, protocol: Protocol) -> Self {
         Self {
@@ -100,7 +93,7 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// The same, on which a reset is [`SessionError::Broken`]; otherwise it is [`SessionError::Closed`].
+    /// Reports a reset as [`SessionError::Broken`] instead of [`SessionError::Closed`].
     #[must_use]
     pub fn naming_resets(self) -> Self {
         Self {
@@ -109,7 +102,7 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// The same without stamps of the kernel's, which cost a little, unless an observer watches it.
+    /// Disables time stamps of the kernel, which cost a little, unless there is an observer.
     #[must_use]
     pub fn stamped_if_watched(self) -> Self {
         if self.tap.is_none() {
@@ -121,7 +114,6 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// What it is sent over.
     pub fn transport(&self) -> &Transport {
         &self.transport
     }
@@ -130,28 +122,23 @@ impl<'a> ClientConnection<'a> {
         (self.transport, self.tap)
     }
 
-    /// The timeline of its timestamps.
     pub const fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// What has passed until now.
     pub const fn passed(&self) -> PassedTraffic {
         self.passed
     }
 
-    /// When the last bytes came.
     pub const fn arrived(&self) -> Timestamp {
         self.arrived
     }
 
-    /// The kernel's stamp of the bytes that came last, where it gave one.
     pub const fn stamp(&self) -> Option<WallStamp> {
         self.stamp
     }
 
-    /// The same line, encrypted: makes the TLS handshake. What the client says last in it waits for its first
-    /// bytes.
+    /// Makes the TLS handshake. The client's last handshake message is sent with its first bytes.
     pub(super) fn encrypted(
         self,
         config: Arc<ClientConfig>,
@@ -207,7 +194,7 @@ impl<'a> ClientConnection<'a> {
         Ok(at)
     }
 
-    /// Sends as many of `bytes` as the kernel takes now, and returns how many those are.
+    /// Sends without blocking, and returns the number of bytes taken.
     ///
     /// # Errors
     /// [`SessionError::Closed`], [`SessionError::Broken`].
@@ -221,20 +208,18 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Whether bytes that were taken wait for the kernel.
     pub fn has_unsent(&self) -> bool {
         self.transport.has_unsent()
     }
 
-    /// Shows bytes that were, or will be, [offered](ClientConnection::offer) to the observer.
+    /// Shows the observer bytes that were, or will be, [offered](ClientConnection::offer).
     pub fn show_sent(&mut self, at: Timestamp, bytes: &[u8]) {
         if let Some(tap) = &mut self.tap {
             tap.passed(Direction::ClientToServer, at, bytes);
         }
     }
 
-    /// Bytes that came and were not inspected. Waits for the next ones when there are none; empty at the end
-    /// of the connection.
+    /// Returns received bytes, waiting for some if necessary; empty at the end of the connection.
     ///
     /// # Errors
     /// As [`ClientConnection::send`].
@@ -245,7 +230,7 @@ impl<'a> ClientConnection<'a> {
         Ok(self.take_unread())
     }
 
-    /// Bytes that are there now, at most `most`; none where there are none.
+    /// Returns at most `most` bytes without blocking; empty if there are none.
     ///
     /// # Errors
     /// [`SessionError::Closed`], [`SessionError::Broken`].
@@ -261,7 +246,6 @@ impl<'a> ClientConnection<'a> {
         self.buffer.get(range).unwrap_or_default()
     }
 
-    /// Waits for the next `count` bytes and appends them to `bytes`.
     pub(super) fn process_bytes(
         &mut self,
         count: usize,
@@ -280,7 +264,6 @@ impl<'a> ClientConnection<'a> {
         Ok(())
     }
 
-    /// Waits until something has come, or the connection has ended.
     pub(super) fn await_bytes(&mut self, deadline: &Deadline) -> Result<(), SessionError> {
         match self.unread.is_empty() {
             true => self.fill(deadline).map(|_| ()),
@@ -288,7 +271,6 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Reads what is there, waiting for it; false at the end of the connection.
     fn fill(&mut self, deadline: &Deadline) -> Result<bool, SessionError> {
         loop {
             match self.read_bytes(Self::BUFFER)? {
@@ -299,7 +281,6 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Reads what is there now, at most `most` bytes.
     fn read_bytes(&mut self, most: usize) -> Result<Arrival, SessionError> {
         let most = most.min(Self::BUFFER);
         let room = self.buffer.get_mut(..most).unwrap_or_default();
@@ -329,7 +310,6 @@ impl<'a> ClientConnection<'a> {
         })
     }
 
-    /// Whether the bytes that just came are of another protocol than the expected one.
     fn compare_with_expected(&mut self, count: usize) -> Result<(), SessionError> {
         let Some((expected, first)) = &mut self.first_bytes else {
             return Ok(());
@@ -365,12 +345,11 @@ impl<'a> ClientConnection<'a> {
         self.passed.turns += u64::from(std::mem::take(&mut self.awaited));
         let now = self.clock.now();
         let stamped = stamp.map(|stamp| self.clock.to_timestamp(stamp, WallOffset::now()));
-        // A stamp is off if the wall clock was set since: never later than now, never before what came
-        // earlier.
+        // A stamp is off if the wall clock was set since: never later than now, never before
+        // earlier arrivals.
         self.arrived = stamped.unwrap_or(now).min(now).max(self.arrived);
     }
 
-    /// Counts what passed: of TLS the session itself knows.
     fn count(&mut self, direction: Direction, plain: usize) {
         match &self.transport {
             Transport::Plain(_) => self.passed.bytes[direction.index()] += plain as u64,
@@ -381,7 +360,6 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Asks the kernel for the round trip now and then, where an observer watches.
     pub fn sample_when_due(&mut self) {
         let now = self.clock.now();
         if let Some(tap) = &mut self.tap {
@@ -389,14 +367,13 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Asks the kernel for the round trip, where an observer watches.
     pub fn sample(&mut self) {
         if let Some(tap) = &mut self.tap {
             tap.sample(self.clock.now(), self.transport.socket());
         }
     }
 
-    /// Whether the run was stopped, for callers that wait in another way, or do not have to wait for long.
+    /// Checks for a stop, for callers with another way of waiting, or short waits.
     ///
     /// # Errors
     /// [`SessionError::Stopped`].
@@ -407,8 +384,8 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
-    /// Waits until the socket is ready for `events`, or for a while; then passes to the kernel what it did
-    /// not take before.
+    /// Waits until the socket is ready for `events`, or for a while; then sends bytes that the
+    /// kernel did not take before.
     ///
     /// # Errors
     /// As [`ClientConnection::send`].
@@ -437,10 +414,8 @@ impl<'a> ClientConnection<'a> {
     }
 }
 
-/// First bytes of a server that are compared with protocols: a greeting fits in.
 const MAX_FIRST_BYTES: usize = 256;
 
-/// What a read gave.
 #[derive(PartialEq, Eq)]
 enum Arrival {
     Bytes,
@@ -448,5 +423,4 @@ enum Arrival {
     End,
 }
 
-/// How long is waited before looking whether it was stopped.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(200);

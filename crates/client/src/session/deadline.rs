@@ -1,9 +1,8 @@
-//! When waiting is over.
+//! Time limits of waiting.
 
 use super::SessionError;
 use std::time::{Duration, Instant};
 
-/// When what is in progress has failed for taking too long.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
     at: Instant,
@@ -11,7 +10,6 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// This long from now.
     pub fn after(timeout: Duration) -> Self {
         let now = Instant::now();
         Self {
@@ -20,12 +18,10 @@ impl Deadline {
         }
     }
 
-    /// How long was to be waited in all.
     pub const fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// The rest of it.
     pub fn left(&self) -> Result<Duration, SessionError> {
         match self.at.checked_duration_since(Instant::now()) {
             Some(left) if !left.is_zero() => Ok(left),
@@ -34,5 +30,4 @@ impl Deadline {
     }
 }
 
-/// A timeout beyond what the clock can represent.
 const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);

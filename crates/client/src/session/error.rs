@@ -1,121 +1,96 @@
-//! Why a session could not be opened, or ended.
+//! Errors of opening and using a session.
 
 use crate::ErrorReply;
 use model::Protocol;
 use std::time::Duration;
 use sys::error::{Blame, LiveError, OsError};
 
-/// Why a session could not be opened, or ended. Texts hold no secret, no literal and no value: what a server
-/// quotes is replaced by `?`.
+/// Texts hold no secret, no literal and no value: quoted text of a server is replaced by `?`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SessionError {
-    /// No connection, or none that is encrypted as the target asks.
     #[error(transparent)]
     Connect(#[from] LiveError),
-    /// It took too long.
     #[error("server: no complete reply within {} s", after.as_secs_f64())]
     TimedOut {
-        /// How long was waited.
+        /// Duration of the wait.
         after: Duration,
     },
-    /// The connection ended before the reply did.
     #[error("server: the connection was closed before the reply was complete")]
     Closed,
-    /// The connection broke.
     #[error("server: the connection broke: {reason}")]
     Broken {
-        /// What the operating system says.
+        /// Error of the operating system.
         reason: OsError,
     },
-    /// The server refused the login.
     #[error("server: login refused: {code} {text}")]
     Login {
-        /// Its code: an SQLSTATE, or MySQL's number.
+        /// An SQLSTATE, or MySQL's number.
         code: String,
-        /// What it says, without what it quotes.
         text: String,
     },
-    /// The server sent something that its protocol does not allow there.
     #[error("server: {0}")]
     Unexpected(#[from] wire::DecodeError),
-    /// What the server sends during the login is not its protocol's.
     #[error("server: it does not speak {protocol} as far as the login goes: {found}")]
     NotTheProtocol {
-        /// The protocol's name.
         protocol: &'static str,
-        /// What is wrong.
         found: &'static str,
     },
-    /// The server's first bytes are of another protocol.
     #[error("server: it speaks {}, not {}", found.name(), expected.name())]
     OtherProtocol {
-        /// The target's.
+        /// Protocol of the target.
         expected: Protocol,
-        /// The server's.
         found: Protocol,
     },
-    /// The server wants an authentication method that longwire does not have.
     #[error("longwire cannot log in by {method}")]
     Authentication {
-        /// The server's word or number for it.
+        /// The server's name or number for it.
         method: String,
     },
-    /// The server asks for a password and there is none.
     #[error("the server asks for a password and the target has none")]
     NoPassword,
-    /// The listener sends clients to another address.
     #[error("server: the listener sends clients elsewhere{}", to.as_deref().map(|to| format!(": to {to}")).unwrap_or_default())]
     Redirected {
-        /// Where to, if the server says.
+        /// The new address, if the server reports it.
         to: Option<String>,
     },
-    /// Oracle's driver gave up for a reason of its own.
     #[error("longwire: Oracle's driver: {text}")]
     Driver {
-        /// What it says, without what it quotes.
+        /// The message without quoted values.
         text: String,
     },
-    /// It takes what this longwire was built without.
     #[error("longwire was built without the feature {feature}")]
     NotBuiltIn {
-        /// The feature's name.
+        /// Name of the feature.
         feature: &'static str,
     },
-    /// The server asks for a password, and the file that may hold it was left alone.
     #[error("the server asks for a password, and {path} is ignored: others may read it")]
     PasswordFileOpen {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
-    /// The server wants the password itself over a connection that others may read.
     #[error("the server asks for the password by {method}, and the connection is not encrypted")]
     PasswordUnprotected {
-        /// The method.
+        /// Name of the method.
         method: &'static str,
     },
-    /// The login was to be bound to the connection, and the server does not offer that.
     #[error(
         "the target asks for channel_binding=require, and the server offers no login that is bound to TLS"
     )]
     NotBound,
-    /// A result is too large to be kept.
     #[error("server: the result has more than {limit} bytes")]
     TooLong {
-        /// How many are kept.
+        /// Maximum size in bytes.
         limit: usize,
     },
-    /// A statement was to be run where there is no SQL.
     #[error("there is no SQL on connections to this target")]
     NoSql,
-    /// The server was to compress, and does not offer it.
     #[error("server: it does not offer to compress, as the target asks")]
     NoCompression,
-    /// Waiting was ended from outside.
     #[error("stopped")]
     Stopped,
 }
 
-/// The login, by its number alone.
+/// Keeps only the number of MySQL's code.
 impl From<ErrorReply> for SessionError {
     fn from(refused: ErrorReply) -> Self {
         Self::Login {
@@ -126,7 +101,6 @@ impl From<ErrorReply> for SessionError {
 }
 
 impl SessionError {
-    /// Who is to blame.
     pub const fn blame(&self) -> Blame {
         match self {
             Self::Connect(error) => error.blame(),
@@ -152,7 +126,6 @@ impl SessionError {
         }
     }
 
-    /// What to do next, in one line, where there is something.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Connect(error) => return error.hint(),
@@ -204,7 +177,6 @@ impl SessionError {
     }
 }
 
-/// How a target of a protocol begins, where longwire can be its client.
 const fn scheme_of(protocol: Protocol) -> Option<&'static str> {
     match protocol {
         Protocol::Postgres => Some("postgres"),
@@ -221,9 +193,9 @@ const fn scheme_of(protocol: Protocol) -> Option<&'static str> {
     }
 }
 
-/// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number. PostgreSQL has one SQLSTATE for an unknown
-/// role and for an address that it does not let in: only its message tells them apart, in the language of the
-/// server.
+/// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number. PostgreSQL has one SQLSTATE for
+/// an unknown role and for a rejected address: only its message distinguishes them, in the language
+/// of the server.
 fn login_hint(code: &str, text: &str) -> Option<&'static str> {
     Some(match code {
         "28000" if text.ends_with("does not exist") => "there is no such user: check its name in the target",

@@ -1,10 +1,9 @@
-//! The legs of opening a session: where its time went, without gaps.
+//! Legs of opening a session, without gaps.
 
 use super::connection::PassedTraffic;
 use model::{Leg, Phase, Timestamp};
 use std::time::Duration;
 
-/// Legs as they end.
 #[derive(Debug)]
 pub(super) struct Legs {
     began: Timestamp,
@@ -14,7 +13,6 @@ pub(super) struct Legs {
 }
 
 impl Legs {
-    /// The first begins now.
     pub const fn begin(at: Timestamp) -> Self {
         Self {
             began: at,
@@ -27,8 +25,8 @@ impl Legs {
         }
     }
 
-    /// A leg ends at `at`, when so much has passed in all; the next one begins there. A server that goes on
-    /// and on gets no more than [`MAX_LEGS`]: what follows is counted in the last.
+    /// Ends a leg at `at`, with the traffic until then; the next one begins there. Beyond
+    /// [`MAX_LEGS`], all is counted in the last.
     pub fn end(&mut self, name: &str, phase: Phase, at: Timestamp, passed: PassedTraffic) {
         let at = at.max(self.ended);
         let moved = |index: usize| passed.bytes[index].saturating_sub(self.passed.bytes[index]);
@@ -54,7 +52,6 @@ impl Legs {
         self.passed = passed;
     }
 
-    /// How the leg that ended last can be done with `saves_turns` round trips less.
     pub fn remedy(&mut self, saves_turns: u64, text: &str) {
         if let Some(leg) = self.legs.last_mut() {
             leg.remedy = Some(text.into());
@@ -66,12 +63,10 @@ impl Legs {
         &self.legs
     }
 
-    /// When the first began, and the last ended.
     pub const fn span(&self) -> (Timestamp, Timestamp) {
         (self.began, self.ended)
     }
 
-    /// From the beginning of the first to the end of the last: their sum.
     pub fn total(&self) -> Duration {
         self.ended.since(self.began)
     }

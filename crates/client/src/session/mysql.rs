@@ -1,4 +1,4 @@
-//! MySQL and MariaDB: the login.
+//! Login of MySQL and MariaDB.
 //!
 //! Source: MySQL 8.4 source documentation, "Client/Server Protocol".
 
@@ -16,7 +16,6 @@ use proving::Proving;
 use sys::error::LiveError;
 use wire::tls_request::tls_request;
 
-/// Agrees on TLS where the target asks for it, and logs in.
 pub(super) fn log_in<'o, 'a>(
     mut opening: LoginContext<'o, 'a>,
 ) -> Result<LoginContext<'o, 'a>, SessionError> {
@@ -35,7 +34,8 @@ pub(super) fn log_in<'o, 'a>(
     if opening.compression && !greeting.offers_compression {
         return Err(SessionError::NoCompression);
     }
-    // The server's own method is tried first, so that an account that uses it needs no other exchange.
+    // The server's own method is tried first, so that an account that uses it needs no other
+    // exchange.
     let method = Method::named(&challenge.method)
         .filter(|method| *method != Method::Clear)
         .unwrap_or(Method::Native);
@@ -60,7 +60,6 @@ pub(super) fn log_in<'o, 'a>(
     Ok(opening)
 }
 
-/// Answers the server until it lets the user in.
 fn authenticate(
     opening: &mut LoginContext<'_, '_>,
     method: Method,
@@ -102,7 +101,6 @@ fn response(opening: &LoginContext<'_, '_>, method: Method, proof: &[u8]) -> Vec
     request.packet()
 }
 
-/// The server's next packet of the login: its number and its body.
 fn next_packet(opening: &mut LoginContext<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
     let head = opening.bytes(4)?;
     let (length, number) = header(*head.first_chunk().ok_or(SessionError::Closed)?);
@@ -112,7 +110,7 @@ fn next_packet(opening: &mut LoginContext<'_, '_>) -> Result<(u8, Vec<u8>), Sess
     Ok((number, opening.bytes(length)?))
 }
 
-/// Why the login was refused: for want of a password, when there was none to prove.
+/// The error of a refused login: a missing password, if there was none.
 fn refusal(opening: &LoginContext<'_, '_>, body: &[u8]) -> SessionError {
     match error(body).into() {
         SessionError::Login { code, .. } if code == ACCESS_DENIED && opening.password.is_none() => {
@@ -131,8 +129,7 @@ fn unknown() -> SessionError {
 
 const MORE: u8 = 1;
 const SWITCH: u8 = 0xfe;
-/// `caching_sha2_password`: the server knew the password; OK follows.
+/// `caching_sha2_password` knew the password, and OK follows.
 const FAST_SUCCESS: &[u8] = &[MORE, 3];
 const ACCESS_DENIED: &str = "1045";
-/// Of a packet during login.
 const MAX_LOGIN_LEN: usize = 64 * 1024;

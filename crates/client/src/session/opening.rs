@@ -1,4 +1,4 @@
-//! From a target to a line: DNS, TCP, and what a login is made with.
+//! Connects to a target: DNS, TCP, and the context of a login.
 
 use super::connection::{ClientConnection, POLL_INTERVAL, PassedTraffic};
 use super::deadline::Deadline;
@@ -21,39 +21,29 @@ use sys::transport::Transport;
 use sys::wait::{PollFlags, until_ready};
 use wire::Decoder;
 
-/// A session that is being opened: what a dialect's login works with.
 pub(super) struct LoginContext<'o, 'a> {
     pub target: &'o Target,
-    /// How it is encrypted.
     pub security: &'o TlsSettings,
     pub line: ClientConnection<'a>,
     pub decoder: Option<Box<dyn Decoder + Send>>,
     pub legs: Legs,
     pub deadline: Deadline,
-    /// As the server introduces itself.
     pub version: Option<String>,
-    /// The server's number of what serves the session.
+    /// The server's number of the session's process or connection.
     pub process: Option<u32>,
-    /// Who logs in.
     pub user: String,
-    /// With what.
     pub password: Option<Secret>,
-    /// A file of passwords that was left alone.
     pub ignored: Option<PathBuf>,
-    /// How to encrypt, where the target asks for it.
     pub tls: Option<Arc<ClientConfig>>,
-    /// Whether the server is asked to compress.
     pub compression: bool,
-    /// Whether the server is informed that it may ask for data and be sent rows in bulk.
+    /// Whether to offer data on request and rows in bulk.
     pub loading: bool,
-    /// Whether a server that says nothing is asked in other protocols.
+    /// Whether to try other protocols with a silent server.
     pub asks_otherwise: bool,
-    /// Whether it takes rows in bulk.
     pub takes_bulk: bool,
 }
 
 impl LoginContext<'_, '_> {
-    /// The same opening, encrypted.
     pub fn encrypted(self, config: Arc<ClientConfig>) -> Result<Self, SessionError> {
         let line = self.line.encrypted(config, self.target, &self.deadline)?;
         let mut opening = Self { line, ..self };
@@ -74,17 +64,15 @@ impl LoginContext<'_, '_> {
         Ok(opening)
     }
 
-    /// Whether what is sent cannot be read on the way: it is encrypted, or does not leave this machine.
     pub fn is_private(&self) -> bool {
         self.target.socket.is_some() || matches!(self.line.transport(), Transport::Tls(_))
     }
 
-    /// Whether a password may be sent as it is.
+    /// Whether a password may be sent in clear.
     pub fn may_send_password(&self) -> bool {
         self.is_private() || credentials::are_cleartext_passwords_allowed()
     }
 
-    /// The error for a missing password.
     pub fn no_password(&self) -> SessionError {
         match &self.ignored {
             None => SessionError::NoPassword,
@@ -94,51 +82,44 @@ impl LoginContext<'_, '_> {
         }
     }
 
-    /// Sends bytes that the decoder is not to know of.
     pub fn send_unshown(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
         self.line.send(bytes, &self.deadline).map(|_| ())
     }
 
-    /// The next `count` bytes of the server, of which the decoder is not to know.
     pub fn bytes_unshown(&mut self, count: usize) -> Result<Vec<u8>, SessionError> {
-        // Also where they are there already: a server may keep the client busy with what it has sent at once.
+        // Also if they are buffered: a server may keep the client busy with bytes sent at once.
         self.deadline.left()?;
         let mut bytes = Vec::new();
         self.line.process_bytes(count, &mut bytes, &self.deadline)?;
         Ok(bytes)
     }
 
-    /// Sends a message of the login.
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), SessionError> {
         self.send_unshown(bytes)?;
         self.show(Direction::ClientToServer, bytes)
     }
 
-    /// The next `count` bytes of the server.
     pub fn bytes(&mut self, count: usize) -> Result<Vec<u8>, SessionError> {
         let bytes = self.bytes_unshown(count)?;
         self.show(Direction::ServerToClient, &bytes)?;
         Ok(bytes)
     }
 
-    /// A leg ends with the last bytes that came.
     pub fn leg(&mut self, name: &str, phase: Phase) {
         self.legs
             .end(name, phase, self.line.arrived(), self.line.passed());
     }
 
-    /// How the leg that ended last can be done with `saves_turns` round trips less.
     pub fn remedy(&mut self, saves_turns: u64, text: &str) {
         self.legs.remedy(saves_turns, text);
     }
 
-    /// A leg in which only the client worked ends now.
     pub fn own_work(&mut self, name: &str, phase: Phase) {
         self.legs
             .end(name, phase, self.line.clock().now(), self.line.passed());
     }
 
-    /// Shows the decoder what passed: it has to know the login to follow the bytes after it.
+    /// The decoder must see the login to follow the later bytes.
     fn show(&mut self, direction: Direction, bytes: &[u8]) -> Result<(), SessionError> {
         let Some(decoder) = &mut self.decoder else {
             return Ok(());
@@ -153,7 +134,6 @@ impl LoginContext<'_, '_> {
     }
 }
 
-/// Connects to the target, with the legs of that.
 pub(super) fn connect<'a>(
     target: &Target,
     options: SessionOptions<'a>,
@@ -209,7 +189,6 @@ pub(super) fn connect<'a>(
     Err(last)
 }
 
-/// Connects to a socket of this machine: there is no way there that could take time.
 fn reach_local(path: &Path) -> Result<Socket, SessionError> {
     let connected = UnixStream::connect(path).map_err(|error| OsError::from_io_error(&error));
     let socket = connected.and_then(Socket::adopt_local);
@@ -221,7 +200,6 @@ fn reach_local(path: &Path) -> Result<Socket, SessionError> {
     })
 }
 
-/// Connects to one address.
 fn reach(
     target: &Target,
     address: SocketAddr,

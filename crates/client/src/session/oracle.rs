@@ -1,11 +1,11 @@
-//! Sessions on Oracle Database, by Oracle's own thin driver.
+//! Sessions on Oracle Database, through Oracle's own thin driver.
 //!
-//! The driver times nothing and hides its socket. So it is given a loopback address, behind which this
-//! session has the connection to the server: what the driver says is passed on, and what passes is counted
-//! and stamped by the kernel as in every other session. The way to the driver is in no figure but the legs of
-//! the login, each of which holds what the driver itself takes (some 50 to 100 us a round trip).
+//! The driver has no timing and hides its socket. So it connects to a loopback address, and this
+//! session forwards its bytes to the server. Traffic is counted and stamped by the kernel as in
+//! every other session. The local hop affects only the legs of the login, which include the
+//! driver's own time (some 50 to 100 us a round trip).
 //!
-//! Checked without a database only, against a scripted listener: see docs/protocols/oracle.md.
+//! Tested without a database only, with a scripted listener: see docs/protocols/oracle.md.
 
 mod driver;
 mod driver_proxy;
@@ -22,7 +22,6 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use sys::target::Target;
 
-/// A session on Oracle Database, logged in.
 #[derive(Debug)]
 pub struct OracleSession<'a> {
     passage: DriverProxy<'a>,
@@ -32,14 +31,15 @@ pub struct OracleSession<'a> {
 }
 
 impl<'a> OracleSession<'a> {
-    /// Connects, and has the driver log in with the target's user and password to the service that its path
-    /// names.
+    /// Connects, and logs in through the driver with the target's user and password to the service
+    /// in its path.
     ///
     /// # Errors
-    /// As [`super::Session::open`]; [`SessionError::Redirected`] when the listener sends clients elsewhere.
+    /// As [`super::Session::open`]; [`SessionError::Redirected`] if the listener redirects the
+    /// client.
     pub fn open(target: &Target, options: SessionOptions<'a>) -> Result<Self, SessionError> {
         let deadline = Deadline::after(options.timeout);
-        // TLS towards Oracle is not supported: this reports it.
+        // TLS to Oracle is not supported: this reports it.
         sys::tls::configure(target, &sys::TlsSettings::from_target(target)?)?;
         let (line, mut legs) = opening::connect(target, options, &deadline)?;
         let (mut driver, stream) = Driver::start(target, &deadline)?;
@@ -53,7 +53,7 @@ impl<'a> OracleSession<'a> {
         })
     }
 
-    /// Runs a query of one row. Its reply is all that the server says until the driver has the row.
+    /// Runs a query of one row. The reply ends when the driver has the row.
     ///
     /// # Errors
     /// [`SessionError::TimedOut`], [`SessionError::Closed`], [`SessionError::Broken`],
@@ -63,22 +63,18 @@ impl<'a> OracleSession<'a> {
         self.passage.exchange(&mut self.driver, &Deadline::after(timeout))
     }
 
-    /// The legs of opening it, one after another.
     pub fn legs(&self) -> &[Leg] {
         self.legs.as_slice()
     }
 
-    /// The server's product and version as it was reported to the driver.
     pub fn server_version(&self) -> &str {
         &self.version
     }
 
-    /// The server's address.
     pub fn server(&self) -> Option<SocketAddr> {
         self.passage.server()
     }
 
-    /// The kernel's own figures for the connection to the server now.
     pub fn kernel(&self) -> Option<KernelFigures> {
         self.passage.kernel()
     }

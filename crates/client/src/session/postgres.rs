@@ -1,4 +1,4 @@
-//! PostgreSQL: the login.
+//! Login to a PostgreSQL server.
 //!
 //! Source: PostgreSQL manual, chapter "Frontend/Backend Protocol".
 
@@ -14,7 +14,6 @@ use sys::error::LiveError;
 use sys::target::ChannelBinding;
 use wire::tls_request::SSL_REQUEST;
 
-/// Agrees on TLS where the target asks for it, and logs in.
 pub(super) fn log_in<'o, 'a>(
     mut opening: LoginContext<'o, 'a>,
 ) -> Result<LoginContext<'o, 'a>, SessionError> {
@@ -48,7 +47,8 @@ pub(super) fn log_in<'o, 'a>(
     }
 }
 
-/// Asks for TLS; the server answers with one byte. False when it has none, and the target does not insist.
+/// Requests TLS, and the server answers with one byte. Returns false if it has none, and the target
+/// does not insist.
 fn request_tls(opening: &mut LoginContext<'_, '_>) -> Result<bool, SessionError> {
     opening.send_unshown(&SSL_REQUEST)?;
     let answer = opening.bytes_unshown(1)?;
@@ -87,8 +87,8 @@ fn start_up(opening: &LoginContext<'_, '_>) -> Vec<u8> {
     ])
 }
 
-/// Answers a message of the authentication. Returns the name of the leg that the answer begins, when there is
-/// one: the leg `under_way` ends with the server's message then.
+/// Answers an authentication message. Returns the name of the leg that the answer begins, if there
+/// is one: the leg `under_way` ends with the server's message then.
 fn authenticate(
     opening: &mut LoginContext<'_, '_>,
     body: &[u8],
@@ -135,7 +135,7 @@ fn authenticate(
             opening.own_work("scram-sha-256 computing", Phase::Login);
             ("scram-sha-256 final", answer)
         }
-        // The server's proof, which it sends when it has accepted ours.
+        // The server's proof, sent after it has accepted ours.
         (12, Some(begun)) => {
             begun.finish(rest).map_err(|_| unknown())?;
             return Ok(None);
@@ -149,8 +149,8 @@ fn authenticate(
     Ok(Some(leg))
 }
 
-/// Every leg of a password could be done without: a certificate is proved in the handshake of TLS, a
-/// Unix-domain socket shows who its peer is.
+/// Every leg of a password can be avoided: a client certificate is proved in the TLS handshake, and
+/// a Unix-domain socket identifies its peer.
 fn emit_remedy(opening: &mut LoginContext<'_, '_>, leg: &str) {
     if leg != START_UP {
         opening.remedy(
@@ -160,8 +160,8 @@ fn emit_remedy(opening: &mut LoginContext<'_, '_>, leg: &str) {
     }
 }
 
-/// Whether the server asks for no more rounds of hashing than any real configuration has (PostgreSQL's
-/// `scram_iterations` is 4096 unless changed): it is the client who does the work.
+/// Rejects more hashing rounds than any real configuration has (PostgreSQL's `scram_iterations`
+/// defaults to 4096), since the client does the work.
 fn is_affordable(challenge: &[u8]) -> bool {
     let text = std::str::from_utf8(challenge).unwrap_or_default();
     let rounds = text.split(',').find_map(|field| field.strip_prefix("i="));
@@ -170,7 +170,6 @@ fn is_affordable(challenge: &[u8]) -> bool {
         .is_some_and(|rounds| rounds <= MAX_ROUNDS)
 }
 
-/// The server's next message of the login: its tag and its body.
 fn message(opening: &mut LoginContext<'_, '_>) -> Result<(u8, Vec<u8>), SessionError> {
     let head = opening.bytes(5)?;
     let head = head.first_chunk().and_then(|head| header(*head));
@@ -190,5 +189,4 @@ fn unknown() -> SessionError {
 const START_UP: &str = "startup";
 /// About half a second of hashing.
 const MAX_ROUNDS: u32 = 1_000_000;
-/// Of a message's body during login.
 const MAX_MESSAGE_LEN: usize = 64 * 1024;

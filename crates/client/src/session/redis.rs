@@ -1,4 +1,4 @@
-//! Redis: the password, and which of its databases.
+//! Login of Redis, and choice of the database.
 //!
 //! Source: Redis documentation, commands AUTH and SELECT.
 
@@ -8,8 +8,8 @@ use crate::ErrorReply;
 use model::Phase;
 use wire::redis::write_command;
 
-/// Proves the password where there is one, and chooses the database where the target names one. Neither costs
-/// a round trip where it is not needed.
+/// Sends a password and selects a database if the target has them. Neither costs a round trip
+/// otherwise.
 pub(super) fn log_in<'o, 'a>(
     mut opening: LoginContext<'o, 'a>,
 ) -> Result<LoginContext<'o, 'a>, SessionError> {
@@ -19,7 +19,7 @@ pub(super) fn log_in<'o, 'a>(
         }
         let user = opening.user.clone();
         let mut words = vec![b"AUTH".as_slice()];
-        // Servers before version 6 know one user, and no word for it.
+        // Servers before version 6 have one user without a name.
         if user != DEFAULT_USER {
             words.push(user.as_bytes());
         }
@@ -36,7 +36,6 @@ pub(super) fn log_in<'o, 'a>(
     Ok(opening)
 }
 
-/// Sends a command whose reply is one line.
 fn command(opening: &mut LoginContext<'_, '_>, words: &[&[u8]], leg: &str) -> Result<(), SessionError> {
     let mut request = Vec::new();
     write_command(words, &mut request);

@@ -1,4 +1,4 @@
-//! What a reply said, and when.
+//! Content and times of a reply.
 
 use super::SessionError;
 use super::connection::{ClientConnection, PassedTraffic};
@@ -7,75 +7,61 @@ use model::{Content, Direction, Message, Role, Timestamp};
 use std::time::Duration;
 use wire::Decoder;
 
-/// A complete reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// When the first byte of the request was handed to the kernel.
     pub sent_at: Timestamp,
-    /// When the first bytes of the reply came, by the kernel's receive timestamp where the socket gives one.
+    /// Arrival of the first bytes, by the kernel's receive timestamp if available.
     pub first_byte_at: Timestamp,
-    /// When the last bytes of the reply came, likewise.
+    /// Arrival of the last bytes, likewise.
     pub last_byte_at: Timestamp,
-    /// Round trips: changes from the client's bytes to the server's.
+    /// Changes from the client's bytes to the server's.
     pub turns: u64,
-    /// Payload of the request on the socket; with TLS, ciphertext.
+    /// Payload of the request on the socket, ciphertext with TLS.
     pub request_bytes: u64,
     /// Payload of the reply, likewise.
     pub reply_bytes: u64,
-    /// Rows in it.
     pub rows: u64,
-    /// Of HTTP.
     pub status: Option<u16>,
-    /// The first error.
     pub error: Option<ErrorReply>,
 }
 
 impl Reply {
-    /// From the request's first byte to the reply's last.
     pub fn duration(&self) -> Duration {
         self.last_byte_at.since(self.sent_at)
     }
 }
 
-/// A reply with the rows of its last result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows {
-    /// Names of the columns.
     pub columns: Vec<String>,
     /// Values as text, `None` for NULL.
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
-    /// The reply they came with.
     pub reply: Reply,
 }
 
 impl Rows {
-    /// Bytes of a reply whose rows can be kept.
     pub const LIMIT: usize = 1024 * 1024;
 
-    /// The first value of the first row as text, where there is one that is not NULL.
+    /// The first value of the first row as text; `None` if it is missing or NULL.
     pub fn first(&self) -> Option<&str> {
         let value = self.rows.first()?.first()?.as_deref()?;
         std::str::from_utf8(value).ok()
     }
 }
 
-/// What is known of replies that are coming, by the messages that a decoder finds in them.
+/// Progress of pending replies, by the decoder's messages.
 #[derive(Debug, Default)]
 pub struct ReplyProgress {
-    /// Replies that are complete.
     pub complete: u64,
     /// The server waits for data instead of having answered.
     pub paused: bool,
-    /// The first error.
     pub error: Option<ErrorReply>,
-    /// Rows that came.
     pub rows: u64,
-    /// Of HTTP.
     pub status: Option<u16>,
 }
 
 impl ReplyProgress {
-    /// The server said `message`.
     pub fn process_message(&mut self, message: &Message<'_>) {
         match message.content {
             Content::HttpResponse { status } => self.status = Some(status),
@@ -99,20 +85,17 @@ impl ReplyProgress {
     }
 }
 
-/// A reply that is coming. Without a decoder any byte is the whole of it.
+/// A pending reply. Without a decoder any byte completes it.
 #[derive(Debug, Default)]
 pub(super) struct Listening {
     first_byte_at: Option<Timestamp>,
-    /// Requests said.
     requests: u64,
     progress: ReplyProgress,
-    /// Bytes came that are not decoded.
     anything: bool,
     kept: Option<Vec<u8>>,
 }
 
 impl Listening {
-    /// Keeps the bytes of the reply.
     pub fn keeping() -> Self {
         Self {
             kept: Some(Vec::new()),
@@ -120,17 +103,15 @@ impl Listening {
         }
     }
 
-    /// The client said `message`. What it says in the middle of a reply is owed no other.
+    /// A message of the client. Within a reply it has no other reply.
     pub fn said(&mut self, message: &Message<'_>) {
         self.requests += u64::from(message.role == Role::Request && !self.progress.paused);
     }
 
-    /// What the server requested in the middle of its reply was said.
     pub const fn goes_on(&mut self) {
         self.progress.paused = false;
     }
 
-    /// Bytes came.
     pub fn came(
         &mut self,
         decoder: Option<&mut (dyn Decoder + Send + 'static)>,
@@ -157,22 +138,19 @@ impl Listening {
         Ok(())
     }
 
-    /// When the bytes had come that came last.
     pub fn stamp(&mut self, at: Timestamp) {
         self.first_byte_at.get_or_insert(at);
     }
 
-    /// Whether all replies are complete.
     pub const fn is_over(&self) -> bool {
         self.anything || (self.progress.complete > 0 && self.progress.complete >= self.requests)
     }
 
-    /// Whether the server waits for more of the client in the middle of a reply.
+    /// Whether the server waits for data of the client within a reply.
     pub const fn is_asked_for_data(&self) -> bool {
         self.progress.paused
     }
 
-    /// The connection ended: with the end of the reply, with a reason, or without.
     pub fn ended(
         mut self,
         decoder: Option<&mut (dyn Decoder + Send + 'static)>,
@@ -190,7 +168,6 @@ impl Listening {
         }
     }
 
-    /// The reply, and its bytes where they were to be kept.
     pub fn reply(
         self,
         sent_at: Timestamp,

@@ -1,4 +1,4 @@
-//! A session as an observer sees it: the same events as of a relay.
+//! Reports a session to an observer, with the same events as a relay.
 
 use model::{
     Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Observer, Segment, Side,
@@ -9,23 +9,19 @@ use std::time::Duration;
 use sys::socket::Socket;
 use sys::tcp_info::KernelFigures;
 
-/// Informs an observer of a session of what passes on it, and of its end when it is dropped. With TLS, the
-/// plain text.
+/// Reports traffic, and the end of the session on drop. With TLS, the plain text.
 pub struct SessionTap {
     id: ConnectionId,
     observer: Box<dyn Observer + Send>,
     payload_bytes: [u64; 2],
-    /// When the last bytes passed, each way.
     last: [Timestamp; 2],
-    /// The kernel's figures when they were asked for last.
     figures: Option<KernelFigures>,
     next_sample: Timestamp,
     sample_interval: Duration,
 }
 
 impl SessionTap {
-    /// Of a connection that was begun at `tried` and made at `connected`. The observation point is the
-    /// client.
+    /// Takes the times before and after `connect`. The observation point is the client.
     pub fn new(
         id: ConnectionId,
         observer: Box<dyn Observer + Send>,
@@ -61,9 +57,8 @@ impl SessionTap {
         tap
     }
 
-    /// Bytes passed.
     pub fn passed(&mut self, direction: Direction, at: Timestamp, payload: &[u8]) {
-        // A stamp may lie a little before one that was taken otherwise.
+        // A stamp may lie a little before a time taken otherwise.
         let last = &mut self.last[direction.index()];
         let at = at.max(*last);
         *last = at;
@@ -77,8 +72,8 @@ impl SessionTap {
         }));
     }
 
-    /// Asks the kernel for the round trip, now and then: when the connection is new, soon after, and then
-    /// ever more rarely.
+    /// Queries the kernel's round-trip time at the beginning, soon after, and then at growing
+    /// intervals.
     pub fn sample_when_due(&mut self, at: Timestamp, socket: &Socket) {
         if at >= self.next_sample {
             self.sample(at, socket);
@@ -87,7 +82,6 @@ impl SessionTap {
         }
     }
 
-    /// Asks the kernel for the round trip.
     pub fn sample(&mut self, at: Timestamp, socket: &Socket) {
         self.figures = socket.info();
         if let Some(rtt) = self.figures.and_then(|figures| figures.min_rtt) {

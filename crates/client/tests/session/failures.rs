@@ -1,4 +1,4 @@
-//! Why a session cannot be opened, and what is said then.
+//! Failures of opening a session, and their messages.
 
 use super::{WITHIN, open, open_within, refused};
 use client::session::{Session, SessionError, SessionOptions};
@@ -41,14 +41,14 @@ fn postgres_says_why() {
         matches!(plain, SessionError::Connect(LiveError::ServerWithoutTls { .. })),
         "{plain}"
     );
-    // Before version 17 it takes no TLS that was not requested.
+    // Before version 17 it rejects TLS that was not requested.
     let direct = refused(&format!("{url}?sslmode=require&sslnegotiation=direct"));
     assert!(
         matches!(direct, SessionError::Connect(LiveError::ServerLeft { .. })),
         "{direct}"
     );
-    // It waits for the client to speak first, as the client waits for it: asked otherwise, where that is
-    // wanted, it says what it is.
+    // Server and client both wait for the other to speak first: with other protocols probed, the
+    // server is identified.
     let stop = AtomicBool::new(false);
     let target = Target::parse(&url.replace("postgres://", "mysql://")).unwrap();
     let options = SessionOptions {
@@ -157,7 +157,6 @@ fn a_server_that_is_killed_is_told() {
     );
 }
 
-/// A certificate for `localhost`, and its key, for servers.
 fn identity(expired: bool) -> (ServerConfig, tempfile::NamedTempFile) {
     let key = KeyPair::generate().unwrap();
     let mut parameters = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
@@ -178,7 +177,6 @@ fn identity(expired: bool) -> (ServerConfig, tempfile::NamedTempFile) {
     (config, file)
 }
 
-/// A server for one connection that agrees on TLS with a certificate of this time.
 fn encrypted_server(expired: bool) -> (u16, tempfile::NamedTempFile) {
     let (config, file) = identity(expired);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -219,8 +217,7 @@ fn an_unknown_authority_is_told() {
     assert!(matches!(unknown, SessionError::Connect(_)), "{unknown}");
 }
 
-/// A server as PostgreSQL 17 is: it takes TLS that was not requested, by the name of its protocol, and
-/// accepts every login.
+/// Behaves like PostgreSQL 17: accepts TLS without a request, by ALPN, and every login.
 fn direct_server() -> (u16, tempfile::NamedTempFile) {
     let (mut config, file) = identity(false);
     config.alpn_protocols = vec![b"postgresql".to_vec()];

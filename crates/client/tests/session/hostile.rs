@@ -1,4 +1,4 @@
-//! Servers that say anything: a session ends in good time, without harm, and without revealing its password.
+//! Hostile servers: a session ends in time, without harm, and without revealing its password.
 
 use super::open_within;
 use client::session::SessionError;
@@ -8,7 +8,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::thread::spawn;
 use std::time::Duration;
 
-/// Opens a session to a server that says `said` and then nothing more; returns what the client said.
+/// Opens a session to a server that sends `said` and then stays silent; returns the bytes of the
+/// client.
 fn spoken_to(scheme: &str, said: Vec<u8>) -> (Option<SessionError>, Vec<u8>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();

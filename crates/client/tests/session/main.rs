@@ -1,4 +1,4 @@
-//! Sessions: what they read, over which sockets, and what is said when they cannot be opened.
+//! Sessions over various sockets, and errors of opening them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod failures;
@@ -25,7 +25,6 @@ fn open_within(url: &str, timeout: Duration) -> Result<Session<'static>, Session
     Session::open(&Target::parse(url).unwrap(), options)
 }
 
-/// Why it could not be opened.
 fn refused(url: &str) -> SessionError {
     match open(url) {
         Ok(_) => panic!("{url} was opened"),

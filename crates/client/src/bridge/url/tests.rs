@@ -1,6 +1,5 @@
 use super::*;
 
-/// As written, as shown, and with a relay's address.
 const URLS: [[&str; 3]; 15] = [
     [
         "jdbc:postgresql://db1/shop?user=app&password=s3cret",

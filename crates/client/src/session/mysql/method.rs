@@ -1,26 +1,22 @@
-//! Methods of authentication: what a password and the server's challenge make.
+//! Authentication methods: answers from a password and the server's challenge.
 //!
-//! Sources: MySQL source documentation, "Authentication Phase"; MariaDB Knowledge Base, "Authentication
-//! Plugin - ed25519" and `plugin/auth_ed25519/ref10/sign.c` of its server.
+//! Sources: MySQL source documentation, "Authentication Phase"; MariaDB Knowledge Base,
+//! "Authentication Plugin - ed25519" and `plugin/auth_ed25519/ref10/sign.c` of its server.
 
 use curve25519_dalek::{EdwardsPoint, Scalar};
 use ring::digest::{Algorithm, Context, Digest, SHA1_FOR_LEGACY_USE_ONLY, SHA256, SHA512};
 
-/// A way to prove that one knows the password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
-    /// `mysql_native_password`.
     Native,
-    /// `client_ed25519` (MariaDB).
     Ed25519,
     /// `caching_sha2_password` (MySQL 8 and later).
     CachingSha2,
-    /// `mysql_clear_password`: the password itself.
+    /// `mysql_clear_password`, which sends the password itself.
     Clear,
 }
 
 impl Method {
-    /// By the name the server calls it; `None` if longwire does not have it.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Native, Self::Ed25519, Self::CachingSha2, Self::Clear]
             .into_iter()
@@ -36,8 +32,8 @@ impl Method {
         }
     }
 
-    /// The answer to the server's challenge `nonce`. No password has an empty proof, but for what is signed
-    /// or sent as it is.
+    /// Answers the challenge `nonce`. Without a password the proof is empty, except for signatures
+    /// and the clear method.
     pub fn answer(self, password: &[u8], nonce: &[u8]) -> Vec<u8> {
         match self {
             Self::Ed25519 => ed25519(password, nonce),
@@ -65,8 +61,8 @@ fn caching_sha2(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     xor(once.as_ref(), hash(&[twice.as_ref(), nonce]).as_ref())
 }
 
-/// The challenge signed as RFC 8032 has it, but that the hash of the password stands for that of a seed of 32
-/// bytes.
+/// Signs the challenge as in RFC 8032, but with the hash of the password in place of the hash of a
+/// seed of 32 bytes.
 fn ed25519(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     let hash = |parts: &[&[u8]]| digest(&SHA512, parts);
     let wide = |digest: Digest| {
@@ -87,7 +83,6 @@ fn ed25519(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     [commitment.as_bytes().as_slice(), proof.as_bytes()].concat()
 }
 
-/// One after another, the second repeated as often as needed.
 pub(super) fn xor(bytes: &[u8], mask: &[u8]) -> Vec<u8> {
     bytes
         .iter()
@@ -126,7 +121,7 @@ mod tests {
 
     #[test]
     fn proofs_are_those_of_the_protocol() {
-        // SHA1(p) can be recovered from SHA1(SHA1(p)) and the nonce: what a server checks.
+        // SHA1(p) can be recovered from SHA1(SHA1(p)) and the nonce, which is the server's check.
         let nonce = b"12345678901234567890";
         let proof = native(b"secret", nonce);
         let twice = digest(

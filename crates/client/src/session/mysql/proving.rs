@@ -1,4 +1,4 @@
-//! The exchange of proofs: what the server asks for, one leg after another.
+//! Exchange of proofs, one leg after another.
 
 use super::method::{Method, xor};
 use super::{MORE, SWITCH, rsa, unknown};
@@ -9,17 +9,14 @@ use model::Phase;
 use ring::rand::{SecureRandom, SystemRandom};
 use sys::error::LiveError;
 
-/// As far as it has come.
 pub(super) struct Proving {
     method: Method,
     nonce: Vec<u8>,
-    /// The leg in progress, and how it could be done without.
     leg: String,
     remedy: Option<&'static str>,
 }
 
 impl Proving {
-    /// The client has answered the greeting's challenge.
     pub fn begin(method: Method, nonce: Vec<u8>) -> Self {
         Self {
             method,
@@ -29,7 +26,6 @@ impl Proving {
         }
     }
 
-    /// The leg in progress ends with what the server has just said.
     pub fn end_leg(&mut self, opening: &mut LoginContext<'_, '_>) {
         opening.leg(&self.leg, Phase::Login);
         if let Some(remedy) = self.remedy.take() {
@@ -37,7 +33,6 @@ impl Proving {
         }
     }
 
-    /// What answers the packet `body`; `None` if the user is let in.
     pub fn answer(
         &mut self,
         opening: &mut LoginContext<'_, '_>,
@@ -79,7 +74,6 @@ impl Proving {
         Ok(Some(answer))
     }
 
-    /// The proof by the method that the account has.
     fn switched(&mut self, opening: &mut LoginContext<'_, '_>, body: &[u8]) -> Result<Vec<u8>, SessionError> {
         let challenge = Challenge::switched(body).ok_or_else(unknown)?;
         self.method = Method::named(&challenge.method).ok_or(SessionError::Authentication {
@@ -107,7 +101,7 @@ impl Proving {
     }
 }
 
-/// The password; an empty one where there is none.
+/// Empty if there is no password.
 pub(super) fn password<'x>(opening: &'x LoginContext<'_, '_>) -> &'x [u8] {
     opening
         .password
@@ -126,7 +120,6 @@ fn seed() -> Result<[u8; rsa::HASH], SessionError> {
     Ok(seed)
 }
 
-/// `caching_sha2_password`: the server wants the password itself.
+/// In `caching_sha2_password` the server requests the password itself.
 const FULL: &[u8] = &[MORE, 4];
-/// `caching_sha2_password`: asks for the server's key.
 const PUBLIC_KEY: u8 = 2;

@@ -1,7 +1,8 @@
-//! A password encrypted with the server's public key: what `caching_sha2_password` wants where the connection
-//! is not encrypted.
+//! Encrypts a password with the server's public key, for `caching_sha2_password` on an unencrypted
+//! connection.
 //!
-//! Source: MySQL source documentation, "caching_sha2_password"; RFC 8017 section 7.1.1 (OAEP with SHA-1).
+//! Source: MySQL source documentation, "caching_sha2_password"; RFC 8017 section 7.1.1 (OAEP with
+//! SHA-1).
 
 use super::method::xor;
 use num_bigint::BigUint;
@@ -10,8 +11,8 @@ use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
 use wire::reader::Reader;
 
-/// `secret` encrypted with the key in `pem`, with `seed` as the random part. `None` if that is no RSA key of
-/// a size that is in use, or the secret is too long for it.
+/// Encrypts `secret` with the key in `pem` and `seed` as the random part. `None` if it is no RSA
+/// key of a usual size, or the secret is too long for it.
 pub(super) fn encrypted(secret: &[u8], pem: &[u8], seed: [u8; HASH]) -> Option<Vec<u8>> {
     let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;
     let (modulus, exponent) = key(der.as_ref())?;
@@ -25,7 +26,8 @@ pub(super) fn encrypted(secret: &[u8], pem: &[u8], seed: [u8; HASH]) -> Option<V
     Some([zeros, cipher].concat())
 }
 
-/// Modulus and exponent, without leading zeros: RFC 5280 section 4.1.2.7 around RFC 8017 section A.1.1.
+/// Modulus and exponent, without leading zeros: RFC 5280 section 4.1.2.7 around RFC 8017 section
+/// A.1.1.
 fn key(der: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut information = element(&mut Reader::new(der), SEQUENCE)?;
     element(&mut information, SEQUENCE)?;
@@ -60,7 +62,7 @@ fn element<'a>(reader: &mut Reader<'a>, tag: u8) -> Option<Reader<'a>> {
     reader.sub(length)
 }
 
-/// OAEP: `0 + masked seed + masked (hash of nothing + zeros + 1 + secret)`, `length` bytes in all.
+/// OAEP of `length` bytes: `0 + masked seed + masked (hash of nothing + zeros + 1 + secret)`.
 fn padded(secret: &[u8], length: usize, seed: [u8; HASH]) -> Option<Vec<u8>> {
     let zeros = length.checked_sub(2 * HASH + 2 + secret.len())?;
     let label = digest(&SHA1_FOR_LEGACY_USE_ONLY, b"");
@@ -70,7 +72,7 @@ fn padded(secret: &[u8], length: usize, seed: [u8; HASH]) -> Option<Vec<u8>> {
     Some([&[0], seed.as_slice(), &block].concat())
 }
 
-/// MGF1 with SHA-1: RFC 8017 section B.2.1.
+/// MGF1 with SHA-1 (RFC 8017 section B.2.1).
 fn mask(seed: &[u8], length: usize) -> Vec<u8> {
     let mut mask = Vec::new();
     for counter in 0_u32.. {
@@ -87,7 +89,6 @@ fn mask(seed: &[u8], length: usize) -> Vec<u8> {
     mask
 }
 
-/// Bytes of a SHA-1 hash.
 pub(super) const HASH: usize = 20;
 const SEQUENCE: u8 = 0x30;
 const BIT_STRING: u8 = 0x03;

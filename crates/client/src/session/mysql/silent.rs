@@ -1,5 +1,5 @@
-//! A server that says nothing where MySQL's speaks first: it may wait for the first message of another
-//! protocol.
+//! Handles a server without the expected MySQL greeting: it may wait for the first message of
+//! another protocol.
 
 use crate::session::SessionError;
 use crate::session::deadline::Deadline;
@@ -11,8 +11,8 @@ use std::time::Duration;
 use wire::protocols::other_protocol;
 use wire::tls_request::SSL_REQUEST;
 
-/// Waits for the first bytes of the server. Where they do not come, it is asked what else it speaks; where it
-/// does not say, waiting goes on. Who waits for less than that takes is not kept waiting.
+/// Waits for the server's first bytes. If they do not come, probes for other protocols, then
+/// continues waiting. A shorter deadline is respected.
 pub(super) fn expect_greeting(opening: &mut LoginContext<'_, '_>) -> Result<(), SessionError> {
     if opening.deadline.left()? <= GREETING_TIMEOUT + 2 * ANSWER_TIMEOUT {
         return Ok(());
@@ -31,10 +31,11 @@ pub(super) fn expect_greeting(opening: &mut LoginContext<'_, '_>) -> Result<(), 
     }
 }
 
-/// The protocol of a server that waits for its clients to speak first. A server of MySQL counts each question
-/// as an aborted connection.
+/// Detects a protocol in which clients speak first. A MySQL server counts each probe as an aborted
+/// connection.
 fn other_protocol_at(server: SocketAddr) -> Option<Protocol> {
-    // PostgreSQL answers with one byte, which no recogniser takes for certain; the others with what says it.
+    // PostgreSQL answers with one byte, which no recogniser takes for certain; the others answer
+    // recognisably.
     let answer = send_request(server, &SSL_REQUEST)?;
     if matches!(answer.as_slice(), b"S" | b"N") || answer.starts_with(b"E\0") {
         return Some(Protocol::Postgres);
@@ -52,8 +53,7 @@ fn other_protocol_at(server: SocketAddr) -> Option<Protocol> {
     }
 }
 
-/// The first bytes that a server answers to `question`, none where it says nothing; `None` where it cannot be
-/// asked.
+/// First bytes of the answer to `question`, empty without an answer; `None` if it cannot be asked.
 fn send_request(server: SocketAddr, question: &[u8]) -> Option<Vec<u8>> {
     let mut stream = TcpStream::connect_timeout(&server, ANSWER_TIMEOUT).ok()?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT)).ok()?;
@@ -65,10 +65,9 @@ fn send_request(server: SocketAddr, question: &[u8]) -> Option<Vec<u8>> {
     Some(answer)
 }
 
-/// Redis answers it, as one of its inline commands, and servers of HTTP say that it is none of theirs.
+/// An inline command of Redis, which servers of HTTP reject as malformed.
 const PING: &[u8] = b"PING\r\n\r\n";
-/// How long MySQL's greeting may take before its server is asked otherwise.
+/// Limit for MySQL's greeting before other protocols are tried.
 const GREETING_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long each answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_ANSWER_BYTES: usize = 256;

@@ -1,5 +1,4 @@
-//! The driver, in a thread of its own: it waits where nothing but the end of its connection could end its
-//! waiting.
+//! Runs the driver in a separate thread, since only the end of its connection can interrupt it.
 
 use super::super::SessionError;
 use super::super::connection::POLL_INTERVAL;
@@ -14,20 +13,18 @@ use sys::error::OsError;
 use sys::signals::block_all_signals;
 use sys::target::Target;
 
-/// What the driver did last: the server's version when it has logged in, nothing when it has run a query.
+/// Last result of the driver: the server's version after login, empty after a query.
 pub(super) type Outcome = Result<String, SessionError>;
 
-/// The driver's thread. Ends when this is dropped and its connection with it.
 #[derive(Debug)]
 pub(super) struct Driver {
     asks: mpsc::SyncSender<String>,
     outcomes: mpsc::Receiver<Outcome>,
-    /// Can be read when there is an outcome.
     bell: UnixStream,
 }
 
 impl Driver {
-    /// Lets the driver log in, and returns the connection by which it does.
+    /// Starts the driver's login, and returns its connection.
     pub(super) fn start(target: &Target, deadline: &Deadline) -> Result<(Self, TcpStream), SessionError> {
         let (user, password) = target
             .user
@@ -64,7 +61,6 @@ impl Driver {
         Ok(Self { asks, outcomes, bell })
     }
 
-    /// One that does as it is told.
     #[cfg(test)]
     pub(super) fn scripted(
         run: impl FnOnce(&mpsc::Receiver<String>, &mut dyn FnMut(Outcome) -> bool) + Send + 'static,
@@ -72,15 +68,13 @@ impl Driver {
         Self::in_a_thread(run).expect("a thread")
     }
 
-    /// Has it run a query of one row.
     pub(super) fn send_request(&mut self, sql: &str) -> Result<(), SessionError> {
         self.asks.send(sql.to_owned()).map_err(|_| SessionError::Closed)
     }
 
-    /// What it came to, once the bell can be read.
     pub(super) fn outcome(&mut self) -> Option<Outcome> {
         let outcome = self.outcomes.try_recv().ok()?;
-        // Rung once an outcome.
+        // Rung once per outcome.
         std::io::Read::read(&mut self.bell, &mut [0]).ok();
         Some(outcome)
     }
@@ -89,7 +83,7 @@ impl Driver {
         &self.bell
     }
 
-    /// The driver's connection; it may also have failed before it made one.
+    /// The driver may also have failed before it connects.
     fn accept(&self, listener: &TcpListener, deadline: &Deadline) -> Result<TcpStream, SessionError> {
         listener.set_nonblocking(true).map_err(local)?;
         loop {
@@ -106,17 +100,17 @@ impl Driver {
     }
 }
 
-/// Queries, and outcomes, that wait: a session asks again when it has the outcome.
+/// Waiting queries and outcomes: a session sends the next query after the outcome.
 const MAX_WAITING: usize = 16;
 
-/// How the driver reaches the service. Left to itself it sleeps for a second after each failure.
+/// Connect descriptor of the service. By default the driver sleeps for a second after each failure.
 fn descriptor(port: u16, service: &str) -> String {
     format!(
         "(DESCRIPTION=(RETRY_DELAY=0)(ADDRESS=(PROTOCOL=tcp)(HOST=127.0.0.1)(PORT={port}))(CONNECT_DATA=(SERVICE_NAME={service})))"
     )
 }
 
-/// The thread: logs in, then runs what is requested. `tell` returns false when no receiver is left.
+/// Logs in, then runs the queries. `tell` returns false if no receiver is left.
 fn drive(config: oracledb::Config, asked: &mpsc::Receiver<String>, tell: &mut dyn FnMut(Outcome) -> bool) {
     let connection = match oracledb::connect(config) {
         Ok(connection) => connection,
@@ -142,7 +136,6 @@ fn drive(config: oracledb::Config, asked: &mpsc::Receiver<String>, tell: &mut dy
     }
 }
 
-/// The driver's error in our words.
 fn failure(error: &oracledb::Error) -> SessionError {
     let refused = |code: usize, text: &str| SessionError::Login {
         code: format!("ORA-{code:05}"),
@@ -169,7 +162,6 @@ fn failure(error: &oracledb::Error) -> SessionError {
     }
 }
 
-/// What this machine refuses.
 pub(super) fn local(error: std::io::Error) -> SessionError {
     SessionError::Broken {
         reason: OsError::from_io_error(&error),

@@ -1,4 +1,4 @@
-//! Between the driver and the server: passes on what either says, and counts it.
+//! Forwards bytes between driver and server, and counts them.
 
 use super::super::connection::{ClientConnection, POLL_INTERVAL};
 use super::super::deadline::Deadline;
@@ -13,19 +13,16 @@ use std::os::fd::AsFd;
 use sys::wait::until_readable;
 use wire::tns;
 
-/// The connection to the server, and the one by which the driver reaches it.
 pub(super) struct DriverProxy<'a> {
     line: ClientConnection<'a>,
     driver: TcpStream,
     buffer: Box<[u8]>,
-    /// Of the exchange in flight: when the driver's first bytes went on, and when the server's first came.
+    /// Of the exchange in flight: when the driver's first bytes were forwarded, and when the
+    /// server's first arrived.
     sent_at: Option<Timestamp>,
     first_byte_at: Option<Timestamp>,
-    /// What is to be reported of the round trip in flight, once the server has spoken.
     leg: Option<&'static str>,
-    /// What the listener has said, until it has connected the client.
     listener: Option<Vec<u8>>,
-    /// The server has ended the connection, which the driver is to find out.
     over: bool,
 }
 
@@ -38,7 +35,7 @@ impl std::fmt::Debug for DriverProxy<'_> {
     }
 }
 
-/// Dropping it ends both connections, and with the driver's the driver's waiting.
+/// Dropping it ends both connections, and with the driver's connection the driver's waiting.
 impl Drop for DriverProxy<'_> {
     fn drop(&mut self) {
         // It may have ended by itself.
@@ -61,7 +58,6 @@ impl<'a> DriverProxy<'a> {
         })
     }
 
-    /// Passes on what either says until the driver is done. `legs` gets a leg a round trip.
     pub(super) fn carry(
         &mut self,
         driver: &mut Driver,
@@ -90,7 +86,6 @@ impl<'a> DriverProxy<'a> {
         }
     }
 
-    /// One exchange: all that passes until the driver is done.
     pub(super) fn exchange(
         &mut self,
         driver: &mut Driver,
@@ -132,7 +127,7 @@ impl<'a> DriverProxy<'a> {
         let count = self.driver.read(&mut self.buffer).map_err(local)?;
         let bytes = self.buffer.get(..count).unwrap_or_default();
         if bytes.is_empty() {
-            // It has given up, and reports why.
+            // It has given up, and reports the reason.
             self.over = true;
             return Ok(());
         }
@@ -175,14 +170,13 @@ impl<'a> DriverProxy<'a> {
     }
 }
 
-/// The round trip in flight is over, if there is one.
 fn end_leg(legs: &mut Legs, leg: &mut Option<&'static str>, line: &ClientConnection<'_>) {
     if let Some(name) = leg.take() {
         legs.end(name, Phase::Login, line.arrived(), line.passed());
     }
 }
 
-/// What the driver asks for, by the packet's type and the first bytes of its message. Source:
+/// Names the driver's request by the packet's type and the first bytes of its message. Source:
 /// python-oracledb, thin mode.
 fn leg_name(bytes: &[u8]) -> &'static str {
     match (bytes.get(4), bytes.get(10), bytes.get(11)) {

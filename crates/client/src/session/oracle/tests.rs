@@ -1,4 +1,4 @@
-//! The passage between a scripted driver and a scripted server: what it counts, and what it calls the legs.
+//! Forwarding between a scripted driver and a scripted server: counts, and names of legs.
 
 use super::driver::{Driver, Outcome};
 use super::driver_proxy::DriverProxy;
@@ -22,12 +22,10 @@ fn hear(stream: &mut TcpStream, count: usize) {
         .expect("the other side speaks");
 }
 
-/// A CONNECT packet, and messages of a type and a function.
 fn packet(kind: u8, message: [u8; 2]) -> [u8; 12] {
     [0, 12, 0, 0, kind, 0, 0, 0, 0, 0, message[0], message[1]]
 }
 
-/// What a listener that connects the client says.
 const ACCEPTED: &[u8] = b"\0\x0a\0\0\x02\0\0\0\x01\x3f";
 
 /// A server that answers each of the driver's packets with the given bytes, a moment later.
@@ -47,7 +45,8 @@ fn server(answers: &'static [&'static [u8]]) -> SocketAddr {
     address
 }
 
-/// A driver that sends packets, reads the given number of bytes after each, and then has an outcome.
+/// A driver that sends packets, reads the given number of bytes after each, and then has an
+/// outcome.
 fn driver(rounds: &'static [&'static [([u8; 2], usize)]], outcomes: Vec<Outcome>) -> (Driver, TcpStream) {
     let (listener, address) = listen();
     let driver = Driver::scripted(move |asked, tell| {

@@ -1,5 +1,5 @@
-//! Which of SCRAM's mechanisms a login uses: bound to the TLS connection it is made on where both ends can
-//! (RFC 5802, section 6).
+//! Choice of the SCRAM mechanism: bound to the TLS connection if both ends support it (RFC 5802,
+//! section 6).
 
 use crate::session::SessionError;
 use crate::session::opening::LoginContext;
@@ -8,7 +8,6 @@ use sys::target::ChannelBinding as Asked;
 use sys::tls::der;
 use sys::transport::Transport;
 
-/// The mechanism of those in the server's offer, and what the login is bound to.
 pub(super) fn choose(
     opening: &LoginContext<'_, '_>,
     offer: &[u8],
@@ -25,8 +24,8 @@ pub(super) fn choose(
         }
         _ if asked == Asked::Require => Err(SessionError::NotBound),
         _ if !offers(SCRAM_SHA_256) => Err(unknown_method(offer)),
-        // A client that supports it reports that: a server that supports it too then knows that its offer was
-        // removed in between.
+        // A client that supports it reports that: a server that supports it too then detects that
+        // its offer was removed in transit.
         Some(_) => Ok((SCRAM_SHA_256, ChannelBinding::unrequested())),
         None => Ok((SCRAM_SHA_256, ChannelBinding::unsupported())),
     }
