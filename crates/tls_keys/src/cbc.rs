@@ -1,14 +1,13 @@
-//! Records of block ciphers in CBC mode: TLS 1.0 to 1.2.
+//! Records of block ciphers in CBC mode, in TLS 1.0 to 1.2.
 //!
-//! Source: RFC 5246 section 6.2.3.2 (RFC 2246 for TLS 1.0, whose records have no IV of their own: it is the
-//! last block of the record before), RFC 7366 (encrypt-then-MAC).
+//! Source: RFC 5246 section 6.2.3.2, RFC 7366 (encrypt-then-MAC), and RFC 2246 for TLS 1.0, which
+//! uses the last block of the previous record as IV.
 
 use aes::cipher::{Block, BlockCipherDecrypt, KeyInit};
 use aes::{Aes128, Aes256};
 use des::TdesEde3;
 use ring::hmac;
 
-/// A block cipher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockCipher {
     Aes128,
@@ -16,7 +15,6 @@ pub(crate) enum BlockCipher {
     TripleDes,
 }
 
-/// A block cipher and the hash of its MACs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CbcSuite {
     pub(crate) block: BlockCipher,
@@ -46,12 +44,11 @@ impl CbcSuite {
     }
 }
 
-/// Opens the records of one direction.
 pub(crate) struct CbcKey {
     cipher: Cipher,
     suite: CbcSuite,
     mac: hmac::Key,
-    /// TLS 1.0: the last block of the record before; `None` where that was not seen.
+    /// Last block of the previous record in TLS 1.0; `None` if it was not seen.
     chained: Option<Vec<u8>>,
     has_own_iv: bool,
     encrypts_then_macs: bool,
@@ -64,7 +61,7 @@ enum Cipher {
 }
 
 impl CbcKey {
-    /// `first_iv` is that of the first record in TLS 1.0, and `None` where each record has its own.
+    /// `first_iv` belongs to the first record in TLS 1.0. `None` if each record has an IV.
     pub(crate) fn new(
         suite: CbcSuite,
         key: &[u8],
@@ -87,7 +84,6 @@ impl CbcKey {
         })
     }
 
-    /// Bytes that encryption adds to a record, with the shortest padding.
     pub(crate) fn overhead(&self) -> usize {
         let iv = if self.has_own_iv {
             self.suite.block.block_length()
@@ -97,12 +93,11 @@ impl CbcKey {
         iv + self.suite.mac_length() + 1
     }
 
-    /// The record before the next one was not seen.
     pub(crate) fn desync(&mut self) {
         self.chained = None;
     }
 
-    /// A record passed, opened or not: its last block begins the next one.
+    /// Takes a record, decrypted or not, for the IV of the next one.
     pub(crate) fn pass(&mut self, body: &[u8]) {
         if !self.has_own_iv {
             let end = body.len().saturating_sub(if self.encrypts_then_macs {
@@ -115,7 +110,6 @@ impl CbcKey {
         }
     }
 
-    /// Opens a record into `plain`: whether its padding and its MAC are right.
     pub(crate) fn open(&self, sequence: u64, header: &[u8; 5], body: &[u8], plain: &mut Vec<u8>) -> bool {
         self.try_open(sequence, header, body, plain).is_some()
     }
@@ -163,7 +157,6 @@ impl CbcKey {
 }
 
 impl Cipher {
-    /// Decrypts whole blocks in place.
     fn decrypt(&self, iv: &[u8], data: &mut [u8]) -> Option<()> {
         match self {
             Self::Aes128(cipher) => decrypt(cipher.as_ref(), iv, data),
@@ -193,8 +186,8 @@ fn decrypt<C: BlockCipherDecrypt>(cipher: &C, iv: &[u8], data: &mut [u8]) -> Opt
 mod tests {
     use super::*;
 
-    /// Encrypted by `openssl enc -des-ede3-cbc`, MAC by Python's `hmac`; the padding is 16 bytes longer than
-    /// it has to be.
+    /// Encrypted by `openssl enc -des-ede3-cbc`, MAC by Python's `hmac`; the padding is 16 bytes
+    /// longer than necessary.
     #[test]
     fn a_record_of_triple_des_is_opened() {
         let sealed = "6465666768696a6b6a3e84f2316f99830113dfc7322504a7c22fcba2fd6e4b710711deeaf43569cafac7aab58971790703c956ba6e4be2b\

@@ -1,25 +1,20 @@
-//! Why a connection, or a record of it, stays closed.
+//! Reasons why a connection or a record is not decrypted.
 
-/// Why a record could not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
-    /// The connection's `ClientHello` or `ServerHello` was not seen, so that neither its secrets nor its
-    /// cipher are known.
+    /// The connection's `ClientHello` or `ServerHello` was not seen, so its secrets or its cipher
+    /// are unknown.
     Joined,
-    /// The log has no secret that opens this record.
     Secret,
-    /// The cipher is none that is opened.
     Cipher,
-    /// It is not authentic: damaged, or not of this session.
+    /// It is not authentic: damaged, or of another session.
     Damaged,
 }
 
 impl Closed {
-    /// Every reason.
     pub const ALL: [Self; 4] = [Self::Secret, Self::Cipher, Self::Joined, Self::Damaged];
 
-    /// What the connections that stay closed for this reason have in common, behind their number: "2
-    /// connections WHOSE ...".
+    /// Completes a sentence that begins with a number of connections.
     pub const fn in_common(self) -> &'static str {
         match self {
             Self::Joined => "that began before the capture",
@@ -31,7 +26,6 @@ impl Closed {
         }
     }
 
-    /// The reason in one clause for a person.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Joined => {

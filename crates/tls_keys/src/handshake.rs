@@ -1,8 +1,8 @@
-//! The few handshake messages that decide which key is next.
+//! Handshake messages that affect the choice of keys.
 
 use crate::suite::Suite;
 
-/// The number of a message's type (RFC 8446 section 4).
+/// Message type (RFC 8446 section 4).
 pub(crate) type Kind = u8;
 pub(crate) const CLIENT_HELLO: Kind = 1;
 pub(crate) const SERVER_HELLO: Kind = 2;
@@ -10,21 +10,19 @@ pub(crate) const END_OF_EARLY_DATA: Kind = 5;
 pub(crate) const FINISHED: Kind = 20;
 pub(crate) const KEY_UPDATE: Kind = 24;
 
-/// What a `ServerHello` decides.
 pub(crate) struct ServerHello {
     pub(crate) random: [u8; 32],
-    /// `None` for one that is not opened.
+    /// `None` if the suite is not supported.
     pub(crate) suite: Option<Suite>,
     pub(crate) is_13: bool,
-    /// As stated; TLS 1.3 states that of TLS 1.2.
+    /// As stated; TLS 1.3 states the version of TLS 1.2.
     pub(crate) version: u16,
-    /// RFC 7366.
+    /// Encrypt-then-MAC, by RFC 7366.
     pub(crate) encrypts_then_macs: bool,
-    /// It asks for another `ClientHello` (RFC 8446 section 4.1.3).
+    /// Requests another `ClientHello` (RFC 8446 section 4.1.3).
     pub(crate) is_retry: bool,
 }
 
-/// The random value of a `ClientHello` that a record begins with.
 pub(crate) fn client_random(record: &[u8]) -> Option<[u8; 32]> {
     match record {
         [CLIENT_HELLO, _, _, _, 3, _, rest @ ..] => rest.first_chunk().copied(),
@@ -32,8 +30,8 @@ pub(crate) fn client_random(record: &[u8]) -> Option<[u8; 32]> {
     }
 }
 
-/// That of a `ClientHello` in the form of SSL 2, behind its version: the challenge, zeros before it (RFC 5246
-/// appendix E.2).
+/// Takes a `ClientHello` in the form of SSL 2, after its version. The random value is the
+/// challenge, with leading zeros (RFC 5246 appendix E.2).
 pub(crate) fn old_client_random(body: &[u8]) -> Option<[u8; 32]> {
     let (lengths, rest) = body.split_first_chunk::<6>()?;
     let [ciphers, session, challenge] =
@@ -45,7 +43,6 @@ pub(crate) fn old_client_random(body: &[u8]) -> Option<[u8; 32]> {
     Some(random)
 }
 
-/// The `ServerHello` that a record begins with.
 pub(crate) fn server_hello(record: &[u8]) -> Option<ServerHello> {
     let [SERVER_HELLO, high, middle, low, rest @ ..] = record else {
         return None;
@@ -68,7 +65,6 @@ pub(crate) fn server_hello(record: &[u8]) -> Option<ServerHello> {
     })
 }
 
-/// The value of an extension.
 fn extension(mut extensions: &[u8], wanted: [u8; 2]) -> Option<&[u8]> {
     while let Some((&[kind_high, kind_low, high, low], rest)) = extensions.split_first_chunk::<4>() {
         let (value, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes([high, low])))?;
@@ -80,18 +76,16 @@ fn extension(mut extensions: &[u8], wanted: [u8; 2]) -> Option<&[u8]> {
     None
 }
 
-/// Finds where the messages of one direction begin in its handshake records, without keeping them.
+/// Tracks message boundaries in the handshake records of one direction, without storing them.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
-    /// Bytes of the current message still to come.
     left: usize,
-    /// The beginning of a header that a record cut.
     header: Vec<u8>,
     kind: Kind,
 }
 
 impl Messages {
-    /// Takes a record; calls `ended` for each message that ends in it.
+    /// Calls `ended` for each message that ends in the record.
     pub(crate) fn process_record(&mut self, mut record: &[u8], ended: &mut dyn FnMut(Kind)) {
         while !record.is_empty() {
             if self.left == 0 {
@@ -119,7 +113,8 @@ impl Messages {
 const SUPPORTED_VERSIONS: [u8; 2] = [0, 43];
 const ENCRYPT_THEN_MAC: [u8; 2] = [0, 22];
 
-/// The random value that marks a `HelloRetryRequest`: SHA-256 of that name (RFC 8446 section 4.1.3).
+/// The random value that marks a `HelloRetryRequest`: SHA-256 of that name (RFC 8446 section
+/// 4.1.3).
 const RETRY_RANDOM: [u8; 32] = [
     0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91, 0xC2,
     0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,

@@ -1,4 +1,4 @@
-//! One direction of a connection: which key it uses, and when the next one comes.
+//! Current key of one direction, and changes of keys.
 
 use crate::closed::Closed;
 use crate::handshake::{END_OF_EARLY_DATA, FINISHED, KEY_UPDATE, Messages};
@@ -8,17 +8,14 @@ use crate::session::Session;
 use crate::suite::Suite;
 use model::Direction;
 
-/// One direction.
 #[derive(Default)]
 pub(crate) struct KeyDirection {
     pub(crate) stage: Stage,
     pub(crate) key: Option<RecordKey>,
     pub(crate) messages: Messages,
-    /// A record was opened with `key`.
     pub(crate) is_proved: bool,
 }
 
-/// Which key a direction of TLS 1.3 uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Stage {
     #[default]
@@ -28,7 +25,7 @@ pub(crate) enum Stage {
 }
 
 impl KeyDirection {
-    /// TLS 1.2: what follows is encrypted. TLS 1.3 sends this for show.
+    /// Begins encryption in TLS 1.2. TLS 1.3 sends this message only for compatibility.
     pub(crate) fn change_cipher(&mut self, session: &mut Session, direction: Direction) {
         if session.is_13 || session.suite.is_none() {
             return;
@@ -65,8 +62,8 @@ impl KeyDirection {
         is_open
     }
 
-    /// Opens a record of TLS 1.3 with this stage's key or, where messages that announce it were lost or
-    /// refused, the next one's.
+    /// Decrypts a record of TLS 1.3 with this stage's key, or with the next one's if the messages
+    /// between them were lost or refused.
     pub(crate) fn unlock_13(
         &mut self,
         session: &Session,
@@ -79,7 +76,7 @@ impl KeyDirection {
             return self.unlock_early(session, direction, header, body, plain);
         }
         if self.key.is_none() {
-            // Early data end with a message that has their key, also where there were none.
+            // A message with their key ends early data, also if there were none.
             self.enter(self.stage, session, direction);
             if self.key.is_none() && self.stage == Stage::Early {
                 self.enter(Stage::Handshake, session, direction);
@@ -103,8 +100,8 @@ impl KeyDirection {
         false
     }
 
-    /// Early data that the server refused come before the client's first record of the handshake, and are not
-    /// numbered among what follows.
+    /// Early data refused by the server precede the client's first handshake record, and do not
+    /// count in its numbering.
     pub(crate) fn may_be_refused(&self, direction: Direction) -> bool {
         direction == Direction::ClientToServer
             && self.stage == Stage::Handshake
@@ -112,7 +109,8 @@ impl KeyDirection {
             && !self.is_proved
     }
 
-    /// Early data come before the server has chosen the suite: it is that of the session that is resumed.
+    /// Early data precede the server's choice of the suite: they use the suite of the resumed
+    /// session.
     fn unlock_early(
         &mut self,
         session: &Session,
@@ -156,8 +154,8 @@ impl KeyDirection {
         (self.stage, self.key, self.is_proved) = (stage, key, false);
     }
 
-    /// What an opened record of TLS 1.3 holds: its last byte that is not zero is its type (RFC 8446 section
-    /// 5.2).
+    /// Content of a decrypted record of TLS 1.3: the last byte that is not zero is the type (RFC
+    /// 8446 section 5.2).
     pub(crate) fn content_13<'a>(
         &mut self,
         session: &Session,
@@ -191,5 +189,4 @@ impl KeyDirection {
     }
 }
 
-/// Those of TLS 1.3.
 const SUITES_13: [u16; 3] = [0x1301, 0x1302, 0x1303];

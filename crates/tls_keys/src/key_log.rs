@@ -1,55 +1,49 @@
-//! The key log: a line a secret, written by the TLS library of a client or a server.
+//! Key log of a client's or server's TLS library, one secret per line.
 //!
-//! Source: RFC 9850 (SSLKEYLOGFILE), which is NSS's format. A line is a label, the `ClientHello`'s random
-//! value and the secret, both in hexadecimal digits. Blank lines and those that begin with `#` are comments;
-//! unknown labels are ignored. A byte order mark is ignored too, and so are the zero bytes of UTF-16, in
-//! which PowerShell writes what is redirected.
+//! Source: RFC 9850 (SSLKEYLOGFILE), which is NSS's format. A line is a label, the `ClientHello`'s
+//! random value and the secret, both in hexadecimal digits. Ignored are blank lines, comments with
+//! `#`, unknown labels, a byte order mark, and the zero bytes of UTF-16, in which PowerShell writes
+//! redirected output.
 
 use crate::closed::Closed;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where the secrets of sessions are looked up.
 pub trait Secrets: Send + Sync {
-    /// TLS begins on a connection: whether there are secrets at all. Without any it is decoded as one whose
-    /// secrets nobody looks for.
+    /// TLS begins on a connection. Returns whether there are secrets at all; without any, TLS is
+    /// decoded as if no key log was given.
     fn tls_begins(&self) -> bool {
         true
     }
 
-    /// The secrets of the session whose `ClientHello` had this random value, as far as they are known (yet).
-    /// A connection may ask several times: a client writes them while it shakes hands.
+    /// The secrets known for the session with this random value in its `ClientHello`. A connection
+    /// may ask several times, since a client writes secrets during the handshake.
     fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>>;
 
-    /// A connection has sent its `ClientHello`. For counting: called once for each.
     fn greeted(&self) {}
 
-    /// A record of a connection was opened. For counting: called once for each.
+    /// Counts a decrypted connection. Called once per connection.
     fn opened(&self) {}
 
-    /// A connection has ended, and was not opened, or not to its end. For counting: called at most once for
-    /// each.
+    /// Counts a connection that ended without full decryption. Called at most once per connection.
     fn unopened(&self, _: Closed) {}
 
-    /// A connection that was opened at first has ended, and was not opened to its end, for this reason.
     fn opened_in_part(&self, _: Closed) {}
 
-    /// A record of a connection that was opened is not authentic: what it held is missing. For counting:
-    /// called once for each.
+    /// Counts a decrypted connection with an inauthentic record, which is missing. Called once per
+    /// connection.
     fn damaged(&self) {}
 }
 
-/// The secrets of one session, as far as the log has them. Its `Debug` shows which, never what.
+/// The known secrets of one session. `Debug` shows their labels only.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SessionSecrets {
     secrets: [Option<Secret>; LABELS.len()],
 }
 
-/// Which secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Label {
-    /// TLS 1.2's master secret.
     Master,
     Early,
     ClientHandshake,
@@ -58,7 +52,6 @@ pub(crate) enum Label {
     ServerTraffic,
 }
 
-/// One secret, of at most [`MAX_SECRET_LEN`] bytes.
 #[derive(Clone, PartialEq, Eq)]
 struct Secret(Vec<u8>);
 
@@ -80,11 +73,10 @@ impl fmt::Debug for SessionSecrets {
     }
 }
 
-/// The secrets of all sessions of a log. Its `Debug` shows how many, never what.
+/// The secrets of all sessions of a log. `Debug` shows only their number.
 #[derive(Default)]
 pub struct KeyLog {
     sessions: HashMap<[u8; 32], Arc<SessionSecrets>>,
-    /// Lines that name a session by its identifier.
     by_identifier: u64,
 }
 
@@ -94,36 +86,34 @@ impl fmt::Debug for KeyLog {
     }
 }
 
-/// Why a line is not one of a key log. Says nothing of its content, which may be secret.
+/// Error in a line of a key log. It tells nothing of the content, which may be secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyLogFault {
-    /// It is not a label and two values.
     #[error("expected a label and two values, as in CLIENT_RANDOM 0123... 4567...")]
     Words,
-    /// A value is not made of pairs of hexadecimal digits.
     #[error("expected values of pairs of hexadecimal digits")]
     Digits,
     /// A random value is not of 32 bytes, or a secret not of 32 to 64.
     #[error("expected a random value of 32 bytes and a secret of 32 to 64")]
     Length,
-    /// It is a secret of one session more than there is room for.
+    /// The secret exceeds the maximum number of sessions.
     #[error("expected secrets of fewer sessions")]
     Room,
 }
 
 impl KeyLog {
-    /// Adds what a line says. Whether it was a secret: comments and unknown labels are not.
+    /// Adds a line. Returns whether it holds a secret: comments and unknown labels do not.
     ///
     /// # Errors
-    /// When the line is none of a key log.
+    /// If the line does not have the format of a key log.
     pub fn line(&mut self, line: &[u8]) -> Result<bool, KeyLogFault> {
         self.line_within(line, usize::MAX)
     }
 
-    /// As [`KeyLog::line`], for at most so many sessions.
+    /// As [`KeyLog::line`], for a maximum number of sessions.
     ///
     /// # Errors
-    /// As [`KeyLog::line`], and when it is a secret of a further session.
+    /// As [`KeyLog::line`], and for a secret of a further session.
     pub fn line_within(&mut self, line: &[u8], most_sessions: usize) -> Result<bool, KeyLogFault> {
         let narrow;
         let line = if line.contains(&0) {
@@ -177,13 +167,13 @@ impl KeyLog {
         Ok(true)
     }
 
-    /// How many sessions have secrets.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
-    /// How many lines name a session of TLS 1.2 by its identifier (`RSA Session-ID:`), as an agent for Java
-    /// writes them. They open nothing: the identifier need not be on the wire.
+    /// Number of lines that name a session of TLS 1.2 by its identifier (`RSA Session-ID:`), as an
+    /// agent for Java writes them. They are useless for decryption: the identifier need not be on
+    /// the wire.
     pub fn by_identifier(&self) -> u64 {
         self.by_identifier
     }
@@ -195,13 +185,11 @@ impl Secrets for KeyLog {
     }
 }
 
-/// Those of UTF-8 and of UTF-16, whose own zero bytes are dropped.
+/// Marks of UTF-8 and of UTF-16, without zero bytes.
 const BYTE_ORDER_MARKS: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"];
 
-/// How a line begins that names a session by its identifier.
 const BY_IDENTIFIER: &[u8] = b"RSA Session-ID:";
 
-/// What pairs of hexadecimal digits say.
 fn bytes(digits: &[u8]) -> Result<Vec<u8>, KeyLogFault> {
     let digit = |byte: u8| {
         char::from(byte)
@@ -218,7 +206,6 @@ fn bytes(digits: &[u8]) -> Result<Vec<u8>, KeyLogFault> {
     pairs.collect::<Option<_>>().ok_or(KeyLogFault::Digits)
 }
 
-/// In the order of [`Label`].
 const LABELS: [(&str, Label); 6] = [
     ("CLIENT_RANDOM", Label::Master),
     ("CLIENT_EARLY_TRAFFIC_SECRET", Label::Early),

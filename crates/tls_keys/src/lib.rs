@@ -1,8 +1,8 @@
-//! Opens records of TLS with the session's keys: sans-IO, like the decoders it serves.
+//! Decrypts TLS records with the session's keys, sans-IO.
 //!
-//! Sources: RFC 8446 (TLS 1.3), RFC 5246, 5288 and 7905 (TLS 1.2 with AES-GCM and ChaCha20-Poly1305), RFC
-//! 2246, 4346 and 7366 (TLS 1.0, 1.1, and encrypt-then-MAC of suites in CBC mode), RFC 9850 (the key log).
-//! Start at [`RecordOpener`].
+//! Sources: RFC 8446 (TLS 1.3), RFC 5246, 5288 and 7905 (TLS 1.2 with AES-GCM and
+//! ChaCha20-Poly1305), RFC 2246, 4346 and 7366 (TLS 1.0, 1.1, and encrypt-then-MAC of suites in CBC
+//! mode), RFC 9850 (the key log). Start at [`RecordOpener`].
 
 #![forbid(unsafe_code)]
 

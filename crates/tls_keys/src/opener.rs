@@ -1,4 +1,4 @@
-//! Follows the records of one connection and opens those that it has keys for.
+//! Decrypts the records of one connection if keys are available.
 
 use crate::closed::Closed;
 use crate::handshake::Messages;
@@ -10,11 +10,10 @@ use model::Direction;
 use std::fmt;
 use std::sync::Arc;
 
-/// Opens the records of one connection. Memory: the plain text of one record, and a few keys.
+/// Decrypts the records of one connection. Holds the plain text of one record, and a few keys.
 ///
-/// Calling order: [`RecordOpener::open`] with each record in the order in which it passed,
-/// [`RecordOpener::miss`] in the place of one of which bytes are missing, [`RecordOpener::desync`] where it
-/// is not known how many there were.
+/// Call [`RecordOpener::open`] with each record in order, [`RecordOpener::miss`] in place of an
+/// incomplete one, and [`RecordOpener::desync`] if the number of missing records is unknown.
 pub struct RecordOpener {
     log: Arc<dyn Secrets>,
     session: Session,
@@ -22,18 +21,14 @@ pub struct RecordOpener {
     plain: Vec<u8>,
 }
 
-/// What a record holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenedRecord<'a> {
-    /// It was not encrypted.
     Clear,
-    /// Messages of the handshake, or behind it (tickets, new keys).
+    /// Messages of the handshake, or after it (tickets, new keys).
     Handshake,
-    /// An alert, as which also the farewell is sent.
+    /// An alert, including the closing one.
     Alert,
-    /// This plain text.
     Data(&'a [u8]),
-    /// It could not be opened.
     Closed(Closed),
 }
 
@@ -50,7 +45,6 @@ impl fmt::Debug for RecordOpener {
 }
 
 impl RecordOpener {
-    /// A connection, or the rest of one, that begins with TLS.
     pub fn new(log: Arc<dyn Secrets>) -> Self {
         Self {
             log,
@@ -60,13 +54,11 @@ impl RecordOpener {
         }
     }
 
-    /// Why no record of this connection can be opened any more; `None` while one might.
+    /// Reason why no further record can be decrypted; `None` while one might.
     pub fn closed(&self) -> Option<Closed> {
         self.session.closed
     }
 
-    /// The connection has ended, and was not opened, or not to its end: counts it ([`Secrets::unopened`],
-    /// [`Secrets::opened_in_part`]).
     pub fn ends(&self, closed: Closed) {
         match self.session.has_opened {
             true => self.log.opened_in_part(closed),
@@ -74,13 +66,12 @@ impl RecordOpener {
         }
     }
 
-    /// Bytes that encryption adds to a record behind its header, without padding.
+    /// Overhead of a record after its header in bytes, without padding.
     pub fn overhead(&self) -> u64 {
         let mut keys = self.lanes.iter().filter_map(|lane| lane.key.as_ref());
         keys.next().map_or(TAG, |key| RecordKey::overhead(key) as u64)
     }
 
-    /// The next record of `direction`.
     pub fn open(&mut self, direction: Direction, header: &[u8; 5], body: &[u8]) -> OpenedRecord<'_> {
         let Self {
             log,
@@ -132,7 +123,6 @@ impl RecordOpener {
         }
     }
 
-    /// A record of `direction` of which bytes are missing.
     pub fn miss(&mut self, direction: Direction) {
         let lane = &mut self.lanes[direction.index()];
         lane.messages = Messages::default();
@@ -142,7 +132,6 @@ impl RecordOpener {
         self.session.miss_greeting(direction);
     }
 
-    /// Bytes of `direction` are missing; how many records they were is not known.
     pub fn desync(&mut self, direction: Direction) {
         let lane = &mut self.lanes[direction.index()];
         lane.messages = Messages::default();
@@ -153,7 +142,6 @@ impl RecordOpener {
     }
 }
 
-/// What an opened record of this type holds.
 pub(crate) fn content(kind: u8, plain: &[u8]) -> OpenedRecord<'_> {
     match kind {
         DATA => OpenedRecord::Data(plain),
@@ -167,5 +155,4 @@ const ALERT: u8 = 21;
 pub(crate) const HANDSHAKE: u8 = 22;
 const DATA: u8 = 23;
 
-/// Bytes of an authentication tag.
 const TAG: u64 = 16;

@@ -1,4 +1,4 @@
-//! From a secret to the key of one direction, and from a record to its plain text.
+//! Derives the key of one direction from a secret, and decrypts records.
 
 use crate::cbc::{CbcKey, CbcSuite};
 use crate::suite::{Cipher, Suite, sends_nonce};
@@ -6,15 +6,12 @@ use md5::{Digest, Md5};
 use ring::aead::{Aad, Algorithm, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, UnboundKey};
 use ring::{hkdf, hmac};
 
-/// What opens the records of one direction, from the first on.
 pub(crate) struct RecordKey {
     cipher: Opener,
     suite: Suite,
-    /// Number of the next record.
     sequence: u64,
-    /// Records were lost, so that the number may be higher.
+    /// Records were lost, so the number may be higher.
     is_doubtful: bool,
-    /// TLS 1.3: what the next key is made from.
     secret: Vec<u8>,
 }
 
@@ -30,7 +27,6 @@ struct AeadKey {
     sends_nonce: bool,
 }
 
-/// What both sides of TLS 1.0 to 1.2 agreed on, besides the suite.
 pub(crate) struct Negotiated<'n> {
     pub(crate) version: u16,
     pub(crate) encrypts_then_macs: bool,
@@ -85,7 +81,6 @@ impl RecordKey {
         }
     }
 
-    /// Bytes that encryption adds to a record behind its header, without padding that is not needed.
     pub(crate) fn overhead(&self) -> usize {
         match &self.cipher {
             Opener::Aead(key) => MAX_TAG_LEN + key.added(),
@@ -100,13 +95,11 @@ impl RecordKey {
         Self::of_13(self.suite, &secret)
     }
 
-    /// An unknown number of records was not seen.
     pub(crate) fn desync(&mut self) {
         self.is_doubtful = true;
         self.lose_chain();
     }
 
-    /// A record passed of which bytes are missing.
     pub(crate) fn miss(&mut self) {
         self.pass();
         self.lose_chain();
@@ -118,13 +111,12 @@ impl RecordKey {
         }
     }
 
-    /// A record was seen that cannot be opened.
     pub(crate) fn pass(&mut self) {
         self.sequence = self.sequence.saturating_add(1);
     }
 
-    /// Opens a record into `plain`: whether it is authentic. After lost records, the next [`TRIED`] numbers
-    /// are tried.
+    /// Decrypts a record into `plain`. Returns whether it is authentic. After lost records, tries
+    /// the next [`TRIED`] numbers.
     pub(crate) fn open(&mut self, header: &[u8; 5], body: &[u8], plain: &mut Vec<u8>) -> bool {
         let tries = if self.is_doubtful { TRIED } else { 1 };
         let numbers = self.sequence..self.sequence.saturating_add(tries);
@@ -145,7 +137,6 @@ impl RecordKey {
     }
 }
 
-/// The keys of TLS 1.2 for both directions.
 fn aead_keys(algorithm: &'static Algorithm, block: impl Fn(usize) -> Vec<u8>) -> Option<[AeadKey; 2]> {
     let fixed = if sends_nonce(algorithm) { 4 } else { NONCE_LEN };
     let key = algorithm.key_len();
@@ -160,8 +151,8 @@ fn aead_keys(algorithm: &'static Algorithm, block: impl Fn(usize) -> Vec<u8>) ->
     Some([of(0)?, of(1)?])
 }
 
-/// The keys of TLS 1.0 to 1.2 for both directions: those of MACs, those of the cipher, and in TLS 1.0 the
-/// first IVs.
+/// Keys of TLS 1.0 to 1.2 for both directions: for MACs, for the cipher, and in TLS 1.0 the first
+/// IVs.
 fn cbc_keys(
     suite: CbcSuite,
     negotiated: &Negotiated<'_>,
@@ -197,7 +188,8 @@ impl AeadKey {
         })
     }
 
-    /// Bytes of a record besides its tag: the part of the nonce that is sent, or the type that TLS 1.3 hides.
+    /// Bytes of a record besides its tag: the explicit part of the nonce, or the type that TLS 1.3
+    /// hides.
     fn added(&self) -> usize {
         match (self.is_13, self.sends_nonce) {
             (true, _) => 1,
@@ -265,8 +257,8 @@ fn prf(suite: Suite, secret: &[u8], seed: &[u8], length: usize) -> Vec<u8> {
     expand_with(|data| hmac::sign(&key, data).as_ref().to_vec(), seed, length)
 }
 
-/// The pseudorandom function of TLS 1.0 and 1.1 (RFC 2246 section 5): each half of the secret expands with
-/// its own hash.
+/// The pseudorandom function of TLS 1.0 and 1.1 (RFC 2246 section 5): each half of the secret
+/// expands with a different hash.
 fn prf_of_tls_10(secret: &[u8], seed: &[u8], length: usize) -> Vec<u8> {
     let half = secret.len().div_ceil(2);
     let (first, second) = (&secret[..half], &secret[secret.len() - half..]);
@@ -287,7 +279,7 @@ fn expand_with(sign: impl Fn(&[u8]) -> Vec<u8>, seed: &[u8], length: usize) -> V
     out
 }
 
-/// RFC 2104, for keys of at most 64 bytes.
+/// HMAC (RFC 2104) for keys of at most 64 bytes.
 fn hmac_md5(key: &[u8], data: &[u8]) -> Vec<u8> {
     let padded = |pad: u8| {
         let mut block = [pad; 64];
@@ -302,8 +294,8 @@ const TLS_10: u16 = 0x0301;
 const TLS_11: u16 = 0x0302;
 const PREFIX: &str = "tls13 ";
 
-/// Bytes of a nonce that TLS 1.2 sends with each record of AES-GCM.
 const EXPLICIT_NONCE: usize = 8;
 
-/// Numbers tried for the first record behind lost ones: 32 records are half a megabyte of the largest.
+/// Numbers tried for the first record after lost ones: 32 records are half a megabyte of the
+/// largest.
 const TRIED: u64 = 32;

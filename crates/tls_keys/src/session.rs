@@ -1,4 +1,4 @@
-//! What both sides of a connection agreed on, and the secrets of it.
+//! Negotiated parameters and secrets of a connection.
 
 use crate::closed::Closed;
 use crate::handshake::{CLIENT_HELLO, client_random, old_client_random, server_hello};
@@ -9,7 +9,6 @@ use crate::suite::Suite;
 use model::Direction;
 use std::sync::Arc;
 
-/// What was agreed on.
 #[derive(Default)]
 pub(crate) struct Session {
     pub(crate) client_random: Option<[u8; 32]>,
@@ -19,17 +18,14 @@ pub(crate) struct Session {
     pub(crate) version: u16,
     pub(crate) encrypts_then_macs: bool,
     pub(crate) server_random: [u8; 32],
-    /// The keys of TLS 1.2, until each side changes its cipher.
     pub(crate) keys_12: [Option<RecordKey>; 2],
     pub(crate) has_keys_12: bool,
-    /// How often secrets were requested.
     pub(crate) asked: u32,
     pub(crate) has_opened: bool,
     pub(crate) closed: Option<Closed>,
 }
 
 impl Session {
-    /// A handshake record in clear.
     pub(crate) fn greeting(&mut self, direction: Direction, body: &[u8], log: &dyn Secrets) {
         match direction {
             Direction::ClientToServer
@@ -46,7 +42,6 @@ impl Session {
         }
     }
 
-    /// A `ClientHello` in the form of SSL 2.
     pub(crate) fn old_greeting(&mut self, body: &[u8], log: &dyn Secrets) {
         if self.client_random.is_none() {
             self.client_random = old_client_random(body);
@@ -63,7 +58,6 @@ impl Session {
         }
     }
 
-    /// What the server chose.
     fn choice(&mut self, body: &[u8]) {
         let Some(hello) = server_hello(body).filter(|hello| !hello.is_retry) else {
             return;
@@ -82,7 +76,7 @@ impl Session {
         self.derive_12();
     }
 
-    /// Asks for the secrets that are not there yet: a client writes them while it shakes hands.
+    /// Looks up missing secrets, since a client writes them during the handshake.
     pub(crate) fn look_up_secrets(&mut self, log: &dyn Secrets) {
         let wanted = match (self.suite, self.is_13) {
             (None, _) => return,
@@ -107,7 +101,6 @@ impl Session {
         }
     }
 
-    /// The keys of TLS 1.2, as soon as all that they are made of is known.
     fn derive_12(&mut self) {
         let master = self
             .secrets
@@ -132,7 +125,7 @@ impl Session {
         }
     }
 
-    /// Without either greeting, nothing can be opened.
+    /// Without either greeting, decryption is impossible.
     pub(crate) fn miss_greeting(&mut self, direction: Direction) {
         let is_missed = match direction {
             Direction::ClientToServer => self.client_random.is_none(),
@@ -143,8 +136,8 @@ impl Session {
         }
     }
 
-    /// Why a record was not opened; one of a connection that was opened counts as damaged, unless it may be
-    /// early data that the server refused.
+    /// Reason why a record was not decrypted. On a decrypted connection it counts as damaged,
+    /// unless it may be early data refused by the server.
     pub(crate) fn refused(&self, lane: &KeyDirection, direction: Direction, log: &dyn Secrets) -> Closed {
         let closed = self.why_not(lane);
         if closed == Closed::Damaged && self.has_opened && !lane.may_be_refused(direction) {
@@ -161,7 +154,6 @@ impl Session {
         }
     }
 
-    /// The key of TLS 1.3 for a stage of `direction`.
     pub(crate) fn key_13(&self, suite: Suite, stage: Stage, direction: Direction) -> Option<RecordKey> {
         let label = match (stage, direction) {
             (Stage::Early, Direction::ClientToServer) => Label::Early,
@@ -175,5 +167,4 @@ impl Session {
     }
 }
 
-/// Most times that the secrets of a connection are requested.
 const MAX_LOOKUPS: u32 = 8;

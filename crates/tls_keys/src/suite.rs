@@ -1,27 +1,24 @@
-//! The cipher suites whose records are opened.
+//! Supported cipher suites.
 
 use crate::cbc::{BlockCipher, CbcSuite};
 use ring::aead::{AES_128_GCM, AES_256_GCM, Algorithm, CHACHA20_POLY1305};
 use ring::hmac::{HMAC_SHA1_FOR_LEGACY_USE_ONLY, HMAC_SHA256, HMAC_SHA384};
 use ring::{hkdf, hmac};
 
-/// A cipher and the hash that its keys are derived with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Suite {
     pub(crate) cipher: Cipher,
     pub(crate) is_sha384: bool,
 }
 
-/// How records are encrypted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cipher {
     Aead(&'static Algorithm),
-    /// TLS 1.0 to 1.2.
     Cbc(CbcSuite),
 }
 
 impl Suite {
-    /// The suite with this number of IANA's registry of TLS cipher suites; `None` for one that is not opened.
+    /// Takes a number of IANA's registry of TLS cipher suites; `None` for unsupported ones.
     pub(crate) fn from_number(number: u16) -> Option<Self> {
         let (cipher, is_sha384) = match number {
             0x1301 => (&AES_128_GCM, false),
@@ -42,8 +39,7 @@ impl Suite {
         })
     }
 
-    /// The same of those in CBC mode: RFC 5246, 4279, 5487, 5289, 5489 and 5054, whatever the keys are agreed
-    /// on with.
+    /// Suites in CBC mode, with any key exchange: RFC 5246, 4279, 5487, 5289, 5489 and 5054.
     fn of_cbc(number: u16) -> Option<Self> {
         let (block, mac) = match number {
             0x000a
@@ -124,14 +120,14 @@ impl Suite {
         }
     }
 
-    /// Bytes of its hash, which all secrets of TLS 1.3 have.
+    /// Length of the hash in bytes, and of all secrets in TLS 1.3.
     pub(crate) fn hash_length(self) -> usize {
         if self.is_sha384 { 48 } else { 32 }
     }
 }
 
-/// Whether TLS 1.2 sends a part of the nonce with each record (RFC 5288 section 3; RFC 7905 section 2 does
-/// not).
+/// Whether TLS 1.2 sends a part of the nonce with each record (RFC 5288 section 3; RFC 7905 section
+/// 2 does not).
 pub(crate) fn sends_nonce(algorithm: &'static Algorithm) -> bool {
     algorithm != &CHACHA20_POLY1305
 }

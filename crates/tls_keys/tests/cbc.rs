@@ -1,13 +1,12 @@
-//! Sessions of `openssl s_server` and `s_client` 3.0 with suites in CBC mode, recorded between them: TLS 1.0
-//! to 1.2, MAC before and after encryption. The first line of a recording is the client's key log, each other
-//! one what a side sent.
+//! Recorded sessions of `openssl s_server` and `s_client` 3.0 with suites in CBC mode: TLS 1.0 to
+//! 1.2, MAC before and after encryption. The first line of a recording is the client's key log, the
+//! others are the bytes of one side.
 
 use model::Direction::{self, ClientToServer, ServerToClient};
 use std::path::Path;
 use std::sync::Arc;
 use tls_keys::{KeyLog, OpenedRecord, RecordOpener};
 
-/// A recording: its name, its key log, and its records.
 struct Session {
     name: String,
     keys: String,
@@ -52,7 +51,6 @@ fn session(path: &Path) -> Session {
     }
 }
 
-/// What was inside of each direction, and how many records stayed closed.
 fn opened(keys: &str, records: &[(Direction, Option<Vec<u8>>)]) -> ([String; 2], usize) {
     let mut log = KeyLog::default();
     log.line(keys.as_bytes()).expect("a line of a key log");
@@ -112,7 +110,6 @@ fn a_wrong_key_opens_nothing() {
     }
 }
 
-/// The places of the client's records with data.
 fn asked(session: &Session) -> Vec<usize> {
     let places = session.records.iter().enumerate();
     let data = places.filter(|(_, (direction, record))| *direction == ClientToServer && record[0] == 23);
@@ -146,7 +143,7 @@ fn behind_a_record_that_was_not_captured_the_others_are_opened() {
         let mut records = whole(&session);
         records[asked(&session)[0]].1 = None;
         let (text, closed) = opened(&session.keys, &records);
-        // TLS 1.0 begins a record where the one before ended: one is closed for each that is missing.
+        // In TLS 1.0 a record depends on the previous one: one is lost for each that is missing.
         assert_eq!(
             closed,
             usize::from(session.name.starts_with("tls1-")),

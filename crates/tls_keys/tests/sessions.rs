@@ -1,4 +1,5 @@
-//! Sessions of rustls, client and server in memory: resumption, early data, another greeting, key updates.
+//! Sessions of rustls, client and server in memory: resumption, early data, another greeting, key
+//! updates.
 
 use model::Direction;
 use rustls::crypto::ring::{cipher_suite, default_provider, kx_group};
@@ -11,7 +12,6 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 use tls_keys::{KeyLog, OpenedRecord, RecordOpener};
 
-/// Takes secrets as the lines of a file.
 #[derive(Debug, Default)]
 struct Lines(Mutex<Vec<String>>);
 
@@ -39,7 +39,8 @@ impl Ends {
         let mut provider = default_provider();
         provider.cipher_suites = vec![suite];
         let mut of_server = provider.clone();
-        // The client guesses the first group: the server asks for another greeting with the one it has.
+        // The client guesses the first group: the server requests another greeting with its own
+        // group.
         provider.kx_groups = vec![kx_group::X25519, kx_group::SECP256R1];
         of_server.kx_groups = vec![kx_group::SECP256R1];
         let lines = Arc::new(Lines::default());
@@ -75,7 +76,6 @@ impl Ends {
         }
     }
 
-    /// The plain text of each direction, and how many records could not be opened.
     fn opened(&self, passed: &[(Direction, Vec<u8>)]) -> ([String; 2], usize) {
         let mut log = KeyLog::default();
         for line in self.lines.0.lock().expect("no thread panicked").iter() {
@@ -100,7 +100,6 @@ impl Ends {
     }
 }
 
-/// A client and a server, and what passed between them.
 struct Talk {
     client: Connection,
     server: Connection,
@@ -108,7 +107,6 @@ struct Talk {
 }
 
 impl Talk {
-    /// Passes on until neither has anything to send.
     fn settle(&mut self) {
         loop {
             let before = self.passed.len();
@@ -167,7 +165,6 @@ fn all_suites_are_opened_over_another_greeting_and_in_resumed_sessions() {
     }
 }
 
-/// The certificate is of ECDSA.
 fn is_of_rsa(suite: CipherSuite) -> bool {
     format!("{suite:?}").contains("ECDHE_RSA")
 }
@@ -208,7 +205,6 @@ fn early_data_are_opened() {
     );
 }
 
-/// The first record of a key counts as the others do: what follows has the next number.
 #[test]
 fn what_follows_a_damaged_record_is_opened() {
     for suite in [
