@@ -1,6 +1,6 @@
-//! Compiles `preload/openssl.rs` into a shared library for the target, so that the crate can carry it.
+//! Compiles `preload/openssl.rs` into a shared library for the target, embedded in the crate.
 //!
-//! Where programs have no `LD_PRELOAD` as glibc knows it, an empty file takes its place.
+//! On targets without glibc's `LD_PRELOAD`, an empty file replaces it.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,6 @@ fn main() {
     }
 }
 
-/// The constants in the source are those of these systems.
 fn is_supported() -> bool {
     let target = |what: &str| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
     let is_static = target("FEATURE")

@@ -1,16 +1,14 @@
-//! Preloaded into a program (`LD_PRELOAD`), so that every OpenSSL in it writes the keys of its TLS sessions,
-//! in the key log format of NSS (RFC 9850), to the file that `LONGWIRE_KEY_LOG` names.
+//! Preloaded library (`LD_PRELOAD`) that makes every OpenSSL in a program append its keys to the file
+//! in `LONGWIRE_KEY_LOG`, in the format of RFC 9850.
 //!
-//! It stands in front of the functions that make a context, calls the real one and sets OpenSSL's key log
-//! callback. A program that sets a callback of its own replaces this one: that is a program that was told by
-//! other means where to write its keys.
+//! It wraps the functions that create a context, and sets OpenSSL's key log callback. A program's own
+//! callback replaces it: that program has another key log.
 //!
-//! It must not disturb the program: nothing here allocates in the program's own memory after loading, prints,
-//! panics, or changes `errno`; what fails is left undone. The file has to exist: one that was removed is not
-//! made again.
+//! It must not disturb the program: it never prints, panics, changes `errno` or, after loading,
+//! allocates in the program's memory. It ignores failures, and never creates the file.
 
-// Without the standard library, which would bring as much as a program again; as an example of the crate, for
-// the lints, with it.
+// Built without the standard library, which is as large as a program; linted with it as an example
+// of the crate.
 #![cfg_attr(key_log_preload, no_std)]
 #![allow(non_snake_case, reason = "the functions of OpenSSL have names of their own")]
 
@@ -19,10 +17,8 @@ use core::mem::transmute;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// Is called by OpenSSL with a connection and a line of its key log.
 type KeyLogCallback = unsafe extern "C" fn(*const c_void, *const c_char);
 
-/// `Dl_info` of dlfcn.h.
 #[repr(C)]
 struct AddressInfo {
     file: *const c_char,
@@ -31,7 +27,6 @@ struct AddressInfo {
     symbol_address: *mut c_void,
 }
 
-/// `struct iovec`.
 #[repr(C)]
 struct Part {
     begin: *const c_void,
@@ -53,7 +48,6 @@ unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
 }
 
-/// Rust asks for one; nothing here panics.
 #[cfg(key_log_preload)]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -62,16 +56,16 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 
 const RTLD_LAZY: c_int = 1;
 const RTLD_NOLOAD: c_int = 4;
-/// The next definition behind this library's own.
+/// The next definition after this library's own.
 const RTLD_NEXT: *mut c_void = ptr::without_provenance_mut(usize::MAX);
 const O_WRONLY: c_int = 1;
 const O_APPEND: c_int = 0o2000;
 const O_CLOEXEC: c_int = 0o2_000_000;
 
-/// Where lines go; null when nothing said so.
 static PATH: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 
-/// Run by the dynamic linker when it has loaded this library: no thread can change the environment yet.
+/// Run by the dynamic linker after loading this library, before any thread can change the
+/// environment.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_LOAD: extern "C" fn() = remember_path;
@@ -87,10 +81,10 @@ extern "C" fn remember_path() {
     }
 }
 
-/// OpenSSL's function of this name: makes a context for `method`.
+/// Wraps OpenSSL's function of this name: creates a context for `method`.
 ///
 /// # Safety
-/// As OpenSSL says.
+/// As for OpenSSL's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SSL_CTX_new(method: *const c_void) -> *mut c_void {
     type Real = unsafe extern "C" fn(*const c_void) -> *mut c_void;
@@ -105,10 +99,10 @@ pub unsafe extern "C" fn SSL_CTX_new(method: *const c_void) -> *mut c_void {
     context
 }
 
-/// OpenSSL 3's function of this name: makes a context for `method` in a library context.
+/// Wraps OpenSSL 3's function of this name: creates a context for `method` in a library context.
 ///
 /// # Safety
-/// As OpenSSL says.
+/// As for OpenSSL's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn SSL_CTX_new_ex(
     library_context: *mut c_void,
@@ -126,15 +120,13 @@ pub unsafe extern "C" fn SSL_CTX_new_ex(
     context
 }
 
-/// The library whose functions belong to a context: a program may have loaded several OpenSSLs (Python's own,
-/// and that of a driver's wheel), for itself alone (`RTLD_LOCAL`), under any name.
+/// The library with the functions of a context. A program may have loaded several OpenSSLs
+/// (Python's, and one of a driver's wheel), for private use (`RTLD_LOCAL`), under any name.
 struct Library {
-    /// Null when it is not known.
     handle: *mut c_void,
 }
 
 impl Library {
-    /// The one that `method` is in: OpenSSL's methods are constants of its library.
     fn from_method(method: *const c_void) -> Self {
         let _errno = KeptErrno::now();
         let mut info = AddressInfo {
@@ -155,7 +147,7 @@ impl Library {
         Self { handle }
     }
 
-    /// Its function `name`; `None` if there is none but `own`.
+    /// Its function `name`; `None` if there is only `own`.
     fn function(&self, name: &CStr, own: *const ()) -> Option<*mut c_void> {
         let _errno = KeptErrno::now();
         let from = if self.handle.is_null() {
@@ -168,13 +160,12 @@ impl Library {
         (!found.is_null() && !ptr::addr_eq(found, own)).then_some(found)
     }
 
-    /// Has connections of `context`, which may be null, write their keys.
     fn log_keys_of(&self, context: *mut c_void) {
         type Set = unsafe extern "C" fn(*mut c_void, Option<KeyLogCallback>);
         if context.is_null() || PATH.load(Ordering::Acquire).is_null() {
             return;
         }
-        // Absent before OpenSSL 1.1.1.
+        // Missing before OpenSSL 1.1.1.
         let Some(set) = self.function(c"SSL_CTX_set_keylog_callback", ptr::null()) else {
             return;
         };
@@ -195,7 +186,8 @@ impl Drop for Library {
     }
 }
 
-/// Appends `line` to the key log, in one write: lines of other threads and processes stay whole.
+/// Appends `line` to the key log in one write, so that lines of other threads and processes stay
+/// whole.
 unsafe extern "C" fn write_line(_connection: *const c_void, line: *const c_char) {
     let path = PATH.load(Ordering::Acquire);
     if path.is_null() || line.is_null() {
@@ -205,7 +197,7 @@ unsafe extern "C" fn write_line(_connection: *const c_void, line: *const c_char)
     // SAFETY: both texts end in a zero byte, the path for the life of the process and the line for this call;
     // the parts point to bytes that outlive the write; the file is closed by none but this function.
     unsafe {
-        // Opened for each line: programs close descriptors that they do not know, and change into others.
+        // Opened for each line: programs close unknown descriptors, and change into others.
         let file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
         if file < 0 {
             return;
@@ -225,7 +217,6 @@ unsafe extern "C" fn write_line(_connection: *const c_void, line: *const c_char)
     }
 }
 
-/// `errno`, as it is again when this is dropped.
 struct KeptErrno(c_int);
 
 impl KeptErrno {

@@ -1,4 +1,4 @@
-//! A directory of this user's own.
+//! Private directory of the user.
 
 use crate::{KeyCollectionError, preload};
 use rustix::fs::{FlockOperation, flock};
@@ -7,17 +7,16 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A directory that only this user may enter; gone, with all that is in it, when dropped.
 #[derive(Debug)]
 pub(crate) struct PrivateDirectory {
     path: PathBuf,
-    /// Locked for as long as this run lives: the next run removes those that nobody has locked.
+    /// Locked while this run lives: the next run removes unlocked directories.
     _lock: File,
 }
 
 impl PrivateDirectory {
-    /// A new one: in memory where the system has such a place for this user and libraries are loaded from
-    /// there, else where temporary files are. Those of runs that were killed are removed from both places.
+    /// Creates a directory in memory if the system allows loading libraries from there, or else among
+    /// temporary files. Removes directories of killed runs from both.
     pub fn make() -> Result<Self, KeyCollectionError> {
         let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let own = own.filter(|path| is_own(path));
@@ -36,7 +35,7 @@ impl PrivateDirectory {
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for attempt in 0..ATTEMPTS {
             let path = around.join(format!("{PREFIX}{}-{attempt}", std::process::id()));
-            // Made here or not at all: one that is there may be another user's.
+            // Created here or not at all: an existing one may be another user's.
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {}
                 Err(error) => {
@@ -46,7 +45,7 @@ impl PrivateDirectory {
             }
             match locked(&path) {
                 Some(lock) => return Ok(Self { path, _lock: lock }),
-                // A run that sweeps took it for one that was left.
+                // A run that sweeps took it for an abandoned one.
                 None => continue,
             }
         }
@@ -67,8 +66,6 @@ impl Drop for PrivateDirectory {
     }
 }
 
-/// Removes directories of runs that were killed, with the files that longwire makes in them: earlier versions
-/// kept keys there.
 pub(crate) fn sweep(around: &Path) {
     let entries = fs::read_dir(around).into_iter().flatten().flatten();
     let named = entries.filter(|entry| {
@@ -83,13 +80,13 @@ pub(crate) fn sweep(around: &Path) {
         for name in [KEYS, preload::NAME] {
             fs::remove_file(path.join(name)).ok();
         }
-        // Whatever else is in it is not longwire's, and keeps it.
+        // Fails if other files are left, which are not longwire's.
         fs::remove_dir(&path).ok();
     }
 }
 
-/// The lock of a directory of this user's, where no run has it; absent too where the directory went
-/// meanwhile.
+/// Locks a directory of this user without a running owner; `None` also if the directory has
+/// vanished.
 fn locked(path: &Path) -> Option<File> {
     let directory = OpenOptions::new()
         .read(true)
@@ -103,7 +100,8 @@ fn locked(path: &Path) -> Option<File> {
     (is_it && opened.uid() == user).then_some(directory)
 }
 
-/// As the specification of `XDG_RUNTIME_DIR` asks: an absolute path to a directory of this user's.
+/// As the specification of `XDG_RUNTIME_DIR` requires: an absolute path to a directory of this
+/// user.
 fn is_own(path: &Path) -> bool {
     let user = rustix::process::geteuid().as_raw();
     path.is_absolute()
@@ -112,11 +110,9 @@ fn is_own(path: &Path) -> bool {
             .is_ok_and(|about| about.is_dir() && about.uid() == user)
 }
 
-/// What names of these directories begin with.
 const PREFIX: &str = "longwire-keys-";
-/// Where earlier versions kept keys.
+/// File of keys in earlier versions.
 const KEYS: &str = "keys.log";
-/// Directories that a run removes.
 const MAX_SWEPT: usize = 1000;
-/// Directories of runs of this process's number that were killed, or that another user put in the way.
+/// Existing directories to skip: of killed runs with the same process number, or of other users.
 const ATTEMPTS: u32 = 1000;

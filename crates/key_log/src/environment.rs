@@ -1,19 +1,16 @@
-//! The variables that make runtimes write their keys.
+//! Environment variables that make runtimes write their keys.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// What the variables say.
 pub(crate) struct Variables<'a> {
-    /// Where keys go.
     pub file: &'a Path,
     pub preload: Option<&'a Path>,
     pub java_agent: Option<&'a Path>,
 }
 
 impl Variables<'_> {
-    /// All that are to be set, given what a program would inherit.
     pub fn all(&self, inherited: &dyn Fn(&str) -> Option<OsString>) -> Vec<(&'static str, OsString)> {
         let extended = |name, separator, more: &OsStr| (name, joined(inherited(name), separator, more));
         // NSS, GnuTLS, curl, Python's default contexts.
@@ -39,8 +36,8 @@ fn joined(before: Option<OsString>, separator: u8, more: &OsStr) -> OsString {
     OsString::from_vec(joined)
 }
 
-/// In NODE_OPTIONS blanks part options, double quotes hold them together, and a backslash inside them stands
-/// before either.
+/// In NODE_OPTIONS blanks separate options, and double quotes hold them together. Inside quotes, a
+/// backslash escapes either.
 fn node_option(file: &Path) -> OsString {
     let mut option = b"--tls-keylog=\"".to_vec();
     for &byte in file.as_os_str().as_bytes() {
@@ -53,9 +50,9 @@ fn node_option(file: &Path) -> OsString {
     OsString::from_vec(option)
 }
 
-/// In JAVA_TOOL_OPTIONS white space parts options, and single or double quotes hold them together, without a
-/// way to write those; the first `=` of an agent's option ends its path. `None` for paths that cannot be
-/// written so.
+/// In JAVA_TOOL_OPTIONS white space separates options. Single or double quotes hold them together,
+/// and cannot be escaped. The first `=` of an agent's option ends its path. `None` for paths that
+/// cannot be written so.
 pub(crate) fn java_option(jar: &Path, file: &Path) -> Option<OsString> {
     let (jar, file) = (jar.as_os_str().as_bytes(), file.as_os_str().as_bytes());
     let option = [b"-javaagent:", jar, b"=", file].concat();

@@ -1,4 +1,4 @@
-//! The file that keys are appended to.
+//! File that keys are appended to.
 
 use crate::KeyCollectionError;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -8,29 +8,24 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// A file of this user's alone. One that was made here and has nothing in it is gone when this is dropped.
+/// A private file of this user. If it was created here and is empty, it is removed on drop.
 #[derive(Debug)]
 pub(crate) struct KeyFile {
     path: PathBuf,
     file: File,
     place: Place,
-    /// Bytes that were in it before.
     before: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// It has no name in any directory: it is gone with the last process that has it open, however that one
-    /// ends.
+    /// Without a name: it vanishes with the last process that has it open, even a killed one.
     Memory,
-    /// On disk, made here.
     Made,
-    /// On disk, and there before.
     There,
 }
 
 impl KeyFile {
-    /// Makes it with access for its owner alone, or takes one that has it so.
     pub fn open(path: PathBuf) -> Result<Self, KeyCollectionError> {
         let made = options().create_new(true).mode(0o600).open(&path);
         let (file, place) = match made {
@@ -47,7 +42,7 @@ impl KeyFile {
         })
     }
 
-    /// One in memory alone, which programs of this user reach as an open file of this process.
+    /// Creates a file in memory, which programs of this user reach as an open file of this process.
     pub fn in_memory() -> Result<Self, KeyCollectionError> {
         let made = memfd_create(c"longwire keys", MemfdFlags::CLOEXEC).map(File::from);
         let made = made.map_err(io::Error::from).and_then(|file| {
@@ -63,7 +58,7 @@ impl KeyFile {
         })
     }
 
-    /// One in memory is reached as an open file of this process from now on, which has it under the same
+    /// A file in memory is now reached as an open file of `process`, which has it under the same
     /// number.
     pub fn reach_in(&mut self, process: u32) {
         if self.place == Place::Memory {
@@ -71,7 +66,6 @@ impl KeyFile {
         }
     }
 
-    /// The file, where it is in memory.
     pub fn memory(&self) -> Option<BorrowedFd<'_>> {
         (self.place == Place::Memory).then(|| self.file.as_fd())
     }
@@ -84,7 +78,6 @@ impl KeyFile {
         self.file.metadata().is_ok_and(|about| about.len() > self.before)
     }
 
-    /// What was appended since.
     pub const fn added(&self) -> Added<'_> {
         Added {
             file: &self.file,
@@ -93,12 +86,10 @@ impl KeyFile {
     }
 }
 
-/// The path by which programs open what a process has open: valid as long as the process has it.
 fn open_file_of(process: u32, file: &File) -> PathBuf {
     format!("/proc/{process}/fd/{}", file.as_raw_fd()).into()
 }
 
-/// Reads a file from a place on, whatever happens to its name.
 pub(crate) struct Added<'a> {
     file: &'a File,
     offset: u64,
@@ -148,7 +139,6 @@ fn existing(path: &Path) -> Result<File, KeyCollectionError> {
         })
 }
 
-/// The length of a file that is this user's alone.
 fn private_length(path: &Path, file: &File) -> Result<u64, KeyCollectionError> {
     let about = file
         .metadata()

@@ -1,7 +1,5 @@
-//! Programs started so that they write the keys of their TLS sessions: the file for the keys, and the
-//! environment that makes a program write them. For users: `docs/keys.md`.
-//!
-//! Start at [`KeyCollection`].
+//! Key file and environment for programs that log the keys of their TLS sessions, documented for
+//! users in `docs/keys.md`.
 
 #![forbid(unsafe_code)]
 
@@ -23,11 +21,11 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the keys of a program's TLS sessions are collected, and what makes the program write them there.
+/// Collects the keys of a program's TLS sessions.
 ///
-/// Has to live as long as the program: what the program loads is removed when this is dropped, and with it a
-/// file that is has remained empty. What is [temporary](KeyCollection::temporary) has no name on any disk,
-/// and is gone however this process ends.
+/// It must live as long as the program: the preloaded library is removed on drop, with a key file
+/// that is still empty. A [temporary](KeyCollection::temporary) key file has no name on any disk,
+/// and vanishes however this process ends.
 #[derive(Debug)]
 pub struct KeyCollection {
     // Dropped in this order: files before the directory that they may be in.
@@ -38,11 +36,11 @@ pub struct KeyCollection {
 }
 
 impl KeyCollection {
-    /// Keys are appended to the file at `path`, which is made with access for its owner alone if it is not
-    /// there.
+    /// Appends keys to the file at `path`, which is created with access for its owner only.
     ///
     /// # Errors
-    /// When it cannot be written, is a symbolic link or no ordinary file, or is not this user's alone.
+    /// If it cannot be written, is a symbolic link or no regular file, or is not private to this
+    /// user.
     pub fn into_file(path: &Path) -> Result<Self, KeyCollectionError> {
         let directory = PrivateDirectory::make()?;
         let path =
@@ -50,27 +48,26 @@ impl KeyCollection {
         Self::collect(KeyFile::open(path)?, directory)
     }
 
-    /// Keys are in memory alone: programs of this user write them to an open file of this process
+    /// Keeps keys in memory: programs of this user write them to an open file of this process
     /// (`/proc/PID/fd`).
     ///
     /// # Errors
-    /// When the directory for the library or the file cannot be made.
+    /// If the directory for the library or the file cannot be created.
     pub fn temporary() -> Result<Self, KeyCollectionError> {
         Self::collect(KeyFile::in_memory()?, PrivateDirectory::make()?)
     }
 
-    /// The directory of what programs load, which is removed at the end.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Temporary keys as an open file, for a process that is to have it too.
+    /// Temporary keys as an open file, to share with another process.
     pub fn memory(&self) -> Option<BorrowedFd<'_>> {
         self.file.memory()
     }
 
-    /// Programs write temporary keys to the open file of `process` instead, which has it under the same
-    /// number: for where this process will have other rights than the programs.
+    /// Makes programs write temporary keys to the open file of `process`, which has it under the
+    /// same number. For cases where this process will have other rights than the programs.
     pub fn reach_in(&mut self, process: u32) {
         self.file.reach_in(process);
     }
@@ -84,11 +81,11 @@ impl KeyCollection {
         })
     }
 
-    /// Java programs are given the agent in `jar`, which writes keys to the file that its argument names
-    /// (extract-tls-secrets does).
+    /// Adds the agent in `jar` to Java programs. It must write keys to the file in its argument, as
+    /// extract-tls-secrets does.
     ///
     /// # Errors
-    /// When there is no such file, or Java's options cannot express its name.
+    /// If there is no such file, or Java's options cannot express its name.
     pub fn with_java_agent(mut self, jar: &Path) -> Result<Self, KeyCollectionError> {
         let absolute = std::path::absolute(jar).map_err(|source| KeyCollectionError::agent(jar, source))?;
         absolute
@@ -101,18 +98,17 @@ impl KeyCollection {
         Ok(self)
     }
 
-    /// The file with the keys, as an absolute path.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Why programs that load OpenSSL cannot be made to write their keys here; `None` if they are.
+    /// Reason why programs with OpenSSL cannot write their keys here; `None` if they can.
     pub fn without_openssl(&self) -> Option<&'static str> {
         self.preload.as_ref().err().copied()
     }
 
-    /// Sets what makes the program of `command`, and those that it starts, write their keys. Variables that
-    /// hold options are extended.
+    /// Sets the environment of `command` and its children for writing keys. Variables that hold
+    /// options are extended.
     pub fn prepare(&self, command: &mut Command) {
         command.envs(self.environment(&|name| std::env::var_os(name)));
     }
@@ -126,16 +122,15 @@ impl KeyCollection {
         variables.all(inherited)
     }
 
-    /// Whether anything was written since this was made: lines that are counted as no session may hold
-    /// secrets too.
+    /// Whether the file has grown. Lines that count as no session may hold secrets too.
     pub fn has_grown(&self) -> bool {
         self.file.has_grown()
     }
 
-    /// How many TLS sessions the keys are of that were written since this was made.
+    /// Number of TLS sessions with keys.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn sessions(&self) -> Result<u64, KeyCollectionError> {
         sessions::count(self.file.added()).map_err(|source| KeyCollectionError::Unreadable {
             path: self.path().to_owned(),

@@ -1,4 +1,4 @@
-//! The library that programs are made to load.
+//! The library preloaded into programs.
 
 use crate::KeyCollectionError;
 use crate::directory::PrivateDirectory;
@@ -8,20 +8,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// As `build.rs` made it; empty where the target has no such thing.
+/// Built by `build.rs`; empty if the target does not support it.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
 
-/// The name of its file.
 pub(crate) const NAME: &str = "liblongwire_key_log.so";
 
-/// The library as a file.
 #[derive(Debug)]
 pub(crate) struct Preload {
     path: PathBuf,
 }
 
 impl Preload {
-    /// Writes it into `directory`; or why it cannot be loaded from there.
     pub fn install_library(
         directory: &PrivateDirectory,
     ) -> Result<Result<Self, &'static str>, KeyCollectionError> {
@@ -48,14 +45,14 @@ impl Preload {
     }
 }
 
-/// Why programs cannot be made to load the library from `directory`; `None` if they can.
+/// Reason why programs cannot load the library from `directory`; `None` if they can.
 pub(crate) fn obstacle(directory: &Path) -> Option<&'static str> {
     if LIBRARY.is_empty() {
         return Some(
             "this longwire was built without the library for it (it takes Linux with glibc, on x86_64 or aarch64)",
         );
     }
-    // As ld.so(8) says, these part the names in LD_PRELOAD.
+    // By ld.so(8), these separate the names in LD_PRELOAD.
     let path = directory.as_os_str().as_bytes();
     if path.iter().any(|byte| b" :".contains(byte)) {
         return Some(

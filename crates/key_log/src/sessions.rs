@@ -1,18 +1,18 @@
-//! How many sessions the keys of a key log are of.
+//! Counts the sessions in a key log.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Counts the sessions whose application data the keys open (RFC 9850, section 2): up to TLS 1.2 by their
-/// master secret, of TLS 1.3 by the client's first traffic secret. A session that both of its ends wrote is
-/// one.
+/// Counts sessions with keys for application data (RFC 9850, section 2): up to TLS 1.2 by master
+/// secret, in TLS 1.3 by the client's first traffic secret. A session logged by both ends counts
+/// once.
 pub(crate) fn count(log: impl Read) -> io::Result<u64> {
     let mut log = BufReader::new(log);
     let (mut line, mut seen, mut sessions) = (Vec::new(), HashSet::new(), 0);
     loop {
         line.clear();
-        // A program may have written anything: what is longer than any line is taken in pieces.
+        // A program may have written anything: lines beyond the maximum are read in pieces.
         if log.by_ref().take(MAX_LINE_LEN).read_until(b'\n', &mut line)? == 0 {
             return Ok(sessions);
         }
@@ -29,7 +29,6 @@ pub(crate) fn count(log: impl Read) -> io::Result<u64> {
     }
 }
 
-/// What identifies the session of a line; absent in lines that do not stand for one.
 fn client_random(line: &[u8]) -> Option<&[u8]> {
     let mut words = line.split(|byte| byte.is_ascii_whitespace());
     let label = words.next()?;
@@ -39,5 +38,5 @@ fn client_random(line: &[u8]) -> Option<&[u8]> {
 
 /// A label, 32 bytes and at most 64 bytes in hexadecimal digits are shorter.
 const MAX_LINE_LEN: u64 = 512;
-/// Sessions beyond this are counted as often as they were written.
+/// Beyond this, sessions are counted as often as they were written.
 const MAX_DISTINCT_SESSIONS: usize = 1 << 20;

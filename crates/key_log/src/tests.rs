@@ -13,7 +13,6 @@ fn append(path: &Path, text: &str) {
         .expect("it can be written");
 }
 
-/// A line as OpenSSL writes it; the 32 bytes of the client's random are of `session`.
 fn line(label: &str, session: u8) -> String {
     format!(
         "{label} {} {}\n",
@@ -22,7 +21,6 @@ fn line(label: &str, session: u8) -> String {
     )
 }
 
-/// The five lines of a session of TLS 1.3.
 fn tls13(session: u8) -> String {
     [
         "SERVER_HANDSHAKE_TRAFFIC_SECRET",
@@ -140,7 +138,7 @@ fn programs_write_keys_to_an_open_file_and_to_none_when_it_is_gone() {
     };
     assert!(write(&keys, line("CLIENT_RANDOM", 7).trim_end()));
     assert_eq!(keys.sessions().expect("it can be read"), 1);
-    // A process that has nothing open under this number, as one that is gone.
+    // No process has this number, as if it was gone.
     keys.reach_in(u32::MAX);
     assert!(!write(&keys, "x"));
 }
