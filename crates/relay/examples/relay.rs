@@ -1,4 +1,4 @@
-//! A bare relay for measurements: `relay TARGET LISTEN`. Counts what it sees and ends with its input.
+//! A bare relay for measurements. Its arguments are TARGET LISTEN; it stops at the end of stdin.
 
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer};

@@ -1,4 +1,4 @@
-//! The thread that accepts clients and hands each to the worker with the fewest connections.
+//! Accepts clients and gives each to the worker with the fewest connections.
 
 use super::negotiation;
 use super::negotiation_slots::{NegotiationSlot, NegotiationSlots};
@@ -15,7 +15,6 @@ use sys::error::{LiveError, OsError};
 use sys::poller::{Poller, ReadyList, Waker};
 use sys::socket::Socket;
 
-/// The accepting thread.
 #[derive(Debug)]
 pub(super) struct Acceptor {
     waker: Arc<Waker>,
@@ -47,7 +46,6 @@ impl Acceptor {
     }
 
     pub(super) fn join(self: Acceptor) {
-        // It runs no foreign code and has nothing that panics; if it did, there is nothing left to stop.
         self.thread.join().ok();
     }
 }
@@ -79,8 +77,7 @@ fn accept_all(listener: &TcpListener, poller: &Poller, shared: &Arc<Shared>, mai
     }
 }
 
-/// Nothing more to accept, a client that left before it was accepted, or no descriptors left: then clients
-/// wait in the kernel's queue until some are free.
+/// Without free descriptors, clients wait in the kernel's queue.
 fn pause_after(error: &std::io::Error, shared: &Shared) -> Option<Duration> {
     match OsError::from_io_error(error) {
         OsError(libc::EAGAIN) => None,
@@ -121,7 +118,7 @@ fn deliver(
     }
 }
 
-/// Agreeing on TLS takes several round trips: it has a thread of its own, which ends when bytes can pass.
+/// TLS negotiation takes several round trips, so it runs in its own thread.
 fn negotiate(
     client: Socket,
     config: Arc<ClientConfig>,

@@ -1,4 +1,4 @@
-//! One open connection: a client, a server, the two directions between them, and the observer.
+//! Open connections with their client, server, both directions, and the observer.
 
 use super::Shared;
 use super::counters::Batch;
@@ -15,38 +15,29 @@ use sys::socket::Socket;
 use sys::tcp_info::KernelFigures;
 use sys::transport::Transport;
 
-/// A client and the server it has reached: what a connection is opened with.
 #[derive(Debug)]
 pub(super) struct ReadyPair {
     pub(super) client: Socket,
     pub(super) server: Transport,
     pub(super) address: SocketAddr,
-    /// How long connecting to the server took.
     pub(super) connect_time: Duration,
-    /// From when on bytes can pass.
     pub(super) at: Timestamp,
-    /// What was seen while the server's side was being made ready, in order; none before `at`.
+    /// Events from while the server side was prepared, in order, from `at` on.
     pub(super) early: Vec<Early>,
-    /// Whether a MySQL login is in progress in which the server counts one packet more than the client.
+    /// Whether a MySQL login is in progress whose sequence numbers differ by one.
     pub(super) login_shifted: bool,
 }
 
-/// What was seen while the server's side was being made ready.
 #[derive(Debug)]
 pub(super) enum Early {
-    /// Bytes passed.
     Passed {
         direction: Direction,
         at: Timestamp,
         bytes: Vec<u8>,
     },
-    /// The relay asked the server something itself.
     Asked(RelayHandshake),
 }
 
-/// An open connection. Its worker calls [`Connection::ready`] and [`Connection::resume_both`], shows it its
-/// journal notes with [`Connection::observe`], and closes it with [`Connection::close`] when it learns that
-/// it is over.
 pub(super) struct Connection {
     id: ConnectionId,
     observer: Box<dyn Observer + Send>,
@@ -54,28 +45,24 @@ pub(super) struct Connection {
     server: Transport,
     to_server: ForwardedDirection,
     to_client: ForwardedDirection,
-    /// One socket is broken: what can still be read from it, in this direction, is passed on; then both are
-    /// reset.
+    /// Set if a socket is broken: its remaining bytes, in this direction, are still forwarded
+    /// before both are reset.
     last_words: Option<Direction>,
     next_sample: Timestamp,
     sample_interval: Duration,
-    /// Payload of what the relay asked the server itself.
     in_stead: [u64; 2],
 }
 
-/// What is to become of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It waits for the next event.
     Stays,
-    /// It has more to do once the journal has been shown.
+    /// More to do once the journal has been shown.
     Again,
-    /// It is over.
     Over(Closing),
 }
 
 impl Fate {
-    /// This fate and that of something done after it, which is not done when all is over already.
+    /// `then` does not run if the connection is already over.
     fn and(self, then: impl FnOnce() -> Fate) -> Fate {
         match self {
             Self::Over(how) => Self::Over(how),
@@ -89,11 +76,8 @@ impl Fate {
 }
 
 impl Connection {
-    /// Opens the connection for observation, at the moment the server is reached.
-    ///
-    /// The observation point sees one handshake although the relay makes two, one after the other: its round
-    /// trips are the kernel's figures for the two, and it ends when the relay is ready to forward, so that
-    /// the first segments follow it and no span is counted twice.
+    /// The observer sees one handshake, with the kernel's round-trip times of both. It ends when
+    /// the relay is ready to forward, so no span is counted twice.
     pub(super) fn open(ready: ReadyPair, shared: &Shared) -> Self {
         let id = shared.next_id();
         let (client_info, server_info) = (ready.client.info(), ready.server.socket().info());
@@ -144,7 +128,6 @@ impl Connection {
         connection
     }
 
-    /// Shows and counts what passed while the server's side was being made ready.
     fn relate(&mut self, early: &[Early], shared: &Shared) {
         let mut batch = Batch::default();
         for seen in early {
@@ -164,7 +147,6 @@ impl Connection {
         shared.counters.add(&mut batch);
     }
 
-    /// Something happened on the socket of `side`.
     pub(super) fn ready(
         &mut self,
         slot: usize,
@@ -187,7 +169,6 @@ impl Connection {
         fate
     }
 
-    /// Moves what can be moved in both directions.
     pub(super) fn resume_both(&mut self, slot: usize, round: &mut Round<'_>) -> Fate {
         let to_server = self.resume(slot, Direction::ClientToServer, round);
         to_server.and(|| self.resume(slot, Direction::ServerToClient, round))
@@ -207,7 +188,7 @@ impl Connection {
             Pumped::SourceBroken => Fate::Over(Closing::Reset),
             Pumped::SinkBroken if self.last_words.is_some() => Fate::Over(Closing::Reset),
             Pumped::SinkBroken => {
-                // What the broken peer had sent before it left is still to be read.
+                // Bytes that the broken peer had sent can still be read.
                 let last_words = direction.reverse();
                 self.last_words = Some(last_words);
                 self.flow(last_words).source_ready(true);
@@ -241,7 +222,6 @@ impl Connection {
         }
     }
 
-    /// Shows the observer bytes that were forwarded.
     pub(super) fn observe(
         &mut self,
         direction: Direction,
@@ -263,7 +243,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection on both sides in the way in which it ended on one, and informs the observer.
+    /// Closes both sides the way one side ended, and informs the observer.
     pub(super) fn close(mut self, how: Closing, now: Timestamp) {
         self.sample(now);
         let first_end = [&self.to_server, &self.to_client]
@@ -283,7 +263,7 @@ impl Connection {
         }
     }
 
-    /// Packets are those between the relay and the server: the way whose length is in question.
+    /// Counts packets between relay and server only.
     fn totals(&self) -> ConnectionTotals {
         let (client, server) = (self.client.socket().info(), self.server.socket().info());
         let packets = server.and_then(|info| Some([info.packets_out?.into(), info.packets_in?.into()]));
@@ -307,7 +287,6 @@ impl Connection {
         }
     }
 
-    /// Reports to the observer the kernel's round trips to both sides.
     fn sample(&mut self, at: Timestamp) {
         if let Some(rtt) = self.client.socket().info().and_then(|info| info.min_rtt) {
             self.to_server.set_rtt(rtt);
@@ -339,12 +318,11 @@ pub(super) fn endpoint(address: SocketAddr) -> Endpoint {
     }
 }
 
-/// A client that was gone before it could be asked for its address.
+/// For a client that left before its address was read.
 pub(super) const UNKNOWN: Endpoint = Endpoint {
     address: std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
     port: 0,
 };
 
-/// Round trips are asked of the kernel when a connection opens, soon after, and then ever more rarely.
 const FIRST_SAMPLE_AFTER: Duration = Duration::from_millis(10);
 const MAX_SAMPLE_INTERVAL: Duration = Duration::from_secs(1);

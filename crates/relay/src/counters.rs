@@ -1,4 +1,4 @@
-//! What a relay has done so far.
+//! Counters of a relay.
 
 use model::{Direction, LinkOutcome};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,32 +6,26 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use sys::error::LiveError;
 
-/// What a relay has done so far.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Counters {
-    /// Connections accepted from clients.
     pub accepted: u64,
-    /// Of these, open to the server now.
     pub open: u64,
-    /// Of these, closed because the server could not be reached (or TLS with it failed).
+    /// Closed because the server was unreachable or TLS with it failed.
     pub failed: u64,
-    /// Why the last of those failed, or the last client could not be accepted.
+    /// Cause of the last failure or refused client.
     pub last_error: Option<LiveError>,
-    /// Payload bytes forwarded, client-to-server and server-to-client.
     pub payload_bytes: [u64; 2],
-    /// Segments forwarded.
     pub segments: u64,
-    /// What the relay itself adds to a segment: mean time from the kernel's receipt of its last packet to the
-    /// kernel's acceptance of it for sending, over segments that did not have to wait for the receiver.
-    /// Absent before there was one. A figure near this is about the relay, not about the database.
+    /// Mean time from the kernel's receipt of a segment's last packet to the kernel's acceptance
+    /// for sending, without segments that waited for the receiver. A result near this figure
+    /// measures the relay, not the database.
     pub own_time: Option<Duration>,
-    /// Connections on which channel binding was taken out of the server's offer: TLS ends at the relay.
+    /// Connections that lost the offer of channel binding, because TLS ends at the relay.
     pub unbound: u64,
-    /// The self-check of the emulated link, where there is one.
     pub link: Option<LinkOutcome>,
 }
 
-/// The shared side of [`Counters`]. Workers add to it once a batch, not once a segment.
+/// Workers add to them once a batch, not once a segment.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicCounters {
     accepted: AtomicU64,
@@ -45,7 +39,6 @@ pub(crate) struct AtomicCounters {
     held_nanoseconds: AtomicU64,
 }
 
-/// What one worker has forwarded since it last reported.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     payload_bytes: [u64; 2],
@@ -55,7 +48,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// One segment went on; `own` is how long the relay held it, where that was its own doing.
+    /// `own` is the time that the relay itself held the segment.
     pub(crate) fn segment(&mut self, direction: Direction, bytes: usize, own: Option<Duration>) {
         if let Some(sum) = self.payload_bytes.get_mut(direction.index()) {
             *sum += bytes as u64;
@@ -81,23 +74,19 @@ impl AtomicCounters {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A client was refused because of `error`.
     pub(crate) fn failed(&self, error: LiveError) {
         self.failed.fetch_add(1, Ordering::Relaxed);
         self.fault(error);
     }
 
-    /// Channel binding was taken out of an offer.
     pub(crate) fn unbound(&self) {
         self.unbound.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Something went wrong that cost no connection.
     pub(crate) fn fault(&self, error: LiveError) {
         *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
-    /// Takes over what a worker has counted.
     pub(crate) fn add(&self, batch: &mut Batch) {
         if batch.segments == 0 {
             return;

@@ -1,4 +1,4 @@
-//! One direction of a connection: from the socket of its source to the socket of its sink.
+//! One direction of a connection, from source socket to sink socket.
 
 use super::counters::Batch;
 use super::journal::Journal;
@@ -9,50 +9,38 @@ use sys::clock::{Clock, WallOffset};
 use sys::socket::{Received, Sent};
 use sys::transport::Transport;
 
-/// What a worker lends to its connections for one round.
 pub(super) struct Round<'a> {
     pub(super) journal: &'a mut Journal,
     pub(super) batch: &'a mut Batch,
     pub(super) clock: Clock,
-    /// Measured at the start of the round: places the kernel's stamps on the timeline.
+    /// Measured at the start of the round; maps kernel stamps to the timeline.
     pub(super) offset: WallOffset,
 }
 
-/// How far pumping came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pumped {
-    /// Nothing to do before the next event.
     Waits,
-    /// There is more to do once the journal has been shown.
     Again,
-    /// The source is broken.
     SourceBroken,
-    /// The sink is broken.
     SinkBroken,
 }
 
-/// One direction of a connection.
 #[derive(Debug)]
 pub(super) struct ForwardedDirection {
     direction: Direction,
-    /// Bytes read that the sink has not taken; never more than one read.
+    /// Bytes read that the sink has not accepted; at most one read.
     waiting: Vec<u8>,
-    /// How many of `waiting` it has taken by now.
     taken: usize,
-    /// Whether the source may have something to read.
     readable: bool,
-    /// Whether an end or an error is known to be among it.
+    /// Whether an end or an error is known to follow.
     ending: bool,
     end: End,
-    /// When the source's end was read.
     ended_at: Option<Timestamp>,
     payload_bytes: u64,
     pace: Pace,
-    /// Changes what the sink is sent, during a login in which longwire has taken part.
     shift: Option<SequenceShift>,
 }
 
-/// The outcome of the end of a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     NotYet,
@@ -61,7 +49,7 @@ enum End {
 }
 
 impl ForwardedDirection {
-    /// A direction in which nothing has passed; none of its segments is dated before `opened`.
+    /// No segment is dated before `opened`.
     pub(super) fn new(direction: Direction, opened: Timestamp, segment_size: Option<u32>) -> Self {
         Self {
             direction,
@@ -83,34 +71,30 @@ impl ForwardedDirection {
         }
     }
 
-    /// The source may be read from; `ending` as in [`sys::poller::ReadyEvent::ending`].
+    /// `ending` as in [`sys::poller::ReadyEvent::ending`].
     pub(super) fn source_ready(&mut self, ending: bool) {
         self.readable = true;
         self.ending |= ending;
     }
 
-    /// The round trip to the source's side, for determining how long a sender was idle.
     pub(super) fn set_rtt(&mut self, rtt: Duration) {
         self.pace.rtt = Some(rtt);
     }
 
-    /// From now on the sequence numbers of a MySQL login are changed; absent to leave them unchanged.
+    /// Shifts sequence numbers of a MySQL login from now on.
     pub(super) fn set_shift(&mut self, shift: Option<SequenceShift>) {
         self.shift = shift;
     }
 
-    /// Whether the end of a login whose sequence numbers are changed has passed.
     pub(super) fn has_passed_login(&self) -> bool {
         self.shift.as_ref().is_some_and(SequenceShift::is_over)
     }
 
-    /// Counts bytes that had passed before this direction was set up.
     pub(super) fn passed_before(&mut self, at: Timestamp, count: usize) {
         self.payload_bytes += count as u64;
         self.pace.last = self.pace.last.max(at);
     }
 
-    /// Whether everything including the end has been passed on.
     pub(super) fn is_done(&self) -> bool {
         self.end == End::PassedOn
     }
@@ -123,7 +107,7 @@ impl ForwardedDirection {
         self.payload_bytes
     }
 
-    /// Moves bytes until the source has none, the sink takes none, or the journal is full.
+    /// Moves bytes until the source is empty, the sink is full, or the journal is full.
     pub(super) fn pump(
         &mut self,
         slot: usize,
@@ -204,8 +188,8 @@ impl ForwardedDirection {
         None
     }
 
-    /// Sends what was just read and keeps what the sink does not take; false when the sink is broken. Leaves
-    /// in `bytes` what the client sent or was sent.
+    /// Keeps bytes that the sink does not accept. Returns false if the sink is broken. Leaves in
+    /// `bytes` the client's view of them.
     fn send_read(&mut self, bytes: &mut [u8], sink: &mut Transport) -> bool {
         let undo = self.shift.as_ref().map(SequenceShift::undone);
         if let Some(shift) = &mut self.shift {
@@ -233,7 +217,7 @@ impl ForwardedDirection {
         round: &mut Round<'_>,
     ) {
         let now = round.clock.now();
-        // The stamp is off if the wall clock was set between it and the round's start: never later than now.
+        // A clock step between stamp and round start shifts the stamp: never later than now.
         let at = read_at.min(now).max(self.pace.last);
         let complete = self.waiting.is_empty();
         let own = (emptied && complete && !self.pace.held_back).then(|| now.since(at));
@@ -244,13 +228,13 @@ impl ForwardedDirection {
     }
 }
 
-/// Determines how long the sender of a direction had nothing to send, as far as this side of it can know.
+/// Estimates how long a sender was idle, as seen from this side.
 ///
-/// 1. A read that emptied the socket and ended within a full-sized packet was the last the sender had: it
-///    sends full packets while it has more.
-/// 2. What it sends next left it half a round trip before it arrives, and it knew of the arrival of what went
-///    before half a round trip after that: of the gap between the two, one round trip is travelling.
-/// 3. While the receiver held the sender back, or when the round trip is unknown, nothing can be determined.
+/// - A read that empties the socket and ends inside a full-sized packet was the sender's last:
+///   while it has more, it sends full packets.
+/// - Its next bytes left half a round trip before they arrive, and it learned of the last
+///   arrival half a round trip after that. So one round trip of the gap is travel.
+/// - Unknown while the receiver held the sender back, or without a round-trip time.
 #[derive(Debug)]
 struct Pace {
     last: Timestamp,

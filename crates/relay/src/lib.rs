@@ -4,22 +4,20 @@
 //! acceptor thread --connection--> worker threads (one per core, an epoll loop each)
 //!                                   read -> send on the other socket -> journal -> observer
 //! ```
-//! A connection belongs to one worker for life: both directions, its observer and its buffers. So its events
-//! are in order without a lock, and a decoder shares nothing. Bytes are read into the worker's one buffer,
-//! sent at once, and shown to the observer only after everything that was ready has been sent.
+//! A connection stays with one worker for life, so its events are in order without a lock. Bytes
+//! are read into the worker's one buffer, sent at once, and shown to the observer after everything
+//! ready has been sent.
 //!
-//! What passes through: every byte in order, the end of one direction (half-close), resets, and
-//! back-pressure: a direction whose receiver takes less is not read further until it has taken all. Memory
-//! for a connection is therefore at most one read ([`READ_LIMIT`], 256 KiB) each way, and nothing while both
-//! sides keep up; the kernel's socket buffers come on top. Urgent ("out-of-band") bytes stay in the stream,
-//! their urgency is lost.
+//! The relay preserves every byte in order, half-close, resets and back-pressure. A connection
+//! holds at most one read ([`READ_LIMIT`], 256 KiB) each way, and no memory while both sides keep
+//! up; kernel socket buffers come on top. Urgent ("out-of-band") bytes stay in the stream but lose
+//! their urgency.
 //!
-//! When the target insists on TLS, longwire speaks it to the server and the client stays plain
-//! (`negotiation.rs`): the one case in which the two sides do not carry the same bytes. The observer is
-//! informed of its round trips ([`model::RelayHandshake`]). A client that asks the server for TLS by itself
-//! is passed through; its bytes are ciphertext to the observer.
+//! If the target insists on TLS, longwire speaks TLS to the server and the client stays plain
+//! (`negotiation.rs`); only then do the two sides carry different bytes. A client that negotiates
+//! TLS itself passes through, and the observer sees ciphertext.
 //!
-//! With a link ([`RelayOptions::link`]) one thread shapes all connections instead: see `shaped.rs`.
+//! With a link ([`RelayOptions::link`]) one thread shapes all connections instead, see `shaped.rs`.
 //!
 //! Start reading at `worker.rs`, then `connection.rs`.
 
@@ -65,25 +63,21 @@ use sys::tls::TlsSettings;
 use sys::tls::security::is_postgres;
 use worker::{Mailbox, Worker};
 
-/// What a relay is to do.
 #[derive(Debug, Clone)]
 pub struct RelayOptions {
-    /// Where clients connect; port 0 for any free port.
     pub listen: SocketAddr,
-    /// The server behind it. Its host is resolved once, at the start; every address is tried for every
-    /// client.
+    /// Resolved once, and every address is tried for every client.
     pub target: Target,
-    /// A link that all connections are to share; `None` for none. The target must not insist on TLS then.
+    /// The target must then not insist on TLS.
     pub link: Option<LinkDescription>,
-    /// What becomes of TLS.
     pub tls: RelayTls,
-    /// Whether clients on other machines may be plain where the target insists on TLS.
+    /// Whether clients on other machines may be plain if the target insists on TLS.
     pub plain_clients: PlainClients,
-    /// Where its connections get their numbers. Relays whose observations go into one analysis share one.
+    /// Relays that feed one analysis share these numbers.
     pub numbers: ConnectionNumbers,
 }
 
-/// Numbers for connections, from 0 on; clones give numbers that no other clone has given.
+/// The numbers are unique across clones.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionNumbers(Arc<AtomicU32>);
 
@@ -94,8 +88,8 @@ impl ConnectionNumbers {
 }
 
 impl RelayOptions {
-    /// A relay in front of `target` on a free port of loopback, with no link; TLS is the clients', unless the
-    /// target insists on it.
+    /// On a free loopback port, without a link. Clients handle TLS, unless the target insists on
+    /// it.
     pub fn new(target: Target) -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -108,19 +102,18 @@ impl RelayOptions {
     }
 }
 
-/// Who speaks TLS to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RelayTls {
-    /// The relay where the target insists on it, and then clients are plain: their own request for it is
-    /// declined. Otherwise the clients, as they like.
+    /// The relay if the target insists, with plain clients whose own request is declined, or else
+    /// the clients.
     #[default]
     AsTheTargetInsists,
-    /// The relay for a PostgreSQL client that asks for none itself, where the server offers it. Who asks is
-    /// passed through.
+    /// The relay, for PostgreSQL clients that do not request TLS from a server that offers it.
+    /// Other clients pass through.
     InTheClientsStead,
 }
 
-/// A running relay. Dropping it without [`Relay::stop`] leaves it running until the process ends.
+/// If dropped without [`Relay::stop`], it runs until the process ends.
 #[derive(Debug)]
 pub struct Relay {
     local_address: SocketAddr,
@@ -132,13 +125,12 @@ pub struct Relay {
     done: mpsc::Receiver<()>,
 }
 
-/// What all threads of a relay know.
 pub(crate) struct Shared {
     pub(crate) target: Target,
     pub(crate) addresses: Vec<SocketAddr>,
     pub(crate) factory: Arc<dyn ObserverFactory>,
     pub(crate) clock: Clock,
-    /// How to encrypt towards the server; `None` for not at all.
+    /// TLS towards the server, `None` for plain.
     pub(crate) tls: Option<Arc<ClientConfig>>,
     pub(crate) security: TlsSettings,
     pub(crate) asked_tls: RelayTls,
@@ -156,14 +148,10 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-/// How far a relay is from its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifecycle {
-    /// Accepts and forwards.
     Running,
-    /// Accepts nothing new, lets connections finish.
     Leaving,
-    /// Closes the rest.
     Ending,
 }
 
@@ -181,15 +169,14 @@ impl Shared {
     }
 }
 
-/// Starts a relay: it listens when this returns. `clock` is the timeline of all its observations. With a
-/// link, first measures what this machine adds to a round trip, which takes some 30 ms.
-///
-/// Raises the process's limit of open files to what it may have: the relay takes two for each connection.
+/// Starts a relay, which listens when this returns. `clock` is the timeline of all observations.
+/// With a link, first measures this machine's share of a round trip (30 ms). Raises the limit of
+/// open files to the maximum, since a connection takes two.
 ///
 /// # Errors
-/// When the target's host has no address, the listening address is not available, or the system refuses
-/// threads or descriptors; when the target asks for TLS and a link is requested. That nothing answers at the
-/// target's address is not an error here, see [`probe()`].
+/// If the target's host has no address, the listening address is not available, or the system
+/// refuses threads or descriptors; if a link is requested for a target with TLS. Does not test the
+/// target, see [`probe()`].
 pub fn start(
     options: RelayOptions,
     clock: Clock,
@@ -198,7 +185,6 @@ pub fn start(
     start_with_floor(options, clock, factory, shaped::measure_floor)
 }
 
-/// As [`start`], with another way to measure the floor.
 pub(crate) fn start_with_floor(
     options: RelayOptions,
     clock: Clock,
@@ -249,7 +235,6 @@ pub(crate) fn start_with_floor(
         numbers: options.numbers,
         lifecycle: AtomicU8::new(0),
     });
-    // Each thread says it once.
     let (finished, done) = mpsc::sync_channel(worker_count());
     let crew = match options.link.zip(check.clone()) {
         Some((link, check)) => vec![start_shaper(&shared, link, check, finished)?],
@@ -270,7 +255,6 @@ pub(crate) fn start_with_floor(
     })
 }
 
-/// What protects the bytes of clients: where the target insists on TLS, the relay speaks it for them.
 fn client_side(security: &TlsSettings, plain_clients: PlainClients) -> ClientSide {
     match security.mode.insists() {
         true => ClientSide::PlainBeforeTls(plain_clients),
@@ -281,8 +265,8 @@ fn client_side(security: &TlsSettings, plain_clients: PlainClients) -> ClientSid
 /// Whether a relay to `target` may listen at `address`.
 ///
 /// # Errors
-/// When clients on other machines would be plain though the target insists on TLS; when the TLS settings
-/// cannot be applied.
+/// If clients on other machines would be plain although the target insists on TLS; if the TLS
+/// settings are invalid.
 pub fn check_listen(
     target: &Target,
     address: SocketAddr,
@@ -296,7 +280,6 @@ pub fn check_listen(
     sys::listening::refuse_plain_clients(address, &service)
 }
 
-/// A thread of a relay and where it gets its connections from.
 type WorkerHandle = (Arc<Mailbox>, JoinHandle<()>);
 
 fn start_worker(
@@ -308,7 +291,7 @@ fn start_worker(
     let worker = Worker::new(shared.clone(), mailbox.clone())?;
     let thread = spawn(format!("relay-{number}"), move || {
         worker.run();
-        // Nothing waits any more when the relay was dropped.
+        // Fails if the relay was dropped.
         finished.send(()).ok();
     })?;
     Ok((mailbox, thread))
@@ -324,19 +307,17 @@ fn start_shaper(
     let shaper = Shaper::new(shared.clone(), mailbox.clone(), link, check)?;
     let thread = spawn("relay-link".to_owned(), move || {
         shaper.run();
-        // As above.
         finished.send(()).ok();
     })?;
     Ok((mailbox, thread))
 }
 
 impl Relay {
-    /// Where clients connect, with the port that was chosen.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_address
     }
 
-    /// What has passed so far. Counts of different workers are not taken at the same instant.
+    /// Counts of different workers are not from the same instant.
     pub fn counters(&self) -> Counters {
         Counters {
             link: self.link_outcome(),
@@ -344,14 +325,13 @@ impl Relay {
         }
     }
 
-    /// The self-check of the emulated link so far; `None` without a link.
+    /// `None` without a link.
     pub fn link_outcome(&self) -> Option<LinkOutcome> {
         self.check.as_deref().map(Check::outcome)
     }
 
-    /// Stops accepting, waits at most `grace` for open connections to end by themselves, and closes the rest
-    /// (their observers see [`model::Closing::Unfinished`]). Every observer has had its last event when this
-    /// returns. Returns the final counts.
+    /// Waits up to `grace` for open connections to end, and closes the rest as
+    /// [`model::Closing::Unfinished`]. All observers have had their last event when this returns.
     pub fn stop(self, grace: Duration) -> Counters {
         self.steer(Lifecycle::Leaving);
         self.acceptor.join();
@@ -367,7 +347,7 @@ impl Relay {
         self.shared.lifecycle.store(2, Ordering::Release);
         self.mailboxes.iter().for_each(|mailbox| mailbox.wake());
         for worker in self.workers {
-            // A worker ends by panic only through a defect in an observer; its connections are closed then.
+            // A worker panics only if an observer is defective; its connections are closed then.
             worker.join().ok();
         }
         Counters {
@@ -383,7 +363,7 @@ impl Relay {
     }
 }
 
-/// The most bytes one read takes, and so the most that waits for a slow receiver in one direction.
+/// Also bounds the bytes that wait for a slow receiver in one direction.
 pub const READ_LIMIT: usize = 256 * 1024;
 
 fn worker_count() -> usize {

@@ -1,12 +1,14 @@
-//! Agreeing on TLS with the server for a client that stays plain.
+//! TLS negotiation with the server for a client that stays plain.
 //!
-//! Runs on a thread of its own, blocking, each of the server's steps and all of the client's together bounded
-//! by [`TIMEOUT`] or [`SILENCE`]; what the client sees of it is kept and shown to the observer later, and
-//! what only the server sees is reported as asked in the client's stead. In PostgreSQL's protocol the client
-//! does not take part: its own request for TLS is declined, or passed on and then all of it is the client's
-//! ([`RelayTls::InTheClientsStead`]). The server's offer of SCRAM-SHA-256-PLUS is taken out (`offer.rs`). In
-//! MySQL's protocol the server's greeting must pass first: the client sees it without the offer of TLS, and
-//! its reply is what longwire's request for TLS is made of.
+//! Blocks its own thread; each step of the server, and all of the client's together, are bounded by
+//! [`TIMEOUT`] or [`SILENCE`]. Client traffic is shown to the observer later; traffic seen by the
+//! server only is reported as the relay's.
+//!
+//! - PostgreSQL: the client takes no part. Its own TLS request is declined, or forwarded with
+//!   everything after it ([`RelayTls::InTheClientsStead`]). SCRAM-SHA-256-PLUS is removed from the
+//!   server's offer (`offer.rs`).
+//! - MySQL: the server's greeting comes first. The client sees it without the TLS offer, and
+//!   longwire builds its TLS request from the client's reply.
 
 mod offer;
 
@@ -28,15 +30,15 @@ use sys::tls::{TlsSettings, TlsSocket};
 use sys::transport::Transport;
 use wire::tls_request::{FIRST_TLS_REQUEST, OFFERS_TLS, SSL_REQUEST, lower_capabilities, tls_request};
 
-/// How long the server may take for its next step, and the client for all of its own.
+/// For the next step of the server, and for all of the client's.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a client may be silent before its login, and the server before it answers that: as long as
-/// PostgreSQL itself waits for a login.
+/// For a client before its login, and for the server's answer to it; as long as PostgreSQL waits
+/// for a login.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// Connects to the server, agrees on TLS and brings the client up to where bytes can pass unchanged (or, of a
-/// MySQL login, with changed sequence numbers).
+/// Advances the client until bytes can pass unchanged (in a MySQL login, with shifted sequence
+/// numbers).
 pub(super) fn negotiate(
     client: Socket,
     config: Arc<ClientConfig>,
@@ -81,18 +83,15 @@ pub(super) fn negotiate(
     })
 }
 
-/// The conversation, and what the client saw of it.
 struct Negotiation<'a> {
     client: &'a Socket,
-    /// When the client must be done.
     until: Instant,
     shared: &'a Shared,
     early: Vec<Early>,
 }
 
 impl Negotiation<'_> {
-    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest): the client's are
-    /// declined, or passed on with all that follows.
+    /// PostgreSQL manual, sections 55.2.10 (SSLRequest) and 55.2.11 (GSSENCRequest).
     fn postgres(&mut self, server: Socket, config: Arc<ClientConfig>) -> Result<Transport, LiveError> {
         match self.shared.asked_tls {
             RelayTls::AsTheTargetInsists => {
@@ -116,8 +115,7 @@ impl Negotiation<'_> {
         }
     }
 
-    /// The client's first bytes behind its requests for encryption, which are declined and not shown: what
-    /// longwire asked in its stead is.
+    /// Skips the client's encryption requests, which are declined and not shown.
     fn first_but_requests(&self) -> Result<[u8; 8], LiveError> {
         let mut declined = Vec::new();
         loop {
@@ -212,7 +210,7 @@ impl Negotiation<'_> {
 
     fn send_tls(&self, tls: &mut TlsSocket, bytes: &[u8]) -> Result<(), LiveError> {
         match tls.send(bytes) {
-            // The limit of a session's buffer is far above what a login sends.
+            // A login is far smaller than a session's buffer.
             sys::socket::Sent::Bytes(count) if count == bytes.len() => Ok(()),
             sys::socket::Sent::Bytes(_) | sys::socket::Sent::Broken(_) => {
                 Err(server_left(&self.shared.target))
@@ -232,8 +230,7 @@ impl Negotiation<'_> {
     }
 }
 
-/// Agrees on TLS with a server that was just connected to and takes leave: reports a certificate that is not
-/// good enough before anything relies on it.
+/// Reports a bad certificate before use.
 pub(crate) fn probe(
     stream: TcpStream,
     config: Arc<ClientConfig>,
@@ -277,14 +274,13 @@ fn is_mysql(target: &Target) -> bool {
     matches!(target.scheme, Scheme::Mysql | Scheme::Mariadb)
 }
 
-/// The outcome of TLS with a PostgreSQL server, and the round trips that it took.
 struct Agreed {
-    /// The plain socket where the server has no TLS and the target does not insist.
+    /// The plain socket if the server has no TLS and the target does not insist.
     server: Result<TlsSocket, Socket>,
     trips: Vec<RelayHandshake>,
 }
 
-/// PostgreSQL manual, section 55.2.10: asks for TLS, or begins with it where the target requires it.
+/// PostgreSQL manual, section 55.2.10: requests TLS, or starts with it if the target requires that.
 fn postgres_tls(
     server: Socket,
     config: Arc<ClientConfig>,
@@ -345,7 +341,7 @@ fn server_left(target: &Target) -> LiveError {
     }
 }
 
-/// A MySQL packet with its header; `None` if it is longer than any packet of a login.
+/// `None` if longer than any login packet.
 fn read_packet(read: impl Fn(&mut [u8]) -> Result<(), LiveError>) -> Result<Option<Vec<u8>>, LiveError> {
     let mut header = [0; 4];
     read(&mut header)?;
@@ -362,7 +358,6 @@ fn read_packet(read: impl Fn(&mut [u8]) -> Result<(), LiveError>) -> Result<Opti
 
 /// Length 8, code 80877104.
 const GSSENC_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x30];
-/// The first byte of a TLS handshake.
 const TLS_RECORD: u8 = 0x16;
 /// Greetings and handshake responses are a few hundred bytes; connection attributes may add 64 KiB.
 const MAX_LOGIN_PACKET_LEN: usize = 128 * 1024;

@@ -1,8 +1,6 @@
-//! How many clients agree on TLS at once: each takes a thread and a connection to the server until it is
-//! done.
-//!
-//! A client that comes when there is no room pushes out the one that has taken longest of the place with the
-//! most, so that clients that say nothing do not keep others out.
+//! Limits concurrent TLS negotiations, since each takes a thread and a connection to the server. If
+//! full, a new client evicts the oldest negotiation of the address with the most, so that silent
+//! clients do not block others.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};
@@ -10,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::eviction;
 use sys::socket::Socket;
 
-/// Those in progress.
 #[derive(Debug, Default)]
 pub(super) struct NegotiationSlots {
     state: Mutex<State>,
@@ -18,14 +15,13 @@ pub(super) struct NegotiationSlots {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By number, in the order in which they began; those that were pushed out are no longer in it.
+    /// In order of their start, without those evicted.
     clients: BTreeMap<u64, (TcpStream, IpAddr)>,
     next: u64,
-    /// Threads, of those pushed out too.
+    /// Includes threads of evicted clients.
     threads: usize,
 }
 
-/// One of them, for as long as it is kept.
 #[derive(Debug)]
 pub(super) struct NegotiationSlot {
     talks: Arc<NegotiationSlots>,
@@ -33,7 +29,7 @@ pub(super) struct NegotiationSlot {
 }
 
 impl NegotiationSlots {
-    /// Room for another one; `None` if not even those that were pushed out have gone.
+    /// `None` if even evicted threads have not ended.
     pub(super) fn begin(self: &Arc<Self>, client: &Socket) -> Option<NegotiationSlot> {
         let own = client.stream().try_clone().ok()?;
         let address = client
@@ -47,7 +43,7 @@ impl NegotiationSlots {
             let clients = state.clients.iter();
             let oldest = eviction::oldest_of_most(clients.map(|(number, (_, address))| (*number, *address)));
             if let Some((client, _)) = oldest.and_then(|number| state.clients.remove(&number)) {
-                // Its thread reads the end, and goes.
+                // Its thread reads the end and exits.
                 let _ = client.shutdown(Shutdown::Both);
             }
         }
@@ -74,5 +70,4 @@ impl Drop for NegotiationSlot {
     }
 }
 
-/// Clients that agree on TLS at once.
 const MAX_NEGOTIATIONS: usize = 64;

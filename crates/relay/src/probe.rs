@@ -1,14 +1,13 @@
-//! A first try whether anything listens there, and whether TLS can be agreed on.
+//! Tests whether the target listens and whether TLS can be negotiated.
 
 use crate::negotiation;
 use std::time::{Duration, Instant};
 use sys::resolve::{addresses, connect};
 use sys::{LiveError, Target, TlsSettings, tls};
 
-/// Connects to the target, agrees on TLS where it insists on that, and hangs up: reports a wrong host or
-/// port, or a certificate that is not good enough, at once instead of at the first query. Waits at most
-/// `longest` for each of the host's addresses. Returns how long connecting took, TLS not included. To a MySQL
-/// server this is one aborted connection.
+/// Connects to the target, negotiates TLS if it insists on that, and hangs up. Waits at most
+/// `longest` for each address of the host. Returns the time to connect, without TLS. A MySQL server
+/// counts one aborted connection.
 ///
 /// # Errors
 /// [`LiveError::NoSuchHost`], [`LiveError::Refused`], [`LiveError::ConnectTimedOut`],
@@ -29,7 +28,7 @@ pub fn probe(target: &Target, longest: Duration) -> Result<Duration, LiveError> 
     Ok(took)
 }
 
-/// Whether TLS can be agreed on with the target, as carefully as it asks for. Costs one connection.
+/// Whether the target supports TLS at the strictness it requests, at the cost of one connection.
 ///
 /// # Errors
 /// As [`probe`], without those about TLS.

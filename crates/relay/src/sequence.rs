@@ -1,29 +1,23 @@
-//! Sequence numbers of a MySQL login whose client does not know that longwire has asked the server for TLS.
+//! Sequence numbers of a MySQL login whose client does not know about longwire's TLS request.
 //!
-//! The request for TLS is a packet more on the server's side: until the login is over the server counts one
-//! further than the client (MySQL internals manual, "Connection Phase"). With each command counting starts
-//! again.
+//! That request is one more packet on the server's side, so until the login is over the server
+//! counts one further than the client (MySQL internals manual, "Connection Phase"). Each command
+//! restarts the count.
 
-/// Changes the sequence number of every packet of one direction of a login.
 #[derive(Debug, Clone)]
 pub(super) struct SequenceShift {
-    /// Added to each number, modulo 256.
+    /// The sum is taken modulo 256.
     by: u8,
-    /// Bytes of the present packet's header that have been seen.
     header_bytes: usize,
-    /// Bytes of the present packet's payload that are still to come, once the header has been seen.
     payload_left: usize,
-    /// Whether the next payload byte is the packet's first.
     at_start: bool,
-    /// Whether packets are the server's, among which is the end of the login.
+    /// Only the server's packets can end the login.
     from_server: bool,
-    /// Whether the present packet ends the login.
     last: bool,
     over: bool,
 }
 
 impl SequenceShift {
-    /// From the client: one up.
     pub(super) fn to_server() -> Self {
         Self {
             by: 1,
@@ -36,7 +30,6 @@ impl SequenceShift {
         }
     }
 
-    /// From the server: one down.
     pub(super) fn to_client() -> Self {
         Self {
             by: u8::MAX,
@@ -45,7 +38,6 @@ impl SequenceShift {
         }
     }
 
-    /// What undoes it, from the same point of the stream on.
     pub(super) fn undone(&self) -> Self {
         Self {
             by: self.by.wrapping_neg(),
@@ -53,13 +45,11 @@ impl SequenceShift {
         }
     }
 
-    /// Whether an OK (0x00) or an error (0xff), which end a login when the server sends them, has passed
-    /// whole.
+    /// Whether an OK (0x00) or error (0xff) packet, which end a login, has passed completely.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Changes the numbers within the next bytes of the stream.
     pub(super) fn apply(&mut self, bytes: &mut [u8]) {
         for byte in bytes {
             if self.over {
@@ -101,7 +91,7 @@ mod tests {
         [&[payload.len() as u8, 0, 0, sequence], payload].concat()
     }
 
-    /// A switch of the plug-in, more data, and the OK; then a reply to the first command.
+    /// A plug-in switch, more data, and the OK; then a reply to the first command.
     fn login(first: u8) -> Vec<u8> {
         let login: [&[u8]; 3] = [b"\xfeplugin", b"\x01\x04", b"\x00\x00\x00"];
         (first..)

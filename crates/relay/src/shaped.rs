@@ -1,24 +1,22 @@
-//! A relay whose connections share an emulated link: the model of `link::network`, driven by the clock.
+//! A relay whose connections share an emulated link: the model of `link::network`, driven by the
+//! clock.
 //!
 //! ```text
 //!  client --socket--> read --> sender, link, receiver (model) --due--> send --socket--> server
 //!                              one thread owns the network and all connections
 //! ```
-//! Bytes are read as they come and enter the model at the time the kernel received them. The model decides,
-//! packet by packet, when they have arrived at the other end; then they are sent on. So the link's delay,
-//! rate, queue, loss, and TCP's slow start, window and retransmissions are those of the model, which
-//! prediction uses too.
+//! Bytes enter the model at the time the kernel received them. The model, also used by prediction,
+//! decides per packet when they are due at the other end.
 //!
-//! 1. The client's call is answered by this machine's kernel at once. Its handshake crosses the link
-//!    nevertheless: the server is called when the SYN has arrived, the client's first bytes enter when the
-//!    answer is back, and a server that speaks first is heard when the client's last part of the handshake
-//!    has arrived.
-//! 2. An end (FIN) counts as one byte behind the last; a reset crosses the link alone, and drops what is
-//!    behind it.
-//! 3. Memory of a connection is bounded by the model: each way at most the sender's buffer (4 MB) and the
-//!    receiver's window (3.9 MB), and nothing while it is idle. A source without room is not read; a sink
-//!    that does not read closes the window.
-//! 4. The server's real round trip comes on top of the link's.
+//! - This machine's kernel answers the client's connect at once, but the handshake still crosses
+//!   the link. The relay connects to the server when the SYN has arrived. The client's first bytes
+//!   enter when the answer is back. A server that speaks first is read when the client's ACK has
+//!   arrived.
+//! - An end (FIN) counts as one byte after the last; a reset drops everything behind it.
+//! - The model bounds the memory of a connection: each way at most the sender's buffer (4 MB) and
+//!   the receiver's window (3.9 MB), and none while idle. A source without room is not read; a sink
+//!   that does not read closes the window.
+//! - The server's real round-trip time comes on top of the link's.
 //!
 //! Start reading at [`Shaper::run`].
 
@@ -51,39 +49,32 @@ use sys::realtime::become_realtime;
 use sys::socket::Received;
 use sys::timer::Timer;
 
-/// The thread that owns the link.
 pub(super) struct Shaper {
     shared: Arc<Shared>,
     mailbox: Arc<Mailbox>,
     check: Arc<Check>,
     poller: Poller,
     timer: Timer,
-    /// What the timer is set for, and whether it expires a little before.
+    /// The deadline, and whether the timer expires a little earlier.
     alarm: Option<u64>,
     rests: bool,
-    /// What is waited for awake.
     rested_for: Option<u64>,
     link: LinkDescription,
-    /// Wakes are for slots whose observers are owed something.
+    /// Wakes name slots whose observers have pending events.
     network: SimulatedNetwork<u32>,
     slots: Vec<Slot>,
-    /// Slots that are over, oldest first; the link may still carry packets of theirs.
+    /// Closed slots, oldest first; the link may still carry their packets.
     over: VecDeque<usize>,
-    /// Slots that ended in this round: an event of the round may still name them.
+    /// Closed in this round: an event of the round may still name them.
     ended: Vec<usize>,
-    /// Sources that may have something to read.
     to_read: VecDeque<(usize, Direction)>,
-    /// Sources that are not read for want of room.
     held_back: Vec<(usize, Direction)>,
-    /// How many servers are being called.
     calling: usize,
-    /// What has arrived and is to be passed on.
     arrival: Option<Arrived>,
     buffer: Vec<u8>,
     batch: Batch,
 }
 
-/// Neighbouring packets of a flow that have arrived: when the first and the last were due.
 struct Arrived {
     flow: u32,
     first: u64,
@@ -91,7 +82,6 @@ struct Arrived {
     packets: u32,
 }
 
-/// A connection's place; its number is that of the network's connection.
 struct Slot {
     stage: ConnectionState,
     /// Packets without payload on the link that name this slot.
@@ -134,7 +124,6 @@ impl Shaper {
         })
     }
 
-    /// Works until the relay ends.
     pub(super) fn run(mut self) {
         become_realtime();
         let mut ready = ReadyList::default();
@@ -179,7 +168,7 @@ impl Shaper {
         self.shared.clock.now().as_nanos()
     }
 
-    /// Waits for a socket, the waker, or what is due next: by the timer until shortly before, and then awake.
+    /// Sleeps on the timer until shortly before the next due time, then spins.
     fn wait(&mut self, ready: &mut ReadyList) {
         if !self.to_read.is_empty() {
             return self.poller.wait(ready, Some(Duration::ZERO));
@@ -206,7 +195,6 @@ impl Shaper {
         self.poller.wait(ready, patience);
     }
 
-    /// The timer has expired: what is due next is waited for awake, when the thread had slept before.
     fn alarmed(&mut self) {
         let due = self.alarm.take();
         self.rested_for = due.filter(|_| self.rests);
@@ -241,8 +229,6 @@ impl Shaper {
         }
     }
 
-    /// Reads once from the source of a direction; what was read enters the link when the kernel had received
-    /// it.
     fn read_socket(&mut self, slot: usize, direction: Direction, offset: WallOffset) {
         let flow = flow(slot, direction);
         let room = usize::try_from(self.network.room(flow))
@@ -294,7 +280,6 @@ impl Shaper {
         }
     }
 
-    /// Bytes that the kernel received at `at` (at the latest now) enter the link.
     fn enter(&mut self, slot: usize, direction: Direction, bytes: &[u8], at: u64) {
         let now = self.now();
         self.catch_up(at.min(now));
@@ -310,7 +295,7 @@ impl Shaper {
         self.network.write_bytes(flow, bytes.len() as u64);
     }
 
-    /// The source of a direction has ended: its end enters the link as one byte, which TCP counts it as too.
+    /// The end enters the link as one byte, as in TCP.
     fn finish(&mut self, slot: usize, direction: Direction) {
         self.catch_up(self.now());
         if let Some(connection) = self
@@ -322,7 +307,6 @@ impl Shaper {
         }
     }
 
-    /// The source of a direction is broken: a reset travels.
     fn reset(&mut self, slot: usize, direction: Direction) {
         self.catch_up(self.now());
         let now = Timestamp::from_nanos(self.network.now());
@@ -355,8 +339,7 @@ impl Shaper {
         }
     }
 
-    /// Lets the link's time pass until `to` and does what is due. Neighbouring packets of a flow that are due
-    /// by then are passed on together.
+    /// Adjacent packets of a flow due by then are forwarded together.
     fn catch_up(&mut self, to: u64) {
         while let Some(network_event) = self.network.advance_to(to) {
             match network_event {
@@ -375,7 +358,6 @@ impl Shaper {
         self.network.pass_time(to);
     }
 
-    /// More bytes of a flow are at its other end.
     fn received(&mut self, flow: u32) {
         let due = self.network.now();
         if let Some(arrival) = &mut self.arrival
@@ -395,7 +377,6 @@ impl Shaper {
         });
     }
 
-    /// Shows and passes on what has arrived.
     fn hand_on(&mut self) {
         let Some(arrival) = self.arrival.take() else {
             return;
@@ -407,7 +388,7 @@ impl Shaper {
             Direction::ServerToClient
         };
         if direction == Direction::ClientToServer {
-            // Bytes say as much as the acknowledgement that ended the handshake.
+            // Bytes imply the acknowledgement that ends the handshake.
             self.establish(slot);
         }
         let Some(ConnectionState::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage)
@@ -421,7 +402,6 @@ impl Shaper {
         self.deliver(slot, direction, Some(Timestamp::from_nanos(arrival.first)));
     }
 
-    /// Hands on what has arrived in a direction; it was due at `due`.
     fn deliver(&mut self, slot: usize, direction: Direction, due: Option<Timestamp>) {
         let clock = self.shared.clock;
         let Some(ConnectionState::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage)
@@ -458,7 +438,6 @@ impl Shaper {
         }
     }
 
-    /// Shows an observer what it is owed by now.
     fn show(&mut self, slot: u32) {
         let until =
             Timestamp::from_nanos(self.network.now()).before(self.network.one_way(Direction::ClientToServer));
@@ -534,24 +513,20 @@ impl Shaper {
     }
 }
 
-/// The network's number of a direction of the connection in `slot`.
 fn flow(slot: usize, direction: Direction) -> u32 {
     2 * slot as u32 + direction.index() as u32
 }
 
-/// The alarm's token; no slot has it.
 const ALARM: u64 = u64::MAX - 1;
 
-/// Waking up may take as long: after a rest the thread is awake this long before something is due.
+/// In nanoseconds. A wake-up may take this long, so the thread spins this long before a due time.
 const AWAKE: u64 = 150_000;
-/// What is due sooner is only slept for: a busy link must not keep a processor busy with waiting.
+/// Spins only after longer sleeps, so that a busy link does not keep a processor busy.
 const REST: u64 = 4 * AWAKE;
 
-/// At most this many packets, 64 KiB of full ones, are passed on together.
+/// 64 KiB of full packets.
 const MAX_PACKETS_PER_BATCH: u32 = 45;
 
-/// A source is read when the sender has at least this much room.
 const MIN_ROOM: usize = 32 * 1024;
 
-/// How often servers that do not answer are inspected.
 const CALL_CHECK: Duration = Duration::from_millis(100);

@@ -1,8 +1,5 @@
-//! One worker: an epoll loop over the connections that were given to it.
-//!
-//! A round: wait; move bytes for everything that is ready; show the journal to the observers; take in new
-//! connections. Slots that a round frees are used again only in the next, so that an event of the same round
-//! never reaches a newcomer.
+//! An epoll loop over connections. Slots freed in a round are reused only in the next, so that an
+//! event of the same round never reaches a new connection.
 
 use super::connecting::{CONNECT_LIMIT, Connecting, Try};
 use super::connection::{Connection, Fate, ReadyPair};
@@ -22,21 +19,17 @@ use sys::resolve;
 use sys::socket::Socket;
 use sys::spin::AdaptiveSpin;
 
-/// A client on its way to a worker.
 #[derive(Debug)]
 pub(super) enum Arrival {
-    /// Accepted at this time, and no more.
     Client(Socket, Timestamp),
-    /// With its server.
     Ready(Box<ReadyPair>),
 }
 
-/// Where a worker gets new clients from.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     waker: Waker,
     arrivals: Mutex<Vec<Arrival>>,
-    /// Connections of the worker, those in the mailbox included.
+    /// Includes connections in the mailbox.
     load: AtomicUsize,
 }
 
@@ -53,12 +46,10 @@ impl Mailbox {
         self.load.load(Ordering::Relaxed)
     }
 
-    /// Counts a connection that will be delivered.
     pub(super) fn expect(&self) {
         self.load.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Hands over what was expected.
     pub(super) fn deliver(&self, arrival: Arrival) {
         self.arrivals
             .lock()
@@ -67,7 +58,6 @@ impl Mailbox {
         self.waker.wake();
     }
 
-    /// What was expected will not come.
     pub(super) fn unexpect(&self) {
         self.load.fetch_sub(1, Ordering::Relaxed);
         self.waker.wake();
@@ -81,7 +71,6 @@ impl Mailbox {
         &self.waker
     }
 
-    /// A connection that was delivered is over.
     pub(super) fn release(&self) {
         self.load.fetch_sub(1, Ordering::Relaxed);
     }
@@ -91,7 +80,6 @@ impl Mailbox {
     }
 }
 
-/// One epoll loop and its connections.
 pub(super) struct Worker {
     shared: Arc<Shared>,
     mailbox: Arc<Mailbox>,
@@ -131,7 +119,6 @@ impl Worker {
         })
     }
 
-    /// Works until the relay ends.
     pub(super) fn run(mut self) {
         let mut ready = ReadyList::default();
         while self.continues() {
@@ -166,7 +153,7 @@ impl Worker {
     fn wait(&mut self, ready: &mut ReadyList) {
         let patience = self.patience();
         if self.mailbox.load() > FEW {
-            // What it would poll for, the others need the processor for.
+            // Other workers need the processor that polling would take.
             self.poller.wait(ready, patience);
         } else {
             self.spin.wait(&self.poller, ready, patience);
@@ -268,7 +255,6 @@ impl Worker {
         }
     }
 
-    /// Puts the outcome of an attempt to connect into its slot.
     fn attempted(&mut self, slot: usize, attempt: Try, offset: WallOffset) {
         let connecting = match attempt {
             Try::Next(connecting) => connecting,
@@ -379,7 +365,6 @@ impl Worker {
     }
 }
 
-/// The token of one socket of the connection in `slot`.
 pub(super) fn token(slot: usize, side: Side) -> u64 {
     let side = match side {
         Side::Client => 0,
@@ -388,12 +373,10 @@ pub(super) fn token(slot: usize, side: Side) -> u64 {
     slot as u64 * 2 + side
 }
 
-/// The waker's token; no slot has it.
 pub(super) const BELL: u64 = u64::MAX;
 
-/// With more connections a worker does not poll before it sleeps: on two processors it cost 8 clients, four a
-/// worker, 4 to 8 % of their throughput. One client gains, two neither gain nor lose; more than that and
-/// fewer than 8 were not measured.
+/// With more connections a worker does not poll before it sleeps: on two processors polling cost 8
+/// clients, four a worker, 4 to 8 % of their throughput. One client gains, two are unaffected; 3 to
+/// 7 were not measured.
 const FEW: usize = 1;
-/// How often servers that do not answer are inspected.
 const CONNECT_CHECK: Duration = Duration::from_millis(100);

@@ -1,9 +1,8 @@
-//! The start of a PostgreSQL login whose TLS ends at longwire: the server offers to bind it to that TLS,
-//! which the client does not see.
+//! Removes channel binding from the start of a PostgreSQL login, because TLS ends at longwire.
 //!
-//! A client on a plain connection that is offered SCRAM-SHA-256-PLUS takes that for an attack and leaves
-//! (libpq: "server offered SCRAM-SHA-256-PLUS authentication over a non-SSL connection"). So it is taken out
-//! of the offer. The client then says that it cannot bind, which the server accepts.
+//! A plain client that is offered SCRAM-SHA-256-PLUS takes that for an attack and leaves (libpq:
+//! "server offered SCRAM-SHA-256-PLUS authentication over a non-SSL connection"). Without the offer
+//! it says that it cannot bind, which the server accepts.
 
 use super::{CONNECT_LIMIT, LiveError, Negotiation, SILENCE};
 use model::Direction;
@@ -12,16 +11,16 @@ use sys::socket::{Received, Sent, Socket};
 use sys::transport::Transport;
 
 impl Negotiation<'_> {
-    /// Passes the start-up message, of which `first` has come, and where the server's side is encrypted its
-    /// answer, without the offer of channel binding. A server that accepts no login with TLS is asked again
-    /// without where the target does not insist, as libpq does. Returns the server's side.
+    /// Forwards the start-up message, which begins with `first`, and the server's answer without
+    /// channel binding. If the server accepts no login with TLS and the target does not insist,
+    /// retries without TLS, as libpq does. Returns the server's side.
     pub(super) fn start_up(&mut self, first: [u8; 8], mut server: Transport) -> Result<Transport, LiveError> {
         let at = self.now();
         let mut message = first.to_vec();
         let is_encrypted = matches!(server, Transport::Tls(_));
         let [a, b, c, d, version @ ..] = first;
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
-        // A request to cancel is no login and has no answer.
+        // A cancel request is no login and has no answer.
         let is_login = is_encrypted && version[..2] == [0, 3] && (8..=MAX_STARTUP_LEN).contains(&length);
         if is_login {
             message.resize(length, 0);
@@ -40,7 +39,6 @@ impl Negotiation<'_> {
         Ok(server)
     }
 
-    /// The server's first message, whole where it is short.
     fn answer(&mut self, server: &mut Transport) -> Result<Vec<u8>, LiveError> {
         self.set_patience(server.socket(), SILENCE)?;
         let mut answer = self.read_server(server, HEAD)?;
@@ -81,14 +79,14 @@ impl Negotiation<'_> {
         Ok(())
     }
 
-    /// A client that insists on channel binding leaves when it is not offered.
+    /// Clients that insist on channel binding leave without the offer.
     fn look_whether_the_client_stays(&self) -> Result<(), LiveError> {
         self.set_patience(self.client, SILENCE)?;
         match self.client.stream().peek(&mut [0]) {
             Ok(0) => Err(LiveError::ClientWantsBinding {
                 server: self.shared.target.server(),
             }),
-            // An error shows again where the bytes are read.
+            // The error shows again when the bytes are read.
             Ok(_) | Err(_) => Ok(()),
         }
     }
@@ -117,14 +115,14 @@ impl Negotiation<'_> {
     }
 }
 
-/// Whether it is an error whose SQLSTATE says that no login is accepted this way.
+/// Whether the SQLSTATE says that no login is accepted this way.
 fn is_kept_out(message: &[u8]) -> bool {
     let fields = message.strip_prefix(b"E").and_then(|rest| rest.get(4..));
     fields.is_some_and(|fields| fields.split(|byte| *byte == 0).any(|field| field == b"C28000"))
 }
 
-/// `AuthenticationSASL` without the mechanisms that bind; `None` if there are none among them, or it is
-/// another message.
+/// `AuthenticationSASL` without mechanisms that bind; `None` for other messages or without one of
+/// these.
 fn without_binding(message: &[u8]) -> Option<Vec<u8>> {
     let (head, names) = message.split_at_checked(HEAD + 4)?;
     if head.get(HEAD..) != Some(&SASL) {
@@ -143,13 +141,11 @@ fn without_binding(message: &[u8]) -> Option<Vec<u8>> {
     Some([&b"R"[..], &length.to_be_bytes(), &SASL, &left].concat())
 }
 
-/// Tag and length.
 const HEAD: usize = 5;
-/// The kind of an authentication message that offers mechanisms.
 const SASL: [u8; 4] = [0, 0, 0, 10];
-/// PostgreSQL takes no longer ones.
+/// PostgreSQL accepts no longer ones.
 const MAX_STARTUP_LEN: usize = 10_000;
-/// A list of mechanisms is some tens of bytes, an error a few hundred.
+/// A list of mechanisms has tens of bytes, an error a few hundred.
 const MAX_ANSWER_LEN: usize = 16 * 1024;
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! What one end of a connection has to send, and what it expects.
+//! Bytes and messages that one end of a connection sends and expects.
 
 use super::run::Tag;
 use std::collections::VecDeque;
 
-/// Bytes to send, each not before its time.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     chunks: VecDeque<Chunk>,
@@ -16,8 +15,8 @@ struct Chunk {
 }
 
 impl Outbox {
-    /// Puts `bytes` at the end, spread evenly over `span` nanoseconds from `now` in at most 16 pieces of at
-    /// least a packet. Returns the times at which further pieces are due.
+    /// Spreads `bytes` evenly over `span` nanoseconds from `now`, in at most 16 pieces of at least
+    /// a packet. Returns the due times of further pieces.
     pub(super) fn put(&mut self, bytes: u64, now: u64, span: u64) -> impl Iterator<Item = u64> + use<> {
         let pieces = match span {
             0 => 1,
@@ -36,7 +35,6 @@ impl Outbox {
         (0..pieces).map(due).filter(move |due| *due > now)
     }
 
-    /// Bytes that may be sent now and belong together.
     pub(super) fn ready(&self, now: u64) -> u64 {
         self.chunks
             .front()
@@ -44,7 +42,6 @@ impl Outbox {
             .map_or(0, |chunk| chunk.bytes)
     }
 
-    /// `bytes` of them were sent.
     pub(super) fn sent(&mut self, bytes: u64) {
         if let Some(chunk) = self.chunks.front_mut() {
             chunk.bytes = chunk.bytes.saturating_sub(bytes);
@@ -55,12 +52,10 @@ impl Outbox {
     }
 }
 
-/// `amount * part / whole` without overflow.
 fn share(amount: u64, part: u64, whole: u64) -> u64 {
     (u128::from(amount) * u128::from(part) / u128::from(whole.max(1))) as u64
 }
 
-/// Messages in the order in which they were sent, by their number of bytes.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     announced: u64,
@@ -69,19 +64,17 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// The other end sends `bytes` as the message `tag`.
     pub(super) fn announce(&mut self, bytes: u64, tag: Tag) {
         self.announced += bytes;
         self.expected.push_back((self.announced, tag));
     }
 
-    /// Counts what arrived. False when it is more than was sent.
+    /// Returns false if more arrived than were sent.
     pub(super) fn receive(&mut self, bytes: u64) -> bool {
         self.received += bytes;
         self.received <= self.announced
     }
 
-    /// The next message that is there in full.
     pub(super) fn next_whole(&mut self) -> Option<Tag> {
         let (end, tag) = *self.expected.front()?;
         (end <= self.received).then(|| {
@@ -90,13 +83,12 @@ impl Inbox {
         })
     }
 
-    /// Whether all that was announced is there.
     pub(super) fn is_settled(&self) -> bool {
         self.received == self.announced
     }
 }
 
-/// As the predictor spreads them.
+/// Same value as in the predictor.
 const MAX_PIECES: u64 = 16;
 const PACKET_BYTES: u64 = 1448;
 

@@ -1,4 +1,4 @@
-//! The course of a replay: what may happen when, for all clients.
+//! The scheduler of a replay, for all clients.
 
 use super::script::{After, ReplayScript, Transfer};
 use super::wires::{CLIENT, Channel, Event, SERVER, Wires};
@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Which node, of which operation of which client.
+/// A node of an operation of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Tag {
     pub(super) client: u32,
@@ -17,26 +17,23 @@ pub(super) struct Tag {
     pub(super) node: u32,
 }
 
-/// What is due at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Wake {
-    /// The next operation of a client begins.
+    /// The next operation of a client starts.
     Begin(u32),
-    /// The client of a node begins to send.
+    /// The client of a node starts to send.
     Start(Tag),
-    /// A timed request is at its server.
+    /// A timed request reaches its server.
     Arrive(Tag),
-    /// The server of a node begins to answer.
+    /// The server of a node starts to answer.
     Reply(Tag),
-    /// The server of a node is free again.
     Free(Tag),
-    /// A node is through by time alone.
+    /// A node completes by time alone.
     Complete(Tag),
-    /// Further bytes of this end of this connection are due.
+    /// More bytes of this end of this connection are due.
     Flush(u32, usize),
 }
 
-/// How far a node has come.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
     started: bool,
@@ -59,7 +56,7 @@ struct Client {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Its connections are being opened, or it waits to begin.
+    /// Its connections are being opened, or it waits to start.
     Waiting,
     Running,
     Through,
@@ -72,7 +69,7 @@ pub(super) struct Run<'a> {
     stop: &'a AtomicBool,
     wires: Wires<'a>,
     clients: Vec<Client>,
-    /// Due things, the earliest first; those due at the same time in the order in which they were noted.
+    /// In order of time, then of insertion.
     due: BinaryHeap<Reverse<(u64, u64, Wake)>>,
     noted: u64,
     clock: Instant,
@@ -140,7 +137,6 @@ impl<'a> Run<'a> {
         Ok(self.outcome)
     }
 
-    /// All clients have finished, and no byte is on its way.
     fn is_over(&self) -> bool {
         let through = |client: &Client| client.state == State::Through;
         self.clients.iter().all(through) && self.wires.is_settled()
@@ -160,7 +156,6 @@ impl<'a> Run<'a> {
         self.schedule_wake(at, wake);
     }
 
-    /// How long the thread may sleep.
     fn until_next(&self) -> Duration {
         let next = self.due.peek().map_or(MAX_SLEEP, |Reverse((at, _, _))| {
             Duration::from_nanos(at.saturating_sub(self.now()))
@@ -224,7 +219,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Returns a client the connections its next operation finds, and those it will open.
     fn prepare(&mut self, client: u32) -> Result<(), ReplayError> {
         let within = self
             .script
@@ -254,7 +248,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Lets clients begin whose connections from before are there.
     fn begin_when_ready(&mut self) {
         for client in 0..self.clients.len() {
             let waits = &self.clients[client];
@@ -268,7 +261,7 @@ impl<'a> Run<'a> {
                 .filter(|(plan, _)| !plan.opened_within)
                 .all(|(_, slot)| slot.and_then(|slot| wires.channel(slot)).is_some_and(is_there));
             if ready {
-                // One client alone need not wait for its own time after the end: no other client runs then.
+                // A client alone need not wait out its client time: no other client runs then.
                 let own_time = match self.clients.len() > 1 && self.clients[client].run > 0 {
                     true => self.script.client_after,
                     false => Duration::ZERO,
@@ -305,7 +298,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The node's progress, unless its operation is over.
     fn progress(&mut self, tag: Tag) -> Option<&mut Progress> {
         let client = self.clients.get_mut(tag.client as usize)?;
         if client.run != tag.run || client.state != State::Running {
@@ -350,7 +342,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// This end of the node's connection sends its bytes.
     fn send(&mut self, tag: Tag, channel: u32, end: usize) -> Result<(), ReplayError> {
         let node = &self.script.nodes[tag.node as usize];
         let Some(slot) = self.slot(tag, channel) else {
@@ -397,7 +388,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Lets a server begin its next answer, when it is free and the answer waits for nothing else.
+    /// Starts a server's next answer if the server is free and the answer waits for no other node.
     fn serve_next(&mut self, slot: u32) {
         let Some(channel) = self.wires.channel(slot) else {
             return;
@@ -416,14 +407,13 @@ impl<'a> Run<'a> {
         self.note_in(before, Wake::Reply(tag));
     }
 
-    /// Whether the node's answer waits for another node.
     fn is_held(&mut self, tag: Tag) -> bool {
         let script = self.script;
         let mut waited_for = script.nodes[tag.node as usize].reply_after.iter();
         waited_for.any(|node| !self.is_completed(Tag { node: *node, ..tag }))
     }
 
-    /// Whether a node is complete; nodes of an operation that is over are.
+    /// True for all nodes of an operation that is over.
     fn is_completed(&mut self, tag: Tag) -> bool {
         self.progress(tag).is_none_or(|progress| progress.completed)
     }
@@ -479,7 +469,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What the node's answer waited for is there.
     fn let_go(&mut self, tag: Tag) {
         let Some(progress) = self.progress(tag).copied() else {
             return;
@@ -493,7 +482,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts the nodes that waited for `what` of this one, and for nothing else any more.
     fn release(&mut self, tag: Tag, what: After) {
         let script = self.script;
         let node = &script.nodes[tag.node as usize];
@@ -510,7 +498,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether everything has happened that a node waits for before it starts.
     fn may_start(&mut self, tag: Tag) -> bool {
         let script = self.script;
         let node = &script.nodes[tag.node as usize];
@@ -532,7 +519,6 @@ impl<'a> Run<'a> {
                 .all(|node| self.is_completed(Tag { node: *node, ..tag }))
     }
 
-    /// An operation is complete: counts it, closes what it closed, and prepares the next.
     fn finish(&mut self, client: u32) -> Result<(), ReplayError> {
         let who = &mut self.clients[client as usize];
         let end = who.end.saturating_add(nanos(self.script.client_after));
@@ -563,7 +549,6 @@ fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The rest of a sleep is spent awake: about what the kernel takes to wake a thread.
+/// Time spent spinning, about as long as the kernel takes to wake a thread.
 const AWAKE: Duration = Duration::from_micros(50);
-/// How long a request to stop may go unnoticed.
 const MAX_SLEEP: Duration = Duration::from_millis(50);

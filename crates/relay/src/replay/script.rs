@@ -1,63 +1,52 @@
-//! An operation as a script for two ends: who sends what, and what it waits for.
+//! An operation as a script for two ends: the sender of each message, and its conditions.
 //!
-//! The operation is read by the rules of docs/prediction.md, "What is replayed". This is written apart from
-//! the predictor on purpose: what a replay proves must not rest on the code it proves.
+//! Follows the rules of docs/prediction.md, "What is replayed". Deliberately separate from the
+//! predictor: a replay must not rest on the code that it proves.
 
 use super::ReplayError;
 use model::{ConnectionId, Operation, OperationStep, Phase, Step};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// An operation made ready to be replayed over sockets.
 #[derive(Debug)]
 pub struct ReplayScript {
     pub(super) nodes: Vec<Node>,
-    /// Nodes that wait for nothing.
     pub(super) roots: Vec<u32>,
     pub(super) channels: Vec<ChannelPlan>,
     pub(super) client_after: Duration,
 }
 
-/// One request burst, the wait and the reply burst.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) transfer: Transfer,
     pub(super) has_reply: bool,
-    /// Payload bytes each way.
     pub(super) bytes: [u64; 2],
     /// Time over which each side produces its bytes.
     pub(super) inside: [Duration; 2],
-    /// Server time before the reply's first byte, and waits of which it is unknown whose they were.
+    /// Server time before the reply's first byte, including waits of unknown cause.
     pub(super) server_before: Duration,
     pub(super) after: Option<(u32, After)>,
-    /// Further nodes that have to be complete.
     pub(super) also_after: Vec<u32>,
-    /// Client time between what it waits for and its request.
+    /// Client time between the first condition and the request.
     pub(super) client_before: Duration,
-    /// The nodes its reply waits for.
     pub(super) reply_after: Vec<u32>,
     /// Nodes that wait for this one to start, arrive or complete.
     pub(super) dependents: Vec<u32>,
-    /// Nodes that wait for this one to complete, besides what they wait for first.
+    /// Nodes that wait for this one to complete as a further condition.
     pub(super) joined_by: Vec<u32>,
-    /// Nodes whose reply waits for this one.
     pub(super) reply_waiters: Vec<u32>,
 }
 
-/// How a node's bytes get to the other end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transfer {
-    /// The TCP handshake of this channel.
     Handshake(u32),
-    /// The greeting of a server that speaks first, once this channel is there.
+    /// The greeting of a server that speaks first, once this channel is open.
     Greeting(u32),
-    /// Data over this channel.
     Data(u32),
-    /// Not over the link: these times each way, as they were measured.
+    /// Not over the link: the measured times each way.
     Timed([Duration; 2]),
 }
 
-/// What of another node a node waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
     Completion,
@@ -65,22 +54,20 @@ pub(super) enum After {
     RequestArrived,
 }
 
-/// One connection of the operation that crosses the link.
+/// A connection of the operation that crosses the link.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ChannelPlan {
-    /// It is opened within the operation; otherwise it is there when the operation begins.
     pub(super) opened_within: bool,
-    /// It is closed with the operation.
     pub(super) closed_within: bool,
 }
 
 impl ReplayScript {
-    /// Reads the operation; `moved` says which exchanges' connections cross the link. The others keep their
+    /// `moved` selects the exchanges whose connections cross the link; the others keep their
     /// measured times.
     ///
     /// # Errors
-    /// When the operation cannot be replayed: it is only a part of a longer one, has too many connections or
-    /// bytes, moves nothing, or its exchanges wait for each other in a circle.
+    /// If the operation is only a part of a longer one, has too many connections or bytes, moves no
+    /// connection, or its exchanges wait for each other in a circle.
     pub fn new(operation: &Operation, moved: &dyn Fn(&OperationStep) -> bool) -> Result<Self, ReplayError> {
         if operation.continues {
             return Err(ReplayError::Partial);
@@ -92,12 +79,10 @@ impl ReplayScript {
         reader.finish(operation)
     }
 
-    /// How many exchanges' steps it has.
     pub fn steps(&self) -> usize {
         self.nodes.len()
     }
 
-    /// How many connections cross the link.
     pub fn connections(&self) -> usize {
         self.channels.len()
     }
@@ -106,12 +91,11 @@ impl ReplayScript {
 #[derive(Default)]
 struct Reader {
     nodes: Vec<Node>,
-    /// First node of each exchange.
     first: Vec<u32>,
     connections: Vec<ConnectionId>,
     channels: Vec<ChannelPlan>,
     places: HashMap<ConnectionId, u32>,
-    /// Channels whose handshake was the last that was seen of them.
+    /// Channels with a handshake and no exchange yet.
     fresh: HashSet<u32>,
 }
 
@@ -144,7 +128,7 @@ impl Reader {
         }
     }
 
-    /// The channel of the step's connection, and whether this is its first exchange after the handshake.
+    /// Also returns whether this is the first exchange after the handshake.
     fn channel(&mut self, step: &OperationStep) -> (u32, bool) {
         let exchange = &step.exchange;
         let next = self.channels.len() as u32;
@@ -162,7 +146,7 @@ impl Reader {
         (place, fresh)
     }
 
-    /// Dependencies that point forward (which no observation can produce) count as absent.
+    /// Ignores dependencies that point forward, which no observation can produce.
     fn waits_for(&self, index: usize, step: &OperationStep) -> Option<(u32, After)> {
         let after = step.after.map(|after| after as usize)?;
         if after >= index {
@@ -176,7 +160,6 @@ impl Reader {
         Some((self.first[after], what))
     }
 
-    /// Last node of an exchange.
     fn last(&self, index: usize) -> u32 {
         self.first
             .get(index + 1)
@@ -218,7 +201,6 @@ impl Reader {
 }
 
 impl ReplayScript {
-    /// Each client has connections of its own.
     pub(super) fn check_clients(&self, clients: u32) -> Result<(), ReplayError> {
         let connections = self.channels.len().saturating_mul(clients as usize);
         match connections > MAX_CONNECTIONS {
@@ -248,7 +230,7 @@ impl ReplayScript {
         self.check_order()
     }
 
-    /// Lets every node happen as soon as what it waits for has happened: all must.
+    /// Detects circles, since every node must become possible.
     fn check_order(&self) -> Result<(), ReplayError> {
         let mut started = vec![false; self.nodes.len()];
         let mut completed = vec![false; self.nodes.len()];
@@ -276,7 +258,6 @@ impl ReplayScript {
         }
     }
 
-    /// The nodes joined by this one whose first condition is met.
     fn joined(&self, of: u32, started: &[bool], completed: &[bool]) -> Vec<u32> {
         let is_due = |waiter: &u32| match self.nodes[*waiter as usize].after {
             None => true,
@@ -309,7 +290,7 @@ fn node(
 ) -> Node {
     let inside = step.server_inside_reply.min(step.server);
     let before = step.server - inside;
-    // Where the server-side round trip is unknown, it is unknown whose the wait was: it is kept whole.
+    // Without a server-side round-trip time the cause of the wait is unknown: it is kept whole.
     let is_data = matches!(transfer, Transfer::Data(_) | Transfer::Greeting(_));
     let unknown = if is_data && step.server_side_rtt.is_none() && !waits_inside {
         measured_wait(step).saturating_sub(before)
@@ -319,7 +300,7 @@ fn node(
     let has_reply = step.reply_started.is_some();
     let mut bytes = [step.request_bytes, step.reply_bytes];
     if matches!(transfer, Transfer::Data(_)) {
-        // A packet without payload cannot be sent through a socket: one byte takes as long.
+        // A socket cannot send a packet without payload: one byte takes as long.
         bytes[0] = bytes[0].max(1);
     }
     if is_data && has_reply {
@@ -347,9 +328,9 @@ fn measured_wait(step: &Step) -> Duration {
         .map_or(Duration::ZERO, |started| started.since(step.request_ended))
 }
 
-/// The times of a step that stays where it was: what the observation point saw of request and reply, and half
-/// a round trip each. A wait that neither server time nor round trip explains stays with the reply, unless
-/// that waited for other steps.
+/// The times of a step that is not moved: request and reply as seen at the observation point, and
+/// half a round trip each. A wait explained by neither server time nor round trip stays with the
+/// reply, unless that waited for other steps.
 fn timed(step: &Step, waits_inside: bool) -> Transfer {
     let client_side = step.client_side_rtt.unwrap_or_default();
     let server_side = step.server_side_rtt.unwrap_or_default();
@@ -371,8 +352,7 @@ fn timed(step: &Step, waits_inside: bool) -> Transfer {
     ])
 }
 
-/// Client time between two steps of one exchange: between the reply of the first (or its request, without
-/// one) and the request of the second, less the way to the client and back.
+/// Client time between two steps of an exchange, less the way to the client and back.
 fn pause_between(previous: &Step, next: &Step) -> Duration {
     match previous.reply_ended {
         Some(ended) => next
@@ -383,8 +363,7 @@ fn pause_between(previous: &Step, next: &Step) -> Duration {
     }
 }
 
-/// Two sockets each; the usual limit of open files is 1024.
+/// Each takes two sockets; the usual limit of open files is 1024.
 const MAX_CONNECTIONS: usize = 400;
 
-/// Payload of one operation that is really moved.
 const MAX_BYTES: u64 = 4 << 30;

@@ -11,32 +11,25 @@ use sys::poller::{Poller, ReadyEvent, ReadyList};
 use sys::socket::{Received, Sent, Socket};
 use sys::wait::{PollFlags, until_ready};
 
-/// The two ends of a connection, and their indices.
 pub(super) const CLIENT: usize = 0;
 pub(super) const SERVER: usize = 1;
 
-/// One connection with both its ends.
 #[derive(Debug, Default)]
 pub(super) struct Channel {
     ends: [Option<Socket>; 2],
-    /// The handshake is over for the client.
     pub(super) connected: bool,
-    /// What each end sends, and what it expects.
     pub(super) out: [Outbox; 2],
     pub(super) inbox: [Inbox; 2],
     /// The server answers one request after another.
     pub(super) server_busy: bool,
     pub(super) server_waiting: VecDeque<Tag>,
-    /// Who waits for the handshake.
     pub(super) handshake: Option<Tag>,
-    /// Who waits for the server to notice the connection.
     pub(super) greeting: Option<Tag>,
-    /// It will not be used again: it is removed when all bytes are there.
+    /// Removed once all bytes have arrived.
     leaving: bool,
 }
 
 impl Channel {
-    /// Whether the server has it.
     pub(super) fn is_accepted(&self) -> bool {
         self.ends[SERVER].is_some()
     }
@@ -46,16 +39,11 @@ impl Channel {
     }
 }
 
-/// What happened on a socket.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
-    /// The client's end is connected.
     Connected(u32),
-    /// The server has taken the connection.
     Accepted(u32),
-    /// All bytes of a message are at this end.
     Arrived { end: usize, tag: Tag },
-    /// This end has room for more bytes.
     Writable { slot: u32, end: usize },
 }
 
@@ -64,7 +52,6 @@ pub(super) struct Wires<'a> {
     poller: Poller,
     ready: ReadyList,
     slots: Vec<Option<Channel>>,
-    /// Connections requested and not yet taken by the server, with the port they come from.
     asked: VecDeque<(u16, u32)>,
     pool: Vec<ClientSocket>,
     buffer: Vec<u8>,
@@ -92,7 +79,7 @@ impl<'a> Wires<'a> {
         })
     }
 
-    /// Makes sockets beforehand when there are none left, so that the clock does not run while they are made.
+    /// Makes sockets in advance, so that the clock does not run meanwhile.
     pub(super) fn stock(&mut self, sockets: usize) -> Result<(), ReplayError> {
         if !self.pool.is_empty() {
             return Ok(());
@@ -104,13 +91,11 @@ impl<'a> Wires<'a> {
         Ok(())
     }
 
-    /// A connection that is not yet requested.
     pub(super) fn add(&mut self) -> u32 {
         self.slots.push(Some(Channel::default()));
         self.slots.len() as u32 - 1
     }
 
-    /// The client asks for the connection.
     pub(super) fn connect(&mut self, slot: u32) -> Result<(), ReplayError> {
         let socket = match self.pool.pop() {
             Some(socket) => socket,
@@ -131,7 +116,6 @@ impl<'a> Wires<'a> {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 
-    /// It will not be used again.
     pub(super) fn leave(&mut self, slot: u32) {
         if let Some(channel) = self.channel(slot) {
             channel.leaving = true;
@@ -149,12 +133,10 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// Whether no byte is on its way.
     pub(super) fn is_settled(&self) -> bool {
         self.slots.iter().flatten().all(Channel::is_settled)
     }
 
-    /// Sends what is due.
     pub(super) fn flush(&mut self, slot: u32, end: usize, now: u64) -> Result<(), ReplayError> {
         let Some(channel) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) else {
             return Ok(());
@@ -178,7 +160,6 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// Waits at most `longest` until something happens, and returns what.
     pub(super) fn wait(&mut self, longest: Duration, events: &mut Vec<Event>) -> Result<(), ReplayError> {
         if !longest.is_zero() {
             until_ready(self.poller.as_fd(), PollFlags::IN, longest);
@@ -259,7 +240,7 @@ impl<'a> Wires<'a> {
                 Err(error) => return Err(system("accept a connection", &error)),
             };
             let Some(slot) = self.who_asked(peer.port()) else {
-                // A stranger on this machine: not ours to serve.
+                // Not a connection of this replay.
                 continue;
             };
             let socket = Socket::adopt(stream).map_err(|reason| broken(SERVER, reason))?;
@@ -271,7 +252,7 @@ impl<'a> Wires<'a> {
         }
     }
 
-    /// Which connection came: by its port, or, behind a relay, the one that was requested first.
+    /// Finds an accepted connection by its port or, behind a relay, by the order of requests.
     fn who_asked(&mut self, port: u16) -> Option<u32> {
         let place = if self.ends.through_relay {
             (!self.asked.is_empty()).then_some(0)
@@ -281,7 +262,6 @@ impl<'a> Wires<'a> {
         self.asked.remove(place?).map(|(_, slot)| slot)
     }
 
-    /// What the oldest connection that is not complete still lacks, for the text of an error.
     pub(super) fn lacking(&self) -> Option<&'static str> {
         self.slots.iter().flatten().find_map(|channel| match channel {
             channel if channel.ends[CLIENT].is_none() => None,
@@ -312,7 +292,7 @@ fn system(operation: &'static str, error: &std::io::Error) -> ReplayError {
     })
 }
 
-/// A pattern that explains itself to anyone who finds it in a capture.
+/// A pattern that explains itself in a capture.
 fn filler() -> Vec<u8> {
     b"longwire filler "
         .iter()
@@ -324,5 +304,4 @@ fn filler() -> Vec<u8> {
 
 const NAMES: [&str; 2] = ["client", "server"];
 
-/// Sockets made beforehand.
 const MAX_PREPARED_SOCKETS: usize = 200;

@@ -1,4 +1,4 @@
-//! The self-check of an emulated link: what was requested and what was realised.
+//! Compares requested with realised values of an emulated link.
 
 use link::LinkDescription;
 use link::network::DirectionCounts;
@@ -6,7 +6,6 @@ use model::{BitRate, Direction, DistributionBuilder, LinkDirectionOutcome, LinkO
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The self-check of one link, shared by the thread that shapes and the code that asks for the result.
 #[derive(Debug)]
 pub(crate) struct Check {
     link: LinkDescription,
@@ -22,11 +21,9 @@ struct Measured {
     rates: [Realised; 2],
 }
 
-/// The rate of one direction, over the times in which packets were waiting for each other.
 #[derive(Debug, Clone, Copy, Default)]
 struct Realised {
-    /// The present run: wire bytes that had arrived at its start, when that was, and the same at its latest
-    /// point.
+    /// Wire bytes arrived and the time, at the start of the current run and at its latest point.
     run: Option<(u64, u64, u64, u64)>,
     bytes: u64,
     nanoseconds: u64,
@@ -42,12 +39,10 @@ impl Check {
         }
     }
 
-    /// Notes that a round trip took `late` longer than the link's model says.
     pub(super) fn late(&self, late: Duration) {
         self.lock().errors.add(late);
     }
 
-    /// Notes what has passed by `now`, when everything due by `due` has been passed on.
     pub(super) fn passed(&self, counts: [DirectionCounts; 2], due: u64, now: u64, one_way: [Duration; 2]) {
         let mut measured = self.lock();
         measured.counts = counts;
@@ -57,7 +52,6 @@ impl Check {
         }
     }
 
-    /// The figures so far.
     pub(crate) fn outcome(&self) -> LinkOutcome {
         let mut measured = self.lock();
         let errors = measured.errors.distribution();
@@ -99,8 +93,8 @@ fn outcome_of(counts: &DirectionCounts, rate: Option<BitRate>, realised: Realise
 }
 
 impl Realised {
-    /// `sent_at` is when what has just arrived had left the queue, `now` when it was passed on. A run goes on
-    /// while the queue has not been empty since its beginning.
+    /// `sent_at` is when the last arrived bytes left the queue, `now` when they were forwarded. A
+    /// run lasts as long as the queue is not empty.
     fn point(&mut self, counts: &DirectionCounts, sent_at: u64, now: u64) {
         let busy = sent_at > counts.busy_since;
         match &mut self.run {
@@ -133,7 +127,7 @@ impl Realised {
     }
 }
 
-/// A run shorter than this gives no rate.
+/// A shorter run has no rate.
 const MIN_RUN_NS: u64 = 50_000_000;
 
 #[cfg(test)]
@@ -152,7 +146,7 @@ mod tests {
             counts.arrived_bytes += 1250;
             realised.point(&counts, millisecond * 1_000_000, millisecond * 1_000_000);
         }
-        // A second of silence, and another run.
+        // A second of silence, then another run.
         counts.busy_since = 1_200_000_000;
         for millisecond in 1200..1400_u64 {
             counts.arrived_bytes += 1250;

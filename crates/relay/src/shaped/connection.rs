@@ -1,4 +1,4 @@
-//! One shaped connection that is open: two sockets, the bytes between them, and its observer.
+//! Open shaped connections with two sockets, the bytes between them, and the observer.
 
 use super::event_reorderer::EventReorderer;
 use super::half_connection::{End, HalfConnection};
@@ -10,40 +10,32 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use sys::socket::{Sent, Socket};
 
-/// A client and a server with the link between them.
 pub(super) struct Shaped {
     client: Socket,
     server: Socket,
     lanes: [HalfConnection; 2],
-    /// Whether the server knows that the handshake is over: before, it says nothing.
+    /// Whether the server knows that the handshake is over; before that it is silent.
     pub(super) established: bool,
-    /// The direction in which a reset travels.
     pub(super) resetting: Option<Direction>,
-    /// The sides (client, server) whose sockets take nothing any more: what they had said before is passed
-    /// on, then a reset.
+    /// Sides (client, server) whose sockets accept no more bytes. Their earlier bytes are still
+    /// forwarded, then a reset.
     broken: [bool; 2],
     reorderer: EventReorderer,
-    /// Round trip of a minimal packet on the idle link.
+    /// Round-trip time of a minimal packet on the idle link.
     link_rtt: Duration,
-    /// When the first end was seen.
     ended_at: Option<Timestamp>,
     next_sample: Timestamp,
-    /// How late the last bytes for the server were passed on, until an answer has been.
+    /// Delay of the last bytes forwarded to the server, until it answers.
     pub(super) late_to_server: Option<Duration>,
 }
 
-/// Times of a handshake over the link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HandshakeTimes {
-    /// The client's call was accepted here.
     pub(super) opened: Timestamp,
-    /// The SYN that arrived left the client.
     pub(super) syn: Timestamp,
-    /// The answer arrives at the client.
     pub(super) syn_ack: Timestamp,
 }
 
-/// The two ends of a connection, and the server's address.
 #[derive(Debug)]
 pub(super) struct Ends {
     pub(super) client: Socket,
@@ -51,19 +43,14 @@ pub(super) struct Ends {
     pub(super) address: SocketAddr,
 }
 
-/// What a delivery came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delivery {
-    /// The sink has all that has arrived.
     Whole,
-    /// It will take more later.
     Partly,
-    /// It takes nothing any more.
     SinkBroken,
 }
 
 impl Shaped {
-    /// The client learns that it is connected.
     pub(super) fn open(
         ends: Ends,
         opening: HandshakeTimes,
@@ -80,7 +67,7 @@ impl Shaped {
             sides_certain: true,
         });
         let HandshakeTimes { syn, syn_ack, .. } = opening;
-        // The observation point is the client's end of the link: nothing lies between them.
+        // The observation point is the client's end of the link.
         reorderer.emit_event(ConnectionEvent::Handshake(TcpHandshake {
             syn,
             syn_ack,
@@ -111,7 +98,6 @@ impl Shaped {
         &mut self.lanes[direction.index()]
     }
 
-    /// The socket that bytes of this direction are read from.
     pub(super) fn source(&self, direction: Direction) -> &Socket {
         match direction {
             Direction::ClientToServer => &self.client,
@@ -119,20 +105,17 @@ impl Shaped {
         }
     }
 
-    /// Whether the source of this direction is read.
     pub(super) fn reads(&self, direction: Direction) -> bool {
         let lane = &self.lanes[direction.index()];
         let speaks = direction == Direction::ClientToServer || self.established;
         speaks && lane.readable && lane.end() == End::NotYet && self.resetting.is_none()
     }
 
-    /// Whether the source of this direction is known to be broken: when nothing more can be read, it is to be
-    /// reset.
     pub(super) fn is_source_broken(&self, direction: Direction) -> bool {
         self.broken[direction.index()]
     }
 
-    /// The sink of this direction takes nothing any more: what it had sent before is still to be read.
+    /// Bytes that the sink sent earlier are still read.
     pub(super) fn sink_broke(&mut self, direction: Direction) {
         self.broken[direction.reverse().index()] = true;
         self.lane(direction).discard_arrived();
@@ -141,8 +124,7 @@ impl Shaped {
         back.ending = true;
     }
 
-    /// More of a direction has arrived at `at`: shows it, and says whether [`Shaped::show_until`] must be
-    /// called later.
+    /// Returns true if [`Shaped::show_until`] must be called later.
     pub(super) fn arrived<W: Ord>(
         &mut self,
         direction: Direction,
@@ -175,7 +157,6 @@ impl Shaped {
         }
     }
 
-    /// Passes what has arrived to the sink, and then its end.
     pub(super) fn deliver(&mut self, direction: Direction) -> Delivery {
         let (lane, sink) = match direction {
             Direction::ClientToServer => (&mut self.lanes[0], &self.server),
@@ -202,23 +183,20 @@ impl Shaped {
         Delivery::Whole
     }
 
-    /// Whether both directions have ended and everything is passed on.
     pub(super) fn is_done(&self) -> bool {
         self.lanes.iter().all(|lane| lane.end() == End::PassedOn)
     }
 
-    /// Shows what the observation point saw until `at`; true when something remains to be shown.
+    /// Returns true if events remain.
     pub(super) fn show_until(&mut self, at: Timestamp) -> bool {
         self.reorderer.show_until(at)
     }
 
-    /// Notes when the first end, or a reset, was seen.
     pub(super) fn ends_at(&mut self, at: Timestamp) {
         self.ended_at.get_or_insert(at);
     }
 
-    /// Ends the connection on both sides and informs the observer. `packets` are those of both flows and how
-    /// many were sent again.
+    /// `packets` counts packets and retransmissions of both flows.
     pub(super) fn close(mut self, how: Closing, now: Timestamp, packets: [(u64, u64); 2]) {
         self.sample(now);
         let at = match how {
@@ -241,7 +219,7 @@ impl Shaped {
         }
     }
 
-    /// Reports to the observer the round trip to the server: the link's, and the real one behind it.
+    /// The link's round-trip time plus the real one behind it.
     fn sample(&mut self, at: Timestamp) {
         let behind = self.server.info().and_then(|info| info.min_rtt);
         let rtt = self.link_rtt + behind.unwrap_or_default();
@@ -250,9 +228,8 @@ impl Shaped {
     }
 }
 
-/// How often the real round trip behind the link is looked up.
+/// For the real round-trip time behind the link.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(500);
-/// SYN and ACK.
+/// Counts SYN and ACK.
 const CLIENTS_HANDSHAKE: u64 = 2;
-/// SYN-ACK.
 const SERVERS_HANDSHAKE: u64 = 1;

@@ -1,4 +1,4 @@
-//! How a connection opens over the link, and how packets without payload find their connection again.
+//! Opening a connection over the link, and packets without payload.
 
 use super::connection::{Ends, HandshakeTimes, Shaped};
 use super::{Shaper, Slot};
@@ -11,23 +11,19 @@ use sys::error::LiveError;
 use sys::resolve;
 use sys::socket::Socket;
 
-/// How far a connection has come.
 pub(super) enum ConnectionState {
-    /// The client's SYN is on its way.
+    /// The client's SYN is in flight.
     Knocking(Socket),
-    /// The server is being called.
+    /// The relay connects to the server.
     Calling(Box<Connecting>),
-    /// The server's answer is on its way to the client.
+    /// The server's answer is in flight to the client.
     Answering(Box<Ends>),
-    /// The news that there is no server is on its way to the client.
+    /// The refusal is in flight to the client.
     Refusing(Socket, LiveError),
-    /// Bytes pass.
     Open(Box<Shaped>),
-    /// It is over, or never was.
     Over,
 }
 
-/// What a packet without payload means to its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Control {
     Syn,
@@ -41,7 +37,6 @@ impl Control {
 }
 
 impl Shaper {
-    /// A client has connected at `at`: its SYN travels.
     pub(super) fn knock(&mut self, client: Socket, at: Timestamp) {
         self.catch_up(at.as_nanos().min(self.now()));
         let slot = self.free_slot();
@@ -82,7 +77,6 @@ impl Shaper {
         }
     }
 
-    /// A packet without payload has arrived.
     pub(super) fn control_arrived(&mut self, waiter: u64) {
         let slot = waiter as usize / Control::ALL.len();
         let control = Control::ALL[waiter as usize % Control::ALL.len()];
@@ -102,7 +96,7 @@ impl Shaper {
         let left = now.before(self.network.one_way(Direction::ClientToServer));
         if let ConnectionState::Knocking(client) = self.put(slot, ConnectionState::Over) {
             if let Some(slot) = self.slots.get_mut(slot) {
-                // A SYN that was dropped was sent again: the one that arrived counts.
+                // A dropped SYN was sent again: the one that arrived counts.
                 let again = left.since(slot.opened) >= RETRANSMITTED;
                 slot.syn = if again { left } else { slot.opened };
             }
@@ -135,8 +129,7 @@ impl Shaper {
         }
     }
 
-    /// Something happened on the socket of a server that is being called. What it says enters the link at the
-    /// network's present time.
+    /// The outcome enters the link at the network's current time.
     pub(super) fn call_progress(&mut self, slot: usize) {
         let Some(ConnectionState::Calling(connecting)) = self.slots.get(slot).map(|slot| &slot.stage) else {
             return;
@@ -169,7 +162,6 @@ impl Shaper {
         }
     }
 
-    /// Stops waiting for servers that have not answered for too long.
     pub(super) fn give_up_late(&mut self) {
         let now = self.shared.clock.now();
         for slot in 0..self.slots.len() {
@@ -187,7 +179,7 @@ impl Shaper {
         self.send_control(slot, Control::Reset, Direction::ServerToClient);
     }
 
-    /// The server's answer is at the client: its last part of the handshake travels, and its bytes behind.
+    /// The SYN-ACK is at the client: its ACK enters the link, and its bytes behind.
     fn answered(&mut self, slot: usize) {
         let ConnectionState::Answering(ends) = self.put(slot, ConnectionState::Over) else {
             return;
@@ -211,7 +203,7 @@ impl Shaper {
         self.to_read.push_back((slot, Direction::ClientToServer));
     }
 
-    /// The server knows that the client is there: it may speak.
+    /// The server has the ACK and may speak.
     pub(super) fn establish(&mut self, slot: usize) {
         if let Some(connection) = self.open(slot)
             && !std::mem::replace(&mut connection.established, true)
@@ -233,14 +225,12 @@ impl Shaper {
     }
 }
 
-/// Whether nothing on the link names this slot any more.
 fn is_free(slot: usize, network: &SimulatedNetwork<u32>, slots: &[Slot]) -> bool {
     network.is_free(slot as u32) && slots.get(slot).is_some_and(|slot| slot.controls == 0)
 }
 
-/// TCP sends a SYN again after a second (RFC 6298); one that comes that late was sent again, or waited in a
+/// TCP sends a SYN again after a second (RFC 6298); one that late was sent again, or waited in a
 /// queue.
 const RETRANSMITTED: std::time::Duration = std::time::Duration::from_millis(900);
 
-/// Of the slots that are over, this many are inspected for a free one.
 const LOOKED_AT: usize = 16;

@@ -1,10 +1,8 @@
-//! What the observer of a shaped connection is shown, in the order in which the client's end of the link saw
-//! it.
+//! Orders events of a shaped connection as the client's end of the link sees them.
 //!
-//! The observation point is where the client's packets leave the queue for the link. What goes to the client
-//! is known there when it arrives. What comes from the client is known to have passed, all before it too,
-//! only when it has reached the other end: a one-way time later. So what goes to the client is held back for
-//! that long, and both directions are shown in the order of their times.
+//! Bytes to the client are known there on arrival; bytes from the client only at the other end, one
+//! way later. So events to the client are delayed by that time, and both directions are shown in
+//! order of time.
 
 use model::{
     Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Observer, Segment, Side, Timestamp,
@@ -12,7 +10,6 @@ use model::{
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Shows one connection to its observer.
 pub(super) struct EventReorderer {
     id: ConnectionId,
     observer: Box<dyn Observer + Send>,
@@ -22,7 +19,6 @@ pub(super) struct EventReorderer {
     last: [Timestamp; 2],
 }
 
-/// Something on its way to the client that is yet to be shown.
 struct BufferedEvent {
     at: Timestamp,
     what: What,
@@ -44,23 +40,20 @@ impl EventReorderer {
         }
     }
 
-    /// Shows something that belongs to no direction, or that begins the connection.
     pub(super) fn emit_event(&mut self, event: ConnectionEvent<'_>) {
         self.observer.event(self.id, event);
     }
 
-    /// A round trip that holds from `at` on.
     pub(super) fn round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration) {
         self.emit_event(ConnectionEvent::RoundTrip { at, side, rtt });
     }
 
-    /// When the observation point saw what has reached the server's end at `arrived`.
     pub(super) fn passed_at(&self, arrived: Timestamp) -> Timestamp {
         arrived.before(self.lag)
     }
 
-    /// Bytes (in two pieces) reached the server's end at `arrived`; `recovered_since` is when the first of
-    /// them was due there, if any was dropped on its way.
+    /// Bytes in two pieces; `recovered_since` is when the first of them was due, if any was
+    /// dropped.
     pub(super) fn passed_to_server(
         &mut self,
         arrived: Timestamp,
@@ -84,8 +77,8 @@ impl EventReorderer {
         }
     }
 
-    /// Bytes (in two pieces) reached the client's end at `at`; `recovered_since` as above. True when they are
-    /// held back: then [`EventReorderer::show_until`] must be called later.
+    /// Takes bytes as [`EventReorderer::passed_to_server`] does. Returns true if some are held back:
+    /// then call [`EventReorderer::show_until`] later.
     pub(super) fn passed_to_client(
         &mut self,
         at: Timestamp,
@@ -116,7 +109,7 @@ impl EventReorderer {
         was_empty && !self.held.is_empty()
     }
 
-    /// Shows what was held back and was seen at `at` or before. True when something remains.
+    /// Returns true if events remain.
     pub(super) fn show_until(&mut self, at: Timestamp) -> bool {
         while let Some(held) = self.held.pop_front_if(|held| held.at <= at) {
             match held.what {
@@ -133,7 +126,6 @@ impl EventReorderer {
         !self.held.is_empty()
     }
 
-    /// The connection is over.
     pub(super) fn close(mut self, at: Timestamp, how: Closing, totals: ConnectionTotals) {
         self.show_until(Timestamp::from_nanos(u64::MAX));
         self.emit_event(ConnectionEvent::Closed { at, how, totals });
@@ -149,21 +141,20 @@ impl EventReorderer {
         }));
     }
 
-    /// Times of one direction never go back.
+    /// Times of a direction never go back.
     fn not_before(&mut self, direction: Direction, at: Timestamp) -> Timestamp {
         let last = &mut self.last[direction.index()];
         *last = at.max(*last);
         *last
     }
 
-    /// Times of both directions begin no earlier than `at`.
     pub(super) fn begin(&mut self, at: Timestamp) {
         self.last = [at; 2];
     }
 }
 
-/// What was sent again may arrive before the lost packet was due, which waited in a longer queue: nothing
-/// waited for that.
+/// A retransmission may arrive before the lost packet was due, if that waited in a longer queue:
+/// then it took no time.
 fn took_time(from: Timestamp, to: Timestamp) -> bool {
     from < to
 }

@@ -1,4 +1,4 @@
-//! What this machine adds to a round trip through a link without any delay.
+//! The time that this machine adds to a round trip through a link without delay.
 
 use crate::{RelayOptions, start_with_floor};
 use link::LinkDescription;
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use sys::clock::Clock;
 use sys::error::LiveError;
 
-/// The median round trip of one byte through a link without delay, less that without any relay. Takes some 30
-/// ms. `None` if this machine does not let us measure it.
+/// Median round-trip time of one byte through a link without delay, less that without a relay.
+/// Takes about 30 ms. `None` if it cannot be measured here.
 pub(crate) fn measure(clock: Clock) -> Option<Duration> {
     let (echo, address) = start_echo().ok()?;
     let direct = median_round_trip(address).ok()?;
     let relayed = through_a_link(address, clock);
-    // A last connection that says nothing lets the echo end.
+    // A last connection without bytes ends the echo.
     let ended = TcpStream::connect(address).map(|stream| stream.set_nodelay(true));
     if ended.is_ok() {
         echo.join().ok();
@@ -36,7 +36,6 @@ fn through_a_link(server: SocketAddr, clock: Clock) -> Option<Duration> {
     median
 }
 
-/// Sends every byte back, one connection after another, until one ends without having sent any.
 fn start_echo() -> Result<(std::thread::JoinHandle<()>, SocketAddr), LiveError> {
     let fault = |error: io::Error| LiveError::System {
         operation: "listen on the loopback address",
@@ -78,7 +77,6 @@ fn median_round_trip(address: SocketAddr) -> io::Result<Duration> {
 const ROUNDS: usize = 101;
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Observes nothing.
 struct Nobody;
 
 impl ObserverFactory for Nobody {

@@ -1,14 +1,12 @@
-//! One direction of a shaped connection: its bytes between the socket they are read from and the one they are
-//! sent on.
+//! One direction of a shaped connection, between source socket and sink socket.
 
 use model::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// One direction of a shaped connection. Offsets count payload bytes from the start of the connection.
-///
-/// Calling order: [`HalfConnection::enter`] as bytes are read; [`HalfConnection::arrive`] as the link's model
-/// has them at the other end; [`HalfConnection::ready`] and [`HalfConnection::taken`] as the sink takes them.
+/// Offsets count payload bytes from the start of the connection. Call [`HalfConnection::enter`]
+/// when bytes are read, [`HalfConnection::arrive`] when the model has them at the other end, then
+/// [`HalfConnection::ready`] and [`HalfConnection::taken`] as the sink accepts them.
 #[derive(Debug, Default)]
 pub(super) struct HalfConnection {
     /// From offset `taken` to offset `entered`.
@@ -16,37 +14,28 @@ pub(super) struct HalfConnection {
     entered: u64,
     arrived: u64,
     taken: u64,
-    /// Whether the source may have something to read.
     pub(super) readable: bool,
-    /// Whether an end or an error is known to be among it.
+    /// Whether an end or an error is known to follow.
     pub(super) ending: bool,
-    /// Whether it is not read for want of room.
     pub(super) held_back: bool,
-    /// Whether the sink took less than it was offered.
     pub(super) sink_full: bool,
     end: End,
-    /// Where the sender went on after it had had nothing to send, and for how long.
+    /// Offset where an idle sender resumed, and how long it was idle.
     pauses: VecDeque<(u64, Duration)>,
-    /// When the observation point saw the last bytes.
     seen_at: Timestamp,
 }
 
-/// How far the end of a direction has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum End {
-    /// More may come from the source.
     #[default]
     NotYet,
-    /// It is on the link, behind the bytes.
+    /// On the link, behind the bytes.
     OnTheWay,
-    /// It has arrived.
     Arrived,
-    /// The sink has been informed.
     PassedOn,
 }
 
 impl HalfConnection {
-    /// Takes bytes that were read. `idle` is how long the sender had had nothing to send before.
     pub(super) fn enter(&mut self, bytes: &[u8], idle: Option<Duration>) {
         if let Some(idle) = idle.filter(|idle| !idle.is_zero()) {
             self.pauses.push_back((self.entered, idle));
@@ -55,13 +44,11 @@ impl HalfConnection {
         self.entered += bytes.len() as u64;
     }
 
-    /// The source has ended.
     pub(super) fn finish(&mut self) {
         self.end = self.end.max(End::OnTheWay);
     }
 
-    /// The model has bytes up to `received` at the other end, the end of the stream counted as one. Returns
-    /// how many bytes that is more than before.
+    /// The end of the stream counts as one byte. Returns the number of new bytes.
     pub(super) fn arrive(&mut self, received: u64) -> usize {
         if received > self.entered && self.end == End::OnTheWay {
             self.end = End::Arrived;
@@ -71,7 +58,6 @@ impl HalfConnection {
         (self.arrived - before) as usize
     }
 
-    /// The newest `count` bytes of those that have arrived, as two pieces.
     pub(super) fn newest(&self, count: usize) -> [&[u8]; 2] {
         let end = self.waiting();
         let (first, second) = self.bytes.as_slices();
@@ -85,8 +71,8 @@ impl HalfConnection {
         ]
     }
 
-    /// For how long the sender had nothing to send before bytes that are among the newest `count`, at most
-    /// the gap which the observation point saw. `at` is when it sees them.
+    /// Sender idle time before any of the newest `count` bytes, at most the gap seen by the
+    /// observation point.
     pub(super) fn pause_before(&mut self, count: usize, at: Timestamp) -> Duration {
         let gap = if self.seen_at == Timestamp::default() {
             Duration::ZERO
@@ -103,18 +89,16 @@ impl HalfConnection {
         pause.min(gap)
     }
 
-    /// Bytes that have arrived and that the sink has not taken: what can be sent to it in one piece.
     pub(super) fn ready(&self) -> &[u8] {
         let (first, _) = self.bytes.as_slices();
         first.get(..first.len().min(self.waiting())).unwrap_or_default()
     }
 
-    /// How many bytes have arrived and were not taken by the sink.
     pub(super) fn waiting(&self) -> usize {
         (self.arrived - self.taken) as usize
     }
 
-    /// The sink took `count` bytes. Memory of a burst that is over is given back.
+    /// Frees the memory of a finished burst.
     pub(super) fn taken(&mut self, count: usize) {
         self.bytes.drain(..count);
         self.taken += count as u64;
@@ -123,17 +107,14 @@ impl HalfConnection {
         }
     }
 
-    /// Forgets what has not been taken: its sink is gone.
     pub(super) fn discard_arrived(&mut self) {
         self.taken(self.waiting());
     }
 
-    /// Whether the sink has everything and must be informed that no more will come.
     pub(super) fn must_finish(&self) -> bool {
         self.end == End::Arrived && self.taken == self.entered
     }
 
-    /// The sink was informed.
     pub(super) fn finished(&mut self) {
         self.end = End::PassedOn;
     }
@@ -142,13 +123,11 @@ impl HalfConnection {
         self.end
     }
 
-    /// Payload bytes that have reached the other end.
     pub(super) fn payload_bytes(&self) -> u64 {
         self.arrived
     }
 }
 
-/// Memory that a direction without bytes keeps for the next.
 const KEPT: usize = 64 * 1024;
 
 #[cfg(test)]

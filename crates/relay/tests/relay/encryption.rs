@@ -14,7 +14,7 @@ use sys::{LiveError, Target};
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 const STARTUP: [u8; 12] = [0, 0, 0, 12, 0, 3, 0, 0, b'u', 0, b'x', 0];
 
-/// A server's certificate for `localhost`, and the file of the authority that signed it.
+/// A certificate for `localhost`, and the file of its authority.
 struct Identity {
     config: Arc<ServerConfig>,
     authority: tempfile::NamedTempFile,
@@ -59,7 +59,6 @@ fn encrypted(config: Arc<ServerConfig>, stream: TcpStream) -> StreamOwned<Server
     StreamOwned::new(ServerConnection::new(config).expect("a session"), stream)
 }
 
-/// A server's certificate for `localhost` that has signed itself, as the file of authorities too.
 fn self_signed_identity() -> Identity {
     let key = KeyPair::generate().expect("a key");
     let mut server = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
@@ -81,8 +80,7 @@ fn self_signed_identity() -> Identity {
     }
 }
 
-/// The same server, which lets only clients in that show a certificate of its authority; and such a
-/// certificate with its key.
+/// Accepts only clients with a certificate of its authority.
 fn identity_that_asks() -> (Identity, [tempfile::NamedTempFile; 2]) {
     let mut identity = self_signed_identity();
     let key = KeyPair::generate().expect("a key");
@@ -161,11 +159,9 @@ fn a_client_s_own_certificate_is_shown_to_a_server_that_asks() {
     assert!(told.to_string().contains("others may read it"), "{told}");
 }
 
-/// The answer of a server that accepts every login.
 const LET_IN: &[u8] = b"R\0\0\0\x08\0\0\0\0";
 
-/// Serves one connection: answers the request for TLS, reads the start-up message and `length` bytes over
-/// TLS, sends them back, and takes leave.
+/// Echoes `length` bytes over TLS.
 fn postgres_server(listener: TcpListener, config: Arc<ServerConfig>, length: usize) -> JoinHandle<()> {
     spawn(move || {
         let mut stream = accept(&listener);
@@ -190,7 +186,6 @@ fn postgres_server(listener: TcpListener, config: Arc<ServerConfig>, length: usi
     })
 }
 
-/// The bytes come back through a relay that encrypts as `parameters` say.
 fn exchange(host: &str, parameters: &str, identity: &Identity) -> Story {
     let (listener, address) = listen();
     let bytes = noise(9, 3_000_000);
@@ -217,7 +212,7 @@ fn exchange(host: &str, parameters: &str, identity: &Identity) -> Story {
     let (counters, mut stories) = stand.stop();
     assert_eq!((counters.failed, counters.last_error), (0, None));
     let story = stories.remove(0);
-    // The client's own request, which was declined, is not shown: what longwire asked in its stead is.
+    // The client's own request was declined and is not shown; the relay's is.
     assert!(story.bytes[0] == [&STARTUP[..], bytes.as_slice()].concat());
     assert!(story.bytes[1] == reply);
     assert_eq!(story.in_stead[0].payload_bytes, [8, 1], "the request for TLS");
@@ -239,7 +234,6 @@ fn exchange(host: &str, parameters: &str, identity: &Identity) -> Story {
     story
 }
 
-/// Why the relay round trips its client away.
 fn refusal(host: &str, parameters: &str, identity: &Identity) -> LiveError {
     let (listener, address) = listen();
     let server = postgres_server(listener, identity.config.clone(), 0);
@@ -357,7 +351,6 @@ fn expect_packet(stream: &mut impl Read, sequence: u8, payload: &[u8]) {
     assert_eq!(bytes, packet(sequence, payload));
 }
 
-/// A greeting's payload whose lower capability flags are `flags`.
 fn greeting(flags: [u8; 2]) -> Vec<u8> {
     [
         &b"\x0a8.0.36\0\x01\0\0\0saltsalt\0"[..],
@@ -367,7 +360,6 @@ fn greeting(flags: [u8; 2]) -> Vec<u8> {
     .concat()
 }
 
-/// A handshake response's payload, 36 bytes.
 fn response(flags: [u8; 2]) -> Vec<u8> {
     [&flags[..], &[0, 0], &[0, 0, 0, 1], &[45], &[0; 23], b"ann\0"].concat()
 }

@@ -1,4 +1,4 @@
-//! The end of one direction, resets, and processes that are killed.
+//! Half-close, resets, and killed processes.
 
 use crate::stand::{TIMEOUT, accept, listen, relay_to};
 use model::Closing;
@@ -59,7 +59,7 @@ fn the_server_may_end_its_direction_and_still_read() {
     stand.until(|counters| counters.open == 0);
 }
 
-/// The kernel accepts before the relay knows that it is connected: once a byte has passed, it does.
+/// The kernel accepts before the relay is connected; after one byte, it is.
 fn pass_a_byte(client: &mut TcpStream, server: &mut TcpStream) {
     client.write_all(b"x").expect("write");
     server.read_exact(&mut [0]).expect("the byte arrives");
@@ -133,7 +133,6 @@ fn socat(arguments: &[&str]) -> Child {
         .expect("the package socat is needed for this test")
 }
 
-/// Kills a process without warning, and waits for the relay to have no open connection.
 fn kill_and_expect_none_open(mut victim: Child, stand: &crate::stand::Stand) {
     victim.kill().expect("it runs");
     victim.wait().expect("it ends");

@@ -1,4 +1,4 @@
-//! Servers that cannot be reached, addresses that cannot be listened on.
+//! Unreachable servers and unavailable listening addresses.
 
 use crate::recorder::Recorder;
 use crate::stand::{listen, relay_to};

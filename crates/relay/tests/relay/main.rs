@@ -1,4 +1,4 @@
-//! The relay between real sockets: every byte, every end, every reset, and when things happened.
+//! The relay between real sockets: every byte, end, reset and time.
 
 mod encryption;
 mod ends;

@@ -1,4 +1,4 @@
-//! An observer that keeps everything it was shown.
+//! An observer that records everything.
 
 use model::ObserverFactory;
 use model::{
@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What was shown of one connection.
 #[derive(Debug, Default, Clone)]
 pub struct Story {
     pub opened: Option<Timestamp>,
@@ -21,7 +20,6 @@ pub struct Story {
     pub closed: Option<(Timestamp, Closing, ConnectionTotals)>,
 }
 
-/// One segment without its bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
     pub direction: Direction,
@@ -29,12 +27,10 @@ pub struct Seen {
     pub sender_idle: Option<Duration>,
 }
 
-/// The stories of all connections.
 #[derive(Debug, Default)]
 pub struct Recorder(Mutex<BTreeMap<ConnectionId, Arc<Mutex<Story>>>>);
 
 impl Recorder {
-    /// The stories so far, by connection.
     pub fn stories(&self) -> Vec<Story> {
         let stories = self.0.lock().expect("no observer panicked");
         stories

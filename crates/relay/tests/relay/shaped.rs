@@ -1,4 +1,4 @@
-//! Connections that share an emulated link: times as the link asks, every byte, every end.
+//! Connections that share an emulated link: times, every byte, every end.
 
 use crate::ends::reset;
 use crate::stand::{Random, Stand, TIMEOUT, accept, listen, noise, relay_with_link};
@@ -13,7 +13,6 @@ const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// Sends a byte and waits for one.
 fn turn(stream: &mut TcpStream) -> Duration {
     let asked = Instant::now();
     stream.write_all(b"?").expect("write");
@@ -21,7 +20,6 @@ fn turn(stream: &mut TcpStream) -> Duration {
     asked.elapsed()
 }
 
-/// Answers every byte with a byte.
 fn echo(mut stream: TcpStream) {
     spawn(move || {
         let mut bytes = [0; 4096];
@@ -33,7 +31,6 @@ fn echo(mut stream: TcpStream) {
     });
 }
 
-/// At least `least`, and no more than a busy machine may add.
 #[track_caller]
 fn expect_about(took: Duration, least: Duration) {
     assert!(took >= least, "{took:?} is less than {least:?}");
@@ -170,7 +167,7 @@ fn turn_and_reply(client: &mut TcpStream, server: &mut TcpStream, length: usize)
 fn connections_share_the_rate() {
     let _floor = told_on_failure();
     let (listener, address) = listen();
-    // 200 kB in all, at 1 MB/s of wire bytes: more than 200 ms, whatever carries them.
+    // 200 kB in all, at 1 MB/s of wire bytes: more than 200 ms.
     let stand = relay_with_link(address, "rtt=10ms rate=8mbit");
     let began = Instant::now();
     let clients: Vec<_> = (0..4)
@@ -205,7 +202,6 @@ fn connections_share_the_rate() {
     assert!((4_000_000..8_400_000).contains(&realised), "{realised}");
 }
 
-/// Both directions at once, in pieces of random size.
 fn noise_both_ways(link: &str, length: usize) -> Stand {
     let (listener, address) = listen();
     let stand = relay_with_link(address, link);
@@ -390,7 +386,7 @@ fn a_peer_that_is_gone_ends_the_connection() {
         while (&server).write_all(&block).is_ok() {}
     });
     stand.until(|counters| counters.payload_bytes[1] > 100_000);
-    // Closes with unread bytes, as the kernel does for a process that is killed.
+    // Closes with unread bytes, as the kernel does for a killed process.
     drop(client);
     stand.until(|counters| counters.open == 0);
     writer.join().expect("the server's write ended in an error");

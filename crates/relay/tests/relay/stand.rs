@@ -8,7 +8,6 @@ use std::time::Duration;
 use sys::{Clock, Target};
 use testbed::waiting::wait_for;
 
-/// Nothing here may take longer.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub struct Stand {
@@ -16,17 +15,14 @@ pub struct Stand {
     pub recorder: Arc<Recorder>,
 }
 
-/// A relay to `server`.
 pub fn relay_to(server: SocketAddr) -> Stand {
     relay_to_target(&format!("tcp://{server}"))
 }
 
-/// A relay to the server of a target's text.
 pub fn relay_to_target(target: &str) -> Stand {
     start(target, None)
 }
 
-/// A relay to `server` whose connections share a link.
 pub fn relay_with_link(server: SocketAddr, link: &str) -> Stand {
     start(&format!("tcp://{server}"), Some(link.parse().expect("a link")))
 }
@@ -46,18 +42,15 @@ fn start(target: &str, link: Option<link::LinkDescription>) -> Stand {
 }
 
 impl Stand {
-    /// A client's connection through the relay.
     pub fn connect(&self) -> TcpStream {
         patient(TcpStream::connect(self.relay.local_addr()).expect("the relay accepts"))
     }
 
-    /// Stops the relay; what it saw.
     pub fn stop(self) -> (Counters, Vec<Story>) {
         let counters = self.relay.stop(TIMEOUT);
         (counters, self.recorder.stories())
     }
 
-    /// Waits until the relay's counters are as wanted.
     pub fn until(&self, wanted: impl Fn(&Counters) -> bool) -> Counters {
         wait_for("the relay's counters", || {
             Some(self.relay.counters()).filter(|counters| wanted(counters))
@@ -65,14 +58,12 @@ impl Stand {
     }
 }
 
-/// A listening server on a free port.
 pub fn listen() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
     let address = listener.local_addr().expect("bound");
     (listener, address)
 }
 
-/// Accepts one connection of the relay.
 pub fn accept(listener: &TcpListener) -> TcpStream {
     patient(listener.accept().expect("the relay connects").0)
 }
@@ -83,7 +74,7 @@ fn patient(stream: TcpStream) -> TcpStream {
     stream
 }
 
-/// Bytes that look random, the same for the same seed (xorshift64*).
+/// Pseudorandom bytes from a seed (xorshift64*).
 pub fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut random = Random(seed | 1);
     (0..length.div_ceil(8))
@@ -92,7 +83,6 @@ pub fn noise(seed: u64, length: usize) -> Vec<u8> {
         .collect()
 }
 
-/// A sequence of numbers that looks random.
 pub struct Random(pub u64);
 
 impl Random {
@@ -103,7 +93,6 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// 1 to `most`.
     pub fn up_to(&mut self, most: usize) -> usize {
         (self.next() % most as u64) as usize + 1
     }

@@ -1,4 +1,4 @@
-//! A delay that is known must be seen.
+//! A known delay must be seen.
 
 use crate::stand::{accept, listen, relay_to};
 use model::{Direction, Side};
@@ -16,7 +16,6 @@ fn a_server_that_takes_its_time_is_seen_to_take_it() {
     let mut client = stand.connect();
     let mut server = accept(&listener);
     let delays = [0, 1, 5, 20].map(Duration::from_millis);
-    // How long the server really took, by its own clock.
     let serve = spawn(move || {
         delays.map(|delay| {
             server.read_exact(&mut [0; 4]).expect("a request");
@@ -61,8 +60,8 @@ fn a_server_that_takes_its_time_is_seen_to_take_it() {
     let idle = story.segments[7]
         .sender_idle
         .expect("the server had sent all it had");
-    // Since its reply before that, so with what this client took to ask again: on a busy machine that is more
-    // than a round trip.
+    // Includes this client's time since the previous reply: on a busy machine more than a round
+    // trip.
     let most = turns[3].1 - turns[2].0;
     assert!(idle >= delays[3] && idle <= most, "{idle:?}, at most {most:?}");
 }

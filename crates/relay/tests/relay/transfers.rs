@@ -1,4 +1,4 @@
-//! Bytes in are bytes out.
+//! The relay forwards every byte, in order.
 
 use crate::stand::{Random, accept, listen, noise, relay_to};
 use model::{Closing, Direction};
@@ -6,7 +6,6 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread::{scope, spawn};
 
-/// Writes `bytes` in pieces of random sizes and ends the direction.
 fn write_in_pieces(mut stream: &TcpStream, bytes: &[u8], seed: u64, most: usize) {
     let mut random = Random(seed | 1);
     let mut rest = bytes;
@@ -87,7 +86,7 @@ fn a_slow_reader_holds_back_the_sender_and_loses_nothing() {
         }
         drop(server);
     });
-    // The sender fills every buffer on the way and is then held: the relay must not go on reading.
+    // The sender fills every buffer on the way and then stalls: the relay must not read on.
     let mut held = 0;
     loop {
         std::thread::sleep(std::time::Duration::from_millis(200));

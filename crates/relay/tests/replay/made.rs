@@ -1,5 +1,4 @@
-//! Operations made for these tests: as an observation point next to the client would have seen them at
-//! distance zero.
+//! Synthetic operations, as seen by an observation point next to the client at distance zero.
 
 use model::{
     Attribution, ConnectionId, Exchange, Operation, OperationKind, OperationStep, Phase, Protocol, Step,
@@ -11,7 +10,6 @@ pub const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// An exchange on a connection, with as many bytes each way, and what it waits for.
 pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> OperationStep {
     let at = Timestamp::from_nanos(1_000_000_000_000);
     let step = Step {
@@ -73,25 +71,21 @@ pub fn handshake(connection: u32, after: Option<u32>) -> OperationStep {
     step
 }
 
-/// The same, with this server time.
 pub fn served(mut step: OperationStep, server: Duration) -> OperationStep {
     step.exchange.first.server = server;
     step
 }
 
-/// The same, begun by its client only after this time of its own.
 pub fn later(mut step: OperationStep, client_before: Duration) -> OperationStep {
     step.client_before = client_before;
     step
 }
 
-/// The same, waiting only for the request of what it waits for.
 pub fn at_start(mut step: OperationStep) -> OperationStep {
     step.after_start = true;
     step
 }
 
-/// The same, without a reply.
 pub fn without_reply(mut step: OperationStep) -> OperationStep {
     step.exchange.first.reply_started = None;
     step.exchange.first.reply_ended = None;

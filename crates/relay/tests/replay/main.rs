@@ -1,5 +1,4 @@
-//! Operations replayed over loopback, where nothing lies between the ends: each takes what its times sum to.
-//! Lower bounds are exact; upper bounds leave room for a slow and busy machine.
+//! Replays over loopback sockets. Lower bounds are exact; upper bounds leave room for a slow machine.
 
 mod made;
 
@@ -33,7 +32,6 @@ fn played(operation: &Operation, course: &ReplayPlan) -> Result<ReplayMeasuremen
     replay(&script, &ends, course, &AtomicBool::new(false))
 }
 
-/// The one duration, at least `least`, and not wildly more.
 fn takes(operation: &Operation, least: Duration) -> Duration {
     let outcome = played(operation, &ONCE).expect("it is replayed");
     assert_eq!(outcome.durations.len(), 1);
@@ -68,7 +66,7 @@ fn a_pipelined_batch_is_answered_one_after_another_without_waiting_to_ask() {
     for index in 1..6 {
         steps.push(at_start(served(exchange(0, [60, 200], Some(index)), millis(10))));
     }
-    // The client's time between the requests passes while the server is at the first.
+    // The client time between the requests passes while the server works on the first.
     steps[2].client_before = millis(5);
     takes(&operation(steps), millis(60));
 }
