@@ -1,10 +1,9 @@
-//! The application that the user runs through longwire: it is told to end as longwire is, has time for it,
-//! and leaves nothing behind, even if longwire is killed (`supervisor`).
+//! The application that the user runs through longwire, ended with all its descendants even if
+//! longwire is killed (`supervisor`).
 //!
-//! Away from a terminal it gets a process group of its own, which is ended as a whole. At a terminal it stays
-//! in longwire's group, as everything that a shell runs in one line: it may read from the terminal, and keys
-//! reach it by themselves; what is ended then is the command and what it started, one generation after the
-//! other.
+//! Away from a terminal it gets its own process group. At a terminal it stays in longwire's group,
+//! like a shell pipeline, so that it may read from the terminal and receive keys. Then the command
+//! and its descendants are ended, one generation after the other.
 
 mod supervisor;
 
@@ -19,21 +18,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 use supervisor::NOTHING_LEFT;
 
-/// A running application. Dropping it ends it, as [`Application::end`] does.
+/// Ends when dropped, as by [`Application::end`].
 #[derive(Debug)]
 pub struct Application {
-    /// The process between: its own descriptors are those of the application.
+    /// It has the application's descriptors.
     supervisor: Child,
     channel: ForkChannel,
     status: Option<ExitStatus>,
-    /// Nothing that it started is left, after it was told to end.
     nothing_left: bool,
-    /// Whether it has a process group of its own.
     apart: bool,
     ending: Option<Ending>,
 }
 
-/// It was told to end.
 #[derive(Debug)]
 struct Ending {
     since: Instant,
@@ -48,10 +44,7 @@ enum EndingStep {
 }
 
 impl Application {
-    /// Starts it. Should longwire be killed, it and all that it started are ended.
-    ///
-    /// # Errors
-    /// When the system cannot.
+    /// If longwire is killed, the application and its descendants are ended.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         Self::start_in(command, !is_at_terminal())
     }
@@ -78,13 +71,12 @@ impl Application {
         })
     }
 
-    /// Whether it is at longwire's terminal, where keys such as Ctrl-C reach it by themselves.
+    /// Whether it is at longwire's terminal, which sends it keys such as Ctrl-C directly.
     pub const fn shares_terminal(&self) -> bool {
         !self.apart
     }
 
-    /// Tells it to end with `signal`; a second time, a moment later, ends it without asking. At a terminal
-    /// Ctrl-C has reached it already.
+    /// A second call, a moment later, kills it. At a terminal it has already received Ctrl-C.
     pub fn end(&mut self, signal: libc::c_int) {
         if let Some(ending) = &self.ending {
             // timeout(1) sends its signal twice, to the process and to its group.
@@ -104,11 +96,8 @@ impl Application {
         }
     }
 
-    /// How it ended; `None` while it runs, or while something that it started still ends after it was told
-    /// to. To be asked again and again: it also makes sure that the time to end is kept.
-    ///
-    /// # Errors
-    /// When the system does not report it.
+    /// Returns `None` while it or its descendants run. Must be called repeatedly, since it also
+    /// enforces the grace period.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         self.take_reports()?;
         let Some(ending) = &self.ending else {
@@ -126,7 +115,7 @@ impl Application {
         Ok(None)
     }
 
-    /// Takes what the process between reports; if that one was killed, the application was ended with it.
+    /// If the supervisor was killed, the application ended with it.
     fn take_reports(&mut self) -> io::Result<()> {
         let ended = self.supervisor.try_wait()?;
         while let Some(number) = self.channel.receive(None) {
@@ -142,7 +131,6 @@ impl Application {
         Ok(())
     }
 
-    /// Ends the process between when there is a status, which it has no part in any more.
     fn released(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_some() {
             self.channel.release();
@@ -151,7 +139,6 @@ impl Application {
         Ok(self.status)
     }
 
-    /// Sends `signal` to it and to all that it started.
     fn pass(&mut self, signal: libc::c_int, stage: EndingStep) {
         if let Some(ending) = &mut self.ending {
             ending.stage = stage;
@@ -175,8 +162,7 @@ impl Drop for Application {
     }
 }
 
-/// Whether this process may use a terminal: it is in its foreground, where all that is started along with it
-/// should be.
+/// Whether this process is in the foreground of a terminal, where its children should be too.
 fn is_at_terminal() -> bool {
     let Ok(terminal) = File::open("/dev/tty") else {
         return false;
@@ -184,15 +170,14 @@ fn is_at_terminal() -> bool {
     terminal::foreground_group(terminal.as_fd()).is_some()
 }
 
-/// From being told to end until it is told by SIGTERM, whatever the first signal was.
+/// From the first signal, of any kind, to SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
-/// From there to being killed.
+/// From SIGTERM to SIGKILL.
 const TERMINATED_GRACE: Duration = Duration::from_secs(2);
-/// A signal that comes so much later is another one.
+/// A signal this much later counts as another.
 const TWICE: Duration = Duration::from_millis(500);
-/// Within this time a process that was just made reports its number, on the busiest machine.
+/// A new process reports its number within this time, even on a busy machine.
 const REPORTED: Duration = Duration::from_secs(60);
-/// How often it is checked whether it has ended, where nothing else checks.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 #[cfg(test)]

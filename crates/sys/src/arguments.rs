@@ -1,9 +1,9 @@
-//! Arguments of this process, and how long a password among them can be seen in the list of processes.
+//! Command-line arguments, and hiding passwords in them from the process list.
 //!
-//! The list (`ps`, `/proc/PID/cmdline`) shows to every user of the machine what lies in the memory where the
-//! kernel put the arguments. As MySQL's clients do, longwire overwrites passwords there as its first act.
-//! They can be seen for the few milliseconds before that, and for ever where the kernel logs programs as they
-//! start (`execve` in audit logs).
+//! The list (`ps`, `/proc/PID/cmdline`) shows every user the memory where the kernel put the
+//! arguments. Like MySQL's clients, longwire overwrites passwords there first of all. They stay
+//! visible for the few milliseconds before, and in kernel logs of started programs (`execve` in
+//! audit logs).
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -15,12 +15,12 @@ use std::sync::OnceLock;
 
 static GIVEN: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// The arguments as they were given, the program's name first: also after [`hide_passwords`].
+/// Still has the passwords after [`hide_passwords`].
 pub fn given() -> &'static [OsString] {
     GIVEN.get_or_init(|| std::env::args_os().collect())
 }
 
-/// A message in which words of the command line may stand, with asterisks in place of their passwords.
+/// Replaces passwords of the command line in `message` with asterisks.
 pub fn without_passwords(message: &str) -> String {
     let mut message = message.to_owned();
     for word in given().iter().filter_map(|word| word.to_str()) {
@@ -33,11 +33,10 @@ pub fn without_passwords(message: &str) -> String {
     message
 }
 
-/// Overwrites the passwords in the arguments with asterisks, for everybody who looks at the list of
-/// processes, and says how many there were. [`given`] still has them.
+/// Overwrites passwords in the process list with asterisks, and returns their number.
 ///
 /// # Errors
-/// When the system does not let this process write there: they can be seen then.
+/// If the memory is not writable: passwords are then visible.
 pub fn hide_passwords() -> io::Result<usize> {
     let count = given()
         .iter()
@@ -49,7 +48,7 @@ pub fn hide_passwords() -> io::Result<usize> {
     Ok(count)
 }
 
-/// In the memory of this process, which the kernel says the place of (`arg_start` and `arg_end` of
+/// Overwrites this process's memory at the kernel's location (`arg_start` and `arg_end` of
 /// `proc_pid_stat(5)`).
 fn overwrite() -> io::Result<()> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
@@ -66,7 +65,7 @@ fn overwrite() -> io::Result<()> {
     memory.write_all_at(&text, begin)
 }
 
-/// The kernel lets arguments have a quarter of the stack's limit: 2 MiB where nobody has changed it.
+/// The kernel allows arguments a quarter of the stack limit, 2 MiB by default.
 const MAX_ARGUMENT_BYTES: usize = 64 << 20;
 
 fn mask(argument: &mut [u8]) {
@@ -75,8 +74,8 @@ fn mask(argument: &mut [u8]) {
     }
 }
 
-/// Where passwords lie in an argument: that of a URL (`://user:password@`, Oracle's `:user/password@`), and
-/// of parameters that say so.
+/// Ranges of passwords in an argument: of a URL (`://user:password@`, Oracle's `:user/password@`),
+/// and of named parameters.
 fn passwords(argument: &[u8]) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = userinfo(argument).into_iter().collect();
     let lower = argument.to_ascii_lowercase();
@@ -94,8 +93,7 @@ fn passwords(argument: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// A URL's password. One of a database that holds `@` or `/`, which should be escaped, is covered to its last
-/// `@`.
+/// With an unescaped `@` or `/` in it, the range extends to the last `@`.
 fn userinfo(argument: &[u8]) -> Option<Range<usize>> {
     let (begin, separator) = match find(argument, b":thin:") {
         Some(at) => (at + 6, b'/'),
@@ -111,7 +109,7 @@ fn userinfo(argument: &[u8]) -> Option<Range<usize>> {
     (colon + 1 < end).then_some(colon + 1..end)
 }
 
-/// Until the parameter ends; a quoted one ends with its quote.
+/// Up to the end of the parameter, or the closing quote.
 fn value_length(value: &[u8]) -> usize {
     let is_quoted = value.first() == Some(&b'\'');
     let ends = |at: usize, byte: u8| match is_quoted {

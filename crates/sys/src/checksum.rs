@@ -1,14 +1,12 @@
-//! The Internet checksum (RFC 1071), of packets that are made here.
+//! The Internet checksum (RFC 1071).
 
-/// The checksum of `bytes`, as a header holds it.
 pub fn checksum(bytes: &[u8]) -> u16 {
     !sum(bytes, 0)
 }
 
-/// The one's complement sum of `before` and the 16-bit words of `bytes`, the last one filled up with zero.
+/// The one's complement sum of `before` and the 16-bit words of `bytes`, padded with zero.
 pub fn sum(bytes: &[u8], before: u64) -> u16 {
-    // Sums of words in the machine's order are sums in the network's order with their bytes exchanged (RFC
-    // 1071, 2).
+    // Sums of words in machine order are sums in network order with bytes exchanged (RFC 1071, 2).
     let words = bytes.chunks_exact(4);
     let rest = words.remainder();
     let mut last = [0; 4];

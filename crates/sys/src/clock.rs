@@ -1,36 +1,34 @@
-//! The timeline of a live observation: the monotonic clock, anchored to the Unix epoch once.
+//! The timeline of a live observation.
 
 use model::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-/// The monotonic clock, anchored to the epoch when the value was made, so that differences never contain a
-/// step of the wall clock. Copies share the anchor; two clocks made separately are two timelines.
+/// The monotonic clock, anchored once to the epoch, so that differences contain no step of the wall
+/// clock. Copies share the anchor; separate clocks are separate timelines.
 ///
-/// Linux `CLOCK_MONOTONIC`, nanosecond resolution; a reading costs about 40 ns (no system call where the
-/// kernel's clock source has a vDSO). It stands still while the machine is suspended.
+/// Linux `CLOCK_MONOTONIC`, nanosecond resolution; a reading costs about 40 ns (no system call
+/// where the kernel's clock source has a vDSO). It stops while the machine is suspended.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// Epoch time minus monotonic time when the clock was anchored.
+    /// Epoch time minus monotonic time at the anchor.
     epoch_at_zero: i128,
 }
 
 impl Clock {
-    /// A clock anchored now.
     pub fn anchored_now() -> Self {
         Self {
             epoch_at_zero: WallOffset::now().0,
         }
     }
 
-    /// The present moment.
     pub fn now(&self) -> Timestamp {
         self.on_timeline(nanoseconds(ClockId::Monotonic))
     }
 
-    /// Where a wall-clock stamp of the kernel (nanoseconds since the epoch) lies on this timeline, given how
-    /// far the wall clock was from the monotonic one near that moment. Wrong by the step if the wall clock
-    /// was set between the stamp and `offset`: the caller bounds it by what it knows.
+    /// Converts a kernel wall-clock stamp to this timeline, by the clock offset near that moment.
+    /// If the wall clock was set between stamp and `offset`, the result is off by that step: the
+    /// caller must bound it.
     pub fn to_timestamp(&self, stamp: WallStamp, offset: WallOffset) -> Timestamp {
         self.on_timeline(i128::from(stamp.0) - offset.0)
     }
@@ -41,27 +39,25 @@ impl Clock {
     }
 }
 
-/// A kernel time stamp: `CLOCK_REALTIME`, nanoseconds since the Unix epoch.
+/// A kernel time stamp, `CLOCK_REALTIME` in nanoseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WallStamp(pub u64);
 
-/// Processor time that this thread has used, in the program and in the kernel on its behalf. Only differences
-/// mean something.
+/// Processor time of this thread, in user and kernel mode. Only differences are meaningful.
 ///
-/// Linux `CLOCK_THREAD_CPUTIME_ID`: nanosecond resolution; a reading is a system call, some tenths of a
-/// microsecond. What the host of a virtual machine takes away may count as used.
+/// From Linux `CLOCK_THREAD_CPUTIME_ID`, with nanosecond resolution, by a system call of some
+/// tenths of a microsecond. Time stolen by a virtual machine's host may count as used.
 pub fn thread_processor_time() -> Duration {
     Duration::from_nanos(u64::try_from(nanoseconds(ClockId::ThreadCPUTime)).unwrap_or_default())
 }
 
-/// Wall clock minus monotonic clock, in nanoseconds, at one moment.
+/// Wall clock minus monotonic clock, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct WallOffset(i128);
 
 impl WallOffset {
-    /// Measured now. The monotonic clock is read on both sides of the wall clock and the middle taken. Being
-    /// descheduled in between would cost half of the pause, so it is then measured again, and the measurement
-    /// with the shortest time between its readings is taken.
+    /// Reads the monotonic clock before and after the wall clock and takes the middle. A pause of
+    /// the thread would add half its length as error, so the fastest of several readings counts.
     pub fn now() -> Self {
         let (mut offset, mut between) = Self::measure();
         for _ in 1..ATTEMPTS {
@@ -76,12 +72,10 @@ impl WallOffset {
         Self(offset)
     }
 
-    /// How far the wall clock was set between two of them.
     pub fn apart(self, other: Self) -> Duration {
         Duration::from_nanos(u64::try_from(self.0.abs_diff(other.0)).unwrap_or(u64::MAX))
     }
 
-    /// The offset, and how long its readings took.
     fn measure() -> (i128, i128) {
         let before = nanoseconds(ClockId::Monotonic);
         let wall = nanoseconds(ClockId::Realtime);
@@ -90,9 +84,9 @@ impl WallOffset {
     }
 }
 
-/// What three readings take at most when nothing comes between them, as long as a reading is no system call.
+/// Maximum for three uninterrupted readings without a system call.
 const CLOSE_NANOSECONDS: i128 = 1_000;
-/// Where a reading is one they take longer, and are measured that often for nothing: a few microseconds.
+/// If readings are system calls, all attempts are used, at a cost of a few microseconds.
 const ATTEMPTS: usize = 4;
 
 fn nanoseconds(clock: ClockId) -> i128 {
@@ -124,7 +118,7 @@ mod tests {
         let stamp = WallStamp(nanoseconds(ClockId::Realtime) as u64);
         let after = clock.now();
         let landed = clock.to_timestamp(stamp, WallOffset::now());
-        // The offset itself is measured to within the pause between two clock readings.
+        // The offset is accurate to the pause between two clock readings.
         let slack = after.since(before) + Duration::from_millis(5);
         assert!(landed.since(before) <= slack && before.since(landed) <= slack);
     }

@@ -1,10 +1,9 @@
-//! Many sockets through one ring of the kernel's (`io_uring(7)`): what has come is there when a wait ends,
-//! and what is sent leaves with the next wait. One system call serves all sockets that are busy, where epoll
-//! takes two for each.
+//! Many sockets over one kernel ring (`io_uring(7)`): one system call serves all busy sockets,
+//! where epoll takes two for each. Sends leave with the next wait.
 //!
-//! It pays with many connections: measured on two processors, 64 connections to PostgreSQL take 0.7 of the
-//! processor time that epoll takes, 8 as much (`measurements/`). What is sent waits until what came before it
-//! in the same wait is dealt with.
+//! It pays with many connections: measured on two processors, 64 connections to PostgreSQL take 0.7
+//! of the processor time of epoll, 8 take as much (`measurements/`). A send waits until earlier
+//! completions of the same wait are handled.
 
 mod buffers;
 mod sends;
@@ -20,44 +19,40 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::Duration;
 
-/// Sockets, each under a number of the caller's, whose bytes come and go by a ring; and a poller for what
-/// else is waited for. Of one thread.
+/// Sockets, numbered by the caller, whose bytes pass through a ring, and a poller for other
+/// descriptors. All in one thread.
 pub struct Completions {
-    /// Before what it refers to: dropped first.
+    /// Declared before the memory it refers to, so that it is dropped first.
     ring: IoUring,
     buffers: Buffers,
     sends: Sends,
     sockets: Vec<Option<Member>>,
-    /// How often a number was given up: completions of an earlier socket under it are recognized.
+    /// Distinguishes completions of an earlier socket under the same number.
     generation: u32,
     poller: RawFd,
-    /// What came with the last wait and was not taken.
     came: VecDeque<cqueue::Entry>,
 }
 
-/// A socket that takes part.
 #[derive(Debug)]
 struct Member {
     fd: RawFd,
     generation: u32,
-    /// A send of its is in progress; what is sent meanwhile waits, so that no byte overtakes another.
+    /// A send is in flight; further bytes wait, to stay in order.
     sending: bool,
     waiting: Vec<u8>,
 }
 
-/// What [`Completions::next_completion`] gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
-    /// Of the socket under this number; bytes lie in the caller's buffer.
+    /// For the socket with this number; bytes are in the caller's buffer.
     Socket(usize, Received),
-    /// The poller has something ready.
     Poller,
 }
 
 impl Completions {
-    /// For sockets numbered from 0 to `most` - 1, and `poller`, which must live as long. `None` if the kernel
-    /// has no such rings (before Linux 6.1) or does not allow them (`kernel.io_uring_disabled`, many a
-    /// container).
+    /// For sockets numbered from 0 to `most` - 1, and `poller`, which must live as long. `None` if
+    /// the kernel lacks the rings (before Linux 6.1) or forbids them (`kernel.io_uring_disabled`,
+    /// many containers).
     pub fn new(most: usize, poller: &Poller) -> Option<Self> {
         let ring = IoUring::builder()
             .setup_single_issuer()
@@ -81,8 +76,7 @@ impl Completions {
         Some(new)
     }
 
-    /// From now on what `socket` receives comes by [`Completions::next_completion`] under `number`. It must
-    /// stay open until [`Completions::forget`].
+    /// The socket must stay open until [`Completions::forget`].
     pub fn adopt(&mut self, number: usize, socket: &Socket) {
         self.generation = self.generation.wrapping_add(1) & GENERATIONS;
         let member = Member {
@@ -95,13 +89,11 @@ impl Completions {
         self.sockets[number] = Some(member);
     }
 
-    /// Whether the socket under `number` takes part.
     pub fn has(&self, number: usize) -> bool {
         self.sockets.get(number).is_some_and(Option::is_some)
     }
 
-    /// Gives the socket under `number` up, before it is closed. What it was given to send before the last
-    /// wait has been handed to the kernel.
+    /// Call it before the socket is closed. Bytes sent before the last wait are with the kernel.
     pub fn forget(&mut self, number: usize) {
         let Some(member) = self.sockets.get_mut(number).and_then(Option::take) else {
             return;
@@ -111,11 +103,11 @@ impl Completions {
             .build()
             .user_data(user_data(IGNORED, 0, 0));
         self.push(&cancel);
-        // Entries name the socket by its descriptor: none may be left when that comes to mean another one.
+        // Entries name the socket by descriptor: none may remain when that is reused.
         self.ring.submit().ok();
     }
 
-    /// Sends `bytes` with the next wait. When that fails, the socket's next completion is
+    /// Sends `bytes` with the next wait. On failure, the socket's next completion is
     /// [`Received::Broken`].
     pub fn send(&mut self, number: usize, bytes: &[u8]) {
         let Some(Some(member)) = self.sockets.get_mut(number) else {
@@ -133,7 +125,7 @@ impl Completions {
     fn send_now(&mut self, number: usize, fd: RawFd, bytes: &[u8]) {
         let (place, held) = self.sends.buffer_send(number, self.generation_of(number), bytes);
         let length = u32::try_from(held.len()).unwrap_or(u32::MAX);
-        // The kernel sends all of it (MSG_WAITALL): a completion with less means that the connection broke.
+        // The kernel sends all of it (MSG_WAITALL): a shorter completion means a broken connection.
         let send = opcode::Send::new(Fd(fd), held.as_ptr(), length)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
@@ -141,18 +133,16 @@ impl Completions {
         self.push(&send);
     }
 
-    /// Hands over what is to be sent, and waits until something has come, at most `longest`.
     pub fn wait(&mut self, longest: Duration) {
         let longest = Timespec::from(longest);
         let arguments = SubmitArgs::new().timespec(&longest);
-        // It fails when the time is over, at a signal, and when completions wait to be taken: in each case
-        // what is there is taken.
+        // It fails at the timeout, at a signal, and when completions are pending: each time they
+        // are taken.
         self.ring.submitter().submit_with_args(1, &arguments).ok();
         self.came.extend(self.ring.completion());
     }
 
-    /// What came with the last wait, one after the other; bytes are written to `buffer`, which must have room
-    /// for [`MAX_BYTES`].
+    /// `buffer` must have room for [`MAX_BYTES`].
     pub fn next_completion(&mut self, buffer: &mut [u8]) -> Option<Completion> {
         while let Some(entry) = self.came.pop_front() {
             let (kind, generation, number) = parts(entry.user_data());
@@ -195,7 +185,7 @@ impl Completions {
                 stamp: None,
             },
             0 => Received::End,
-            // All buffers were in use: they are given back by now.
+            // All buffers were in use; by now they are free.
             error if matches!(-error, libc::ENOBUFS | libc::EINTR | libc::EAGAIN) => Received::Nothing,
             error => Received::Broken(OsError(-error)),
         };
@@ -210,7 +200,6 @@ impl Completions {
         (received != Received::Nothing).then_some(Completion::Socket(number, received))
     }
 
-    /// A send is over: the socket's next one begins.
     fn sent(&mut self, place: usize, result: i32) -> Option<Completion> {
         let (number, generation, length) = self.sends.release_send(place)?;
         if self.generation_of(number) != generation {
@@ -229,7 +218,7 @@ impl Completions {
         None
     }
 
-    /// That of the socket under `number`; 0, which none has, where there is none.
+    /// Returns 0 if there is no such socket.
     fn generation_of(&self, number: usize) -> u32 {
         let member = self.sockets.get(number).and_then(Option::as_ref);
         member.map_or(0, |member| member.generation)
@@ -255,8 +244,8 @@ impl Completions {
         // long as the ring has work (see `drop`), descriptors until `forget` has handed over every entry that
         // names them.
         while unsafe { self.ring.submission().push(entry) }.is_err() {
-            // The queue is full. Handing over fails only while completions cannot be posted; then they are
-            // fetched.
+            // The queue is full. Submission fails only while completions cannot be posted; then
+            // they are fetched.
             if self.ring.submit().is_err() {
                 self.came.extend(self.ring.completion());
             }
@@ -264,7 +253,7 @@ impl Completions {
     }
 }
 
-/// Ends all that is in progress, after which the kernel neither reads nor writes memory of this ring.
+/// Ends all operations, so that the kernel no longer accesses memory of this ring.
 impl Drop for Completions {
     fn drop(&mut self) {
         self.ring.submit().ok();
@@ -276,16 +265,14 @@ impl Drop for Completions {
             .as_ref()
             .is_err_and(|error| error.raw_os_error() == Some(libc::ENOENT));
         if ended.is_err() && !nothing_left {
-            // What the kernel may still use must stay.
+            // The kernel may still use this memory.
             self.buffers.leak();
             self.sends.leak();
         }
     }
 }
 
-/// Entries that are handed over at once at most.
 const ENTRIES: u32 = 256;
-/// The most bytes of one completion.
 pub const MAX_BYTES: usize = buffers::BYTES;
 
 const RECEIVE: u64 = 0;

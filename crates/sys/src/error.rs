@@ -1,4 +1,4 @@
-//! What can go wrong in the world, and who is to blame.
+//! Errors of live operation, and their cause.
 
 mod security;
 
@@ -8,21 +8,17 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Who is to blame for an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Blame {
-    /// The application.
     Client,
-    /// The database server.
     Server,
-    /// What lies between.
+    /// The path between them.
     Link,
-    /// This program, its machine, or how it was called.
+    /// This program, its machine, or its arguments.
     Longwire,
 }
 
 impl Blame {
-    /// The word for it in messages and records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -33,17 +29,15 @@ impl Blame {
     }
 }
 
-/// An error number of the operating system, shown as its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OsError(pub i32);
 
 impl OsError {
-    /// What the last system call of this thread failed with.
     pub fn last() -> Self {
         Self::from_io_error(&std::io::Error::last_os_error())
     }
 
-    /// The number in an error of the standard library; EIO where it has none.
+    /// Uses EIO if the error has no number.
     pub fn from_io_error(error: &std::io::Error) -> Self {
         Self(error.raw_os_error().unwrap_or(libc::EIO))
     }
@@ -63,281 +57,139 @@ impl fmt::Display for OsError {
     }
 }
 
-/// An error of the world: who, what and where in its text, what to do next in [`LiveError::hint`].
+/// [`LiveError::hint`] returns the next step for the user.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LiveError {
-    /// The name of the server cannot be resolved.
     #[error("no such host: '{host}'")]
     NoSuchHost {
         /// As given in the target.
         host: String,
     },
-    /// Nothing listens at the server's address.
     #[error("could not connect to the server {server} ({address}): connection refused")]
     Refused {
-        /// `host:port` as given.
+        /// As given in the target, `host:port`.
         server: String,
-        /// The last address tried.
         address: SocketAddr,
     },
-    /// The server's address does not answer.
     #[error("could not connect to the server {server} ({address}): no answer within {} s", after.as_secs())]
     ConnectTimedOut {
-        /// `host:port` as given.
         server: String,
-        /// The last address tried.
         address: SocketAddr,
-        /// How long was waited.
         after: Duration,
     },
-    /// The connection to the server could not be made for another reason.
+    /// Connecting failed for another reason.
     #[error("could not connect to the server {server} ({address}): {reason}")]
     ConnectFailed {
-        /// `host:port` as given.
         server: String,
-        /// The last address tried.
         address: SocketAddr,
-        /// What the operating system says.
         reason: OsError,
     },
-    /// The target is a Unix-domain socket, and what was asked is about TCP.
+    /// The target is a Unix-domain socket, but TCP is required.
     #[error("{socket} is a Unix-domain socket")]
-    UnixSocket {
-        /// Its path.
-        socket: String,
-    },
-    /// The Unix-domain socket cannot be connected to.
+    UnixSocket { socket: String },
     #[error("could not connect to the socket {socket}: {reason}")]
-    SocketFailed {
-        /// Its path.
-        socket: String,
-        /// What the operating system says.
-        reason: OsError,
-    },
-    /// The address to listen on is taken.
+    SocketFailed { socket: String, reason: OsError },
     #[error("could not listen on {address}: the port is in use")]
-    PortInUse {
-        /// Where.
-        address: SocketAddr,
-    },
-    /// The address to listen on needs a privilege.
+    PortInUse { address: SocketAddr },
     #[error("could not listen on {address}: permission denied")]
-    NotPermitted {
-        /// Where.
-        address: SocketAddr,
-    },
-    /// The address to listen on does not belong to this machine.
+    NotPermitted { address: SocketAddr },
     #[error("could not listen on {address}: this machine does not have that address")]
-    AddressNotHere {
-        /// Where.
-        address: SocketAddr,
-    },
+    AddressNotHere { address: SocketAddr },
     /// Listening failed for another reason.
     #[error("could not listen on {address}: {reason}")]
-    ListenFailed {
-        /// Where.
-        address: SocketAddr,
-        /// What the operating system says.
-        reason: OsError,
-    },
-    /// Clients on other machines would send in plain text what TLS was to protect.
+    ListenFailed { address: SocketAddr, reason: OsError },
+    /// Clients on other machines would send plain text that TLS was to protect.
     #[error(
         "{name} would listen on {address}, beyond loopback: clients would send to it in plain text, and only the way from here to the server is encrypted"
     )]
-    PlainClients {
-        /// What would listen.
-        name: String,
-        /// Where.
-        address: SocketAddr,
-    },
-    /// What connects to a server would connect to itself.
+    PlainClients { name: String, address: SocketAddr },
+    /// A relay or proxy would connect to itself.
     #[error("{server} is {address}, where the relay itself would listen: it would connect to itself")]
-    LeadsToItself {
-        /// The server, as given.
-        server: String,
-        /// Where the relay would listen.
-        address: SocketAddr,
-    },
-    /// A system call that should not fail did.
+    LeadsToItself { server: String, address: SocketAddr },
+    /// A system call failed that should not.
     #[error("longwire could not {operation}: {reason}")]
     System {
-        /// What was attempted.
         operation: &'static str,
-        /// What the operating system says.
         reason: OsError,
     },
-    /// The system does not let this program make namespaces.
     #[error("could not {operation}: {reason}")]
     NamespaceRefused {
-        /// What was attempted.
         operation: &'static str,
-        /// What the operating system says.
         reason: OsError,
     },
-    /// The system does not let this program make network devices.
     #[error("could not open /dev/net/tun, which links are made of: {reason}")]
-    TunRefused {
-        /// What the operating system says.
-        reason: OsError,
-    },
-    /// This process may not capture packets.
+    TunRefused { reason: OsError },
     #[error("could not capture packets of a network interface: {reason}")]
-    CaptureRefused {
-        /// What the operating system says.
-        reason: OsError,
-    },
-    /// There is no network interface of that name.
+    CaptureRefused { reason: OsError },
     #[error("there is no network interface '{name}': there are {}", known.join(", "))]
-    NoSuchInterface {
-        /// As given.
-        name: String,
-        /// Those there are.
-        known: Vec<String>,
-    },
-    /// The file for a capture cannot be written.
+    NoSuchInterface { name: String, known: Vec<String> },
     #[error("could not write the capture {path}: {reason}")]
-    CaptureFailed {
-        /// The file.
-        path: String,
-        /// What the operating system says.
-        reason: OsError,
-    },
-    /// The file for a capture is none that may be written over.
+    CaptureFailed { path: String, reason: OsError },
     #[error("could not write the capture {path}: {reason}")]
-    CaptureFileRefused {
-        /// The file.
-        path: String,
-        /// Why.
-        reason: String,
-    },
-    /// A capture lacks packets.
+    CaptureFileRefused { path: String, reason: String },
     #[error("the capture {path} lacks {missing} packets: it could not be written as fast as they came")]
-    CaptureIncomplete {
-        /// The file.
-        path: String,
-        /// How many.
-        missing: u64,
-    },
-    /// The network has no room for another link.
+    CaptureIncomplete { path: String, missing: u64 },
     #[error("no addresses are left for another link")]
     NoAddressesLeft,
-    /// The target asks for TLS and its scheme has no way to begin it that longwire knows.
+    /// The target requests TLS, but longwire has no TLS for its scheme.
     #[error("longwire cannot begin TLS on a {scheme} connection")]
-    TlsUnsupported {
-        /// The target's scheme.
-        scheme: &'static str,
-    },
-    /// The target asks for TLS, and an emulated link for unencrypted bytes.
+    TlsUnsupported { scheme: &'static str },
+    /// The target requests TLS, which an emulated link does not support.
     #[error("longwire cannot begin TLS itself on connections through an emulated link")]
     TlsThroughLink,
-    /// The target asks for TLS and the server does not offer it.
     #[error("the server {server} does not offer TLS")]
-    ServerWithoutTls {
-        /// `host:port` as given.
-        server: String,
-    },
-    /// The server's certificate is not valid at this time.
+    ServerWithoutTls { server: String },
     #[error("the certificate of the server {server} has expired or is not valid yet")]
-    CertificateExpired {
-        /// `host:port` as given.
-        server: String,
-    },
-    /// No trusted authority has signed the server's certificate.
+    CertificateExpired { server: String },
     #[error("the certificate of the server {server} is signed by an unknown authority")]
-    UnknownAuthority {
-        /// `host:port` as given.
-        server: String,
-    },
-    /// The server's certificate is signed by itself, and no trusted authority vouches for it.
+    UnknownAuthority { server: String },
     #[error("the certificate of the server {server} is signed by itself: no authority vouches for it")]
-    SelfSigned {
-        /// `host:port` as given.
-        server: String,
-    },
-    /// The server's certificate is signed by an authority that has signed itself and is not among the trusted
-    /// ones.
+    SelfSigned { server: String },
     #[error(
         "the certificate of the server {server} is signed by a self-signed root that is not trusted here"
     )]
-    UntrustedRoot {
-        /// `host:port` as given.
-        server: String,
-    },
-    /// The TLS settings contradict each other, or ask for what longwire does not have.
+    UntrustedRoot { server: String },
+    /// The TLS settings contradict each other, or need an unsupported feature.
     #[error("{fault}")]
-    Security {
-        /// What is wrong.
-        fault: SecurityFault,
-    },
-    /// A client went when it was offered a login that is not bound to TLS.
+    Security { fault: SecurityFault },
+    /// A client insists on channel binding, which ends at longwire.
     #[error(
         "a client of {server} left when it was offered SCRAM-SHA-256 without channel binding, which ends where TLS ends: at longwire"
     )]
-    ClientWantsBinding {
-        /// `host:port` as given.
-        server: String,
-    },
-    /// The server's certificate is for another name.
+    ClientWantsBinding { server: String },
     #[error("the certificate of the server {server} is for another name")]
-    NameMismatch {
-        /// `host:port` as given.
-        server: String,
-    },
-    /// TLS to the server failed for another reason.
+    NameMismatch { server: String },
+    /// TLS failed for another reason.
     #[error("TLS with the server {server} failed: {reason}")]
-    TlsFailed {
-        /// `host:port` as given.
-        server: String,
-        /// What the TLS library says.
-        reason: rustls::Error,
-    },
-    /// The server went away, or sent something unexpected, before the connection was ready.
+    TlsFailed { server: String, reason: rustls::Error },
+    /// The server disconnected or sent something unexpected during setup.
     #[error("the server {server} closed the connection while TLS was being agreed")]
-    ServerLeft {
-        /// `host:port` as given.
-        server: String,
-    },
-    /// The client went away, or did not speak the target's protocol, before the connection was ready.
+    ServerLeft { server: String },
+    /// The client disconnected or violated the protocol during setup.
     #[error("a client of {server} closed the connection, or sent something unexpected, before its login")]
-    ClientLeft {
-        /// `host:port` as given.
-        server: String,
-    },
-    /// Too many clients are on their way to agreeing on TLS.
+    ClientLeft { server: String },
     #[error("too many clients of {server} connect at once without logging in")]
-    Crowded {
-        /// `host:port` as given.
-        server: String,
-    },
-    /// The file of trusted certificates cannot be used.
+    Crowded { server: String },
     #[error("could not read certificates from {path}: {reason}")]
     RootCertificates {
-        /// The file.
         path: String,
-        /// What is wrong with it.
         reason: RootCertificateFault,
     },
-    /// The system has no trusted certificates.
     #[error("this system has no trusted certificates")]
     NoSystemCertificates,
 }
 
-/// What is wrong with a file of trusted certificates.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RootCertificateFault {
-    /// It cannot be read.
     #[error("{0}")]
     Unreadable(OsError),
-    /// It is not a file, or too large.
     #[error("{0}")]
     Refused(String),
-    /// It holds no certificate, or one that cannot be parsed.
     #[error("no PEM certificate in it")]
     NoCertificate,
 }
 
 impl LiveError {
-    /// Who is to blame.
     pub const fn blame(&self) -> Blame {
         match self {
             Self::NoSuchHost { .. }
@@ -377,7 +229,7 @@ impl LiveError {
         }
     }
 
-    /// Whether TLS could not be agreed on with a server that was reached.
+    /// Whether TLS failed with a reachable server.
     pub const fn is_about_tls(&self) -> bool {
         matches!(
             self,
@@ -392,7 +244,6 @@ impl LiveError {
         )
     }
 
-    /// What to do next, in one line, where there is something.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NoSuchHost { .. } => "check the spelling, or use the server's address".to_owned(),
@@ -473,7 +324,7 @@ impl LiveError {
     }
 }
 
-/// Which of the switches that forbid ordinary users their namespaces is set here.
+/// Names the setting that forbids namespaces to ordinary users here.
 fn namespace_hint(reason: OsError) -> String {
     let is = |path: &str, value: &str| std::fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let switch = if is("/proc/sys/user/max_user_namespaces", "0") || reason == OsError(libc::ENOSPC) {
@@ -490,7 +341,6 @@ fn namespace_hint(reason: OsError) -> String {
     format!("run it as root, or {switch}")
 }
 
-/// How this program gets the right to capture, and what goes without.
 fn capture_hint() -> String {
     let program =
         std::env::current_exe().map_or_else(|_| "longwire".to_owned(), |path| path.display().to_string());

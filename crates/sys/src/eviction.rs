@@ -1,11 +1,10 @@
-//! Which connection gives way where more come than there is room for.
+//! Selects the connection to evict at a limit.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Of guests, by number in the order in which they came and by address: the one that has waited longest of
-/// the place with the most of them.
+/// Guests are numbered by arrival.
 pub fn oldest_of_most(guests: impl Iterator<Item = (u64, IpAddr)>) -> Option<u64> {
     let mut crowds = BTreeMap::<IpAddr, (usize, Reverse<u64>)>::new();
     for (number, address) in guests {
@@ -16,8 +15,8 @@ pub fn oldest_of_most(guests: impl Iterator<Item = (u64, IpAddr)>) -> Option<u64
     crowds.into_values().max().map(|(_, Reverse(number))| number)
 }
 
-/// What counts as one place: an address of IPv4, and the network of an IPv6 address. A host is given at least
-/// a /64 of those (RFC 6177, RFC 7084), and may have an address of it for every connection.
+/// An IPv4 address, or the /64 network of an IPv6 address. A host gets at least a /64 (RFC 6177,
+/// RFC 7084), and may use a new address for each connection.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

@@ -1,5 +1,5 @@
-//! A file that is opened again later, when the process that writes it has given up the right to: a process
-//! that was started before opens it, and nothing else. What it is told has no content.
+//! Reopens a file after this process has dropped the right to, by a helper process that opens that
+//! file only.
 
 use crate::forked::{self, ForkChannel, OwnerChannel, OwnerState};
 use crate::wait::until_readable;
@@ -10,8 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// A process that opens one file, as often as it is told to. Ends when this is dropped, or when this process
-/// ends.
+/// Ends when it is dropped or this process ends.
 #[derive(Debug)]
 pub struct FileOpener {
     process: Child,
@@ -19,10 +18,7 @@ pub struct FileOpener {
 }
 
 impl FileOpener {
-    /// Starts it, with what is to be done each time.
-    ///
-    /// # Errors
-    /// When the system cannot.
+    /// Calls `open` for each request.
     pub fn start(open: impl Fn() -> io::Result<File> + Send + Sync + 'static) -> io::Result<Self> {
         let mut never = Command::new("/");
         never.process_group(0);
@@ -43,10 +39,6 @@ impl FileOpener {
         Ok(Self { process, channel })
     }
 
-    /// Opens it.
-    ///
-    /// # Errors
-    /// As the system says.
     pub fn open(&self) -> io::Result<File> {
         self.channel.pass(OPEN);
         self.channel.take_over_file()
@@ -60,9 +52,7 @@ impl Drop for FileOpener {
     }
 }
 
-/// The one word that it heeds.
 const OPEN: libc::c_int = 1;
-/// As long as nothing happens.
 const FOREVER: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
-//! Files that a user names: small ones are read within a limit, and what is written is for its owner's eyes.
+//! Files named by the user: read with a size limit, written for the owner only.
 //!
-//! A path may name anything: a named pipe that nobody writes to would be waited for without an end, a device
-//! has effects, and a file of several GB would fill memory before it is found to be no configuration. None of
-//! these is opened here.
+//! A path may name anything: a named pipe without a writer blocks forever, opening a device can
+//! have effects, and a huge file fills memory. None of these is opened.
 
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
@@ -12,23 +11,21 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The largest configuration, budget, estate, lab, credentials or key file in bytes.
+/// For configuration, budget, estate, lab, credentials and key files.
 pub const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
-/// The largest script of statements in bytes.
 pub const MAX_SCRIPT_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The largest file of certificates in bytes: those of a system's authorities are some 0.3 MiB.
+/// A system's authorities have about 0.3 MiB.
 pub const MAX_CERTIFICATES_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Opens a file for reading, and nothing but a file; a pipe only where this process has it open already
-/// (`/dev/fd/63` of `<(COMMAND)`).
+/// Opens a pipe only if this process already has it open (`/dev/fd/63` of `<(COMMAND)`).
 ///
 /// # Errors
-/// When it cannot be opened, or is a directory, a named pipe, a device or a socket.
+/// If it cannot be opened, or is a directory, named pipe, device or socket.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    // Looked at first, because opening a device can have effects; and again, because another may have taken
-    // its place.
+    // Checked before, because opening a device can have effects, and again after, because the file
+    // may have been replaced.
     let about = std::fs::metadata(path)?;
     if about.file_type().is_fifo() && is_own_descriptor(path) {
         return File::open(path);
@@ -42,26 +39,26 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The bytes of a file, `most` at most.
+/// At most `most` bytes.
 ///
 /// # Errors
-/// As [`open_regular`]; when it is larger.
+/// Those of [`open_regular`], or a larger file.
 pub fn read_small(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_within(open_regular(path)?, most)
 }
 
-/// The text of a file, `most` bytes at most.
+/// At most `most` bytes.
 ///
 /// # Errors
-/// As [`read_small`]; when it is not UTF-8.
+/// Those of [`read_small`], or text that is not UTF-8.
 pub fn read_small_text(path: &Path, most: u64) -> io::Result<String> {
     text(read_small(path, most)?)
 }
 
-/// The text that `source` gives until its end, `most` bytes at most.
+/// At most `most` bytes.
 ///
 /// # Errors
-/// When it cannot be read, is larger or is not UTF-8.
+/// If it cannot be read, is larger or is not UTF-8.
 pub fn read_text_within(source: impl Read, most: u64) -> io::Result<String> {
     text(read_within(source, most)?)
 }
@@ -93,7 +90,7 @@ fn regular(about: &Metadata) -> io::Result<()> {
     }
 }
 
-/// What it is, unless it is a file.
+/// `None` for a regular file.
 fn kind(of: FileType) -> Option<&'static str> {
     if of.is_file() {
         None
@@ -108,22 +105,18 @@ fn kind(of: FileType) -> Option<&'static str> {
     }
 }
 
-/// What becomes of what is in a file that is opened for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Contents {
-    /// It is taken away.
     Emptied,
-    /// It stays until it is written over.
     Kept,
 }
 
-/// Opens a file for writing that only its owner may read. An existing one of this user loses the rights that
-/// others have to it. Pipes and devices are opened as they are; for the reader of a pipe it waits
-/// [`READER_TIMEOUT`].
+/// Makes a file readable for its owner only; others lose their rights to an existing one. Pipes and
+/// devices are opened unchanged; a pipe's reader is awaited for [`READER_TIMEOUT`].
 ///
 /// # Errors
-/// When it cannot be opened; when no process reads a pipe; when it is another user's, a symbolic link to a
-/// file, or has a second name (a hard link): writing would then change what the user did not name.
+/// If it cannot be opened; if no process reads a pipe; if it is another user's, a symbolic link to
+/// a file, or has a hard link: writing would then change a file that the user did not name.
 pub fn create_for_owner(path: &Path, contents: Contents) -> io::Result<File> {
     if is_own_descriptor(path) {
         return open_other(path);
@@ -156,7 +149,7 @@ pub fn create_for_owner(path: &Path, contents: Contents) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a pipe or a device for writing. The system would wait for the reader of a pipe without an end.
+/// A plain open would wait for a pipe's reader forever.
 fn open_other(path: &Path) -> io::Result<File> {
     let began = Instant::now();
     loop {
@@ -166,7 +159,7 @@ fn open_other(path: &Path) -> io::Result<File> {
             .open(path);
         match opened {
             Ok(file) => {
-                // What is written may wait for its reader.
+                // Writes may wait for the reader.
                 let flags = rustix::fs::fcntl_getfl(&file)?;
                 rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
                 return Ok(file);
@@ -186,7 +179,7 @@ fn is_pipe(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.file_type().is_fifo())
 }
 
-/// How long the reader of a pipe, which a shell starts at the same time, may take to open it.
+/// For the reader of a pipe, which a shell starts at the same time.
 const READER_TIMEOUT: Duration = Duration::from_secs(1);
 const READER_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -198,7 +191,7 @@ fn create_new(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Takes the others' rights to a file away, if it is this user's.
+/// Only if the file is this user's.
 fn tighten(file: &File) -> io::Result<()> {
     let about = file.metadata()?;
     if !about.is_file() {
@@ -224,7 +217,7 @@ fn refused(reason: &str) -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, reason)
 }
 
-/// Whether a path names what this process has open already, as `/dev/stdout` does.
+/// For example that of `/dev/stdout`.
 fn is_own_descriptor(path: &Path) -> bool {
     let standard = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].map(Path::new);
     let folders = ["/dev/fd", "/proc/self/fd"].map(Path::new);

@@ -1,8 +1,8 @@
-//! Processes that are forks of this one and never become another program: they watch over others, and outlive
-//! this process to end what it leaves behind.
+//! Forks of this process that never exec: they watch other processes, and outlive this process to
+//! end those it leaves behind.
 //!
-//! Such a process has one thread and nothing of this one's but its memory: no descriptor except its channel,
-//! no signal that could end it but SIGKILL.
+//! Such a fork has one thread, no descriptor except its channel, and no signal that could end it
+//! except SIGKILL.
 
 use crate::error::OsError;
 use crate::process_tree::Member;
@@ -23,36 +23,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The end of the channel that this process has: as long as it is open, the fork has nothing to end.
+/// While it is open, the fork has no process to end.
 #[derive(Debug)]
 pub(crate) struct ForkChannel(UnixStream);
 
-/// The end of the channel that the fork has.
 #[derive(Debug)]
 pub(crate) struct OwnerChannel(UnixStream);
 
-/// What the fork's owner wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OwnerState {
-    /// The program has taken the place of the process that was to become it.
+    /// The program has replaced the process that was to become it.
     Started,
-    /// Its work is done: the fork ends, and leaves everything as it is.
     Done,
-    /// This signal is to be passed on.
     Signal(libc::c_int),
-    /// It is gone, without a word: it was killed.
+    /// The owner was killed.
     Gone,
 }
 
-/// Spawns `command`, in whose new process `between` runs before the program takes its place. What `between`
-/// gets is open in that process alone.
+/// Runs `between` in the new process before exec; its descriptor is open in that process only.
 pub(crate) fn spawn(
     command: &mut Command,
     mut between: impl FnMut(RawFd) -> io::Result<()> + Send + Sync + 'static,
 ) -> io::Result<(Child, ForkChannel)> {
     let (ours, theirs) = UnixStream::pair()?;
     let number = theirs.as_raw_fd();
-    // The command may be kept by its owner; this end is not, so that an end of the fork can be noticed.
+    // The command may live on; this end must not, so that the end of the fork is noticed.
     let theirs = Arc::new(Mutex::new(Some(theirs)));
     let held = Arc::clone(&theirs);
     // SAFETY: `between` is of this crate, and knows that it runs between fork and exec: in the one thread of
@@ -69,13 +64,12 @@ pub(crate) fn spawn(
 }
 
 impl ForkChannel {
-    /// Over this end of a pair.
     #[cfg(test)]
     pub const fn new(stream: UnixStream) -> Self {
         Self(stream)
     }
 
-    /// The next number that the fork has sent; `None` if it has not, and at the channel's end.
+    /// Returns `None` at the timeout, or at the end of the channel.
     pub fn receive(&self, longest: Option<Duration>) -> Option<i32> {
         self.0.set_nonblocking(longest.is_none()).ok()?;
         self.0.set_read_timeout(longest).ok()?;
@@ -84,33 +78,29 @@ impl ForkChannel {
         Some(i32::from_ne_bytes(bytes))
     }
 
-    /// Tells the fork that the program was started.
     pub fn started(&self) {
         self.say(STARTED);
     }
 
-    /// Tells the fork that there is nothing left to end.
     pub fn release(&self) {
         self.say(DONE);
     }
 
-    /// Has the fork pass a signal on.
     pub fn pass(&self, signal: libc::c_int) {
         self.say(u8::try_from(signal).unwrap_or(DONE));
     }
 
-    /// The same channel, for another thread.
     pub fn try_clone(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
 
-    /// Ends the channel for all that have it here.
+    /// For all holders in this process.
     pub fn shut(&self) {
-        // One that is gone needs no end.
+        // Fails only if the fork is gone.
         self.0.shutdown(Shutdown::Both).ok();
     }
 
-    /// Sends a question and waits for its answer, which fills `answer`; `false` when the fork is gone.
+    /// Returns `false` if the fork is gone.
     pub fn send_request(&self, question: &[u8], answer: &mut [u8]) -> bool {
         (&self.0)
             .write_all(question)
@@ -118,10 +108,7 @@ impl ForkChannel {
             .is_ok()
     }
 
-    /// Waits for a file that the fork has opened.
-    ///
-    /// # Errors
-    /// As the system said to the fork, or when that one is gone.
+    /// Fails with the fork's own error, or if the fork is gone.
     pub fn take_over_file(&self) -> io::Result<File> {
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -141,21 +128,21 @@ impl ForkChannel {
         }
     }
 
-    /// One that is gone needs no word.
+    /// Failure means that the fork is gone.
     fn say(&self, word: u8) {
         (&self.0).write_all(&[word]).ok();
     }
 }
 
 impl OwnerChannel {
-    /// Takes over in the fork: from here on the process has this channel only, and no signal reaches it.
+    /// Keeps only this channel open, and blocks all signals.
     pub fn take_over(number: RawFd, name: &std::ffi::CStr) -> Self {
         Self::take_over_with(number, None, name)
     }
 
-    /// The same for a process that keeps another descriptor too.
+    /// Keeps another descriptor too.
     pub fn take_over_with(number: RawFd, kept: Option<RawFd>, name: &std::ffi::CStr) -> Self {
-        // Ends of children are reported, even if this process had its own ignored.
+        // Ends of children are reported, even if this process ignored them.
         let _ = HeldSignals::hold(&[]);
         signals::block_all_signals();
         close_all_but(number, kept.unwrap_or(number));
@@ -165,22 +152,19 @@ impl OwnerChannel {
         Self(unsafe { UnixStream::from_raw_fd(number) })
     }
 
-    /// Sends the owner a number. One that is gone needs none.
     pub fn send(&self, number: i32) {
         (&self.0).write_all(&number.to_ne_bytes()).ok();
     }
 
-    /// Waits for a question, which fills `question`; `false` when nobody can ask any more.
+    /// Returns `false` if no owner is left.
     pub fn receive(&self, question: &mut [u8]) -> bool {
         (&self.0).read_exact(question).is_ok()
     }
 
-    /// Sends an answer. An owner that is gone needs none.
     pub fn answer(&self, answer: &[u8]) {
         (&self.0).write_all(answer).ok();
     }
 
-    /// Sends a file, or why there is none.
     pub fn hand_over(&self, file: io::Result<File>) {
         let number = file
             .as_ref()
@@ -193,7 +177,7 @@ impl OwnerChannel {
             ancillary.push(SendAncillaryMessage::ScmRights(&files));
         }
         let number = number.to_ne_bytes();
-        // An owner that is gone needs none.
+        // Fails only if the owner is gone.
         sendmsg(
             &self.0,
             &[IoSlice::new(&number)],
@@ -203,7 +187,7 @@ impl OwnerChannel {
         .ok();
     }
 
-    /// What the owner wants, once that is known: to be asked when the channel can be read.
+    /// Call it when the channel is readable.
     pub fn state(&self) -> OwnerState {
         let mut word = [0];
         match (&self.0).read(&mut word) {
@@ -214,16 +198,12 @@ impl OwnerChannel {
         }
     }
 
-    /// To wait for it.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-/// Forks a process that has one thread.
-///
-/// # Errors
-/// When the system cannot.
+/// For a process that has one thread.
 pub(crate) fn fork_again() -> io::Result<libc::pid_t> {
     // SAFETY: this process was forked itself and has one thread, so that both that return have everything
     // they had.
@@ -233,16 +213,13 @@ pub(crate) fn fork_again() -> io::Result<libc::pid_t> {
     }
 }
 
-/// Ends this process without running what its owner's copy will run.
+/// Skips the owner's destructors and exit handlers.
 pub(crate) fn exit_now() -> ! {
     // SAFETY: does not return and touches no memory.
     unsafe { libc::_exit(0) }
 }
 
-/// Reports ends of children: readable when there is one.
-///
-/// # Errors
-/// When the system has no descriptor for it.
+/// Readable when a child has ended.
 pub(crate) fn ends_of_children() -> io::Result<OwnedFd> {
     let signals = signals::set_of(Some(&[libc::SIGCHLD]));
     // SAFETY: the set is initialised; what the call returns is a new descriptor, or no valid one.
@@ -254,16 +231,14 @@ pub(crate) fn ends_of_children() -> io::Result<OwnedFd> {
     }
 }
 
-/// Takes in children that have ended; `each` gets them.
 pub(crate) fn reap(each: &mut dyn FnMut(libc::pid_t, WaitStatus)) {
     while let Ok(Some((process, status))) = wait(WaitOptions::NOHANG) {
         each(process.as_raw_pid(), status);
     }
 }
 
-/// Ends what `members` finds, and what that starts meanwhile: asks, waits for [`GRACE`], and then kills. None
-/// of it can fork away: all are stopped before the first one is killed, so that no child loses the parent by
-/// which it is found.
+/// Sends SIGTERM, waits for [`GRACE`], sends SIGKILL. All are stopped before the first is killed,
+/// so that no child loses the parent by which it is found.
 pub(crate) fn end_all(members: &dyn Fn() -> Vec<Member>) {
     let began = Instant::now();
     for member in members() {
@@ -290,7 +265,7 @@ pub(crate) fn end_all(members: &dyn Fn() -> Vec<Member>) {
         }
         stopped.iter().for_each(|member| member.send(libc::SIGKILL));
         reap(&mut |_, _| {});
-        // Looked at twice: a process that was handed to another parent meanwhile is seen the second time.
+        // Checked twice: a process that was reparented meanwhile is seen the second time.
         if !has_living(members) && !has_living(members) {
             return;
         }
@@ -303,7 +278,6 @@ fn has_living(members: &dyn Fn() -> Vec<Member>) -> bool {
     members().iter().any(Member::is_alive)
 }
 
-/// Closes what this process has open, except for two descriptors.
 fn close_all_but(one: RawFd, other: RawFd) {
     let (first, second) = (one.min(other), one.max(other));
     let (Ok(first), Ok(second)) = (libc::c_uint::try_from(first), libc::c_uint::try_from(second)) else {
@@ -318,7 +292,6 @@ fn close_all_but(one: RawFd, other: RawFd) {
     close(second + 1, libc::c_uint::MAX);
 }
 
-/// Closes descriptors with these numbers.
 fn close(first: libc::c_uint, last: libc::c_uint) {
     // SAFETY: three integers. No value of this process owns a descriptor any more: it ends without running
     // destructors.
@@ -336,10 +309,9 @@ fn close(first: libc::c_uint, last: libc::c_uint) {
 /// No signals have these numbers.
 const DONE: u8 = 0;
 const STARTED: u8 = u8::MAX;
-/// How long the rest has to end after it was asked to.
+/// From SIGTERM to SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
-/// What cannot be killed within this time waits for a device, or is another user's.
+/// A process that survives this long waits for a device, or is another user's.
 const MAX_KILL_WAIT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// Descriptors that a process usually has at most.
 const MAX_DESCRIPTORS: libc::c_uint = 65_536;

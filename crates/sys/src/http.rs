@@ -1,9 +1,8 @@
-//! A small HTTP/1.1 server: one request a connection, many connections at a time on one thread, and
-//! everything bounded: connections, bytes, time.
+//! A small HTTP/1.1 server with limits: one request per connection, many connections on one thread.
 //!
-//! Where more come than there is room for, the host with the most connections loses the one that has been
-//! there longest: who says nothing keeps nobody out. The order of things: `server` accepts and waits,
-//! `connection` reads a `request`, has it answered, and sends.
+//! At the limit, the host with the most connections loses the oldest, so that silent clients block
+//! nobody. `server` accepts and waits, `connection` reads a `request`, gets the answer, and sends
+//! it.
 
 mod connection;
 mod request;
@@ -14,34 +13,26 @@ pub use server::HttpServer;
 
 use std::time::Duration;
 
-/// What strangers may cost.
 #[derive(Debug, Clone, Copy)]
 pub struct HttpLimits {
-    /// Connections at a time.
     pub connections: usize,
-    /// Bytes of requests and answers that all of them hold. One answer may be longer.
+    /// One answer may be longer.
     pub held_bytes: usize,
     /// Bytes of a request's body.
     pub body: usize,
-    /// How long a request may take to arrive, and an answer to leave.
+    /// Time for a request to arrive, and for an answer to leave.
     pub time: Duration,
 }
 
-/// What a request is answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpResponse {
-    /// The status, without its reason.
     pub status: u16,
-    /// The format of the body.
     pub content_type: &'static str,
-    /// Further fields of the head.
     pub fields: Vec<(&'static str, String)>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
 impl HttpResponse {
-    /// An answer in this format.
     pub fn new(status: u16, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
@@ -51,7 +42,6 @@ impl HttpResponse {
         }
     }
 
-    /// A text.
     pub fn text(status: u16, body: impl Into<String>) -> Self {
         Self::new(status, "text/plain; charset=utf-8", body.into())
     }

@@ -1,9 +1,8 @@
-//! The operating system: what the crates that talk to the world have in common.
+//! The operating system interface that crates with I/O share.
 //!
-//! [`Target`] says which server is meant and [`TlsSettings`] how carefully TLS is used with it; [`socket`]
-//! reads and sends without blocking, [`poller`] waits for many sockets, [`Clock`] is the timeline of all
-//! observations. It knows no protocol of a database and makes no decision about bytes; who opens which
-//! connection, and what for, is in `client`, `relay`, `probe`, `load`, `tune` and `tunnel_io`.
+//! [`Target`] names a server and [`TlsSettings`] its TLS; [`socket`] reads and sends without
+//! blocking, [`poller`] waits for many sockets, [`Clock`] is the timeline of all observations. The
+//! crate knows no database protocol.
 //!
 //! Start reading at [`target`], then [`socket`].
 

@@ -1,8 +1,8 @@
-//! Sockets that listen: every one of the product is made here. And how many files a process may have open.
+//! All listening sockets of the product, and the limit of open files.
 //!
-//! [`listen`] is for ports that others connect to: it warns where that is possible from other machines, and
-//! refuses to show in plain text what was to be encrypted. [`on_loopback`] and [`in_namespace`] are for ports
-//! that nobody else reaches.
+//! [`listen`] is for ports of other programs: it warns if other machines can connect, and refuses
+//! to expose in plain text bytes that were to be encrypted. [`on_loopback`] and [`in_namespace`]
+//! are for internal ports.
 
 mod own_addresses;
 
@@ -15,45 +15,39 @@ use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::AsFd;
 
-/// What listens at an address, and for whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListeningService<'a> {
-    /// Its name, as a sentence begins with it: "the relay to db1:5432".
+    /// Begins a sentence, as "the relay to db1:5432".
     pub name: &'a str,
-    /// What anyone who reaches it can do: "connect to db1:5432 through it".
+    /// Completes "anyone who reaches it can", as "connect to db1:5432 through it".
     pub exposes: &'a str,
-    /// What protects the bytes of its clients.
     pub clients: ClientSide,
 }
 
-/// What protects the bytes between clients and a port of longwire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientSide {
-    /// What the clients themselves do, and nothing was requested.
     AsClientsLike,
-    /// TLS with keys: clients without one are turned away.
+    /// Clients without a key are refused.
     Keys,
-    /// Nothing, though TLS was requested from here to the server.
+    /// Although TLS to the server was requested.
     PlainBeforeTls(PlainClients),
 }
 
-/// Whether clients on other machines may send in plain text what TLS protects from here to the server
+/// Whether clients on other machines may send plain text that TLS protects from here to the server
 /// (`--allow-plain-clients`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PlainClients {
-    /// No: longwire does not start.
     #[default]
     Refused,
-    /// The user says that the network between them may be trusted.
+    /// The user trusts the network between them.
     Allowed,
 }
 
-/// A listening socket that does not block, and where it listens. Beyond loopback, who reaches it is said on
-/// stderr.
+/// The socket does not block. Beyond loopback, warns on stderr who can reach it.
 ///
 /// # Errors
-/// When the address is in use, not this host's, not permitted, or the system refuses for another reason; when
-/// clients on other machines would send in plain text what was to be encrypted.
+/// If the address is in use, not this host's, not permitted, or refused for another reason; if
+/// clients on other machines would send plain text that was to be encrypted.
 pub fn listen(
     address: SocketAddr,
     service: &ListeningService<'_>,
@@ -61,8 +55,7 @@ pub fn listen(
     Ok(bind(address, service)?.open())
 }
 
-/// A socket that is bound, and of which nothing was said yet: for who still has to see whether it may listen
-/// at that address.
+/// For callers that must still check its address before the warning.
 #[derive(Debug)]
 #[must_use]
 pub struct BoundListener {
@@ -72,12 +65,10 @@ pub struct BoundListener {
 }
 
 impl BoundListener {
-    /// Where it is bound.
     pub const fn local_address(&self) -> SocketAddr {
         self.local_address
     }
 
-    /// Says who reaches it, as [`listen`] does.
     pub fn open(self) -> (TcpListener, SocketAddr) {
         if let Some(text) = self.warning {
             warn(&text);
@@ -86,10 +77,7 @@ impl BoundListener {
     }
 }
 
-/// The first part of [`listen`].
-///
-/// # Errors
-/// As there.
+/// The first part of [`listen`], with the same errors.
 pub fn bind(address: SocketAddr, service: &ListeningService<'_>) -> Result<BoundListener, LiveError> {
     refuse_plain_clients(address, service)?;
     let fault = |error: io::Error| match OsError::from_io_error(&error) {
@@ -99,7 +87,7 @@ pub fn bind(address: SocketAddr, service: &ListeningService<'_>) -> Result<Bound
         reason => LiveError::ListenFailed { address, reason },
     };
     let listener = TcpListener::bind(address).map_err(fault)?;
-    // It listens already, which makes this a change of how many may wait. When it fails, they are 128.
+    // It listens already: this only raises the backlog. On failure it stays 128.
     rustix::net::listen(&listener, MAX_WAITING).ok();
     listener.set_nonblocking(true).map_err(fault)?;
     let local_address = listener.local_addr().map_err(fault)?;
@@ -111,10 +99,10 @@ pub fn bind(address: SocketAddr, service: &ListeningService<'_>) -> Result<Bound
     })
 }
 
-/// Whether `service` may listen at `address`: what [`listen`] refuses before it does anything.
+/// Called first by [`listen`].
 ///
 /// # Errors
-/// When clients on other machines would send in plain text what was to be encrypted.
+/// If clients on other machines would send plain text that was to be encrypted.
 pub fn refuse_plain_clients(address: SocketAddr, service: &ListeningService<'_>) -> Result<(), LiveError> {
     let refused = service.clients == ClientSide::PlainBeforeTls(PlainClients::Refused);
     if refused && !address.ip().to_canonical().is_loopback() {
@@ -126,7 +114,7 @@ pub fn refuse_plain_clients(address: SocketAddr, service: &ListeningService<'_>)
     Ok(())
 }
 
-/// What is to be known of a port that other machines reach; `None` for one of loopback.
+/// There is no warning on loopback.
 fn warning(address: SocketAddr, takes_ipv4_too: bool, service: &ListeningService<'_>) -> Option<String> {
     if address.ip().to_canonical().is_loopback() {
         return None;
@@ -153,8 +141,8 @@ fn warning(address: SocketAddr, takes_ipv4_too: bool, service: &ListeningService
     ))
 }
 
-/// Writes to stderr, unless that would have to wait. Names in it may come from clients: what moves the cursor
-/// of a terminal, or would begin a line of its own, is replaced.
+/// Skipped if it would block. Names may come from clients, so control characters and line breaks
+/// are replaced.
 fn warn(text: &str) {
     let replaced = |letter: char| {
         if letter.is_control() {
@@ -166,40 +154,27 @@ fn warn(text: &str) {
     let text: String = text.chars().map(replaced).collect();
     let mut stderr = io::stderr().lock();
     if takes_a_line(stderr.as_fd()) {
-        // A closed stderr has no reader to warn.
+        // Fails if stderr is closed.
         writeln!(stderr, "longwire: warning: {text}").ok();
     }
 }
 
-/// A listening socket on a free port of 127.0.0.1, which blocks.
-///
-/// # Errors
-/// When the system has no port or descriptor left.
+/// Makes a blocking socket.
 pub fn on_loopback() -> io::Result<TcpListener> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
 }
 
-/// A listening socket that blocks, at an address of a network namespace that longwire made and the calling
-/// thread is in: no other machine reaches it.
-///
-/// # Errors
-/// When the namespace does not have the address, or the port is taken.
+/// Makes a blocking socket. The namespace of the calling thread was made by longwire and is unreachable
+/// from other machines.
 pub fn in_namespace(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address)
 }
 
-/// As [`in_namespace`], for datagrams.
-///
-/// # Errors
-/// As there.
 pub fn datagrams_in_namespace(address: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(address)
 }
 
-/// A socket for datagrams that takes them from `peer` alone. Nothing is sent.
-///
-/// # Errors
-/// When the system has no port or no route.
+/// Receives from `peer` only, without sending.
 pub fn datagrams_with(peer: SocketAddr) -> io::Result<UdpSocket> {
     let any = match peer {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -210,11 +185,10 @@ pub fn datagrams_with(peer: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Connections that the kernel holds until they are accepted. Of more at a time some would be reset or wait a
-/// second: 128, as the standard library has it, are less than an application's pools that start together.
+/// With the standard library's backlog of 128, application pools that start together would see
+/// resets or wait a second.
 const MAX_WAITING: i32 = 4096;
 
-/// As many open files as the system lets this process have.
 pub fn raise_file_limit() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     let most = Rlimit {

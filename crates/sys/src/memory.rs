@@ -1,8 +1,7 @@
-//! Memory that this process has given back.
+//! Freed memory of this process.
 
-/// Has memory that is freed be used again for what comes, and not returned to the system and requested again:
-/// for work that fills and empties large buffers all the time, and then ends. A process that goes on for long
-/// should return what it does not need.
+/// For short work that fills and empties large buffers. A process that runs long should return
+/// memory to the system.
 pub fn keep_freed() {
     #[cfg(target_env = "gnu")]
     for (parameter, bytes) in [(libc::M_MMAP_THRESHOLD, KEPT), (libc::M_TRIM_THRESHOLD, KEPT)] {
@@ -14,7 +13,7 @@ pub fn keep_freed() {
     }
 }
 
-/// Larger than any buffer of a run, smaller than what the allocator takes (32 MiB) as the limit of its
-/// threads' own memory.
+/// Larger than any buffer of a run, smaller than the allocator's limit for the memory of its
+/// threads (32 MiB).
 #[cfg(target_env = "gnu")]
 const KEPT: libc::c_int = 32 * 1024 * 1024;

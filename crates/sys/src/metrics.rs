@@ -1,5 +1,4 @@
-//! Figures for monitoring systems: pages over HTTP, each made when it is requested. Strangers who are slow or
-//! silent keep nobody out.
+//! Pages of metrics over HTTP, made on request. Slow or silent clients block nobody.
 
 use crate::error::LiveError;
 use crate::http::{HttpLimits, HttpRequest, HttpResponse, HttpServer};
@@ -8,16 +7,14 @@ use crate::listening::{ClientSide, ListeningService};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Serves pages at `http://ADDRESS/`, until it is dropped.
 #[derive(Debug)]
 pub struct MetricsServer(HttpServer);
 
 impl MetricsServer {
-    /// Begins to serve at `http://ADDRESS/metrics` what `page` makes at each request, in Prometheus's text
-    /// format 0.0.4.
+    /// Serves `page` at `http://ADDRESS/metrics` in Prometheus's text format 0.0.4.
     ///
     /// # Errors
-    /// [`LiveError::PortInUse`] and its like; [`LiveError::System`] when there is no thread for it.
+    /// [`LiveError::PortInUse`] and its like; [`LiveError::System`] if no thread can be started.
     pub fn start(address: SocketAddr, page: impl Fn() -> String + Send + 'static) -> Result<Self, LiveError> {
         Self::answering(address, move |request| match request.path.as_str() {
             "/metrics" => HttpResponse::new(200, "text/plain; version=0.0.4", page()),
@@ -25,10 +22,7 @@ impl MetricsServer {
         })
     }
 
-    /// Begins to serve at `address` what `answer` makes of each request.
-    ///
-    /// # Errors
-    /// As [`MetricsServer::start`].
+    /// Fails as [`MetricsServer::start`] does.
     pub fn answering(
         address: SocketAddr,
         answer: impl FnMut(&HttpRequest) -> HttpResponse + Send + 'static,
@@ -36,7 +30,6 @@ impl MetricsServer {
         HttpServer::start(address, &SERVICE, LIMITS, answer).map(Self)
     }
 
-    /// Where it is served.
     pub const fn address(&self) -> SocketAddr {
         self.0.address()
     }

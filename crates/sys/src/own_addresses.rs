@@ -1,11 +1,11 @@
-//! The addresses of this machine, in the network namespace of the caller: `/proc/net/fib_trie` and
+//! Addresses of this machine, in the caller's network namespace, from `/proc/net/fib_trie` and
 //! `/proc/net/if_inet6`.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// All of them, loopback first. Link-local ones are left out: every machine of a network may have the same.
-/// Empty where they cannot be read.
+/// Loopback first, without link-local addresses, which several machines of a network may share.
+/// Empty if they cannot be read.
 pub fn all() -> Vec<IpAddr> {
     let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
     let four = version_4(&read("fib_trie")).into_iter().map(IpAddr::V4);
@@ -16,7 +16,7 @@ pub fn all() -> Vec<IpAddr> {
     all
 }
 
-/// Of a trie of routes, the leaves that are delivered here: `|-- 10.0.0.5`, and below it `/32 host LOCAL`.
+/// Leaves of a route trie that are local: `|-- 10.0.0.5`, and below it `/32 host LOCAL`.
 fn version_4(trie: &str) -> Vec<Ipv4Addr> {
     let mut found = Vec::new();
     let mut leaf: Option<Ipv4Addr> = None;
@@ -32,7 +32,7 @@ fn version_4(trie: &str) -> Vec<Ipv4Addr> {
     found
 }
 
-/// Of a table of addresses as 32 hexadecimal digits, those that are not link-local.
+/// From a table of addresses as 32 hexadecimal digits, without link-local ones.
 fn version_6(table: &str) -> Vec<Ipv6Addr> {
     let addresses = table.lines().filter_map(|line| {
         let digits = line.split_ascii_whitespace().next()?;

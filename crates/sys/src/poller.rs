@@ -1,4 +1,4 @@
-//! Waiting for sockets: epoll, edge-triggered, and a waker by which another thread ends the wait.
+//! Waits for sockets with edge-triggered epoll, and a waker for other threads.
 
 use crate::error::{LiveError, OsError};
 use crate::timer::timespec;
@@ -7,27 +7,25 @@ use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// What is ready, with the number under which it was registered.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadyEvent {
-    /// The number under which the descriptor was added.
     pub token: u64,
     flags: EventFlags,
 }
 
 impl ReadyEvent {
-    /// Bytes, an end or an error may be read.
+    /// An end or an error can be read too.
     pub fn readable(self) -> bool {
         self.flags.intersects(READABLE | ENDING)
     }
 
-    /// Code that waited for room to send should try again (an error also shows in trying).
+    /// Sending may have room again, or shows an error.
     pub fn writable(self) -> bool {
         self.flags.intersects(WRITABLE | GONE)
     }
 
-    /// An end, an error or an urgent mark is among what may be read: a read that returns less than asked for
-    /// does not mean that nothing is left.
+    /// An end, an error or an urgent mark may be read, so a short read does not mean that the
+    /// socket is empty.
     pub fn ending(self) -> bool {
         self.flags.intersects(ENDING)
     }
@@ -38,13 +36,11 @@ const WRITABLE: EventFlags = EventFlags::OUT;
 const GONE: EventFlags = EventFlags::HUP.union(EventFlags::ERR);
 const ENDING: EventFlags = GONE.union(EventFlags::RDHUP).union(EventFlags::PRI);
 
-/// An epoll instance.
 #[derive(Debug)]
 pub struct Poller {
     epoll: OwnedFd,
 }
 
-/// Room for one answer of [`Poller::wait`].
 pub struct ReadyList {
     events: Vec<Event>,
     count: usize,
@@ -65,12 +61,10 @@ impl Default for ReadyList {
 }
 
 impl ReadyList {
-    /// How many the last call found ready.
     pub(crate) const fn len(&self) -> usize {
         self.count
     }
 
-    /// What the last call found ready.
     pub fn iter(&self) -> impl Iterator<Item = ReadyEvent> + '_ {
         self.events.iter().take(self.count).map(|event| ReadyEvent {
             token: event.data.u64(),
@@ -79,14 +73,10 @@ impl ReadyList {
     }
 }
 
-/// More ready sockets than this wait for the next round: bounds how long one round takes.
+/// Bounds the length of a round; more ready sockets wait for the next.
 const MAX_EVENTS: usize = 256;
 
 impl Poller {
-    /// An epoll instance of its own.
-    ///
-    /// # Errors
-    /// When the system has no descriptor left.
     pub fn new() -> Result<Self, LiveError> {
         epoll::create(epoll::CreateFlags::CLOEXEC)
             .map(|epoll| Self { epoll })
@@ -96,14 +86,13 @@ impl Poller {
             })
     }
 
-    /// Reports `fd` under `token` whenever it becomes readable, writable, or ends. Edge-triggered: the owner
-    /// must use it until nothing is left, and is then notified again.
+    /// Watches for readable, writable, and the end. It is edge-triggered: use `fd` until it would
+    /// block.
     pub fn watch(&self, fd: BorrowedFd<'_>, token: u64) -> Result<(), LiveError> {
         let flags = READABLE | WRITABLE | EventFlags::RDHUP | EventFlags::PRI | EventFlags::ET;
         self.register(fd, token, flags)
     }
 
-    /// Reports `waker` under `token` when it wakes.
     pub fn register_waker(&self, waker: &Waker, token: u64) -> Result<(), LiveError> {
         self.register(waker.0.as_fd(), token, READABLE | EventFlags::ET)
     }
@@ -115,42 +104,35 @@ impl Poller {
         })
     }
 
-    /// Stops reporting `fd`: it stays open, and another poller is to watch it.
+    /// Keeps `fd` open for another poller.
     pub fn forget(&self, fd: BorrowedFd<'_>) {
-        // It fails only for a descriptor that is not watched.
+        // Fails only for a descriptor that is not watched.
         epoll::delete(&self.epoll, fd).ok();
     }
 
-    /// Waits until something is ready, at most `longest` (for ever when absent).
+    /// Waits at most `longest`, or forever.
     pub fn wait(&self, list: &mut ReadyList, longest: Option<Duration>) {
-        // In whole milliseconds, rounded up: older kernels know no others.
+        // In whole milliseconds, rounded up, for older kernels.
         let timeout = longest.map(|span| {
             let milliseconds = i32::try_from(span.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
             timespec(Duration::from_millis(u64::from(milliseconds.unsigned_abs())))
         });
         let count = epoll::wait(&self.epoll, list.events.as_mut_slice(), timeout.as_ref());
-        // The only failure left once the descriptor is valid is an interruption by a signal: nothing is
-        // ready.
+        // With a valid descriptor only a signal can interrupt it: no descriptor is ready.
         list.count = count.unwrap_or(0);
     }
 }
 
-/// The epoll instance itself, readable while something is ready.
 impl AsFd for Poller {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 }
 
-/// Wakes a thread that waits in [`Poller::wait`].
 #[derive(Debug)]
 pub struct Waker(OwnedFd);
 
 impl Waker {
-    /// An event counter of its own.
-    ///
-    /// # Errors
-    /// When the system has no descriptor left.
     pub fn new() -> Result<Self, LiveError> {
         eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map(Self)
@@ -160,20 +142,18 @@ impl Waker {
             })
     }
 
-    /// Wakes. Each call is an edge of its own, so a waker need not be reset for [`Poller::wait`].
+    /// Each call is a new edge, so [`Poller::wait`] needs no reset.
     pub fn wake(&self) {
-        // It fails only when 2^64 - 2 calls are pending, and then it wakes already.
+        // Fails only with 2^64 - 2 calls pending, and then it wakes already.
         rustix::io::write(&self.0, &1_u64.to_ne_bytes()).ok();
     }
 
-    /// Takes all calls of [`Waker::wake`] until now, for code that waits in another way: it is not readable
-    /// before the next.
+    /// For code that waits in another way than [`Poller::wait`].
     pub fn reset(&self) {
         rustix::io::read(&self.0, &mut [0; 8]).ok();
     }
 }
 
-/// Its event counter, readable once it was called.
 impl AsFd for Waker {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

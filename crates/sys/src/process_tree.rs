@@ -1,9 +1,9 @@
-//! A process and all that it started, as `/proc` shows them.
+//! Processes and their descendants, from `/proc`.
 
 use crate::signals;
 use std::fs;
 
-/// One process, known by its number and when it began: a number is given again, both together are not.
+/// Identified by number and start time: a number alone is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
     number: libc::pid_t,
@@ -11,7 +11,6 @@ pub struct Member {
 }
 
 impl Member {
-    /// Its number.
     pub const fn number(self) -> libc::pid_t {
         self.number
     }
@@ -21,12 +20,10 @@ impl Member {
         Some(row.member)
     }
 
-    /// Whether it has not ended.
     pub fn is_alive(&self) -> bool {
         ProcessRow::read_process(self.number).is_some_and(|row| row.member == *self && !row.is_over)
     }
 
-    /// Sends it a signal, when it is still there.
     pub fn send(&self, signal: libc::c_int) {
         if self.is_alive() {
             signals::send(self.number, signal);
@@ -34,7 +31,6 @@ impl Member {
     }
 }
 
-/// The process with this number, its children, theirs, and so on.
 pub fn process_tree(process: libc::pid_t) -> Vec<Member> {
     let mut members: Vec<Member> = Member::find(process).into_iter().collect();
     let mut looked_at = 0;
@@ -50,7 +46,7 @@ pub fn process_tree(process: libc::pid_t) -> Vec<Member> {
     members
 }
 
-/// Numbers of the children of all threads of a process.
+/// Includes children of all threads.
 fn children(process: libc::pid_t) -> impl Iterator<Item = libc::pid_t> {
     let threads = fs::read_dir(format!("/proc/{process}/task"));
     let files = threads
@@ -66,25 +62,21 @@ fn children(process: libc::pid_t) -> impl Iterator<Item = libc::pid_t> {
         })
 }
 
-/// A process as `/proc/PID/stat` shows it (proc(5)).
+/// A process as in `/proc/PID/stat` (proc(5)).
 #[derive(Debug, Clone, Copy)]
 pub struct ProcessRow {
-    /// The process.
     pub member: Member,
-    /// The number of its parent.
     pub parent: libc::pid_t,
-    /// Its session.
     pub session: libc::pid_t,
     /// Whether it has ended and waits for its parent.
     is_over: bool,
 }
 
 impl ProcessRow {
-    /// The process with this number, if there is one.
     pub fn read_process(number: libc::pid_t) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-        // Behind the name in brackets, which may hold anything: state, parent, group, session; field 22 is
-        // when it began.
+        // After the name in brackets, which may hold anything: state, parent, group, session; field
+        // 22 is the start time.
         let (_, rest) = text.rsplit_once(')')?;
         let mut words = rest.split_ascii_whitespace();
         let is_over = matches!(words.next()?, "Z" | "X");
@@ -107,8 +99,7 @@ pub struct ProcessTable {
 }
 
 impl ProcessTable {
-    /// Looks at all of them. A process that is handed to another parent meanwhile may be missing in its tree:
-    /// look again.
+    /// A process that is reparented meanwhile may be missing in its tree, which is then read again.
     pub fn read_processes() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let rows =
@@ -116,12 +107,11 @@ impl ProcessTable {
         Self { rows: rows.collect() }
     }
 
-    /// The processes.
     pub fn rows(&self) -> &[ProcessRow] {
         &self.rows
     }
 
-    /// `roots` and all below them, without `spared` and all below those.
+    /// `roots` and all their descendants, without `spared` and theirs.
     pub fn with_descendants(&self, roots: Vec<ProcessRow>, spared: &[Member]) -> Vec<Member> {
         let mut rows = roots;
         rows.retain(|row| !spared.contains(&row.member));
@@ -136,7 +126,7 @@ impl ProcessTable {
             let more: Vec<ProcessRow> = self.rows.iter().filter(is_new).copied().collect();
             rows.extend(more);
         }
-        // One that has ended is still a parent as long as one of its threads runs.
+        // An ended process is still a parent while one of its threads runs.
         rows.iter().map(|row| row.member).collect()
     }
 }

@@ -2,22 +2,19 @@
 
 use std::time::Duration;
 
-/// Whose processor time.
 #[derive(Debug, Clone, Copy)]
 pub enum Of {
-    /// The calling thread's.
     Thread,
-    /// All threads' of this process, those that have ended included.
+    /// Includes threads that have ended.
     Process,
 }
 
-/// User and system time so far (Linux `getrusage(2)`); microsecond resolution.
+/// User and system time (Linux `getrusage(2)`), with microsecond resolution.
 pub fn processor_time(of: Of) -> Duration {
     let [user, system] = user_and_system_time(of);
     user + system
 }
 
-/// As [`processor_time`], apart: what was used in the program, and in the kernel on its behalf.
 pub fn user_and_system_time(of: Of) -> [Duration; 2] {
     let who = match of {
         Of::Thread => libc::RUSAGE_THREAD,

@@ -1,4 +1,4 @@
-//! A program that longwire starts to see how long it takes, and how much memory.
+//! Runs a program and measures its time and memory.
 
 use crate::error::OsError;
 use crate::run_guard::RunGuard;
@@ -12,36 +12,28 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-/// A program in progress, in a process group of its own: a signal of the terminal does not reach it.
+/// Has its own process group, so terminal signals do not reach it.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
-    /// Tells the moment of its end; `None` if the kernel has no such thing (before Linux 5.3).
+    /// Readable at its end; `None` before Linux 5.3.
     end: Option<OwnedFd>,
     began: Instant,
-    /// Most memory that one of its processes was seen with.
     seen: u64,
     _guard: RunGuard,
 }
 
-/// How a program ended.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramEnd {
-    /// Its exit status.
     pub status: ExitStatus,
-    /// From its start to its end.
     pub duration: Duration,
-    /// Most memory (resident) that one of its processes had at once: the program itself or one that it
-    /// started. Those of a program of several processes are not added up. Where it is less than what longwire
-    /// itself has, it is what was seen whenever the program was inspected. `None` if it cannot be determined.
+    /// Maximum resident memory of one of its processes, not the sum of several. Below longwire's
+    /// own memory, only values seen at inspections count.
     pub memory: Option<ByteCount>,
 }
 
 impl Program {
-    /// Starts it. Should longwire be killed, it and all that it started are ended.
-    ///
-    /// # Errors
-    /// When the system cannot.
+    /// If longwire is killed, the program and its descendants are ended.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         let guard = RunGuard::start()?;
         guard.mark(command);
@@ -57,21 +49,16 @@ impl Program {
         })
     }
 
-    /// Its number.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it writes to its stderr, once, when that was requested.
+    /// Only once, and if it was piped.
     pub fn stderr(&mut self) -> Option<std::process::ChildStderr> {
         self.child.stderr.take()
     }
 
-    /// Waits for its end, not longer than `patience`; `None` if it still runs. After its end it is not to be
-    /// asked again.
-    ///
-    /// # Errors
-    /// When the system does not report it.
+    /// Returns `None` if it still runs after `patience`. Must not be called after its end.
     pub fn wait(&mut self, patience: Duration) -> io::Result<Option<ProgramEnd>> {
         self.seen = self.seen.max(tree_memory(self.child.id(), DEEPEST));
         match &self.end {
@@ -83,7 +70,7 @@ impl Program {
         self.reap(libc::WNOHANG)
     }
 
-    /// Ends it and all of its process group: asks, waits for [`GRACE`], and then kills.
+    /// Sends SIGTERM to its process group, waits for [`GRACE`], sends SIGKILL.
     pub fn end(self) {
         self.signal(libc::SIGTERM);
         if let Some(end) = &self.end {
@@ -92,15 +79,13 @@ impl Program {
         self.kill();
     }
 
-    /// Ends it and all of its process group, without asking.
     pub fn kill(mut self) {
         self.signal(libc::SIGKILL);
-        // It was killed: there is nothing to learn of it.
         let _ = self.reap(0);
     }
 
     fn signal(&self, signal: libc::c_int) {
-        // The group is that of a child not yet waited for, so the number is still its own.
+        // The child is not yet waited for, so the group's number is still its own.
         signals::send_to_group(Pid::from_child(&self.child).as_raw_pid(), signal);
     }
 
@@ -124,8 +109,8 @@ impl Program {
         }
     }
 
-    /// The kernel counts what longwire had when it started the program as the program's: its figure is
-    /// believed where it is more than that, else what was seen of the program's processes.
+    /// The kernel counts longwire's memory at the start as the program's, so its figure is used
+    /// only above that; otherwise that of the inspected processes.
     fn memory(&self, told: u64) -> Option<ByteCount> {
         let own = peak_memory(std::process::id()).unwrap_or(u64::MAX);
         let memory = if told > own { told } else { self.seen };
@@ -133,11 +118,10 @@ impl Program {
     }
 }
 
-/// Waits until a child of this process has ended, and leaves its status to be requested: until then its
-/// number is its own.
+/// Leaves the child's status, so that its number is not reused.
 ///
 /// # Errors
-/// When this process has no such child.
+/// If this process has no such child.
 pub fn wait_without_reaping(child: u32) -> Result<(), OsError> {
     let child = i32::try_from(child).ok().and_then(Pid::from_raw);
     let child = child.ok_or(OsError(libc::ECHILD))?;
@@ -146,8 +130,7 @@ pub fn wait_without_reaping(child: u32) -> Result<(), OsError> {
     Ok(())
 }
 
-/// Most memory (resident) that one of a process and its descendants has had, in bytes; 0 when none could be
-/// inspected.
+/// Maximum resident memory of a process or a descendant, in bytes, or 0.
 fn tree_memory(process: u32, depth: u8) -> u64 {
     let own = peak_memory(process).unwrap_or(0);
     if depth == 0 {
@@ -162,7 +145,6 @@ fn tree_memory(process: u32, depth: u8) -> u64 {
         .fold(own, u64::max)
 }
 
-/// Most memory (resident) that a process has had, in bytes.
 fn peak_memory(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -170,13 +152,13 @@ fn peak_memory(process: u32) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// How many generations of processes are inspected: shells, a wrapper, the program.
+/// Inspects shells, a wrapper, and the program.
 const DEEPEST: u8 = 4;
 
-/// How long a program has to end by itself after it was told to.
+/// From SIGTERM to SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often it is checked whether a program has ended where the kernel does not report it.
+/// Used if the kernel does not report the end.
 const COARSE: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
@@ -202,7 +184,7 @@ mod tests {
 
     #[test]
     fn memory_of_what_a_shell_waits_for_is_told() {
-        // 200 MB, of which all is written to.
+        // 200 MB, all written to.
         let ended = ended("head -c 200000000 /dev/zero | tail -c 200000000 > /dev/null; :");
         assert!(
             ended.memory > Some(ByteCount::from_bytes(150_000_000)),
@@ -236,7 +218,7 @@ mod tests {
         let waited = program.wait(Duration::from_millis(50)).expect("it is reported");
         assert!(waited.is_none(), "{waited:?}");
         program.kill();
-        // No process holds the pipe any more: not the shell, not what it started.
+        // No process holds the pipe any more: neither the shell nor its children.
         assert_eq!(io::copy(&mut end, &mut io::sink()).expect("it ends"), 0);
     }
 }

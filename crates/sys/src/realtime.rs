@@ -1,11 +1,11 @@
-//! Threads that others' times depend on, and such as give way to all others.
+//! Scheduling of threads with very high or very low priority.
 
 use rustix::process::setpriority_process;
 use rustix::thread::set_current_timer_slack;
 use std::num::NonZero;
 
-/// Asks for wake-ups without slack, and before other threads where the system allows that (root). Elsewhere
-/// a busy machine makes this thread late, which self-checks show.
+/// Requests wake-ups without slack, and realtime priority if allowed (root). Otherwise a busy
+/// machine delays this thread, which self-checks show.
 pub fn become_realtime() {
     // Each call concerns this thread alone and may fail without harm.
     set_current_timer_slack(Some(NonZero::<u64>::MIN)).ok();
@@ -14,12 +14,11 @@ pub fn become_realtime() {
     }
 }
 
-/// Returns this thread only the processor time that no other thread wants; returns whether the system did.
+/// Returns whether the system did.
 pub fn become_idle() -> bool {
     schedule(libc::SCHED_IDLE, 0)
 }
 
-/// Has this thread be scheduled by `policy`.
 fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
     // SAFETY: all-zero is a valid sched_param, which the kernel only reads.
     unsafe {

@@ -1,4 +1,4 @@
-//! From the target's host to addresses, and a first try whether anything listens there.
+//! Resolves the target's host and connects to it.
 
 use crate::error::{LiveError, OsError};
 use crate::target::Target;
@@ -6,8 +6,7 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// The addresses of a target's host, at least one, in the order in which the system prefers them. Blocks for
-/// as long as the system's resolver does.
+/// Returns at least one address. Blocks as long as the system's resolver.
 pub fn addresses(target: &Target) -> Result<Vec<SocketAddr>, LiveError> {
     if target.socket.is_some() {
         return Err(LiveError::UnixSocket {
@@ -28,7 +27,7 @@ pub fn addresses(target: &Target) -> Result<Vec<SocketAddr>, LiveError> {
     }
 }
 
-/// Connects to the first address that answers, blocking.
+/// Blocks until the first address answers.
 pub fn connect(target: &Target, addresses: &[SocketAddr], longest: Duration) -> Result<TcpStream, LiveError> {
     let mut last = LiveError::NoSuchHost {
         host: target.host.clone(),
@@ -45,7 +44,6 @@ pub fn connect(target: &Target, addresses: &[SocketAddr], longest: Duration) -> 
     Err(last)
 }
 
-/// The error for a connection attempt that the operating system gave up.
 pub fn failed(target: &Target, address: SocketAddr, reason: OsError) -> LiveError {
     let server = target.server();
     match reason {
@@ -58,7 +56,6 @@ pub fn failed(target: &Target, address: SocketAddr, reason: OsError) -> LiveErro
     }
 }
 
-/// The error for a connection attempt that was not answered in time.
 pub fn timed_out(target: &Target, address: SocketAddr, after: Duration) -> LiveError {
     LiveError::ConnectTimedOut {
         server: target.server(),

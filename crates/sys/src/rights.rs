@@ -1,7 +1,7 @@
-//! What this process may do, and how it gives up what it does not need any more.
+//! Privileges of this process, and dropping them.
 //!
-//! Packets are written by strangers. Once everything is open that root alone can open, the process that reads
-//! them goes on as a user that owns nothing, and can gain no right again (`no_new_privs`).
+//! Packets are untrusted input. Once everything is open that needs root, the process that reads
+//! them continues as a user that owns no files, and cannot gain privileges again (`no_new_privs`).
 
 use crate::error::{LiveError, OsError};
 use rustix::process::{DumpableBehavior, getegid, geteuid, getgid, getuid, set_dumpable_behavior};
@@ -13,37 +13,31 @@ use rustix::{fs::Gid, fs::Uid};
 use std::path::Path;
 use std::{fs, io};
 
-/// Whether this process was started with another user or group than its caller's: from a file that is setuid
-/// or setgid.
+/// Whether this process runs setuid or setgid.
 pub fn is_another_users() -> bool {
     getuid() != geteuid() || getgid() != getegid()
 }
 
-/// Whether this process is root, of its user namespace.
+/// Whether this process is root of its user namespace.
 pub fn is_root() -> bool {
     geteuid().is_root()
 }
 
-/// A user that reads packets in the place of root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnprivilegedUser {
     user: u32,
     group: u32,
 }
 
-/// The outcome of the rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RightsLeft {
-    /// Those of a user that is not root.
     OfUser(UnprivilegedUser),
-    /// Those of the user that this process was started by, without any capability: it was not root, or the
-    /// system does not let it become another user.
+    /// This process was not root, or could not become another user.
     OfSameUser,
 }
 
 impl UnprivilegedUser {
-    /// Who takes root's place: the user that sudo was called by, else `nobody`. `None` where this process is
-    /// not root.
+    /// The user that called sudo, otherwise `nobody`. `None` if this process is not root.
     pub fn instead_of_root() -> Option<Self> {
         let number = |name: &str| {
             std::env::var(name)
@@ -57,16 +51,11 @@ impl UnprivilegedUser {
         is_root().then_some(Self { user, group })
     }
 
-    /// Returns it a folder that was just made.
-    ///
-    /// # Errors
-    /// As the system says.
     pub fn give(self, folder: &Path) -> std::io::Result<()> {
         std::os::unix::fs::chown(folder, Some(self.user), Some(self.group))
     }
 
-    /// Whether the system lets this process become it: there is such a user in this user namespace, and the
-    /// right to.
+    /// Whether the user exists in this user namespace, and this process may become it.
     fn can_be_taken(self) -> bool {
         let rights = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
         rights.contains(CapabilitySet::SETUID | CapabilitySet::SETGID)
@@ -75,11 +64,11 @@ impl UnprivilegedUser {
     }
 }
 
-/// Gives up all rights that this user's programs do not have, for all threads and for good; root becomes
-/// `instead`.
+/// Drops all privileges that this user's programs lack, for all threads and for good; a root
+/// process becomes `instead`.
 ///
 /// # Errors
-/// When the system refuses: nothing may be read then.
+/// If the system refuses: then no packet may be read.
 pub fn give_up_all(instead: Option<UnprivilegedUser>) -> Result<RightsLeft, LiveError> {
     let failed = |operation| move |reason| LiveError::System { operation, reason };
     gain_nothing_again().map_err(failed("forbid itself to gain rights"))?;
@@ -93,18 +82,17 @@ pub fn give_up_all(instead: Option<UnprivilegedUser>) -> Result<RightsLeft, Live
     Ok(taken.map_or(RightsLeft::OfSameUser, RightsLeft::OfUser))
 }
 
-/// Lets programs of the same user look at this process again, which a file with capabilities keeps them from:
-/// they write keys to one of its open files. For a process that has given up the right to capture.
+/// Lets other processes of this user access this one, which file capabilities prevent: they write
+/// keys to one of its open files. Only after the right to capture was dropped.
 pub fn be_open_to_own_programs() {
-    // Keys that cannot be written are reported by what is not opened.
+    // A failure shows later as keys that cannot be written.
     set_dumpable_behavior(DumpableBehavior::Dumpable).ok();
 }
 
-/// What `action` returns with the rights that [`give_up_all`] leaves: on a thread that has given the others
-/// up, while this process keeps them.
+/// Runs `action` on a thread, while this process keeps its rights.
 ///
 /// # Errors
-/// When the system does not let a thread give them up, and those of `action`.
+/// If a thread cannot drop its rights, and those of `action`.
 pub fn with_rights_of<T: Send>(
     instead: Option<UnprivilegedUser>,
     action: impl FnOnce() -> io::Result<T> + Send,
@@ -128,7 +116,6 @@ pub fn with_rights_of<T: Send>(
     })
 }
 
-/// Keeps of root's rights those to look at other users' processes: for a process that does nothing else.
 pub(crate) fn keep_only_looking_at_processes() {
     let needed = CapabilitySet::SYS_PTRACE | CapabilitySet::DAC_READ_SEARCH;
     if let Ok(sets) = capabilities(None) {
@@ -143,9 +130,9 @@ pub(crate) fn keep_only_looking_at_processes() {
     set_no_new_privs(true).ok();
 }
 
-/// No program that this process starts has rights that it has not; of all threads.
+/// For children of all threads.
 fn gain_nothing_again() -> Result<(), OsError> {
-    // Where a service manager has set it already, all threads have it.
+    // A service manager may have set it already, for all threads.
     if no_new_privs() == Ok(true) {
         return Ok(());
     }
@@ -154,8 +141,7 @@ fn gain_nothing_again() -> Result<(), OsError> {
     if threads == 1 {
         return Ok(());
     }
-    // Of other threads it is set by giving all of them a filter of system calls: this one lets every call
-    // pass.
+    // A system-call filter sets it for other threads too; this one allows every call.
     let mut everything = [libc::sock_filter {
         code: 0x06,
         jt: 0,
@@ -179,12 +165,12 @@ fn gain_nothing_again() -> Result<(), OsError> {
     match set {
         0 => Ok(()),
         -1 => match OsError::last() {
-            // A kernel without filters: the threads that read packets are made by this one, and have what it
-            // has.
+            // A kernel without filters: packet-reading threads are started later by this one and
+            // inherit its rights.
             OsError(libc::ENOSYS | libc::EINVAL) => Ok(()),
             reason => Err(reason),
         },
-        // The number of a thread that has a filter of its own.
+        // The number of a thread with its own filter.
         _ => Err(OsError(libc::EBUSY)),
     }
 }
@@ -194,14 +180,15 @@ fn become_user(user: UnprivilegedUser) -> Result<(), OsError> {
     let done = |result: libc::c_int| if result < 0 { Err(OsError::last()) } else { Ok(()) };
     // SAFETY: numbers, and a list of none. libc does it for all threads; the calls of `rustix` are of one.
     unsafe {
-        // Where a user namespace forbids to change them, the groups are those of its maker, who is not root.
+        // Where a user namespace forbids the change, the groups are those of its maker, who is not
+        // root.
         match done(libc::setgroups(0, std::ptr::null())) {
             Err(OsError(libc::EPERM)) if are_groups_denied() => {}
             result => result?,
         }
         done(libc::setresgid(group, group, group))?;
         done(libc::setresuid(user, user, user))?;
-        // What root kept by accident could be taken again.
+        // A remaining saved user id would allow a return to root.
         match libc::setresuid(u32::MAX, 0, u32::MAX) {
             0 => Err(OsError(libc::EPERM)),
             _ => Ok(()),
@@ -213,7 +200,7 @@ fn are_groups_denied() -> bool {
     fs::read_to_string("/proc/self/setgroups").is_ok_and(|text| text.trim() == "deny")
 }
 
-/// User and group of `nobody`, as `/etc/passwd` has them.
+/// From `/etc/passwd`.
 fn nobody() -> Option<(u32, u32)> {
     let users = fs::read_to_string("/etc/passwd").ok()?;
     let mut fields = users.lines().find(|line| line.starts_with("nobody:"))?.split(':');
@@ -222,7 +209,7 @@ fn nobody() -> Option<(u32, u32)> {
     Some((user, group))
 }
 
-/// Whether a number exists in this user namespace: lines of its first number, the one outside, and how many.
+/// Lines of `map` are first id, first id outside, count.
 fn is_mapped(number: u32, map: &str) -> bool {
     let text = fs::read_to_string(map).unwrap_or_default();
     text.lines().any(|line| {
@@ -239,5 +226,5 @@ const NO_CAPABILITIES: CapabilitySets = CapabilitySets {
     permitted: CapabilitySet::empty(),
     inheritable: CapabilitySet::empty(),
 };
-/// What the kernel calls users that do not exist.
+/// The kernel's id for unmapped users.
 const OVERFLOW: u32 = 65_534;

@@ -1,9 +1,8 @@
-//! Programs that are started often, or measured, so that nothing may stand between them and longwire: they
-//! carry a mark in their environment, and a process next to longwire ends all that carries it when longwire
-//! is killed.
+//! Ends programs that are started often, or measured, if longwire is killed. They carry a mark in
+//! their environment, and a process next to longwire ends all marked ones.
 //!
-//! An [`Application`](crate::application::Application) has its guard as a parent instead, which finds more:
-//! here, what has lost its parent and its environment is not found.
+//! An [`Application`](crate::application::Application) has its guard as a parent instead, which
+//! finds more: here, a process without its parent and its environment is not found.
 
 use crate::forked::{self, ForkChannel, OwnerChannel, OwnerState};
 use crate::process_tree::{Member, ProcessRow, ProcessTable};
@@ -17,8 +16,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, Command};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Ends the programs that carry its mark, and what they started, should longwire be killed before this is
-/// dropped.
 #[derive(Debug)]
 pub struct RunGuard {
     process: Child,
@@ -27,16 +24,12 @@ pub struct RunGuard {
 }
 
 impl RunGuard {
-    /// Starts the process that waits for longwire's end.
-    ///
-    /// # Errors
-    /// When the system cannot.
     pub fn start() -> io::Result<Self> {
         let began = UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
         let mark = format!("{}-{began}", std::process::id());
         let carried = format!("{MARK}={mark}").into_bytes();
         let mut never = Command::new("/");
-        // A group of its own: a signal to longwire's, which may be SIGKILL, does not reach it.
+        // Its own group: a SIGKILL to longwire's group does not reach it.
         never.process_group(0);
         let (process, channel) = forked::spawn(&mut never, move |channel| {
             // A panic ends here too: the rest of the fork is longwire's.
@@ -50,7 +43,6 @@ impl RunGuard {
         })
     }
 
-    /// Has `command` carry the mark.
     pub fn mark(&self, command: &mut Command) {
         command.env(MARK, &self.mark);
     }
@@ -63,7 +55,6 @@ impl Drop for RunGuard {
     }
 }
 
-/// Waits for longwire's end, and ends what carries the mark when that was no orderly one.
 fn guard(channel: RawFd, carried: &[u8]) {
     let owner = OwnerChannel::take_over(channel, c"longwire guard");
     while until_readable([Some(owner.as_fd())], FOREVER) == [false] {}
@@ -77,7 +68,6 @@ fn guard(channel: RawFd, carried: &[u8]) {
     });
 }
 
-/// The processes that carry the mark.
 fn marked(table: &ProcessTable, carried: &[u8]) -> Vec<ProcessRow> {
     let own = getpid().as_raw_pid();
     let others = table.rows().iter().filter(|row| row.member.number() != own);
@@ -87,8 +77,7 @@ fn marked(table: &ProcessTable, carried: &[u8]) -> Vec<ProcessRow> {
         .collect()
 }
 
-/// What has left on purpose: it lost the parent that started it and made a session of its own, as daemon(3)
-/// does.
+/// Processes without their parent and in their own session, as after daemon(3).
 fn daemons(carried: &[u8]) -> Vec<Member> {
     let session = ProcessRow::read_process(getpid().as_raw_pid()).map(|row| row.session);
     let table = ProcessTable::read_processes();
@@ -101,22 +90,19 @@ fn daemons(carried: &[u8]) -> Vec<Member> {
     apart.map(|row| row.member).collect()
 }
 
-/// Whether a process was started with the mark.
 fn carries(member: Member, carried: &[u8]) -> bool {
     let Ok(file) = File::open(format!("/proc/{}/environ", member.number())) else {
         return false;
     };
     let mut environment = Vec::new();
-    // What cannot be read, such as another user's, could not be ended either.
+    // An unreadable process, such as another user's, could not be ended either.
     file.take(LARGEST_ENVIRONMENT).read_to_end(&mut environment).ok();
     environment.split(|byte| *byte == 0).any(|entry| entry == carried)
 }
 
-/// The variable that holds the mark.
 const MARK: &str = "LONGWIRE_RUN";
-/// Linux takes no larger ones with its usual limit of the stack.
+/// Linux accepts no larger ones with its usual limit of the stack.
 const LARGEST_ENVIRONMENT: u64 = 2 << 20;
-/// As long as nothing happens.
 const FOREVER: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]
@@ -128,8 +114,7 @@ mod tests {
         format!("{MARK}={}", guard.mark).into_bytes()
     }
 
-    /// A program that starts others in its group, in another session, and without an environment; the end of
-    /// its output is theirs.
+    /// Starts others in its group, in another session, and without an environment.
     fn started(guard: &RunGuard) -> (Child, std::process::ChildStdout) {
         let mut command = Command::new("sh");
         let script = "trap '' TERM; sleep 600 & setsid sleep 600 & env -i sleep 600 & echo ready; wait";
@@ -145,7 +130,7 @@ mod tests {
     fn all_that_carries_the_mark_is_ended_when_the_owner_is_gone() {
         let mut guard = RunGuard::start().expect("it starts");
         let (mut child, mut out) = started(&guard);
-        // The channel's end is what a killed owner leaves.
+        // A killed owner leaves the end of the channel.
         let (unused, _) = std::os::unix::net::UnixStream::pair().expect("a pair");
         drop(std::mem::replace(&mut guard.channel, ForkChannel::new(unused)));
         // No process holds the pipe any more.

@@ -1,4 +1,4 @@
-//! What a service manager is told: systemd's protocol of `sd_notify(3)`, over a socket that it names.
+//! Notifies a service manager by systemd's `sd_notify(3)` protocol.
 
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sendto, socket_with};
@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-/// Tells the service manager how this process is; nobody where there is none.
+/// Does nothing without a service manager.
 #[derive(Debug)]
 pub struct ServiceManager {
     socket: Option<(OwnedFd, SocketAddrUnix)>,
@@ -14,8 +14,8 @@ pub struct ServiceManager {
 }
 
 impl ServiceManager {
-    /// The one that started this process: `NOTIFY_SOCKET` names its socket, `WATCHDOG_USEC` how often it
-    /// wants to hear from this process, `WATCHDOG_PID` from which.
+    /// `NOTIFY_SOCKET` names the socket, `WATCHDOG_USEC` the watchdog interval, `WATCHDOG_PID` its
+    /// process.
     pub fn of_environment() -> Self {
         let variable = |name: &str| std::env::var_os(name);
         let for_us =
@@ -27,35 +27,32 @@ impl ServiceManager {
         }
     }
 
-    /// How often [`ServiceManager::alive`] is to be called: half of what the manager asks for. `None` if it
-    /// does not ask.
+    /// Half of the manager's interval, for [`ServiceManager::alive`].
     pub fn watchdog(&self) -> Option<Duration> {
         self.watchdog.map(|patience| patience / 2)
     }
 
-    /// All is set up; `status` is shown to its user.
+    /// `status` is shown to users.
     pub fn ready(&self, status: &str) {
         self.send_status(&format!("READY=1\nSTATUS={}", one_line(status)));
     }
 
-    /// The configuration is about to be read again; [`ServiceManager::ready`] says that it was.
+    /// Ends at [`ServiceManager::ready`].
     pub fn reloading(&self) {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let micros = i128::from(now.tv_sec) * 1_000_000 + i128::from(now.tv_nsec) / 1_000;
         self.send_status(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
     }
 
-    /// This process still works.
     pub fn alive(&self) {
         self.send_status("WATCHDOG=1");
     }
 
-    /// It is about to end.
     pub fn stopping(&self) {
         self.send_status("STOPPING=1");
     }
 
-    /// A manager that does not listen is no reason to stop.
+    /// Ignores errors, since a manager that does not listen is no reason to stop.
     fn send_status(&self, text: &str) {
         if let Some((socket, address)) = &self.socket {
             sendto(socket, text.as_bytes(), SendFlags::NOSIGNAL, address).ok();
@@ -63,7 +60,7 @@ impl ServiceManager {
     }
 }
 
-/// A socket to the path; one that begins with `@` is a name without a file.
+/// A path that begins with `@` is an abstract name.
 fn open(path: &OsStr) -> Option<(OwnedFd, SocketAddrUnix)> {
     let address = match path.as_bytes().split_first()? {
         (b'@', name) => SocketAddrUnix::new_abstract_name(name).ok()?,

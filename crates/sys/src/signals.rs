@@ -1,58 +1,54 @@
-//! Signals: sent to processes, and held back from threads.
+//! Sends signals to processes, and blocks them in threads.
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use std::mem::MaybeUninit;
 
-/// Sends `signal` to the process with this number. One that is gone needs none.
+/// Ignores a process that has ended.
 pub fn send(process: libc::pid_t, signal: libc::c_int) {
     if let (Some(process), Some(signal)) = (Pid::from_raw(process), Signal::from_named_raw(signal)) {
         kill_process(process, signal).ok();
     }
 }
 
-/// Sends `signal` to all processes of a group. One that is gone needs none.
+/// Ignores a group that has ended.
 pub fn send_to_group(group: libc::pid_t, signal: libc::c_int) {
     if let (Some(group), Some(signal)) = (Pid::from_raw(group), Signal::from_named_raw(signal)) {
         kill_process_group(group, signal).ok();
     }
 }
 
-/// Whether a group has processes that this one may send signals to.
 pub fn has_group(group: libc::pid_t) -> bool {
     Pid::from_raw(group).is_some_and(|group| test_kill_process_group(group).is_ok())
 }
 
-/// Keeps every signal from this thread: the process has others that take them.
 pub fn block_all_signals() {
     change_mask(libc::SIG_BLOCK, &set_of(None));
 }
 
-/// Keeps every signal from this thread; what it kept before.
+/// Returns the previous mask.
 pub fn hold_all_signals() -> UsualSignals {
     UsualSignals(change_mask(libc::SIG_BLOCK, &set_of(None)))
 }
 
-/// Signals held back from their usual effect, to be taken one by one; as they were again when dropped.
+/// Signals to be received one by one, which are unblocked when dropped.
 #[derive(Debug)]
 pub struct HeldSignals {
     held: libc::sigset_t,
     before: libc::sigset_t,
 }
 
-/// A signal that came.
 #[derive(Debug, Clone, Copy)]
 pub struct ReceivedSignal {
-    /// Its number.
     pub signal: libc::c_int,
-    /// A process sent it, and not the kernel (as it does for keys of the terminal).
+    /// Sent by a process, not by the kernel (as for terminal keys).
     pub was_sent: bool,
-    /// The sender's number; 0 when it is outside of the pid namespace.
+    /// 0 if outside of the pid namespace.
     pub sender: libc::pid_t,
 }
 
 impl HeldSignals {
-    /// Holds `signals` back in this thread and in those that it will start. Ends of children are reported,
-    /// even if the process that started this one had its own ignored.
+    /// Applies to this thread and its future children. Ends of children are reported, even if the
+    /// parent of this process had them ignored.
     pub fn hold(signals: &[libc::c_int]) -> Self {
         heed_children();
         let held = set_of(Some(signals));
@@ -60,7 +56,6 @@ impl HeldSignals {
         Self { held, before }
     }
 
-    /// Waits for the next one.
     pub fn next(&self) -> ReceivedSignal {
         loop {
             // SAFETY: all-zero is a valid siginfo_t for the kernel to fill, and the set is initialised. The
@@ -81,12 +76,11 @@ impl HeldSignals {
         }
     }
 
-    /// As before, for a process that is about to become another program.
+    /// For a process before exec.
     pub fn release(&self) {
         self.usual().apply();
     }
 
-    /// What [`HeldSignals::release`] goes back to.
     pub const fn usual(&self) -> UsualSignals {
         UsualSignals(self.before)
     }
@@ -98,12 +92,11 @@ impl Drop for HeldSignals {
     }
 }
 
-/// Ends of children are reported from here on. Where they are already nothing is set: setting the usual
-/// effect takes the report of a child away that has ended and was not waited for yet (sigaction(2) discards
-/// what is pending).
+/// Enables reports of ended children. Does not set the usual effect again: sigaction(2) would
+/// discard the pending report of an ended child that was not waited for.
 ///
-/// Some supervisors start programs with them ignored, and the kernel then keeps no status of a child. Call it
-/// before any thread or child is started.
+/// Some supervisors start programs with SIGCHLD ignored, and the kernel then keeps no status of a
+/// child. Call it before any thread or child is started.
 pub fn heed_children() {
     // SAFETY: the first call only writes into `current`, for which all-zero is valid; the usual effect is no
     // function of this process.
@@ -116,18 +109,17 @@ pub fn heed_children() {
     }
 }
 
-/// The signals that were held back before any were.
 #[derive(Clone, Copy)]
 pub struct UsualSignals(libc::sigset_t);
 
 impl UsualSignals {
-    /// Holds these back in this thread, and no others. One system call: it may be made between fork and exec.
+    /// One system call, allowed between fork and exec.
     pub fn apply(&self) {
         change_mask(libc::SIG_SETMASK, &self.0);
     }
 }
 
-/// The set of these signals; of all when absent.
+/// With `None`, all signals.
 pub(crate) fn set_of(signals: Option<&[libc::c_int]>) -> libc::sigset_t {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: all-zero is a valid set; both calls only write into it.
@@ -146,7 +138,7 @@ pub(crate) fn set_of(signals: Option<&[libc::c_int]>) -> libc::sigset_t {
     }
 }
 
-/// Changes what is held back from this thread; what was before.
+/// Returns the previous mask.
 fn change_mask(how: libc::c_int, set: &libc::sigset_t) -> libc::sigset_t {
     let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: the call reads one set and writes the other; all-zero is a valid one, should it fail.
@@ -160,7 +152,7 @@ fn change_mask(how: libc::c_int, set: &libc::sigset_t) -> libc::sigset_t {
 mod tests {
     use super::*;
 
-    /// As the first process of a sandbox does, whose program may end at once.
+    /// As in a sandbox, where the program may end at once.
     #[test]
     fn a_child_that_ended_before_signals_are_held_again_is_reported() {
         // SAFETY: the child has one thread, takes no memory and ends with _exit.

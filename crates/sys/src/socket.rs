@@ -1,4 +1,4 @@
-//! One TCP socket of the relay: non-blocking, without Nagle's delay, with kernel time stamps.
+//! A non-blocking TCP socket, without Nagle's delay, with kernel time stamps.
 
 pub(crate) mod options;
 mod stamped;
@@ -19,78 +19,63 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// A connected, or connecting, TCP socket.
 #[derive(Debug)]
 pub struct Socket {
     stream: TcpStream,
 }
 
-/// What a read gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
-    /// Bytes: how many, whether the read emptied the socket, and when the kernel received the last packet of
-    /// them (absent where it gives no stamp).
     Bytes {
-        /// How many, at least one.
         count: usize,
-        /// Whether nothing is left to read.
+        /// Whether the read emptied the socket.
         emptied: bool,
-        /// When the kernel received the last packet of them.
+        /// When the kernel received the last packet, if it was stamped.
         stamp: Option<WallStamp>,
     },
-    /// Nothing now.
     Nothing,
-    /// The peer will send no more.
     End,
-    /// The connection is broken.
     Broken(OsError),
 }
 
-/// What a send took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
-    /// This many bytes; less than offered when the peer does not read fast enough.
     Bytes(usize),
-    /// The connection is broken.
     Broken(OsError),
 }
 
 impl Socket {
-    /// Takes over a connected stream.
     pub fn adopt(stream: TcpStream) -> Result<Self, OsError> {
         let socket = Self { stream };
         socket.prepare()?;
         Ok(socket)
     }
 
-    /// Takes over a connected Unix-domain stream: non-blocking, and nothing of TCP's settings, figures and
-    /// time stamps.
+    /// Unix-domain sockets have none of TCP's settings, figures and time stamps.
     pub fn adopt_local(stream: UnixStream) -> Result<Self, OsError> {
         stream
             .set_nonblocking(true)
             .map_err(|error| OsError::from_io_error(&error))?;
-        // What is used of the stream are system calls that do not ask for its family.
+        // Only system calls are used that work for both families.
         let stream = TcpStream::from(OwnedFd::from(stream));
         Ok(Self { stream })
     }
 
-    /// Begins to connect; the socket becomes writable when that is done, and [`Socket::connected`] returns
-    /// how it ended.
+    /// The socket becomes writable at the end, and [`Socket::connected`] returns the outcome.
     pub fn connect(address: &SocketAddr) -> Result<Self, OsError> {
         let socket = Self::unconnected(address)?;
         socket.begin_to_connect(address)?;
         Ok(socket)
     }
 
-    /// A socket for connections to addresses of this family. It belongs to the network namespace of this
-    /// thread.
+    /// For addresses of this family, in this thread's network namespace.
     pub fn unconnected(address: &SocketAddr) -> Result<Self, OsError> {
         let socket = Self::stream_for(address)?;
         socket.prepare()?;
         Ok(socket)
     }
 
-    /// As [`Socket::unconnected`], for one short conversation of its own: neither time stamps nor keep-alive.
+    /// For one short exchange, without time stamps and keep-alive.
     pub fn plain(address: &SocketAddr) -> Result<Self, OsError> {
         let socket = Self::stream_for(address)?;
         socket
@@ -116,14 +101,12 @@ impl Socket {
         })
     }
 
-    /// A socket for ICMP's echoes alone (`icmp(7)`), non-blocking, with time stamps. Beyond its making it is
-    /// used like one of TCP.
+    /// For ICMP echoes (`icmp(7)`), with time stamps; used like a TCP socket.
     pub fn icmp_echo(address: &IpAddr) -> Result<Self, OsError> {
         Self::icmp(address, SocketType::DGRAM)
     }
 
-    /// As [`Socket::icmp_echo`], for all of ICMP, of which more comes than is meant for it (`raw(7)`). Only
-    /// for root.
+    /// For root only, with all of ICMP, including other processes' messages (`raw(7)`).
     pub fn icmp_raw(address: &IpAddr) -> Result<Self, OsError> {
         Self::icmp(address, SocketType::RAW)
     }
@@ -138,25 +121,22 @@ impl Socket {
         Ok(socket)
     }
 
-    /// The kernel need not stamp arrivals any more.
     pub fn forget_stamps(&self) {
-        // A socket that still has stamps costs a little more, nothing else.
+        // Failure only costs a little time.
         self.stamp(false).ok();
     }
 
-    /// Sets whether the kernel stamps arrivals.
     fn stamp(&self, on: bool) -> Result<(), OsError> {
         options::set(self.as_fd(), libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, on.into())
     }
 
-    /// Has the kernel take more to send only while less than `bytes` of what it took have not left.
+    /// Lets the kernel accept bytes only while fewer than `bytes` are unsent.
     pub fn limit_unsent(&self, bytes: u32) {
-        // A socket without the limit holds more back from its sender's second thoughts, nothing else.
+        // Without the limit, bytes are committed earlier than necessary.
         let bytes = bytes.cast_signed();
         options::set(self.as_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes).ok();
     }
 
-    /// Begins to connect a socket that is not connected yet.
     pub fn begin_to_connect(&self, address: &SocketAddr) -> Result<(), OsError> {
         match rustix::net::connect(&self.stream, address) {
             Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
@@ -164,7 +144,6 @@ impl Socket {
         }
     }
 
-    /// The port of this end.
     pub fn local_port(&self) -> Result<u16, OsError> {
         let address = self
             .stream
@@ -173,7 +152,7 @@ impl Socket {
         Ok(address.port())
     }
 
-    /// Lets reads and writes wait, at most `longest` each; absent for the non-blocking way that workers need.
+    /// Lets reads and writes block, at most `longest` each.
     pub fn set_patience(&self, longest: Option<Duration>) -> Result<(), OsError> {
         let set = || {
             self.stream.set_nonblocking(longest.is_none())?;
@@ -183,12 +162,10 @@ impl Socket {
         set().map_err(|error: std::io::Error| OsError::from_io_error(&error))
     }
 
-    /// The stream itself, for conversations that wait for their answer.
     pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Whether it is connected by now.
     pub fn connected(&self) -> Result<bool, OsError> {
         if let Ok(Some(error)) | Err(error) = self.stream.take_error() {
             return Err(OsError::from_io_error(&error));
@@ -200,9 +177,8 @@ impl Socket {
         }
     }
 
-    /// Non-blocking; segments leave as they come (the sender has decided on Nagle's delay already); time
-    /// stamps; urgent bytes stay in the stream (their urgency is lost, no byte is); a peer that vanished is
-    /// noticed.
+    /// Sets non-blocking, no delay (the sender has already applied Nagle's), time stamps, urgent
+    /// bytes in the stream (only their urgency is lost), and keep-alive to detect a vanished peer.
     fn prepare(&self) -> Result<(), OsError> {
         self.stream
             .set_nonblocking(true)
@@ -218,7 +194,7 @@ impl Socket {
         self.stamp(true)
     }
 
-    /// Reads what is there into `buffer`, which must not be empty.
+    /// `buffer` must not be empty.
     pub fn receive(&self, buffer: &mut [u8]) -> Received {
         let room = buffer.len();
         match stamped::receive(self.as_fd(), buffer) {
@@ -227,7 +203,6 @@ impl Socket {
         }
     }
 
-    /// As [`Socket::receive`], without asking for the stamp.
     pub fn receive_bytes(&self, buffer: &mut [u8]) -> Received {
         let room = buffer.len();
         match rustix::net::recv(&self.stream, buffer, RecvFlags::empty()) {
@@ -236,12 +211,10 @@ impl Socket {
         }
     }
 
-    /// Sends what the kernel takes of `bytes`.
     pub fn send(&self, bytes: &[u8]) -> Sent {
         sent(rustix::net::send(&self.stream, bytes, SendFlags::NOSIGNAL))
     }
 
-    /// Sends what the kernel takes of `parts`, in one call.
     pub fn send_parts(&self, parts: &[IoSlice<'_>]) -> Sent {
         let parts = parts.get(..MAX_PARTS).unwrap_or(parts);
         let nothing = &mut SendAncillaryBuffer::default();
@@ -253,24 +226,21 @@ impl Socket {
         ))
     }
 
-    /// Informs the peer that no more will come. A peer that is gone already need not be informed.
+    /// Ignores a peer that is gone.
     pub fn finish(&self) {
         self.stream.shutdown(std::net::Shutdown::Write).ok();
     }
 
-    /// Closes with a reset, as the other side of the relay did: what is still on its way to the peer is
-    /// dropped.
+    /// Bytes in flight to the peer are dropped.
     pub fn reset(self) {
-        // If this fails the peer gets an ordinary end; there is nothing better left to do.
+        // On failure the peer sees an ordinary end, which is the best left.
         sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO)).ok();
     }
 
-    /// The kernel's figures for it.
     pub fn info(&self) -> Option<KernelFigures> {
         KernelFigures::read_socket(self.stream.as_fd())
     }
 
-    /// The address of the other end.
     pub fn peer(&self) -> Result<SocketAddr, OsError> {
         self.stream
             .peer_addr()
@@ -278,7 +248,6 @@ impl Socket {
     }
 }
 
-/// What a call returned that read `count` bytes into `room`.
 fn received(count: usize, room: usize, stamp: Option<WallStamp>) -> Received {
     if count == 0 {
         return Received::End;
@@ -290,7 +259,6 @@ fn received(count: usize, room: usize, stamp: Option<WallStamp>) -> Received {
     }
 }
 
-/// What a call returned that read nothing.
 fn not_received(reason: OsError) -> Received {
     match reason {
         OsError(libc::EAGAIN | libc::EINTR) => Received::Nothing,
@@ -298,7 +266,6 @@ fn not_received(reason: OsError) -> Received {
     }
 }
 
-/// What a send call returned.
 fn sent(result: Result<usize, Errno>) -> Sent {
     match result {
         Ok(count) => Sent::Bytes(count),
@@ -313,7 +280,7 @@ impl AsFd for Socket {
     }
 }
 
-/// `IOV_MAX`: the kernel takes no more parts at once.
+/// The kernel's `IOV_MAX`.
 const MAX_PARTS: usize = 1024;
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);

@@ -1,6 +1,6 @@
-//! Which programs of this host have the ends of TCP connections: `/proc/net/tcp`, `/proc/net/tcp6` and the
-//! open files of all processes (`proc(5)`), as far as this user may look at them. Connections of other
-//! network namespaces are not in these tables.
+//! Finds local programs of TCP connections from `/proc/net/tcp`, `/proc/net/tcp6` and the open
+//! files of all processes (`proc(5)`) that this user may inspect. Other network namespaces are not
+//! in these tables.
 
 mod lookup;
 
@@ -12,11 +12,9 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
-/// An end of a connection: its own address, and that of the other end.
 pub type SocketEnd = (Endpoint, Endpoint);
 
-/// The programs that have these ends, as far as they are found. Costs a look at every open file of every
-/// process: some milliseconds.
+/// Reads every open file of every process, which takes some milliseconds.
 pub fn find_owners(wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProcess> {
     let mut sockets: HashMap<u64, SocketEnd> = HashMap::new();
     for table in ["/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"] {
@@ -30,7 +28,7 @@ pub fn find_owners(wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProces
     }
     for number in processes() {
         for socket in sockets_of(number) {
-            // A socket that several processes have is that of the one that was started first.
+            // Of several processes with one socket, the oldest counts.
             if let Some(end) = sockets.get(&socket)
                 && !found.contains_key(end)
                 && let Some(process) = process(number)
@@ -42,7 +40,7 @@ pub fn find_owners(wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProces
     found
 }
 
-/// A row of the table: the number of the socket, and its ends.
+/// Returns the inode and the ends.
 fn row(line: &str) -> Option<(u64, SocketEnd)> {
     let mut fields = line.split_ascii_whitespace();
     let (local, remote) = (endpoint(fields.nth(1)?)?, endpoint(fields.next()?)?);
@@ -50,8 +48,8 @@ fn row(line: &str) -> Option<(u64, SocketEnd)> {
     Some((socket, (local, remote)))
 }
 
-/// `0100007F:1538`: words of an address in this machine's byte order, and a port. IPv4 in IPv6 is IPv4, as it
-/// is on the wire.
+/// Parses `0100007F:1538`, with the address in words of machine byte order. IPv4-mapped IPv6
+/// becomes IPv4, as on the wire.
 fn endpoint(text: &str) -> Option<Endpoint> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| u32::from_str_radix(address.get(8 * at..8 * at + 8)?, 16).ok();
@@ -69,7 +67,6 @@ fn endpoint(text: &str) -> Option<Endpoint> {
     Some(Endpoint { address, port })
 }
 
-/// The numbers of all processes, in ascending order.
 fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut numbers: Vec<u32> = entries
@@ -79,7 +76,6 @@ fn processes() -> Vec<u32> {
     numbers
 }
 
-/// The sockets that a process has open.
 fn sockets_of(process: u32) -> impl Iterator<Item = u64> {
     let files = fs::read_dir(format!("/proc/{process}/fd"))
         .into_iter()
@@ -103,8 +99,7 @@ fn process(number: u32) -> Option<HostProcess> {
     })
 }
 
-/// The identifier of a container in the names of its control groups: 64 hexadecimal digits, of which tools
-/// show the first 12.
+/// 64 hexadecimal digits in the names of its control groups, of which tools show the first 12.
 fn container(groups: &str) -> Option<String> {
     let mut words = groups.split(|character: char| !character.is_ascii_hexdigit());
     let identifier = words.find(|word| word.len() == 64)?;

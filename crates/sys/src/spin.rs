@@ -1,20 +1,18 @@
-//! Polling for a short time before sleeping, as long as that pays.
+//! Polls briefly before sleeping, as long as that pays.
 //!
-//! A processor that sleeps takes tens of microseconds to wake: longer than a request and its reply take on
-//! one host or in one rack. A thread that looks again and again for a while before it sleeps is there when
-//! the next message comes. That costs processor time, and where every processor has work it takes it from
-//! those for whom one waits.
+//! Waking a sleeping processor takes tens of microseconds, longer than a request and reply within a
+//! host or rack. Polling avoids the wake-up but costs processor time, which it takes from the
+//! awaited peer if every processor is busy.
 //!
-//! 1. A wait polls for at most 50 us, then sleeps. A poll in vain makes the thread poll four times more
-//!    rarely, down to one wait in 256, and one that paid twice as often again: where nothing comes, or only
-//!    later, the price is 0.2 us a wait.
-//! 2. When another thread ran on this processor meanwhile, or several sockets were ready at once, no
-//!    processor was free: that counts as in vain, whatever came.
-//! 3. At least one processor is left to others: in a process fewer threads poll at once than there are
-//!    processors, none where there is only one.
+//! - A wait polls for at most 50 us, then sleeps. A poll in vain makes polls four times rarer, down
+//!   to one wait in 256; two useful polls double them. On a silent connection the cost is 0.2 us a
+//!   wait.
+//! - If another thread ran on this processor meanwhile, or several sockets were ready at once, no
+//!   processor was free, and the poll counts as in vain.
+//! - Fewer threads of a process poll at once than there are processors, none on a single one.
 //!
-//! No time stamp depends on it: they are the kernel's, or taken when the bytes have been read. Observed times
-//! are shorter by the wake-ups that did not happen.
+//! Time stamps do not depend on it: they are the kernel's, or taken after the read. Observed times
+//! are shorter by the avoided wake-ups.
 
 use crate::poller::{Poller, ReadyList};
 use rustix::net::RecvFlags;
@@ -24,18 +22,16 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Whether a thread polls before it sleeps: one value a thread that waits, for its whole life.
 #[derive(Debug, Default)]
 pub struct AdaptiveSpin {
     /// One wait in two to the power of this polls.
     reluctance: u32,
-    /// Waits until one polls again.
     skip: u32,
 }
 
 impl AdaptiveSpin {
-    /// Calls `look` until it finds something, for at most 50 us; `None` if nothing was found, or when this
-    /// wait is not to poll: then sleep.
+    /// Calls `look` for at most 50 us. If it returns `None`, or this wait must not poll, the caller
+    /// sleeps.
     pub fn poll<T>(&mut self, look: impl FnMut() -> Option<T>) -> Option<T> {
         if !self.is_due() {
             return None;
@@ -66,9 +62,7 @@ impl AdaptiveSpin {
     }
 }
 
-/// The waits of this program.
 impl AdaptiveSpin {
-    /// As [`Poller::wait`], after polling where that pays.
     pub fn wait(&mut self, poller: &Poller, list: &mut ReadyList, longest: Option<Duration>) {
         let polls = longest != Some(Duration::ZERO);
         let look = || {
@@ -78,13 +72,12 @@ impl AdaptiveSpin {
         if !polls || self.poll(look).is_none() {
             poller.wait(list, longest);
         } else if list.len() > 1 {
-            // Others wait for this thread already: what it needs is the processor, not a shorter way to it.
+            // Others already wait for this thread: it needs the processor, not a faster wake-up.
             self.learn(Cost::InVain);
         }
     }
 
-    /// Reads from a blocking socket what comes while it is polled; `None` if nothing came, or when this wait
-    /// is not to poll.
+    /// Returns `None` if no bytes came, or if this wait must not poll.
     pub fn receive_bytes(&mut self, socket: BorrowedFd<'_>, room: &mut [u8]) -> Option<io::Result<usize>> {
         self.poll(|| {
             let read = rustix::net::recv(socket, &mut *room, RecvFlags::DONTWAIT);
@@ -101,14 +94,11 @@ struct Polled<T> {
     cost: Cost,
 }
 
-/// What a poll was good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cost {
-    /// Something was there already.
     Nothing,
-    /// Something came, which a sleeping thread would have had to be woken for.
     Paid,
-    /// Nothing came, or the processor was wanted by others.
+    /// No bytes came, or others needed the processor.
     InVain,
 }
 
@@ -142,7 +132,6 @@ fn poll<T>(mut look: impl FnMut() -> Option<T>) -> Polled<T> {
     }
 }
 
-/// One of the threads of this process that poll; given back when dropped.
 struct Permit;
 
 impl Permit {
@@ -166,10 +155,10 @@ impl Drop for Permit {
 
 static POLLING: AtomicUsize = AtomicUsize::new(0);
 
-/// How long a wait polls: about what waking a processor and a thread takes.
+/// About the time to wake a processor and a thread.
 const WINDOW: Duration = Duration::from_micros(50);
-/// A look takes less; when two are further apart another thread, or the host of a virtual machine, had the
-/// processor.
+/// A longer gap between two looks means that another thread, or the host of a virtual machine, had
+/// the processor.
 const DISPLACED: Duration = Duration::from_micros(10);
 const MAX_BACKOFF: u32 = 8;
 
@@ -177,7 +166,6 @@ const MAX_BACKOFF: u32 = 8;
 mod tests {
     use super::*;
 
-    /// In how many of `waits` it polls, if each poll costs `cost`.
     fn polls(spin: &mut AdaptiveSpin, waits: u32, cost: Cost) -> u32 {
         let mut polls = 0;
         for _ in 0..waits {

@@ -1,8 +1,8 @@
-//! TARGET of the command line: which server is meant, and how to pass that on to another program.
+//! TARGET of the command line: a server, in a form that can be given to another program.
 //!
-//! Three spellings are read: a URL (`postgres://user:password@host:port/database?sslmode=require`), a `jdbc:`
-//! URL, and libpq's `key=value` string. The text is kept in parts, so that [`Target::url_through`] can give
-//! an application the same target with only host, port and TLS changed.
+//! Accepts a URL (`postgres://user:password@host:port/database?sslmode=require`), a `jdbc:` URL,
+//! and libpq's `key=value` string. The text is kept in parts, so that [`Target::url_through`]
+//! changes only host, port and TLS.
 
 mod conninfo;
 pub mod credentials;
@@ -22,49 +22,40 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// Which server is meant. Neither `Debug` nor `Display` shows the password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// What the server speaks.
     pub scheme: Scheme,
-    /// Name or address, without the brackets of an IPv6 address.
+    /// An IPv6 address has no brackets.
     pub host: String,
-    /// TCP port.
     pub port: u16,
-    /// The Unix-domain socket to connect to instead of host and port.
     pub socket: Option<PathBuf>,
-    /// Who logs in.
     pub user: Option<String>,
-    /// With what.
     pub password: Option<Secret>,
-    /// The database, or the path of an `http://` URL without its first slash.
+    /// For `http://`, the path without its first slash.
     pub database: Option<String>,
-    /// The name that the server's certificate is to be for, where it is not the host (`host` next to
-    /// `hostaddr`).
+    /// If it is not the host (`host` next to `hostaddr`).
     pub certificate_name: Option<String>,
-    /// What the target says about TLS: [`crate::TlsSettings::from_target`] determines what is meant.
+    /// [`crate::TlsSettings::from_target`] interprets it.
     pub security: SecurityAsked,
-    /// Whether a MySQL server may be asked for the key that the password is encrypted with where the
-    /// connection is not (`allowPublicKeyRetrieval`, `get-server-public-key`): an attacker in between could
-    /// send its own.
+    /// Whether to accept a MySQL server's password encryption key over a plain connection
+    /// (`allowPublicKeyRetrieval`, `get-server-public-key`): an attacker in the path could send
+    /// another.
     pub public_key_retrieval: bool,
-    /// Whether a MySQL or MariaDB server is asked to compress (`compress`, `useCompression`): zlib, by the
-    /// server's own choice of level. `load` does; other instruments ask plainly whatever it says.
+    /// Whether `load` requests compression from MySQL or MariaDB (`compress`, `useCompression`):
+    /// zlib, at the server's level.
     pub compression: bool,
     spelling: Spelling,
 }
 
-/// A password. Shown as `***`.
+/// The displayed text is `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Keeps `text` from being shown.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The password itself, for a login and nothing else.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -76,18 +67,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What an application learns about TLS from the target that it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientTls {
-    /// What the target says itself: nothing, where it says nothing.
     Own,
-    /// That it is to do without, since longwire encrypts in its stead. Nothing is added that a program might
-    /// not know: only a parameter that was there is changed, but in `jdbc:` URLs, whose drivers read nothing
-    /// else.
+    /// Disabled, since longwire encrypts in its stead. Only an existing parameter is changed,
+    /// because a program might not know a new one; except in `jdbc:` URLs.
     LeftOut,
 }
 
-/// How the target was written: what [`Target::url_through`] writes back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Spelling {
     Url(url::UrlParts),
@@ -95,11 +82,11 @@ enum Spelling {
 }
 
 impl Target {
-    /// Reads a URL, a `jdbc:` URL or a libpq `key=value` string.
+    /// Parses a URL, a `jdbc:` URL or a libpq `key=value` string.
     ///
     /// # Errors
-    /// When the text is none of these, names an unknown scheme, or has no usable host and port. The error
-    /// never repeats a part of the text that may hold a password.
+    /// If the text is none of these, names an unknown scheme, or lacks a usable host and port. The
+    /// error never repeats text that may hold a password.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let text = text.trim();
         if text.contains("://") || text.starts_with("jdbc:") {
@@ -111,24 +98,22 @@ impl Target {
         }
     }
 
-    /// A server that is reached over TCP, whatever protocol it speaks: there is no login. `host` is a name or
-    /// an address, without brackets.
+    /// `host` is a name or an address without brackets.
     pub fn tcp(host: &str, port: u16) -> Self {
         let spelling = Spelling::Url(url::UrlParts::tcp(host, port));
         Self::without_login(Scheme::Tcp, host.to_owned(), port, spelling)
     }
 
-    /// The same of `HOST` or `HOST:PORT`, an IPv6 address with brackets or without; without a port it is the
-    /// `usual` one.
+    /// An IPv6 address may have brackets or none. The default port is `usual`.
     ///
     /// # Errors
-    /// When there is no usable host and port in it.
+    /// If there is no usable host and port.
     pub fn tcp_at(address: &str, usual: u16) -> Result<Self, TargetError> {
         Self::from_url(&format!("tcp://{}", with_port(address, usual)))
     }
 
-    /// `host:port`, with brackets around an IPv6 address, or the path of the socket: how messages name the
-    /// server.
+    /// The name in messages: `host:port`, with brackets around an IPv6 address, or the path of the
+    /// socket.
     pub fn server(&self) -> String {
         match &self.socket {
             Some(path) => path.display().to_string(),
@@ -136,8 +121,7 @@ impl Target {
         }
     }
 
-    /// The same target in the same spelling, pointing at `endpoint` instead: what an application is given.
-    /// User, password, database and parameters are kept, so the text is as secret as the target.
+    /// The text has the same spelling, and contains the password.
     pub fn url_through(&self, endpoint: Endpoint, tls: ClientTls) -> String {
         match &self.spelling {
             Spelling::Url(parts) => parts.through(self.scheme, &endpoint.to_string(), tls),
@@ -145,12 +129,11 @@ impl Target {
         }
     }
 
-    /// The same target with one parameter for the application's driver set; without a value it is left out.
-    /// What longwire itself does with the target stays. The name is taken as it is: drivers distinguish upper
-    /// and lower case.
+    /// Sets or removes a parameter of the application's driver. The name is case-sensitive, as in
+    /// drivers.
     ///
     /// # Errors
-    /// When the parameter is about the way to the server, which is longwire's.
+    /// If the parameter is about the route to the server, which is longwire's.
     pub fn with_parameter(&self, name: &str, value: Option<&str>) -> Result<Self, TargetError> {
         if url::is_about_route(name) || security::is_about_security(name) {
             return Err(TargetError::ParameterOfRoute {
@@ -167,7 +150,6 @@ impl Target {
         })
     }
 
-    /// Nothing but where it is.
     fn without_login(scheme: Scheme, host: String, port: u16, spelling: Spelling) -> Self {
         Self {
             scheme,
@@ -226,8 +208,7 @@ impl Target {
         Ok(target)
     }
 
-    /// One parameter of a URL's query or of a conninfo string. Those that do not concern longwire are left
-    /// alone.
+    /// Unknown parameters are ignored.
     fn set(&mut self, name: &str, value: String, jdbc: bool) -> Result<(), TargetError> {
         if self.security.set(name, &value, self.words(jdbc))? {
             return Ok(());
@@ -250,7 +231,6 @@ impl Target {
         Ok(())
     }
 
-    /// Whose parameters about TLS it has.
     const fn words(&self, jdbc: bool) -> Words {
         match self.scheme {
             Scheme::Postgres | Scheme::Kingbase if jdbc => Words::PostgresJdbc,
@@ -260,12 +240,12 @@ impl Target {
         }
     }
 
-    /// Whether a parameter names the socket itself. In PostgreSQL's world the host is its directory.
+    /// For PostgreSQL the host is its directory.
     const fn has_named_socket(&self) -> bool {
         matches!(self.scheme, Scheme::Mysql | Scheme::Mariadb | Scheme::Redis)
     }
 
-    /// A host that is a directory holds the server's socket, named for its port (PostgreSQL manual, section
+    /// A host that is a directory holds a socket named after the port (PostgreSQL manual, section
     /// 34.1.2).
     fn find_socket(&mut self) -> Result<(), TargetError> {
         if !self.host.starts_with('/') {
@@ -288,8 +268,7 @@ impl From<SocketAddr> for Target {
     }
 }
 
-/// `HOST:PORT` of `HOST` or `HOST:PORT`, an IPv6 address with brackets or without; without a port it is the
-/// `usual` one.
+/// The default port is `usual`. An IPv6 address may have brackets or none.
 pub fn with_port(address: &str, usual: u16) -> String {
     match address.parse::<IpAddr>() {
         Ok(host) => SocketAddr::from((host, usual)).to_string(),
@@ -298,7 +277,7 @@ pub fn with_port(address: &str, usual: u16) -> String {
     }
 }
 
-/// The target without its password, in URL form whatever its spelling.
+/// In URL form, without the password.
 impl fmt::Display for Target {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}://", self.scheme.name())?;

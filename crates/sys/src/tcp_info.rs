@@ -1,47 +1,42 @@
-//! What the kernel knows about one of our sockets: `getsockopt(TCP_INFO)`.
+//! Kernel figures of a socket from `getsockopt(TCP_INFO)`.
 
 use crate::socket::get_option;
 use model::BitRate;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// The kernel's own figures for one TCP socket. A field that this kernel does not give is absent.
+/// The kernel's figures for one TCP socket; `None` for fields that this kernel lacks.
 ///
-/// Source: `struct tcp_info` in Linux `include/uapi/linux/tcp.h`, which only ever grows at its end. Times
-/// have microsecond resolution. Packets that carry data and packets that only acknowledge are distinguished.
+/// They are from `struct tcp_info` in Linux `include/uapi/linux/tcp.h`, which only grows at its
+/// end. Times have microsecond resolution. Packets with data and pure acknowledgements are
+/// distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KernelFigures {
-    /// Smoothed round trip (7/8 of the old value, 1/8 of the new). Each sample is the time to an
-    /// acknowledgement: where the reply carries it, what the server took to answer is in it.
+    /// Smoothed round-trip time (7/8 of the old value, 1/8 of the new). Each sample ends with an
+    /// acknowledgement; if the reply carries it, the sample includes server time.
     pub rtt: Option<Duration>,
-    /// Smoothed mean deviation of the round trip.
     pub rtt_deviation: Option<Duration>,
-    /// Smallest round trip seen lately; from the handshake until data was acknowledged. A delayed
+    /// The recent minimum, or that of the handshake until data was acknowledged. A delayed
     /// acknowledgement raises single samples, not the minimum.
     pub min_rtt: Option<Duration>,
-    /// Rate at which payload was acknowledged: of the last round trip in which there was always something to
-    /// send, or the best of shorter bursts since, each with its round trip in it.
+    /// Rate of acknowledged payload, over the last round trip with a full send queue, or the best
+    /// of shorter bursts since, each including its round trip.
     pub delivery_rate: Option<BitRate>,
-    /// Payload bytes a full packet carries at most on the way out.
+    /// Maximum payload bytes of a packet sent.
     pub segment_size: Option<u32>,
-    /// Payload bytes of a full packet on the way in, as guessed from those that came.
+    /// Payload bytes of a full packet received, estimated.
     pub received_segment_size: Option<u32>,
-    /// Packets sent, with acknowledgements and retransmissions.
+    /// With acknowledgements and retransmissions.
     pub packets_out: Option<u32>,
-    /// Packets received, likewise.
     pub packets_in: Option<u32>,
-    /// Packets sent that carry payload, retransmissions among them.
     pub data_packets_out: Option<u32>,
-    /// Packets received that carry payload.
     pub data_packets_in: Option<u32>,
-    /// Packets sent again.
     pub retransmitted: Option<u32>,
-    /// Whether every packet carries TCP's timestamps, which take twelve bytes of its header.
+    /// Whether packets carry TCP timestamps, which take 12 header bytes.
     pub timestamps: Option<bool>,
 }
 
 impl KernelFigures {
-    /// The figures of a socket now; `None` if it is not TCP.
     pub fn read_socket(socket: BorrowedFd<'_>) -> Option<Self> {
         let mut bytes = [0_u8; 256];
         let given = get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
@@ -76,7 +71,6 @@ fn long_word(given: &[u8], offset: usize) -> Option<u64> {
     bytes.try_into().ok().map(u64::from_ne_bytes)
 }
 
-/// Of the bits of `tcpi_options`.
 const OPTION_TIMESTAMPS: u8 = 1;
 // Offsets in `struct tcp_info`.
 const OPTIONS: usize = 5;

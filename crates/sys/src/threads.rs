@@ -1,12 +1,9 @@
-//! Threads.
+//! Starts threads with names.
 
 use crate::error::{LiveError, OsError};
 use std::thread::JoinHandle;
 
-/// Starts a thread of this name, which the system cuts after 15 bytes.
-///
-/// # Errors
-/// When the system has no thread left.
+/// The system truncates `name` after 15 bytes.
 pub fn spawn(name: String, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, LiveError> {
     std::thread::Builder::new()
         .name(name)

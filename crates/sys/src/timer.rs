@@ -1,4 +1,4 @@
-//! An alarm for one thread: nanosecond resolution, reported by its poller.
+//! A timer for one thread with nanosecond resolution, reported by a poller.
 
 use crate::error::LiveError;
 use rustix::time::{
@@ -7,16 +7,12 @@ use rustix::time::{
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// A timer that makes its descriptor readable. Its expiry is not subject to the thread's timer slack (Linux
-/// `timerfd_create(2)`).
+/// Its descriptor becomes readable at expiry, which is not subject to the thread's timer slack
+/// (Linux `timerfd_create(2)`).
 #[derive(Debug)]
 pub struct Timer(OwnedFd);
 
 impl Timer {
-    /// A timer that is not set.
-    ///
-    /// # Errors
-    /// When the system has no descriptor left.
     pub fn new() -> Result<Self, LiveError> {
         timerfd_create(
             TimerfdClockId::Monotonic,
@@ -29,8 +25,7 @@ impl Timer {
         })
     }
 
-    /// Expires once, `after` from now (at least a nanosecond), instead of when it was set to before; never
-    /// when absent.
+    /// Replaces the previous expiry, at least a nanosecond from now; `None` stops the timer.
     pub fn set(&self, after: Option<Duration>) {
         let after = after.map_or(Duration::ZERO, |after| after.max(Duration::from_nanos(1)));
         let setting = Itimerspec {
@@ -42,7 +37,7 @@ impl Timer {
     }
 }
 
-/// A span as the kernel takes it; the longest it knows for one that is longer.
+/// Saturates at the kernel's maximum.
 pub(crate) fn timespec(span: Duration) -> Timespec {
     Timespec::try_from(span).unwrap_or(Timespec {
         tv_sec: i64::MAX,

@@ -1,5 +1,4 @@
-//! TLS: a socket that encrypts, as the client or as the server of the session, and whom to trust as a
-//! database's client.
+//! A TLS socket, as client or server of the session, and trust in database servers.
 
 mod common_name;
 pub mod der;
@@ -21,45 +20,35 @@ use std::sync::Arc;
 pub use security::TlsSettings;
 pub use trust::configure;
 
-/// A socket with a TLS session on it.
 #[derive(Debug)]
 pub struct TlsSocket {
     socket: Socket,
     session: Connection,
-    /// When the kernel received the last ciphertext.
     stamp: Option<WallStamp>,
-    /// Whether the last ciphertext was all there was.
     emptied: bool,
-    /// Ciphertext that was read and not yet looked at; `None` if the session reads for itself, a few KiB at a
-    /// time.
+    /// Is `None` if the session reads by itself, a few KiB at a time.
     ahead: Option<Ahead>,
     farewell_said: bool,
-    /// Bytes of ciphertext that passed ([`Direction::index`]).
+    /// Indexed by [`Direction::index`].
     passed: [u64; 2],
 }
 
-/// How far the handshake is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsHandshake {
-    /// It is done. What is still to be sent leaves with the client's first bytes.
+    /// Remaining handshake bytes leave with the client's first bytes.
     Done,
-    /// It goes on when the peer has sent more.
     Waits,
-    /// It can go on at once.
     Onward,
 }
 
-/// Why a handshake failed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HandshakeFault {
-    /// The peer closed the connection, or it broke.
     Left,
-    /// One of the two found fault with the other.
     Tls(rustls::Error),
 }
 
 impl TlsSocket {
-    /// Makes the TLS handshake on a socket that blocks, and reports each of its round trips.
+    /// Blocks, and reports each of its round trips.
     pub fn begin(
         socket: Socket,
         config: Arc<ClientConfig>,
@@ -82,7 +71,7 @@ impl TlsSocket {
             }
             match step {
                 TlsHandshake::Onward => {}
-                // Reads have waited as long as the socket lets them.
+                // The socket's read timeout has passed.
                 TlsHandshake::Waits => return Err(server_left(target)),
                 TlsHandshake::Done => {
                     tls.flush();
@@ -92,7 +81,7 @@ impl TlsSocket {
         }
     }
 
-    /// A session whose handshake is to be made with [`TlsSocket::shake`].
+    /// [`TlsSocket::shake`] makes its handshake.
     pub fn unshaken(socket: Socket, config: Arc<ClientConfig>, target: &Target) -> Result<Self, LiveError> {
         let server = || target.server();
         let name = ServerName::try_from(
@@ -109,8 +98,7 @@ impl TlsSocket {
         Ok(Self::with_session(socket, session.into()))
     }
 
-    /// As [`TlsSocket::unshaken`], with a session of either side; its handshake is made with
-    /// [`TlsSocket::shake_hands`].
+    /// [`TlsSocket::shake_hands`] makes its handshake.
     pub fn with_session(socket: Socket, mut session: Connection) -> Self {
         session.set_buffer_limit(Some(CIPHERTEXT_LIMIT));
         Self {
@@ -124,7 +112,6 @@ impl TlsSocket {
         }
     }
 
-    /// Goes on with the handshake with a database's server.
     pub fn shake(&mut self, target: &Target) -> Result<TlsHandshake, LiveError> {
         self.shake_hands().map_err(|fault| match fault {
             HandshakeFault::Left => server_left(target),
@@ -132,7 +119,7 @@ impl TlsSocket {
         })
     }
 
-    /// Goes on with the handshake: sends what there is to send, then reads once.
+    /// Sends pending bytes, then reads once.
     pub fn shake_hands(&mut self) -> Result<TlsHandshake, HandshakeFault> {
         if let Sent::Broken(_) = self.flush() {
             return Err(HandshakeFault::Left);
@@ -144,7 +131,7 @@ impl TlsSocket {
             Err(_) => return Err(HandshakeFault::Left),
         }
         if let Err(reason) = self.session.process_new_packets() {
-            // The peer is informed of the reason, as far as it listens.
+            // Sends the alert, if the peer still listens.
             self.flush();
             return Err(HandshakeFault::Tls(reason));
         }
@@ -155,44 +142,38 @@ impl TlsSocket {
         })
     }
 
-    /// Whether the server wanted the handshake restarted with another key.
+    /// Whether the server requested another key (HelloRetryRequest).
     pub fn was_begun_anew(&self) -> bool {
         self.session.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest)
     }
 
-    /// What the two agreed to speak inside the session; `None` before the handshake is done, or when neither
-    /// named anything.
+    /// `None` before the end of the handshake, or without one.
     pub fn agreed_protocol(&self) -> Option<&[u8]> {
         self.session.alpn_protocol()
     }
 
-    /// The certificate, or raw public key, that the peer showed.
+    /// A certificate, or a raw public key.
     pub fn shown_key(&self) -> Option<&CertificateDer<'static>> {
         self.session.peer_certificates()?.first()
     }
 
-    /// What broke the session, when it was neither of the sockets.
     pub fn fault(&mut self) -> Option<rustls::Error> {
-        // A session that has failed reports the error again.
+        // A failed session reports the error again.
         self.session.process_new_packets().err()
     }
 
-    /// Bytes of ciphertext that passed, each way.
     pub const fn passed(&self) -> [u64; 2] {
         self.passed
     }
 
-    /// When the kernel received the last ciphertext.
     pub const fn stamp(&self) -> Option<WallStamp> {
         self.stamp
     }
 
-    /// Whether ciphertext waits for the kernel.
     pub fn has_unsent(&self) -> bool {
         self.session.wants_write()
     }
 
-    /// The direction in which this end sends.
     const fn sends(&self) -> Direction {
         match self.session {
             Connection::Client(_) => Direction::ClientToServer,
@@ -200,7 +181,7 @@ impl TlsSocket {
         }
     }
 
-    /// From now on reads much at once: for sockets that carry much.
+    /// For sockets with much traffic.
     pub fn read_ahead(&mut self) {
         self.ahead.get_or_insert_with(|| Ahead {
             bytes: vec![0; READ_AHEAD].into_boxed_slice(),
@@ -233,22 +214,20 @@ impl TlsSocket {
         Ok(count)
     }
 
-    /// The socket below.
     pub fn socket(&self) -> &Socket {
         &self.socket
     }
 
-    /// The socket below; the session is lost.
     pub fn into_socket(self) -> Socket {
         self.socket
     }
 
-    /// Reads what has been decrypted into `buffer`, which must not be empty.
+    /// `buffer` must not be empty.
     pub fn receive(&mut self, buffer: &mut [u8]) -> Received {
         loop {
             match self.session.reader().read(buffer) {
                 Ok(0) => return Received::End,
-                // Decrypted bytes may be left, whatever the count.
+                // More decrypted bytes may be left, for any count.
                 Ok(count) => {
                     return Received::Bytes {
                         count,
@@ -257,7 +236,7 @@ impl TlsSocket {
                     };
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                // The peer closed the socket without taking leave.
+                // The peer closed the socket without close_notify.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Received::End,
                 Err(error) => return Received::Broken(OsError::from_io_error(&error)),
             }
@@ -276,7 +255,7 @@ impl TlsSocket {
         }
     }
 
-    /// As [`TlsSocket::receive`], and reports whether everything available has been read.
+    /// Reports whether the socket was emptied.
     pub fn receive_bytes(&mut self, buffer: &mut [u8]) -> Received {
         match self.receive(buffer) {
             Received::Bytes { count, stamp, .. } => Received::Bytes {
@@ -292,7 +271,7 @@ impl TlsSocket {
         self.ahead.as_ref().is_some_and(|ahead| !ahead.waiting.is_empty())
     }
 
-    /// Encrypts and sends; takes no more while [`CIPHERTEXT_LIMIT`] waits for the kernel.
+    /// Accepts no more bytes while [`CIPHERTEXT_LIMIT`] are unsent.
     pub fn send(&mut self, bytes: &[u8]) -> Sent {
         let mut taken = 0;
         while let Some(rest) = bytes.get(taken..).filter(|rest| !rest.is_empty()) {
@@ -308,7 +287,7 @@ impl TlsSocket {
         Sent::Bytes(taken)
     }
 
-    /// Sends ciphertext that waits; [`Sent::Bytes`] only means that the socket is in order.
+    /// A return of [`Sent::Bytes`] only means that the socket works.
     pub fn flush(&mut self) -> Sent {
         let direction = self.sends();
         let mut wire = Wire {
@@ -326,7 +305,7 @@ impl TlsSocket {
         Sent::Bytes(0)
     }
 
-    /// Takes leave; false while ciphertext still waits for the kernel: then it is to be called again.
+    /// Returns false while ciphertext is still unsent, so that it must be called again.
     pub fn finish(&mut self) -> bool {
         if !self.farewell_said {
             self.session.send_close_notify();
@@ -341,7 +320,6 @@ impl TlsSocket {
     }
 }
 
-/// Ciphertext between the socket and the session.
 #[derive(Debug)]
 struct Ahead {
     bytes: Box<[u8]>,
@@ -349,8 +327,8 @@ struct Ahead {
 }
 
 impl Ahead {
-    /// Reads what there is, when nothing waits; whether that was all. An end leaves nothing waiting, which
-    /// the session takes for an end.
+    /// Returns whether the socket was emptied. At the end no bytes wait, which the session takes
+    /// for the end.
     fn fill(&mut self, socket: &Socket) -> io::Result<bool> {
         match socket.receive_bytes(&mut self.bytes) {
             Received::Bytes { count, emptied, .. } => {
@@ -364,14 +342,11 @@ impl Ahead {
     }
 }
 
-/// Several records of the longest kind.
 const READ_AHEAD: usize = 64 * 1024;
 
-/// The ciphertext end of a session.
 struct Wire<'a> {
     socket: &'a Socket,
     stamp: Option<WallStamp>,
-    /// The last read took all there was.
     emptied: bool,
 }
 
@@ -399,7 +374,7 @@ impl Write for Wire<'_> {
         sent(self.socket.send(bytes))
     }
 
-    /// All records in one call: they leave together as far as they fit into a packet.
+    /// One call for all records, so that they share packets.
     fn write_vectored(&mut self, records: &[IoSlice<'_>]) -> io::Result<usize> {
         sent(self.socket.send_parts(records))
     }
@@ -423,7 +398,6 @@ fn server_left(target: &Target) -> LiveError {
     }
 }
 
-/// What a failed handshake means.
 fn tls_failed(reason: rustls::Error, target: &Target) -> LiveError {
     let server = target.server();
     let rustls::Error::InvalidCertificate(fault) = &reason else {
@@ -442,7 +416,7 @@ fn tls_failed(reason: rustls::Error, target: &Target) -> LiveError {
         | CertificateError::ExpiredContext { .. }
         | CertificateError::NotValidYet
         | CertificateError::NotValidYetContext { .. } => LiveError::CertificateExpired { server },
-        // The latter: by an authority of a trusted one's name, with another key.
+        // BadSignature is by an authority with a trusted name and another key.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             LiveError::UnknownAuthority { server }
         }
@@ -453,5 +427,5 @@ fn tls_failed(reason: rustls::Error, target: &Target) -> LiveError {
     }
 }
 
-/// Ciphertext that may wait for the kernel, and plain text that may wait to be encrypted: each at most this.
+/// For unsent ciphertext, and likewise for plain text before encryption.
 const CIPHERTEXT_LIMIT: usize = 64 * 1024;

@@ -1,19 +1,16 @@
-//! A side of a connection: a plain socket, or one on which longwire itself speaks TLS.
+//! One side of a connection, plain or with longwire's own TLS.
 
 use crate::socket::{Received, Sent, Socket};
 use crate::tls::TlsSocket;
 
-/// One side of a connection.
 #[derive(Debug)]
 pub enum Transport {
-    /// As it is.
     Plain(Socket),
-    /// Inside TLS.
     Tls(Box<TlsSocket>),
 }
 
 impl Transport {
-    /// The socket, for what concerns the kernel: options, figures, the poller.
+    /// For options, kernel figures and pollers.
     pub fn socket(&self) -> &Socket {
         match self {
             Self::Plain(socket) => socket,
@@ -21,7 +18,6 @@ impl Transport {
         }
     }
 
-    /// The socket; a TLS session on it is lost.
     pub fn into_socket(self) -> Socket {
         match self {
             Self::Plain(socket) => socket,
@@ -29,7 +25,6 @@ impl Transport {
         }
     }
 
-    /// As [`Socket::receive`].
     pub fn receive(&mut self, buffer: &mut [u8]) -> Received {
         match self {
             Self::Plain(socket) => socket.receive(buffer),
@@ -37,7 +32,6 @@ impl Transport {
         }
     }
 
-    /// From now on reads much at once, where it decrypts.
     pub fn read_ahead(&mut self) {
         match self {
             Self::Plain(_) => {}
@@ -45,7 +39,6 @@ impl Transport {
         }
     }
 
-    /// As [`Socket::receive_bytes`].
     pub fn receive_bytes(&mut self, buffer: &mut [u8]) -> Received {
         match self {
             Self::Plain(socket) => socket.receive_bytes(buffer),
@@ -53,7 +46,6 @@ impl Transport {
         }
     }
 
-    /// As [`Socket::send`].
     pub fn send(&mut self, bytes: &[u8]) -> Sent {
         match self {
             Self::Plain(socket) => socket.send(bytes),
@@ -61,8 +53,7 @@ impl Transport {
         }
     }
 
-    /// Whether what it has taken could be handed to the kernel as far as that takes it; false when it is
-    /// broken.
+    /// Returns false if the connection is broken.
     pub fn flush(&mut self) -> bool {
         match self {
             Self::Plain(_) => true,
@@ -70,8 +61,7 @@ impl Transport {
         }
     }
 
-    /// Informs the peer that no more will come; false when that must be tried again once the peer has read
-    /// more.
+    /// Returns false if it must be tried again once the peer has read more.
     pub fn finish(&mut self) -> bool {
         match self {
             Self::Plain(socket) => {
@@ -82,7 +72,6 @@ impl Transport {
         }
     }
 
-    /// Whether it has taken bytes that wait for the kernel.
     pub fn has_unsent(&self) -> bool {
         match self {
             Self::Plain(_) => false,

@@ -1,5 +1,4 @@
-//! Waiting for descriptors without a [`Poller`](crate::poller::Poller): `ppoll(2)`, for code that waits for
-//! few of them, or seldom.
+//! Waits for few descriptors, or rarely, by `ppoll(2)` without a [`Poller`](crate::poller::Poller).
 
 use crate::timer::timespec;
 pub use rustix::event::PollFlags;
@@ -7,15 +6,14 @@ use rustix::event::{PollFd, poll};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// Waits at most `longest` until one of `events`, an end or an error is there, and says whether one is. A
-/// signal may end it early.
+/// Returns whether one of `events`, an end or an error came within `longest`. A signal may end it
+/// early.
 pub fn until_ready(fd: BorrowedFd<'_>, events: PollFlags, longest: Duration) -> bool {
     let mut entry = [PollFd::from_borrowed_fd(fd, events)];
     poll(&mut entry, Some(&timespec(longest))).is_ok_and(|ready| ready > 0)
 }
 
-/// Waits until one of `fds` is readable, has ended or is broken, at most `longest`, and says of each whether
-/// it is. An absent one is not waited for. A signal may end it early.
+/// Returns which are readable, ended or broken. A signal may end it early.
 pub fn until_readable<const N: usize>(fds: [Option<BorrowedFd<'_>>; N], longest: Duration) -> [bool; N] {
     let mut ready = [false; N];
     let present = fds.iter().flatten();

@@ -1,10 +1,10 @@
-//! The process between longwire and the application: longwire may be killed, and then this one ends the
-//! application and all that it started.
+//! The process between longwire and the application, which ends the application and its descendants
+//! if longwire is killed.
 //!
-//! It is the parent of the application, and takes in what loses its parent below (`PR_SET_CHILD_SUBREAPER`):
-//! nothing below it can get out of sight. At a terminal it is in longwire's process group, where it heeds no
-//! key. Longwire's end is the end of a channel, which no race with a fork or a thread can hide. If the
-//! supervisor itself is killed, the kernel kills the application.
+//! It is the application's parent and a subreaper (`PR_SET_CHILD_SUBREAPER`), so no descendant can
+//! escape. At a terminal it is in longwire's process group, where it ignores keys. It detects
+//! longwire's end by the end of a channel, without races. If the supervisor itself is killed, the
+//! kernel kills the application.
 
 use crate::forked::{self, OwnerChannel, OwnerState};
 use crate::process_tree::{Member, ProcessRow, ProcessTable};
@@ -19,17 +19,12 @@ use std::os::fd::{AsFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Splits a process that is about to become the application: the one that returns becomes it, its parent
-/// supervises.
-///
-/// # Errors
-/// When the system cannot.
+/// The child returns and becomes the application, the parent supervises.
 pub(super) fn stand_between(channel: RawFd, apart: bool) -> io::Result<()> {
     let own = getpid();
-    // Refused by no kernel that has processes as these: without it, what loses its parent would be found by
-    // its group only.
+    // Every supported kernel allows this; without it, orphans would be found by their group only.
     set_child_subreaper(Some(own)).ok();
-    // Before there are two: a key of the terminal is for the application alone.
+    // Before the fork: terminal keys are for the application only.
     let usual = signals::hold_all_signals();
     match forked::fork_again()? {
         0 => {
@@ -46,7 +41,7 @@ pub(super) fn stand_between(channel: RawFd, apart: bool) -> io::Result<()> {
 
 fn become_application(supervisor: Pid, apart: bool) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL)).ok();
-    // It may have been killed before that was requested.
+    // The supervisor may have been killed before this request.
     if getppid() != Some(supervisor) {
         return Err(io::ErrorKind::Interrupted.into());
     }
@@ -56,8 +51,7 @@ fn become_application(supervisor: Pid, apart: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Reports the number of the application, how it ended, and that nothing is left of it; ends all that is left
-/// when longwire is gone.
+/// Also ends all descendants if longwire is gone.
 fn supervise(channel: RawFd, command: libc::pid_t, apart: bool) -> io::Result<()> {
     let owner = OwnerChannel::take_over(channel, c"longwire parent");
     owner.send(command);
@@ -94,20 +88,17 @@ fn supervise(channel: RawFd, command: libc::pid_t, apart: bool) -> io::Result<()
                 }
             }
         } else if has_ended && !is_started && !is_ending {
-            // There is no such program: longwire waits for the end of this process to say so.
+            // There is no such program: longwire waits for the end of this process to report it.
             return Ok(());
         }
     }
 }
 
-/// Signals that longwire passes on to the application and what it started. They are sent from here, because
-/// longwire may have given up the right to send them.
+/// Sent from here because longwire may have dropped the right to.
 struct PassedSignals {
     command: libc::pid_t,
     apart: bool,
-    /// What it had started by then; only of one without a group of its own.
     members: Vec<Member>,
-    /// Whether longwire waits until nothing is left.
     is_waited_for: bool,
 }
 
@@ -121,16 +112,15 @@ impl PassedSignals {
         }
     }
 
-    /// Sends `signal` to it and to all that it started.
     fn pass(&mut self, signal: libc::c_int) {
         self.is_waited_for = true;
         if self.apart {
-            // The group is that of a child; once it has been waited for, the number is another's only when
-            // the group is gone and the system has come round to it within the grace.
+            // The child's number is reused only if the group is gone and numbers have wrapped
+            // around within the grace period.
             signals::send_to_group(self.command, signal);
             return;
         }
-        // Members are known by number and beginning: a number that went to another is not signalled.
+        // Members have number and start time, so a reused number is not signalled.
         for member in process_tree::process_tree(self.command) {
             if !self.members.contains(&member) {
                 self.members.push(member);
@@ -139,7 +129,6 @@ impl PassedSignals {
         self.members.iter().for_each(|member| member.send(signal));
     }
 
-    /// Whether something that it started is still there, once it has ended itself.
     fn has_members(&self) -> bool {
         match self.apart {
             true => signals::has_group(self.command),
@@ -148,7 +137,7 @@ impl PassedSignals {
     }
 }
 
-/// Ends the application and what it started, but for daemons.
+/// Daemons are spared, as [`daemons`] finds them.
 fn end_tree(command: libc::pid_t) {
     let daemons = daemons(command);
     forked::end_all(&|| {
@@ -159,8 +148,7 @@ fn end_tree(command: libc::pid_t) {
     });
 }
 
-/// What has left on purpose: it lost the parent that started it and made a session of its own, as daemon(3)
-/// does.
+/// Processes without their parent and in their own session, as after daemon(3).
 fn daemons(command: libc::pid_t) -> Vec<Member> {
     let own = getpid().as_raw_pid();
     let session = |number| ProcessRow::read_process(number).map(|row| row.session);
@@ -174,13 +162,11 @@ fn daemons(command: libc::pid_t) -> Vec<Member> {
     apart.map(|row| row.member).collect()
 }
 
-/// What is reported when nothing of the application is left: no status has this value.
+/// Not a valid status.
 pub(super) const NOTHING_LEFT: i32 = -1;
 
-/// Within this time longwire says that the program was started. One that ends sooner, on a machine that is
-/// busier, is supervised no longer.
+/// For longwire to report the start. A program that ends sooner on a busier machine is no longer
+/// supervised.
 const UNSTARTED: Duration = Duration::from_millis(100);
-/// How often it is checked whether something is left.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// As long as nothing happens.
 const FOREVER: Duration = Duration::from_secs(3600);

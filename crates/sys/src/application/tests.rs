@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
 fn started(script: &str, apart: bool) -> (Application, BufReader<std::process::ChildStdout>) {
-    // A shell that was started with Ctrl-C ignored, as from a job in the background, could not trap it.
+    // A shell started with Ctrl-C ignored, as in a background job, could not trap it.
     let mut command = Command::new("env");
     command
         .args(["--default-signal=INT", "sh", "-c", script])
@@ -58,7 +58,7 @@ fn what_it_started_ends_with_it() {
         application.end(libc::SIGTERM);
         assert_eq!(end_of(&mut application).signal(), Some(libc::SIGTERM));
         let mut rest = String::new();
-        // The pipe's end: no process holds it any more.
+        // The end of the pipe: no process holds it any more.
         assert_eq!(out.read_to_string(&mut rest).expect("it ends"), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Buffers that the kernel chooses from when bytes come (`io_uring_register_buf_ring(3)`).
+//! Buffers that the kernel selects on receipt (`io_uring_register_buf_ring(3)`).
 
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
@@ -6,15 +6,15 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Buffers of [`BYTES`] each, in one mapping after the ring of their descriptions.
+/// In one mapping, after the ring of their descriptors.
 pub(super) struct Buffers {
     mapping: *mut c_void,
-    /// How many were given to the kernel so far, modulo 2^16.
+    /// Buffers given to the kernel, modulo 2^16.
     given: u16,
 }
 
 impl Buffers {
-    /// Gives all to the kernel; `None` if it does not take them.
+    /// `None` if the kernel refuses them.
     pub fn registered_with(ring: &IoUring) -> Option<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
@@ -33,7 +33,7 @@ impl Buffers {
         Some(new)
     }
 
-    /// Copies what came into buffer `id` and gives that back; how many bytes were copied.
+    /// Returns buffer `id` to the kernel, and the number of bytes copied.
     pub fn copy_out(&mut self, id: u16, count: i32, into: &mut [u8]) -> usize {
         if id >= COUNT {
             return 0;
@@ -59,7 +59,6 @@ impl Buffers {
         self.given = self.given.wrapping_add(1);
     }
 
-    /// Has the kernel see what was given back.
     pub fn publish(&self) {
         // SAFETY: the mapping begins with the ring of descriptions, aligned to a page; its tail is a 16-bit
         // number that the kernel reads.
@@ -72,7 +71,6 @@ impl Buffers {
         self.mapping.cast::<u8>().wrapping_add(offset)
     }
 
-    /// Leaves the mapping for good.
     pub fn leak(&mut self) {
         self.mapping = std::ptr::null_mut();
     }
@@ -88,13 +86,12 @@ impl Drop for Buffers {
     }
 }
 
-/// The number under which the kernel knows them.
 pub(super) const GROUP: u16 = 0;
-/// Of one buffer. A reply that is longer comes in parts.
+/// Longer messages come in parts.
 pub(super) const BYTES: usize = 16 * 1024;
 /// A power of two.
 const COUNT: u16 = 128;
-/// Bytes of the ring of descriptions, of 16 bytes each; whole pages.
+/// Bytes of the ring of 16-byte descriptors, whole pages.
 const DESCRIPTIONS: usize = 4096;
 const LENGTH: usize = DESCRIPTIONS + COUNT as usize * BYTES;
 const _: () = assert!(COUNT as usize * size_of::<BufRingEntry>() <= DESCRIPTIONS && COUNT.is_power_of_two());

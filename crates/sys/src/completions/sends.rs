@@ -1,6 +1,5 @@
-//! Bytes that are being sent: they stay where they are until the kernel has taken them.
+//! Bytes being sent, kept in place until the kernel has accepted them.
 
-/// Sends in flight, each at a place of its own.
 #[derive(Debug, Default)]
 pub(super) struct Sends {
     held: Vec<BufferedSend>,
@@ -15,7 +14,7 @@ struct BufferedSend {
 }
 
 impl Sends {
-    /// Holds a copy of `bytes` for the socket under `number`: its place, and the copy.
+    /// Returns the place and the copy.
     pub fn buffer_send(&mut self, number: usize, generation: u32, bytes: &[u8]) -> (usize, &[u8]) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.held.push(BufferedSend::default());
@@ -29,7 +28,7 @@ impl Sends {
         (place, &held.bytes)
     }
 
-    /// The send at `place` is over: whose it was, of which generation, and of how many bytes.
+    /// Returns number, generation and byte count.
     pub fn release_send(&mut self, place: usize) -> Option<(usize, u32, usize)> {
         let held = self.held.get(place)?;
         let released = (held.number, held.generation, held.bytes.len());
@@ -37,7 +36,6 @@ impl Sends {
         Some(released)
     }
 
-    /// Leaves all that is held for good.
     pub fn leak(&mut self) {
         std::mem::forget(std::mem::take(&mut self.held));
     }

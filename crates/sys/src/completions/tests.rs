@@ -10,14 +10,12 @@ use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(10);
 
-/// The kernel's end and ours of one connection.
 fn pair() -> (TcpStream, Socket) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     (listener.accept().unwrap().0, Socket::adopt(ours).unwrap())
 }
 
-/// The next completion that comes, within ten seconds.
 fn next(completions: &mut Completions, buffer: &mut [u8]) -> Completion {
     let end = Instant::now() + LONG;
     loop {
@@ -77,7 +75,7 @@ fn a_forgotten_socket_closes_and_its_number_serves_another() {
             matches!(received, Completion::Socket(0, Received::Bytes { count: 1, .. })) && buffer[0] == round,
             "{received:?} in round {round}"
         );
-        // What comes now is nobody's.
+        // Bytes that arrive now belong to no socket.
         peer.write_all(b"late").unwrap();
         completions.send(0, b"farewell");
         completions.forget(0);
@@ -87,7 +85,7 @@ fn a_forgotten_socket_closes_and_its_number_serves_another() {
         peer.read_exact(&mut farewell).unwrap();
         completions.wait(Duration::ZERO);
         assert_eq!(&farewell, b"farewell");
-        // An end or a reset, as unread bytes were dropped; in no case does it stay open.
+        // An end or a reset, since unread bytes were dropped; it must not stay open.
         assert!(matches!(peer.read(&mut farewell), Ok(0) | Err(_)));
     }
 }

@@ -1,53 +1,27 @@
-//! What can be wrong with the TLS settings.
+//! Faults in TLS settings.
 
 use crate::target::{TargetError, TlsMode};
 use std::path::PathBuf;
 
-/// What is wrong with the TLS settings.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SecurityFault {
-    /// A parameter, or a variable of the environment, that makes a connection safer in a way that is not
-    /// supported.
+    /// A parameter or environment variable for a safety feature that is not supported.
     #[error("longwire does not have {name}, which is set")]
-    Unsupported {
-        /// Its name as it was written.
-        name: String,
-    },
-    /// One asks for more than another allows.
+    Unsupported { name: String },
+    /// A setting needs a stricter mode.
     #[error("sslmode={} is too weak for {because}", mode.name())]
-    Weak {
-        /// What is meant by `sslmode`.
-        mode: TlsMode,
-        /// What needs more.
-        because: &'static str,
-    },
-    /// A variable of the environment has a value that it cannot have.
+    Weak { mode: TlsMode, because: &'static str },
     #[error("the environment: {0}")]
     Value(TargetError),
-    /// There is a certificate for the client, and no key for it.
     #[error("the client's certificate {} has no key", certificate.display())]
-    NoKey {
-        /// The certificate's file.
-        certificate: PathBuf,
-    },
-    /// The client's key may be read by others.
+    NoKey { certificate: PathBuf },
     #[error("the client's key {} is refused: others may read it", key.display())]
-    KeyOpen {
-        /// Its file.
-        key: PathBuf,
-    },
-    /// The client's certificate or its key cannot be used.
+    KeyOpen { key: PathBuf },
     #[error("the client's certificate cannot be used: {} {what}", path.display())]
-    Identity {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: &'static str,
-    },
+    Identity { path: PathBuf, what: &'static str },
 }
 
 impl SecurityFault {
-    /// What to do next, in one line.
     pub(super) fn hint(&self) -> String {
         match self {
             Self::Unsupported { name } => format!(

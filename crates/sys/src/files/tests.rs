@@ -65,7 +65,7 @@ fn a_file_is_read_up_to_the_limit_and_no_further() {
     assert_eq!(read_small_text(&path, 7).expect("it is small"), "content");
     let error = read_small(&path, 6).expect_err("it is larger");
     assert_eq!(error.kind(), ErrorKind::FileTooLarge);
-    // A sparse file of 1 TB, of which no more than the limit is read.
+    // A sparse file of 1 TB, read only up to the limit.
     let large = folder.path().join("large");
     File::create(&large)
         .and_then(|file| file.set_len(1 << 40))
@@ -151,7 +151,7 @@ fn a_pipe_that_nobody_reads_is_refused_and_one_that_is_read_is_written() {
         move || std::fs::read(pipe)
     });
     let mut file = create_for_owner(&pipe, Contents::Kept).expect("it is read");
-    // More than a pipe holds: writing waits for the reader.
+    // More than a pipe holds: the write waits for the reader.
     let content = vec![b'x'; 1 << 20];
     file.write_all(&content).expect("it is read");
     drop(file);

@@ -1,4 +1,4 @@
-//! One connection: a request, its answer, and the time in which the client takes it.
+//! Reads a request and sends the answer within a time limit.
 
 use super::request::{Arrival, HttpRequest, RequestReader};
 use super::{HttpLimits, HttpResponse};
@@ -6,10 +6,8 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Answers one request.
 pub(super) type Answering = dyn FnMut(&HttpRequest) -> HttpResponse + Send;
 
-/// A connection, until its answer is taken or its time is over.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
@@ -22,20 +20,17 @@ pub(super) struct Connection {
 #[derive(Debug)]
 enum State {
     Reads(RequestReader),
-    /// What is to be sent, and how much of it was.
+    /// The answer, and the number of bytes sent.
     Sends(Vec<u8>, usize),
-    /// All is sent. Reads what the client still sends: closing with bytes unread would take the answer back.
+    /// Reads the client's remaining bytes, since closing with unread bytes would discard the
+    /// answer.
     Lingers,
 }
 
-/// What is to become of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It waits for its socket.
     Waits,
-    /// It has had its share of this round, and its socket may have more.
     GoesOn,
-    /// It is over.
     Over,
 }
 
@@ -50,7 +45,6 @@ impl Connection {
         }
     }
 
-    /// How many bytes it holds.
     pub(super) fn held_bytes(&self) -> usize {
         match &self.state {
             State::Reads(reader) => reader.held_bytes(),
@@ -59,7 +53,6 @@ impl Connection {
         }
     }
 
-    /// Does what its socket allows.
     pub(super) fn advance(&mut self, answering: &mut Answering, now: Instant) -> Fate {
         if let State::Reads(_) = self.state {
             match self.read_request(answering, now) {
@@ -76,7 +69,7 @@ impl Connection {
         self.discard()
     }
 
-    /// Its time is over: it is answered where it had not said all, as far as that does not have to wait.
+    /// Answers an incomplete request without blocking.
     pub(super) fn expire(&mut self, now: Instant) -> Fate {
         let State::Reads(reader) = &self.state else {
             return Fate::Over;
@@ -98,7 +91,7 @@ impl Connection {
         self.deadline = now + self.limits.time;
     }
 
-    /// Reads until there is an answer ([`Fate::GoesOn`]) or nothing more to read.
+    /// Returns [`Fate::GoesOn`] when there is an answer.
     fn read_request(&mut self, answering: &mut Answering, now: Instant) -> Fate {
         let mut buffer = [0; PART];
         loop {
@@ -113,7 +106,7 @@ impl Connection {
             };
             match reader.feed(buffer.get(..count).unwrap_or_default()) {
                 Ok(Arrival::Partly) => {}
-                // A socket to which nothing was sent yet takes this much.
+                // A socket without earlier output has room for this.
                 Ok(Arrival::AsksLeave) => match self.stream.write(LEAVE) {
                     Ok(count) if count == LEAVE.len() => {}
                     _ => return Fate::Over,
@@ -127,7 +120,7 @@ impl Connection {
         }
     }
 
-    /// Sends until all is sent ([`Fate::GoesOn`]) or no more is taken.
+    /// Returns [`Fate::GoesOn`] when all is sent.
     fn send(&mut self, now: Instant) -> Fate {
         loop {
             let State::Sends(bytes, sent) = &mut self.state else {
@@ -165,7 +158,7 @@ impl Connection {
 }
 
 fn refused(status: u16, reason: &str) -> HttpResponse {
-    // A reason of this file: it needs no escapes.
+    // A constant from this file, without characters to escape.
     let body = format!("{{\"error\":\"{reason}\",\"status\":{status}}}");
     HttpResponse::new(status, "application/json", body)
 }
@@ -179,7 +172,7 @@ fn waits(error: &io::Error) -> Fate {
 
 const LEAVE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 const PART: usize = 16 * 1024;
-/// What is discarded of one connection before others are served.
+/// Maximum reads that are discarded from a connection before others are served.
 const PARTS_A_ROUND: usize = 16;
-/// How long what a client still sends is read after its answer.
+/// For reading the client's remaining bytes after its answer.
 const LINGER: Duration = Duration::from_secs(1);

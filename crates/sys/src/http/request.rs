@@ -1,68 +1,56 @@
-//! A request out of bytes, within limits: no I/O.
+//! Parses a request from bytes, within limits, without I/O.
 
 use std::net::SocketAddr;
 
-/// A request that has arrived.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct HttpRequest {
-    /// GET and its like.
     pub method: String,
-    /// Without the query.
     pub path: String,
-    /// Names in small letters, in the order in which they came.
+    /// Lowercase names, in order of arrival.
     pub fields: Vec<(String, String)>,
-    /// The body, without chunks.
     pub body: Vec<u8>,
-    /// The address of this machine to which it came.
     pub local_address: Option<SocketAddr>,
 }
 
 impl HttpRequest {
-    /// The value of the first field of this name, in small letters.
+    /// The first value of a lowercase field name.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.values(name).next()
     }
 
-    /// The values of all fields of this name.
     pub fn values<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = &'a str> + use<'a, 'n> {
         let fields = self.fields.iter().filter(move |(known, _)| known == name);
         fields.map(|(_, value)| value.as_str())
     }
 }
 
-/// Why bytes are no request: the status and the reason they are answered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Refusal(pub(super) u16, pub(super) &'static str);
 
-/// How far a request has arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// More has to come.
     Partly,
-    /// More has to come, and the client waits for leave to send it (`Expect: 100-continue`).
+    /// The client waits for `100 Continue`.
     AsksLeave,
-    /// All of it. What came after it is dropped.
+    /// Bytes after the request are dropped.
     Whole(HttpRequest),
 }
 
-/// Takes the bytes of one request as they come.
 #[derive(Debug)]
 pub(super) struct RequestReader {
     bytes: Vec<u8>,
-    /// Where the end of the head has been looked for.
+    /// Position up to which the end of the head was searched.
     searched: usize,
     most_body: usize,
     head: Option<Head>,
 }
 
-/// What a head says.
 #[derive(Debug)]
 struct Head {
     request: HttpRequest,
     length: BodyLength,
 }
 
-/// How the body's length is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BodyLength {
     Exact(usize),
@@ -79,12 +67,10 @@ impl RequestReader {
         }
     }
 
-    /// How many bytes it holds.
     pub(super) fn held_bytes(&self) -> usize {
         self.bytes.capacity() + self.head.as_ref().map_or(0, |head| head.request.body.capacity())
     }
 
-    /// Takes the next bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<Arrival, Refusal> {
         self.bytes.extend_from_slice(bytes);
         let mut asks_leave = false;
@@ -116,7 +102,7 @@ impl RequestReader {
         (end <= MAX_HEAD_BYTES).then_some(end)
     }
 
-    /// Moves what has come of the body; whether it is all there.
+    /// Returns whether the body is complete.
     fn take_body(&mut self) -> Result<bool, Refusal> {
         let Some(head) = &mut self.head else {
             return Ok(false);
@@ -135,8 +121,7 @@ impl RequestReader {
     }
 }
 
-/// Moves whole chunks to `body` (RFC 9112, section 7.1); whether the last is among them. Trailers are left
-/// unread.
+/// Returns whether the last chunk is among them (RFC 9112, section 7.1). Trailers are skipped.
 fn take_chunks(bytes: &mut Vec<u8>, body: &mut Vec<u8>, most: usize) -> Result<bool, Refusal> {
     let wrong = Refusal(400, "a chunk's size is not understood");
     let mut from = 0;

@@ -16,7 +16,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A server that is served until it is dropped.
 #[derive(Debug)]
 pub struct HttpServer {
     address: SocketAddr,
@@ -31,11 +30,10 @@ struct Shared {
 }
 
 impl HttpServer {
-    /// Answers requests at `address` by `answer`, one after another, on one thread: what it does is to take
-    /// no time.
+    /// Calls `answer` on one thread, so it must be fast.
     ///
     /// # Errors
-    /// As [`listening::listen`]; [`LiveError::System`] when there is no descriptor or thread for it.
+    /// Those of [`listening::listen`], and [`LiveError::System`] if there is no descriptor or thread.
     pub fn start(
         address: SocketAddr,
         service: &ListeningService<'_>,
@@ -72,7 +70,6 @@ impl HttpServer {
         })
     }
 
-    /// Where it is served.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -88,17 +85,14 @@ impl Drop for HttpServer {
     }
 }
 
-/// What the thread owns.
 struct ConnectionLoop {
     listener: TcpListener,
     poller: Poller,
     limits: HttpLimits,
-    /// By number, in the order in which they came.
     connections: BTreeMap<u64, Connection>,
     next: u64,
-    /// Those whose socket may have more.
     go_on: BTreeSet<u64>,
-    /// When more clients can be accepted that nothing will report.
+    /// When to retry accepting, since no event will report it.
     accepts_again: Option<Instant>,
 }
 
@@ -141,7 +135,7 @@ impl ConnectionLoop {
                 Ok((stream, peer)) => self.welcome(stream, peer.ip(), answering),
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
                 Err(_) => {
-                    // No descriptor is left, or the client has left already.
+                    // Descriptors are exhausted, or the client has left.
                     self.accepts_again = Some(Instant::now() + PAUSE);
                     return;
                 }
@@ -161,7 +155,7 @@ impl ConnectionLoop {
         self.next += 1;
         let connection = Connection::new(stream, peer, self.limits, Instant::now());
         self.connections.insert(number, connection);
-        // What it has sent already is answered before the next can take its place.
+        // A request that has arrived is answered before the next takes its place.
         self.advance(number, answering);
     }
 
@@ -188,7 +182,7 @@ impl ConnectionLoop {
         self.connections.values().filter(holds).count()
     }
 
-    /// Closes one of those: of the host that has the most, the oldest.
+    /// Closes the oldest connection of the host with the most.
     fn evict(&mut self, among: impl Fn(&Connection) -> bool) {
         let guests = self
             .connections
@@ -208,7 +202,7 @@ impl ConnectionLoop {
             .filter(|(_, connection)| connection.deadline <= now);
         let due: Vec<u64> = due.map(|(number, _)| *number).collect();
         for number in due {
-            // What came while others were answered is in time.
+            // Bytes that arrived while others were answered are in time.
             self.advance(number, answering);
             let Some(connection) = self.connections.get_mut(&number) else {
                 continue;
@@ -223,7 +217,6 @@ impl ConnectionLoop {
 
 const CLIENTS: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
-/// Clients that are accepted before others are served.
 const ACCEPTED_AT_ONCE: usize = 256;
 const PAUSE: Duration = Duration::from_millis(50);
 

@@ -1,15 +1,14 @@
-//! Which addresses are one place: of this machine, of one port, of a port and what would connect to it.
+//! Compares addresses to detect this machine's own, colliding ports, and loops.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// Whether `address` is one of this machine's: a socket can be bound to it.
+/// Whether a socket can be bound to `address`.
 pub fn is_own_address(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
 
-/// Whether who connects to `upstream` from this machine reaches the port that listens at `listener`: under
-/// the same address, under another one of this machine where all of them are listened on, and under `0.0.0.0`
-/// or `[::]`, which lead to 127.0.0.1 and ::1.
+/// Whether a connection from this machine to `upstream` reaches `listener`: by the same address, by
+/// another one if it listens on all, or by `0.0.0.0` or `[::]`, which lead to 127.0.0.1 and ::1.
 pub fn leads_to(upstream: SocketAddr, listener: SocketAddr) -> bool {
     if upstream.port() != listener.port() {
         return false;
@@ -23,8 +22,8 @@ pub fn leads_to(upstream: SocketAddr, listener: SocketAddr) -> bool {
     to == at || (at.is_unspecified() && (to.is_ipv4() || at.is_ipv6()) && is_own_address(to))
 }
 
-/// Whether two sockets cannot listen at these addresses at once. Port 0 is any free one and collides with
-/// none.
+/// Whether two sockets cannot listen at these addresses at once. Port 0, any free one, collides
+/// with none.
 pub fn collide(one: SocketAddr, other: SocketAddr) -> bool {
     if one.port() != other.port() || one.port() == 0 {
         return false;

@@ -1,11 +1,10 @@
-//! The memory that the kernel and this process share: blocks, each of which one of them owns at a time.
+//! Blocks of memory shared with the kernel; each belongs to one side at a time.
 
 use crate::error::OsError;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Blocks of one size.
 #[derive(Debug)]
 pub(super) struct Blocks {
     start: NonNull<u8>,
@@ -17,7 +16,6 @@ pub(super) struct Blocks {
 unsafe impl Send for Blocks {}
 
 impl Blocks {
-    /// Maps the ring of a packet socket, which has `count` blocks of `size` bytes.
     pub fn map(socket: BorrowedFd<'_>, size: usize, count: usize) -> Result<Self, OsError> {
         // SAFETY: a new mapping, at an address that the kernel chooses; nothing else knows it.
         let start = unsafe {
@@ -36,22 +34,19 @@ impl Blocks {
         }
     }
 
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Bytes of all.
     pub fn bytes(&self) -> usize {
         self.size * self.count
     }
 
-    /// Whether the kernel has passed this block on.
     pub fn is_ready(&self, block: usize) -> bool {
         self.status(block).load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
-    /// The bytes of a block; none of one that the kernel has not passed on.
+    /// Empty while the kernel owns the block.
     pub fn block(&self, block: usize) -> &[u8] {
         if !self.is_ready(block) {
             return &[];
@@ -62,14 +57,12 @@ impl Blocks {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(at), self.size) }
     }
 
-    /// Lets the kernel use a block again.
     pub fn give_back(&mut self, block: usize) {
         self.status(block)
             .store(libc::TP_STATUS_KERNEL, Ordering::Release);
     }
 
-    /// Who owns a block: `block_status` of `struct tpacket_block_desc`, behind its version and the offset of
-    /// its private part.
+    /// The `block_status` of `struct tpacket_block_desc`, after version and offset.
     fn status(&self, block: usize) -> &AtomicU32 {
         let at = (block % self.count) * self.size + STATUS;
         // SAFETY: it is within the mapping, aligned to four bytes since blocks are to pages, and both sides
@@ -85,5 +78,4 @@ impl Drop for Blocks {
     }
 }
 
-/// Offset of a block's status.
 const STATUS: usize = 8;

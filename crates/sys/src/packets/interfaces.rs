@@ -5,18 +5,17 @@ use rustix::net::netdevice::{index_to_name, name_to_index};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::os::fd::BorrowedFd;
 
-/// Interfaces whose packets are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interfaces {
-    /// Names and numbers; none means all there are, and all that will be.
+    /// Empty for all, including future ones.
     chosen: Vec<(String, u32)>,
 }
 
 impl Interfaces {
-    /// Those of these names; `any` means all.
+    /// The name `any` means all.
     ///
     /// # Errors
-    /// When there is no interface of a name.
+    /// If there is no interface of a name.
     pub fn named(names: &[String]) -> Result<Self, LiveError> {
         if names.iter().any(|name| name == ANY) {
             return Ok(Self { chosen: Vec::new() });
@@ -39,12 +38,12 @@ impl Interfaces {
         Ok(Self { chosen })
     }
 
-    /// Their numbers; none means all.
+    /// The list is empty for all.
     pub fn numbers(&self) -> Vec<u32> {
         self.chosen.iter().map(|(_, number)| *number).collect()
     }
 
-    /// The only one, where there is only one.
+    /// `None` if there are several.
     pub(super) fn only(&self) -> Option<u32> {
         match self.chosen.as_slice() {
             [(_, number)] => Some(*number),
@@ -52,8 +51,7 @@ impl Interfaces {
         }
     }
 
-    /// The name that one had which is not there any more, once. By its number: it may have another name by
-    /// now, and its name may be another's.
+    /// Returns each name once. Checked by number, since names may change or be reused.
     pub(super) fn take_gone(&mut self, socket: BorrowedFd<'_>) -> Option<String> {
         let gone = |(_, number): &(String, u32)| *number != GONE && index_to_name(socket, *number).is_err();
         let place = self.chosen.iter().position(gone)?;
@@ -74,7 +72,7 @@ impl std::fmt::Display for Interfaces {
     }
 }
 
-/// The names of the interfaces there are. `/sys` may show those of another network namespace.
+/// `/sys` may show those of another network namespace.
 fn known() -> Vec<String> {
     let table = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let lines = table.lines().filter_map(|line| line.split_once(':'));
@@ -83,5 +81,4 @@ fn known() -> Vec<String> {
 
 /// No interface has this number.
 const GONE: u32 = 0;
-/// What stands for all interfaces.
 const ANY: &str = "any";

@@ -1,4 +1,4 @@
-//! How a ring is opened.
+//! Opens a packet ring.
 
 use super::blocks::Blocks;
 use super::{FilterStep, Interfaces};
@@ -8,7 +8,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// The socket and its ring. Nothing is received before `bind`: by then the program is there.
+/// No packet is received before `bind`, when the filter is in place.
 pub(super) fn ring(
     interfaces: &Interfaces,
     bytes: usize,
@@ -52,12 +52,12 @@ fn attach(socket: BorrowedFd<'_>, program: &[FilterStep]) -> Result<(), OsError>
     unsafe { options::set_plain(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program) }
 }
 
-/// Asks for a ring, and for half of it where the system has not so much; how many blocks it has.
+/// Halves the size while the system refuses; returns the number of blocks.
 fn make_ring(socket: BorrowedFd<'_>, bytes: usize) -> Result<usize, OsError> {
     let mut count = (bytes / BLOCK).clamp(MIN_BLOCKS, MAX_BLOCKS);
     loop {
-        // `struct tpacket_req3`: size and number of blocks, size and number of frames (which only have to
-        // fit), after how many ms a block is passed on, bytes of a private part, features.
+        // `struct tpacket_req3`: size and number of blocks, size and number of frames (which only
+        // have to fit), block timeout in ms, bytes of a private part, features.
         let request = [BLOCK, count, FRAME, BLOCK / FRAME * count, PASSED_ON_MS, 0, 0];
         let request = request.map(|number| libc::c_uint::try_from(number).unwrap_or(libc::c_uint::MAX));
         // SAFETY: seven numbers, which is what the structure is made of.
@@ -70,7 +70,6 @@ fn make_ring(socket: BorrowedFd<'_>, bytes: usize) -> Result<usize, OsError> {
     }
 }
 
-/// Begins to receive, from one interface or from all.
 fn bind(socket: BorrowedFd<'_>, interface: Option<u32>) -> Result<(), OsError> {
     // SAFETY: all-zero is a valid address, which is filled in before the kernel reads it, as many bytes as it
     // has.
@@ -87,8 +86,7 @@ fn bind(socket: BorrowedFd<'_>, interface: Option<u32>) -> Result<(), OsError> {
     if result < 0 { Err(OsError::last()) } else { Ok(()) }
 }
 
-/// Gives up the right to capture, and to configure the network, which are needed for nothing else. A program
-/// that root starts from here has them again.
+/// A program that root starts from here has them again.
 pub(super) fn give_up_right() {
     let Ok(mut rights) = capabilities(None) else {
         return;
@@ -97,20 +95,18 @@ pub(super) fn give_up_right() {
     rights.effective -= needless;
     rights.permitted -= needless;
     rights.inheritable -= needless;
-    // Keeping it would do no harm by itself: what was opened stays open either way.
+    // Keeping them would do no harm: open sockets work either way.
     set_capabilities(None, rights).ok();
 }
 
-/// Bytes of a block: room for three of the largest packets that offload usually makes (64 KiB). One that is
-/// passed on before it is full is used up all the same: with larger blocks, fewer moments would fit into the
-/// ring.
+/// Room for three packets of the usual maximum with offload (64 KiB). A block released early is
+/// used up all the same, so larger blocks would let the ring cover less time.
 const BLOCK: usize = 256 << 10;
-/// Bytes of a frame, which the kernel wants to know though frames of TPACKET_V3 are as long as their packets.
+/// The kernel requires it, though frames of TPACKET_V3 are as long as their packets.
 const FRAME: usize = 1 << 11;
 const MIN_BLOCKS: usize = 8;
 const MAX_BLOCKS: usize = 8192;
-/// Bytes that a ring may have: what the kernel takes, and enough for the packets of a moment.
 pub const RING_SIZES: std::ops::RangeInclusive<u64> =
     (MIN_BLOCKS * BLOCK) as u64..=(MAX_BLOCKS * BLOCK) as u64;
-/// When a block that is not full is passed on.
+/// The kernel's block timeout.
 const PASSED_ON_MS: usize = 40;

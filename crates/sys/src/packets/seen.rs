@@ -1,39 +1,33 @@
 //! The packets of a block. Offsets are those of `struct tpacket_block_desc`, `tpacket3_hdr` and
-//! `sockaddr_ll`; what lies outside of the block is left out.
+//! `sockaddr_ll`; data outside of the block is ignored.
 
 use crate::clock::WallStamp;
 
-/// A packet as the kernel saw it.
 #[derive(Debug, Clone, Copy)]
 pub struct SeenPacket<'a> {
-    /// When, by the kernel's clock.
     pub at: WallStamp,
-    /// Number of the interface.
     pub interface: u32,
-    /// Kind of the interface (`ARPHRD_...` of `linux/if_arp.h`).
+    /// One of `ARPHRD_...` of `linux/if_arp.h`.
     pub device: u16,
-    /// What the link layer carries (EtherType).
     pub carries: u16,
-    /// Its bytes, from the link layer's first one on, without a VLAN tag that the kernel took off.
     pub frame: &'a [u8],
-    /// Where in them the network header begins.
+    /// Offset of the network header.
     pub network: usize,
-    /// Bytes it had, of which the frame has all unless it was longer than a block.
+    /// The frame is shorter only if it exceeded a block.
     pub wire: u32,
-    /// The VLAN tag that the kernel took off.
+    /// Removed by the kernel from the frame.
     pub vlan: Option<VlanTag>,
 }
 
-/// A VLAN tag (IEEE 802.1Q).
+/// As in IEEE 802.1Q.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VlanTag {
-    /// Its EtherType: 0x8100, or 0x88a8 of a service provider.
+    /// 0x8100, or 0x88a8 of a service provider.
     pub kind: u16,
-    /// Priority and number.
     pub control: u16,
 }
 
-/// Hands out the packets of a block; says how many there were.
+/// Returns the number of packets.
 pub(super) fn each_of(block: &[u8], each: &mut dyn FnMut(&SeenPacket<'_>)) -> usize {
     let (Some(count), Some(first)) = (u32_at(block, 12), u32_at(block, 16)) else {
         return 0;
@@ -53,7 +47,6 @@ pub(super) fn each_of(block: &[u8], each: &mut dyn FnMut(&SeenPacket<'_>)) -> us
     seen
 }
 
-/// The packet whose header begins here.
 fn packet(bytes: &[u8]) -> Option<SeenPacket<'_>> {
     let (seconds, nanoseconds) = (u32_at(bytes, 4)?, u32_at(bytes, 8)?);
     let (captured, wire, status) = (u32_at(bytes, 12)?, u32_at(bytes, 16)?, u32_at(bytes, 20)?);
@@ -78,7 +71,7 @@ fn packet(bytes: &[u8]) -> Option<SeenPacket<'_>> {
     })
 }
 
-/// Where the address (`struct sockaddr_ll`) follows the header.
+/// Offset of the address (`struct sockaddr_ll`) after the header.
 const ADDRESS: usize = 48;
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -96,7 +89,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A block with these packets, each 14 bytes of link header and a byte of payload.
+    /// Each packet has 14 bytes of link header and a byte of payload.
     fn block(statuses: &[u32]) -> Vec<u8> {
         let mut block = vec![0; 48];
         block[12..16].copy_from_slice(&(statuses.len() as u32).to_ne_bytes());

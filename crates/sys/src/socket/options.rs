@@ -1,9 +1,9 @@
-//! Options of sockets that neither the standard library nor `rustix` has.
+//! Socket options that neither the standard library nor `rustix` has.
 
 use crate::error::OsError;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Sets an option that is a number of the size of a C `int`.
+/// Of C type `int`.
 pub(crate) fn set(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
@@ -20,7 +20,7 @@ pub(crate) fn set(
 /// Sets an option that is a structure of the kernel.
 ///
 /// # Safety
-/// `value` has to be what the option takes: pointers in it lead to what it says they do.
+/// `value` must have the option's layout, and pointers in it must be valid for its lengths.
 pub(crate) unsafe fn set_plain<T>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
@@ -41,7 +41,7 @@ pub(crate) unsafe fn set_plain<T>(
     if result < 0 { Err(OsError::last()) } else { Ok(()) }
 }
 
-/// Reads an option into `room` and returns the part of it that the kernel has filled.
+/// Returns the part of `room` that was filled.
 pub(crate) fn get<'a>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,

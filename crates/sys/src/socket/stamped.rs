@@ -1,10 +1,10 @@
-//! Reading from a socket with the kernel's time stamp: `rustix` gives no control messages of this kind.
+//! Reads with the kernel's time stamp, which `rustix` does not support.
 
 use crate::clock::WallStamp;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// Reads what is there into `buffer`: how many bytes, and when the kernel received the last packet of them.
-/// On TCP it is that of the last packet read from (`tcp_recv_timestamp` in Linux `net/ipv4/tcp.c`).
+/// Returns the number of bytes, and the receipt time of their last packet by the kernel. On TCP
+/// that is the last packet read from (`tcp_recv_timestamp` in Linux `net/ipv4/tcp.c`).
 pub(super) fn receive(
     socket: BorrowedFd<'_>,
     buffer: &mut [u8],
@@ -37,8 +37,7 @@ struct ControlSpace([u8; CONTROL_BYTES]);
 
 const CONTROL_BYTES: usize = 64;
 
-/// The time stamp in the first control message: a `cmsghdr` (its length, the level, the kind), then a
-/// `timespec` (`socket(7)`).
+/// The first control message: `cmsghdr` (length, level, kind), then `timespec` (`socket(7)`).
 fn stamp_in(control: &[u8]) -> Option<WallStamp> {
     let (_length, rest) = control.split_first_chunk::<WORD>()?;
     let (level, rest) = rest.split_first_chunk()?;
@@ -57,5 +56,5 @@ fn stamp_in(control: &[u8]) -> Option<WallStamp> {
         .map(WallStamp)
 }
 
-/// Of the kernel's `long` and of a length.
+/// Size of the kernel's `long` and of a length.
 const WORD: usize = size_of::<usize>();

@@ -1,8 +1,8 @@
-//! A process that has root's right to look at other users' processes, for one that gives it up: it answers
-//! which programs have the ends of connections, and nothing else.
+//! A process with root's right to inspect other users' processes, for one that drops it. It only
+//! answers which programs have the ends of connections.
 //!
-//! Questions and answers have one size each, whatever is in them. What it is asked for is compared with
-//! tables of the kernel: no path, no name and no number of a process comes from the other side.
+//! Questions and answers have a fixed size. Questions are compared with kernel tables: no path,
+//! name or process number comes from the other side.
 
 use super::SocketEnd;
 use crate::forked::{self, ForkChannel, OwnerChannel};
@@ -17,27 +17,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-/// A process that looks for the programs of connections with root's right. Ends when this is dropped, or when
-/// this process ends.
+/// Ends when this is dropped, or when this process ends.
 #[derive(Debug)]
 pub struct LookupProcess {
     process: Child,
     channel: ForkChannel,
 }
 
-/// Asks for the programs of ends of connections: a [`LookupProcess`], or `/proc` itself as far as this user
-/// may.
+/// Uses a [`LookupProcess`], or `/proc` as far as this user may.
 #[derive(Debug, Default)]
 pub struct OwnerLookup {
     channel: Option<ForkChannel>,
 }
 
 impl LookupProcess {
-    /// Starts it. It has `kept` open, as long as it runs, and removes `left` at its end: what this process
-    /// will not be able to remove.
-    ///
-    /// # Errors
-    /// When the system cannot.
+    /// Holds `kept` open, and at its end removes `left`, which this process will not be able to
+    /// remove.
     pub fn start(kept: Option<BorrowedFd<'_>>, left: Option<PathBuf>) -> io::Result<Self> {
         let kept = kept.map(|file| file.as_raw_fd());
         let mut never = Command::new("/");
@@ -53,15 +48,10 @@ impl LookupProcess {
         Ok(Self { process, channel })
     }
 
-    /// The number of the process.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// To ask it, from any thread.
-    ///
-    /// # Errors
-    /// When the system has no more descriptors.
     pub fn lookup(&self) -> io::Result<OwnerLookup> {
         Ok(OwnerLookup {
             channel: Some(self.channel.try_clone()?),
@@ -77,8 +67,7 @@ impl Drop for LookupProcess {
 }
 
 impl OwnerLookup {
-    /// The programs that have these ends, as far as they are found. Costs a look at every open file of every
-    /// process: some milliseconds.
+    /// Reads every open file of every process, which takes some milliseconds.
     pub fn find_owners(&self, wanted: &HashSet<SocketEnd>) -> HashMap<SocketEnd, HostProcess> {
         let Some(channel) = &self.channel else {
             return super::find_owners(wanted);
@@ -97,7 +86,6 @@ impl OwnerLookup {
     }
 }
 
-/// Answers until nobody can ask any more.
 fn answer(channel: RawFd, kept: Option<RawFd>) {
     let owner = OwnerChannel::take_over_with(channel, kept, c"longwire lookup");
     rights::keep_only_looking_at_processes();
@@ -114,7 +102,7 @@ fn answer(channel: RawFd, kept: Option<RawFd>) {
     }
 }
 
-/// A row for each end; the rest is zeroes, which no end has.
+/// The rest is zero, which is not a valid end.
 fn question(ends: &[SocketEnd]) -> Vec<u8> {
     let mut question: Vec<u8> = Vec::with_capacity(MAX_ENDS * ROW);
     for (own, other) in ends {
@@ -131,7 +119,6 @@ fn question(ends: &[SocketEnd]) -> Vec<u8> {
     question
 }
 
-/// The end that a row of a question asks for.
 fn end(row: &[u8]) -> Option<SocketEnd> {
     let endpoint = |bytes: &[u8]| {
         let (address, port) = bytes.split_first_chunk::<16>()?;
@@ -145,7 +132,7 @@ fn end(row: &[u8]) -> Option<SocketEnd> {
     (end.0.port != 0).then_some(end)
 }
 
-/// A program as a row of an answer: its number, its name of up to 15 bytes, the 12 digits of its container.
+/// Process number, name of up to 15 bytes, 12 digits of the container.
 fn encoded(process: &HostProcess) -> [u8; ROW] {
     let mut row = [0; ROW];
     let (number, texts) = row.split_at_mut(4);
@@ -176,11 +163,10 @@ fn decoded(row: &[u8]) -> Option<HostProcess> {
     })
 }
 
-/// Ends in a question.
 const MAX_ENDS: usize = 128;
-/// Bytes of a row: two addresses of IPv6 with their ports.
+/// Bytes of a row: two IPv6 addresses with their ports.
 const ROW: usize = 36;
-/// Bytes of a name of a program, which the kernel cuts to 15.
+/// Bytes of a program name, which the kernel truncates to 15.
 const NAME: usize = 16;
 
 #[cfg(test)]

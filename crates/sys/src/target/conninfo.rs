@@ -5,7 +5,7 @@ use super::{ClientTls, TargetError, url};
 use model::Endpoint;
 use std::fmt;
 
-/// The pairs of a `key=value` string, in order. `Debug` shows the keys only.
+/// `Debug` shows the keys only.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Pairs(Vec<(String, String)>);
 
@@ -19,8 +19,8 @@ impl fmt::Debug for Pairs {
 }
 
 impl Pairs {
-    /// Reads `host=db1 port=5432 password='with \' quote'`: spaces around `=` are allowed, a value with
-    /// spaces is in single quotes, a backslash takes the next character as it is.
+    /// Parses `host=db1 port=5432 password='with \' quote'`. Spaces around `=` are allowed, single
+    /// quotes enclose a value with spaces, a backslash escapes the next character.
     pub(super) fn split(text: &str) -> Result<Self, TargetError> {
         let mut pairs = Vec::new();
         let mut rest = Rest {
@@ -55,15 +55,14 @@ impl Pairs {
             .last()
     }
 
-    /// The same string with the pair `name` set to `value`, at its end; without a value it is gone.
+    /// Sets a pair at the end of the string, or removes it.
     pub(super) fn with_pair(&self, name: &str, value: Option<&str>) -> Self {
         let others = self.0.iter().filter(|(key, _)| key != name).cloned();
         let set = value.map(|value| (name.to_owned(), value.to_owned()));
         Self(others.chain(set).collect())
     }
 
-    /// The same string with `endpoint` as host and port; with [`ClientTls::LeftOut`] it asks for no TLS if it
-    /// had any TLS parameter.
+    /// Replaces host and port. [`ClientTls::LeftOut`] disables TLS if there was a TLS parameter.
     pub(super) fn through(&self, endpoint: Endpoint, tls: ClientTls) -> String {
         let mut words = vec![
             format!("host={}", endpoint.address),
@@ -82,10 +81,8 @@ impl Pairs {
     }
 }
 
-/// What of the text is still to be read.
 struct Rest<'a> {
     characters: std::iter::Peekable<std::str::Chars<'a>>,
-    /// Characters read so far.
     position: usize,
 }
 

@@ -1,10 +1,10 @@
-//! Who logs in, and with what, where the target does not say: what the usual clients would look at.
+//! User and password, from the sources of the usual clients in their order:
 //!
-//! 1. The target itself.
-//! 2. The environment: `PGUSER`, `PGPASSWORD`; `MYSQL_PWD`; `REDISCLI_AUTH`.
-//! 3. Files: `PGPASSFILE` or `~/.pgpass` (PostgreSQL manual, section "The Password File"), `~/.my.cnf`
-//!    (`[client]`, `[mysql]`, `[client-server]`, `[mariadb-client]`).
-//! 4. The user's name on this machine.
+//! - the target,
+//! - the variables `PGUSER`, `PGPASSWORD`, `MYSQL_PWD`, `REDISCLI_AUTH`,
+//! - the files `PGPASSFILE` or `~/.pgpass` (PostgreSQL manual, section "The Password File"),
+//!   and `~/.my.cnf` (`[client]`, `[mysql]`, `[client-server]`, `[mariadb-client]`),
+//! - the user's name on this machine.
 
 use super::{Scheme, Secret, Target};
 use crate::files::{MAX_CONFIG_BYTES, read_small_text};
@@ -13,19 +13,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Who logs in, and with what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// The user.
     pub user: String,
-    /// The password; `None` if none is given.
     pub password: Option<Secret>,
-    /// A file of passwords that was left alone because others may read it, as libpq does.
+    /// A password file that was ignored because others may read it, as libpq does.
     pub ignored: Option<PathBuf>,
 }
 
 impl Credentials {
-    /// What the target says, completed from this process's environment and its user's files.
     pub fn from_target(target: &Target) -> Self {
         Environment {
             variable: &|name| std::env::var(name).ok().filter(|value| !value.is_empty()),
@@ -35,20 +31,17 @@ impl Credentials {
     }
 }
 
-/// Lets this process send passwords as they are over connections that others may read: for a program that was
-/// asked for that on its command line.
+/// Allows plain-text passwords over plain connections, as requested on the command line.
 pub fn allow_cleartext_passwords() {
     CLEARTEXT.store(true, Ordering::Relaxed);
 }
 
-/// Whether [`allow_cleartext_passwords`] was called.
 pub fn are_cleartext_passwords_allowed() -> bool {
     CLEARTEXT.load(Ordering::Relaxed)
 }
 
 static CLEARTEXT: AtomicBool = AtomicBool::new(false);
 
-/// What is inspected.
 struct Environment<'a> {
     variable: &'a dyn Fn(&str) -> Option<String>,
     user: Option<String>,
@@ -90,7 +83,7 @@ impl Environment<'_> {
         }
     }
 
-    /// Redis has one default user, no matter who asks.
+    /// Redis has one default user on every machine.
     fn system_user(&self, target: &Target) -> Option<String> {
         self.user.clone().filter(|_| target.scheme != Scheme::Redis)
     }
@@ -127,7 +120,7 @@ impl Environment<'_> {
     }
 }
 
-/// How a password file calls the host: `localhost` stands for the usual directories of sockets too.
+/// The host in a password file; `localhost` includes the usual socket directories.
 fn password_file_host(target: &Target) -> String {
     let directory = target.socket.as_deref().and_then(Path::parent);
     match directory.and_then(Path::to_str) {
@@ -137,8 +130,8 @@ fn password_file_host(target: &Target) -> String {
     }
 }
 
-/// The password of a line `host:port:database:user:password` whose first four fields match; `*` matches
-/// anything, a backslash takes the next letter as it is.
+/// The password of a line `host:port:database:user:password` that matches `wanted`; `*` matches
+/// anything, a backslash escapes the next letter.
 fn matching(line: &str, wanted: [&str; 4]) -> Option<Secret> {
     let mut fields = vec![(String::new(), true)];
     let mut letters = line.chars();
@@ -160,7 +153,6 @@ fn matching(line: &str, wanted: [&str; 4]) -> Option<Secret> {
     matches.then(|| Secret::new(password))
 }
 
-/// User and password of an option file's groups for clients.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct OptionFile {
     user: Option<String>,
@@ -168,7 +160,7 @@ struct OptionFile {
 }
 
 impl OptionFile {
-    /// The last of an option counts. Other files that it includes are not read.
+    /// The last value of an option counts. Included files are not read.
     fn parse(text: &str) -> Self {
         let mut file = Self::default();
         let mut concerned = false;
@@ -190,7 +182,7 @@ impl OptionFile {
     }
 }
 
-/// A value without the quotes around it, or else without the comment behind it.
+/// Removes quotes around a value, or a comment after it.
 fn unquoted(value: &str) -> String {
     let value = value.trim();
     for quote in ['"', '\''] {
@@ -202,7 +194,6 @@ fn unquoted(value: &str) -> String {
     value.get(..end).unwrap_or(value).trim_end().to_owned()
 }
 
-/// The name of the user this process runs as.
 fn system_user() -> Option<String> {
     let mut entry = std::mem::MaybeUninit::<libc::passwd>::uninit();
     let mut texts = [0_u8; 4096];
@@ -224,7 +215,7 @@ fn system_user() -> Option<String> {
     }
 }
 
-/// Rights of the group and of all other users.
+/// Permissions of the group and of all other users.
 const OTHERS: u32 = 0o077;
 
 #[cfg(test)]

@@ -1,85 +1,48 @@
-//! Why a text is not a target.
+//! Errors in the text of a target.
 
-/// Why a text is not a target. Never repeats a part that may hold a password.
+/// Never repeats a part that may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// Neither a URL nor a `key=value` string.
     #[error("the target is neither a URL nor a key=value string")]
     NotATarget,
     /// The scheme before `://` is not known.
     #[error("unknown scheme '{scheme}://' in the target")]
-    UnknownScheme {
-        /// As written.
-        scheme: String,
-    },
-    /// The driver's name after `jdbc:` is not known.
+    UnknownScheme { scheme: String },
     #[error("longwire does not read 'jdbc:{scheme}' URLs")]
-    UnknownJdbcScheme {
-        /// As written.
-        scheme: String,
-    },
-    /// The URL names no host and the scheme has no default one.
+    UnknownJdbcScheme { scheme: String },
+    /// The URL names no host and the scheme has no default.
     #[error("the {scheme}:// target names no host")]
-    NoHost {
-        /// The scheme.
-        scheme: &'static str,
-    },
-    /// The URL names no port and the scheme has no default one.
+    NoHost { scheme: &'static str },
+    /// The URL names no port and the scheme has no default.
     #[error("the {scheme}:// target names no port")]
-    NoPort {
-        /// The scheme.
-        scheme: &'static str,
-    },
-    /// What follows the host's colon is not a port.
+    NoPort { scheme: &'static str },
     #[error("what follows the host's colon in the target is not a port")]
     BadPort,
-    /// The host is not a name or address.
     #[error("the target's host is not a name or an address")]
     BadHost,
     /// A `%` is not followed by two hexadecimal digits, or the decoded text is not UTF-8.
     #[error("a percent sequence in the target's {part} is malformed")]
-    BadPercent {
-        /// Which part of the URL.
-        part: &'static str,
-    },
-    /// Several hosts are named.
+    BadPercent { part: &'static str },
     #[error("the target names several hosts")]
     SeveralHosts,
-    /// The host is the name of a socket in the abstract namespace.
     #[error("the target names a socket in the abstract namespace")]
     AbstractSocket,
-    /// A Unix-domain socket is named for a scheme that has none.
     #[error("longwire knows no Unix-domain sockets of {scheme}:// targets")]
-    NoSocket {
-        /// The scheme.
-        scheme: &'static str,
-    },
-    /// A parameter's value is not one of those it may have.
+    NoSocket { scheme: &'static str },
     #[error("the target says {name}={value}")]
     BadParameter {
-        /// Its name.
         name: String,
-        /// Its value as written.
         value: String,
-        /// What it may be.
         expected: &'static str,
     },
-    /// A parameter is to be set that says where the server is or how to encrypt.
+    /// The parameter is about the server's address or encryption.
     #[error("{name} says how to reach the server, which longwire does itself")]
-    ParameterOfRoute {
-        /// Its name.
-        name: String,
-    },
-    /// A `key=value` string is malformed.
+    ParameterOfRoute { name: String },
     #[error("the target's key=value string is malformed near character {position}")]
-    BadConninfo {
-        /// Counted from 1.
-        position: usize,
-    },
+    BadConninfo { position: usize },
 }
 
 impl TargetError {
-    /// What to do next, in one line.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NotATarget => {

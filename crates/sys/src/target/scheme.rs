@@ -3,36 +3,32 @@
 use super::TargetError;
 use model::Protocol;
 
-/// What the server behind a target speaks, by the scheme of its URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// `postgres://`, `postgresql://`, `jdbc:postgresql:`, libpq's `key=value` strings, and what frameworks
-    /// write: `postgresql+asyncpg://`, `postgis://`, `cockroachdb://`, `r2dbc:postgresql://`, ...
+    /// `postgres://`, `postgresql://`, `jdbc:postgresql:`, libpq's `key=value` strings, and
+    /// frameworks' `postgresql+asyncpg://`, `postgis://`, `cockroachdb://`, `r2dbc:postgresql://`,
+    /// ...
     Postgres,
-    /// `kingbase://`, `jdbc:kingbase8:`: PostgreSQL's protocol on port 54321.
+    /// PostgreSQL's protocol on port 54321, as `kingbase://` or `jdbc:kingbase8:`.
     Kingbase,
-    /// `mysql://`, `jdbc:mysql:`, and what frameworks write: `mysql2://`, `mysql+pymysql://`, ...
+    /// `mysql://`, `jdbc:mysql:`, and frameworks' `mysql2://`, `mysql+pymysql://`, ...
     Mysql,
-    /// `mariadb://`, `jdbc:mariadb:`: MySQL's protocol.
+    /// MySQL's protocol, as `mariadb://` or `jdbc:mariadb:`.
     Mariadb,
-    /// `http://`.
     Http,
-    /// `tcp://`: any protocol, counted but not decoded unless its content is recognised.
+    /// Any protocol, counted but not decoded unless its content is recognised.
     Tcp,
-    /// `oracle://`: Oracle Net and TTC.
     Oracle,
-    /// `sqlserver://`: TDS.
+    /// Speaks the TDS protocol.
     SqlServer,
-    /// `redis://`: RESP2 and RESP3.
     Redis,
-    /// `informix://`: SQLI (onsoctcp).
+    /// Speaks SQLI (onsoctcp).
     Informix,
-    /// `drda://`, `db2://`: DRDA, on Db2's port; Derby's is 1527.
+    /// On Db2's port, while Derby's is 1527.
     Drda,
 }
 
 impl Scheme {
-    /// Every scheme.
     pub const ALL: [Self; 11] = [
         Self::Postgres,
         Self::Kingbase,
@@ -47,7 +43,6 @@ impl Scheme {
         Self::Drda,
     ];
 
-    /// The scheme of a URL that begins with `name://` or `jdbc:name:`.
     pub(super) fn named(name: &str, jdbc: bool) -> Result<Self, TargetError> {
         let word = database_of(name);
         let scheme = match (word.as_str(), jdbc) {
@@ -78,7 +73,6 @@ impl Scheme {
         Ok(scheme)
     }
 
-    /// The word for it: the scheme as longwire writes it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -95,7 +89,7 @@ impl Scheme {
         }
     }
 
-    /// The protocol to expect; [`Protocol::Unknown`] where it is left to the content.
+    /// [`Protocol::Unknown`] if the content decides.
     pub const fn protocol(self) -> Protocol {
         match self {
             Self::Postgres | Self::Kingbase => Protocol::Postgres,
@@ -110,7 +104,6 @@ impl Scheme {
         }
     }
 
-    /// Whether its servers know who asks before they answer.
     pub const fn has_login(self) -> bool {
         !matches!(self, Self::Http | Self::Tcp)
     }
@@ -130,7 +123,7 @@ impl Scheme {
         }
     }
 
-    /// Databases are on this machine when no host is given, as their own clients have it.
+    /// Without a host, databases are on this machine, as for their own clients.
     pub(super) const fn default_host(self) -> Result<&'static str, TargetError> {
         match self {
             Self::Http | Self::Tcp => Err(TargetError::NoHost { scheme: self.name() }),
@@ -146,7 +139,6 @@ impl Scheme {
         }
     }
 
-    /// The port where a URL with the scheme `name` has none.
     pub(super) fn port_of(self, name: &str) -> Option<u16> {
         match database_of(name).as_str() {
             "cockroach" | "cockroachdb" | "crdb" => Some(26_257),
@@ -155,8 +147,8 @@ impl Scheme {
         }
     }
 
-    /// The parameter that makes a client of this scheme leave TLS out, where its URLs are the only way to say
-    /// so and every client of it understands one.
+    /// The parameter that disables TLS, if URLs are the only way and every client of this scheme
+    /// understands it.
     pub(super) const fn no_tls_parameter(self, jdbc: bool) -> Option<&'static str> {
         match self {
             Self::Postgres if jdbc => Some("sslmode=disable"),
@@ -166,7 +158,6 @@ impl Scheme {
         }
     }
 
-    /// The value of such a parameter where it was there before.
     pub(super) const fn no_tls_word(self, jdbc: bool) -> &'static str {
         match self {
             Self::Mysql => "DISABLED",
@@ -176,14 +167,14 @@ impl Scheme {
     }
 }
 
-/// The database that a URL's scheme names: `postgresql` of SQLAlchemy's `postgresql+asyncpg`.
+/// The database in a URL's scheme: `postgresql` of SQLAlchemy's `postgresql+asyncpg`.
 fn database_of(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     name.split('+').next().unwrap_or_default().to_owned()
 }
 
-/// What frameworks call a server that speaks PostgreSQL's protocol: Django and its packages, Rails,
-/// SQLAlchemy, Laravel, Doctrine.
+/// Names for servers with PostgreSQL's protocol in Django and its packages, Rails, SQLAlchemy,
+/// Laravel, Doctrine.
 const POSTGRES_WORDS: &[&str] = &[
     "postgis",
     "pgsql",
@@ -202,7 +193,6 @@ const POSTGRES_WORDS: &[&str] = &[
     "redshift",
 ];
 
-/// The same for MySQL's.
 const MYSQL_WORDS: &[&str] = &[
     "mysql2",
     "trilogy",

@@ -1,32 +1,27 @@
-//! What a target says of TLS and of proving who is who, in the words of each client's own parameters.
+//! TLS and authentication parameters of a target, in the spelling of each client.
 
 use super::TargetError;
 
-/// Whether, and how carefully, the connection to the server is encrypted: libpq's `sslmode`, MySQL's
-/// `ssl-mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TlsMode {
-    /// Not at all.
     Disable,
-    /// Only when the server accepts no login without.
+    /// Only if the server accepts no plain login.
     Allow,
-    /// When the server offers it, with whatever server answers; plain otherwise. The default.
+    /// The default, if the server offers it, without checks.
     Prefer,
-    /// Always, with whatever server answers.
     Require,
-    /// Always, and the certificate is signed by a trusted authority.
+    /// Requires a certificate signed by a trusted authority.
     VerifyCa,
-    /// Always, signed by a trusted authority, and for the host of the target.
+    /// As `VerifyCa`, and for the host of the target.
     VerifyFull,
 }
 
 impl TlsMode {
-    /// Whether there is no connection without TLS.
+    /// Whether plain connections are refused.
     pub fn insists(self) -> bool {
         self >= Self::Require
     }
 
-    /// libpq's word for it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Disable => "disable",
@@ -38,7 +33,7 @@ impl TlsMode {
         }
     }
 
-    /// libpq's `sslmode`, MySQL's `ssl-mode`, and what drivers have in their place.
+    /// Parses libpq's `sslmode`, MySQL's `ssl-mode`, and equivalents of drivers.
     fn named(name: &str, value: &str) -> Result<Self, TargetError> {
         match value.to_ascii_lowercase().replace('_', "-").as_str() {
             "disable" | "disabled" => Ok(Self::Disable),
@@ -56,61 +51,51 @@ impl TlsMode {
     }
 }
 
-/// Whether a login is bound to the TLS connection it is made on (SCRAM-SHA-256-PLUS): libpq's
-/// `channel_binding`.
+/// Of a login to its TLS connection (SCRAM-SHA-256-PLUS), as libpq's `channel_binding`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChannelBinding {
-    /// Not.
     Disable,
-    /// Where the server offers it.
+    /// If the server offers it.
     #[default]
     Prefer,
-    /// Or there is no login.
     Require,
 }
 
-/// The TLS settings; absent where there are none.
+/// `None` for parameters that are not set.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SecurityAsked {
     /// `sslmode`, `ssl-mode`, `sslMode`, `ssl`, `useSSL`, ...
     pub mode: Option<TlsMode>,
-    /// Whether TLS begins with the first byte instead of being asked for (`sslnegotiation=direct`).
+    /// TLS from the first byte, by `sslnegotiation=direct`.
     pub direct: Option<bool>,
     /// File of trusted certificates (`sslrootcert`, `ssl-ca`), or `system`.
     pub roots: Option<String>,
-    /// The client's own certificate (`sslcert`, `ssl-cert`).
+    /// Client certificate (`sslcert`, `ssl-cert`).
     pub certificate: Option<String>,
-    /// Its key (`sslkey`, `ssl-key`).
+    /// Key of the client certificate (`sslkey`, `ssl-key`).
     pub key: Option<String>,
-    /// `channel_binding`.
     pub channel_binding: Option<ChannelBinding>,
-    /// `ssl_min_protocol_version`: whether TLS 1.2 is too old.
     pub without_tls12: Option<bool>,
-    /// `ssl_max_protocol_version`: whether TLS 1.3 is too new.
     pub without_tls13: Option<bool>,
-    /// `sslsni=0`: the server's name is not sent to it.
+    /// Does not send the server's name, by `sslsni=0`.
     pub without_name: Option<bool>,
-    /// `sslcertmode=disable`: no certificate is shown, whatever is there.
+    /// Never shows a certificate, by `sslcertmode=disable`.
     pub without_certificate: Option<bool>,
-    /// A parameter that makes a connection safer in a way that longwire does not have.
+    /// A parameter for a safety feature that longwire lacks.
     pub unsupported: Option<String>,
 }
 
-/// Whose parameters are read: the same name may mean different things.
+/// A name may mean different things in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
-    /// libpq's and its wrappers'.
     Postgres,
-    /// pgjdbc's.
     PostgresJdbc,
-    /// MySQL's and MariaDB's.
     Mysql,
-    /// None of these.
     Other,
 }
 
 impl SecurityAsked {
-    /// Reads a parameter; false when it is none about security. `name` is as written.
+    /// Returns false for a parameter that is not about security. `name` is as written.
     pub(super) fn set(&mut self, name: &str, value: &str, words: Words) -> Result<bool, TargetError> {
         if value.is_empty() {
             return Ok(is_about_security(name));
@@ -125,17 +110,17 @@ impl SecurityAsked {
     fn set_mode(&mut self, name: &str, value: &str, words: Words) -> Result<bool, TargetError> {
         match plain(name).as_str() {
             "sslmode" => self.mode = Some(TlsMode::named(name, value)?),
-            // pgjdbc's `ssl=true` checks the name, that of libpq and of all others does not.
+            // In pgjdbc `ssl=true` checks the name, unlike in libpq and all others.
             "ssl" if is_true(value) && words == Words::PostgresJdbc => self.at_least(TlsMode::VerifyFull),
             "ssl" | "usessl" | "requiressl" | "tls" if is_true(value) => self.at_least(TlsMode::Require),
             "ssl" | "usessl" | "tls" if is_false(value) => self.mode = Some(TlsMode::Disable),
             "requiressl" => {}
             "tls" if value == "skip-verify" => self.at_least(TlsMode::Require),
-            // asyncpg's, and SQLAlchemy's for it.
+            // From asyncpg, and from SQLAlchemy for it.
             "ssl" | "tls" if TlsMode::named(name, value).is_ok() => {
                 self.mode = Some(TlsMode::named(name, value)?)
             }
-            // node's, in JSON.
+            // From node, in JSON.
             "ssl" if value.starts_with('{') => self.at_least(match is_lax(value) {
                 true => TlsMode::Require,
                 false => TlsMode::VerifyFull,
@@ -202,7 +187,6 @@ impl SecurityAsked {
         self.mode = Some(self.mode.map_or(mode, |said| said.max(mode)));
     }
 
-    /// What is set here, and for the rest what `other` sets.
     pub fn or(self, other: Self) -> Self {
         Self {
             mode: self.mode.or(other.mode),
@@ -219,7 +203,6 @@ impl SecurityAsked {
         }
     }
 
-    /// What libpq's variables of the environment say.
     pub fn of_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, TargetError> {
         let mut asked = Self::default();
         for (name, parameter) in ENVIRONMENT {
@@ -239,12 +222,12 @@ impl SecurityAsked {
     }
 }
 
-/// A name without what clients write differently.
+/// Removes differences in spelling between clients.
 fn plain(name: &str) -> String {
     name.to_ascii_lowercase().replace(['-', '_'], "")
 }
 
-/// Whether a parameter says how to encrypt or whom to trust: what changes when longwire encrypts in the
+/// Whether a parameter is about encryption or trust, which changes if longwire encrypts in the
 /// client's stead.
 pub(super) fn is_about_security(name: &str) -> bool {
     let name = plain(name);
@@ -261,12 +244,12 @@ pub(super) fn is_about_security(name: &str) -> bool {
         )
 }
 
-/// Parameters that make a connection safer, where it is not known how.
+/// Parameters for safety features that longwire does not know.
 fn is_unsupported(name: &str, value: &str, words: Words) -> bool {
     let name = plain(name);
     match name.as_str() {
         "gssencmode" => value == "require",
-        // libpq has no use for these any more.
+        // Obsolete in libpq.
         "sslcompression" | "requiressl" => false,
         "requireauth" | "requirepeer" => matches!(words, Words::Postgres | Words::PostgresJdbc),
         "tlsversion"
@@ -286,7 +269,7 @@ fn is_unsupported(name: &str, value: &str, words: Words) -> bool {
     }
 }
 
-/// Whether JSON for node's `ssl` says that any server is trusted.
+/// Whether JSON for node's `ssl` trusts any server.
 fn is_lax(json: &str) -> bool {
     let json: String = json.chars().filter(|letter| !letter.is_whitespace()).collect();
     json.contains("\"rejectUnauthorized\":false")
@@ -315,7 +298,7 @@ fn is_false(value: &str) -> bool {
     matches!(value.to_ascii_lowercase().as_str(), "false" | "0" | "no" | "off")
 }
 
-/// libpq's variables and the parameters they stand for (PostgreSQL manual, section "Environment Variables").
+/// libpq's variables and their parameters (PostgreSQL manual, section "Environment Variables").
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("PGSSLMODE", "sslmode"),
     ("PGREQUIRESSL", "requiressl"),

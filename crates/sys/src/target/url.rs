@@ -3,22 +3,21 @@
 use super::security::is_about_security;
 use super::{ClientTls, Scheme, TargetError};
 
-/// The parts of a URL, still percent-encoded.
+/// The parts are still percent-encoded.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct UrlParts {
-    /// Whether it began with `jdbc:`.
     pub(super) jdbc: bool,
-    /// What came before the scheme: `jdbc:`, `r2dbc:`, `r2dbc:pool:`.
+    /// One of `jdbc:`, `r2dbc:`, `r2dbc:pool:`.
     prefix: &'static str,
     pub(super) scheme: String,
     userinfo: Option<String>,
     authority: String,
-    /// With its leading slash; empty without one.
+    /// Has its leading slash, or is empty.
     path: String,
     query: Option<String>,
 }
 
-/// Only what cannot hold a password.
+/// Only parts that cannot hold a password.
 impl std::fmt::Debug for UrlParts {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -30,7 +29,7 @@ impl std::fmt::Debug for UrlParts {
 }
 
 impl UrlParts {
-    /// Cuts the text at its delimiters. `jdbc:postgresql:database` (no slashes: this machine) is a URL too.
+    /// Accepts `jdbc:postgresql:database` (without slashes, on this machine) too.
     pub(super) fn split(text: &str) -> Result<Self, TargetError> {
         let stripped = PREFIXES
             .iter()
@@ -74,7 +73,6 @@ impl UrlParts {
         })
     }
 
-    /// `tcp://host:port`.
     pub(super) fn tcp(host: &str, port: u16) -> Self {
         Self {
             jdbc: false,
@@ -87,7 +85,7 @@ impl UrlParts {
         }
     }
 
-    /// The host (empty when there is none) and the port (absent when there is none).
+    /// The host may be empty, the port missing.
     pub(super) fn host_and_port(&self) -> Result<(String, Option<u16>), TargetError> {
         let text = self.authority.as_str();
         let (host, after) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
@@ -105,7 +103,6 @@ impl UrlParts {
         }
     }
 
-    /// User and password from before the `@`.
     pub(super) fn credentials(&self) -> Result<(Option<String>, Option<String>), TargetError> {
         let Some(userinfo) = &self.userinfo else {
             return Ok((None, None));
@@ -118,13 +115,12 @@ impl UrlParts {
         Ok(((!user.is_empty()).then_some(user), password))
     }
 
-    /// The path without its first slash.
+    /// Without the first slash of the path.
     pub(super) fn database(&self) -> Result<Option<String>, TargetError> {
         let name = decode(self.path.strip_prefix('/').unwrap_or(""), "database")?;
         Ok((!name.is_empty()).then_some(name))
     }
 
-    /// The query's parameters, decoded, in order.
     pub(super) fn parameters(&self) -> Result<Vec<(String, String)>, TargetError> {
         self.raw_parameters()
             .map(|raw| {
@@ -134,7 +130,6 @@ impl UrlParts {
             .collect()
     }
 
-    /// The same URL with `endpoint` as its host and port.
     pub(super) fn through(&self, scheme: Scheme, endpoint: &str, tls: ClientTls) -> String {
         let mut parameters: Vec<String> = self
             .raw_parameters()
@@ -160,8 +155,7 @@ impl UrlParts {
         )
     }
 
-    /// Has the parameters ask for no TLS: by the one that was there, or by one that every client of the URL
-    /// understands.
+    /// Disables TLS by the existing parameter, or by one that every client of the URL understands.
     fn leave_tls_out(&self, scheme: Scheme, parameters: &mut Vec<String>) {
         let mut said = None;
         parameters.retain(|raw| {
@@ -179,8 +173,7 @@ impl UrlParts {
         });
     }
 
-    /// The same URL with the parameter `name` set to `value`, where it stood before or at the end; without a
-    /// value it is gone.
+    /// Sets a parameter in place or at the end, or removes it.
     pub(super) fn with_parameter(&self, name: &str, value: Option<&str>) -> Self {
         let name = encode(name);
         let mut set = value.map(|value| format!("{name}={}", encode(value)));
@@ -207,7 +200,7 @@ impl UrlParts {
     }
 }
 
-/// Whether a parameter says where the server is: what the relay changes.
+/// Whether the relay must change it.
 pub(super) fn is_about_route(parameter: &str) -> bool {
     let name = parameter
         .split('=')
@@ -221,10 +214,10 @@ pub(super) fn is_about_route(parameter: &str) -> bool {
     )
 }
 
-/// What may come before a URL that is read as what follows.
+/// Prefixes that do not change the meaning of a URL.
 const PREFIXES: [&str; 3] = ["jdbc:", "r2dbc:pool:", "r2dbc:"];
 
-/// One host, or the directory of a server's socket; not a list.
+/// Refuses lists, but accepts the directory of a server's socket.
 pub(super) fn single_host(host: &str) -> Result<&str, TargetError> {
     if host.contains(',') {
         Err(TargetError::SeveralHosts)
@@ -239,7 +232,7 @@ pub(super) fn single_host(host: &str) -> Result<&str, TargetError> {
     }
 }
 
-/// A port, 1 to 65535.
+/// From 1 to 65535.
 pub(super) fn port(text: &str) -> Result<u16, TargetError> {
     match text.parse() {
         Ok(port) if port != 0 => Ok(port),
@@ -248,7 +241,6 @@ pub(super) fn port(text: &str) -> Result<u16, TargetError> {
     }
 }
 
-/// `host:port`, with brackets around an IPv6 address.
 pub(super) fn host_and_port(host: &str, port: u16) -> String {
     if host.contains(':') {
         format!("[{host}]:{port}")
@@ -257,7 +249,7 @@ pub(super) fn host_and_port(host: &str, port: u16) -> String {
     }
 }
 
-/// Writes what has a meaning in a URL's query as `%41` (RFC 3986 section 2.1).
+/// Escapes special characters of a query as `%41` (RFC 3986 section 2.1).
 fn encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/,;@!*'()".contains(&byte);
     let pieces = text.bytes().map(|byte| {
@@ -270,7 +262,7 @@ fn encode(text: &str) -> String {
     pieces.collect()
 }
 
-/// Replaces `%41` by `A` (RFC 3986 section 2.1). `+` stays a plus, as database URLs have it.
+/// Replaces `%41` by `A` (RFC 3986 section 2.1). `+` stays a plus, as in database URLs.
 fn decode(text: &str, part: &'static str) -> Result<String, TargetError> {
     let error = || TargetError::BadPercent { part };
     let mut bytes = Vec::with_capacity(text.len());

@@ -1,10 +1,10 @@
-//! Whether a certificate without names of its own is a host's by the common name of its subject, as libpq has
-//! it.
+//! Matches a host with the subject's common name, as libpq does for certificates without
+//! alternative names.
 //!
-//! 1. A name of the host's kind in `subjectAltName` (DNS for a name, IP for an address), whatever it is,
-//!    rules the common name out.
-//! 2. The first common name of the subject is the host's name, in any case; or `*.` and what follows the
-//!    host's first label.
+//! - Any name of the host's kind in `subjectAltName` (DNS for a name, IP for an address) rules the
+//!   common name out.
+//! - The first common name of the subject must be the host's name, in any case; or `*.` and the
+//!   rest after the host's first label.
 
 use super::der::Parts;
 use rustls::pki_types::ServerName;
@@ -45,7 +45,7 @@ fn matches(pattern: &[u8], host: &[u8]) -> bool {
     rest.eq_ignore_ascii_case(suffix) && !label.contains(&b'.')
 }
 
-/// Tags of names in `subjectAltName` (RFC 5280 section 4.2.1.6).
+/// Tags in `subjectAltName` (RFC 5280 section 4.2.1.6).
 const DNS_NAME: u8 = 0x82;
 const IP_ADDRESS: u8 = 0x87;
 

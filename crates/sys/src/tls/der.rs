@@ -1,14 +1,11 @@
-//! What of a certificate (RFC 5280, in DER) is inspected: who says that it signed it, how, and when it is
-//! valid.
+//! Reads issuer, signature algorithm and validity of a certificate (RFC 5280, in DER).
 
 use ring::digest::{Algorithm, SHA256, SHA384, SHA512, digest};
 
-/// A certificate's parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parts<'a> {
     issuer: &'a [u8],
     subject: &'a [u8],
-    /// What follows the subject: the key, and extensions.
     behind_subject: &'a [u8],
     not_before: &'a [u8],
     not_after: &'a [u8],
@@ -16,7 +13,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// `None` if it is no certificate.
+    /// `None` if it is not a certificate.
     pub fn parse(certificate: &'a [u8]) -> Option<Self> {
         let (SEQUENCE, outer, _) = element(certificate)? else {
             return None;
@@ -30,7 +27,7 @@ impl<'a> Parts<'a> {
         let (OID, signature, _) = element(algorithm)? else {
             return None;
         };
-        // Version (where it is given), number, algorithm.
+        // Version (optional), number, algorithm.
         let (tag, _, mut rest) = element(signed)?;
         if tag == VERSION {
             rest = element(rest)?.2;
@@ -51,7 +48,6 @@ impl<'a> Parts<'a> {
         })
     }
 
-    /// The first common name of its subject.
     pub fn common_name(&self) -> Option<&'a [u8]> {
         let of_set = |set: &'a [u8]| {
             Elements(set).find_map(|(_, attribute)| {
@@ -63,7 +59,6 @@ impl<'a> Parts<'a> {
         Elements(self.subject).find_map(|(_, set)| of_set(set))
     }
 
-    /// The tags of its alternative names.
     pub fn alternative_names(&self) -> Vec<u8> {
         let names = Elements(self.behind_subject)
             .filter(|(tag, _)| *tag == EXTENSIONS)
@@ -79,18 +74,17 @@ impl<'a> Parts<'a> {
             .collect()
     }
 
-    /// Whether it says that it has signed itself.
+    /// Whether issuer and subject are equal.
     pub fn is_self_signed(&self) -> bool {
         self.issuer == self.subject
     }
 
-    /// Whether it is valid at a time, in seconds since 1970; `None` if it does not say.
+    /// `seconds` are since 1970; `None` without a readable validity.
     pub fn is_valid_at(&self, seconds: u64) -> Option<bool> {
         Some(time(self.not_before)? <= seconds && seconds <= time(self.not_after)?)
     }
 }
 
-/// Elements one after the other: their tags and contents.
 struct Elements<'a>(&'a [u8]);
 
 impl<'a> Iterator for Elements<'a> {
@@ -107,12 +101,12 @@ impl<'a> Iterator for Elements<'a> {
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 const ALTERNATIVE_NAME: &[u8] = &[0x55, 0x1d, 0x11];
 const EXTENSIONS: u8 = 0xa3;
-/// Strings of bytes that are ASCII where they name a host: UTF-8, printable, T61, IA5.
+/// String types that are ASCII in host names: UTF-8, printable, T61, IA5.
 const TEXTS: [u8; 4] = [0x0c, 0x13, 0x14, 0x16];
 
-/// The hash of a certificate that a login is bound to (RFC 5929, `tls-server-end-point`): by the function its
-/// signature is made with, but SHA-256 instead of MD5 and SHA-1. `None` if the signature has none of its own,
-/// or one that is not known.
+/// The certificate hash for channel binding (RFC 5929, `tls-server-end-point`): by the hash
+/// function of its signature, with SHA-256 for MD5 and SHA-1. `None` if there is none, or an
+/// unknown one.
 pub fn end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let algorithm = hash_of(Parts::parse(certificate)?.signature)?;
     Some(digest(algorithm, certificate).as_ref().to_vec())
@@ -139,7 +133,7 @@ fn hash_of(signature: &[u8]) -> Option<&'static Algorithm> {
     }
 }
 
-/// The first element: its tag, its content, what follows it.
+/// Returns tag, content and remainder.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&[tag, first], rest) = bytes.split_first_chunk()?;
     let (length, rest) = match first {
@@ -174,7 +168,6 @@ fn time(text: &[u8]) -> Option<u64> {
     Some(((days * 24 + hour) * 60 + minute) * 60 + second)
 }
 
-/// Days from 1970 to the first of a month.
 fn days_before(year: u64, month: u64) -> Option<u64> {
     let before = year.checked_sub(1)?;
     let leaps = |year: u64| year / 4 - year / 100 + year / 400;
@@ -190,7 +183,7 @@ fn days_before(year: u64, month: u64) -> Option<u64> {
 
 const SEQUENCE: u8 = 0x30;
 const OID: u8 = 0x06;
-/// `[0]`, constructed.
+/// The constructed tag `[0]`.
 const VERSION: u8 = 0xa0;
 
 #[cfg(test)]

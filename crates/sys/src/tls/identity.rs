@@ -1,4 +1,4 @@
-//! The client's own certificate and its key.
+//! Reads the client certificate and its key.
 
 use crate::error::SecurityFault;
 use crate::files::{MAX_CERTIFICATES_BYTES, MAX_CONFIG_BYTES, read_small};
@@ -7,8 +7,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// Reads both from PEM files. As in libpq: a key that others may read is refused, but root's may be read by a
-/// group.
+/// As in libpq, a key readable by others is refused, but root's may be readable by a group.
 pub(super) fn read_identity(
     certificate: &Path,
     key: &Path,

@@ -1,51 +1,38 @@
-//! How a connection to a target is encrypted, with all settings taken together: by the target, the
-//! environment, and files where clients look.
+//! TLS settings of a connection, from the target, the environment, and the files that clients use.
 
 use crate::error::{LiveError, SecurityFault};
 use crate::target::{ChannelBinding, Scheme, SecurityAsked, Target, TlsMode};
 use std::path::{Path, PathBuf};
 
-/// How a connection to a target is encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsSettings {
-    /// Whether, and how carefully.
     pub mode: TlsMode,
-    /// Whether it was given; else it is libpq's default.
+    /// Whether the mode was set explicitly; otherwise it is libpq's default.
     pub said: bool,
-    /// TLS begins with the first byte, without a request for it (`sslnegotiation=direct`).
+    /// TLS from the first byte, without a request (`sslnegotiation=direct`).
     pub direct: bool,
-    /// Whose certificates are believed.
     pub roots: Roots,
-    /// The client's certificate and its key.
     pub identity: Option<(PathBuf, PathBuf)>,
-    /// Whether SCRAM is to be bound to the TLS connection.
     pub channel_binding: ChannelBinding,
-    /// TLS 1.2 is refused.
     pub without_tls12: bool,
-    /// TLS 1.3 is refused.
     pub without_tls13: bool,
-    /// The server's name is not sent (`sslsni=0`).
     pub without_name: bool,
 }
 
-/// Who is believed to sign certificates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Roots {
-    /// None was named.
     Unsaid,
-    /// Those that the system trusts.
     System,
-    /// Those in a file.
     File(String),
 }
 
 impl TlsSettings {
-    /// What the target says, completed from this process's environment and its user's files, as libpq does it
-    /// for PostgreSQL.
+    /// Combines the target with this process's environment and its user's files, as libpq does for
+    /// PostgreSQL.
     ///
     /// # Errors
-    /// [`LiveError::Security`] where the settings contradict each other, or asks for what longwire does not
-    /// have; [`LiveError::TlsUnsupported`] where the target's protocol has no TLS that longwire knows.
+    /// [`LiveError::Security`] if the settings contradict each other or are not supported;
+    /// [`LiveError::TlsUnsupported`] if longwire has no TLS for the target's protocol.
     pub fn from_target(target: &Target) -> Result<Self, LiveError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         Self::within(target, &variable)
@@ -69,7 +56,7 @@ impl TlsSettings {
             home = variable("HOME").map(|home| PathBuf::from(home).join(".postgresql"));
         }
         let security = Self::meant(asked, home.as_deref()).map_err(fault)?;
-        // A socket of this machine is not encrypted, whatever the settings are: as in libpq.
+        // A local socket is never encrypted, as in libpq.
         Ok(match target.socket {
             Some(_) => Self {
                 mode: TlsMode::Disable,
@@ -79,7 +66,7 @@ impl TlsSettings {
         })
     }
 
-    /// What is meant; `home` is where libpq keeps a user's certificates.
+    /// `home` is where libpq keeps a user's certificates.
     fn meant(asked: SecurityAsked, home: Option<&Path>) -> Result<Self, SecurityFault> {
         let system = asked.roots.as_deref() == Some("system");
         let direct = asked.direct.unwrap_or(false);
@@ -131,7 +118,6 @@ impl TlsSettings {
         })
     }
 
-    /// No TLS, and nothing said of it.
     const fn none() -> Self {
         Self {
             mode: TlsMode::Disable,
@@ -146,13 +132,12 @@ impl TlsSettings {
         }
     }
 
-    /// The same, with another mode.
     pub fn with_mode(&self, mode: TlsMode) -> Self {
         Self { mode, ..self.clone() }
     }
 
-    /// What certificates are checked against: a mode that does not ask for a check has one where authorities
-    /// to check with were named, as in libpq.
+    /// The mode for certificate checks. As in libpq, named authorities imply a check even in a mode
+    /// without one.
     pub fn check(&self) -> TlsMode {
         match self.mode {
             TlsMode::VerifyFull | TlsMode::VerifyCa => self.mode,
@@ -162,12 +147,11 @@ impl TlsSettings {
     }
 }
 
-/// Whether longwire can begin TLS in the scheme's protocol.
+/// Whether longwire supports TLS in the scheme's protocol.
 const fn has_tls(scheme: Scheme) -> bool {
     is_postgres(scheme) || matches!(scheme, Scheme::Mysql | Scheme::Mariadb)
 }
 
-/// Whether servers of that scheme speak PostgreSQL's protocol.
 pub const fn is_postgres(scheme: Scheme) -> bool {
     matches!(scheme, Scheme::Postgres | Scheme::Kingbase)
 }

@@ -1,4 +1,4 @@
-//! Which certificates are trusted, by the target's mode.
+//! Trusted certificates, by the target's mode.
 
 use super::common_name;
 use super::der::Parts;
@@ -21,7 +21,6 @@ use rustls::{
 use std::path::Path;
 use std::sync::Arc;
 
-/// How to encrypt towards the target as `security` says; `None` if that is not at all.
 pub fn configure(target: &Target, security: &TlsSettings) -> Result<Option<Arc<ClientConfig>>, LiveError> {
     if security.mode == TlsMode::Disable {
         return Ok(None);
@@ -53,14 +52,13 @@ pub fn configure(target: &Target, security: &TlsSettings) -> Result<Option<Arc<C
         }
     };
     config.enable_sni = !security.without_name;
-    // PostgreSQL 17 and later refuse a TLS connection without request unless it names the protocol.
+    // PostgreSQL 17 and later refuse direct TLS without this ALPN protocol.
     if security.direct && is_postgres(target.scheme) {
         config.alpn_protocols = vec![b"postgresql".to_vec()];
     }
     Ok(Some(Arc::new(config)))
 }
 
-/// The versions of TLS that are spoken.
 fn versions(security: &TlsSettings) -> &'static [&'static SupportedProtocolVersion] {
     match (security.without_tls12, security.without_tls13) {
         (true, _) => ONLY_13,
@@ -84,7 +82,7 @@ fn verifier(
     let (roots, named) = roots(&security.roots)?;
     let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone())
         .build()
-        // It refuses an empty store only.
+        // It refuses only an empty store.
         .map_err(|_| LiveError::NoSystemCertificates)?;
     Ok(Arc::new(Signed {
         signed,
@@ -93,7 +91,7 @@ fn verifier(
     }))
 }
 
-/// Which authorities are trusted, and the certificates that a file names.
+/// Also returns the certificates in a file.
 fn roots(roots: &Roots) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), LiveError> {
     let mut store = RootCertStore::empty();
     let Roots::File(path) = roots else {
@@ -123,22 +121,20 @@ fn roots(roots: &Roots) -> Result<(RootCertStore, Vec<CertificateDer<'static>>),
     }
 }
 
-/// Why a certificate is not trusted, as far as there is more to say than that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Distrusted {
-    /// It has signed itself.
     #[error("self-signed certificate")]
     SelfSigned,
-    /// It comes with a root that has signed itself.
+    /// The chain ends in a self-signed root.
     #[error("self-signed certificate in the chain")]
     UntrustedRoot,
 }
 
-/// `verify-ca` and `verify-full`: the chain is checked, with the latter the name too.
+/// For `verify-ca` and `verify-full`, where the latter also checks the name.
 #[derive(Debug)]
 struct Signed {
     signed: Arc<WebPkiServerVerifier>,
-    /// A certificate that was named itself is trusted without any signature but its own, as in OpenSSL.
+    /// Certificates trusted directly, without a signature by an authority, as in OpenSSL.
     named: Vec<CertificateDer<'static>>,
     any_name: bool,
 }
@@ -150,7 +146,6 @@ impl Signed {
             .any(|named| named.as_ref() == certificate.as_ref())
     }
 
-    /// The rest of the check of a certificate that was named itself.
     fn named(
         &self,
         certificate: &CertificateDer<'_>,
@@ -187,7 +182,7 @@ impl ServerCertVerifier for Signed {
             .signed
             .verify_server_cert(end_entity, intermediates, name, ocsp, now);
         match verdict {
-            // The name is inspected last: the chain is in order.
+            // The name is checked last: the chain is valid.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.any_name || common_name::fits(end_entity, name) => Ok(ServerCertVerified::assertion()),
@@ -221,7 +216,6 @@ impl ServerCertVerifier for Signed {
     }
 }
 
-/// The fault, and where a certificate vouches for itself that.
 fn named_fault(
     fault: CertificateError,
     end_entity: &CertificateDer<'_>,
@@ -229,7 +223,7 @@ fn named_fault(
 ) -> Error {
     let about_signer = match &fault {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => true,
-        // An authority's own certificate, shown as a server's.
+        // An authority's own certificate, used by a server.
         CertificateError::Other(_) => true,
         _ => false,
     };
@@ -245,7 +239,7 @@ fn named_fault(
     CertificateError::Other(OtherError(Arc::new(why))).into()
 }
 
-/// `require`: any server that holds the key of the certificate it shows.
+/// For `require`, any server that holds the key of its certificate.
 #[derive(Debug)]
 struct NoVerification(Arc<CryptoProvider>);
 

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What bytes become that come in pieces of this length.
+/// Feeds `bytes` in pieces of this length.
 fn read_pieces(bytes: &[u8], piece: usize) -> Result<Arrival, Refusal> {
     let mut reader = RequestReader::new(100);
     for piece in bytes.chunks(piece) {

@@ -2,7 +2,7 @@ use super::*;
 use crate::listening::ClientSide;
 use std::io::{Read, Write};
 
-/// More than the kernel takes for a socket that nobody reads.
+/// More than the kernel buffers for an unread socket.
 const LARGE: usize = 16 * 1024 * 1024;
 
 fn limits() -> HttpLimits {
@@ -46,7 +46,6 @@ fn get(server: &HttpServer, path: &str) -> String {
     answer
 }
 
-/// Whether the server has closed it.
 fn is_closed(stream: &mut TcpStream) -> bool {
     !matches!(stream.read(&mut [0]), Ok(count) if count > 0)
 }
@@ -60,7 +59,7 @@ fn more_silent_connections_than_there_is_room_for_shut_nobody_out() {
         answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("/here 0"),
         "{answer}"
     );
-    // The oldest gave way.
+    // The oldest was evicted.
     assert!(is_closed(&mut silent[0]));
 }
 
@@ -73,7 +72,7 @@ fn answers_that_nobody_reads_are_bounded_in_all() {
             stream
                 .write_all(b"GET /large HTTP/1.1\r\n\r\n")
                 .expect("it is sent");
-            // It has its answer, of which its socket takes a part.
+            // It has its answer, of which its socket holds a part.
             stream.peek(&mut [0]).expect("an answer begins");
             stream
         })
@@ -82,7 +81,7 @@ fn answers_that_nobody_reads_are_bounded_in_all() {
     let mut whole = 0;
     for stream in &mut deaf {
         let mut read = Vec::new();
-        // One that was closed has less, or an error.
+        // A closed one has less, or an error.
         stream.read_to_end(&mut read).ok();
         whole += usize::from(read.len() > LARGE);
     }
