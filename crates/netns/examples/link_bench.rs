@@ -1,8 +1,8 @@
-//! How exactly links do what they are asked, measured from both of their hosts: for `bench/link.sh`.
+//! Measures from both hosts how exactly links are realised, for `bench/link.sh`.
 //!
-//! `link_bench SECTION...`: rtt, serialisation, rate, packets, throughput, loss. Prints what was requested
-//! next to what was realised. `link_bench select USER PORT COUNT PAUSE_MS`: median and p99 in microseconds of
-//! `select 1` asked of PostgreSQL at 127.0.0.1 COUNT times, each after a pause.
+//! `link_bench SECTION...` prints requested and realised values; sections are rtt, serialisation,
+//! rate, packets, throughput, loss. `link_bench select USER PORT COUNT PAUSE_MS` prints median and
+//! p99 in microseconds of COUNT runs of `select 1` on PostgreSQL at 127.0.0.1, each after a pause.
 
 use link::LinkDescription;
 use netns::{Entered, HostId, LinkId, Network, Sandbox};
@@ -73,7 +73,6 @@ fn pair(sandbox: &Sandbox, link: &str) -> Pair {
 }
 
 impl Pair {
-    /// Round trips of `ping`, sorted.
     fn pings(&self, count: u32, interval: &str, payload: &str) -> Vec<f64> {
         let mut ping = Command::new("ping");
         ping.args(["-c", &count.to_string(), "-i", interval, "-s", payload])
@@ -89,8 +88,7 @@ impl Pair {
         times
     }
 
-    /// Bytes and packets that a host has received over the link, as its kernel counts: packets that were
-    /// joined as one.
+    /// The kernel counts joined packets as one.
     fn received(&self, host: HostId) -> [u64; 2] {
         let table = self.network.within(host, || {
             std::fs::read_to_string("/proc/thread-self/net/dev").expect("devices")
@@ -106,17 +104,15 @@ impl Pair {
         })
     }
 
-    /// Wire bits per second at the client, of `connections` that receive as fast as they can: the payload
-    /// that came, with the headers of full packets. (Packets that were joined have only one in the host's
-    /// count.)
+    /// Wire bits per second at the client, from received payload plus the headers of full packets:
+    /// the host's own count has one header for joined packets.
     fn transfer(&self, connections: usize, settle: Duration, span: Duration) -> f64 {
         let listener = self
             .network
             .within(self.server, || TcpListener::bind((self.address, 4000)))
             .expect("a listener");
         let over = Arc::new(AtomicBool::new(false));
-        // No connection sends before all are connected: on a slow link the handshakes would wait behind the
-        // data.
+        // All connect before any sends: on a slow link the handshakes would wait behind the data.
         let together = Arc::new(Barrier::new(connections + 1));
         let (sending, started) = (Arc::clone(&over), Arc::clone(&together));
         std::thread::spawn(move || {
@@ -145,7 +141,6 @@ impl Pair {
         rate
     }
 
-    /// Payload that the client has received.
     fn payload_received(&self) -> u64 {
         let [bytes, packets] = self.received(self.client);
         bytes - packets * HEADERS as u64
@@ -162,7 +157,6 @@ fn receive(mut stream: TcpStream) {
     while stream.read(&mut room).is_ok_and(|count| count > 0) {}
 }
 
-/// Bytes of a full packet of the links here, and of its headers.
 const FULL_PACKET: f64 = 1500.0;
 const HEADERS: f64 = 52.0;
 
@@ -193,7 +187,6 @@ fn select(user: &str, port: u16, count: u64, pause: Duration) {
     println!("{:.0} {:.0}", percentile(&times, 50), percentile(&times, 99));
 }
 
-/// Reads up to the message that ends each reply.
 fn until_ready(stream: &mut TcpStream) {
     let mut reply = Vec::new();
     let mut room = [0; 4096];
@@ -231,7 +224,7 @@ fn rtt(sandbox: &Sandbox) {
 
 fn serialisation(sandbox: &Sandbox) {
     let pair = pair(sandbox, "rate=8kbit");
-    // 22 byte behind 28 of headers; there and back.
+    // 22 byte behind 28 of headers, there and back.
     let times = pair.pings(20, "0.2", "22");
     println!(
         "a 50-byte packet at 1000 byte/s: asked 50 ms, median {:.2} ms (half of a ping's round trip)",
@@ -254,7 +247,7 @@ fn rate(sandbox: &Sandbox) {
         }
         for connections in [1, 8, 64] {
             let pair = pair(sandbox, &format!("rtt=10ms rate={text}"));
-            // Long enough for one packet more or less, 190 ms at 64 kbit/s, to be below a share of a percent.
+            // Long enough that one packet, 190 ms at 64 kbit/s, is a small fraction of a percent.
             let span = if bits < 1e6 { 40 } else { 5 };
             let realised = pair.transfer(connections, Duration::from_secs(2), Duration::from_secs(span));
             let back = pair.network.outcome(pair.link).directions[1];
@@ -272,7 +265,7 @@ fn rate(sandbox: &Sandbox) {
 
 fn packets(sandbox: &Sandbox) {
     let pair = pair(sandbox, "rtt=500ms");
-    // Bound, so that nothing is refused; not read: what counts is what the host has received.
+    // Bound, so that no packet is refused. Not read: the count is that of the receiving host.
     let bind = || UdpSocket::bind((pair.address, 5000));
     let _server = pair.network.within(pair.server, bind).expect("a socket");
     let client = pair.network.within(pair.client, || UdpSocket::bind("0.0.0.0:0"));

@@ -1,8 +1,8 @@
-//! Hosts and links of the kernel: network namespaces, and emulated links between them, packet by packet.
+//! Hosts and links in the kernel: network namespaces, and emulated links between them, packet by
+//! packet.
 //!
-//! [`sandbox`] runs this program again inside namespaces of its own, so that nothing of it stays; [`network`]
-//! makes hosts and links in there. It moves packets as they are and knows no connection; the link's model is
-//! the crate `link`.
+//! [`sandbox`] runs this program again inside private namespaces, which leave no trace; [`network`]
+//! makes hosts and links there. The model of a link is the crate `link`.
 //!
 //! Start reading at [`sandbox`], then [`network`].
 

@@ -1,15 +1,15 @@
-//! Hosts and links on this machine: real kernels' TCP over packets that longwire holds back.
+//! Hosts and links on this machine: the kernel's TCP over delayed packets.
 //!
-//! A host is a network namespace. A link is a pair of TUN devices, one in each of its two hosts; every packet
-//! that a host sends on it is read by one thread (`forwarder`), put into the link's `link::DelayLine` at the
-//! time it was read, and written to the other host when it is due. Both hosts use the system's own TCP, so
-//! handshakes, windows, losses and retransmissions are not a model's.
+//! A host is a network namespace. A link is a pair of TUN devices, one in each of two hosts. One
+//! thread (`forwarder`) reads every packet, puts it into the link's `link::DelayLine`, and writes
+//! it to the other host when it is due. Handshakes, windows, losses and retransmissions are those
+//! of the kernel's TCP.
 //!
 //! ```text
-//! host a: process - kernel TCP - TUN device -> forwarder: queues of the link -> TUN device - kernel TCP - process: host b
+//! process - TCP - TUN device -> forwarder: queues of the link -> TUN device - TCP - process
 //! ```
 //!
-//! Nothing of it outlives the process: namespaces and devices go with their last descriptor.
+//! Namespaces and devices end with their last descriptor, so they never outlive the process.
 
 mod addresses;
 mod awake;
@@ -45,36 +45,31 @@ use sys::{LiveError, OsError};
 pub use addresses::{DEPTH, depth_inside};
 pub use gateway::Forward;
 
-/// A host of a [`Network`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HostId(usize);
 
-/// A link of a [`Network`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LinkId(usize);
 
-/// Hosts and the links between them, and the thread that forwards. All of it is gone when the value is
-/// dropped, except for processes still running in a host.
+/// Ends when dropped, except for processes still running in a host.
 #[derive(Debug)]
 pub struct Network {
     hosts: Vec<Host>,
     topology: Topology,
     devices: Vec<[Arc<Device>; 2]>,
-    /// Before the forwarder, which it is dropped before.
+    /// Before the forwarder, which must be dropped later.
     gateways: Vec<Gateway>,
     forwarder: Forwarder,
     floor: Option<Duration>,
-    /// Of each link with a gateway: what both together add to an exchange.
+    /// Time added to an exchange, of links with a gateway.
     gateway_floors: Vec<(LinkId, Duration)>,
     congestion_control: Option<&'static str>,
     present: Mutex<Vec<Present>>,
 }
 
-/// What a link is at present.
 #[derive(Debug, Clone, Copy)]
 struct Present {
     link: LinkDescription,
-    /// Packets that its devices had dropped when it became so.
     dropped_before: [u64; 2],
 }
 
@@ -85,10 +80,6 @@ struct Host {
 }
 
 impl Network {
-    /// A network without hosts; starts its forwarding thread.
-    ///
-    /// # Errors
-    /// When the system gives no thread or descriptors.
     pub fn new(_sandbox: &Sandbox) -> Result<Self, LiveError> {
         Ok(Self {
             hosts: Vec::new(),
@@ -103,25 +94,20 @@ impl Network {
         })
     }
 
-    /// Makes the hosts' TCP over links added from now on send as `name` says (`cubic`, `bbr`, `reno`),
-    /// whatever this system's default is: what predictions are compared with must send as they assume.
-    /// Connections that choose for themselves (`TCP_CONGESTION`) still do.
+    /// Applies to links added from now on (`cubic`, `bbr`, `reno`), because predictions assume one
+    /// algorithm. Connections that set `TCP_CONGESTION` keep their own.
     pub const fn set_congestion_control(&mut self, name: &'static str) {
         self.congestion_control = Some(name);
     }
 
-    /// Keeps this machine's processors awake while packets are on a link, so that it is the link that hosts
-    /// wait for and not the machine's sleep. Takes what no other thread wants of at most eight of them.
+    /// Keeps at most eight processors awake while packets are on a link, so that hosts wait for the
+    /// link and not for a wake-up.
     pub fn keep_awake(&self) {
         self.forwarder.order(Order::KeepAwake);
     }
 
-    /// Adds a host: a network namespace with its loopback up, and nothing else.
-    ///
-    /// Its ports below 1024 and its `ping` need no privilege.
-    ///
-    /// # Errors
-    /// When the system refuses the namespace.
+    /// Adds a network namespace with its loopback up, and privileges for ports below 1024 and
+    /// `ping`.
     pub fn add_host(&mut self, name: &str) -> Result<HostId, LiveError> {
         let namespace = Namespace::make()?;
         self.hosts.push(Host {
@@ -132,11 +118,8 @@ impl Network {
         Ok(HostId(self.hosts.len() - 1))
     }
 
-    /// Joins two hosts. `a` is the client's side: what it sends goes client-to-server. Every host then
-    /// reaches every other one that links lead to; hosts in between forward.
-    ///
-    /// # Errors
-    /// When the devices cannot be made.
+    /// Joins two hosts, where traffic from `a` is client-to-server. Every host then reaches all
+    /// connected hosts; hosts with several links forward.
     pub fn add_link(&mut self, a: HostId, b: HostId, link: &LinkDescription) -> Result<LinkId, LiveError> {
         let id = LinkId(self.topology.wires().len());
         let wire = self.topology.add_wire(a.0, b.0)?;
@@ -183,8 +166,8 @@ impl Network {
         Ok(id)
     }
 
-    /// What this machine adds to a round trip, measured over the first link before its delay applies. It
-    /// becomes part of the delay requested: packets count as on the link since half of it before the
+    /// Measures this machine's share of a round trip, over the first link before its delay applies.
+    /// It is part of the requested delay: packets count as on the link for half of it before the
     /// forwarder reads them.
     fn measure_floor(&mut self, host: HostId, peer: Ipv4Addr) {
         self.floor = self.within(host, || floor::measure(peer));
@@ -192,19 +175,20 @@ impl Network {
         self.forwarder.order(Order::Handling(handling.min(MAX_HANDLING)));
     }
 
-    /// Makes the `b` host of the link the way out of its `a` host, as far as TCP and names go.
+    /// Makes host `b` of the link the gateway of host `a` to the outside, for TCP and names.
     ///
-    /// - TCP to an address of the outside is connected from the system's own network, by this process; a
-    ///   refusal is a refusal. The connection of the host inside ends at the gateway, over the link, with the
-    ///   kernel's TCP.
-    /// - TCP to the gateway's address reaches 127.0.0.1 of the system, or else ::1, or else its own address.
+    /// - TCP to an outside address is connected from the system's own network, by this process; a
+    ///   refusal is passed to the client. The inside connection ends at the gateway, over the link,
+    ///   with the kernel's TCP.
+    /// - TCP to the gateway's address reaches 127.0.0.1 of the system, or else ::1, or else its own
+    ///   address.
     /// - TCP to 127.0.0.1 and a port of `forwards` reaches 127.0.0.1 of the system, over the link.
-    /// - UDP to port 53 reaches the server it is for; to the gateway's port 53, the system's own resolver.
-    /// - Nothing else leaves: other UDP is refused, pings are answered by the gateway for its own address
+    /// - UDP to port 53 reaches its server; to the gateway's port 53, the system's own resolver.
+    /// - All else is blocked: other UDP is refused, the gateway answers pings for its own address
     ///   only, and there is no IPv6.
     ///
     /// # Errors
-    /// When the system refuses the routes or a thread.
+    /// If the system refuses the routes or a thread.
     pub fn open_gateway(&mut self, link: LinkId, forwards: &[Forward]) -> Result<(), LiveError> {
         let wire = self.topology.wires()[link.0].clone();
         let [inside, gateway] = wire.hosts;
@@ -223,8 +207,8 @@ impl Network {
         Ok(())
     }
 
-    /// What link and gateway together add to an exchange over TCP, measured without delay on the link: it
-    /// becomes part of the delay requested, as [`Network::measure_floor`] has it for the link alone.
+    /// The time that link and gateway add to a TCP exchange without delay on the link becomes part
+    /// of the requested delay, as in [`Network::measure_floor`].
     fn measure_gateway(&mut self, link: LinkId) {
         let Some(asked) = self.present_now().get(link.0).map(|present| present.link) else {
             return;
@@ -244,14 +228,13 @@ impl Network {
         self.change_link(link, &asked);
     }
 
-    /// What this machine adds to a round trip over the link without delay: with its gateway where it has one.
     fn floor_of(&self, link: LinkId) -> Option<Duration> {
         let of_gateway = self.gateway_floors.iter().find(|(of, _)| *of == link);
         of_gateway.map(|(_, floor)| *floor).or(self.floor)
     }
 
-    /// What of its floor is taken off the delay requested, both ways together, as long as there is a delay:
-    /// so much less than asked comes to an exchange over the link without delay.
+    /// The part of the floor subtracted from the requested delay, both ways together. Compared with
+    /// a link without delay, an exchange is slower by the requested delay minus this.
     pub fn taken_off(&self, link: LinkId) -> Duration {
         let with_gateway = self.gateway_floors.iter().any(|(of, _)| *of == link);
         let most = if with_gateway {
@@ -262,7 +245,7 @@ impl Network {
         self.floor_of(link).unwrap_or_default().min(most * 2)
     }
 
-    /// The address of `host` on its link to `peer`; `None` if no link joins them.
+    /// `None` if no link joins them.
     pub fn address(&self, host: HostId, peer: HostId) -> Option<Ipv4Addr> {
         self.topology.wires().iter().find_map(|wire| {
             let Wire { hosts, addresses, .. } = wire;
@@ -276,23 +259,21 @@ impl Network {
         })
     }
 
-    /// Makes `command` start in `host`, without the rights that this process has over the network.
+    /// Without this process's rights over the network.
     pub fn run_in(&self, host: HostId, command: &mut Command) {
         self.hosts[host.0].namespace.make_home_of(command);
     }
 
-    /// Runs `work` on a thread of `host`: sockets it makes belong to that host. Waits for it.
+    /// Runs `work` on a thread of `host`, so that its sockets belong to that host.
     ///
     /// # Panics
-    /// When `work` does, or when the host cannot be entered (the system has no thread left).
+    /// If `work` does, or if the host cannot be entered (the system has no thread left).
     pub fn within<T: Send>(&self, host: HostId, work: impl FnOnce() -> T + Send) -> T {
         self.hosts[host.0].namespace.within(work)
     }
 
-    /// From the next packet on the link is like this; packets on their way arrive as planned. Counters
-    /// restart.
-    ///
-    /// The mtu of the devices stays: it is a property of the hosts' connections.
+    /// Applies from the next packet on, and restarts the counters. The devices keep their mtu, a
+    /// property of the hosts' connections.
     pub fn change_link(&self, link: LinkId, to: &LinkDescription) {
         let dropped = self.dropped_by_devices(link);
         if let Some(present) = self.present_now().get_mut(link.0) {
@@ -308,8 +289,8 @@ impl Network {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Packets of each direction that a host dropped because the forwarder, or the host that receives them,
-    /// had not yet dealt with those before them. Those that TCP sent as one count as one.
+    /// Per direction, because the forwarder or the receiving host lagged. Packets that TCP sent as
+    /// one count as one.
     fn dropped_by_devices(&self, link: LinkId) -> [u64; 2] {
         let wire = &self.topology.wires()[link.0];
         let dropped = |host| self.within(HostId(host), || namespace::dropped_packets(&wire.device));
@@ -317,23 +298,17 @@ impl Network {
         [sent_a + received_b, sent_b + received_a]
     }
 
-    /// Writes what passes the link to `file` from now on: pcap with nanoseconds, raw IP, seen at the link's
-    /// `a` side (packets of `a` when they enter the link, packets to `a` when they leave it). A capture that
-    /// runs is stopped.
-    ///
-    /// # Errors
-    /// When the file cannot be made.
+    /// Writes pcap with nanoseconds and raw IP, seen at the link's `a` side (packets of `a` when
+    /// they enter the link, packets to `a` when they leave it). Stops a running capture.
     pub fn start_capture(&self, link: LinkId, file: &Path) -> Result<(), LiveError> {
         let tap = CaptureTap::start(file)?;
         self.finish_capture(link, Some(tap))
     }
 
-    /// Ends the capture of the link; the file is complete when this returns. Without a capture nothing
-    /// happens.
+    /// Returns when the file is complete.
     ///
     /// # Errors
-    /// When the file could not be written, or the writer could not keep pace so that packets are missing in
-    /// it.
+    /// If the file could not be written, or packets are missing in it because the writer lagged.
     pub fn stop_capture(&self, link: LinkId) -> Result<(), LiveError> {
         self.finish_capture(link, None)
     }
@@ -347,7 +322,7 @@ impl Network {
         }
     }
 
-    /// What was requested and what was realised, since the last change of the link.
+    /// Since the last change of the link.
     pub fn outcome(&self, link: LinkId) -> LinkOutcome {
         let (reply, answer) = mpsc::sync_channel(1);
         self.forwarder.order(Order::Outcome(link.0, reply));
@@ -365,7 +340,6 @@ impl Network {
         outcome
     }
 
-    /// Every host gets a route to every address it lacks one for, and forwards when it has two links.
     fn update_routes(&mut self) -> Result<(), LiveError> {
         for (host, route) in self.topology.missing_routes() {
             self.within(HostId(host), || {
@@ -379,17 +353,16 @@ impl Network {
     }
 }
 
-/// More than this is not taken as the machine's usual handling: it was busy when the floor was measured.
+/// A longer time was measured on a busy machine.
 const MAX_HANDLING: Duration = Duration::from_micros(150);
 
-/// The same with a gateway, which has more to do.
 const MAX_GATEWAY_HANDLING: Duration = Duration::from_micros(150);
 
-/// Bits per second from which a link's receiving hosts need a processor besides the forwarder's: on a slower
-/// one, packets are received as soon as they are handed over, without the way to another processor.
+/// In bits per second. A faster link needs a processor for receiving hosts besides the forwarder's;
+/// on a slower one, packets are received sooner without the way to another processor.
 const FAST: u64 = 200_000_000;
 
-/// How long the gateway may take to answer its own process.
+/// For the gateway to answer its own process.
 const REACH: Duration = Duration::from_secs(2);
 
 fn system(operation: &'static str) -> impl Fn(OsError) -> LiveError {

@@ -1,17 +1,15 @@
-//! Namespaces for one run of the program, so that hosts and links can be made without a trace on the system.
+//! Namespaces for one run of the program, so that hosts and links leave no trace on the system.
 //!
-//! A command that needs them calls [`enter`] first thing. The program then runs three times, one inside the
-//! other:
+//! A command that needs them calls [`enter`] first. The program then runs three times, nested:
 //!
-//! 1. The process that the user started waits, passes signals on, and ends as the inner one ended (`outer`).
-//! 2. The first process of a new pid namespace takes in orphans (`init`). The kernel ends it with the outer
-//!    process, and every process in the namespace with it: that is what leaves nothing behind, also after
-//!    `SIGKILL`.
-//! 3. The same program again, with the same arguments, where [`enter`] gives [`Entered::Inside`].
+//! 1. The process that the user started waits, forwards signals, and exits as the inner one
+//!    (`outer`).
+//! 2. The first process of a new pid namespace adopts orphans (`init`). The kernel kills it with
+//!    the outer process, and every process in the namespace with it, also after `SIGKILL`.
+//! 3. The same program with the same arguments, where [`enter`] returns [`Entered::Inside`].
 //!
-//! Root needs no more; any other user gets a user namespace in which only their own user and group exist. The
-//! network namespace stays the system's own: hosts with namespaces of their own are made by
-//! [`crate::network`].
+//! Users other than root get a user namespace in which only their own user and group exist. The
+//! network namespace stays the system's own; [`crate::network`] makes those of hosts.
 
 mod attended;
 mod init;
@@ -28,30 +26,23 @@ pub use attended::Attended;
 pub use process::MARK;
 pub(crate) use rights::give_up_rights;
 
-/// The namespaces of this run; see [`enter`].
 #[derive(Debug)]
 pub struct Sandbox {
     _private: (),
 }
 
-/// Where [`enter`] returns.
 #[derive(Debug)]
 pub enum Entered {
-    /// In the inner process: go on.
     Inside(Sandbox),
-    /// In the outer process, when the inner one has ended: end with this status, at once (128 + n when a
-    /// signal n ended it).
+    /// Exit with this status at once (128 + n after signal n).
     Finished(u8),
 }
 
-/// Runs the present program again, with the same arguments, in namespaces of its own (mount, pid; also user
-/// when not root), and waits for it.
-///
-/// Call it before any thread is started. Standard input, output, error, the terminal, the working directory
-/// and the environment are shared with the inner process.
+/// Runs the current program again in new namespaces (mount, pid; also user when not root), and
+/// waits for it. Call it before any thread is started.
 ///
 /// # Errors
-/// When the system refuses; [`LiveError::hint`] says what to do about it.
+/// If the system refuses; [`LiveError::hint`] says more.
 pub fn enter() -> Result<Entered, LiveError> {
     if process::is_inside() {
         return Ok(Entered::Inside(Sandbox { _private: () }));
@@ -59,28 +50,19 @@ pub fn enter() -> Result<Entered, LiveError> {
     outer::run().map(Entered::Finished)
 }
 
-/// A file in memory with this content, as a path for programs started from here.
-///
-/// # Errors
-/// When the system has no memory for it.
+/// Returns a path that is valid in programs started from here.
 pub fn file_for_child(content: &str) -> std::io::Result<std::path::PathBuf> {
     process::file_for_child(content)
 }
 
 impl Sandbox {
-    /// Lets programs started from here ask `gateway` for names, where they could not reach the system's name
-    /// servers from a host behind a link (127.0.0.53, or IPv6). Nothing outside of the sandbox changes.
-    ///
-    /// # Errors
-    /// When the system refuses the mount.
+    /// Makes `gateway` the name server of programs started from here, if a host behind a link could
+    /// not reach the system's (127.0.0.53, or IPv6).
     pub fn ask_names_of(&self, gateway: Ipv4Addr) -> Result<(), LiveError> {
         resolver::ask_names_of(gateway)
     }
 
-    /// Opens a TCP connection from the system's own network.
-    ///
-    /// # Errors
-    /// When it is not accepted within ten seconds.
+    /// Opens a TCP connection from the system's own network, within ten seconds.
     pub fn connect_outside(&self, address: SocketAddr) -> Result<TcpStream, LiveError> {
         let server = address.to_string();
         TcpStream::connect_timeout(&address, REACH).map_err(|error| match error.kind() {
@@ -99,5 +81,4 @@ impl Sandbox {
     }
 }
 
-/// How long a connection to the outside may take.
 const REACH: Duration = Duration::from_secs(10);

@@ -1,27 +1,22 @@
-//! Which addresses links get, and which way packets go: a tree walk over the links, without touching the
-//! system.
+//! Addresses of links and routes between hosts, by a tree walk without system calls.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 use sys::LiveError;
 
-/// A link as addresses.
 #[derive(Debug, Clone)]
 pub(super) struct Wire {
     pub(super) hosts: [usize; 2],
     pub(super) addresses: [Ipv4Addr; 2],
-    /// The name of the device at both ends.
     pub(super) device: String,
 }
 
-/// A route to one address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Route {
     pub(super) to: Ipv4Addr,
     pub(super) device: String,
 }
 
-/// Hosts, links, and the routes that hosts have already.
 #[derive(Debug)]
 pub(super) struct Topology {
     block: u32,
@@ -31,7 +26,6 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    /// Links get their addresses from the block that begins at `block`.
     pub(super) const fn new(block: u32) -> Self {
         Self {
             block,
@@ -49,7 +43,7 @@ impl Topology {
         &self.wires
     }
 
-    /// Joins two hosts by four addresses, of which the middle two are theirs.
+    /// Of four addresses, the middle two are those of the hosts.
     pub(super) fn add_wire(&mut self, a: usize, b: usize) -> Result<Wire, LiveError> {
         let number = u32::try_from(self.wires.len()).unwrap_or(u32::MAX);
         if number >= BLOCK_ADDRESSES / 4 {
@@ -61,14 +55,13 @@ impl Topology {
             addresses: [Ipv4Addr::from(base + 1), Ipv4Addr::from(base + 2)],
             device: format!("lw{number}"),
         };
-        // The device brings the route to its peer with it.
+        // The device includes the route to its peer.
         self.routed.insert((a, wire.addresses[1]));
         self.routed.insert((b, wire.addresses[0]));
         self.wires.push(wire.clone());
         Ok(wire)
     }
 
-    /// Hosts with two links or more.
     pub(super) fn hosts_between(&self) -> Vec<usize> {
         let links = |host| {
             self.wires
@@ -79,7 +72,8 @@ impl Topology {
         (0..self.hosts).filter(|host| links(*host) > 1).collect()
     }
 
-    /// Routes that hosts need since the last link was added, along the fewest links; they are taken as made.
+    /// Returns routes needed since the last link was added, along the fewest links, and marks them
+    /// as made.
     pub(super) fn missing_routes(&mut self) -> Vec<(usize, Route)> {
         let mut missing = Vec::new();
         for from in 0..self.hosts {
@@ -99,7 +93,7 @@ impl Topology {
         missing
     }
 
-    /// For each host that `from` can reach, the device that leads to it.
+    /// The device towards each host reachable from `from`.
     fn first_links(&self, from: usize) -> Vec<(usize, String)> {
         let mut seen = BTreeSet::from([from]);
         let mut found: Vec<(usize, String)> = Vec::new();
@@ -122,11 +116,9 @@ impl Topology {
     }
 }
 
-/// The first block of addresses that no route of this system leads to.
-///
-/// From 198.18.0.0/15, which RFC 2544 sets aside for measurements: nothing real has them. A run inside
-/// another run's host begins one block further, so that the addresses of the outer one can still be
-/// distinguished.
+/// The first block of 198.18.0.0/15 without a route on this system; RFC 2544 reserves it for
+/// measurements. A nested run begins one block further, so that addresses of the outer one stay
+/// distinct.
 pub(super) fn free_block() -> u32 {
     let taken = std::fs::read_to_string("/proc/thread-self/net/route").unwrap_or_default();
     first_free(&taken, depth())
@@ -137,13 +129,11 @@ fn depth() -> u32 {
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// The value of [`DEPTH`] for a command inside a host.
 pub fn depth_inside() -> String {
     depth().saturating_add(1).to_string()
 }
 
-/// The environment variable with the number of runs that this one is inside of, so that each has addresses of
-/// its own.
+/// Nesting depth of runs, which have separate addresses.
 pub const DEPTH: &str = "LONGWIRE_DEPTH";
 
 fn first_free(routes: &str, depth: u32) -> u32 {
@@ -161,8 +151,7 @@ fn first_free(routes: &str, depth: u32) -> u32 {
         .unwrap_or_else(|| block(depth))
 }
 
-/// Destination and mask of a line of `/proc/net/route`, which has them in the byte order of the machine; the
-/// default route takes no addresses.
+/// Parses a line of `/proc/net/route`, in machine byte order. Skips the default route.
 fn prefix(line: &str) -> Option<(u32, u32)> {
     let mut fields = line.split_whitespace();
     let number = |text: &str| u32::from_str_radix(text, 16).ok().map(u32::from_be);
@@ -171,10 +160,10 @@ fn prefix(line: &str) -> Option<(u32, u32)> {
     (mask != 0).then_some((destination, mask))
 }
 
-/// 198.18.0.0.
+/// The address 198.18.0.0 as a number.
 const RANGE: u32 = 0xC612_0000;
 const BLOCKS: u32 = 128;
-/// Of 256 links.
+/// Enough for 256 links.
 const BLOCK_ADDRESSES: u32 = 1024;
 const BLOCK_MASK: u32 = !(BLOCK_ADDRESSES - 1);
 

@@ -1,10 +1,9 @@
-//! Processors that stay awake while packets are on a link.
+//! Keeps processors awake while packets are on a link.
 //!
-//! A processor that has nothing to do sleeps, and takes 50 to 300 us to be itself again when a packet arrives
-//! (measured on virtual machines; an exchange straight over the loopback, after a pause, takes as much
-//! longer). An emulated link makes every host wait for every packet, so that each would pay this on each
-//! round trip: it would be the machine's sleep that is measured, not the link. Threads of idle priority,
-//! which get only what no other thread wants, keep the processors from it.
+//! An idle processor sleeps, and takes 50 to 300 us to wake when a packet arrives (measured on
+//! virtual machines, also for a loopback exchange after a pause). On an emulated link every round
+//! trip would include this, which a real link does not have. Threads of idle priority prevent the
+//! sleep.
 
 use model::Timestamp;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -17,8 +16,6 @@ use sys::realtime::become_idle;
 use sys::signals::block_all_signals;
 use sys::{LiveError, OsError};
 
-/// The threads, one a processor. They sleep until [`Awake::until`] says otherwise, and end when it is
-/// dropped.
 #[derive(Debug)]
 pub(super) struct Awake {
     shared: Arc<Shared>,
@@ -33,7 +30,6 @@ struct Shared {
 }
 
 impl Awake {
-    /// Starts them, asleep. `clock` is that of the times given later.
     pub(super) fn start(clock: Clock) -> Result<Self, LiveError> {
         let shared = Arc::new(Shared {
             until: AtomicU64::new(1),
@@ -62,7 +58,6 @@ impl Awake {
         Ok(awake)
     }
 
-    /// Keeps the processors awake until some time after `due`.
     pub(super) fn until(&self, due: Timestamp) {
         self.shared
             .until
@@ -97,19 +92,19 @@ impl Shared {
                 for _ in 0..POLLS {
                     std::hint::spin_loop();
                 }
-                // Under lazy preemption (Linux 6.13) a thread that only computes is not taken from the
-                // processor before the next tick, up to 4 ms later; one that leaves a system call is.
+                // Under lazy preemption (Linux 6.13) a computing thread is preempted only at the
+                // next tick, up to 4 ms later; a thread that leaves a system call is preempted at
+                // once.
                 std::thread::yield_now();
             } else {
                 self.asleep.store(true, Ordering::Release);
-                // Not for ever: what was stored between the look and here wakes no thread.
+                // With a limit: a store between the look and here wakes no thread.
                 std::thread::park_timeout(NAP);
             }
         }
     }
 }
 
-/// The processors that this process may use.
 pub(super) fn processors() -> Vec<usize> {
     sched_getaffinity(None).map_or(Vec::new(), |set| {
         (0..CpuSet::MAX_CPU)
@@ -118,19 +113,19 @@ pub(super) fn processors() -> Vec<usize> {
     })
 }
 
-/// Binds this thread to `processor` at idle priority; says whether the system did both.
+/// Returns whether binding and idle priority both succeeded.
 fn take_only_what_is_left(processor: usize) -> bool {
     let mut set = CpuSet::new();
     set.set(processor);
     become_idle() && sched_setaffinity(None, &set).is_ok()
 }
 
-/// How long after the last packet the hosts' answer to it is waited for.
+/// Time after the last packet for the hosts' answer.
 const LONGER: Duration = Duration::from_millis(20);
-/// A microsecond.
+/// Takes about a microsecond.
 const POLLS: u32 = 20;
 const NAP: Duration = Duration::from_millis(50);
-/// Enough for the processes of a lab; all of a large machine would be too many.
+/// Enough for the processes of a lab, without all of a large machine.
 const MAX_PROCESSORS: usize = 8;
 
 #[cfg(test)]

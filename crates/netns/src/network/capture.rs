@@ -1,4 +1,4 @@
-//! The capture tap: what passes a link, written to a file by a thread that the forwarder never waits for.
+//! Writes packets of a link to a file, on a thread that never delays the forwarder.
 
 use model::Timestamp;
 use std::fs::File;
@@ -9,7 +9,6 @@ use std::thread::JoinHandle;
 use sys::files::{Contents, create_for_owner};
 use sys::{LiveError, OsError};
 
-/// A capture in progress. The file is complete when [`CaptureTap::finish`] returns.
 #[derive(Debug)]
 pub(super) struct CaptureTap {
     to_writer: SyncSender<(Timestamp, Vec<u8>)>,
@@ -19,7 +18,6 @@ pub(super) struct CaptureTap {
 }
 
 impl CaptureTap {
-    /// Makes the file: pcap with nanoseconds, one raw IP packet a record.
     pub(super) fn start(path: &Path) -> Result<Self, LiveError> {
         let shown = path.display().to_string();
         let failed = |error: &io::Error| LiveError::CaptureFailed {
@@ -49,7 +47,7 @@ impl CaptureTap {
         })
     }
 
-    /// Hands a packet to the writer. One that it has no room for is missing in the file and counted.
+    /// Passes a packet to the writer. Without room it is dropped and counted.
     pub(super) fn packet(&mut self, at: Timestamp, bytes: &[u8]) {
         match self.to_writer.try_send((at, bytes.to_vec())) {
             Ok(()) => {}
@@ -57,7 +55,6 @@ impl CaptureTap {
         }
     }
 
-    /// Waits until all is written.
     pub(super) fn finish(self) -> Result<(), LiveError> {
         drop(self.to_writer);
         let written = self
@@ -90,7 +87,7 @@ fn write(mut file: BufWriter<File>, packets: &Receiver<(Timestamp, Vec<u8>)>) ->
     file.flush()
 }
 
-/// pcap 2.4 with nanoseconds (magic 0xa1b23c4d), link type 101: raw IP.
+/// The header of pcap 2.4 with nanoseconds (magic 0xa1b23c4d), link type 101 for raw IP.
 fn file_header() -> [u8; 24] {
     let mut header = [0; 24];
     header[..4].copy_from_slice(&0xa1b2_3c4d_u32.to_le_bytes());
@@ -101,5 +98,5 @@ fn file_header() -> [u8; 24] {
     header
 }
 
-/// Packets that the writer may be behind: 24 MiB of full ones.
+/// Packets waiting for the writer: 24 MiB of full ones.
 const WAITING: usize = 16_384;

@@ -1,4 +1,4 @@
-//! TUN devices: one end of a link, in the namespace of the thread that makes it.
+//! TUN devices, made in the namespace of the calling thread.
 
 use super::segmentation::{Frame, PREFIX_BYTES};
 use super::{netlink, system};
@@ -11,13 +11,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use sys::{LiveError, OsError};
 
-/// A TUN device that is up: packets that its host sends are read from it, packets written to it its host
-/// receives. Gone with its descriptor.
+/// Packets sent by its host are read from it, packets written to it are received by its host.
 #[derive(Debug)]
 pub(super) struct Device(OwnedFd);
 
 impl Device {
-    /// Makes `name` with `own` as its address and `peer` as the one at the other end.
     pub(super) fn make(name: &str, own: Ipv4Addr, peer: Ipv4Addr, mtu: u16) -> Result<Self, LiveError> {
         let file = OpenOptions::new()
             .read(true)
@@ -41,18 +39,16 @@ impl Device {
         Ok(Self(fd))
     }
 
-    /// Reads what the host has sent at once into `room`; `None` if nothing waits.
     pub(super) fn read_frame<'a>(&self, room: &'a mut [u8]) -> Option<Frame<'a>> {
         let count = rustix::io::read(&self.0, &mut *room).ok()?;
         Frame::new(room.get_mut(..count)?)
     }
 
-    /// Hands one packet to the host.
     pub(super) fn write(&self, packet: &[u8]) -> Result<(), OsError> {
         self.write_parts(&[IoSlice::new(&[0; PREFIX_BYTES]), IoSlice::new(packet)])
     }
 
-    /// Hands to the host what `parts` are together: a `virtio_net_hdr` and what it describes.
+    /// A frame is a `virtio_net_hdr` and its content.
     pub(super) fn write_parts(&self, parts: &[IoSlice<'_>]) -> Result<(), OsError> {
         rustix::io::writev(&self.0, parts)?;
         Ok(())
@@ -65,7 +61,6 @@ impl AsFd for Device {
     }
 }
 
-/// Raises the loopback of the present namespace.
 pub(super) fn raise_loopback() -> Result<(), LiveError> {
     control_socket()
         .and_then(|socket| raise(&socket, "lo"))
@@ -76,7 +71,7 @@ fn configure(name: &str, own: Ipv4Addr, peer: Ipv4Addr, mtu: u16) -> Result<(), 
     let socket = control_socket()?;
     let bytes = libc::c_int::from(mtu).to_ne_bytes();
     call(socket.as_fd(), libc::SIOCSIFMTU, name, &bytes)?;
-    // What the device holds until it is read; beyond it the kernel drops packets, which was not requested.
+    // Beyond this queue the kernel drops packets, which the link did not request.
     netlink::set_queue(name, QUEUE_PACKETS)?;
     let addresses = [
         (libc::SIOCSIFADDR, own),
@@ -99,12 +94,10 @@ fn control_socket() -> Result<OwnedFd, OsError> {
     Ok(socket_with(family, kind, SocketFlags::CLOEXEC, None)?)
 }
 
-/// The number under which the kernel knows the device `name` of the present namespace.
 pub(super) fn number(name: &str) -> Result<u32, OsError> {
     Ok(name_to_index(control_socket()?, name)?)
 }
 
-/// Tells the kernel `value` about the device `name`.
 fn call(fd: BorrowedFd<'_>, operation: libc::Ioctl, name: &str, value: &[u8]) -> Result<(), OsError> {
     let mut request = Request::default();
     // The last byte of the name stays zero.
@@ -125,8 +118,7 @@ fn call(fd: BorrowedFd<'_>, operation: libc::Ioctl, name: &str, value: &[u8]) ->
     Ok(())
 }
 
-/// Makes the host hand over what its TCP sends at once as one, with the checksums left out: `segmentation`
-/// does what the kernel would do for each packet.
+/// Enables TCP segmentation and checksum offload, which `segmentation` then does per packet.
 fn leave_cutting_to_us(fd: BorrowedFd<'_>) -> Result<(), OsError> {
     let features = libc::c_ulong::from(libc::TUN_F_CSUM | libc::TUN_F_TSO4);
     // SAFETY: the operation takes a number, and no memory of this process.
@@ -136,7 +128,7 @@ fn leave_cutting_to_us(fd: BorrowedFd<'_>) -> Result<(), OsError> {
     Ok(())
 }
 
-/// An `ifreq` (`netdevice(7)`): a name, and a union of which each operation knows one member.
+/// The kernel's `ifreq` (`netdevice(7)`), with a union of which each operation uses one member.
 #[repr(C, align(8))]
 #[derive(Default)]
 struct Request {
@@ -146,7 +138,7 @@ struct Request {
 
 const UNION_BYTES: usize = size_of::<libc::ifreq>() - libc::IFNAMSIZ;
 
-/// A `sockaddr_in`: the family, two bytes of port, then the address.
+/// The kernel's `sockaddr_in`, with family, two bytes of port, then the address.
 fn kernel_address(address: Ipv4Addr) -> [u8; 8] {
     let mut kernel = [0; 8];
     kernel[..2].copy_from_slice(&(libc::AF_INET as libc::sa_family_t).to_ne_bytes());
@@ -154,5 +146,5 @@ fn kernel_address(address: Ipv4Addr) -> [u8; 8] {
     kernel
 }
 
-/// Packets that a device holds until the forwarder has read them: 16 ms of the smallest ones at 1 Gbit/s.
+/// Queue of a device: 16 ms of the smallest packets at 1 Gbit/s.
 const QUEUE_PACKETS: u32 = 32_768;

@@ -1,4 +1,4 @@
-//! What this machine adds to a round trip through a link without any delay.
+//! Measures what this machine adds to a round trip through a link without delay.
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
 use std::io::{self, Read, Write};
@@ -7,28 +7,26 @@ use std::time::{Duration, Instant};
 use sys::OsError;
 use sys::signals::block_all_signals;
 
-/// The time (lower quartile) of echoes that the kernel of `peer` answers, asked on a thread of the other host
-/// of a link without delay. Between them the machine rests, as it does between the packets of a link with
-/// delay. `None` if the system does not let this process ping.
+/// The lower quartile of echo times from the kernel of `peer`, over a link without delay, with
+/// pauses as on a link with delay. `None` if this process may not ping.
 pub(super) fn measure(peer: Ipv4Addr) -> Option<Duration> {
     let socket = ping_socket().ok()?;
     socket.set_read_timeout(Some(TIMEOUT)).ok()?;
     socket.connect(SocketAddr::from((peer, 0))).ok()?;
     let mut spans: Vec<Duration> = (0..ECHOES).filter_map(|_| echo(&socket)).collect();
     spans.sort_unstable();
-    // The lower quartile: a machine that was busy for a moment is not its usual self.
+    // The lower quartile excludes moments when the machine was busy.
     spans.get(spans.len() / 4).copied()
 }
 
-/// What a link without delay and the gateway behind it add to an exchange over TCP with a server of this
-/// system: the median over them less the median of the same straight to the server. `connect` connects from
-/// inside to a port of this system.
+/// Median of TCP exchanges with a server of this system over a link without delay and its gateway,
+/// less that of direct exchanges. `connect` connects from inside.
 pub(super) fn measure_gateway(connect: impl FnOnce(u16) -> io::Result<TcpStream>) -> Option<Duration> {
     let listener = sys::listening::on_loopback().ok()?;
     let port = listener.local_addr().ok()?.port();
     let server = std::thread::spawn(move || {
         block_all_signals();
-        // The two connections, in the order in which they are made; each until its end.
+        // The two connections, in order of their creation, each until its end.
         let accepted: Vec<TcpStream> = listener.incoming().take(2).flatten().collect();
         std::thread::scope(|scope| {
             for stream in accepted {
@@ -37,7 +35,7 @@ pub(super) fn measure_gateway(connect: impl FnOnce(u16) -> io::Result<TcpStream>
         });
     });
     let straight = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
-    // When there is no way from inside the server must not wait for it.
+    // Without a way from inside the server must not wait for it.
     let through = connect(port)
         .or_else(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)))
         .ok()?;
@@ -80,8 +78,7 @@ fn echo(socket: &UdpSocket) -> Option<Duration> {
     Some(begin.elapsed())
 }
 
-/// A socket that sends ICMP echoes without privileges (`icmp(7)`); beyond its making it behaves as one of
-/// UDP.
+/// A socket for ICMP echoes without privileges (`icmp(7)`), then used like UDP.
 fn ping_socket() -> Result<UdpSocket, OsError> {
     let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC, Some(ipproto::ICMP))?;

@@ -1,4 +1,4 @@
-//! The thread through which every packet of a network goes.
+//! The thread that forwards every packet of a network.
 
 use super::awake::Awake;
 use super::capture::CaptureTap;
@@ -19,32 +19,25 @@ use sys::clock::Clock;
 use sys::poller::Waker;
 use sys::{LiveError, OsError};
 
-/// What the forwarder is told to do. Answers go through the channels given.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// Forward over one more link; it gets the next number, from 0.
     AddLink(Box<LinkSetup>),
-    /// The link with this number is like this from now on.
     Change(usize, LinkDescription),
-    /// Capture the link into the tap, or no more; the tap until now is handed back.
+    /// Returns the previous tap.
     Capture(usize, Option<CaptureTap>, SyncSender<Option<CaptureTap>>),
-    /// Tell of the link.
     Outcome(usize, SyncSender<Option<LinkOutcome>>),
-    /// Packets that arrive at the link's `b` side pass this packet filter first.
+    /// Filters packets that arrive at the link's `b` side.
     PacketFilter(usize, PacketFilter),
-    /// Take the packet as sent by the host at the link's `b` side.
+    /// Treats the packet as sent by the host at the link's `b` side.
     Answer(usize, Vec<u8>),
-    /// End.
     Stop,
-    /// Keep the processors awake while packets are on a link.
     KeepAwake,
-    /// What the machine adds to one way is part of the delay requested.
+    /// The machine's part of the requested delay, per one way.
     Handling(Duration),
-    /// The same for TCP on one link, whose connections a gateway relays besides.
+    /// As `Handling`, for TCP on one link with a gateway.
     GatewayHandling(usize, Duration),
 }
 
-/// A link to be.
 #[derive(Debug)]
 pub(super) struct LinkSetup {
     pub(super) name: String,
@@ -52,17 +45,15 @@ pub(super) struct LinkSetup {
     pub(super) devices: [Arc<Device>; 2],
 }
 
-/// Orders that wait. The thread takes all of them each time that it wakes; who gives one more waits for it.
+/// The thread takes all pending orders each time it wakes, and further senders block.
 const MAX_ORDERS: usize = 1024;
 
-/// The forwarding thread, seen from outside; ends when dropped.
 #[derive(Debug)]
 pub(super) struct Forwarder {
     orders: Orders,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The way to tell the forwarding thread what to do.
 #[derive(Debug, Clone)]
 pub(super) struct Orders {
     sender: SyncSender<Order>,
@@ -70,7 +61,6 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Tells it. Nothing happens when the thread has ended.
     pub(super) fn give(&self, order: Order) {
         self.sender.send(order).ok();
         self.waker.wake();
@@ -102,7 +92,6 @@ impl Forwarder {
         self.orders.give(order);
     }
 
-    /// For other threads.
     pub(super) fn orders(&self) -> Orders {
         self.orders.clone()
     }
@@ -117,7 +106,6 @@ impl Drop for Forwarder {
     }
 }
 
-/// One link on the forwarder's thread.
 struct LinkWork {
     name: String,
     link: LinkDescription,
@@ -136,7 +124,6 @@ struct Work {
     waiting: Waiting,
     looking: Looking,
     awake: Option<Awake>,
-    /// When a packet was on any link last.
     last_on_link: Timestamp,
     buffers: Buffers,
     joined: Joined,
@@ -173,7 +160,7 @@ impl Work {
             }
             for number in 0..self.links.len() {
                 for side in 0..2 {
-                    // The waker is number 0, then come the devices, two a link.
+                    // The waker is number 0, followed by two devices per link.
                     if self.waiting.is_ready(1 + number * 2 + side) {
                         self.read_device(number, side);
                     }
@@ -194,7 +181,7 @@ impl Work {
         }
     }
 
-    /// Does what was ordered; says whether to go on.
+    /// Returns whether to continue.
     fn take_orders(&mut self) -> bool {
         self.waker.reset();
         loop {
@@ -227,10 +214,10 @@ impl Work {
             Order::Outcome(number, reply) => {
                 reply.send(self.links.get(number).map(LinkWork::outcome)).ok();
             }
-            // Without such threads the machine is as it is, and the self-check shows it.
+            // Without these threads delays include wake-ups, and the self-check shows it.
             Order::KeepAwake => {
                 self.awake = Awake::start(self.clock).ok();
-                // What the machine adds is measured next, and must be what it will add.
+                // The floor is measured next, under the later conditions.
                 if let Some(awake) = &self.awake {
                     awake.until(self.clock.now().after(WHILE_MEASURING));
                 }
@@ -257,7 +244,7 @@ impl Work {
         }
     }
 
-    /// Takes what a host has sent, but no more than a batch: the others are served in between.
+    /// Reads at most a batch of a host's packets, so that others are served too.
     fn read_device(&mut self, number: usize, side: usize) {
         let work = &mut self.links[number];
         let mut taken = 0;
@@ -281,7 +268,7 @@ impl Work {
         }
     }
 
-    /// Hands over every packet that is due; returns when the next one is.
+    /// Returns when the next packet is due.
     fn deliver(&mut self) -> Option<Timestamp> {
         let mut next: Option<Timestamp> = None;
         for work in &mut self.links {
@@ -322,7 +309,6 @@ impl LinkWork {
         }
     }
 
-    /// The next packet that is due at `now` and that the host on the other side is to have.
     fn release(&mut self, side: usize, now: Timestamp, buffers: &mut Buffers) -> Option<Packet> {
         loop {
             let packet = self.lanes[side].release(now)?;
@@ -339,7 +325,6 @@ impl LinkWork {
         }
     }
 
-    /// What the machine adds to one way of this packet, where that differs from others.
     fn handling_of(&self, packet: &[u8]) -> Option<Duration> {
         self.tcp_handling.filter(|_| packet.get(PROTOCOL) == Some(&TCP))
     }
@@ -373,22 +358,20 @@ impl LinkWork {
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
-/// Where IPv4 has its protocol, and which one TCP is (RFC 791, RFC 9293).
+/// Offset of IPv4's protocol, and its value for TCP (RFC 791, RFC 9293).
 const PROTOCOL: usize = 9;
 const TCP: u8 = 6;
 
-/// A TUN device hands over one packet a read, of 65,535 bytes at most, or several as one that is no larger.
+/// The maximum of one read, also of several packets joined.
 const LARGEST_PACKET: usize = PREFIX_BYTES + 65_536;
 
-/// Longer than it takes to measure floor and gateway.
 const WHILE_MEASURING: Duration = Duration::from_millis(500);
 
-/// A processor that rests for less is soon itself again; and where packets are due all the time hosts are
-/// busy, and threads that keep processors awake would be in their way.
+/// Processors wake fast from shorter rests, and on busy links such threads would be in the hosts'
+/// way.
 const LONG_ENOUGH_TO_SLEEP: Duration = Duration::from_millis(1);
 
-/// Packets read from one device before the others are inspected.
 const BATCH: usize = 32;
 
-/// As everywhere: ten samples beyond a percentile.
+/// Ten samples beyond the percentile.
 const ENOUGH_FOR_P99: u64 = 1000;

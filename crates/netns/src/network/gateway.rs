@@ -1,12 +1,12 @@
-//! The way out of a network: a host that answers for every address of the outside.
+//! The gateway of a network: a host that answers for every outside address.
 //!
 //! ```text
-//! process - kernel TCP - link -> packet filter: holds a SYN back -> event loop: connects outside, then lets it pass
-//!                             -> kernel TCP of the gateway - event loop: copies - connection of this process - outside
+//! process - TCP - link -> packet filter: holds a SYN back -> event loop: connects outside, releases it
+//!              -> TCP of the gateway - event loop: copies - connection of this process - outside
 //! ```
 //!
-//! No address is translated and no packet leaves the system: the event loop accepts what the gateway's kernel
-//! was requested, and has its own connection outside. Start reading at `event_loop.rs`.
+//! No address is translated and no packet leaves the system: the event loop accepts the connection
+//! from the gateway's kernel, and has a separate one outside. Start reading at `event_loop.rs`.
 
 mod answers;
 mod event_loop;
@@ -29,20 +29,16 @@ use std::thread::JoinHandle;
 use sys::poller::Waker;
 use sys::{LiveError, OsError};
 
-/// A port of 127.0.0.1 that means the system's own, inside too.
+/// A loopback port that is the system's, inside too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forward {
-    /// The port inside.
     pub inside: u16,
-    /// The port of the system.
     pub outside: u16,
 }
 
-/// What a gateway is made of.
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) link: usize,
-    /// Of the gateway, on the link.
     pub(super) address: Ipv4Addr,
     pub(super) namespace: Namespace,
     pub(super) device: Arc<Device>,
@@ -50,7 +46,6 @@ pub(super) struct Site {
     pub(super) forwards: Vec<Forward>,
 }
 
-/// The thread of a gateway; ends when dropped.
 #[derive(Debug)]
 pub(super) struct Gateway {
     over: Arc<AtomicBool>,
@@ -89,7 +84,7 @@ impl Drop for Gateway {
     }
 }
 
-/// In the host inside: everything leaves by the link, connections to forwarded ports too.
+/// Routes all traffic of the inside host to the link, including connections to forwarded ports.
 pub(super) fn prepare_inside(wire: &Wire, forwards: &[Forward]) -> Result<(), LiveError> {
     netlink::add_default_route(&wire.device)?;
     if forwards.is_empty() {
@@ -100,13 +95,12 @@ pub(super) fn prepare_inside(wire: &Wire, forwards: &[Forward]) -> Result<(), Li
     netlink::send_out_loopback_ports(&ports, &wire.device, wire.addresses[0])
 }
 
-/// In the gateway: every address is its own.
+/// Makes every address local to the gateway.
 pub(super) fn prepare_outside(wire: &Wire) -> Result<(), LiveError> {
     allow_loopback_on(&wire.device)?;
     netlink::own_every_address(wire.addresses[0], &wire.device)
 }
 
-/// Lets packets from and to 127.0.0.1 pass a device.
 fn allow_loopback_on(device: &str) -> Result<(), LiveError> {
     for setting in ["route_localnet", "accept_local"] {
         namespace::set(&format!("ipv4/conf/{device}/{setting}"), "1")
@@ -115,5 +109,5 @@ fn allow_loopback_on(device: &str) -> Result<(), LiveError> {
     Ok(())
 }
 
-/// Packets that the packet filter holds back at once; beyond, they are gone, and their senders repeat them.
+/// Further packets are dropped, and their senders repeat them.
 const MAX_HELD_PACKETS: usize = 4096;

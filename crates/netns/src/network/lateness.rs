@@ -1,4 +1,4 @@
-//! How late packets were: a histogram of fixed size, and the spread of sums of two.
+//! Histograms of packet lateness, and percentiles of sums of two.
 
 /// Counts spans of nanoseconds in buckets at most 1.6 % wide.
 #[derive(Debug, Clone)]
@@ -32,8 +32,8 @@ impl Lateness {
     }
 }
 
-/// The percentiles of the sum of one draw from each: what a round trip is late when the two ways are late
-/// independently of each other. `None` if one has no samples.
+/// Percentiles of a round trip's lateness, if both ways are independent. `None` if one has no
+/// samples.
 pub(super) fn percentiles_of_sum(there: &Lateness, back: &Lateness, percents: [f64; 2]) -> Option<[u64; 2]> {
     let (there, back) = (there.filled(), back.filled());
     let mut sums: Vec<(u64, f64)> = there
@@ -55,7 +55,7 @@ pub(super) fn percentiles_of_sum(there: &Lateness, back: &Lateness, percents: [f
     }))
 }
 
-/// Exact below 64; then 64 buckets for each doubling.
+/// Exact below 64, then with 64 buckets for each doubling.
 fn bucket(nanoseconds: u64) -> usize {
     let top = 63 - nanoseconds.max(1).leading_zeros();
     let shift = top.saturating_sub(FINE_BITS);
@@ -70,7 +70,7 @@ fn middle(bucket: usize) -> u64 {
 }
 
 const FINE_BITS: u32 = 6;
-/// Up to 36 minutes; what is later counts as that.
+/// Up to 36 minutes, which longer ones count as.
 const BUCKETS: usize = 36 << FINE_BITS;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! One direction of a link: the packets on it, and the outcome of those that were.
+//! One direction of a link: packets in flight, and counters.
 
 use super::lateness::Lateness;
 use super::packets::{Buffers, Packet};
@@ -8,41 +8,35 @@ use model::{BitRate, Direction, LinkDirectionOutcome, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// One direction of a link.
 #[derive(Debug)]
 pub(super) struct LinkDirection {
     direction: Direction,
-    /// The last is the present one; those before it are of earlier descriptions and run empty.
+    /// The last is current; earlier ones have former descriptions and drain.
     lines: VecDeque<InFlight>,
     rate: Option<BitRate>,
     last_entry: Timestamp,
     counters: PacketCounters,
 }
 
-/// The packets on a pipe, in the order of their arrival.
 #[derive(Debug)]
 struct InFlight {
     pipe: Pipe,
     on_the_way: VecDeque<BufferedPacket>,
-    /// Wire bytes serialised since the last packet that will arrive, of packets that will not.
+    /// Wire bytes of lost packets serialised since the last packet that will arrive.
     lost: u64,
 }
 
-/// A packet on the link.
 #[derive(Debug)]
 struct BufferedPacket {
     due: Timestamp,
     packet: Packet,
-    /// Wire bytes that were serialised since the packet before it: its own, and those of packets lost in
-    /// between.
+    /// Wire bytes serialised since the previous packet, including those of lost packets.
     serialised: u64,
-    /// It found others waiting for serialisation.
+    /// It waited for serialisation of other packets.
     queued: bool,
-    /// It has to wait for its time on the link.
     waits: bool,
 }
 
-/// The outcome of packets since the link was last changed.
 #[derive(Debug)]
 struct PacketCounters {
     counts: LinkDirectionOutcome,
@@ -63,20 +57,19 @@ impl LinkDirection {
         }
     }
 
-    /// `at`, or when the last packet entered if that is later: packets enter in the order of time.
+    /// Packets enter in order of time.
     pub(super) fn not_before_last(&mut self, at: Timestamp) -> Timestamp {
         self.last_entry = self.last_entry.max(at);
         self.last_entry
     }
 
-    /// From the next packet on; what is on its way arrives as planned.
     pub(super) fn change(&mut self, link: &LinkDescription) {
         self.lines.push_back(InFlight::new(link.pipe(self.direction)));
         self.rate = link.rate[self.direction.index()];
         self.counters = PacketCounters::new();
     }
 
-    /// Takes a packet that entered the link at `at`; `now` is when the forwarder has it.
+    /// `now` is when the forwarder read a packet that entered at `at`.
     pub(super) fn accept(
         &mut self,
         at: Timestamp,
@@ -119,13 +112,11 @@ impl LinkDirection {
         }
     }
 
-    /// When the next packet arrives; `None` if none is on the way.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         let first = |queue: &InFlight| queue.on_the_way.front().map(|held| held.due);
         self.lines.iter().filter_map(first).min()
     }
 
-    /// The next packet that is due at `now`, taken as delivered at that time.
     pub(super) fn release(&mut self, now: Timestamp) -> Option<Packet> {
         while self.lines.len() > 1 && self.lines[0].on_the_way.is_empty() {
             self.lines.pop_front();
@@ -134,24 +125,21 @@ impl LinkDirection {
         let due = |queue: &InFlight| queue.on_the_way.front().is_some_and(|held| held.due <= now);
         let queue = self.lines.iter_mut().find(|queue| due(queue))?;
         let held = queue.on_the_way.pop_front()?;
-        // Packets of an earlier description would be counted against the present one.
+        // Packets under an earlier description do not count.
         if is_present {
             self.counters.delivered(&held, now);
         }
         Some(held.packet)
     }
 
-    /// So many packets that were due could not be handed to their host.
     pub(super) const fn refused(&mut self, packets: u64) {
         self.counters.counts.dropped_unasked += packets;
     }
 
-    /// How late packets were that had to wait.
     pub(super) const fn lateness(&self) -> &Lateness {
         &self.counters.lateness
     }
 
-    /// The counts, asked and realised rate among them.
     pub(super) fn outcome(&self) -> LinkDirectionOutcome {
         let PacketCounters { busy, busy_bytes, .. } = self.counters;
         let bits_per_second = u128::from(busy_bytes) * 8 * 1_000_000_000 / busy.as_nanos().max(1);
@@ -203,8 +191,7 @@ impl PacketCounters {
     }
 }
 
-/// A realised rate is reported from this length on: below, single wake-ups of the forwarder would be seen in
-/// it.
+/// Realised rates need this span; below, single wake-ups of the forwarder would show.
 const LONG_BUSY: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A host: a network namespace, held by a descriptor.
+//! A host as a network namespace, held by a descriptor.
 
 use super::{device, system};
 use crate::sandbox::give_up_rights;
@@ -12,12 +12,11 @@ use std::sync::Arc;
 use sys::signals::block_all_signals;
 use sys::{LiveError, OsError};
 
-/// A network namespace; gone with its last descriptor and its last process.
+/// Ends with its last descriptor and its last process.
 #[derive(Debug, Clone)]
 pub(super) struct Namespace(Arc<OwnedFd>);
 
 impl Namespace {
-    /// A new one with its loopback up.
     pub(super) fn make() -> Result<Self, LiveError> {
         std::thread::scope(|scope| {
             let made = scope.spawn(|| {
@@ -43,7 +42,6 @@ impl Namespace {
         })
     }
 
-    /// Runs `work` on a thread of this namespace.
     pub(super) fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
@@ -60,7 +58,6 @@ impl Namespace {
         })
     }
 
-    /// Makes `command` start here, with the rights of its user and no more.
     pub(super) fn make_home_of(&self, command: &mut Command) {
         let namespace = Arc::clone(&self.0);
         let home = move || {
@@ -73,15 +70,14 @@ impl Namespace {
 }
 
 fn enter(namespace: &OwnedFd) -> std::io::Result<()> {
-    // It changes the network of this thread alone.
+    // Changes the network of this thread only.
     Ok(move_into_link_name_space(
         namespace.as_fd(),
         Some(LinkNameSpaceType::Network),
     )?)
 }
 
-/// Settings of the present namespace that make it behave like a host of its own. Where the kernel lacks one,
-/// or does not let it be set, nothing but that is missing.
+/// Skips settings that the kernel lacks or refuses.
 fn settle() {
     let group = getegid().as_raw();
     let ping = if group == 0 {
@@ -92,10 +88,10 @@ fn settle() {
     let settings = [
         ("ipv4/ping_group_range", ping.as_str()),
         ("ipv4/ip_unprivileged_port_start", "0"),
-        // Links carry IPv4. IPv6 would send packets of its own on them, which loss and counts would see; the
-        // loopback keeps it.
+        // Links carry IPv4 only. IPv6 would add packets of the kernel, which loss and counts would
+        // see; the loopback keeps it.
         ("ipv6/conf/default/disable_ipv6", "1"),
-        // Set by some systems for the security of real networks; here the ways there and back are known.
+        // Some systems set it for security of real networks; here both directions are known.
         ("ipv4/conf/all/rp_filter", "0"),
         ("ipv4/conf/default/rp_filter", "0"),
     ];
@@ -104,30 +100,27 @@ fn settle() {
     }
 }
 
-/// Lets the present namespace forward packets between its links.
 pub(super) fn forward_packets() -> Result<(), LiveError> {
     set("ipv4/ip_forward", "1")
         .map_err(|error| system("let a host forward packets")(OsError::from_io_error(&error)))
 }
 
-/// Writes a setting of `/proc/sys/net` of the present namespace.
+/// Writes a setting under `/proc/sys/net`.
 pub(super) fn set(name: &str, value: &str) -> std::io::Result<()> {
     std::fs::write(format!("/proc/sys/net/{name}"), value)
 }
 
-/// Makes devices that are made here from now on have packets received on these processors, of the first 32,
-/// by their connection, and not by the thread that writes them (receive packet steering; Linux 6.3). With
-/// none: by that thread.
+/// Selects processors for received packets of future devices (of the first 32), by connection, in
+/// place of the writing thread (receive packet steering; since Linux 6.3).
 pub(super) fn receive_on(processors: &[usize]) {
     let bits = processors
         .iter()
         .filter_map(|number| 1_u32.checked_shl(u32::try_from(*number).ok()?));
     let mask = bits.fold(0, |mask, bit| mask | bit);
-    // Where the kernel lacks it, they are handed over on the thread's.
     set("core/rps_default_mask", &format!("{mask:x}")).ok();
 }
 
-/// Packets that the present host had no room for: received on `device`, and sent.
+/// Packets received on `device` and sent that were dropped.
 pub(super) fn dropped_packets(device: &str) -> [u64; 2] {
     let table = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let line = table
@@ -139,5 +132,5 @@ pub(super) fn dropped_packets(device: &str) -> [u64; 2] {
     })
 }
 
-/// The columns of `/proc/net/dev`, the device's name not counted.
+/// Columns of `/proc/net/dev` after the device's name.
 const DROPPED: [usize; 2] = [3, 11];

@@ -1,4 +1,4 @@
-//! Routes, asked of the kernel by netlink (`rtnetlink(7)`), in the namespace of the calling thread.
+//! Routes and rules by netlink (`rtnetlink(7)`), in the calling thread's namespace.
 
 use super::addresses::Route;
 use super::{device, system};
@@ -7,8 +7,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use sys::{LiveError, OsError};
 
-/// Makes one address be reached through a device, whatever led to it before. TCP connections over it send as
-/// `congestion_control` says; absent: as the system's default.
+/// Replaces earlier routes. TCP over it uses `congestion_control`, or else the system's default.
 pub(super) fn set_route(route: &Route, congestion_control: Option<&str>) -> Result<(), LiveError> {
     let set = || {
         let mut message = Message::route(libc::RT_TABLE_MAIN, 32, libc::RTN_UNICAST, libc::RT_SCOPE_LINK);
@@ -25,13 +24,11 @@ pub(super) fn set_route(route: &Route, congestion_control: Option<&str>) -> Resu
     set().map_err(system("set a route"))
 }
 
-/// Packets that no other route covers go through `device`.
 pub(super) fn add_default_route(device: &str) -> Result<(), LiveError> {
     through_device(device, libc::RT_TABLE_MAIN, None, None).map_err(system("add a route"))
 }
 
-/// Makes the present host answer for every address there is, except that of `peer`, which stays behind
-/// `device`.
+/// Makes every address local to the current host, except `peer`, which stays behind `device`.
 pub(super) fn own_every_address(peer: Ipv4Addr, device: &str) -> Result<(), LiveError> {
     let own = || {
         through_device(device, libc::RT_TABLE_LOCAL, Some(peer), None)?;
@@ -42,8 +39,7 @@ pub(super) fn own_every_address(peer: Ipv4Addr, device: &str) -> Result<(), Live
     own().map_err(system("let a host answer for all addresses"))
 }
 
-/// Makes TCP connections of the present host to 127.0.0.1 and one of `ports` leave through `device`, as from
-/// `own`.
+/// For TCP connections of the current host to 127.0.0.1 and one of `ports`.
 pub(super) fn send_out_loopback_ports(ports: &[u16], device: &str, own: Ipv4Addr) -> Result<(), LiveError> {
     let send_out = || {
         through_device(device, FORWARDS_TABLE, None, Some(own))?;
@@ -55,7 +51,7 @@ pub(super) fn send_out_loopback_ports(ports: &[u16], device: &str, own: Ipv4Addr
             rule.attribute(FRA_DPORT_RANGE, &range);
             rule.send()?;
         }
-        // The rule for the host's own addresses comes first of all: it goes behind the new ones.
+        // The rule for local addresses comes first: moves it behind the new ones.
         Message::rule(libc::RTM_NEWRULE, 0, libc::RT_TABLE_LOCAL, LOCAL_PRIORITY).send()?;
         Message::rule(libc::RTM_DELRULE, 0, libc::RT_TABLE_LOCAL, 0).send()
     };
@@ -80,8 +76,7 @@ fn through_device(
     message.send()
 }
 
-/// Sets how many packets `device` holds until they are read. (The `ioctl` for it is only for root of the
-/// whole system.)
+/// The `ioctl` for it is only for root of the whole system.
 pub(super) fn set_queue(device: &str, packets: u32) -> Result<(), OsError> {
     // An `ifinfomsg`: family and type of any kind, the number, no change of flags.
     let number = device::number(device)?.to_ne_bytes();
@@ -90,11 +85,9 @@ pub(super) fn set_queue(device: &str, packets: u32) -> Result<(), OsError> {
     message.send()
 }
 
-/// A request that is being put together.
 struct Message(Vec<u8>);
 
 impl Message {
-    /// A new route: `rtmsg`.
     fn route(table: u8, destination_bits: u8, kind: u8, scope: u8) -> Self {
         let family = libc::AF_INET as u8;
         let first = [family, destination_bits, 0, 0];
@@ -104,7 +97,6 @@ impl Message {
         )
     }
 
-    /// A rule that sends what it fits to `table`: `fib_rule_hdr`.
     fn rule(kind: u16, destination_bits: u8, table: u8, priority: u32) -> Self {
         let family = libc::AF_INET as u8;
         let first = [family, destination_bits, 0, 0];
@@ -122,7 +114,6 @@ impl Message {
         Self(bytes)
     }
 
-    /// What fits the same is replaced.
     fn replaces(&mut self) {
         let flags = u16::from_ne_bytes([self.0[6], self.0[7]]) | libc::NLM_F_REPLACE as u16;
         self.0[6..8].copy_from_slice(&flags.to_ne_bytes());
@@ -136,7 +127,6 @@ impl Message {
         self.0.resize(self.0.len().next_multiple_of(4), 0);
     }
 
-    /// Sends it and waits for the kernel's answer.
     fn send(mut self) -> Result<(), OsError> {
         let length = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         self.0[..4].copy_from_slice(&length.to_ne_bytes());
@@ -163,20 +153,19 @@ fn socket() -> Result<OwnedFd, OsError> {
     Ok(socket)
 }
 
-/// `linux/rtnetlink.h`: the name of a congestion control.
+/// The value of `linux/rtnetlink.h`.
 const RTAX_CC_ALGO: u16 = 16;
 
-/// Of an `nlmsghdr`.
 const HEADER_BYTES: usize = 16;
 
-/// `linux/fib_rules.h`.
+/// The value of `linux/fib_rules.h`.
 const FR_ACT_TO_TBL: u8 = 1;
 const FRA_DST: u16 = 1;
 const FRA_PRIORITY: u16 = 6;
 const FRA_IP_PROTO: u16 = 22;
 const FRA_DPORT_RANGE: u16 = 24;
 
-/// A table of our own, and the order in which the kernel looks at rules.
+/// A private table, and priorities in the order of the kernel's lookup.
 const FORWARDS_TABLE: u8 = 100;
 const FORWARDS_PRIORITY: u32 = 100;
 const LOCAL_PRIORITY: u32 = 200;

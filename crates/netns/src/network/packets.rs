@@ -1,16 +1,13 @@
-//! Room for packets, used again and again.
+//! Reused buffers for packets.
 
 use super::segmentation::Segment;
 
-/// A packet on its way.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Packet {
     pub(super) bytes: Vec<u8>,
-    /// As in [`Segment`].
     pub(super) is_part: bool,
 }
 
-/// Buffers that are unused now, and how much those in use take.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     small: Vec<Vec<u8>>,
@@ -19,7 +16,7 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// A copy of `segment`; `None` if packets take all the memory they may.
+    /// Returns `None` at the memory limit.
     pub(super) fn copy(&mut self, segment: Segment<'_>) -> Option<Packet> {
         let Segment { bytes, is_part } = segment;
         if self.used + LARGE_BYTES.max(bytes.len()) > MAX_BYTES {
@@ -36,7 +33,6 @@ impl Buffers {
         Some(Packet { bytes: copy, is_part })
     }
 
-    /// Takes the room of a packet back.
     pub(super) fn give_back(&mut self, packet: Packet) {
         let mut room = packet.bytes;
         self.used = self.used.saturating_sub(room.capacity());
@@ -52,15 +48,13 @@ impl Buffers {
     }
 }
 
-/// Acknowledgements and questions.
+/// For acknowledgements and requests.
 const SMALL_BYTES: usize = 256;
 /// Ethernet's mtu, rounded up.
 const LARGE_BYTES: usize = 1536;
-/// Unused buffers kept of each size.
 const KEPT: usize = 8192;
 
-/// What all packets on the way in one network may take: 2 s of 1 Gbit/s. Packets beyond that are dropped,
-/// counted and reported.
+/// Two seconds at 1 Gbit/s. Further packets are dropped, counted and reported.
 pub(super) const MAX_BYTES: usize = 256 * 1024 * 1024;
 
 #[cfg(test)]

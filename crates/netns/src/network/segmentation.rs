@@ -1,11 +1,10 @@
-//! TCP packets that a host hands over as one, cut into the packets of the link, and joined again for the host
-//! that receives them.
+//! Segmentation and receive offload: splits a host's large TCP frames into packets, and joins them
+//! again for the receiving host.
 //!
-//! A system call for each packet, and the receiving host's TCP within it, is more than a core does at 1
-//! Gbit/s. The kernel's TCP prepares up to 64 kB at once and leaves it to the device to cut them
-//! (segmentation offload). Here that is done as soon as they are read, so that the link's model, its counts
-//! and captures know only packets as they are on a wire. Those that are due at the same moment are joined on
-//! their way out. Packets that the sender handed over one by one are received one by one.
+//! One system call per packet, with the receiving host's TCP in it, is too much for a core at 1
+//! Gbit/s. Frames are split as soon as they are read, so that the link's model, counts and captures
+//! see packets as on a wire. Packets due at the same moment are joined on their way out, except
+//! those sent singly.
 
 use super::device::Device;
 use super::packets::{Buffers, Packet};
@@ -13,38 +12,32 @@ use std::io::IoSlice;
 use std::ops::Range;
 use sys::checksum::{checksum, sum};
 
-/// What precedes a packet that is read from a device or written to it: `struct virtio_net_hdr` of
-/// `linux/virtio_net.h`.
+/// Header of each packet read or written: `struct virtio_net_hdr` of `linux/virtio_net.h`.
 pub(super) const PREFIX_BYTES: usize = 10;
 
-/// What one read gave: one packet, or several as one.
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
     bytes: &'a mut [u8],
-    /// `None` if it is one packet.
+    /// `None` for a single packet.
     cut: Option<Cut>,
-    /// Where that begins which has not been given yet, headers not counted.
+    /// Payload offset of the next segment.
     next: usize,
 }
 
-/// How to cut a frame.
 #[derive(Debug)]
 struct Cut {
     headers: Headers,
-    /// Payload of every packet but the last.
     payload: usize,
 }
 
-/// A packet of the link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Segment<'a> {
     pub(super) bytes: &'a [u8],
-    /// It was cut from a frame: it may be joined with its neighbours.
+    /// Cut from a frame, so it may be joined with its neighbours.
     pub(super) is_part: bool,
 }
 
 impl<'a> Segment<'a> {
-    /// A packet that was one from the beginning.
     pub(super) const fn whole(bytes: &'a [u8]) -> Self {
         Self {
             bytes,
@@ -54,7 +47,6 @@ impl<'a> Segment<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// `bytes` as they were read. `None` if they are no packet.
     pub(super) fn new(bytes: &'a mut [u8]) -> Option<Self> {
         let (prefix, bytes) = bytes.split_at_mut_checked(PREFIX_BYTES)?;
         let field = |at: usize| usize::from(u16::from_ne_bytes([prefix[at], prefix[at + 1]]));
@@ -68,7 +60,6 @@ impl<'a> Frame<'a> {
         (!bytes.is_empty()).then_some(Self { bytes, cut, next })
     }
 
-    /// The next packet of it; `None` if all were given.
     pub(super) fn next_segment(&mut self) -> Option<Segment<'_>> {
         let (begin, all) = (self.next, self.bytes.len());
         if begin >= all {
@@ -79,7 +70,7 @@ impl<'a> Frame<'a> {
             return Some(Segment::whole(self.bytes));
         };
         self.next = all.min(begin + cut.payload);
-        // Its headers go where the payload before it was, which nobody needs any more.
+        // Its headers overwrite the payload before it, which is no longer needed.
         let length = cut.headers.length;
         let packet = &mut self.bytes[begin - length..self.next];
         let position = Position {
@@ -95,16 +86,13 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The headers of IPv4 and TCP that the packets of a frame have in common.
 #[derive(Debug, Clone)]
 struct Headers {
     bytes: [u8; MAX_HEADER_BYTES],
-    /// Where those of TCP begin.
     tcp: usize,
     length: usize,
 }
 
-/// Where in its frame a packet is.
 struct Position {
     offset: usize,
     number: usize,
@@ -112,7 +100,7 @@ struct Position {
 }
 
 impl Headers {
-    /// Those that `packet` begins with; `None` if it is no TCP packet with payload.
+    /// `None` for anything but TCP with payload.
     fn parse(packet: &[u8]) -> Option<Self> {
         let tcp = usize::from(packet.first()? & 0x0f) * 4;
         let length = tcp + usize::from(packet.get(tcp + 12)? >> 4) * 4;
@@ -125,8 +113,8 @@ impl Headers {
         Some(Self { bytes, tcp, length })
     }
 
-    /// Makes them those of `packet`, whose payload is there. What belongs to the whole frame goes to its
-    /// first packet (CWR) or its last (FIN, PSH), as the kernel does it.
+    /// Writes headers before the payload of `packet`. As in the kernel, CWR goes to the frame's
+    /// first packet, FIN and PSH to its last.
     fn write_to(&self, packet: &mut [u8], position: &Position) {
         packet[..self.length].copy_from_slice(&self.bytes[..self.length]);
         let number = self.number(4, 2).wrapping_add(position.number as u32);
@@ -160,8 +148,8 @@ impl Headers {
         self.bytes[self.tcp + FLAGS]
     }
 
-    /// Whether a packet with these headers may follow one with `other` in a frame: all but lengths, numbers,
-    /// sums and what the last packet of a frame may have is the same.
+    /// Whether two packets may follow each other in a frame: equal except for lengths, numbers,
+    /// sums and flags of the last packet.
     fn go_with(&self, other: &Self) -> bool {
         let tcp = self.tcp;
         let same = |range: Range<usize>| self.bytes[range.clone()] == other.bytes[range];
@@ -180,11 +168,10 @@ impl Headers {
     }
 }
 
-/// Packets that are handed to a host as one.
 #[derive(Debug, Default)]
 pub(super) struct Joined {
     packets: Vec<Packet>,
-    /// Of the first and of the last one; `None` if there is one that takes no other.
+    /// Headers of the first and last packet; `None` with a packet that cannot be joined.
     ends: Option<[Headers; 2]>,
     length: usize,
 }
@@ -194,7 +181,6 @@ impl Joined {
         self.packets.is_empty()
     }
 
-    /// Whether `packet` continues what is here, so that it may be added; any packet does when nothing is.
     pub(super) fn takes(&self, packet: &Packet) -> bool {
         let [Some(begin), Some(end)] = [self.packets.first(), self.packets.last()] else {
             return true;
@@ -212,7 +198,6 @@ impl Joined {
             && self.length + more <= MAX_BYTES
     }
 
-    /// Adds a packet that continues what is here.
     pub(super) fn add(&mut self, packet: Packet) {
         let headers = part_headers(&packet);
         if self.is_empty() {
@@ -225,7 +210,7 @@ impl Joined {
         self.packets.push(packet);
     }
 
-    /// Hands them over; says how many the host did not take.
+    /// Returns how many the host refused.
     pub(super) fn hand_over(&mut self, device: &Device, buffers: &mut Buffers) -> u64 {
         let handed = match (self.packets.as_slice(), &self.ends) {
             ([_, _, ..], Some([first, last])) => {
@@ -247,16 +232,15 @@ impl Joined {
         refused
     }
 
-    /// What comes before the payloads of all packets, and how long it is: a `virtio_net_hdr` and the headers
-    /// of the frame.
+    /// Also returns the length.
     fn begin(&self, first: &Headers, last: &Headers) -> ([u8; PREFIX_BYTES + MAX_HEADER_BYTES], usize) {
         let mut begin = [0; PREFIX_BYTES + MAX_HEADER_BYTES];
         let (prefix, headers) = begin.split_at_mut(PREFIX_BYTES);
         headers.copy_from_slice(&first.bytes);
         headers[first.tcp + FLAGS] |= last.flags();
         set_lengths(headers, self.length, first.tcp);
-        // The receiving host takes the sum for right; one that forwards the frame cuts it and completes the
-        // sums.
+        // The receiving host accepts this partial sum; a forwarding host splits the frame and
+        // completes the sums.
         let addresses = sum(&[], addresses_sum(headers, self.length - first.tcp));
         headers[first.tcp + TCP_CHECKSUM..][..2].copy_from_slice(&addresses.to_be_bytes());
         (prefix[0], prefix[1]) = (LACKS_CHECKSUM, IS_TCP4);
@@ -272,12 +256,10 @@ impl Joined {
     }
 }
 
-/// The headers of a packet that may be joined with others.
 fn part_headers(packet: &Packet) -> Option<Headers> {
     packet.is_part.then(|| Headers::parse(&packet.bytes))?
 }
 
-/// Makes the headers of IP say that the packet has `length` bytes.
 fn set_lengths(packet: &mut [u8], length: usize, ip_bytes: usize) {
     packet[2..4].copy_from_slice(&(length as u16).to_be_bytes());
     packet[IP_CHECKSUM..][..2].fill(0);
@@ -285,15 +267,14 @@ fn set_lengths(packet: &mut [u8], length: usize, ip_bytes: usize) {
     packet[IP_CHECKSUM..][..2].copy_from_slice(&own.to_be_bytes());
 }
 
-/// What the checksum of TCP covers besides the segment of `length` bytes (RFC 9293, 3.1).
+/// The TCP pseudo-header's sum (RFC 9293, 3.1).
 fn addresses_sum(packet: &[u8], length: usize) -> u64 {
     u64::from(sum(&packet[12..20], u64::from(TCP) + length as u64))
 }
 
-/// Puts the checksum over `content` and what `before` sums up at `at` in it.
 fn complete(content: &mut [u8], at: usize, before: u64) {
     let own = match !sum(content, before) {
-        // In UDP, zero is none (RFC 768); in TCP both are the same.
+        // Zero means none in UDP (RFC 768); in TCP both are equal.
         0 => 0xffff,
         own => own,
     };
@@ -310,7 +291,7 @@ const SAYS_ECN: u8 = 0x80;
 const PROTOCOL: usize = 9;
 const TCP: u8 = 6;
 const IP_CHECKSUM: usize = 10;
-/// In the headers of TCP.
+/// Offsets in the TCP header.
 const FLAGS: usize = 13;
 const TCP_CHECKSUM: usize = 16;
 const FIN: u8 = 0x01;
@@ -319,7 +300,7 @@ const CWR: u8 = 0x80;
 
 /// 60 bytes each of IPv4 and TCP.
 const MAX_HEADER_BYTES: usize = 120;
-/// What the length of an IPv4 packet can say.
+/// Maximum of IPv4's length field.
 const MAX_BYTES: usize = 65_535;
 /// As many as fit with Ethernet's mtu.
 const MAX_JOINED_SEGMENTS: usize = 44;

@@ -1,4 +1,4 @@
-//! The forwarder's thread: how it waits, and how the system is asked to wake it in time.
+//! How the forwarder's thread waits and wakes in time.
 
 use model::Timestamp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -6,7 +6,6 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is waited for: descriptors that become readable.
 #[derive(Default)]
 pub(super) struct Waiting {
     fds: Vec<Arc<dyn AsFd + Send + Sync>>,
@@ -14,15 +13,14 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Waits for `fd` too, from now on.
     pub(super) fn add(&mut self, fd: Arc<dyn AsFd + Send + Sync>) {
         self.fds.push(fd);
         self.ready.push(false);
     }
 
-    /// Waits until one is readable, at most `longest` (for ever when absent).
+    /// Waits at most `longest`, or forever.
     pub(super) fn wait(&mut self, longest: Option<Duration>) {
-        // A span that the kernel has no number for is for ever.
+        // A span too long for the kernel is forever.
         let longest = longest.and_then(|span| Timespec::try_from(span).ok());
         let fds = self.fds.iter().map(|fd| fd.as_fd());
         let mut polled: Vec<PollFd<'_>> = fds
@@ -34,28 +32,23 @@ impl Waiting {
         }
     }
 
-    /// Whether the descriptor added as number `index` was readable.
     pub(super) fn is_ready(&self, index: usize) -> bool {
         self.ready.get(index).is_some_and(|ready| *ready)
     }
 }
 
-/// How long to wait for what is due.
-///
-/// The system wakes a thread some time after the moment requested, so that it is asked for an earlier one,
-/// and the rest is spent looking. That takes a core from the hosts, so it may be an eighth of the time and no
-/// more: on a link on which packets are due all the time, those due within a moment are handed over together.
+/// The system wakes a thread late, so the wake-up is set earlier and the rest is spent spinning,
+/// for at most an eighth of the time, since it takes a core from the hosts. On a busy link, packets
+/// due close together are then delivered together.
 #[derive(Debug, Default)]
 pub(super) struct Looking {
-    /// Time that may be spent looking.
     saved: Duration,
-    /// When it was last asked how long to wait, and whether the answer was to look.
     asked: Timestamp,
     looks: bool,
 }
 
 impl Looking {
-    /// How long to wait for `due`, asked at `now`; for ever when nothing is due.
+    /// How long to wait at `now`, or forever.
     pub(super) fn until(&mut self, due: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
         let passed = now.since(std::mem::replace(&mut self.asked, now));
         self.saved = if self.looks {
@@ -64,12 +57,11 @@ impl Looking {
             (self.saved + passed / SLEPT_FOR_LOOKED).min(MAX_SAVED)
         };
         let Some(due) = due else {
-            // What passes until something is due again is slept.
             self.looks = false;
             return None;
         };
         let left = due.since(now);
-        // One that has begun to look goes on until all is spent.
+        // Spinning continues until all time is spent.
         let may_look = self.saved
             >= if self.looks {
                 Duration::from_nanos(1)
@@ -86,20 +78,19 @@ impl Looking {
     }
 }
 
-/// Longer than the system usually takes to wake a thread.
+/// Longer than a wake-up usually takes.
 const LOOKING: Duration = Duration::from_micros(60);
 const SLEPT_FOR_LOOKED: u32 = 7;
-/// Some thirty packets' worth.
+/// Enough for some thirty packets.
 const MAX_SAVED: Duration = Duration::from_millis(2);
-/// Packets due within this time are handed over together where looking would take too much.
+/// Packets due within this time are delivered together if spinning would take too long.
 const TOGETHER: Duration = Duration::from_micros(30);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Lets `span_us` pass over a link on which a packet is due every `gap_us`, each wait as long as asked
-    /// and each look taking 1 us: the share of the time spent looking, and the maximum lateness in
+    /// Looks take 1 us. Returns the share of time spent spinning, and the maximum lateness in
     /// microseconds.
     fn looked(gap_us: u64, span_us: u64) -> (f64, u64) {
         let mut looking = Looking::default();

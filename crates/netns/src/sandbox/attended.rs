@@ -1,4 +1,4 @@
-//! The program that a user's command runs: started, waited for, informed of signals.
+//! Runs a user's command and forwards signals to it.
 
 use super::process;
 use std::io;
@@ -6,10 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use sys::signals::{self, HeldSignals};
 
-/// Holds signals back from this process for as long as it lives, so that a command can be attended to the
-/// end.
-///
-/// Make it before any thread is started: they inherit it.
+/// Blocks signals in this process while it lives. Create it before any thread, since threads
+/// inherit it.
 #[derive(Debug)]
 pub struct Attended {
     held: HeldSignals,
@@ -22,18 +20,14 @@ impl Default for Attended {
 }
 
 impl Attended {
-    /// Holds back Ctrl-C and the requests to end.
     pub fn new() -> Self {
         Self {
             held: HeldSignals::hold(&super::outer::PASSED_ON),
         }
     }
 
-    /// Runs `command` to its end and returns its status as shells count (128 + n for signal n). Keys of the
-    /// terminal reach the command by themselves; what a process sends here is passed on to it.
-    ///
-    /// # Errors
-    /// When it cannot be started.
+    /// Returns the shell's status (128 + n for signal n). Terminal keys reach the command directly;
+    /// signals of processes are forwarded.
     pub fn run(&self, command: &mut Command) -> io::Result<u8> {
         let usual = self.held.usual();
         // SAFETY: one system call between fork and exec.

@@ -1,7 +1,4 @@
-//! The first process of the sandbox's pid namespace.
-//!
-//! It runs between fork and exec, in a process with one thread: it prints nothing, and ends with `_exit`
-//! only.
+//! The first process of the sandbox's pid namespace, single-threaded between fork and exec.
 
 use super::outer::PASSED_ON;
 use super::process::{self, Again};
@@ -10,7 +7,6 @@ use std::os::fd::OwnedFd;
 use sys::OsError;
 use sys::signals::{self, HeldSignals};
 
-/// What is done on the way to the inner program, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SetupStep {
     Namespaces,
@@ -32,7 +28,7 @@ const STAGES: [(SetupStep, &str); 5] = [
 ];
 
 impl SetupStep {
-    /// What could not be done, as in "longwire could not ...".
+    /// As in "longwire could not ...".
     pub(super) fn operation(self) -> &'static str {
         STAGES
             .iter()
@@ -43,7 +39,7 @@ impl SetupStep {
     fn report(self, reason: OsError, to: &OwnedFd) -> ! {
         let mut bytes = [self as u8, 0, 0, 0, 0];
         bytes[1..].copy_from_slice(&reason.0.to_ne_bytes());
-        // No process is left to be informed when it fails.
+        // Fails only if no process is left to inform.
         rustix::io::write(to, &bytes).ok();
         process::exit_now(2)
     }
@@ -58,8 +54,7 @@ impl SetupStep {
     }
 }
 
-/// Sets the namespaces up (`ids`: of a new user namespace), starts the program, and takes in orphans until it
-/// ends.
+/// Sets up the namespaces (`ids` of a new user namespace), and starts the program.
 pub(super) fn run(
     again: &Again,
     ids: Option<(u32, u32)>,
@@ -75,7 +70,7 @@ pub(super) fn run(
     if let Err(reason) = rights::keep_mounts_here() {
         SetupStep::Mounts.report(reason, &reports);
     }
-    // Refused where parts of the old one are hidden, as in containers: then that one stays.
+    // Refused where parts of the old one are hidden, as in containers: then that stays.
     let _ = rights::mount_proc();
     if ids.is_some()
         && let Err(reason) = rights::keep_rights_over_exec()
@@ -85,7 +80,7 @@ pub(super) fn run(
     if let Err(reason) = process::die_with_parent() {
         SetupStep::Start.report(reason, &reports);
     }
-    // It may have died before that was requested.
+    // The outer process may have died before this request.
     if process::is_hung_up(outer) {
         process::exit_now(128 + libc::SIGKILL as u8);
     }
@@ -98,16 +93,15 @@ pub(super) fn run(
         }
         Ok(inner) => {
             process::set_name(c"longwire init");
-            // The outer process reads until no process can report any more; this one has nothing more to
-            // report.
+            // The outer process reads until all holders of this end are gone.
             drop(reports);
             attend(inner)
         }
     }
 }
 
-/// Takes in what ends, passes on what the outer process sends, and ends with the inner process: the kernel
-/// then kills all that is left in the pid namespace.
+/// Reaps children and forwards signals until the inner process ends; the kernel then kills the rest
+/// of the pid namespace.
 fn attend(inner: libc::pid_t) -> ! {
     let held = HeldSignals::hold(&PASSED_ON);
     loop {

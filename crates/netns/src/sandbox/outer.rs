@@ -1,4 +1,4 @@
-//! The process that the user started: it makes the namespaces, waits, and passes signals on.
+//! The process that the user started: makes the namespaces, waits, and forwards signals.
 
 use super::init;
 use super::process::{self, Again};
@@ -8,7 +8,6 @@ use std::os::fd::OwnedFd;
 use sys::signals::{self, HeldSignals};
 use sys::{LiveError, OsError};
 
-/// Runs the program inside; returns its exit status.
 pub(super) fn run() -> Result<u8, LiveError> {
     let foreground = process::own_foreground();
     let held = HeldSignals::hold(&PASSED_ON);
@@ -26,7 +25,7 @@ pub(super) fn run() -> Result<u8, LiveError> {
     Ok(status)
 }
 
-/// Signals that end a program, or that programs give a meaning of their own: they go to the inner process.
+/// Forwarded to the inner process.
 pub(super) const PASSED_ON: [libc::c_int; 7] = [
     libc::SIGCHLD,
     libc::SIGINT,
@@ -37,7 +36,7 @@ pub(super) const PASSED_ON: [libc::c_int; 7] = [
     libc::SIGUSR2,
 ];
 
-/// Starts the first process of the namespaces; what it cannot do comes through the pipe.
+/// Errors of the first process come through the pipe.
 fn start(held: &HeldSignals) -> Result<(libc::pid_t, OwnedFd), LiveError> {
     let again = Again::prepared();
     let (report, reports) = process::pipe()?;
@@ -49,7 +48,8 @@ fn start(held: &HeldSignals) -> Result<(libc::pid_t, OwnedFd), LiveError> {
         process::fork(plain | user).map(|pid| (pid, user_namespace))
     };
     let forked = match attempt(!rights::is_root()) {
-        // Root without the right to make namespaces, as in most containers, may still make a user namespace.
+        // Root without the right to make namespaces, as in most containers, may still make a user
+        // namespace.
         Err(OsError(libc::EPERM)) if rights::is_root() => attempt(true),
         result => result,
     };
@@ -64,13 +64,12 @@ fn start(held: &HeldSignals) -> Result<(libc::pid_t, OwnedFd), LiveError> {
         init::run(&again, ids, held, reports, &alive);
     }
     drop(reports);
-    // Open for as long as this process lives: the first process of the namespaces looks whether it still
-    // does.
+    // Open while this process lives: the first process of the namespaces checks it.
     std::mem::forget(outer_is_alive);
     Ok((pid, report))
 }
 
-/// What the inner processes could not do; `None` if the program runs.
+/// `None` if the program runs.
 fn first_report(report: OwnedFd) -> Option<LiveError> {
     let mut bytes = [0; init::REPORT_BYTES];
     std::fs::File::from(report).read_exact(&mut bytes).ok()?;
@@ -81,8 +80,7 @@ fn first_report(report: OwnedFd) -> Option<LiveError> {
     })
 }
 
-/// Waits for the end. What a process sent to this one is passed on; what the terminal's keys sent, the
-/// processes inside have got already.
+/// Signals of processes are forwarded; terminal keys have already reached the inner processes.
 fn wait(init: libc::pid_t, held: &HeldSignals) -> u8 {
     loop {
         let came = held.next();

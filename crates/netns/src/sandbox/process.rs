@@ -1,4 +1,4 @@
-//! The system calls that make, mark and watch the processes of a sandbox.
+//! System calls that make, mark and watch the processes of a sandbox.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, WaitOptions, getppid, set_parent_process_death_signal, waitpid};
@@ -15,13 +15,10 @@ use sys::terminal::foreground_group;
 use sys::wait::{PollFlags, until_ready};
 use sys::{LiveError, OsError};
 
-/// Set for the inner process alone, which removes it again: its children may enter sandboxes of their own.
+/// Set for the inner process only, which removes it: children may enter sandboxes too.
 pub const MARK: &str = "LONGWIRE_INSIDE";
 
-/// Whether this is the inner process.
-///
-/// The mark alone could have been set in the user's environment; the parent of an inner process is the first
-/// of its namespace.
+/// Checks the parent too, since the mark alone could be set in the user's environment.
 pub(super) fn is_inside() -> bool {
     if std::env::var_os(MARK).is_none() {
         return false;
@@ -32,8 +29,7 @@ pub(super) fn is_inside() -> bool {
     getppid().is_some_and(Pid::is_init)
 }
 
-/// The present program with its arguments and its marked environment, ready for `execve`: nothing is left to
-/// allocate between fork and exec.
+/// Prepared for `execve` without allocation between fork and exec.
 pub(super) struct Again {
     program: CString,
     arguments: Vec<CString>,
@@ -66,7 +62,7 @@ impl Again {
         }
     }
 
-    /// Replaces this process; returns only when that fails.
+    /// Returns only on failure.
     pub(super) fn exec(&self) -> OsError {
         let pointers = |words: &[CString]| {
             let mut list: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
@@ -80,13 +76,12 @@ impl Again {
     }
 }
 
-/// Arguments and environment hold no zero byte: they came from the kernel.
+/// Text from the kernel contains no zero byte.
 fn terminated(text: OsString) -> Option<CString> {
     CString::new(text.into_vec()).ok()
 }
 
-/// Forks into new namespaces (`CLONE_NEW...`, 0 for none). Returns 0 in the child, which is the only thread
-/// of its process.
+/// Forks into new namespaces (`CLONE_NEW...`, 0 for none). Returns 0 in the child.
 pub(super) fn fork(namespaces: libc::c_int) -> Result<libc::pid_t, OsError> {
     let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
     // SAFETY: without CLONE_VM and with a null stack this is fork: the child has its own copy of everything.
@@ -98,24 +93,21 @@ pub(super) fn fork(namespaces: libc::c_int) -> Result<libc::pid_t, OsError> {
     }
 }
 
-/// Asks the kernel to kill this process when its parent ends.
 pub(super) fn die_with_parent() -> Result<(), OsError> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// The name under which `ps` shows this process.
 pub(super) fn set_name(name: &std::ffi::CStr) {
-    // A failure leaves the old name.
     rustix::thread::set_name(name).ok();
 }
 
-/// Ends this process without running what the parent's copy will run.
+/// Skips destructors and exit handlers.
 pub(super) fn exit_now(status: u8) -> ! {
     // SAFETY: does not return and touches no memory.
     unsafe { libc::_exit(i32::from(status)) }
 }
 
-/// A pipe whose ends close with exec: reading end, writing end.
+/// Close-on-exec, with the reading end first.
 pub(super) fn pipe() -> Result<(OwnedFd, OwnedFd), LiveError> {
     let (reading, writing) = std::io::pipe().map_err(|error| LiveError::System {
         operation: "create a pipe",
@@ -124,13 +116,11 @@ pub(super) fn pipe() -> Result<(OwnedFd, OwnedFd), LiveError> {
     Ok((reading.into(), writing.into()))
 }
 
-/// Whether no process holds the writing end of the pipe any more.
 pub(super) fn is_hung_up(reading: &OwnedFd) -> bool {
     until_ready(reading.as_fd(), PollFlags::empty(), Duration::ZERO)
 }
 
-/// A child that has ended, that with this number or any: its number, and its status as shells count (128 + n
-/// for signal n).
+/// Returns number and shell status (128 + n for signal n) of an ended child.
 pub(super) fn reap(child: Option<libc::pid_t>) -> Option<(libc::pid_t, u8)> {
     let child = child.and_then(Pid::from_raw);
     let (pid, status) = waitpid(child, WaitOptions::NOHANG).ok().flatten()?;
@@ -139,26 +129,22 @@ pub(super) fn reap(child: Option<libc::pid_t>) -> Option<(libc::pid_t, u8)> {
     Some((pid.as_raw_pid(), u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
-/// The terminal's foreground group when it is this process's own.
 pub(super) fn own_foreground() -> Option<libc::pid_t> {
     foreground_group(std::io::stdin().as_fd())
 }
 
-/// Makes `group` the terminal's foreground group again: an interactive shell inside cannot name it, because
-/// it lies outside of its pid namespace.
+/// A shell inside cannot, because the group lies outside of its pid namespace.
 pub(super) fn restore_foreground(group: libc::pid_t) {
     let _held = HeldSignals::hold(&[libc::SIGTTOU]);
-    // A terminal that is gone needs no foreground group, and one that lies outside has no number.
+    // Fails for a terminal that is gone; a group outside has no number.
     if let Some(group) = Pid::from_raw(group) {
         tcsetpgrp(std::io::stdin(), group).ok();
     }
 }
 
-/// A file in memory with this content, by a path that is valid in the next programs started from here: its
-/// descriptor stays open in them.
+/// Its path is valid in programs started from here, since the descriptor stays open.
 pub(super) fn file_for_child(content: &str) -> std::io::Result<PathBuf> {
     let mut file = File::from(memfd_create(c"longwire", MemfdFlags::empty())?);
     file.write_all(content.as_bytes())?;
-    // The programs started later need it; it goes with this process and them.
     Ok(format!("/dev/fd/{}", file.into_raw_fd()).into())
 }

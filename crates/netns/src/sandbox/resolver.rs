@@ -1,4 +1,4 @@
-//! Name servers as the processes of the sandbox see them.
+//! Name servers for the processes of the sandbox.
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 use std::fs::File;
@@ -9,8 +9,7 @@ use sys::{LiveError, OsError};
 
 const FILE: &str = "/etc/resolv.conf";
 
-/// Lets names be asked of `gateway`, where the name servers of the system could not be reached from inside:
-/// on 127.0.0.1, or by IPv6. The change is in the mount namespace only.
+/// Only if the system's name server could not be reached from inside (127.0.0.1, or IPv6).
 pub(super) fn ask_names_of(gateway: Ipv4Addr) -> Result<(), LiveError> {
     let text = std::fs::read_to_string(FILE).unwrap_or_default();
     let reachable = |address: IpAddr| address.is_ipv4() && !address.is_loopback();
@@ -28,12 +27,11 @@ pub(super) fn ask_names_of(gateway: Ipv4Addr) -> Result<(), LiveError> {
 
 fn server(line: &str) -> Option<IpAddr> {
     let address = line.trim().strip_prefix("nameserver")?.trim();
-    // An address of one link has the link's name behind it.
+    // A link-local address is followed by its interface.
     address.split('%').next()?.parse().ok()
 }
 
-/// Mounts a file with this text over the system's. The file lies in a file system in memory that nothing else
-/// shows.
+/// The file lies in a private memory file system.
 fn show_instead(text: &str) -> Result<(), OsError> {
     let os = |error: std::io::Error| OsError::from_io_error(&error);
     let flags = MountFlags::NOSUID | MountFlags::NODEV;

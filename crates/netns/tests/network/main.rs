@@ -1,6 +1,7 @@
-//! Hosts and links with the kernel's own TCP. Runs itself again inside namespaces: see `netns::sandbox`.
+//! Hosts and links with the kernel's TCP. Runs itself again inside namespaces, see
+//! `netns::sandbox`.
 //!
-//! As with the usual harness, tests of the group `timing` run with `--ignored` and no others then.
+//! As with the usual harness, `--ignored` runs the tests of the group `timing` and no others.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +14,6 @@ use netns::{Entered, Sandbox};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use testbed::floor::Floor;
 
-/// A test: what it shows, and the function that does.
 type Test = (&'static str, fn(&Sandbox));
 
 fn main() {

@@ -1,4 +1,4 @@
-//! What links do to packets: times, rates, routes, bytes.
+//! Effects of links on packets: times, rates, routes, bytes.
 
 use super::Test;
 use link::LinkDescription;
@@ -15,7 +15,7 @@ pub(super) const TESTS: &[Test] = &[
     ("a command starts inside its host", command),
 ];
 
-/// Those that hold a time against an upper bound: `make test` runs them alone.
+/// Tests with upper bounds on time; `make test` runs them alone.
 pub(super) const TIMING: &[Test] = &[
     (
         "an exchange takes the round trip, and the handshake does too",
@@ -82,7 +82,6 @@ impl Pair {
     }
 }
 
-/// Answers every byte of one connection with a byte.
 fn echo(listener: TcpListener) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
@@ -118,8 +117,7 @@ fn round_trip(sandbox: &Sandbox) {
     });
     let exchanges: Vec<Duration> = exchanges.collect();
     let asked = Duration::from_millis(40);
-    // What the machine's own handling takes counts as part of the delay requested, and is below a
-    // millisecond.
+    // The machine's own time counts as part of the requested delay, and is below a millisecond.
     let least = asked - Duration::from_millis(1);
     assert!(handshake >= least, "{handshake:?}");
     assert!(exchanges.iter().all(|span| *span >= least), "{exchanges:?}");
@@ -184,7 +182,7 @@ fn three_hosts(sandbox: &Sandbox) {
         .unwrap();
     let (connected, span) = timed(|| network.within(hosts[0], || TcpStream::connect((address, 4000))));
     assert!(span >= Duration::from_millis(28), "{span:?}");
-    // What one link hands over joined, the host in between sends on over the other.
+    // The host in between forwards frames that one link joined over the other.
     let content: Vec<u8> = (0..2_000_000_u32).map(|number| (number % 251) as u8).collect();
     let sent = content.clone();
     let sender = std::thread::spawn(move || connected.unwrap().write_all(&sent).unwrap());
@@ -202,7 +200,7 @@ fn congestion_control(sandbox: &Sandbox) {
         let hosts = ["client", "router", "server"].map(|name| network.add_host(name).unwrap());
         network.add_link(hosts[0], hosts[1], &parsed("rtt=1ms")).unwrap();
         network.add_link(hosts[1], hosts[2], &parsed("rtt=1ms")).unwrap();
-        // The near end of the second link is behind one route of the client, the far end behind another.
+        // Each end of the second link is behind another route of the client.
         for (server, peer) in [(hosts[1], hosts[0]), (hosts[2], hosts[1])] {
             let address = network.address(server, peer).unwrap();
             let listener = network
@@ -260,7 +258,7 @@ fn change(sandbox: &Sandbox) {
     assert!(exchange() >= Duration::from_millis(29));
     let outcome = pair.network.outcome(pair.link);
     assert_eq!(outcome.asked, "rtt=30ms");
-    // The question, its acknowledgement with the answer, and perhaps that of the answer.
+    // The request, its acknowledgement with the answer, and perhaps that of the answer.
     assert!((1..=4).contains(&outcome.directions[0].packets), "{outcome:?}");
     drop(stream);
     echo.join().unwrap();

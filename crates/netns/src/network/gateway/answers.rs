@@ -1,10 +1,10 @@
-//! Packets that the gateway answers itself, because the outside said no.
+//! Packets that the gateway sends if the outside refuses.
 
 use super::packet_filter::{ACK, ICMP, RST, TCP};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use sys::checksum::checksum;
 
-/// The refusal of a connection: RFC 9293, 3.10.7.1.
+/// Refuses a connection (RFC 9293, 3.10.7.1).
 pub(super) fn refusal(client: SocketAddrV4, server: SocketAddrV4, sequence: u32) -> Vec<u8> {
     let mut segment = [0; 20];
     segment[..2].copy_from_slice(&server.port().to_be_bytes());
@@ -20,7 +20,7 @@ pub(super) fn refusal(client: SocketAddrV4, server: SocketAddrV4, sequence: u32)
     packet(*server.ip(), *client.ip(), TCP, &segment)
 }
 
-/// "Host unreachable" (RFC 792) as the gateway's answer to `unanswered`.
+/// "Host unreachable" (RFC 792) for `unanswered`.
 pub(super) fn unreachable(gateway: Ipv4Addr, client: Ipv4Addr, unanswered: &[u8]) -> Vec<u8> {
     let mut message = vec![3, 1, 0, 0, 0, 0, 0, 0];
     let header = usize::from(unanswered.first().copied().unwrap_or(0x45) & 0x0f) * 4;

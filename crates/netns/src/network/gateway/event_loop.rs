@@ -1,4 +1,4 @@
-//! The gateway's thread: connects outside, lets openings pass, accepts them, copies.
+//! Connects outside, releases held SYNs, accepts, and copies.
 
 use super::answers;
 use super::names::{self, Asked, NameService};
@@ -18,7 +18,6 @@ use sys::poller::{Poller, ReadyList, Waker};
 use sys::socket::Socket;
 use sys::{LiveError, OsError};
 
-/// All that the gateway has in progress.
 pub(super) struct GatewayLoop {
     site: Site,
     resolver: SocketAddr,
@@ -28,15 +27,13 @@ pub(super) struct GatewayLoop {
     poller: Poller,
     entries: Vec<Option<Entry>>,
     free: Vec<usize>,
-    /// Openings in progress, by client and server.
     openings: HashMap<(SocketAddrV4, SocketAddrV4), usize>,
     listening: HashSet<SocketAddrV4>,
     services: HashSet<SocketAddrV4>,
-    /// Pairs whose share was used up.
+    /// Pairs with bytes left after their share.
     unfinished: Vec<usize>,
 }
 
-/// One thing in progress.
 enum Entry {
     Listener(TcpListener),
     PendingConnection(PendingConnection),
@@ -45,17 +42,14 @@ enum Entry {
     Asked(Asked),
 }
 
-/// A connection that the host inside has requested.
 struct PendingConnection {
     client: SocketAddrV4,
     server: SocketAddrV4,
     sequence: u32,
     packet: Vec<u8>,
-    /// The connection outside, as far as it is.
     socket: Socket,
-    /// Where else it could be tried.
     others: VecDeque<SocketAddr>,
-    /// Connected: the packet has passed.
+    /// Connected, and the SYN was released.
     passed: bool,
     since: Instant,
 }
@@ -114,7 +108,6 @@ impl GatewayLoop {
         }
     }
 
-    /// What the packet filter holds back.
     fn take_held(&mut self) {
         while let Ok(packet) = self.held.try_recv() {
             match Meaning::parse(&packet) {
@@ -134,7 +127,7 @@ impl GatewayLoop {
 
     fn open(&mut self, client: SocketAddrV4, server: SocketAddrV4, sequence: u32, packet: Vec<u8>) {
         if let Some(number) = self.openings.get(&(client, server)) {
-            // Sent again, because no answer came yet: it passes again if it did.
+            // A retransmission: it is released again if the first was.
             if let Some(Some(Entry::PendingConnection(opening))) = self.entries.get(*number)
                 && opening.passed
             {
@@ -162,7 +155,7 @@ impl GatewayLoop {
         }
     }
 
-    /// Where outside a connection to `server` is to go, in the order of trying.
+    /// In order of trying.
     fn destinations(&self, server: SocketAddrV4) -> VecDeque<SocketAddr> {
         let here = |port: u16| -> [SocketAddr; 2] {
             [
@@ -196,7 +189,7 @@ impl GatewayLoop {
         packet: &[u8],
     ) {
         let answer = match reason {
-            // Silence is what there was outside, too.
+            // A timeout outside stays a timeout inside.
             OsError(libc::ETIMEDOUT) => return,
             OsError(libc::ENETUNREACH | libc::EHOSTUNREACH | libc::EACCES | libc::EPERM) => {
                 answers::unreachable(self.site.address, *client.ip(), packet)
@@ -206,8 +199,7 @@ impl GatewayLoop {
         self.site.orders.give(Order::Answer(self.site.link, answer));
     }
 
-    /// Goes on with what `number` names. A number from the past names something else or nothing: then nothing
-    /// is lost, since everything here can be attended at any time.
+    /// A stale number is harmless, since every entry can be continued at any time.
     fn attend(&mut self, number: usize) {
         match self.entries.get_mut(number).and_then(Option::take) {
             None => {}
@@ -227,7 +219,6 @@ impl GatewayLoop {
         }
     }
 
-    /// A connection outside that may be made by now, or refused.
     fn go_on(&mut self, number: usize, mut opening: PendingConnection) {
         let mut failed = None;
         if !opening.passed {
@@ -266,7 +257,7 @@ impl GatewayLoop {
         }
     }
 
-    /// Makes sure that the gateway's kernel takes connections for `server`.
+    /// Makes the gateway's kernel accept connections for `server`.
     fn listen(&mut self, server: SocketAddrV4) -> Result<(), OsError> {
         if self.listening.contains(&server) {
             return Ok(());
@@ -290,7 +281,7 @@ impl GatewayLoop {
         };
         let Ok(inside) = Socket::adopt(stream) else { return };
         let Some(number) = self.openings.remove(&(client, server)) else {
-            // Nothing outside waits for it any more.
+            // The outside connection is gone.
             inside.reset();
             return;
         };
@@ -298,7 +289,7 @@ impl GatewayLoop {
         else {
             return;
         };
-        // The one outside is watched under this number already.
+        // The outside socket is already watched under this number.
         if self.watch(inside.as_fd(), number).is_ok() {
             self.copy(number, Box::new(Pair::new(inside, opening.socket)));
         } else {
@@ -322,7 +313,6 @@ impl GatewayLoop {
         }
     }
 
-    /// Makes sure that questions to `server` come here.
     fn serve_names(&mut self, server: SocketAddrV4) {
         if self.services.len() >= MAX_NAME_SERVICES || !self.services.insert(server) {
             return;
@@ -370,7 +360,6 @@ impl GatewayLoop {
         }
     }
 
-    /// Gives up what was not answered.
     fn sweep(&mut self) {
         for number in 0..self.entries.len() {
             match &self.entries[number] {
@@ -388,7 +377,7 @@ impl GatewayLoop {
         }
     }
 
-    /// Watches an entry and keeps it; what cannot be watched waits for the next sweep.
+    /// If it cannot be watched, the next sweep handles it.
     fn add(&mut self, entry: Entry) -> usize {
         let number = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
@@ -413,7 +402,7 @@ impl GatewayLoop {
     }
 }
 
-/// Begins to connect to the first that can be tried; "no such file" when none is left.
+/// Uses the first possible address, "no such file" without one.
 fn reach(others: &mut VecDeque<SocketAddr>) -> Result<Socket, OsError> {
     let mut reason = OsError(libc::ENOENT);
     while let Some(address) = others.pop_front() {
@@ -425,7 +414,7 @@ fn reach(others: &mut VecDeque<SocketAddr>) -> Result<Socket, OsError> {
     Err(reason)
 }
 
-/// The address under which this system is known to others: that of the route to them. Nothing is sent.
+/// This system's address on its default route, found without sending.
 fn own_address() -> Option<IpAddr> {
     // 192.0.2.0/24 belongs to no network (RFC 5737).
     let nobody = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 9));
@@ -434,10 +423,8 @@ fn own_address() -> Option<IpAddr> {
 }
 
 const BELL: u64 = u64::MAX;
-/// How often the gateway looks for what was not answered.
 const SWEEP: Duration = Duration::from_secs(1);
-/// How long a connection outside may take, and one that was made may wait to be accepted.
+/// For a connection outside, and for an accepted one inside.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_NAME_SERVICES: usize = 64;
-/// Connections and questions at once.
 const MAX_ENTRIES: usize = 65_536;

@@ -1,27 +1,23 @@
-//! Questions to name servers, carried outside and their answers back.
+//! Forwards queries to name servers, and their answers.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// The gateway's socket for one name server.
 #[derive(Debug)]
 pub(super) struct NameService {
     pub(super) socket: UdpSocket,
     pub(super) server: SocketAddrV4,
 }
 
-/// A question that is being asked outside.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) socket: UdpSocket,
     pub(super) client: SocketAddr,
-    /// The name service it came to, by its number at the event loop.
     pub(super) service: usize,
     pub(super) since: Instant,
 }
 
 impl NameService {
-    /// The next question and the address that asks it.
     pub(super) fn question<'a>(&self, room: &'a mut [u8]) -> Option<(&'a [u8], SocketAddr)> {
         let (count, client) = self.socket.recv_from(room).ok()?;
         Some((&room[..count], client))
@@ -29,7 +25,6 @@ impl NameService {
 }
 
 impl Asked {
-    /// Asks `resolver`.
     pub(super) fn send_query(
         question: &[u8],
         resolver: SocketAddr,
@@ -52,7 +47,6 @@ impl Asked {
     }
 }
 
-/// The first name server of the system.
 pub(super) fn system_resolver() -> SocketAddr {
     let text = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
     let first = text.lines().find_map(|line| {
@@ -66,5 +60,4 @@ pub(super) fn system_resolver() -> SocketAddr {
         .into()
 }
 
-/// As resolvers do.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,11 +1,11 @@
-//! What packets mean to the gateway, looked at by the forwarder as it hands them over.
+//! Classifies packets for the gateway, on the forwarder's thread.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use sys::poller::Waker;
 
-/// Holds back what the event loop has to prepare for.
+/// Holds packets back that the event loop must prepare for.
 #[derive(Debug)]
 pub(in crate::network) struct PacketFilter {
     gateway: Ipv4Addr,
@@ -22,7 +22,7 @@ impl PacketFilter {
         }
     }
 
-    /// Whether the gateway's kernel may have the packet now. If not, the event loop has it, or it is gone.
+    /// Whether the gateway's kernel may have the packet now.
     pub(in crate::network) fn passes(&self, packet: &[u8]) -> bool {
         match Meaning::parse(packet) {
             Some(Meaning::PendingConnection { .. } | Meaning::Name { .. }) => {
@@ -31,30 +31,30 @@ impl PacketFilter {
                 }
                 false
             }
-            // The gateway would answer for hosts it has never seen.
+            // The gateway must not answer pings for hosts outside.
             Some(Meaning::Echo { to }) => to == self.gateway,
             None => true,
         }
     }
 }
 
-/// What a packet is, as far as it concerns the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// A TCP connection is requested.
     PendingConnection {
         client: SocketAddrV4,
         server: SocketAddrV4,
         sequence: u32,
     },
-    /// A question to a name server.
-    Name { server: SocketAddrV4 },
-    /// A ping.
-    Echo { to: Ipv4Addr },
+    Name {
+        server: SocketAddrV4,
+    },
+    Echo {
+        to: Ipv4Addr,
+    },
 }
 
 impl Meaning {
-    /// `None` for all else, packets that are cut or in parts among it.
+    /// `None` for all other packets, truncated ones and fragments.
     pub(super) fn parse(packet: &[u8]) -> Option<Self> {
         let header = usize::from(packet.first()? & 0x0f) * 4;
         let is_part = u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]) & 0x3fff != 0;

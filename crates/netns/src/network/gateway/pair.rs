@@ -1,37 +1,30 @@
-//! Two connections that are one: bytes that arrive on one leave on the other.
+//! Copies bytes between two connections.
 
 use sys::socket::{Received, Sent, Socket};
 
-/// The connection over the link (0) and the one outside (1).
+/// The connection over the link (0) and outside (1).
 #[derive(Debug)]
 pub(super) struct Pair {
     sockets: [Socket; 2],
-    /// What came on 0 and leaves on 1, and the reverse.
     ways: [OneDirection; 2],
 }
 
-/// One direction.
 #[derive(Debug, Default)]
 struct OneDirection {
     room: Vec<u8>,
     begin: usize,
     end: usize,
-    /// The sender has said that no more will come.
     ended: bool,
-    /// And the receiver has been informed.
     finished: bool,
 }
 
-/// How far the copying got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Copied {
-    /// All there was, or all that there was room for.
+    /// All available bytes, or as many as fit.
     All,
-    /// A share: others are served in between.
+    /// A share, so that others are served too.
     Some,
-    /// Both ways have ended.
     Over,
-    /// The socket with this number is broken.
     Broken(usize),
 }
 
@@ -43,7 +36,6 @@ impl Pair {
         }
     }
 
-    /// Copies what is there.
     pub(super) fn copy(&mut self) -> Copied {
         let mut result = Copied::All;
         for (from, way) in self.ways.iter_mut().enumerate() {
@@ -60,7 +52,6 @@ impl Pair {
         result
     }
 
-    /// Ends the one connection as the other ended: with a reset.
     pub(super) fn reset(self) {
         for socket in self.sockets {
             socket.reset();
@@ -111,7 +102,6 @@ impl OneDirection {
     }
 }
 
-/// Bytes held each way.
 const ROOM: usize = 64 * 1024;
 /// Bytes copied before another connection is served.
 const SHARE: usize = 512 * 1024;

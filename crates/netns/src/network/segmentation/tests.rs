@@ -2,7 +2,7 @@ use super::*;
 
 const MSS: usize = 1448;
 
-/// A frame with `payload` bytes of a connection, from `sequence` on, that ends with PSH and begins with CWR.
+/// `payload` bytes from `sequence` on, with CWR at the start and PSH at the end.
 fn frame(sequence: u32, payload: usize) -> Vec<u8> {
     let mut bytes = vec![LACKS_CHECKSUM, IS_TCP4, 0, 0];
     for field in [MSS, 20, TCP_CHECKSUM] {
@@ -73,7 +73,7 @@ fn packets_of_a_frame_are_as_the_kernel_cuts_them() {
 
 #[test]
 fn joined_packets_are_a_frame_of_the_same_packets() {
-    // The first one, with CWR, goes alone.
+    // The first packet, with CWR, goes alone.
     let mut packets = cut(frame(1, 40 * MSS + 7));
     packets.remove(0);
     let (joined, taken) = joined(packets);
@@ -106,7 +106,7 @@ fn only_what_continues_is_joined() {
     other.bytes[19] = 3;
     assert!(!gap.takes(&other));
     gap.add(two);
-    // Nothing follows what ends an application's write.
+    // PSH ends a frame.
     let (end, _) = joined(cut(frame(1, MSS / 2)));
     assert!(!end.takes(&cut(frame(1 + MSS as u32 / 2, 3 * MSS)).remove(1)));
 }
@@ -117,7 +117,7 @@ fn a_packet_of_its_own_gets_its_checksum() {
     bytes[1] = 0;
     let [packet] = <[Packet; 1]>::try_from(cut(bytes)).unwrap();
     assert!(!packet.is_part);
-    // The sum of the addresses is in the field, as the kernel leaves it; here it is zero.
+    // The kernel leaves the sum of the addresses in the field; here it is zero.
     assert_eq!(sum(&packet.bytes[20..], 0), 0xffff);
     let (one, _) = joined(vec![packet]);
     assert!(one.ends.is_none());
