@@ -1,23 +1,20 @@
-//! The level of one direction of a lane, determined while it works.
+//! Chooses the compression level of one direction of a lane while it works.
 //!
-//! The sender has one [`Auto`] for each lane and reports to it what happens, in the order in which it
-//! happens:
+//! The sender has one [`Auto`] for each lane and reports events in their order:
 //!
-//! 1. [`Auto::level`] before a chunk is compressed: the level to use now.
-//! 2. [`Auto::chunk`] after every chunk, those that went as they were included: what became of it and how
-//!    long the codec took. Before it, where [`Auto::wants_path`], [`Auto::path`] with what the kernel knows.
-//! 3. [`Auto::sent`] whenever the lane's socket took bytes.
-//! 4. [`Auto::full`] whenever bytes or streams wait and the socket takes no more for now.
-//! 5. [`Auto::idle`] when there is nothing left to send and no stream that wants to.
+//! - [`Auto::level`] before compressing a chunk returns the current level.
+//! - [`Auto::chunk`] after every chunk, including stored ones. Before it, if
+//!   [`Auto::wants_path`], call [`Auto::path`].
+//! - [`Auto::sent`] when the lane's socket accepted bytes.
+//! - [`Auto::full`] when bytes or streams wait and the socket is full.
+//! - [`Auto::idle`] when all is sent and no stream has more.
 //!
-//! How it decides: time is cut into spans of work, long enough to compare. Where the lane was full, its rate
-//! is known (bytes taken from one time that it was full to the next), and the cost of a payload byte at each
-//! level can be determined: the codec's time, and the time the lane takes for the rest of the byte
-//! ([`experience`]). The cheapest level is *tried*: it stays when payload then passes faster than before by
-//! more than chance, and else is not tried again for a while, which doubles each time. So a lane that is full
-//! because its reader is slow, where the arithmetic says that compression pays, is found out by what it does.
-//! Where the lane is never full, results may still take long: [`path`] finds out. Where they do not, off is
-//! tried.
+//! Time is divided into spans long enough to compare. If the lane was full, its rate is known, and
+//! so is the cost of a payload byte at each level: codec time plus the lane's time for the rest of
+//! the byte ([`experience`]). The cheapest level is *tried*: it stays if payload passes
+//! significantly faster, and otherwise is not retried for a while, which doubles each time. So a
+//! slow reader, which also fills the lane, is detected by the trial. If the lane is never full,
+//! results may still be slow, which [`path`] detects; otherwise off is tried.
 
 mod experience;
 mod path;
@@ -31,7 +28,6 @@ use path::Path;
 use rest::Rest;
 use std::time::Duration;
 
-/// Chooses the level of one direction of a lane.
 #[derive(Debug)]
 pub struct Auto {
     level: CompressionLevel,
@@ -41,39 +37,35 @@ pub struct Auto {
     span: Span,
     trial: Option<Trial>,
     rests: [Rest; 10],
-    /// Since when the lane has not been full.
     free_since: Timestamp,
-    /// Payload bytes until what follows a change is judged.
+    /// Payload bytes to skip after a change before measuring.
     settling: u64,
 }
 
-/// What happened since a decision.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     last: Timestamp,
     is_idle: bool,
     is_full: bool,
-    /// Time passed, pauses left out.
+    /// Excludes pauses.
     active: Duration,
-    /// Of it, with nothing to send.
+    /// Active time with an empty queue.
     idle: Duration,
-    /// Of it, with a lane that took nothing.
+    /// Active time with a full socket.
     full: Duration,
     payload: u64,
     chunks: u32,
 }
 
-/// A level that is tried.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     from: CompressionLevel,
     began: Timestamp,
-    /// Payload bytes a second before.
+    /// Payload bytes per second before the trial.
     before: f64,
 }
 
 impl Auto {
-    /// Begins with level 0.
     pub fn new(at: Timestamp) -> Self {
         Self {
             level: CompressionLevel::OFF,
@@ -88,7 +80,6 @@ impl Auto {
         }
     }
 
-    /// The level for the next chunk.
     pub fn level(&mut self, at: Timestamp) -> CompressionLevel {
         self.pass(at);
         self.span.is_idle = false;
@@ -98,8 +89,7 @@ impl Auto {
         self.level
     }
 
-    /// A chunk of `payload` bytes became `bytes`, at `level` ([`CompressionLevel::OFF`] where it went as it
-    /// was), which took the codec `took`.
+    /// `level` is [`CompressionLevel::OFF`] for a stored chunk, `took` is the codec's time.
     pub fn chunk(
         &mut self,
         at: Timestamp,
@@ -120,7 +110,6 @@ impl Auto {
         self.span.chunks += 1;
     }
 
-    /// The lane's socket took `bytes`.
     pub fn sent(&mut self, at: Timestamp, bytes: usize) {
         self.pass(at);
         if bytes > 0 {
@@ -130,7 +119,7 @@ impl Auto {
         self.path.sent(bytes);
     }
 
-    /// Bytes or streams wait, and the lane's socket takes no more for now.
+    /// Bytes or streams wait, and the lane's socket is full.
     pub fn full(&mut self, at: Timestamp) {
         self.pass(at);
         self.span.is_full = true;
@@ -139,7 +128,6 @@ impl Auto {
         self.throughput.full(at);
     }
 
-    /// Nothing is left to send.
     pub fn idle(&mut self, at: Timestamp) {
         self.pass(at);
         self.span.is_idle = true;
@@ -147,21 +135,18 @@ impl Auto {
         self.path.idle();
     }
 
-    /// Whether [`Auto::path`] is wanted before the next [`Auto::level`]: seldom, and not where it would show
-    /// nothing.
+    /// Rarely true, and only if [`Auto::path`] would be useful.
     pub fn wants_path(&mut self, at: Timestamp) -> bool {
         self.path.is_due(at)
     }
 
-    /// What the kernel knows of the lane's connection: the rate at which it delivered, and the smallest round
-    /// trip.
+    /// The kernel's figures for the lane's connection.
     pub fn path(&mut self, at: Timestamp, delivered: BitRate, rtt: Duration) {
         self.path
             .seen(at, delivered.as_bits_per_second() as f64 / 8.0, rtt);
     }
 
-    /// Time goes on to `at`. What is known of the lane does not age while there is nothing to send: it would
-    /// have to be found out again after every pause, at the cost of what is sent meanwhile.
+    /// Knowledge does not age in idle time; otherwise every pause would cost new trials.
     fn pass(&mut self, at: Timestamp) {
         let unused = self.span.pass(at);
         self.throughput.rested(unused);
@@ -190,7 +175,7 @@ impl Auto {
         }
     }
 
-    /// What arithmetic says; `None` if nothing is known that speaks for another level.
+    /// `None` without evidence for a change.
     fn wanted(&self, at: Timestamp, span: Span) -> Option<CompressionLevel> {
         let known = if span.was_full() {
             self.throughput.rate()
@@ -199,19 +184,18 @@ impl Auto {
         };
         if let Some(rate) = known {
             let best = self.experience.cheapest(at, self.level, rate);
-            // What the arithmetic says of a fast lane is compared with off now and then.
+            // On a fast lane the best level is compared with off now and then.
             let doubtful = best == self.level && rate > DOUBTFUL;
             return Some(if doubtful { CompressionLevel::OFF } else { best });
         }
         if self.level == CompressionLevel::OFF {
-            // Nothing waits for the lane, nor for the clients: the thread is fully busy, and fewer bytes are
-            // less to send.
+            // No lane and no client limits it: the thread is busy, and fewer bytes are less work.
             return span.is_busy().then_some(CHEAP);
         }
         (at.since(self.free_since) > FREE_FOR).then_some(CompressionLevel::OFF)
     }
 
-    /// The rate where the lane was not full: of the path, or of the lane while it is made to have room.
+    /// For a lane that was not full, the rate of the path or of the lane itself.
     fn slow_path(&self, at: Timestamp) -> Option<f64> {
         let lane = self
             .throughput
@@ -220,7 +204,6 @@ impl Auto {
         self.path.rate(at).or(lane)
     }
 
-    /// Whether what was tried stays.
     fn judge(&mut self, at: Timestamp, trial: Trial, span: Span) {
         let tried = self.level;
         if self.stays(at, trial, span) {
@@ -242,8 +225,7 @@ impl Auto {
         };
         let slow = known.or_else(|| self.path.rate(at).filter(|_| tried != CompressionLevel::OFF));
         let slow = slow.filter(|rate| *rate < DOUBTFUL);
-        // Pauses of clients and the kernel's buffer blur what a short trial shows; a slow lane needs no
-        // trial.
+        // Client pauses and the kernel's buffer obscure a short trial; a slow lane needs none.
         if let Some(rate) = slow
             && (tried == CompressionLevel::OFF || !span.was_full())
         {
@@ -293,8 +275,8 @@ impl Span {
         };
     }
 
-    /// Time went on to `at`. Short pauses count, because work may wait for the other side of this machine;
-    /// long ones are the clients': returns how much of a pause did not count.
+    /// Short pauses count, because work may wait for the peer; long ones are the clients'. Returns
+    /// the uncounted part of a pause.
     fn pass(&mut self, at: Timestamp) -> Duration {
         let passed = at.since(self.last);
         self.last = self.last.max(at);
@@ -321,28 +303,26 @@ impl Span {
         self.idle < self.active / 10
     }
 
-    /// Payload bytes a second.
+    /// Payload bytes per second.
     fn speed(&self) -> f64 {
         self.payload as f64 / self.active.as_secs_f64().max(1e-9)
     }
 }
 
-/// A span of work is at least this long, in time and chunks.
 const SPAN: Duration = Duration::from_millis(25);
 const SPAN_CHUNKS: u32 = 8;
-/// Where chunks are slow, two are enough after this time.
+/// With slow chunks, two are enough after this time.
 const LONG_SPAN: Duration = Duration::from_millis(150);
-/// The most that a pause counts.
 const PAUSE: Duration = Duration::from_millis(10);
-/// A context that has just begun remembers nothing: its first bytes show little.
+/// The first bytes of a new context compress worse.
 const SETTLING: u64 = 128 * 1024;
-/// How long a lane must not have been full until off is tried.
+/// Until off is tried.
 const FREE_FOR: Duration = Duration::from_secs(2);
-/// Bytes a second above which a full lane may be so because of its reader.
+/// Bytes per second above which a full lane may be due to a slow reader.
 const DOUBTFUL: f64 = 20e6;
-/// What is tried where the thread is busy.
+/// Used if the thread is busy.
 const CHEAP: CompressionLevel = CompressionLevel::ALL[2];
-/// What payload's speed must come to, against what it was, for what is tried to stay.
+/// Required ratio of payload rates for a tried level to stay.
 const WHERE_COMPRESSION_STAYS: f64 = 1.05;
 const WHERE_ANOTHER_STAYS: f64 = 1.01;
 const WHERE_OFF_STAYS: f64 = 0.98;

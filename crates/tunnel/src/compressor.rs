@@ -1,56 +1,48 @@
-//! One direction of a lane: chunks in, compressed chunks out, with one context for all of them.
+//! Compresses the chunks of one direction of a lane with a shared context.
 //!
-//! The context is made when it is first used, so that a lane which never compresses does not pay for one.
-//! Changing to another level starts a new one; a chunk that is stored in between changes nothing.
+//! The context is created on first use, so that an uncompressed lane does not pay for it. Another
+//! level starts a new context; a stored chunk does not affect it.
 
 use crate::{Codec, CompressionLevel, MAX_CHUNK_BYTES};
 use std::fmt;
 
 mod zstandard;
 
-/// How a chunk was put into bytes; travels in its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Coding {
-    /// As it is; no context knows of it.
+    /// Not part of the context.
     Stored = 0,
-    /// With the direction's Zstandard context.
     Zstd = 1,
 }
 
-/// A chunk could not be decompressed, or a library refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompressError {
-    /// The bytes are not what a compressor of this version makes after what came before.
+    /// Invalid, or not a continuation of the earlier bytes.
     #[error("a compressed chunk does not continue the previous one")]
     Damaged,
-    /// A chunk would be larger than any may be.
     #[error("a chunk of more than {MAX_CHUNK_BYTES} bytes")]
     TooLarge,
 }
 
-/// Most bytes by which a compressed chunk may be larger than the chunk: a codec's own headers, where nothing
-/// got smaller.
+/// A codec's own headers on incompressible data, in bytes.
 pub const MAX_CHUNK_OVERHEAD: usize = 64;
 
-/// Compresses what one direction of a lane sends.
 #[derive(Default)]
 pub struct Compressor {
     zstd: Option<zstandard::Encoder>,
 }
 
 impl Compressor {
-    /// A compressor that remembers nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends `chunk` to `out`, compressed at `level`, and returns how it was encoded. All of it can be
-    /// decompressed as soon as it has arrived: nothing waits for a later chunk. What is appended is at most
-    /// [`MAX_CHUNK_OVERHEAD`] larger than the chunk.
+    /// Appends `chunk` to `out`, compressed at `level`. It can be decompressed without later
+    /// chunks.
     ///
     /// # Errors
-    /// When the chunk is larger than [`MAX_CHUNK_BYTES`], or the codec fails.
+    /// If the chunk is larger than [`MAX_CHUNK_BYTES`], or the codec fails.
     pub fn compress(
         &mut self,
         chunk: &[u8],
@@ -76,8 +68,8 @@ impl Compressor {
         }
     }
 
-    /// Forgets what came before: the next chunk can be decompressed without it. Its frame carries the fact,
-    /// and the other end's [`Decompressor::forget`] is called before that chunk is decompressed.
+    /// Lets the next chunk be decompressed without the earlier ones. Its frame says so, and the
+    /// other end calls [`Decompressor::forget`].
     pub fn forget(&mut self) {
         if let Some(encoder) = &mut self.zstd {
             encoder.forget();
@@ -85,24 +77,22 @@ impl Compressor {
     }
 }
 
-/// Decompresses what a [`Compressor`] made, in the same order.
+/// Accepts the output of a [`Compressor`], in order.
 #[derive(Default)]
 pub struct Decompressor {
     zstd: Option<zstandard::Decoder>,
 }
 
 impl Decompressor {
-    /// A decompressor that remembers nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends to `out` the chunk that `bytes` were made of: at most [`MAX_CHUNK_BYTES`] bytes, whatever
-    /// `bytes` are.
+    /// Appends at most [`MAX_CHUNK_BYTES`] bytes to `out`, for any input.
     ///
     /// # Errors
-    /// When `bytes` do not continue what came before, or would make more. `out` may then hold part of a
-    /// chunk, and nothing that comes later can be decompressed.
+    /// If `bytes` do not continue the earlier ones, or would exceed the limit. `out` may then hold
+    /// part of a chunk, and all later chunks fail.
     pub fn decompress(
         &mut self,
         coding: Coding,
@@ -122,7 +112,6 @@ impl Decompressor {
         }
     }
 
-    /// Forgets what came before, where the sender's [`Compressor::forget`] did.
     pub fn forget(&mut self) {
         if let Some(decoder) = &mut self.zstd {
             decoder.forget();
@@ -130,14 +119,13 @@ impl Decompressor {
     }
 }
 
-/// Says whether the context was made, nothing of what it remembers.
+/// Shows whether the context exists, not its data.
 impl fmt::Debug for Compressor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Compressor {{ zstd: {} }}", self.zstd.is_some())
     }
 }
 
-/// Says whether the context was made, nothing of what it remembers.
 impl fmt::Debug for Decompressor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Decompressor {{ zstd: {} }}", self.zstd.is_some())

@@ -1,4 +1,4 @@
-//! What passes on a lane: frames, each a header of eight bytes and a payload.
+//! Frames of a lane, with a header of eight bytes and a payload.
 //!
 //! ```text
 //!  0       1       2               4                               8
@@ -6,20 +6,18 @@
 //! | kind  | flags | payload bytes | stream                        | payload
 //! +-------+-------+---------------+-------------------------------+----------
 //! ```
-//! Numbers are big-endian. The first frame each way is HELLO; its first ten payload bytes, the magic and the
-//! version, are the same in every version. Streams are numbered by the near end, upwards from 1; 0 is the
-//! lane itself.
+//! All numbers are big-endian. The first frame each way is HELLO; its first ten payload bytes, the
+//! magic and the version, are the same in every version. The near end numbers streams upwards from
+//! 1; 0 is the lane itself.
 
 use crate::{Coding, CompressionLevel, LevelChoice, MAX_CHUNK_BYTES, MAX_CHUNK_OVERHEAD};
 use std::fmt;
 
-/// Bytes of a frame before its payload.
 pub const HEADER_BYTES: usize = 8;
 
-/// Most bytes of a frame's payload: a chunk that did not become smaller, and what a codec adds to one.
+/// An incompressible chunk with the codec's overhead.
 pub const MAX_PAYLOAD_BYTES: usize = MAX_CHUNK_BYTES + MAX_CHUNK_OVERHEAD;
 
-/// What this version speaks.
 pub const VERSION: u16 = 2;
 
 const MAGIC: [u8; 8] = *b"longwire";
@@ -28,17 +26,14 @@ const LEVEL_AUTO: u8 = 10;
 const ISOLATE_STATEMENTS: u8 = 1;
 const COMPRESS_LOGIN: u8 = 2;
 
-/// One of the two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum End {
-    /// Next to the clients; it opens lanes and streams.
     Near,
     /// Next to the database.
     Far,
 }
 
 impl End {
-    /// The one at the other side.
     pub const fn other(self) -> Self {
         match self {
             Self::Near => Self::Far,
@@ -56,40 +51,33 @@ impl fmt::Display for End {
     }
 }
 
-/// The number of a stream on its lane. Not used again while the lane is up.
+/// Unique on a lane while it is up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u32);
 
-/// What the compression of a chunk may depend on.
+/// The data that a chunk's compression may depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Isolation {
-    /// All that went the same way on the lane before.
+    /// Everything sent the same way on the lane.
     #[default]
     None,
-    /// What went the same way of the same statement: the context is forgotten when another begins.
+    /// The same statement only: the context is reset for each.
     Statements,
 }
 
-/// How the near end wants its bytes carried; the far end does the same unless it was told otherwise.
+/// Requested by the near end; the far end follows unless configured otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LanePreferences {
-    /// How hard to compress.
     pub level: LevelChoice,
-    /// What a chunk's compression may depend on.
     pub isolation: Isolation,
-    /// Whether logins are compressed as well.
     pub compress_login: bool,
 }
 
-/// Why a stream ended before both sides were done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ResetReason {
-    /// Its socket was reset, or broke.
     Broken = 0,
-    /// The far end could not connect to the database.
     NoDatabase = 1,
-    /// The far end carries as many streams as it may.
     Full = 2,
 }
 
@@ -97,15 +85,11 @@ impl ResetReason {
     const ALL: [Self; 3] = [Self::Broken, Self::NoDatabase, Self::Full];
 }
 
-/// Why an end leaves the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum GoodbyeReason {
-    /// It was stopped.
     Stopped = 0,
-    /// The other end broke the protocol.
     Protocol = 1,
-    /// It has enough lanes.
     Full = 2,
 }
 
@@ -123,79 +107,48 @@ impl fmt::Display for GoodbyeReason {
     }
 }
 
-/// One frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneFrame<'a> {
-    /// Bytes of a stream.
     Data {
-        /// Whose.
         stream: StreamId,
-        /// How they were put into `payload`.
         coding: Coding,
-        /// The compressor had forgotten all before it made `payload`.
+        /// The compressor's context was reset before this chunk.
         fresh: bool,
-        /// The sender had more and no credit for it: the window holds the stream back.
+        /// The sender had more bytes but no credit.
         starved: bool,
-        /// What the compressor made of the chunk.
         payload: &'a [u8],
     },
-    /// Anything else.
     Control(ControlFrame),
 }
 
-/// A frame without bytes of a stream.
+/// A frame without stream bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ControlFrame {
-    /// The first one each way.
     Hello(LanePreferences),
-    /// A client connected.
     Open(StreamId),
-    /// No more bytes of this stream will come this way.
+    /// End of a stream in this direction.
     Fin(StreamId),
-    /// The stream is over, both ways.
+    /// End of a stream in both directions.
     Reset(StreamId, ResetReason),
-    /// This many more bytes of a stream may be sent this way.
+    /// Allows the peer this many more bytes of a stream.
     Credit(StreamId, u32),
-    /// To be answered with [`ControlFrame::Pong`].
     Ping,
-    /// The answer.
     Pong,
-    /// The lane will be closed.
     Goodbye(GoodbyeReason),
 }
 
-/// Bytes are not a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// The first bytes are not a tunnel's.
     #[error("does not speak the tunnel's protocol")]
     NotATunnel,
-    /// Another version's hello.
     #[error("speaks version {theirs} of the tunnel's protocol, this longwire version {VERSION}")]
-    Version {
-        /// What it said.
-        theirs: u16,
-    },
-    /// No frame has this kind.
+    Version { theirs: u16 },
     #[error("sent a frame of the unknown kind {kind}")]
-    Kind {
-        /// The kind's number.
-        kind: u8,
-    },
-    /// The frame is longer or shorter than one of its kind is.
+    Kind { kind: u8 },
     #[error("sent a {kind} frame with {length} payload bytes")]
-    Length {
-        /// The kind's name.
-        kind: &'static str,
-        /// As the header says.
-        length: usize,
-    },
-    /// A number in a frame means nothing.
+    Length { kind: &'static str, length: usize },
     #[error("sent a {kind} frame with a value that means nothing")]
-    Value {
-        /// The kind's name.
-        kind: &'static str,
-    },
+    Value { kind: &'static str },
 }
 
 const HELLO: u8 = b'l';
@@ -211,7 +164,6 @@ const GOODBYE: u8 = 9;
 const FRESH: u8 = 0x40;
 const STARVED: u8 = 0x80;
 
-/// A header that has been inspected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     kind: u8,
@@ -220,11 +172,11 @@ struct Header {
     stream: StreamId,
 }
 
-/// The frame at the beginning of `bytes` and how long it is; `None` while bytes of it are missing. Whatever a
-/// header claims, it waits for [`MAX_PAYLOAD_BYTES`] bytes at most.
+/// Also returns the length of the frame; `None` while it is incomplete, within
+/// [`MAX_PAYLOAD_BYTES`].
 ///
 /// # Errors
-/// When `bytes` cannot become a frame, as soon as that shows.
+/// If `bytes` cannot become a frame, as soon as that is certain.
 pub fn parse_frame(bytes: &[u8]) -> Result<Option<(LaneFrame<'_>, usize)>, FrameError> {
     let Some((header, behind)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
         return Ok(None);
@@ -238,11 +190,11 @@ pub fn parse_frame(bytes: &[u8]) -> Result<Option<(LaneFrame<'_>, usize)>, Frame
     Ok(Some((frame, HEADER_BYTES + header.length)))
 }
 
-/// The hello at the beginning of `bytes` and how long it is; `None` while bytes of it are missing. Recognises
-/// a stranger by its first byte, and another version whatever else it has in its hello.
+/// Also returns the length of the hello; `None` while it is incomplete. Detects other protocols by
+/// their first byte, and other versions by the first ten of the payload.
 ///
 /// # Errors
-/// When `bytes` are not the beginning of a hello of this version.
+/// If `bytes` do not begin a hello of this version.
 pub fn read_hello(bytes: &[u8]) -> Result<Option<(LanePreferences, usize)>, FrameError> {
     if bytes.first().is_some_and(|kind| *kind != HELLO) {
         return Err(FrameError::NotATunnel);
@@ -253,7 +205,7 @@ pub fn read_hello(bytes: &[u8]) -> Result<Option<(LanePreferences, usize)>, Fram
         return Err(FrameError::NotATunnel);
     }
     let Some([high, low]) = said.get(MAGIC.len()..MAGIC.len() + 2) else {
-        // What is wrong with a stranger does not depend on how its bytes were split.
+        // The error must not depend on how the bytes were split.
         return Ok(None);
     };
     let theirs = u16::from_be_bytes([*high, *low]);
@@ -371,7 +323,6 @@ fn parse_preferences(payload: &[u8]) -> Option<LanePreferences> {
     })
 }
 
-/// What a chunk's header says besides its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkHeader {
     pub stream: StreamId,
@@ -380,7 +331,6 @@ pub(crate) struct ChunkHeader {
     pub starved: bool,
 }
 
-/// Appends a frame without a chunk.
 pub(crate) fn write(out: &mut Vec<u8>, frame: ControlFrame) {
     match frame {
         ControlFrame::Hello(preferences) => write_hello(out, preferences),
@@ -394,15 +344,14 @@ pub(crate) fn write(out: &mut Vec<u8>, frame: ControlFrame) {
     }
 }
 
-/// Leaves room for the header of a chunk that is appended next; returns where the frame begins.
+/// Returns the start of the frame.
 pub(crate) fn begin_chunk(out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER_BYTES]);
     start
 }
 
-/// Writes the header of the frame that began at `start`; its payload, at most [`MAX_PAYLOAD_BYTES`] bytes, is
-/// all that was appended since.
+/// The payload is everything appended since `start`, at most [`MAX_PAYLOAD_BYTES`].
 pub(crate) fn end_chunk(out: &mut [u8], start: usize, chunk: ChunkHeader) {
     let length = out.len().saturating_sub(start + HEADER_BYTES);
     let mut flags = chunk.coding as u8;

@@ -1,19 +1,17 @@
-//! One lane, as one of its ends sees it: many streams on one connection.
+//! One end of a lane: many streams on one connection, without socket or clock.
 //!
-//! It owns no socket and no clock. The calling order, again and again:
+//! - Read the lane's socket into [`Lane::space`], call [`Lane::filled`], and take events from
+//!   [`Lane::next`] until there are none. Report bytes that a stream's socket accepted to
+//!   [`Lane::consumed`], at once or later: only that lets the other end send more.
+//! - Report a stream with a readable socket to [`Lane::readable`]. [`Lane::pick`] selects a
+//!   stream and the maximum to read; after each pick exactly one of [`Lane::send`],
+//!   [`Lane::drained`], [`Lane::finish`] and [`Lane::reset`] follows. Other streams are not
+//!   read.
+//! - Write [`Lane::unsent`] to the lane's socket and call [`Lane::sent`]; [`Lane::full`] if the
+//!   socket is full, [`Lane::idle`] if all is sent.
 //!
-//! 1. Bytes from the lane's socket go into [`Lane::space`], are made known with [`Lane::filled`], and come
-//!    out of [`Lane::next`] as events until there are none. What a stream's own socket took of a chunk is
-//!    reported to [`Lane::consumed`], at once or later: that alone lets the other end send more.
-//! 2. A stream whose socket has something to read is reported to [`Lane::readable`]. [`Lane::pick`] says
-//!    whose turn it is and how much it may be read; after each pick exactly one of [`Lane::send`],
-//!    [`Lane::drained`], [`Lane::finish`] and [`Lane::reset`] follows. A stream that is not picked is not
-//!    read: bytes wait where they are.
-//! 3. [`Lane::unsent`] goes to the lane's socket, and [`Lane::sent`] is called with how much of it did;
-//!    [`Lane::full`] when it takes no more for now, [`Lane::idle`] when nothing is left to be sent.
-//!
-//! Memory: [`MAX_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of what they grew, held by the code that
-//! uses the lane, and less than a MiB of its own besides the codecs'.
+//! The caller holds [`MAX_STREAMS`] windows of [`BASE_WINDOW`] and [`POOL`] of their growth. The
+//! lane itself holds less than a MiB besides the codecs'.
 
 pub mod compressibility;
 mod incoming;
@@ -35,121 +33,87 @@ use std::ops::Range;
 use std::time::Duration;
 use stream::{QueuePosition, Stream};
 
-/// Most streams on a lane.
 pub const MAX_STREAMS: usize = 1024;
-/// What may be sent of a stream before its reader has taken any of it: every stream has it.
+/// Every stream's credit before its reader has consumed any bytes.
 pub const BASE_WINDOW: usize = 32 * 1024;
-/// What the near end lets the far end send at first, and the minimum that a window grows to, while the pool
-/// has it.
+/// Initial window from the near end to the far end, and the first step of growth, while the pool
+/// lasts.
 pub const FIRST_WINDOW: usize = 256 * 1024;
-/// No window grows beyond it.
 pub const MAX_WINDOW: usize = 4 * 1024 * 1024;
-/// What all windows of a lane may have beyond [`BASE_WINDOW`], at each end.
+/// Growth of all windows of a lane beyond [`BASE_WINDOW`], at each end.
 pub const POOL: usize = 64 * 1024 * 1024;
 
-/// While this much waits to be sent no stream is picked; on a slow lane what passes within [`ENOUGH_TIME`],
-/// but not less than [`MIN_UNSENT`]. A small message never waits behind more.
+/// No stream is picked while this many bytes are unsent; on a slow lane those of [`ENOUGH_TIME`],
+/// at least [`MIN_UNSENT`]. Bounds the wait of a small message.
 const ENOUGH_UNSENT: usize = 32 * 1024;
 const MIN_UNSENT: usize = 4 * 1024;
 const ENOUGH_TIME: Duration = Duration::from_millis(10);
-/// Frames that only answer the other end's; a peer that sends that many without reading is not a tunnel.
+/// For replies to the other end; a peer that causes more without reading is not a tunnel.
 const MAX_UNSENT: usize = 1024 * 1024;
-/// CREDITs of a stream: this many, and one for every [`BYTES_A_CREDIT`] bytes that were sent of it. An end
-/// gives back half a window at a time, or what was left of one.
+/// Limit of CREDITs of a stream, plus one for every [`BYTES_A_CREDIT`] bytes sent. An end returns
+/// at least half a window, or the rest of one.
 const FREE_CREDITS: u64 = 64;
 const BYTES_A_CREDIT: u64 = 256;
-/// Frames without bytes that may be on their way when a stream ends.
 const LATE_FRAMES: u64 = 1024;
-/// Questions whether this end is there, between two calls of [`Lane::time_passed`].
+/// Between two calls of [`Lane::time_passed`].
 const MAX_PINGS: u32 = 32;
-/// Chunks below it are not worth a codec's trouble.
+/// Smaller chunks are not worth compressing.
 pub const TINY: usize = 128;
 
-/// The other end broke the protocol, or a codec failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LaneError {
-    /// Its bytes are no frames.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// It sent something that only the other end may send, or that may come once.
+    /// A frame of the other end's role, or a repeated one.
     #[error("sent {what} where there may be none")]
-    OutOfPlace {
-        /// Which frame.
-        what: &'static str,
-    },
-    /// It speaks of a stream that was never opened.
+    OutOfPlace { what: &'static str },
+    /// A frame of a stream that was never opened.
     #[error("spoke of the stream {stream}, which was never opened")]
-    NotOpened {
-        /// Its number.
-        stream: u32,
-    },
-    /// It sent what it had no credit for.
+    NotOpened { stream: u32 },
+    /// Bytes beyond the credit.
     #[error("sent more of the stream {stream} than it had credit for")]
-    Credit {
-        /// Its number.
-        stream: u32,
-    },
-    /// It asks without reading the answers.
+    Credit { stream: u32 },
     #[error("does not read its answers")]
     Flood,
-    /// It sends without end what serves no stream.
     #[error("floods the lane with {what}")]
-    Useless {
-        /// Which frames.
-        what: &'static str,
-    },
-    /// A chunk cannot be decompressed.
+    Useless { what: &'static str },
     #[error("sent bytes that cannot be decompressed: {0}")]
     Chunk(CompressError),
-    /// A chunk could not be compressed.
     #[error("could not be sent a chunk: {0}")]
     Compress(CompressError),
-    /// It closes the lane.
     #[error("{0}")]
     Goodbye(GoodbyeReason),
 }
 
-/// What the other end did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneEvent<'a> {
-    /// It is a tunnel of this version, and wants this. Once, before anything else.
+    /// Always the first event, and only once.
     Hello(LanePreferences),
-    /// A client connected; at the far end only.
+    /// At the far end only.
     Opened(StreamId),
-    /// Bytes for a stream's socket. At most what this end's window allows is ever held.
+    /// Bytes for a stream's socket, bounded by this end's window.
     Bytes {
-        /// Whose.
         stream: StreamId,
-        /// To be passed on, in this order.
         bytes: &'a [u8],
-        /// How they arrived.
         coding: Coding,
     },
-    /// After the bytes before, no more will come for a stream's socket.
     Finished(StreamId),
-    /// A stream is over.
     Reset(StreamId, ResetReason),
 }
 
-/// Whose turn it is to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pick {
-    /// Whose.
     pub stream: StreamId,
-    /// Most bytes that may be read of its socket and sent; never 0.
+    /// Maximum bytes to read and send, at least 1.
     pub most: usize,
 }
 
-/// The outcome of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framed {
-    /// The level that it was compressed at: off where that is not worth the trouble.
     pub level: CompressionLevel,
-    /// Bytes of its frame.
     pub bytes: usize,
 }
 
-/// An end of a lane.
 pub struct Lane {
     end: End,
     isolation: Isolation,
@@ -158,25 +122,22 @@ pub struct Lane {
     decoded: Vec<u8>,
     decompressor: Decompressor,
     unsent: Vec<u8>,
-    /// How many of `unsent` have been sent by now.
     gone: usize,
     compressor: Compressor,
-    /// What the compressor's context is about, where statements are isolated.
+    /// Statement of the compressor's context, if statements are isolated.
     statement: Option<(StreamId, u64)>,
     streams: HashMap<StreamId, Stream>,
     newest: u32,
     schedule: Schedule,
     throughput: ThroughputEstimator,
-    /// What windows have beyond the base, in all.
     grown: usize,
-    /// Streams that are over, and what was received for them since: frames without bytes, and bytes.
+    /// Ended streams, and the frames and bytes received for them since.
     over: u64,
     late_frames: u64,
     late_bytes: u64,
     pings: u32,
-    /// What left on it. The code that times the codec and the lane's socket adds those times.
+    /// The caller adds the times of codec and socket.
     pub out: TunnelDirection,
-    /// What came over it, likewise.
     pub came: TunnelDirection,
 }
 
@@ -191,8 +152,6 @@ impl std::fmt::Debug for Lane {
 }
 
 impl Lane {
-    /// A lane on which nothing has passed; its hello, which says what this end wants, is the first to be
-    /// sent.
     pub fn new(end: End, preferences: LanePreferences) -> Self {
         let mut lane = Self {
             end,
@@ -221,23 +180,20 @@ impl Lane {
         lane
     }
 
-    /// From now on what this end sends is isolated like this.
+    /// For bytes sent from now on.
     pub fn isolate(&mut self, isolation: Isolation) {
         self.isolation = isolation;
     }
 
-    /// Whether the other end has said hello.
     pub const fn is_greeted(&self) -> bool {
         self.greeted
     }
 
-    /// Streams that are not over.
     pub fn open_streams(&self) -> usize {
         self.streams.len()
     }
 
-    /// Opens a stream for a client that connected; at the near end, which has been greeted. `None` if the
-    /// lane carries as many as it may.
+    /// Opens a stream at the near end, after the hello. `None` at the limit.
     pub fn open(&mut self) -> Option<StreamId> {
         if self.streams.len() >= MAX_STREAMS {
             return None;
@@ -251,7 +207,7 @@ impl Lane {
         Some(id)
     }
 
-    /// The stream's socket may have something to read, or its end.
+    /// The stream's socket may have bytes or an end to read.
     pub fn readable(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -263,7 +219,7 @@ impl Lane {
         }
     }
 
-    /// The stream to be read next. `None` while no stream has anything, or enough waits to be sent.
+    /// `None` if no stream is readable or enough is unsent.
     pub fn pick(&mut self) -> Option<Pick> {
         let enough = self.enough();
         if self.unsent.len() - self.gone >= enough {
@@ -288,11 +244,10 @@ impl Lane {
         }
     }
 
-    /// Sends a chunk of the stream that was picked, not empty, at most as many bytes as the pick allowed.
-    /// `drained`: its socket has nothing more now. Returns the outcome of the chunk.
+    /// Sends a non-empty chunk within the pick's maximum. `drained` means that its socket is empty.
     ///
     /// # Errors
-    /// When the codec fails; the lane can then no longer be used.
+    /// If the codec fails; the lane is then unusable.
     pub fn send(
         &mut self,
         id: StreamId,
@@ -349,7 +304,7 @@ impl Lane {
         Ok(Framed { level, bytes })
     }
 
-    /// The stream that was picked has nothing to send now.
+    /// The picked stream's socket is empty.
     pub fn drained(&mut self, id: StreamId) {
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.sending.readable = false;
@@ -357,7 +312,6 @@ impl Lane {
         }
     }
 
-    /// The stream's socket will send no more.
     pub fn finish(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -367,25 +321,23 @@ impl Lane {
         self.remove_if_over(id);
     }
 
-    /// Whether the stream was reported as finished, or is over.
     pub fn has_finished(&self, id: StreamId) -> bool {
         self.streams.get(&id).is_none_or(|stream| stream.sending.finished)
     }
 
-    /// Whether the stream is in the queue: it will be read.
     pub fn will_read(&self, id: StreamId) -> bool {
         let position = self.streams.get(&id).map(|stream| stream.sending.position);
         position == Some(QueuePosition::Queued)
     }
 
-    /// The stream is over, both ways, whatever is on its way.
+    /// Discards bytes in flight, in both directions.
     pub fn reset(&mut self, id: StreamId, reason: ResetReason) {
         if self.remove(id) {
             self.write(ControlFrame::Reset(id, reason));
         }
     }
 
-    /// The stream's socket took `count` of the bytes that came for it.
+    /// The stream's socket accepted `count` received bytes.
     pub fn consumed(&mut self, id: StreamId, count: usize) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -402,22 +354,19 @@ impl Lane {
         self.remove_if_over(id);
     }
 
-    /// Asks the other end to answer.
     pub fn ping(&mut self) {
         self.write(ControlFrame::Ping);
     }
 
-    /// A while has passed, 100 ms or more: what is bounded in such a span may come again.
+    /// Resets limits per time span; call it every 100 ms or more.
     pub fn time_passed(&mut self) {
         self.pings = 0;
     }
 
-    /// Says that the lane will be closed.
     pub fn goodbye(&mut self, reason: GoodbyeReason) {
         self.write(ControlFrame::Goodbye(reason));
     }
 
-    /// How much may wait to be sent: less where the lane is slow.
     pub fn enough(&self) -> usize {
         let passes = |rate: f64| (rate * ENOUGH_TIME.as_secs_f64()) as usize;
         self.throughput.rate().map_or(ENOUGH_UNSENT, |rate| {
@@ -425,22 +374,18 @@ impl Lane {
         })
     }
 
-    /// The lane's socket takes no more for now.
     pub fn full(&mut self, at: Timestamp) {
         self.throughput.full(at);
     }
 
-    /// Nothing is left to be sent.
     pub fn idle(&mut self) {
         self.throughput.idle();
     }
 
-    /// What waits for the lane's socket.
     pub fn unsent(&self) -> &[u8] {
         self.unsent.get(self.gone..).unwrap_or_default()
     }
 
-    /// The lane's socket took `count` bytes.
     pub fn sent(&mut self, count: usize) {
         self.throughput.sent(count);
         self.gone = (self.gone + count).min(self.unsent.len());
@@ -450,21 +395,19 @@ impl Lane {
         }
     }
 
-    /// Room for what the lane's socket has, never empty while [`Lane::next`] is called until it has nothing
-    /// more.
+    /// Never empty once [`Lane::next`] has returned `None`.
     pub fn space(&mut self) -> &mut [u8] {
         self.incoming.space()
     }
 
-    /// `count` bytes of the space were filled.
     pub fn filled(&mut self, count: usize) {
         self.incoming.filled(count);
     }
 
-    /// What the other end did next; `None` if more bytes must come first.
+    /// Returns `None` if more bytes must come first.
     ///
     /// # Errors
-    /// When the other end broke the protocol or takes its leave; the lane can then no longer be used.
+    /// If the other end violates the protocol or leaves; the lane is then unusable.
     #[expect(
         clippy::should_implement_trait,
         reason = "events borrow from the lane, which an iterator's items cannot"
@@ -501,7 +444,7 @@ impl Lane {
         }
     }
 
-    /// Doubles the window, as far as the pool goes; what it grows by counts as consumed.
+    /// The growth counts as consumed.
     fn grow(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -550,7 +493,7 @@ impl Lane {
         self.out.tunnel_bytes += (self.unsent.len() - before) as u64;
     }
 
-    /// What was sent is dropped before more is appended, once it is most of what is kept.
+    /// Only once they are most of the buffer.
     fn forget_sent(&mut self) {
         if self.gone > self.unsent.len() / 2 {
             self.unsent.drain(..self.gone);
@@ -559,17 +502,11 @@ impl Lane {
     }
 }
 
-/// What a frame was.
 enum Seen {
-    /// It is not complete yet.
     Nothing,
-    /// It is of no concern outside the lane.
     Handled,
-    /// Without bytes of a stream.
     Event(LaneEvent<'static>),
-    /// Bytes as they arrived.
     Stored(StreamId, Range<usize>),
-    /// Bytes that were decompressed.
     Decoded(StreamId, Coding),
 }
 

@@ -1,31 +1,25 @@
-//! How much work is spent on compression: levels 0 to 9, as users know them.
+//! Compression levels 0 to 9, as users know them.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How hard to compress: 0 off, 1 fastest, 9 smallest.
+/// 0 is off, 1 fastest, 9 smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct CompressionLevel(u8);
 
-/// What compresses at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codec {
-    /// Nothing: bytes go as they are.
     Off,
-    /// Zstandard.
     Zstd(Zstandard),
 }
 
-/// How Zstandard compresses at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zstandard {
-    /// Its own level; below 0 faster and larger the lower it is.
+    /// Lower values are faster and larger, also below 0.
     pub effort: i32,
-    /// How far back a chunk may repeat what went before, as a power of two of bytes. The receiver keeps as
-    /// much.
+    /// Bytes of history as a power of two, also kept by the receiver.
     pub window_log: u32,
-    /// Entries of the table that finds repetitions, as a power of two, where it is not what its own level
-    /// has.
+    /// Entries of the match table as a power of two; `None` for the level's default.
     pub hash_log: Option<u32>,
 }
 
@@ -40,10 +34,8 @@ impl Zstandard {
 }
 
 impl CompressionLevel {
-    /// Level 0: bytes go as they are.
     pub const OFF: Self = Self(0);
 
-    /// Every level, smallest first.
     pub const ALL: [Self; 10] = [
         Self(0),
         Self(1),
@@ -57,17 +49,16 @@ impl CompressionLevel {
         Self(9),
     ];
 
-    /// The level of this number; absent above 9.
+    /// Returns `None` above 9.
     pub const fn from_number(number: u8) -> Option<Self> {
         if number <= 9 { Some(Self(number)) } else { None }
     }
 
-    /// Its number, 0 to 9.
     pub const fn number(self) -> u8 {
         self.0
     }
 
-    /// What compresses at this level: docs/tunnel.md has what each makes of rows, and why it is this one.
+    /// See docs/tunnel.md for compression ratios and reasons.
     pub const fn codec(self) -> Codec {
         match self.0 {
             0 => Codec::Off,
@@ -106,12 +97,10 @@ impl FromStr for CompressionLevel {
     }
 }
 
-/// A level that stays, or one that follows link, data and processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LevelChoice {
-    /// Always this one.
     Fixed(CompressionLevel),
-    /// Chosen per direction from what is measured, again and again.
+    /// Continuously chosen per direction from measurements.
     #[default]
     Auto,
 }
@@ -136,7 +125,6 @@ impl FromStr for LevelChoice {
     }
 }
 
-/// The text is not a level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not a level: 0 (off) to 9 (smallest), or auto")]
 pub struct ParseLevelError {

@@ -1,9 +1,8 @@
-//! What the two ends of a tunnel say to each other.
+//! The protocol between the two ends of a tunnel.
 //!
-//! A *lane* is one connection between the ends; it carries many *streams*, each one database connection. What
-//! a stream's sender reads is cut into *chunks*, each compressed with the context that all chunks of that
-//! direction of the lane share, and sent as a frame. This crate round trips bytes into frames and back;
-//! sockets, keys and clocks are `tunnel_io`'s.
+//! A *lane* is one connection between the ends; it carries many *streams*, each one database
+//! connection. A stream's bytes are cut into *chunks*, each compressed with the shared context of
+//! the lane's direction, and sent as a frame. Sockets, keys and clocks are in `tunnel_io`.
 //!
 //! Start reading at [`lane`].
 
@@ -22,6 +21,6 @@ pub use frame::{End, Isolation, LanePreferences, StreamId};
 pub use lane::{Lane, LaneError, LaneEvent, Pick};
 pub use level::{Codec, CompressionLevel, LevelChoice, ParseLevelError, Zstandard};
 
-/// Most bytes of a stream in one chunk: bounds what a decompressor may make of one frame, and how long a
-/// small message waits behind a large one.
+/// Bounds the output of one frame's decompression, and the time that a small message waits behind a
+/// large one.
 pub const MAX_CHUNK_BYTES: usize = 32 * 1024;

@@ -1,20 +1,18 @@
-//! How fast a lane takes bytes.
+//! Estimates the rate of a lane.
 
 use model::Timestamp;
 use std::time::Duration;
 
-/// The lane's rate, from the bytes it took between one time that it was full and the next: at both, the same
-/// waited in it.
+/// Counts bytes between two times when the lane was full, since it then held the same amount.
 #[derive(Debug, Default)]
 pub(crate) struct ThroughputEstimator {
-    /// When the lane was full last; `None` if it may have run empty since.
+    /// When the lane was last full; `None` if it may have run empty since.
     full_at: Option<Timestamp>,
     bytes_since: u64,
-    /// Bytes, and the time the lane took for them; older ones count less.
     bytes: f64,
     seconds: f64,
     known_at: Timestamp,
-    /// What was sent without a pause while the lane had room, and since when.
+    /// Start and bytes of an uninterrupted send on a lane with room.
     free: Option<(Timestamp, u64)>,
 }
 
@@ -43,8 +41,8 @@ impl ThroughputEstimator {
         self.free = None;
     }
 
-    /// A lane that had room all the time is faster than what it took, beyond what waits in the kernel at
-    /// most. How much faster shows when it is full again; twice is tried.
+    /// A lane that always had room is faster than its traffic, except for bytes in the kernel's
+    /// buffer. Doubles the estimate until the lane is full again.
     pub(crate) fn raise(&mut self, at: Timestamp) {
         let (since, bytes) = *self.free.get_or_insert((at, 0));
         let seconds = at.since(since).as_secs_f64();
@@ -54,25 +52,22 @@ impl ThroughputEstimator {
         }
     }
 
-    /// There was nothing to send for that long; during it, what is known did not age.
+    /// Excludes idle time from aging.
     pub(crate) fn rested(&mut self, unused: Duration) {
         self.known_at = self.known_at.after(unused);
     }
 
-    /// Bytes a second; `None` until the lane was full twice.
+    /// In bytes per second, known once the lane was full twice.
     pub(crate) fn rate(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| self.bytes / self.seconds)
     }
 
-    /// The same, where it is not too old to be valid.
     pub(crate) fn recent(&self, at: Timestamp) -> Option<f64> {
         self.rate().filter(|_| at.since(self.known_at) < FRESH)
     }
 }
 
-/// How long a rate is trusted while the lane has room.
 const FRESH: Duration = Duration::from_secs(20);
-/// What the kernel's buffer and the path hold at most, or nearly so.
+/// About the maximum in the kernel's buffer and the path.
 const IN_THE_KERNEL: u64 = 512 * 1024;
-/// What is older counts for nothing.
 const HORIZON: Duration = Duration::from_millis(300);

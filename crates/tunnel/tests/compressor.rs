@@ -1,5 +1,5 @@
-//! What a compressor makes, a decompressor turns back, whatever the order of chunks, levels and forgetting;
-//! and no bytes make a decompressor panic or give more than a chunk.
+//! Round trips of compressor and decompressor in any order of chunks, levels and resets; and no
+//! input makes a decompressor panic or exceed a chunk.
 
 #![allow(clippy::unwrap_used, reason = "test helpers")]
 
@@ -9,7 +9,6 @@ use tunnel::{
     Coding, CompressError, CompressionLevel, Compressor, Decompressor, MAX_CHUNK_BYTES, MAX_CHUNK_OVERHEAD,
 };
 
-/// What is done to one direction of a lane.
 #[derive(Debug, Clone)]
 enum Step {
     Chunk { level: u8, bytes: Vec<u8> },
@@ -156,7 +155,7 @@ fn what_was_forgotten_is_not_referred_to() {
     }
 }
 
-/// A row that another connection has fetched costs next to nothing, at the levels with a long memory.
+/// At levels with a long memory, a row that another connection has fetched is nearly free.
 #[test]
 fn repeated_rows_find_each_other_through_other_traffic() {
     let mut noise = 1u32;
@@ -195,7 +194,7 @@ fn repeated_rows_find_each_other_through_other_traffic() {
     }
 }
 
-/// Compresses, checks the bound, turns back and compares.
+/// Compresses, checks the bound, decompresses and compares.
 fn carry(near: &mut Compressor, far: &mut Decompressor, level: u8, chunk: &[u8]) {
     let mut bytes = b"before".to_vec();
     let coding = near

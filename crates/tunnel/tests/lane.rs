@@ -1,5 +1,5 @@
-//! Two ends of a lane with a pipe each way between them: whatever the order of things, every stream comes out
-//! as it went in, and neither end holds more than is stated.
+//! Two ends of a lane with a pipe each way: in any order of events, streams arrive unchanged, and
+//! neither end holds more than stated.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,14 +7,12 @@ use tunnel::frame::{ResetReason, VERSION};
 use tunnel::lane::{BASE_WINDOW, FIRST_WINDOW, LaneEvent, MAX_STREAMS, MAX_WINDOW, POOL};
 use tunnel::{CompressionLevel, End, Isolation, Lane, LaneError, LanePreferences, LevelChoice, StreamId};
 
-/// One end with the sockets of its streams.
 struct Side {
     lane: Lane,
     level: CompressionLevel,
     sockets: BTreeMap<StreamId, Socket>,
 }
 
-/// A stream's socket: what it will send, what it was sent.
 #[derive(Default)]
 struct Socket {
     to_send: VecDeque<u8>,
@@ -40,7 +38,7 @@ impl Side {
         }
     }
 
-    /// Does one pick, if there is one; at most `most` bytes are there to be read.
+    /// Does one pick, if any, with at most `most` readable bytes.
     fn turn(&mut self, most: usize) -> bool {
         let Some(pick) = self.lane.pick() else {
             return false;
@@ -65,7 +63,6 @@ impl Side {
         true
     }
 
-    /// Moves at most `most` bytes over the pipe to the other end.
     fn pipe(&mut self, other: &mut Side, most: usize) -> Result<bool, LaneError> {
         let space = other.lane.space();
         let unsent = self.lane.unsent();
@@ -106,7 +103,6 @@ impl Side {
         self.sockets.get_mut(&id).expect("an open stream")
     }
 
-    /// The socket of the `number`th stream takes at most `most` of what came.
     fn take_bytes(&mut self, id: StreamId, most: usize) -> bool {
         let Some(socket) = self.sockets.get_mut(&id) else {
             return false;
@@ -118,7 +114,6 @@ impl Side {
     }
 }
 
-/// What may happen next.
 #[derive(Debug, Clone)]
 enum Step {
     Open,
@@ -161,7 +156,6 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Both ends, and what each stream was given to send.
 struct Pair {
     sides: [Side; 2],
     ids: Vec<StreamId>,
@@ -252,7 +246,6 @@ impl Pair {
         }
     }
 
-    /// Everything happens until nothing does.
     fn settle(&mut self) {
         loop {
             let mut moved = false;
@@ -270,7 +263,6 @@ impl Pair {
     }
 }
 
-/// Text of few words, and now and then noise.
 fn words(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed | 1;
     let mut bytes = Vec::new();
@@ -414,7 +406,7 @@ fn a_window_grows_while_its_reader_keeps_pace_and_not_otherwise() {
         pair.write(true, id, &words(1, 40_000_000));
         let mut most = 0;
         for _ in 0..20 {
-            // All that credit allows is sent before any of it is taken.
+            // All credit is used before any bytes are consumed.
             while pair.sides[1].turn(usize::MAX) | pair.pipe(true, usize::MAX) {}
             let held = pair.sides[0].sockets[&id].held.len();
             most = most.max(held);
@@ -520,7 +512,7 @@ fn who_breaks_the_protocol_is_told_of() {
     }
 }
 
-/// What becomes of a far end that is sent the same frame again and again.
+/// Sends a far end the same frame repeatedly.
 fn flooded(frame: &[u8], ended: bool) -> (usize, String) {
     let mut pair = Pair::new(CompressionLevel::OFF, Isolation::None);
     let id = pair.open();
@@ -541,7 +533,7 @@ fn flooded(frame: &[u8], ended: bool) -> (usize, String) {
                 Err(error) => return (count, error.to_string()),
             }
         }
-        // It reads what it is answered.
+        // It reads the answers.
         let answered = lane.unsent().len();
         lane.sent(answered);
     }
@@ -605,7 +597,7 @@ fn strangers_and_other_versions_are_told_apart_at_once() {
     assert!(first(&hello).contains("Hello"), "{}", first(&hello));
     let mut other = hello.clone();
     other[17] = 9;
-    // Whatever else it has in its hello.
+    // Independent of the rest of the hello.
     other[3] = 40;
     assert_eq!(
         first(&other[..18]),

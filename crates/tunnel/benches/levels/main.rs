@@ -1,4 +1,4 @@
-//! What each level makes of rows: the table of docs/tunnel.md. `cargo bench -p tunnel --bench levels`.
+//! The table of docs/tunnel.md, by `cargo bench -p tunnel --bench levels`.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,

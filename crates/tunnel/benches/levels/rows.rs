@@ -1,8 +1,8 @@
-//! Rows as PostgreSQL sends them (`DataRow`), made up and always the same.
+//! Synthetic, reproducible PostgreSQL rows (`DataRow`).
 
 use tunnel::MAX_CHUNK_BYTES;
 
-/// Numbers that look like chance (xorshift64*).
+/// Pseudorandom numbers by xorshift64*.
 struct Dice(u64);
 
 impl Dice {
@@ -17,7 +17,6 @@ impl Dice {
         (self.roll() % most as u64) as usize
     }
 
-    /// The first few of `most` often, the others seldom, as words are.
     fn zipf(&mut self, most: usize) -> usize {
         let chance = (self.below(1 << 30) + 1) as f64 / f64::from(1 << 30);
         ((most as f64).powf(chance) as usize).min(most) - 1
@@ -33,7 +32,7 @@ impl Dice {
     }
 }
 
-/// A result of 500 rows whose notes are made of sixty sentences: by zlib level 2 about 13 : 1.
+/// 500 rows with notes from sixty sentences, which zlib level 2 compresses to a thirteenth.
 pub fn result(seed: u64) -> Vec<u8> {
     let mut dice = Dice(199);
     let words = words(&mut dice, 3_000);
@@ -65,8 +64,7 @@ pub fn result(seed: u64) -> Vec<u8> {
     out
 }
 
-/// Texts of some hundred words, each word often behind the same ones: by zlib level 2 about as much smaller
-/// as people's texts.
+/// Texts of some hundred words; zlib level 2 compresses them about like human text.
 pub fn posts(seed: u64) -> Vec<u8> {
     let words = words(&mut Dice(15), 12_000);
     let mut dice = Dice(2 * seed + 1);
@@ -132,7 +130,6 @@ pub fn random(seed: u64) -> Vec<u8> {
     (0..1 << 20).map(|_| (dice.roll() >> 5) as u8).collect()
 }
 
-/// `make` with one seed after another, until there are that many bytes.
 pub fn fill(bytes: usize, make: fn(u64) -> Vec<u8>) -> Vec<u8> {
     let mut out = Vec::new();
     for seed in 100.. {
@@ -145,7 +142,7 @@ pub fn fill(bytes: usize, make: fn(u64) -> Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// Clients that fetch the same result again and again, each at another place in it.
+/// Clients that fetch the same result repeatedly, each at another place in it.
 pub fn interleave(result: &[u8], clients: usize, bytes: usize) -> Vec<Vec<u8>> {
     let mut dice = Dice(11);
     let mut places: Vec<usize> = (0..clients).map(|_| dice.below(result.len())).collect();
@@ -185,7 +182,6 @@ fn words(dice: &mut Dice, count: usize) -> Vec<String> {
     (0..count).map(|_| word()).collect()
 }
 
-/// One of the few words that `word` is usually followed by.
 fn follower(word: usize, dice: &mut Dice) -> usize {
     let which = 20_f64.powf(dice.below(1 << 20) as f64 / f64::from(1 << 20)) as u64;
     let mut chosen = Dice((word as u64 * 7_919 + which * 104_729 + 17) | 1);

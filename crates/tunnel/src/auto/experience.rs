@@ -1,16 +1,14 @@
-//! What the levels cost on this data, with this processor, now.
+//! Costs of the levels on the current data and processor.
 
 use crate::CompressionLevel;
 use model::Timestamp;
 use std::time::Duration;
 
-/// What is known of each level.
 #[derive(Debug, Default)]
 pub(super) struct Experience {
     levels: [Known; 10],
 }
 
-/// What chunks at one level came to; older ones count less.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     at: Timestamp,
@@ -19,12 +17,10 @@ struct Known {
     seconds: f64,
 }
 
-/// What a payload byte costs at a level.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
-    /// Seconds of the codec.
+    /// Codec time in seconds.
     codec: f64,
-    /// Bytes left of it.
     left: f64,
 }
 
@@ -51,15 +47,14 @@ impl Experience {
         known.seconds = known.seconds * kept + took.as_secs_f64();
     }
 
-    /// There was nothing to send for that long; during it, what is known did not age.
     pub(super) fn rested(&mut self, unused: Duration) {
         for known in &mut self.levels {
             known.at = known.at.after(unused);
         }
     }
 
-    /// The level at which a payload byte is cheapest on a lane that takes `rate` bytes a second: `level`,
-    /// unless another is cheaper by more than a little.
+    /// The cheapest level on a lane of `rate` bytes per second; `level` unless another is clearly
+    /// cheaper.
     pub(super) fn cheapest(&self, at: Timestamp, level: CompressionLevel, rate: f64) -> CompressionLevel {
         let cost = |level: CompressionLevel| self.cost(at, level).on(rate);
         let best = CompressionLevel::ALL
@@ -69,7 +64,6 @@ impl Experience {
             .unwrap_or(level)
     }
 
-    /// Whether a payload byte costs less at `one` than at `other` on such a lane.
     pub(super) fn is_cheaper(
         &self,
         at: Timestamp,
@@ -80,7 +74,7 @@ impl Experience {
         self.cost(at, one).on(rate) < self.cost(at, other).on(rate) * WORTH_A_CHANGE
     }
 
-    /// What is known, else what is known of the nearest level, as the two usually compare.
+    /// The measured cost, or that of the nearest measured level scaled by the usual ratio.
     fn cost(&self, at: Timestamp, level: CompressionLevel) -> Cost {
         let number = usize::from(level.number());
         let usual = usual(number);
@@ -124,15 +118,15 @@ impl Known {
 }
 
 impl Cost {
-    /// Seconds a payload byte. Codec and lane work at the same time as far as the lane's buffer reaches, and
-    /// the processor's time is not free: the shorter of the two counts a little.
+    /// Seconds per payload byte. Codec and lane overlap within the lane's buffer, and processor
+    /// time is not free, so the shorter of the two counts a little.
     fn on(self, rate: f64) -> f64 {
         let lane = self.left / rate.max(1.0);
         self.codec.max(lane) + 0.1 * self.codec.min(lane)
     }
 }
 
-/// Text and numbers, measured: measurements/2026-11-21-2cpu-linux-6.18.44/tunnel-levels.txt.
+/// Text and numbers, measured as in measurements/2026-11-21-2cpu-linux-6.18.44/tunnel-levels.txt.
 fn usual(number: usize) -> Cost {
     let (nanoseconds, left) = USUAL.get(number).copied().unwrap_or((0.0, 1.0));
     Cost {
@@ -154,11 +148,10 @@ const USUAL: [(f64, f64); 10] = [
     (31.0, 0.23),
 ];
 
-/// Payload bytes after which what was before counts for nothing.
+/// In payload bytes, the memory of the averages.
 const HORIZON: f64 = 1024.0 * 1024.0;
-/// What is older is not known any more.
 const FRESH: Duration = Duration::from_secs(20);
-/// Levels do not differ on what cannot be made smaller.
+/// Levels do not differ on incompressible data.
 const HARDLY_SMALLER: f64 = 0.9;
-/// Another level must cost less than this part of what is now.
+/// Maximum cost of another level relative to the current.
 const WORTH_A_CHANGE: f64 = 0.97;

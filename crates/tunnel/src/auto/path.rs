@@ -1,17 +1,15 @@
-//! How fast the path is, where results are too short to fill the lane.
+//! Estimates the rate of the path if results are too short to fill the lane.
 //!
-//! A result of 20 KiB goes into the kernel's buffer whole: nothing waits at this end, however long it takes.
-//! The kernel measures how fast such bursts are delivered, the round trip included ([`Path::seen`]); the
-//! rest, without the round trip, gives the rate, as long as it is more than chance.
+//! A result of 20 KiB fits into the kernel's buffer, so no bytes wait at this end, even on a slow
+//! path. The kernel measures the delivery rate of such bursts including the round trip
+//! ([`Path::seen`]); without it, they show the rate, if significantly longer than a round trip.
 
 use model::Timestamp;
 use std::time::Duration;
 
 #[derive(Debug, Default)]
 pub(super) struct Path {
-    /// Bytes sent since there was nothing to send.
     burst: f64,
-    /// The largest burst lately.
     largest: f64,
     slow: Option<Slow>,
     looked: Timestamp,
@@ -21,7 +19,7 @@ pub(super) struct Path {
 #[derive(Debug, Clone, Copy)]
 struct Slow {
     at: Timestamp,
-    /// Bytes a second.
+    /// Bytes per second.
     rate: f64,
 }
 
@@ -37,7 +35,7 @@ impl Path {
         }
     }
 
-    /// Whether it is time to ask the kernel again; then it is not for a while.
+    /// Whether the kernel should be queried now; starts the next interval.
     pub(super) fn is_due(&mut self, at: Timestamp) -> bool {
         let is_due = self.largest > 0.0 && at.since(self.looked) >= POLL_INTERVAL;
         if is_due {
@@ -46,8 +44,8 @@ impl Path {
         is_due
     }
 
-    /// The kernel delivered bursts at `rate` bytes a second at best, and a small packet's round trip takes
-    /// `rtt`.
+    /// `rate` is the kernel's best delivery rate in bytes per second, `rtt` the round-trip time of
+    /// a small packet.
     pub(super) fn seen(&mut self, at: Timestamp, rate: f64, rtt: Duration) {
         let took = self.largest / rate.max(1.0);
         let rtt = rtt.as_secs_f64();
@@ -57,36 +55,32 @@ impl Path {
                 rate: self.largest / (took - rtt),
             });
         } else if let Some(slow) = &mut self.slow {
-            // It is at least as fast as it has just been.
+            // A lower bound from the latest burst.
             slow.rate = slow.rate.max(rate);
         }
     }
 
-    /// There was nothing to send for that long; during it, what is known did not age.
     pub(super) fn rested(&mut self, unused: Duration) {
         if let Some(slow) = &mut self.slow {
             slow.at = slow.at.after(unused);
         }
     }
 
-    /// Bytes a second; `None` if the path was not found slow lately.
+    /// In bytes per second, if the path was recently slow.
     pub(super) fn rate(&self, at: Timestamp) -> Option<f64> {
         self.slow
             .filter(|slow| at.since(slow.at) < FRESH)
             .map(|slow| slow.rate)
     }
 
-    /// The same, as far as it was found since `since`.
     pub(super) fn rate_since(&self, since: Timestamp) -> Option<f64> {
         self.slow.filter(|slow| slow.at > since).map(|slow| slow.rate)
     }
 }
 
-/// A burst counts less with each that comes after it.
 const FADING: f64 = 0.9;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// A burst must take this many round trips, and this long, to give a rate.
+/// Minimum duration of a burst, in round trips.
 const CLEARLY: f64 = 1.1;
 const MIN_DURATION: Duration = Duration::from_micros(400);
-/// What was found counts for this long.
 const FRESH: Duration = Duration::from_secs(30);

@@ -1,9 +1,9 @@
-//! How long a level that lost is left alone.
+//! Pauses trials of a level that lost.
 
 use model::Timestamp;
 use std::time::Duration;
 
-/// Doubles when the level loses again soon after, up to a limit, and starts again when it does not.
+/// Doubles if the level loses again soon, up to a limit, and restarts otherwise.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rest {
     until: Timestamp,
@@ -15,7 +15,6 @@ impl Rest {
         at >= self.until
     }
 
-    /// The level lost.
     pub(super) fn begin(&mut self, at: Timestamp) {
         let soon = at.since(self.until) < self.span * SOON;
         self.span = if soon {
@@ -29,5 +28,5 @@ impl Rest {
 
 const FIRST: Duration = Duration::from_secs(1);
 const MAX_REST: Duration = Duration::from_secs(32);
-/// In rests of the last length.
+/// In pauses of the last length.
 const SOON: u32 = 2;

@@ -1,4 +1,4 @@
-//! Zstandard: one long-lived frame, flushed after every chunk; another level ends it and begins another.
+//! One long-lived Zstandard frame, flushed after every chunk; another level starts a new frame.
 
 use super::CompressError;
 use crate::{MAX_CHUNK_BYTES, Zstandard};
@@ -7,14 +7,14 @@ use zstd::stream::raw::{
 };
 use zstd::zstd_safe;
 
-/// For zstd, of a parameter.
+/// Parameter value for zstd's default.
 const AS_THE_LEVEL_HAS_IT: u32 = 0;
-/// What a receiver keeps at most, as a power of two; it refuses frames that want more.
+/// Maximum history of a receiver as a power of two; larger frames are refused.
 const MAX_WINDOW_LOG: u32 = 23;
 
 pub(super) struct Encoder {
     frame: RawEncoder<'static>,
-    /// Of the frame that is open; absent between frames.
+    /// Is `None` between frames.
     settings: Option<Zstandard>,
 }
 
@@ -51,7 +51,7 @@ impl Encoder {
     }
 
     pub(super) fn forget(&mut self) {
-        // Resetting the session of a context does not fail (zstd.h, ZSTD_CCtx_reset).
+        // Resetting a session cannot fail (zstd.h, ZSTD_CCtx_reset).
         let _ = self.frame.reinit();
         self.settings = None;
     }
@@ -99,13 +99,13 @@ impl Decoder {
     }
 
     pub(super) fn forget(&mut self) {
-        // Resetting the session of a context does not fail (zstd.h, ZSTD_DCtx_reset).
+        // Resetting a session cannot fail (zstd.h, ZSTD_DCtx_reset).
         let _ = self.frame.reinit();
     }
 
     fn turn_back(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), CompressError> {
         let most = out.len() + MAX_CHUNK_BYTES;
-        // One more than allowed, so that a full buffer never hides that there is more.
+        // One more than allowed, so that a full buffer never hides an excess.
         out.reserve(MAX_CHUNK_BYTES + 1);
         let mut unread = InBuffer::around(bytes);
         while unread.pos() < bytes.len() {
@@ -118,7 +118,6 @@ impl Decoder {
     }
 }
 
-/// Runs `operation` until it has nothing left to write.
 fn drain(
     out: &mut Vec<u8>,
     mut operation: impl FnMut(&mut OutBuffer<'_, Vec<u8>>) -> std::io::Result<usize>,
@@ -129,7 +128,6 @@ fn drain(
     Ok(())
 }
 
-/// Runs `operation` once, behind what `out` already holds.
 fn step(
     out: &mut Vec<u8>,
     operation: impl FnOnce(&mut OutBuffer<'_, Vec<u8>>) -> std::io::Result<usize>,

@@ -1,14 +1,11 @@
-//! Whether compressing a stream makes it smaller.
+//! Detection of incompressible streams.
 
-/// Leaves out chunks of a stream whose last ones hardly became smaller: twice as many each time, up to a
-/// limit.
+/// Skips chunks of a stream after incompressible ones: twice as many each time, up to a limit.
 #[derive(Debug)]
 pub struct Compressibility {
-    /// What the last chunk that was not small was and became.
+    /// Sizes of the last large chunk before and after compression.
     last_chunk: (usize, usize),
-    /// Chunks that go as they are before the next is tried.
     left_out: u32,
-    /// How many were left out last.
     last: u32,
 }
 
@@ -23,7 +20,6 @@ impl Default for Compressibility {
 }
 
 impl Compressibility {
-    /// How much to read for about that many bytes on the lane, as far as the last chunk shows.
     pub fn payload_for(&self, bytes: usize) -> usize {
         let (before, after) = self.last_chunk;
         bytes
@@ -33,14 +29,12 @@ impl Compressibility {
             .max(1)
     }
 
-    /// Whether to compress the next chunk.
     pub fn tries(&mut self) -> bool {
         let tries = self.left_out == 0;
         self.left_out = self.left_out.saturating_sub(1);
         tries
     }
 
-    /// What a chunk became, compressed or as it was.
     pub fn went(&mut self, compressed: bool, before: usize, after: usize) {
         if before >= TELLING {
             self.last_chunk = (before, after);
@@ -58,11 +52,11 @@ impl Compressibility {
     }
 }
 
-/// Bytes below which a chunk shows more of headers than of data.
+/// Smaller chunks show more of headers than of data.
 const TELLING: usize = 1024;
-/// A chunk must become smaller by one part in this many.
+/// A chunk must shrink by one part in this many.
 const MIN_GAIN_DIVISOR: usize = 16;
-/// One chunk in this many is tried where none becomes smaller: 2 MiB apart.
+/// Trials on incompressible data are then 2 MiB apart.
 const MAX_SKIPPED_CHUNKS: u32 = 64;
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
-//! What has arrived of a lane and has not been inspected.
+//! Received bytes of a lane before parsing.
 
 use std::ops::Range;
 
-/// A buffer that is read into at its end and taken from at its beginning.
 #[derive(Debug)]
 pub(super) struct Incoming {
     bytes: Box<[u8]>,
@@ -17,7 +16,7 @@ impl Incoming {
         }
     }
 
-    /// Room for the next bytes: at least as much as a frame may lack.
+    /// At least the missing part of a frame.
     pub fn space(&mut self) -> &mut [u8] {
         if self.waiting.is_empty() {
             self.waiting = 0..0;
@@ -29,7 +28,6 @@ impl Incoming {
         self.bytes.get_mut(self.waiting.end..).unwrap_or_default()
     }
 
-    /// `count` bytes of the space hold something now.
     pub fn filled(&mut self, count: usize) {
         self.waiting.end = (self.waiting.end + count).min(self.bytes.len());
     }
@@ -38,7 +36,7 @@ impl Incoming {
         self.at(self.waiting.clone())
     }
 
-    /// `count` bytes have been inspected; they stay where they are until more space is requested.
+    /// Takes `count` parsed bytes; they stay in place until more space is requested.
     pub fn take_range(&mut self, count: usize) -> Range<usize> {
         let start = self.waiting.start;
         self.waiting.start = (start + count).min(self.waiting.end);
@@ -50,7 +48,6 @@ impl Incoming {
     }
 }
 
-/// Several of the longest frames: one read of the socket takes what has gathered.
 const CAPACITY: usize = 256 * 1024;
 /// More than the longest frame.
 const MIN_SPACE: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! What comes over a lane: from frames to events.
+//! Turns received frames into events.
 
 use super::stream::{QueuePosition, Stream};
 use super::{
@@ -58,7 +58,7 @@ impl Lane {
         let count = if coding == Coding::Stored {
             range.len()
         } else {
-            // A chunk of a stream that is over is part of the context all the same.
+            // A chunk of an ended stream is still part of the context.
             self.decode(coding, marks.fresh, range.clone())?
         };
         self.came.payload_bytes += count as u64;
@@ -159,7 +159,7 @@ impl Lane {
         };
         let sending = &mut stream.sending;
         let amount = usize::try_from(amount).unwrap_or(usize::MAX);
-        // A little at a time would have this end read, compress and send a little at a time.
+        // Small grants would make this end read, compress and send in small pieces.
         sending.credits += 1;
         if sending.credits > FREE_CREDITS + sending.sent / BYTES_A_CREDIT {
             return Err(LaneError::Useless { what: "CREDIT" });
@@ -175,7 +175,7 @@ impl Lane {
         Ok(())
     }
 
-    /// A frame about a stream that is over here: the other end may not know it yet.
+    /// The other end may not know yet that the stream has ended here.
     fn late_frame(&mut self) -> Result<(), LaneError> {
         self.late_frames += 1;
         if self.late_frames > self.over.saturating_mul(LATE_FRAMES) {
@@ -185,7 +185,6 @@ impl Lane {
         Ok(())
     }
 
-    /// Bytes of one, likewise.
     fn late_bytes(&mut self, count: usize) -> Result<(), LaneError> {
         // One is counted for the chunk, which may be empty.
         self.late_bytes += count as u64 + 1;
@@ -204,7 +203,6 @@ impl Lane {
         }
     }
 
-    /// The stream of this number, `None` if it is over.
     fn known(&mut self, id: StreamId) -> Result<Option<&mut Stream>, LaneError> {
         if id.0 == 0 || id.0 > self.newest {
             return Err(LaneError::NotOpened { stream: id.0 });
@@ -213,7 +211,6 @@ impl Lane {
     }
 }
 
-/// What a chunk's header says about compression and credit.
 #[derive(Clone, Copy)]
 struct Marks {
     fresh: bool,

@@ -1,14 +1,14 @@
-//! Whose turn it is to send: who was quiet goes first.
+//! Selects the next stream to send, preferring quiet ones.
 
 use crate::frame::StreamId;
 use std::collections::VecDeque;
 
-/// The streams that have something to send.
+/// Streams with bytes to send.
 ///
-/// 1. A stream that was idle waits in the first queue and has one chunk ahead of all in the second.
-/// 2. After its chunk it goes to the end of the second queue, whether or not it has more: only when it has
-///    nothing left when it is next there is it idle again. So streams that ask little but often cannot keep
-///    the others from being served.
+/// - A stream that was idle waits in the first queue and has one chunk before all in the
+///   second.
+/// - After its chunk it goes to the end of the second queue, even without more bytes, and is idle
+///   only if it has none at its next turn there. So small frequent requests cannot starve others.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     quiet: VecDeque<StreamId>,
@@ -24,7 +24,6 @@ impl Schedule {
         self.busy.push_back(stream);
     }
 
-    /// Whether no stream waits for a round trip in the second queue.
     pub fn nobody_busy(&self) -> bool {
         self.busy.is_empty()
     }

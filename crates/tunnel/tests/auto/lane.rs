@@ -1,11 +1,11 @@
-//! A lane with one thread: codec and sending take round trips, and only what the kernel's buffer holds leaves
-//! while the codec works.
+//! Simulates a lane with one thread: codec and sending alternate, and only the kernel's buffer
+//! drains while the codec works.
 
 use model::{BitRate, Timestamp};
 use std::time::Duration;
 use tunnel::{Auto, CompressionLevel};
 
-/// What a payload byte becomes at each level, and the codec's nanoseconds for it.
+/// Per level, compressed size of a payload byte and codec nanoseconds for it.
 pub type Data = [(f64, f64); 10];
 
 /// Rows of text, `measurements/2026-11-21-2cpu-linux-6.18.44/tunnel-levels.txt`.
@@ -21,7 +21,6 @@ pub const ROWS: Data = [
     (0.0184, 3.1),
     (0.0176, 4.0),
 ];
-/// Texts that people wrote.
 pub const TEXT: Data = [
     (1.0, 0.0),
     (0.43, 2.4),
@@ -34,7 +33,7 @@ pub const TEXT: Data = [
     (0.249, 18.9),
     (0.248, 25.6),
 ];
-/// What was compressed or encrypted before.
+/// Data already compressed or encrypted.
 pub const NOISE: Data = [
     (1.0, 0.0),
     (1.0, 0.4),
@@ -48,12 +47,9 @@ pub const NOISE: Data = [
     (1.0, 2.5),
 ];
 
-/// Who has something to send.
 #[derive(Debug, Clone, Copy)]
 pub enum Demand {
-    /// There is always a client with a request.
     Endless,
-    /// Clients that ask, get a result, and ask again after a pause.
     Clients {
         clients: usize,
         result: usize,
@@ -63,31 +59,25 @@ pub enum Demand {
 
 #[derive(Clone)]
 pub struct Simulation {
-    /// Bytes a second from this time on.
+    /// In bytes per second from this time on.
     rates: Vec<(f64, f64)>,
     data: Vec<(f64, Data)>,
     demand: Demand,
-    /// How many times slower the codec is.
     slower: f64,
-    /// Seconds of a round trip.
     rtt: f64,
-    /// Bytes since the last pause, and the best rate at which such were delivered.
+    /// Bytes since the last pause, and the best delivery rate of such bursts.
     burst: f64,
     delivered: f64,
     now: f64,
-    /// Bytes in the kernel's buffer.
     buffered: f64,
-    /// Per client: bytes left of its result, and when it asks again.
+    /// Bytes left of the result and the time of the next request.
     clients: Vec<(usize, f64)>,
     turn: usize,
 }
 
-/// The result.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Payload bytes a second.
     pub speed: f64,
-    /// Each level, and the second from which on it was used.
     pub levels: Vec<(f64, u8)>,
 }
 
@@ -108,7 +98,7 @@ impl Outcome {
 
 const BUFFER: f64 = 128.0 * 1024.0;
 const CHUNK: usize = 32 * 1024;
-/// Reading, encrypting, writing: nanoseconds a chunk, and a byte sent.
+/// Nanoseconds for reading, encrypting and writing a chunk, and per byte sent.
 const PER_CHUNK: f64 = 8_000.0;
 const PER_BYTE: f64 = 0.6;
 
@@ -138,25 +128,21 @@ impl Simulation {
         self
     }
 
-    /// The processor is busy with something else as well.
     pub fn slower(mut self, times: f64) -> Self {
         self.slower = times;
         self
     }
 
-    /// Another rate from `at` on.
     pub fn then(mut self, at: Duration, rate: f64) -> Self {
         self.rates.push((at.as_secs_f64(), rate));
         self
     }
 
-    /// Other data from `at` on.
     pub fn then_data(mut self, at: Duration, data: Data) -> Self {
         self.data.push((at.as_secs_f64(), data));
         self
     }
 
-    /// Payload bytes a second at one level.
     pub fn fixed(self, level: u8, span: Duration) -> f64 {
         self.run(span, None, level).speed
     }
@@ -222,7 +208,6 @@ impl Simulation {
         self.burst += bytes;
     }
 
-    /// No client has anything to send until the first one asks again.
     fn pause(&mut self, auto: Option<&mut Auto>) {
         if let Some(auto) = auto {
             auto.idle(self.at());
@@ -236,7 +221,7 @@ impl Simulation {
         self.pass((next - self.now).max(1e-6));
     }
 
-    /// Into the kernel's buffer; waits for room as a socket does that reports again when a third is free.
+    /// Fills the kernel's buffer; a full socket reports again when a third is free.
     fn send(&mut self, bytes: f64, mut auto: Option<&mut Auto>) {
         let mut left = bytes;
         while left > 0.0 {
@@ -258,7 +243,7 @@ impl Simulation {
         }
     }
 
-    /// A chunk of the client whose turn it is, and whose result ends with it.
+    /// Also returns the client if its result ends.
     fn take_chunk(&mut self) -> Option<(usize, Option<usize>)> {
         let count = self.clients.len();
         let index = (0..count)
@@ -271,7 +256,7 @@ impl Simulation {
         Some((length, (*left == 0).then_some(index)))
     }
 
-    /// A result has been sent: the client asks again when it has arrived, and after its pause.
+    /// The client requests again after its result has arrived, and after its pause.
     fn end_result(&mut self, index: usize) {
         let Demand::Clients { result, think, .. } = self.demand else {
             return;
@@ -280,8 +265,8 @@ impl Simulation {
         self.clients[index] = (result, asks_at);
     }
 
-    /// As Linux has it (net/ipv4/tcp_rate.c): the best rate of bursts, until something better or a lane that
-    /// is never empty.
+    /// The best rate of bursts, until a better one or a lane that is never empty, as in Linux
+    /// (net/ipv4/tcp_rate.c).
     fn end_burst(&mut self) {
         if self.burst > 0.0 {
             self.delivered = self

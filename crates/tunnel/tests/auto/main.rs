@@ -1,5 +1,5 @@
-//! The level controller on simulated lanes: it comes to the best fixed level, and costs little over the
-//! better of off and the best.
+//! The level controller on simulated lanes: it finds the best fixed level, and costs little over
+//! the better of off and the best.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod lane;
@@ -9,7 +9,7 @@ use model::Timestamp;
 use std::time::Duration;
 use tunnel::{Auto, CompressionLevel};
 
-/// Bytes a second.
+/// In bytes per second.
 const RATES: [f64; 6] = [450e3, 1.25e6, 12.5e6, 125e6, 1.25e9, 1e12];
 const DATA: [(&str, Data); 3] = [("rows", ROWS), ("text", TEXT), ("noise", NOISE)];
 
@@ -21,7 +21,7 @@ fn clients(clients: usize, result: usize) -> Demand {
     }
 }
 
-/// What fixed levels reach, off first.
+/// Speeds of fixed levels, off first.
 fn fixed(simulation: &Simulation, span: Duration) -> Vec<f64> {
     [0, 1, 2, 4, 6, 7, 9]
         .map(|level| simulation.clone().fixed(level, span))
@@ -148,7 +148,7 @@ fn after_a_pause_what_was_found_out_is_still_known() {
     auto.idle(at);
 
     at = at.after(Duration::from_secs(600));
-    // Logins: small, as they are, and the lane has room for them.
+    // Small uncompressed logins, which the lane has room for.
     for _ in 0..200 {
         assert_ne!(auto.level(at), CompressionLevel::OFF);
         auto.chunk(at, CompressionLevel::OFF, 300, 308, Duration::ZERO);
