@@ -1,7 +1,7 @@
-//! What a lab's file says: hosts, links, services, workload, sweeps.
+//! Parses a lab's file: hosts, links, services, workload, sweeps.
 //!
-//! The language is documented in docs/lab.md. [`tree`] has every value with its place, so that every error
-//! can give line and column, also for a sweep's values.
+//! The language is documented in docs/lab.md. [`tree`] keeps the position of every value, so that
+//! errors have line and column, also for values of a sweep.
 
 mod error;
 mod links;
@@ -26,64 +26,52 @@ use std::time::Duration;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 use tree::{ConfigNode, ConfigValue, FileSpan, Table};
 
-/// A lab, checked: every name in it exists.
+/// A checked lab in which every name exists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lab {
-    /// What it is called.
     pub name: String,
-    /// Directory of the file: commands run there, and paths in the file start there.
+    /// Directory of the file, in which commands run and paths start.
     pub home: PathBuf,
-    /// What the order of points, loss and jitter are drawn from.
+    /// Determines the order of points, loss and jitter.
     pub seed: u64,
-    /// Names of the hosts.
     pub hosts: Vec<String>,
-    /// The links between them.
     pub links: Vec<LabLink>,
-    /// The services, in the order in which they start.
+    /// In the order in which they start.
     pub services: Vec<Service>,
-    /// What is run and measured.
+    /// The work to run and measure.
     pub workload: WorkloadSettings,
-    /// How much of it.
+    /// The amount of work.
     pub measure: MeasureSettings,
 }
 
-/// A link between two hosts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabLink {
-    /// What it is called.
     pub name: String,
-    /// Its hosts, the client's side first.
+    /// The client's side comes first.
     pub between: [String; 2],
-    /// What it is like.
     pub link: LinkDescription,
 }
 
-/// A program that runs while the workload is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Service {
-    /// What it is called.
     pub name: String,
-    /// The place of its table, for errors.
+    /// Position of its table, for errors.
     pub place: FileSpan,
-    /// The host it runs on.
     pub host: String,
-    /// What it is.
     pub kind: ServiceKind,
-    /// What to run; always present for [`ServiceKind::Command`].
+    /// Always present for [`ServiceKind::Command`].
     pub command: Option<CommandLine>,
-    /// The kind's settings, as written, with their places.
+    /// As written, with positions.
     pub settings: Table,
-    /// Added to the environment of its commands.
     pub environment: Vec<(String, String)>,
-    /// How to check that it is ready, where the kind's own check is not enough.
+    /// Replaces the kind's own check.
     pub ready: Option<ReadinessCheck>,
-    /// How long it may take to be ready.
+    /// Time limit for getting ready.
     pub ready_timeout: Duration,
-    /// Run on its host, one after another, once it is ready.
+    /// Run one after another on its host once it is ready.
     pub setup: Vec<CommandLine>,
 }
 
-/// What a service is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceKind {
     /// The system's `mariadbd` with a private data directory.
@@ -94,12 +82,10 @@ pub enum ServiceKind {
     Nginx,
     /// The system's `php-fpm` with a private directory.
     PhpFpm,
-    /// Any command.
     Command,
 }
 
 impl ServiceKind {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Mariadb,
         Self::Postgres,
@@ -108,7 +94,6 @@ impl ServiceKind {
         Self::Command,
     ];
 
-    /// The word for it in a lab's file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mariadb => "mariadb",
@@ -120,41 +105,35 @@ impl ServiceKind {
     }
 }
 
-/// A command: a program with its arguments. A text of the file is one for `sh -c`.
+/// A program with its arguments. A string in the file runs with `sh -c`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The program and its arguments, at least one word.
     pub words: Vec<String>,
 }
 
-/// How to check that a service is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadinessCheck {
-    /// A TCP connection to this port of its host succeeds.
+    /// A TCP connection to this port succeeds.
     Port(u16),
-    /// This URL is answered without an error status.
+    /// This URL returns no error status.
     Url(String),
-    /// This command ends with status 0.
+    /// This command exits with status 0.
     Command(CommandLine),
 }
 
-/// What is run on the network, and by how many clients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSettings {
-    /// What is run.
     pub kind: WorkloadKind,
-    /// The host it runs on.
     pub host: String,
-    /// How many at once, each beginning its next operation when its last one has ended.
+    /// Concurrent clients in a closed loop.
     pub clients: u32,
-    /// What is counted and compared; absent: one run of the command.
+    /// Unit that is counted and compared; `None` means one run of the command.
     pub operation: Option<Rule>,
-    /// An operation that takes longer has failed.
+    /// Longer operations count as failed.
     pub timeout: Duration,
 }
 
 impl WorkloadSettings {
-    /// What is run, where and by how many clients, for people; without anything secret.
     pub fn words(&self) -> String {
         let what = match &self.kind {
             WorkloadKind::Http { .. } => "HTTP requests".to_owned(),
@@ -170,7 +149,6 @@ impl WorkloadSettings {
 }
 
 impl Amount {
-    /// How much, for people.
     pub fn words(&self) -> String {
         let duration = self.duration.map(model::format_duration);
         let operations = self
@@ -185,91 +163,75 @@ impl Amount {
     }
 }
 
-/// What a workload runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WorkloadKind {
-    /// Requests of one URL.
     Http {
-        /// The URL; its host is one of the lab's.
         url: String,
-        /// Whether the requests of a client share a connection.
+        /// Requests of a client share a connection.
         keep_alive: bool,
     },
-    /// Statements.
     Sql {
-        /// The database's URL; its host is one of the lab's.
         target: String,
-        /// What one operation runs, in order: statements, or the text of a whole script.
+        /// Executed in order by one operation; each is a statement or a whole script.
         statements: Vec<String>,
-        /// Whether each operation connects anew.
+        /// Reconnect for each operation.
         reconnect: bool,
     },
-    /// Any command.
     Command {
-        /// What to run.
         command: CommandLine,
     },
 }
 
-/// How much is measured at each point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasureSettings {
-    /// How much at each point.
     pub amount: Amount,
-    /// Operations at no distance before anything counts.
+    /// Uncounted operations at zero distance.
     pub warmup: u64,
-    /// Operations at each point before anything counts there.
+    /// Uncounted operations at each point.
     pub settle: u64,
-    /// Operations of the capture without distance, where they are not as many as at a point.
+    /// Operations in the capture without distance, if different from a point.
     pub baseline_operations: Option<u64>,
-    /// How often all points are measured.
+    /// Measurements of each point.
     pub repeat: u32,
-    /// After this many points, no distance is measured again.
+    /// Points between repeated measurements of the baseline.
     pub baseline_every: u32,
-    /// Whether it is known which addresses are the same host's. Otherwise the captures have to show it, as
-    /// anywhere else.
+    /// Addresses are assigned to hosts from the lab's file; otherwise captures must show the
+    /// assignment.
     pub hosts_known: bool,
 }
 
-/// When a workload ends: at the first of these limits, after the operations in progress completed. At least
+/// The workload ends at the first of these limits, after operations in progress complete. At least
 /// one is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
-    /// After this many operations of all clients together.
+    /// Total over all clients.
     pub operations: Option<u64>,
-    /// After this long.
     pub duration: Option<Duration>,
 }
 
-/// A lab's file: its text, its tree, and what is swept.
+/// A lab's file with its tree and sweeps.
 #[derive(Debug, Clone)]
 pub struct LabFile {
     path: PathBuf,
     text: String,
     root: Table,
-    /// The lab as in the file, without any sweep.
     pub lab: Lab,
-    /// Settings that change together, in the order of the file.
+    /// In the order of the file.
     pub variants: Vec<LabVariant>,
-    /// What is swept, in the order of the file.
+    /// In the order of the file.
     pub sweeps: Vec<SettingSweep>,
 }
 
 impl LabFile {
-    /// Reads and checks `path`.
-    ///
     /// # Errors
-    /// When it cannot be read, or with a [`ConfigError`] when something in it is wrong.
+    /// If it cannot be read, or is invalid ([`ConfigError`]).
     pub fn read_file(path: &Path) -> Result<Self> {
         let text = read_small_text(path, MAX_CONFIG_BYTES)
             .with_context(|| format!("could not read {}", path.display()))?;
         Ok(Self::parse(path, text)?)
     }
 
-    /// Checks `text`, which came from `path`.
-    ///
-    /// # Errors
-    /// When something in it is wrong.
+    /// `path` is used in errors.
     pub fn parse(path: &Path, text: String) -> Result<Self, ConfigError> {
         let file = File { path, text: &text };
         let mut root = tree::parse(path, &text)?;
@@ -289,14 +251,14 @@ impl LabFile {
         })
     }
 
-    /// The variant that these settings of a sweep choose, if they do.
+    /// The variant selected by these settings of a sweep.
     pub fn variant(&self, settings: &[(Vec<String>, ConfigNode)]) -> Option<&LabVariant> {
         let (_, node) = settings.iter().find(|(path, _)| is_variant(path))?;
         let name = node.value.text()?;
         self.variants.iter().find(|variant| variant.name == name)
     }
 
-    /// The settings that one of a sweep stands for: a variant's own, or itself.
+    /// Expands a variant into its settings.
     fn spelled_out<'a>(&'a self, setting: &'a (Vec<String>, ConfigNode)) -> &'a [(Vec<String>, ConfigNode)] {
         if is_variant(&setting.0) {
             let chosen = self.variant(std::slice::from_ref(setting));
@@ -306,10 +268,10 @@ impl LabFile {
         }
     }
 
-    /// The lab with these settings instead of those in the file.
+    /// Overrides settings of the file.
     ///
     /// # Errors
-    /// When one of the values is wrong: the error gives its place in the sweep.
+    /// If a value is invalid. The error has the position in the sweep.
     pub fn with(&self, settings: &[(Vec<String>, ConfigNode)]) -> Result<Lab, ConfigError> {
         let mut root = self.root.clone();
         for (path, node) in settings.iter().flat_map(|setting| self.spelled_out(setting)) {
@@ -334,7 +296,7 @@ fn is_variant(path: &[String]) -> bool {
     matches!(path, [word] if word == VARIANT)
 }
 
-/// In a sweep, represents every link.
+/// Stands for every link in a sweep.
 pub const ALL_LINKS: &str = "all";
 
 fn lab(file: File<'_>, root: &Table) -> Result<Lab, ConfigError> {
@@ -370,13 +332,12 @@ fn home(path: &Path) -> PathBuf {
     }
 }
 
-/// The lab's name: that of its file when it has none. It becomes a directory.
+/// Defaults to the name of the file. It becomes a directory.
 fn name(file: File<'_>, given: Option<(&str, &FileSpan)>) -> Result<String, ConfigError> {
     match given {
         None => Ok(file
             .path
             .file_stem()
-            // `...toml`
             .filter(|stem| *stem != ".." && *stem != ".")
             .map_or_else(|| "lab".to_owned(), |stem| stem.to_string_lossy().into_owned())),
         Some((name, place)) => {
@@ -386,7 +347,7 @@ fn name(file: File<'_>, given: Option<(&str, &FileSpan)>) -> Result<String, Conf
     }
 }
 
-/// Names become those of directories, namespaces and hosts.
+/// Names become directories, namespaces and hosts.
 fn check_name(file: File<'_>, name: &str, place: &FileSpan) -> Result<(), ConfigError> {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if (1..=32).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('-') {
@@ -418,7 +379,6 @@ fn hosts(file: File<'_>, node: &ConfigNode) -> Result<Vec<String>, ConfigError> 
     Ok(hosts)
 }
 
-/// A list of texts.
 fn texts<'a>(
     file: File<'_>,
     key: &str,
@@ -436,7 +396,6 @@ fn texts<'a>(
     }
 }
 
-/// The host named by `key`.
 fn host(section: &Section<'_>, key: &'static str, hosts: &[String]) -> Result<String, ConfigError> {
     let example = hosts.first().map_or("client", String::as_str);
     let node = section.required(key, &format!("{example:?}"))?;
@@ -453,7 +412,7 @@ fn known_host(file: File<'_>, name: &str, place: &FileSpan, hosts: &[String]) ->
     Err(file.error(place, format!("there is no host '{name}': {advice}")))
 }
 
-/// A text for `sh -c`, or a list of program and arguments.
+/// A string for `sh -c`, or a list of program and arguments.
 fn command_line(file: File<'_>, key: &str, node: &ConfigNode) -> Result<CommandLine, ConfigError> {
     let words: Vec<String> = match &node.value {
         ConfigValue::Text(text) if !text.trim().is_empty() => ["sh", "-c", text].map(str::to_owned).to_vec(),

@@ -1,6 +1,6 @@
-//! Labs: several hosts, real services, a workload, and the distance between them.
+//! Runs labs of hosts, real services, a workload, and the distance between them.
 //!
-//! Start at [`config`] (what the file says), then [`plan`] (the points).
+//! Start at [`config`] (the file), then [`plan`] (the points).
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the captures of one run of the workload show: its operations, and on which link each connection lay.
+//! Extracts operations from the captures of a workload run, with the link of each connection.
 
 use super::config::{Lab, WorkloadSettings};
 use super::store::Captured;
@@ -18,45 +18,37 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Addresses of the lab's hosts: a host has one on each of its links.
+/// A host has one address per link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Addresses {
     hosts: Vec<(IpAddr, String)>,
 }
 
-/// The operations of one run of a workload.
 #[derive(Debug, Default)]
 pub struct ObservedOperations {
-    /// The workload's operations, in the order of their ends. Operations that only connect are among them,
-    /// see `is_counted`.
+    /// In the order of their ends. Includes those that only connect, see `is_counted`.
     pub operations: Vec<Operation>,
-    /// The link that each connection lay on, by its place in [`Lab::links`].
+    /// Index into [`Lab::links`] for each connection.
     pub links: HashMap<ConnectionId, usize>,
-    /// What is missing in the captures.
     pub warnings: Vec<Warning>,
-    /// Totals of connections, statements and operations.
     pub totals: OverviewTotals,
-    /// What is wasted in them.
     pub findings: Option<Findings>,
 }
 
 impl Addresses {
-    /// These.
     pub const fn new(hosts: Vec<(IpAddr, String)>) -> Self {
         Self { hosts }
     }
 
-    /// All of them, a host's first address first.
+    /// Starts with the primary address of a host.
     pub fn all(&self) -> &[(IpAddr, String)] {
         &self.hosts
     }
 
-    /// `address` is one of `host`.
     pub fn add(&mut self, address: IpAddr, host: &str) {
         self.hosts.push((address, host.to_owned()));
     }
 
-    /// The host that has `address`.
     pub fn host(&self, address: IpAddr) -> Option<&str> {
         self.hosts
             .iter()
@@ -64,14 +56,13 @@ impl Addresses {
             .map(|(_, host)| host.as_str())
     }
 
-    /// The first address of `host`.
     pub fn first(&self, host: &str) -> Option<IpAddr> {
         let found = self.hosts.iter().find(|(_, name)| name == host);
         found.map(|(address, _)| *address)
     }
 
-    /// The same endpoint with one and the same address of its host, whichever of its addresses was used: else
-    /// an HTTP server that asks a database over another link would seem to be two hosts.
+    /// Replaces the address with the primary one of its host. Otherwise an HTTP server with a
+    /// database on another link would look like two hosts.
     fn canonical(&self, endpoint: Endpoint) -> Endpoint {
         let first = self.host(endpoint.address).and_then(|host| self.first(host));
         Endpoint {
@@ -80,7 +71,7 @@ impl Addresses {
         }
     }
 
-    /// The link between the hosts of these endpoints.
+    /// The link between these hosts.
     fn link(&self, lab: &Lab, client: Endpoint, server: Endpoint) -> Option<usize> {
         let (client, server) = (self.host(client.address)?, self.host(server.address)?);
         lab.links.iter().position(|link| {
@@ -91,10 +82,7 @@ impl Addresses {
 }
 
 impl ObservedOperations {
-    /// Reads the captures of one run of `lab`'s workload, one a link.
-    ///
-    /// # Errors
-    /// When a file cannot be read.
+    /// `files` has one capture per link.
     pub fn read_captures(files: &[PathBuf], lab: &Lab, captured: &Captured) -> Result<Self> {
         let addresses = &captured.addresses;
         let mut observed = Self::default();
@@ -126,7 +114,7 @@ impl ObservedOperations {
         })?;
         let (operations, inferred) = groups.finish();
         observed.operations = operations;
-        // Whatever other hosts do by themselves meanwhile is not one of the workload's operations.
+        // Activity of other hosts is not part of the workload.
         observed.operations.retain(|operation| {
             let outermost = operation.steps.iter().filter(|step| step.after.is_none());
             let mut connections = outermost.map(|step| step.exchange.connection);
@@ -145,7 +133,7 @@ impl ObservedOperations {
         Ok(observed)
     }
 
-    /// All counted operations get one name, so that they are predicted together.
+    /// One name for all counted operations, so that they are predicted together.
     fn name(&mut self, workload: &WorkloadSettings) {
         let (counted, other): (Arc<str>, Arc<str>) =
             (Arc::from(operation_word(workload)), Arc::from("setup"));
@@ -159,7 +147,7 @@ impl ObservedOperations {
         }
     }
 
-    /// The counted operations as a measurement, together with `errors` that failed; `None` if there is none.
+    /// Returns `None` without operations. Failed ones are only counted in `errors`.
     pub fn measured(&self, workload: &WorkloadSettings, errors: u64) -> Option<MeasuredDurations> {
         let mut durations = DistributionBuilder::new();
         let (mut begin, mut end) = (None::<Timestamp>, None::<Timestamp>);
@@ -179,18 +167,17 @@ impl ObservedOperations {
         })
     }
 
-    /// The operations that are measured and predicted: connecting apart from the work is not.
     pub fn counted<'a>(&'a self, workload: &'a WorkloadSettings) -> impl Iterator<Item = &'a Operation> {
         let counted = |operation: &&Operation| is_counted(workload, operation.kind) && !operation.continues;
         self.operations.iter().filter(counted)
     }
 }
 
-/// Facts on their way to operations: by the workload's rule, or one operation for each run of the command.
+/// Groups facts by the workload's rule, or into one operation per run of the command.
 struct Groups<'a> {
     windows: &'a [(Timestamp, Timestamp)],
     grouping: Vec<Operations>,
-    /// The window in which each connection was opened.
+    /// The run in which each connection was opened.
     of: HashMap<ConnectionId, usize>,
     found: Vec<(usize, Operation)>,
 }
@@ -227,7 +214,7 @@ impl<'a> Groups<'a> {
         });
     }
 
-    /// The operations, and what was inferred to find them.
+    /// Returns operations, and warnings about inferences.
     fn finish(self) -> (Vec<Operation>, Vec<Warning>) {
         let mut found = self.found;
         let mut inferred = Vec::new();
@@ -247,7 +234,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// A run of a command as an operation: it begins when the command is started and ends when it has ended.
+/// The operation spans the whole run of the command.
 fn of_run(mut operation: Operation, run: usize, (begin, end): (Timestamp, Timestamp)) -> Operation {
     let before = operation.at.since(begin);
     let after = end.since(operation.at.after(operation.duration));
@@ -262,7 +249,7 @@ fn of_run(mut operation: Operation, run: usize, (begin, end): (Timestamp, Timest
     operation
 }
 
-/// What one operation of the workload is called.
+/// The noun for an operation.
 pub fn operation_word(workload: &WorkloadSettings) -> &'static str {
     match workload.operation {
         None => "run",
@@ -273,7 +260,7 @@ pub fn operation_word(workload: &WorkloadSettings) -> &'static str {
     }
 }
 
-/// Under the rule of transactions, connecting is an operation of its own, which is not counted.
+/// Under the rule of transactions, connecting is a separate, uncounted operation.
 fn is_counted(workload: &WorkloadSettings, kind: OperationKind) -> bool {
     match workload.operation {
         Some(Rule::Transaction) => kind == OperationKind::Transaction,

@@ -1,11 +1,11 @@
-//! The order in which points are measured: random, so that other work of the machine does not fall on one
-//! end of a sweep; the same for the same seed.
+//! Measures points in random order, so that background load does not bias one end of a sweep. The
+//! order is determined by a seed.
 
-/// Numbers below `count` in an order drawn from `seed`.
+/// A permutation of `0..count`.
 pub fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut state = seed;
     let mut order: Vec<usize> = (0..count).collect();
-    // Fisher and Yates.
+    // Fisher-Yates shuffle.
     for last in (1..count).rev() {
         let other = (next(&mut state) % (last as u64 + 1)) as usize;
         order.swap(last, other);
@@ -13,7 +13,7 @@ pub fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     order
 }
 
-/// SplitMix64.
+/// Next number of SplitMix64.
 fn next(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;

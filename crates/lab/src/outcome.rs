@@ -1,4 +1,4 @@
-//! The outcome of a lab's run, from stored measurements and predictions.
+//! Computes a lab's outcome from stored measurements and predictions.
 
 use super::config::LabFile;
 use super::observed::operation_word;
@@ -10,7 +10,7 @@ use model::{Conditions, MeasuredDurations, Prediction, Warning, WarningKind, cou
 use report::outcome::{LabDrift, LabOutcome, LabPoint, LabRound, LabTimes};
 use report::text::link_warnings;
 
-/// The outcome of `run`, as far as it came.
+/// An interrupted run has a partial outcome.
 pub fn outcome(file: &LabFile, plan: &LabPlan, run: &LabRun<'_>, conditions: Conditions) -> LabOutcome {
     let mut points: Vec<LabPoint> = plan
         .points
@@ -52,8 +52,8 @@ fn lab_point(point: &SweepPoint, kept: Option<&MeasuredPoint>, prediction: Optio
     }
 }
 
-/// Several measurements of one point as one: the median of their medians, with the spread of the measurement
-/// in the middle (of an even number the lower of the two); operations and errors summed.
+/// Combines measurements of a point: the median of medians, with the spread of the median
+/// measurement (the lower one if even). Sums operations and errors.
 fn together(rounds: &[LabRound]) -> Option<MeasuredDurations> {
     let all = || rounds.iter().map(|round| &round.measured);
     let mut sorted: Vec<&MeasuredDurations> = all().collect();
@@ -79,7 +79,7 @@ fn drifts(plan: &LabPlan, run: &LabRun<'_>) -> Vec<LabDrift> {
     run.baselines.iter().enumerate().filter_map(drift).collect()
 }
 
-/// The settings that all points of a baseline share and that distinguish it from the others.
+/// Settings common to all points of a baseline that distinguish it from other baselines.
 fn settings_of_baseline(plan: &LabPlan, baseline: usize) -> Vec<(String, String)> {
     if plan.baselines.len() < 2 {
         return Vec::new();
@@ -98,7 +98,7 @@ fn warnings(plan: &LabPlan, run: &LabRun<'_>, points: &[LabPoint]) -> Vec<Warnin
     for (index, (point, kept)) in points.iter().zip(&run.points).enumerate() {
         let number = index + 1;
         let links = plan.points[index].lab.links.iter().zip(point.links());
-        // What the machine adds to a link without distance is its floor, which is reported separately.
+        // The machine's overhead on a link without distance is its floor, reported separately.
         for (_, outcome) in links.filter(|(link, _)| !is_at_rest(&link.link)) {
             let told = link_warnings(outcome).into_iter();
             all.extend(told.map(|warning| warning.with_name(&format!("point {number}"))));

@@ -1,4 +1,4 @@
-//! Directories that longwire made itself: the only ones that it removes.
+//! Marks directories created by longwire; only these are ever removed.
 
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
@@ -6,10 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 
-/// Makes `directory` and marks it as longwire's; one that longwire made earlier is accepted.
-///
-/// # Errors
-/// When it cannot be made.
+/// Creates and marks `directory`, or accepts one marked earlier.
 pub fn make(directory: &Path) -> io::Result<()> {
     match fs::create_dir(directory) {
         Ok(()) => mark(directory),
@@ -18,18 +15,15 @@ pub fn make(directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Marks a directory that was just made as longwire's.
-///
-/// # Errors
-/// When it cannot be written to.
+/// Marks a new directory.
 pub fn mark(directory: &Path) -> io::Result<()> {
     File::create_new(directory.join(MARKER)).map(drop)
 }
 
-/// Removes a directory with all that is in it.
+/// Removes a directory recursively.
 ///
 /// # Errors
-/// When it is not one that longwire made for this user, or cannot be removed.
+/// If longwire did not create it for this user, or it cannot be removed.
 pub fn remove(directory: &Path) -> Result<()> {
     let shown = directory.display();
     if directory.components().any(|part| part == Component::ParentDir) {
@@ -41,8 +35,7 @@ pub fn remove(directory: &Path) -> Result<()> {
     fs::remove_dir_all(directory).with_context(|| format!("could not remove {shown}"))
 }
 
-/// Whether longwire made it for this user: a directory and no link to one, with the marker in it, both this
-/// user's.
+/// True for a directory (no symbolic link) with the marker, both owned by this user.
 fn is_own(directory: &Path) -> bool {
     let own = fs::metadata("/proc/self").map(|own| own.uid());
     let is_ours = |metadata: &fs::Metadata| own.as_ref().is_ok_and(|own| *own == metadata.uid());
@@ -51,7 +44,7 @@ fn is_own(directory: &Path) -> bool {
         && marker.is_ok_and(|found| found.is_file() && is_ours(&found))
 }
 
-/// The marker: a file in the directory.
+/// File name of the marker.
 pub const MARKER: &str = ".made-by-longwire";
 
 #[cfg(test)]

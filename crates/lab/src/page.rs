@@ -1,5 +1,5 @@
-//! A lab's page: the first capture without distance, the curves predicted from it, and what was measured on
-//! them.
+//! Builds a lab's page from the first capture without distance, the predicted curves, and measured
+//! points.
 
 use super::config::Lab;
 use super::observed::{ObservedOperations, operation_word};
@@ -16,10 +16,6 @@ use report::html::{Grid, Page};
 use report::outcome::LabOutcome;
 use std::time::Duration;
 
-/// Writes it.
-///
-/// # Errors
-/// When the file cannot be written.
 pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<'_>) -> Result<()> {
     let example = example(&basis);
     let grid = grid(plan, &basis);
@@ -33,7 +29,7 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
     let mut rtts: Vec<Duration> = predictions.iter().map(|prediction| prediction.rtt).collect();
     rtts.sort_unstable();
     rtts.dedup();
-    // The largest: there is no room for a column of each.
+    // Only the largest, because columns are limited.
     let rtts = &rtts[rtts.len().saturating_sub(PRICED)..];
     let findings = basis
         .observed
@@ -67,10 +63,10 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
     })
 }
 
-/// Round trips at which findings have a price.
+/// Number of round-trip times used to price findings.
 const PRICED: usize = 3;
 
-/// The operation whose duration is nearest their median.
+/// The operation closest to the median duration.
 fn example(basis: &Basis<'_>) -> Option<Operation> {
     let mut counted: Vec<&Operation> = basis.observed.counted(&basis.lab.workload).collect();
     counted.sort_by_key(|operation| operation.duration);
@@ -79,7 +75,7 @@ fn example(basis: &Basis<'_>) -> Option<Operation> {
         .map(|operation| (*operation).clone())
 }
 
-/// The predictions, each named after the links that it is for: a curve is of one of them.
+/// Named after the changed links, one curve per link.
 fn named_predictions(plan: &LabPlan, outcome: &LabOutcome) -> Vec<Prediction> {
     let points = plan.points.iter().zip(&outcome.points);
     let named = points.filter_map(|(point, outcome)| {
@@ -105,8 +101,8 @@ fn name(lab: &Lab, changed: &[usize]) -> String {
     }
 }
 
-/// What the sliders move over: each link that some point changes, alone, at round trips and rates around
-/// those requested, with as many clients as the first baseline has.
+/// Range of the sliders: each changed link alone, at round-trip times and rates around the
+/// requested ones, with the client count of the first baseline.
 fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
     let observed = fewer(basis);
     let (rtts, rates) = axes(plan);
@@ -139,7 +135,7 @@ fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
         let places = rates.iter().flat_map(|rate| rtts.iter().map(|rtt| (*rtt, *rate)));
         let points: Vec<SweepPoint> = places.map(point).collect();
         let of_link = predict(&observed, basis.measured, &points.iter().collect::<Vec<_>>());
-        // Without distance nothing moves, and no round trip is counted.
+        // Without distance no step moves and no round trip is counted.
         let turns = of_link.iter().flatten().map(|prediction| prediction.turns);
         let turns = turns.fold(0.0, f64::max);
         let named = of_link.into_iter().flatten().map(|prediction| Prediction {
@@ -149,7 +145,7 @@ fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
         });
         let before = predictions.len();
         predictions.extend(named);
-        // Each point was predicted for itself.
+        // Points are predicted separately.
         set_slopes(&mut predictions[before..]);
     }
     let replayed = predictions
@@ -166,7 +162,7 @@ fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
     }
 }
 
-/// Round trips and rates: those of the points, and some between.
+/// Round-trip times and rates: those of the points, and intermediate values.
 fn axes(plan: &LabPlan) -> (Vec<Duration>, Vec<LinkRates>) {
     let mut rtts: Vec<Duration> = RTTS_MS.into_iter().map(Duration::from_millis).collect();
     let mut rates = vec![[None; 2]];
@@ -183,7 +179,7 @@ fn axes(plan: &LabPlan) -> (Vec<Duration>, Vec<LinkRates>) {
     (rtts, rates)
 }
 
-/// The first operations only: a page does not need every one.
+/// Limits the page to the first operations.
 fn fewer(basis: &Basis<'_>) -> ObservedOperations {
     let mut exchanges = 0;
     let enough = |operation: &&Operation| {

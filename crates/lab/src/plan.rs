@@ -1,4 +1,4 @@
-//! What is run: every point of the sweeps, and the baselines they are predicted from.
+//! Plans all points of the sweeps, and the baselines for their predictions.
 
 use super::config::advice;
 use super::config::tree::{ConfigNode, ConfigValue};
@@ -12,53 +12,50 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-/// The points of a lab.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabPlan {
-    /// The swept settings, in the order of the file: the columns that distinguish points.
+    /// The swept settings in file order: the columns that distinguish points.
     pub settings: Vec<String>,
-    /// Sets of services to start. Mostly there is one.
+    /// Groups of services to start, usually one.
     pub stages: Vec<ServiceGroup>,
-    /// Workloads at no distance, each of one stage.
+    /// Workloads without distance, each in one stage.
     pub baselines: Vec<Baseline>,
-    /// What is predicted and measured, in the order of the file.
     pub points: Vec<SweepPoint>,
 }
 
-/// Services that run at once.
+/// Services that run together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServiceGroup {
-    /// The lab whose services these are.
     pub lab: Lab,
 }
 
-/// A workload without distance, from whose capture points are predicted.
+/// A workload without distance; its capture is the source of predictions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
-    /// Place of its stage in [`LabPlan::stages`].
+    /// An index into [`LabPlan::stages`].
     pub stage: usize,
-    /// The lab, its links without distance and limit.
+    /// With links without distance and limits.
     pub lab: Lab,
 }
 
 /// One combination of the swept settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SweepPoint {
-    /// Place of its stage in [`LabPlan::stages`].
+    /// An index into [`LabPlan::stages`].
     pub stage: usize,
-    /// Place of its baseline in [`LabPlan::baselines`]; `None` for a variant that is not predicted.
+    /// An index into [`LabPlan::baselines`], or `None` for a variant without prediction.
     pub baseline: Option<usize>,
-    /// Place in [`LabPlan::points`] of the point that it is compared with.
+    /// Index into [`LabPlan::points`] of the point to compare with.
     pub against: Option<usize>,
-    /// Its value of each of [`LabPlan::settings`].
+    /// In the order of [`LabPlan::settings`].
     pub values: Vec<String>,
     /// The lab with these values.
     pub lab: Lab,
 }
 
 impl LabPlan {
-    /// The settings that have one value at all of `points`, each with its place in [`LabPlan::settings`] and
-    /// that value; none of those that say how much is measured.
+    /// Settings that are equal at all of `points`, with index into [`LabPlan::settings`] and value.
+    /// Excludes amounts of measurement.
     pub fn shared_settings<'a>(
         &'a self,
         points: &'a [usize],
@@ -72,11 +69,8 @@ impl LabPlan {
         })
     }
 
-    /// Every point of every sweep; one that is in two sweeps is listed once. Without a sweep the lab itself
-    /// is the point.
-    ///
-    /// # Errors
-    /// When a value is wrong, at its place.
+    /// Points shared by several sweeps are listed once. Without sweeps the lab itself is the only
+    /// point.
     pub fn new(file: &LabFile) -> std::result::Result<Self, ConfigError> {
         let mut plan = Self {
             settings: Vec::new(),
@@ -103,12 +97,12 @@ impl LabPlan {
         Ok(plan)
     }
 
-    /// Finds for each point of a variant that is compared with another one the point of that.
+    /// Sets `against` for variants that are compared with another.
     fn compare(&mut self, file: &LabFile) {
         let Some(column) = self.settings.iter().position(|setting| setting == VARIANT) else {
             return;
         };
-        // Of several with the same values the first.
+        // The first of equal points wins.
         let points = self.points.iter().enumerate().rev();
         let places: HashMap<Vec<String>, usize> = points
             .map(|(place, point)| (point.values.clone(), place))
@@ -127,11 +121,11 @@ impl LabPlan {
         }
     }
 
-    /// The points that have one of the `wanted` values (`SETTING=VALUE`) of each setting named there; all
-    /// without any.
+    /// Keeps points with one of the `wanted` values (`SETTING=VALUE`) for each named setting. Keeps
+    /// all if `wanted` is empty.
     ///
     /// # Errors
-    /// When one is no such text, or no point has it.
+    /// If a text is malformed, or no point matches.
     pub fn only(mut self, wanted: &[String]) -> Result<Self> {
         let mut columns: Vec<(usize, Vec<&str>)> = Vec::new();
         for text in wanted {
@@ -181,7 +175,6 @@ impl LabPlan {
         Ok((column, value))
     }
 
-    /// What `lab check` shows of it.
     pub fn outline(&self, lab: &Lab) -> LabOutline {
         let service = |service: &Service| {
             [
@@ -227,7 +220,7 @@ impl LabPlan {
         let values = values.collect();
         let mut at_rest = without_distance(&lab);
         let stage = self.stage_of(known, &at_rest);
-        // The number of measurements at a point does not matter for its baseline.
+        // The amount of measurement does not affect the baseline.
         at_rest.measure = file.lab.measure.clone();
         if let Some(operations) = at_rest.measure.baseline_operations {
             at_rest.measure.amount.operations = Some(operations);
@@ -245,9 +238,8 @@ impl LabPlan {
         });
     }
 
-    /// The stage on which the services of `lab` run.
     fn stage_of(&mut self, known: &mut Known, lab: &Lab) -> usize {
-        // The mtu is that of the hosts' devices, which stay as long as the services run.
+        // The MTU belongs to the hosts' devices, which live as long as the services.
         let mtus = |lab: &Lab| lab.links.iter().map(|link| link.link.mtu).collect::<Vec<_>>();
         let new = self.stages.len();
         let place = known.stages.find(&(&lab.services, mtus(lab)), new, |place| {
@@ -274,7 +266,6 @@ impl LabPlan {
     }
 }
 
-/// The places of what is planned so far.
 #[derive(Default)]
 struct Known {
     points: Places,
@@ -282,12 +273,12 @@ struct Known {
     baselines: Places,
 }
 
-/// Places of values by a hash of their text: thousands of points need not each be compared with all others.
+/// Indexes values by a hash of their text, because comparing thousands of points pairwise is slow.
 #[derive(Default)]
 struct Places(HashMap<u64, Vec<usize>>);
 
 impl Places {
-    /// The place of such a value; noted as `new` when it has none.
+    /// Inserts `new` if the value is unknown.
     fn find(&mut self, value: &impl std::fmt::Debug, new: usize, is_same: impl Fn(usize) -> bool) -> usize {
         let mut hasher = DefaultHasher::new();
         format!("{value:?}").hash(&mut hasher);
@@ -300,7 +291,7 @@ impl Places {
     }
 }
 
-/// The lab, its links without distance, limit and impairment; packets keep their size.
+/// Removes distance, limits and impairment from all links; packets keep their size.
 pub fn without_distance(lab: &Lab) -> Lab {
     let mut lab = lab.clone();
     for link in &mut lab.links {
@@ -309,7 +300,7 @@ pub fn without_distance(lab: &Lab) -> Lab {
     lab
 }
 
-/// The link without distance, limit and impairment.
+/// Removes distance, limits and impairment.
 pub fn at_rest(link: &LinkDescription) -> LinkDescription {
     LinkDescription {
         mtu: link.mtu,
@@ -318,14 +309,14 @@ pub fn at_rest(link: &LinkDescription) -> LinkDescription {
     }
 }
 
-/// Whether the link only carries packets.
+/// True if the link only forwards packets.
 pub fn is_at_rest(link: &LinkDescription) -> bool {
     *link == at_rest(link)
 }
 
 impl Lab {
-    /// Everything in the lab that affects measurements, as text: points with the same text are the same
-    /// point, across runs too.
+    /// All settings that affect measurements, as text. Equal texts mean the same point, also across
+    /// runs.
     pub fn identity(&self) -> String {
         format!(
             "{:?}",
@@ -342,7 +333,7 @@ impl Lab {
     }
 }
 
-/// Every combination of a sweep's values, the last setting changing fastest.
+/// The last setting varies fastest.
 fn combinations(sweep: &SettingSweep) -> Vec<Vec<(Vec<String>, ConfigNode)>> {
     let mut combinations = vec![Vec::new()];
     for axis in &sweep.axes {
@@ -360,7 +351,7 @@ fn combinations(sweep: &SettingSweep) -> Vec<Vec<(Vec<String>, ConfigNode)>> {
     combinations
 }
 
-/// The value of a setting at a point whose sweep does not name it.
+/// The value of a setting that the point's sweep does not name.
 fn value_of(lab: &Lab, setting: &str) -> String {
     let mut words = setting.splitn(3, '.');
     let found = match (words.next(), words.next(), words.next()) {

@@ -1,4 +1,4 @@
-//! Predictions of a baseline's points, from what was captured at the baseline.
+//! Predicts a baseline's points from its capture.
 
 use super::config::Lab;
 use super::observed::{ObservedOperations, operation_word};
@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Predicts each of `points` from what was `observed` at their baseline, whose operations the workload itself
-/// timed as `measured`. `None` if nothing was observed that could be predicted.
+/// Predicts each of `points`. `measured` has the workload's own times of the `observed` operations.
+/// `None` if no operation can be predicted.
 pub fn predict(
     observed: &ObservedOperations,
     measured: &MeasuredDurations,
@@ -47,9 +47,8 @@ pub fn predict(
     predictions
 }
 
-/// The operations as they are replayed: in the order of their begins, and with what the workload's own clock
-/// saw beyond the capture (from the last packet to the client having it, a command's own start and end) as
-/// the client's time.
+/// Prepares operations for the replay: sorted by start, with time outside the capture (from last
+/// packet to client, start and end of a command) added as client time.
 fn prepared(observed: &ObservedOperations, measured: &MeasuredDurations, lab: &Lab) -> Vec<Operation> {
     let mut captured = DistributionBuilder::new();
     observed
@@ -66,7 +65,7 @@ fn prepared(observed: &ObservedOperations, measured: &MeasuredDurations, lab: &L
     operations
 }
 
-/// The links that are not as they are at the baseline.
+/// Links that differ from the baseline.
 pub fn changed_links(lab: &Lab) -> Vec<usize> {
     let changed = |(_, link): &(usize, &super::config::LabLink)| !is_at_rest(&link.link);
     lab.links
@@ -77,7 +76,7 @@ pub fn changed_links(lab: &Lab) -> Vec<usize> {
         .collect()
 }
 
-/// The target of a point: what its changed links become, all at the same time.
+/// Target of a point, with all changed links at once.
 fn target(lab: &Lab, changed: &[usize]) -> (PredictionTarget, Vec<LinkDescription>) {
     let mut links = changed.iter().map(|&index| lab.links[index].link);
     let target = PredictionTarget {
@@ -89,7 +88,7 @@ fn target(lab: &Lab, changed: &[usize]) -> (PredictionTarget, Vec<LinkDescriptio
     (target, links.collect())
 }
 
-/// Determines where steps move: those on a changed link move to what that link becomes.
+/// Moves each step on a changed link to the new link.
 fn moved(links: &Arc<HashMap<ConnectionId, usize>>, changed: Vec<usize>) -> Box<LinkOfStep> {
     let links = Arc::clone(links);
     Box::new(move |step| {

@@ -1,5 +1,5 @@
-//! How far a lab's run is: a bar with the time left on a terminal, a line for each point elsewhere. On
-//! stderr.
+//! Progress of a lab's run on stderr: a bar with the remaining time on a terminal, else a line per
+//! point.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pipeline::progress::ProgressSink;
@@ -7,25 +7,22 @@ use std::io::{self, IsTerminal};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Reports how far a run is.
 pub struct LabProgress {
     bar: Option<ProgressBar>,
     left: Mutex<Left>,
 }
 
-/// What is still to be done.
 #[derive(Debug, Default)]
 struct Left {
-    /// Time of the measurements that have not begun.
+    /// Expected duration of pending measurements.
     waiting: Duration,
-    /// The measurement in progress: when it began, and how long it is expected to take.
+    /// Start and expected duration of the current measurement.
     now: Option<(Instant, Duration)>,
     done: u64,
     all: u64,
 }
 
 impl LabProgress {
-    /// For a run that is about to begin.
     pub fn new() -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
@@ -40,7 +37,6 @@ impl LabProgress {
         }
     }
 
-    /// It is still in progress.
     pub fn refresh(&self, what: &str) {
         let Some(bar) = &self.bar else {
             return;
@@ -53,7 +49,6 @@ impl LabProgress {
         bar.set_message(format!("{what}, {} left", minutes(left.waiting + now)));
     }
 
-    /// The run is over: the bar disappears.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -124,7 +119,7 @@ fn line(text: &str) {
     pipeline::output::print_note(text);
 }
 
-/// `12 s`, `3 min 20 s`: the time left is not known more precisely.
+/// Rough, as the remaining time is an estimate: `12 s`, `3 min 20 s`.
 fn minutes(span: Duration) -> String {
     match span.as_secs() {
         seconds if seconds < 60 => format!("{seconds} s"),

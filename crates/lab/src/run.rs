@@ -1,4 +1,4 @@
-//! A lab's run: services, baselines, predictions, and every point measured in random order.
+//! Runs services, baselines, predictions, and all points in random order.
 
 use super::config::{Amount, Lab, LabFile, WorkloadKind};
 use super::observed::ObservedOperations;
@@ -23,36 +23,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// A run in progress.
 pub struct LabRun<'a> {
     file: &'a LabFile,
     plan: &'a LabPlan,
     store: Store,
     interrupted: Arc<AtomicBool>,
     progress: LabProgress,
-    /// What is known of each point of the plan.
     pub points: Vec<Option<MeasuredPoint>>,
-    /// What is known of each baseline.
     pub baselines: Vec<Option<MeasuredPoint>>,
-    /// What each point was predicted to take.
     pub predictions: Vec<Option<Prediction>>,
-    /// What is missing in the captures of the baselines.
+    /// Missing parts of the baselines' captures.
     pub warnings: Vec<Warning>,
 }
 
-/// What a page is made from: one baseline's lab, its capture, and what its operations took by the workload's
-/// own clock.
+/// Input of a page: lab, capture and operations of one baseline.
 pub struct Basis<'a> {
-    /// The lab without distance.
     pub lab: &'a Lab,
-    /// What the capture shows.
     pub observed: ObservedOperations,
-    /// What the operations took.
+    /// By the workload's own clock.
     pub measured: &'a MeasuredDurations,
 }
 
 impl<'a> LabRun<'a> {
-    /// A run of `plan`, with the results of earlier runs in `store`.
+    /// Continues from the results in `store`.
     pub fn new(file: &'a LabFile, plan: &'a LabPlan, store: Store, interrupted: Arc<AtomicBool>) -> Self {
         let points = plan.points.iter().map(|point| store.point(&point.lab.identity()));
         let links = file.lab.links.len();
@@ -73,10 +66,10 @@ impl<'a> LabRun<'a> {
         }
     }
 
-    /// Measures what is missing. True when the user ended it before all was done.
+    /// Returns true if interrupted by the user.
     ///
     /// # Errors
-    /// When a service, the network or the workload does not work at all.
+    /// If a service, the network or the workload fails completely.
     pub fn measure(&mut self, sandbox: &Sandbox) -> Result<bool> {
         for baseline in 0..self.plan.baselines.len() {
             self.predict(baseline)?;
@@ -89,10 +82,7 @@ impl<'a> LabRun<'a> {
         }
     }
 
-    /// What the capture of the first baseline shows; `None` if there is none yet.
-    ///
-    /// # Errors
-    /// When it cannot be read.
+    /// `None` until the first baseline is captured.
     pub fn first_observed(&self) -> Result<Option<Basis<'_>>> {
         let known = self.plan.baselines.iter().zip(&self.baselines);
         let first = known
@@ -115,12 +105,11 @@ impl<'a> LabRun<'a> {
         }))
     }
 
-    /// How often the point is to be measured.
+    /// Requested measurements of the point.
     fn repeat(&self, point: usize) -> usize {
         self.plan.points[point].lab.measure.repeat as usize
     }
 
-    /// How often it was.
     fn rounds(&self, point: usize) -> usize {
         self.points[point].as_ref().map_or(0, |kept| kept.rounds.len())
     }
@@ -156,7 +145,7 @@ impl<'a> LabRun<'a> {
         self.sweep(&mut setup, stage, &missing)
     }
 
-    /// Measures points in random order, and a baseline again in between.
+    /// Measures points in random order and repeats the baseline at intervals.
     fn sweep(&mut self, setup: &mut LabSetup, stage: usize, missing: &[usize]) -> Result<()> {
         for &point in missing {
             let rounds = (self.repeat(point) - self.rounds(point)) as u32;
@@ -185,7 +174,7 @@ impl<'a> LabRun<'a> {
         Ok(())
     }
 
-    /// How long a point will take to measure, from its prediction.
+    /// Expected measurement time, from the prediction.
     fn expected(&self, point: usize) -> Duration {
         let lab = &self.plan.points[point].lab;
         let amount = lab.measure.amount;
@@ -225,7 +214,7 @@ impl<'a> LabRun<'a> {
         Ok(())
     }
 
-    /// Prepares the point before anything counts: operations over its links, which are then set anew.
+    /// Runs uncounted operations over the point's links, then resets the links.
     fn wait_until_settled(&self, setup: &mut LabSetup, lab: &Lab, what: &str) -> Result<()> {
         if lab.measure.settle == 0 {
             return Ok(());
@@ -234,13 +223,13 @@ impl<'a> LabRun<'a> {
             operations: Some(lab.measure.settle),
             duration: None,
         };
-        // Operations that fail here fail again where they count.
+        // A failing operation will fail again when it counts.
         self.load(setup, lab, amount, what)?;
         setup.wiring.set_links(lab);
         Ok(())
     }
 
-    /// What distinguishes a point, for people.
+    /// Describes a point by its settings.
     fn words(&self, index: usize) -> String {
         let point = &self.plan.points[index];
         let settings = self.plan.settings.iter().zip(&point.values);
@@ -271,7 +260,7 @@ impl<'a> LabRun<'a> {
         }
     }
 
-    /// Warms up, then captures a run of the workload without distance.
+    /// Warms up, then captures a run without distance.
     fn baseline(&mut self, setup: &mut LabSetup, index: usize) -> Result<()> {
         let baseline = &self.plan.baselines[index];
         let lab = &baseline.lab;
@@ -326,7 +315,6 @@ impl<'a> LabRun<'a> {
         format!("without distance, {clients} client{plural}")
     }
 
-    /// Predicts the points of a baseline that was captured.
     fn predict(&mut self, index: usize) -> Result<()> {
         let Some(kept) = &self.baselines[index] else {
             return Ok(());
@@ -349,7 +337,7 @@ impl<'a> LabRun<'a> {
         Ok(())
     }
 
-    /// Runs the workload and times its operations: by its own clock, or in a capture where it has none.
+    /// Times operations by the workload's own clock, or from a capture if it has none.
     fn timed(&self, setup: &mut LabSetup, lab: &Lab, amount: Amount, what: &str) -> Result<LoadOutcome> {
         if !is_timed_by_capture(lab) {
             return self.load(setup, lab, amount, what);
@@ -368,8 +356,8 @@ impl<'a> LabRun<'a> {
         Ok(ran)
     }
 
-    /// Runs the workload while all links are captured. Where a run of the command is the operation and there
-    /// is one client, also gives the start and end of each run.
+    /// Runs with all links captured. For a single client with runs as operations, also returns
+    /// start and end of each run.
     #[allow(clippy::type_complexity, reason = "what was measured, and when")]
     fn captured(
         &self,
@@ -390,7 +378,7 @@ impl<'a> LabRun<'a> {
         Ok(ran)
     }
 
-    /// Runs the command again and again, and notes when.
+    /// Runs the command repeatedly and records times.
     #[allow(clippy::type_complexity, reason = "what was measured, and when")]
     fn one_by_one(
         &self,
@@ -424,7 +412,7 @@ impl<'a> LabRun<'a> {
         Ok((all.outcome(begun.elapsed()), windows))
     }
 
-    /// Runs the workload. Ends early when the user wants it to.
+    /// Returns early on interrupt.
     fn load(&self, setup: &mut LabSetup, lab: &Lab, amount: Amount, what: &str) -> Result<LoadOutcome> {
         let control = RunControl::default();
         let over = AtomicBool::new(false);
@@ -450,7 +438,7 @@ impl<'a> LabRun<'a> {
     }
 }
 
-/// Clients that could not even connect are operations that failed; all else is an error of the lab.
+/// Clients that cannot connect count as failed operations; other errors end the lab.
 fn as_outcome(error: anyhow::Error) -> Result<LoadOutcome> {
     match error.downcast::<LoadError>() {
         Ok(error) => Ok(LoadOutcome {
@@ -465,19 +453,18 @@ fn as_outcome(error: anyhow::Error) -> Result<LoadOutcome> {
     }
 }
 
-/// What is running while points are measured. Services end before the network does.
+/// Fields are dropped in order: services end before the network.
 struct LabSetup {
     services: RunningServices,
     wiring: Wiring,
 }
 
-/// Whether operations are found in the captures, because the workload runs them out of longwire's sight.
+/// The workload runs operations outside of longwire's view.
 fn is_timed_by_capture(lab: &Lab) -> bool {
     matches!(lab.workload.kind, WorkloadKind::Command { .. }) && lab.workload.operation.is_some()
 }
 
-/// The outcome with the times of the operations that the captures show, where the workload itself did not
-/// time them.
+/// Replaces missing times with those from the captures.
 fn by_capture(ran: LoadOutcome, lab: &Lab, files: &[PathBuf], captured: &Captured) -> Result<LoadOutcome> {
     if !is_timed_by_capture(lab) {
         return Ok(ran);
@@ -492,7 +479,7 @@ fn by_capture(ran: LoadOutcome, lab: &Lab, files: &[PathBuf], captured: &Capture
     })
 }
 
-/// The total of runs of one operation each.
+/// Totals over runs with one operation each.
 #[derive(Default)]
 struct Sum {
     durations: model::DistributionBuilder,
@@ -561,7 +548,7 @@ fn add(kept: &mut MeasuredPoint, ran: LoadOutcome, links: Vec<LinkOutcome>, proc
     });
 }
 
-/// Without distance at least one operation must succeed.
+/// Without distance, at least one operation must succeed.
 fn require_success(ran: &LoadOutcome) -> Result<()> {
     if ran.measured.is_some() {
         return Ok(());
@@ -580,8 +567,8 @@ fn now() -> Timestamp {
     Timestamp::from_nanos(u64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// How often it is checked whether the user wants to end the run.
+/// Interval of checks for an interrupt.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Runs of a command that are captured separately.
+/// Separately captured runs of a command.
 const MAX_WINDOWS: u64 = 10_000;

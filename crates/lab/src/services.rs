@@ -1,4 +1,4 @@
-//! A lab's services: started on their hosts, set up, and ended.
+//! Starts, sets up and stops a lab's services.
 
 mod directory;
 mod settings;
@@ -23,25 +23,23 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The services of a lab; they end when it is dropped, in reverse order, and their files go.
+/// Stopped on drop in reverse order; their files are removed.
 pub struct RunningServices {
-    // Dropped in this order: servers end before their files go.
+    // Drop order: servers stop before their files are removed.
     running: Vec<Started>,
     _directory: ServiceDirectory,
 }
 
 impl RunningServices {
-    /// Checks that all of them are still running.
-    ///
     /// # Errors
-    /// When one has ended, with the last lines of its log.
+    /// If a service has exited; includes the tail of its log.
     pub fn check(&mut self) -> Result<()> {
         self.running
             .iter_mut()
             .try_for_each(|one| Ok(one.running.check()?))
     }
 
-    /// Processor time of each service so far, in their order: all its processes, those that have ended too.
+    /// CPU time of each service, including exited processes.
     pub fn processor_times(&self) -> Vec<LabProcessor> {
         let processes = Processes::now();
         let used = |one: &Started| LabProcessor {
@@ -52,7 +50,7 @@ impl RunningServices {
         self.running.iter().map(used).collect()
     }
 
-    /// The same since the reading `before`.
+    /// CPU time since `before`.
     pub fn processor_times_since(&self, before: &[LabProcessor]) -> Vec<LabProcessor> {
         let mut times = self.processor_times();
         for (now, before) in times.iter_mut().zip(before) {
@@ -62,7 +60,6 @@ impl RunningServices {
     }
 }
 
-/// A service that was started.
 struct Started {
     service: String,
     host: String,
@@ -75,12 +72,12 @@ impl Drop for RunningServices {
     }
 }
 
-/// Starts the services of `lab` in their order, each set up before the next one starts. `directory` is the
-/// lab's own; `say` receives the progress.
+/// Starts services in order and completes each set-up before the next start. `directory` is the
+/// lab's own.
 ///
 /// # Errors
-/// When a program is missing, a service does not get ready, or a command of its set-up fails; those that run
-/// are ended.
+/// If a program is missing, a service does not get ready, or a set-up command fails. Started
+/// services are stopped.
 pub fn start(lab: &Lab, wiring: &Wiring, directory: &Path, say: &dyn Fn(&str)) -> Result<RunningServices> {
     let home = std::path::absolute(directory)?;
     let mut services = RunningServices {
@@ -117,13 +114,12 @@ pub fn start(lab: &Lab, wiring: &Wiring, directory: &Path, say: &dyn Fn(&str)) -
     Ok(services)
 }
 
-/// The settings of a service that was checked when its file was read.
+/// Checked when the file was parsed.
 fn settings(service: &Service) -> Result<ServiceSettings> {
     ServiceSettings::parse(service.kind, &service.settings)
         .map_err(|fault| anyhow::anyhow!("[services.{}]: {}", service.name, fault.what))
 }
 
-/// A host of the lab.
 struct LabHost<'a>(&'a Network, HostId);
 
 impl ServerHost for LabHost<'_> {
@@ -137,7 +133,6 @@ impl ServerHost for LabHost<'_> {
     }
 }
 
-/// One service that is being started.
 struct Starting<'a> {
     lab: &'a Lab,
     wiring: &'a Wiring,
@@ -224,7 +219,7 @@ impl Starting<'_> {
         Ok(server.start(place)?)
     }
 
-    /// When it is ready, by the file.
+    /// Uses the check of the file.
     fn readiness(&self) -> Result<Option<Readiness>> {
         let readiness = match &self.service.ready {
             None => return Ok(None),
@@ -242,7 +237,7 @@ impl Starting<'_> {
         Ok(Some(readiness))
     }
 
-    /// Runs a command of the set-up to its end, with the rights of the caller.
+    /// Runs with the caller's privileges.
     fn set_up(&self, line: &CommandLine) -> Result<()> {
         let Some((program, arguments)) = line.words.split_first() else {
             bail!(
@@ -261,7 +256,6 @@ impl Starting<'_> {
             .with_context(|| format!("could not set up {}", self.service.name))
     }
 
-    /// The environment of a service's commands.
     fn environment(&self) -> Vec<(String, String)> {
         let directory = self.directory.display().to_string();
         let mut environment = vec![
@@ -299,7 +293,7 @@ impl Starting<'_> {
             .collect()
     }
 
-    /// A path of the file: from its directory; `NAME:PATH` is one in the private directory of the service
+    /// Relative to the lab's file; `NAME:PATH` is relative to the private directory of service
     /// NAME.
     fn path(&self, text: &str) -> Result<PathBuf> {
         let service = text
@@ -312,7 +306,7 @@ impl Starting<'_> {
         std::path::absolute(&path).with_context(|| format!("{} is no path", path.display()))
     }
 
-    /// Where the service `name` takes requests: a Unix socket on the same host, or a port.
+    /// Address of service `name`: a Unix socket on the same host, or a port.
     fn php_address(&self, name: &str) -> Result<String> {
         let found = self.lab.services.iter().find(|service| service.name == name);
         if let Some(php) = found.filter(|service| service.kind == ServiceKind::PhpFpm) {
@@ -331,13 +325,13 @@ impl Starting<'_> {
     }
 }
 
-/// The running program, for services that are longwire too.
+/// For services that run longwire.
 fn own_program() -> String {
     let path = std::env::current_exe();
     path.map_or_else(|_| "longwire".to_owned(), |path| path.display().to_string())
 }
 
-/// `PATH` with the directories where systems put programs of servers, after all others.
+/// `PATH`, followed by usual directories of server programs.
 fn path_with_servers() -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     ["initdb", "mariadbd"]

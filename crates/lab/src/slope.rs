@@ -1,12 +1,13 @@
-//! What one more millisecond of a link's round trip adds: measured, predicted, and the round trips counted.
+//! Extra time per millisecond of a link's round-trip time, as measured and predicted, and the
+//! counted round trips.
 
 use super::plan::{LabPlan, SweepPoint, at_rest};
 use link::LinkDescription;
 use report::outcome::{LabPoint, LabSlope};
 use std::time::Duration;
 
-/// The slopes of every link whose round trip varies while everything else stays. `outcomes` are those of the
-/// plan's points.
+/// For every link with a varying round-trip time and otherwise equal settings. `outcomes` are in
+/// the order of the plan's points.
 pub fn slopes(plan: &LabPlan, outcomes: &[LabPoint]) -> Vec<LabSlope> {
     let links = plan.points.first().map_or(0, |point| point.lab.links.len());
     (0..links)
@@ -15,7 +16,7 @@ pub fn slopes(plan: &LabPlan, outcomes: &[LabPoint]) -> Vec<LabSlope> {
         .collect()
 }
 
-/// Points that differ only in the round trip of `link`.
+/// Groups points that only differ in the round-trip time of `link`.
 fn groups(plan: &LabPlan, link: usize) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, point) in plan.points.iter().enumerate() {
@@ -33,7 +34,7 @@ fn alike(one: &SweepPoint, other: &SweepPoint, link: usize) -> bool {
         let mut lab = point.lab.clone();
         let link = &mut lab.links[link].link;
         link.rtt = Duration::ZERO;
-        // The number of measurements changes no duration.
+        // The amount of measurement affects no duration.
         lab.measure = one.lab.measure.clone();
         lab
     };
@@ -57,8 +58,8 @@ fn slope(plan: &LabPlan, outcomes: &[LabPoint], link: usize, group: &[usize]) ->
             Some((rtt(index), prediction.duration.as_secs_f64()))
         })
         .collect();
-    // Where all other links are at rest, only this link's connections were moved: then the round trips are
-    // this link's.
+    // If all other links are at rest, only this link's connections moved, and the round trips are
+    // its own.
     let alone = |point: &SweepPoint| {
         let others = point
             .lab
@@ -87,7 +88,7 @@ fn slope(plan: &LabPlan, outcomes: &[LabPoint], link: usize, group: &[usize]) ->
     })
 }
 
-/// The settings by which this group differs from others, with their values.
+/// Settings that distinguish this group, with values.
 fn settings_of_group(plan: &LabPlan, group: &[usize], link: usize) -> Vec<(String, String)> {
     let own = plan
         .points
@@ -100,13 +101,13 @@ fn settings_of_group(plan: &LabPlan, group: &[usize], link: usize) -> Vec<(Strin
     };
     plan.shared_settings(group)
         .filter(|(column, setting, _)| own.as_deref() != Some(*setting) && varies(*column))
-        // Another link without distance is the expected case.
+        // Other links usually have no distance.
         .filter(|(_, _, value)| *value != "0ms")
         .map(|(_, setting, value)| (setting.to_owned(), value.to_owned()))
         .collect()
 }
 
-/// The slope of the line with least squares; absent with fewer than two different places.
+/// Slope of a linear regression; `None` with fewer than two distinct positions.
 fn least_squares(points: &[(f64, f64)]) -> Option<f64> {
     let count = points.len() as f64;
     let (sum_x, sum_y) = points

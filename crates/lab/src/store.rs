@@ -1,5 +1,4 @@
-//! What is kept of a lab's runs: a file for each point and each baseline, so that a rerun continues where the
-//! last run ended.
+//! Stores results in one file per point and baseline, so that an interrupted run can continue.
 
 use super::observed::Addresses;
 use super::own_directory;
@@ -18,41 +17,38 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::files::read_small_text;
 
-/// A lab's directory.
 #[derive(Debug, Clone)]
 pub struct Store {
     directory: PathBuf,
-    /// Held while a run uses it.
+    /// Held during a run.
     _lock: std::sync::Arc<File>,
 }
 
-/// What was measured at one point, or at a baseline.
+/// Results of a point or baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredPoint {
-    /// The measurements, in the order in which they were made.
+    /// In the order of measurement.
     pub rounds: Vec<LabRound>,
-    /// Operations that failed, by their text.
+    /// Failed operations by error text.
     pub errors: Vec<(String, u64)>,
-    /// Of a baseline: how to read its captures.
+    /// Information needed to read a baseline's captures.
     pub captured: Captured,
 }
 
-/// What must be known to read a baseline's captures.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Captured {
-    /// Which address belongs to which host.
+    /// Maps addresses to hosts.
     pub addresses: Addresses,
-    /// From begin to end of each run of the command, where runs are the operations.
+    /// Start and end of each run of the command, if runs are the operations.
     pub windows: Vec<(Timestamp, Timestamp)>,
 }
 
 impl Store {
-    /// Opens `directory`, and makes it when it is missing; with `fresh`, empties it of what longwire made
-    /// there.
+    /// Opens `directory` or creates it; `fresh` deletes longwire's files in it.
     ///
     /// # Errors
-    /// When it cannot be made or written, or another run uses it; when longwire did not make what is to be
-    /// removed.
+    /// If it cannot be created or written, another run uses it, or files to delete are not
+    /// longwire's.
     pub fn open(directory: &Path, fresh: bool) -> Result<Self> {
         let doing = || format!("could not make the lab's directory {}", directory.display());
         fs::create_dir_all(directory).with_context(doing)?;
@@ -77,40 +73,31 @@ impl Store {
         Ok(store)
     }
 
-    /// The lab's directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// What was kept of the point with this identity; `None` if there is none, or none that can be read.
+    /// `None` if missing or unreadable.
     pub fn point(&self, identity: &str) -> Option<MeasuredPoint> {
         load(&self.point_file(identity), identity)
     }
 
-    /// Keeps a point.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn keep_point(&self, identity: &str, kept: &MeasuredPoint) -> Result<()> {
         save(&self.point_file(identity), identity, kept)
     }
 
-    /// What was kept of the baseline with this identity, if its captures are there too.
+    /// Requires its captures as well.
     pub fn baseline(&self, identity: &str, links: usize) -> Option<MeasuredPoint> {
         let captures = self.captures(identity, links);
         captures.iter().all(|file| file.exists()).then_some(())?;
         load(&self.baseline_directory(identity).join(MEASURED), identity)
     }
 
-    /// Keeps a baseline, whose captures are written.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn keep_baseline(&self, identity: &str, kept: &MeasuredPoint) -> Result<()> {
         save(&self.baseline_directory(identity).join(MEASURED), identity, kept)
     }
 
-    /// Where the captures of a baseline are, one a link.
+    /// One path per link.
     pub fn captures(&self, identity: &str, links: usize) -> Vec<PathBuf> {
         let directory = self.baseline_directory(identity);
         (0..links)
@@ -118,10 +105,10 @@ impl Store {
             .collect()
     }
 
-    /// A directory for captures that are read immediately, to be removed by [`own_directory::remove`].
+    /// For captures that are read at once and removed by [`own_directory::remove`].
     ///
     /// # Errors
-    /// When it cannot be made, or something that longwire did not make is in its place.
+    /// If it cannot be created, or a foreign file is in its place.
     pub fn scratch(&self) -> Result<PathBuf> {
         let scratch = self.directory.join(SCRATCH);
         if fs::symlink_metadata(&scratch).is_ok() {
@@ -131,10 +118,6 @@ impl Store {
         Ok(scratch)
     }
 
-    /// Makes the directory for a baseline's captures.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn prepare_baseline(&self, identity: &str) -> Result<()> {
         let directory = self.baseline_directory(identity);
         fs::create_dir_all(&directory).with_context(|| format!("could not make {}", directory.display()))
@@ -155,10 +138,9 @@ const POINTS: &str = "points";
 const BASELINES: &str = "baselines";
 const SCRATCH: &str = "point";
 const MEASURED: &str = "measured.json";
-/// The largest file of a measured point.
 const MAX_STORED_BYTES: u64 = 256 * 1024 * 1024;
 
-/// A name for an identity: 64-bit FNV-1a.
+/// File name for an identity, its 64-bit FNV-1a hash.
 fn key(identity: &str) -> String {
     let hash = identity.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -166,12 +148,11 @@ fn key(identity: &str) -> String {
     format!("{hash:016x}")
 }
 
-/// A point's file.
 #[derive(Serialize, Deserialize)]
 struct StoredPoint {
     version: String,
-    /// A second hash, in addition to the one in the file's name. Not the identity itself: its statements,
-    /// URLs and commands may hold secrets.
+    /// A second hash, besides the file name. The identity itself is not stored, as statements, URLs
+    /// and commands may contain secrets.
     identity: String,
     rounds: Vec<StoredRound>,
     errors: Vec<(String, u64)>,
@@ -182,7 +163,7 @@ struct StoredPoint {
 #[derive(Serialize, Deserialize)]
 struct StoredRound {
     measured: StoredMeasured,
-    /// Each with how often it occurred.
+    /// Duration and number of occurrences.
     durations_ns: Vec<(u64, u64)>,
     elapsed_ns: u64,
     payload_bytes: [u64; 2],
@@ -235,7 +216,7 @@ struct StoredDirection {
     realised_rate_bits_per_second: Option<u64>,
 }
 
-/// `None` if the file is missing, was truncated, or is of another version or point: then the point is
+/// `None` if the file is missing, truncated, or of another version or point, so that the point is
 /// measured again.
 fn load(path: &Path, identity: &str) -> Option<MeasuredPoint> {
     let text = read_small_text(path, MAX_STORED_BYTES).ok()?;
@@ -259,7 +240,7 @@ fn nanos_of((begin, end): &(Timestamp, Timestamp)) -> (u64, u64) {
     (begin.as_nanos(), end.as_nanos())
 }
 
-/// Written to a file next to it, then renamed: a file is either complete or absent.
+/// Writes a temporary file and renames it, so that a file is complete or missing.
 fn save(path: &Path, identity: &str, kept: &MeasuredPoint) -> Result<()> {
     let stored = StoredPoint {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -280,7 +261,7 @@ fn save(path: &Path, identity: &str, kept: &MeasuredPoint) -> Result<()> {
     write().with_context(|| format!("could not write {}", path.display()))
 }
 
-/// Another hash of the same, so that points with one name are distinguished.
+/// Distinguishes points with equal file names.
 fn second_key(identity: &str) -> String {
     key(&identity.chars().rev().collect::<String>())
 }

@@ -1,4 +1,4 @@
-//! A lab's hosts and links, made on this machine.
+//! Creates a lab's hosts and links on this machine.
 
 use super::config::Lab;
 use super::observed::Addresses;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use sys::LiveError;
 
-/// The hosts and links of a lab; gone when dropped.
+/// Hosts and links are removed on drop.
 #[derive(Debug)]
 pub struct Wiring {
     network: Network,
@@ -23,11 +23,8 @@ pub struct Wiring {
 }
 
 impl Wiring {
-    /// Makes the hosts and links of `lab`, every link without distance, and gives the hosts each other's
-    /// names in a file in `directory`.
-    ///
-    /// # Errors
-    /// When the system refuses.
+    /// Creates hosts and links, all without distance. Hosts get each other's names from a file in
+    /// `directory`.
     pub fn new(sandbox: &Sandbox, lab: &Lab, directory: &Path) -> Result<Self> {
         let mut network = Network::new(sandbox)?;
         network.set_congestion_control(predict::CONGESTION_CONTROL);
@@ -37,7 +34,7 @@ impl Wiring {
             let host = network
                 .add_host(name)
                 .with_context(|| format!("could not make the host {name}"))?;
-            // What TCP learnt about a path at one point of the sweep must not be kept for the next one.
+            // TCP metrics of one point must not carry over to the next.
             network
                 .within(host, || fs::write(NO_METRICS, "1"))
                 .with_context(|| format!("could not set up the host {name}: {NO_METRICS}"))?;
@@ -70,7 +67,7 @@ impl Wiring {
         Ok(())
     }
 
-    /// Binds a file with all names over the system's own: only processes of this run see it.
+    /// Bind-mounts a hosts file, visible only to processes of this run.
     fn name_hosts(&self, directory: &Path) -> Result<()> {
         let mut text = "127.0.0.1 localhost\n".to_owned();
         for (name, _) in &self.hosts {
@@ -90,15 +87,12 @@ impl Wiring {
         Ok(())
     }
 
-    /// The underlying network.
     pub const fn network(&self) -> &Network {
         &self.network
     }
 
-    /// The host called `name`, which the lab's file was checked to have.
-    ///
     /// # Panics
-    /// When the lab has no such host.
+    /// If the lab has no such host, which parsing has checked.
     pub fn host(&self, name: &str) -> HostId {
         let found = self.hosts.iter().find(|(known, _)| known == name);
         found
@@ -106,30 +100,24 @@ impl Wiring {
             .unwrap_or_else(|| panic!("the lab was checked to have a host {name}"))
     }
 
-    /// The address by which other hosts know `host`: that of its first link. Loopback for a host without
-    /// links.
+    /// Address of the first link, which other hosts use; loopback for a host without links.
     pub fn address(&self, host: &str) -> IpAddr {
         self.addresses
             .first(host)
             .unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
     }
 
-    /// Which address belongs to which host.
     pub const fn addresses(&self) -> &Addresses {
         &self.addresses
     }
 
-    /// Makes the links as they are in `lab`.
     pub fn set_links(&self, lab: &Lab) {
         for (link, (_, id)) in lab.links.iter().zip(&self.links) {
             self.network.change_link(*id, &link.link);
         }
     }
 
-    /// Captures every link at its first host, from now on, each in its file.
-    ///
-    /// # Errors
-    /// When a file cannot be made.
+    /// Captures each link at its first host, one file per link.
     pub fn start_captures(&self, files: &[PathBuf]) -> Result<(), LiveError> {
         self.links
             .iter()
@@ -137,17 +125,17 @@ impl Wiring {
             .try_for_each(|((_, id), file)| self.network.start_capture(*id, file))
     }
 
-    /// Ends the captures: their files are complete.
+    /// Completes the capture files.
     ///
     /// # Errors
-    /// When one could not be written, or packets are missing in it.
+    /// If a file could not be written, or packets were dropped.
     pub fn stop_captures(&self) -> Result<(), LiveError> {
         self.links
             .iter()
             .try_for_each(|(_, id)| self.network.stop_capture(*id))
     }
 
-    /// What each link did since it was last set, called as in the lab's file.
+    /// Since the last change of each link, with names as in the lab's file.
     pub fn outcomes(&self) -> Vec<model::LinkOutcome> {
         let outcome = |(name, id): &(String, LinkId)| model::LinkOutcome {
             name: name.clone(),

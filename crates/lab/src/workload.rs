@@ -1,4 +1,4 @@
-//! A lab's workload, run on its host.
+//! Runs a lab's workload on its host.
 
 use super::config::{Amount, CommandLine, Lab, WorkloadKind};
 use super::wiring::Wiring;
@@ -9,10 +9,10 @@ use std::net::SocketAddr;
 use std::process::Command;
 use sys::Target;
 
-/// Runs `amount` of `lab`'s workload.
+/// Failed operations are part of the outcome.
 ///
 /// # Errors
-/// When it cannot be run at all; operations that fail are in the outcome.
+/// If the workload cannot run at all.
 pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &RunControl) -> Result<LoadOutcome> {
     let workload = &lab.workload;
     let plan = LoadPlan {
@@ -57,7 +57,7 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &RunControl) -> 
                 made
             };
             let runs = load::command::CommandLoad::new(&make);
-            // One run does all the operations, where these are not runs themselves.
+            // One run performs all operations, unless runs are the operations.
             let plan = match workload.operation {
                 None => plan,
                 Some(_) => LoadPlan {

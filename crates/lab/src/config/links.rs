@@ -1,11 +1,11 @@
-//! `[links.NAME]`.
+//! Parses tables of links, `[links.NAME]`.
 
 use super::section::{File, Section, advice};
 use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan};
 use super::{ALL_LINKS, ConfigError, LabLink, check_name, known_host, texts};
 use link::LinkDescription;
 
-/// The settings of a link that are keys of their own; their values are those of its text form.
+/// Settings of a link that may be separate keys; values as in the text form.
 pub const KEYS: [&str; 9] = [
     "rtt", "rate", "burst", "queue", "loss", "jitter", "outage", "mtu", "seed",
 ];
@@ -71,8 +71,8 @@ fn read_one(section: &Section<'_>, name: &str, hosts: &[String], seed: u64) -> R
     })
 }
 
-/// The link of the text form in `link`, its settings replaced by those given as keys. Each is tried as it is
-/// added, so that an error is reported at its place.
+/// Parses the text form in `link` and applies separate keys one at a time, so that errors have a
+/// position.
 fn description(section: &Section<'_>, seed: u64) -> Result<LinkDescription, ConfigError> {
     let file = section.file;
     let mut words: Vec<String> = Vec::new();
@@ -87,8 +87,7 @@ fn description(section: &Section<'_>, seed: u64) -> Result<LinkDescription, Conf
         };
         words.retain(|word| word.split('=').next() != Some(key));
         let value = value(section, key, node)?;
-        // A value that is wrong by itself is reported here, before settings that depend on each other are
-        // combined.
+        // Reports invalid values before combining settings that depend on each other.
         if !matches!(key, "burst" | "queue" | "jitter") {
             parse(file, &node.place, &format!("{key}={value}"))?;
         }
@@ -99,7 +98,8 @@ fn description(section: &Section<'_>, seed: u64) -> Result<LinkDescription, Conf
         words.push(format!("seed={seed}"));
     }
     if !words.iter().any(|word| word.starts_with("rate=")) {
-        // Without a limit nothing ever waits: a queue stands there for points that have one.
+        // Without a rate limit no queue forms; `queue` and `burst` may be set for points with a
+        // limit.
         words.retain(|word| !word.starts_with("queue=") && !word.starts_with("burst="));
     }
     let place = ["jitter", "burst", "queue"]
@@ -136,7 +136,7 @@ fn parse(file: File<'_>, place: &FileSpan, text: &str) -> Result<LinkDescription
         .map_err(|error| file.error(place, error.to_string()))
 }
 
-/// What to write instead of `key`, which is no setting of a link.
+/// Suggests a replacement for an unknown `key`.
 pub fn key_advice(key: &str) -> String {
     advice(key, KEYS.into_iter().chain(["link"]))
 }

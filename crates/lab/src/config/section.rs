@@ -1,4 +1,4 @@
-//! Reads the entries of one table, and reports those that are unknown.
+//! Reads the entries of a table and reports unknown ones.
 
 use super::ConfigError;
 use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan, Table};
@@ -6,37 +6,31 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
-/// The file that is being read.
 #[derive(Debug, Clone, Copy)]
 pub struct File<'a> {
-    /// Its path, as the user named it.
+    /// As given by the user.
     pub path: &'a Path,
-    /// Its text.
     pub text: &'a str,
 }
 
 impl File<'_> {
-    /// An error about the text at `place`.
     pub fn error(&self, place: &FileSpan, what: impl Into<String>) -> ConfigError {
         ConfigError::at(self.path, self.text, place, what.into())
     }
 }
 
-/// One table under examination.
+/// One table and its known keys.
 pub struct Section<'a> {
-    /// The file, for errors.
     pub file: File<'a>,
-    /// The table's name in messages: `[links.network]`.
+    /// For messages, like `[links.network]`.
     pub name: String,
-    /// Its place in the file.
     pub place: FileSpan,
     table: &'a Table,
-    /// Keys that were requested: any others are unknown.
+    /// Keys that have been read; all others are unknown.
     known: RefCell<Vec<&'static str>>,
 }
 
 impl<'a> Section<'a> {
-    /// The whole file.
     pub fn root(file: File<'a>, table: &'a Table) -> Self {
         Self {
             file,
@@ -47,10 +41,8 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The table in `entry`, called `name`.
-    ///
     /// # Errors
-    /// When it is no table.
+    /// If `entry` is not a table.
     pub fn new(file: File<'a>, entry: &'a Entry, name: String) -> Result<Self, ConfigError> {
         let ConfigValue::Table(table) = &entry.node.value else {
             let kind = entry.node.value.kind();
@@ -68,26 +60,21 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The entries, in the order of the file.
     pub fn entries(&self) -> &'a [Entry] {
         &self.table.entries
     }
 
-    /// The entry of `key`, if it is given.
     pub fn entry(&self, key: &'static str) -> Option<&'a Entry> {
         self.known.borrow_mut().push(key);
         self.table.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// The value of `key`, if it is given.
     pub fn node(&self, key: &'static str) -> Option<&'a ConfigNode> {
         self.entry(key).map(|entry| &entry.node)
     }
 
-    /// The value of `key`; `example` is a possible value.
-    ///
     /// # Errors
-    /// When it is not given.
+    /// If it is missing; the error shows `example`.
     pub fn required(&self, key: &'static str, example: &str) -> Result<&'a ConfigNode, ConfigError> {
         self.node(key).ok_or_else(|| {
             let what = format!("{} has no {key}: add {key} = {example}", self.name);
@@ -95,18 +82,12 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The text of `key`, with its place.
-    ///
-    /// # Errors
-    /// When it is something else.
+    /// The string of `key`, with its position.
     pub fn text(&self, key: &'static str) -> Result<Option<(&'a str, &'a FileSpan)>, ConfigError> {
         self.node(key).map(|node| text(self.file, key, node)).transpose()
     }
 
-    /// True or false; `otherwise` when it is left out.
-    ///
-    /// # Errors
-    /// When it is something else.
+    /// `otherwise` is the default.
     pub fn boolean(&self, key: &'static str, otherwise: bool) -> Result<bool, ConfigError> {
         match self.node(key) {
             None => Ok(otherwise),
@@ -118,10 +99,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A whole number between `least` and `most`.
-    ///
-    /// # Errors
-    /// When it is something else.
+    /// A whole number in `least..=most`.
     pub fn number(&self, key: &'static str, least: u64, most: u64) -> Result<Option<u64>, ConfigError> {
         let Some(node) = self.node(key) else {
             return Ok(None);
@@ -136,10 +114,7 @@ impl<'a> Section<'a> {
             .ok_or_else(|| self.wrong(key, node, &format!("a whole number from {least} to {most}")))
     }
 
-    /// A span of time with its unit.
-    ///
-    /// # Errors
-    /// When it is something else.
+    /// A duration with a unit.
     pub fn duration(&self, key: &'static str) -> Result<Option<Duration>, ConfigError> {
         let Some((text, place)) = self.text(key)? else {
             return Ok(None);
@@ -150,7 +125,7 @@ impl<'a> Section<'a> {
             .map_err(|error| self.file.error(place, format!("{key}: {error}")))
     }
 
-    /// The error for `key`, whose value is not what it should be.
+    /// Type or value error for `key`.
     pub fn wrong(&self, key: &str, node: &ConfigNode, expected: &str) -> ConfigError {
         let found = match node.value.text() {
             Some(text) => format!("{text:?}"),
@@ -160,10 +135,8 @@ impl<'a> Section<'a> {
         self.file.error(&node.place, what)
     }
 
-    /// Reports a key that was not requested.
-    ///
     /// # Errors
-    /// When there is one.
+    /// If a key is unknown.
     pub fn finish(&self) -> Result<(), ConfigError> {
         let known = self.known.borrow();
         let unknown = self
@@ -182,10 +155,6 @@ impl<'a> Section<'a> {
     }
 }
 
-/// The text in `node`, which is the value of `key`.
-///
-/// # Errors
-/// When it is no text.
 pub fn text<'a>(
     file: File<'_>,
     key: &str,
@@ -201,7 +170,7 @@ pub fn text<'a>(
     }
 }
 
-/// What to write instead of `word`: the nearest of `known` if one is near, all of them otherwise.
+/// Suggests the nearest of `known` for `word`, or lists all.
 pub fn advice<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     let mut known: Vec<&str> = known.collect();
     known.sort_unstable();
@@ -227,7 +196,7 @@ pub fn listed(words: &[&str]) -> String {
     }
 }
 
-/// Letters to insert, remove, replace or swap with their neighbour.
+/// Edit distance with transpositions.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut rows = vec![vec![0; other.len() + 1]; one.len() + 1];

@@ -1,4 +1,4 @@
-//! `[services.NAME]`.
+//! Parses tables of services, `[services.NAME]`.
 
 use super::section::{File, Section, advice};
 use super::tree::{ConfigNode, ConfigValue, Entry, Table};
@@ -6,7 +6,7 @@ use super::{CommandLine, ConfigError, ReadinessCheck, Service, ServiceKind, chec
 use crate::services::ServiceSettings;
 use std::time::Duration;
 
-/// How long a service may take to get ready when its table does not say.
+/// Default time limit for getting ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn parse_services(
@@ -103,7 +103,7 @@ fn environment(section: &Section<'_>) -> Result<Vec<(String, String)>, ConfigErr
 fn setup(section: &Section<'_>) -> Result<Vec<CommandLine>, ConfigError> {
     match section.node("setup") {
         None => Ok(Vec::new()),
-        // A list is one of commands here: each text of it, or each list in it, is one.
+        // Here a list contains commands; each item is a string or a list.
         Some(ConfigNode {
             value: ConfigValue::List(nodes),
             ..

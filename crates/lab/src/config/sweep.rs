@@ -1,38 +1,36 @@
-//! `[[sweep]]`: which settings have which values.
+//! Parses `[[sweep]]`, the settings and values to combine.
 
 use super::section::{File, advice};
 use super::tree::{ConfigNode, ConfigValue, FileSpan, Table};
 use super::{ALL_LINKS, ConfigError, Lab, links, variants};
 
-/// Settings and their values: it represents every combination of them.
+/// Stands for every combination of the values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingSweep {
-    /// The settings, in the order of the file.
+    /// In the order of the file.
     pub axes: Vec<Axis>,
 }
 
-/// One setting and its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// Path of the setting in the file: `links`, `network`, `rtt`.
+    /// For example `links`, `network`, `rtt`.
     pub path: Vec<String>,
-    /// Its place in the sweep.
     pub place: FileSpan,
-    /// Its values; at least one.
+    /// Contains at least one.
     pub values: Vec<ConfigNode>,
 }
 
 impl Axis {
-    /// The setting as it is written: `links.network.rtt`.
+    /// Returns a path like `links.network.rtt`.
     pub fn setting(&self) -> String {
         self.path.join(".")
     }
 }
 
-/// Maximum number of points of one lab, of all its sweeps together.
+/// Total over all sweeps of a lab.
 const MAX_POINTS: usize = 10_000;
 
-/// Takes the sweeps out of the file's tree.
+/// Removes sweeps from the tree.
 pub fn parse_sweeps(file: File<'_>, root: &mut Table) -> Result<Vec<SettingSweep>, ConfigError> {
     let Some(index) = root.entries.iter().position(|entry| entry.key == "sweep") else {
         return Ok(Vec::new());
@@ -74,7 +72,6 @@ fn not_a_table(file: File<'_>, place: &FileSpan) -> ConfigError {
     file.error(place, what)
 }
 
-/// The lists of `table`, and of the tables in it.
 fn collect(
     file: File<'_>,
     table: &Table,
@@ -82,7 +79,7 @@ fn collect(
     axes: &mut Vec<Axis>,
 ) -> Result<(), ConfigError> {
     for entry in &table.entries {
-        // A user may write `"links.network.rtt"` in quotes to be sure of the dots.
+        // The key may be quoted: `"links.network.rtt"`.
         let words: Vec<String> = entry.key.split('.').map(str::to_owned).collect();
         let depth = path.len();
         path.extend(words);
@@ -105,10 +102,10 @@ fn collect(
     Ok(())
 }
 
-/// Reports settings that do not exist, and those that no sweep can change.
+/// Rejects settings that do not exist or cannot be swept.
 pub fn check(file: File<'_>, sweeps: &[SettingSweep], lab: &Lab) -> Result<(), ConfigError> {
     for axis in sweeps.iter().flat_map(|sweep| &sweep.axes) {
-        // The names it lists are checked with the variants.
+        // Listed names are checked with the variants.
         if axis.setting() == variants::SETTING {
             continue;
         }
@@ -120,7 +117,8 @@ pub fn check(file: File<'_>, sweeps: &[SettingSweep], lab: &Lab) -> Result<(), C
     Ok(())
 }
 
-/// Checks that the setting exists; the error is what to write instead.
+/// # Errors
+/// A suggestion for a setting that does not exist.
 pub(super) fn check_setting(path: &[String], lab: &Lab) -> Result<(), String> {
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
     match words.as_slice() {

@@ -1,4 +1,4 @@
-//! TOML as a tree in which every value knows its place in the file.
+//! TOML tree in which every value has its position in the file.
 
 use super::ConfigError;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Bytes of the file from which something was read.
+/// Byte range in the file.
 ///
-/// All places compare as equal, and none is printed: values are compared with each other, and with those of
-/// an earlier run, by their content only.
+/// All spans compare as equal and print nothing, so that values compare by content only, also with
+/// those of an earlier run.
 #[derive(Clone, Default)]
 pub struct FileSpan(pub Range<usize>);
 
@@ -26,52 +26,38 @@ impl fmt::Debug for FileSpan {
     }
 }
 
-/// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigNode {
-    /// Its place in the file.
     pub place: FileSpan,
-    /// What it is.
     pub value: ConfigValue,
 }
 
-/// A value of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConfigValue {
-    /// A text.
     Text(String),
-    /// A whole number.
     Integer(i64),
-    /// Another number, as written.
+    /// Keeps the spelling of the file.
     Float(String),
-    /// True or false.
     Boolean(bool),
-    /// A list.
     List(Vec<ConfigNode>),
-    /// A table.
     Table(Table),
 }
 
-/// A table: its entries in the order of the file.
+/// In the order of the file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// The entries.
     pub entries: Vec<Entry>,
 }
 
-/// A key with its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The key.
     pub key: String,
-    /// The place of the key.
     pub place: FileSpan,
-    /// Its value.
     pub node: ConfigNode,
 }
 
 impl ConfigValue {
-    /// The kind of value, for messages.
+    /// Name of the type, for messages.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "a text",
@@ -83,7 +69,7 @@ impl ConfigValue {
         }
     }
 
-    /// The value as text, when it is neither list nor table: the name of a sweep's point.
+    /// Text of a scalar, used to name points of a sweep; `None` for lists and tables.
     pub fn text(&self) -> Option<String> {
         match self {
             Self::Text(text) | Self::Float(text) => Some(text.clone()),
@@ -95,7 +81,6 @@ impl ConfigValue {
 }
 
 impl Table {
-    /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&ConfigNode> {
         self.entries
             .iter()
@@ -103,7 +88,7 @@ impl Table {
             .map(|entry| &entry.node)
     }
 
-    /// Gives the setting at `path` this value; missing tables on the path are created.
+    /// Creates missing tables along `path`.
     pub fn set(&mut self, path: &[String], node: &ConfigNode) {
         let Some((first, rest)) = path.split_first() else {
             return;
@@ -134,10 +119,7 @@ impl Table {
     }
 }
 
-/// Reads `text`, which came from `file`.
-///
-/// # Errors
-/// When it is no TOML.
+/// `file` is used in errors.
 pub fn parse(file: &Path, text: &str) -> Result<Table, ConfigError> {
     let table = DeTable::parse(text).map_err(|error| {
         let message = error.message().trim().replace('\n', ", ");

@@ -1,36 +1,34 @@
-//! `[variants.NAME]`: settings that change together, under a name that a sweep lists.
+//! Parses `[variants.NAME]`, named groups of settings for a sweep.
 
 use super::section::{File, Section, advice, text};
 use super::sweep::check_setting;
 use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan, Table};
 use super::{ConfigError, Lab, SettingSweep};
 
-/// Settings that change together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabVariant {
-    /// What sweeps and reports call it.
     pub name: String,
-    /// The variant that its figures are compared with: measured in the same rounds, all else the same.
+    /// Variant to compare with, measured in the same rounds under otherwise equal settings.
     pub against: Option<String>,
-    /// Whether its points are predicted: no capture is made for one that is not.
+    /// If false, its points are not predicted and no capture is made.
     pub predict: bool,
-    /// The settings, each with its path and what it becomes.
+    /// Path and new value.
     settings: Vec<(Vec<String>, ConfigNode)>,
     place: FileSpan,
     against_place: FileSpan,
 }
 
 impl LabVariant {
-    /// The settings, each with its path and what it becomes.
+    /// Path and new value of each.
     pub fn settings(&self) -> &[(Vec<String>, ConfigNode)] {
         &self.settings
     }
 }
 
-/// The key by which a sweep lists variants.
+/// Key of a sweep that lists variants.
 pub const SETTING: &str = "variant";
 
-/// Takes the variants out of the file's tree.
+/// Removes variants from the tree.
 pub fn parse_variants(file: File<'_>, root: &mut Table) -> Result<Vec<LabVariant>, ConfigError> {
     let Some(index) = root.entries.iter().position(|entry| entry.key == "variants") else {
         return Ok(Vec::new());
@@ -64,7 +62,6 @@ fn read_one(file: File<'_>, entry: &Entry) -> Result<LabVariant, ConfigError> {
     })
 }
 
-/// The values of `entry`, and of the tables in it.
 fn collect(entry: &Entry, path: &mut Vec<String>, settings: &mut Vec<(Vec<String>, ConfigNode)>) {
     let depth = path.len();
     path.extend(entry.key.split('.').map(str::to_owned));
@@ -78,8 +75,7 @@ fn collect(entry: &Entry, path: &mut Vec<String>, settings: &mut Vec<(Vec<String
     path.truncate(depth);
 }
 
-/// Reports settings that do not exist, variants to compare with that do not exist, and names listed by sweeps
-/// that are no variants.
+/// Rejects unknown settings, unknown variants to compare with, and unknown names listed by sweeps.
 pub fn check(
     file: File<'_>,
     variants: &[LabVariant],

@@ -1,4 +1,4 @@
-//! `[workload]`.
+//! Parses the `[workload]` table.
 
 use super::section::{File, Section, advice, text};
 use super::tree::Entry;
@@ -9,7 +9,7 @@ use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 
 const KINDS: [&str; 3] = ["http", "sql", "command"];
 
-/// The words for operations; `run` has no rule.
+/// All but `run` have a grouping rule.
 const OPERATIONS: [&str; 4] = ["http", "transaction", "connection", "run"];
 
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -79,7 +79,7 @@ fn sql(section: &Section<'_>, hosts: &[String]) -> Result<WorkloadKind, ConfigEr
     })
 }
 
-/// A URL of one of `schemes` whose host is one of the lab's.
+/// The host must be one of the lab's.
 fn url(
     section: &Section<'_>,
     key: &'static str,
@@ -92,7 +92,7 @@ fn url(
         .split_once("://")
         .filter(|(scheme, _)| schemes.contains(scheme));
     let Some((_, rest)) = parts else {
-        // Not quoted: it may hold a password.
+        // Not quoted, because it may contain a password.
         let what = format!("{key} is no URL of {}: write {key} = {example}", schemes[0]);
         return Err(section.file.error(place, what));
     };
@@ -101,7 +101,7 @@ fn url(
         .rsplit_once('@')
         .map_or(authority, |(_, address)| address);
     let name = address.split(':').next().unwrap_or(address);
-    // Every host calls itself localhost: here it is the end of a tunnel on the workload's host.
+    // Every host knows itself as localhost: here the end of a tunnel on the workload's host.
     if name != "localhost" {
         known_host(section.file, name, place, hosts)?;
     }

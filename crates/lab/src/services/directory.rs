@@ -1,4 +1,4 @@
-//! Where services keep their files while a lab runs.
+//! Directory for files of services while a lab runs.
 
 use crate::own_directory;
 use anyhow::{Context, Result, bail};
@@ -7,8 +7,8 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
-/// A directory that every account may enter, with a path short enough for Unix sockets in it; gone when
-/// dropped. Files left by a run that was killed are removed by the next run of the same lab.
+/// Accessible to all accounts, with a path short enough for Unix sockets. It is removed on drop, or
+/// by the next run of the same lab after a kill.
 #[derive(Debug)]
 pub struct ServiceDirectory {
     path: PathBuf,
@@ -16,10 +16,7 @@ pub struct ServiceDirectory {
 }
 
 impl ServiceDirectory {
-    /// A new one. `home` is the lab's own directory, where its path is noted.
-    ///
-    /// # Errors
-    /// When it cannot be made.
+    /// Stores its path in `home`, the lab's own directory.
     pub fn make(home: &Path) -> Result<Self> {
         let note = home.join(NOTE);
         if let Ok(left) = read_small_text(&note, MAX_CONFIG_BYTES) {
@@ -31,7 +28,7 @@ impl ServiceDirectory {
             match fs::DirBuilder::new().mode(0o711).create(&path) {
                 Ok(()) => {
                     let made = Self { path, note };
-                    // The process's mask does not decide who may enter.
+                    // Independent of the process's umask.
                     fs::set_permissions(&made.path, fs::Permissions::from_mode(0o711))
                         .and_then(|()| own_directory::mark(&made.path))
                         .and_then(|()| fs::write(&made.note, made.path.display().to_string()))
@@ -47,7 +44,7 @@ impl ServiceDirectory {
         }
     }
 
-    /// That of the service `name`.
+    /// Subdirectory of service `name`.
     pub fn path_of(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
@@ -60,20 +57,19 @@ impl Drop for ServiceDirectory {
     }
 }
 
-/// Removes a directory that a run of this user made: of this kind of name, in this place, with the marker in
-/// it.
+/// Removes a directory of an earlier run: checks name pattern, location and marker.
 fn remove_own(path: &Path) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let numbers = name.strip_prefix(NAME).and_then(|rest| rest.split_once('-'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let is_named_so = numbers.is_some_and(|(process, attempt)| is_number(process) && is_number(attempt));
     if is_named_so && path.parent() == Some(&std::env::temp_dir()) {
-        // Best effort: a file that cannot be removed stays in the system's directory for such files.
+        // Best effort: a remaining file stays in the temporary directory.
         own_directory::remove(path).ok();
     }
 }
 
-/// Before the numbers of the process and of the attempt.
+/// Followed by process ID and attempt.
 const NAME: &str = "longwire-";
 const NOTE: &str = "services";
 const ATTEMPTS: u32 = 100;

@@ -1,74 +1,63 @@
-//! A service's table `settings`, by kind.
+//! Parses a service's `settings` table.
 //!
-//! Keys that longwire knows (`port`, `database`, ...) are few; for the servers with settings of their own all
-//! others are those of the server, written as it wants them.
+//! Longwire knows a few keys (`port`, `database`, ...); all others are passed to the server in its
+//! own syntax.
 
 use super::super::config::ServiceKind;
 use super::super::config::tree::{ConfigValue, Entry, FileSpan, Table};
 
-/// The settings of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceSettings {
-    /// `kind = "postgres"`.
     Postgres {
-        /// TCP port, 5432 unless given.
+        /// TCP port, default 5432.
         port: u16,
-        /// The superuser's password; without one, clients need no password.
+        /// Clients need no password if `None`.
         password: Option<String>,
-        /// A database to make.
         database: Option<String>,
-        /// Lines of `postgresql.conf`.
+        /// Lines of the server's `postgresql.conf`.
         own: Vec<(String, String)>,
     },
-    /// `kind = "mariadb"`.
     Mariadb {
-        /// TCP port, 3306 unless given.
+        /// TCP port, default 3306.
         port: u16,
-        /// A user with all privileges, and the password.
+        /// A user with all privileges, and its password.
         user: Option<(String, String)>,
-        /// A database to make.
         database: Option<String>,
-        /// Options of mariadbd.
+        /// Command line options of mariadbd.
         own: Vec<(String, String)>,
     },
-    /// `kind = "nginx"`.
     Nginx {
-        /// TCP port, 80 unless given.
+        /// TCP port, default 80.
         port: u16,
-        /// The directory it serves.
+        /// Served as the document root.
         root: String,
-        /// The service of kind php-fpm that runs its scripts.
+        /// The php-fpm service for scripts.
         php: Option<String>,
-        /// Directives for its `server` block.
+        /// Directives for the `server` block.
         directives: Vec<String>,
     },
-    /// `kind = "php-fpm"`.
     PhpFpm {
-        /// Requests it works on at the same time, 8 unless given.
+        /// Concurrent requests, default 8.
         workers: u32,
-        /// TCP port, for web servers on other hosts; absent: a Unix socket.
+        /// TCP port for web servers on other hosts; `None` means a Unix socket.
         port: Option<u16>,
-        /// Lines of `php.ini`.
+        /// Lines of PHP's `php.ini`.
         own: Vec<(String, String)>,
     },
-    /// `kind = "command"`: none.
     Command,
 }
 
-/// What is wrong in the table, and where.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SettingFault {
-    /// Where in the file; `None` if something is missing.
+    /// `None` if an entry is missing.
     pub place: Option<FileSpan>,
-    /// What is wrong, and what to write instead.
+    /// The fault and its remedy.
     pub what: String,
 }
 
 impl ServiceSettings {
-    /// Reads the table of a service of this kind.
-    ///
     /// # Errors
-    /// When a value is not what it should be, or something that the kind needs is missing.
+    /// An invalid value, or a missing required one.
     pub fn parse(kind: ServiceKind, table: &Table) -> Result<Self, SettingFault> {
         let mut left = Left {
             entries: table.entries.iter().collect(),
@@ -112,7 +101,7 @@ impl ServiceSettings {
         }
     }
 
-    /// The TCP port it listens on; `None` if it has none, or where it is unknown.
+    /// TCP listening port, if there is one and it is known.
     pub const fn port(&self) -> Option<u16> {
         match self {
             Self::Postgres { port, .. } | Self::Mariadb { port, .. } | Self::Nginx { port, .. } => {
@@ -124,7 +113,7 @@ impl ServiceSettings {
     }
 }
 
-/// The entries that were not asked for yet.
+/// Entries not read yet.
 struct Left<'a> {
     entries: Vec<&'a Entry>,
 }
@@ -196,12 +185,12 @@ impl Left<'_> {
             .collect()
     }
 
-    /// The rest: the server's own settings.
+    /// Returns the remaining entries, which are the server's own settings.
     fn all(self) -> Result<Vec<(String, String)>, SettingFault> {
         self.entries
             .into_iter()
             .map(|Entry { key, node, .. }| match node.value.text() {
-                // One line each in the server's own file.
+                // One line per entry in the server's configuration file.
                 Some(text) if !format!("{key}{text}").contains(['\n', '\r', '\0']) => Ok((key.clone(), text)),
                 _ => Err(wrong(&node.place, key, "a text or a number, on one line")),
             })
