@@ -1,6 +1,6 @@
-//! Every way of the native workbench at the distance that is there, with a few settings:
-//! `tune_table URL [ROWS [ROW_BYTES [SELECT_ROWS [ADDRESS]]]]`. ADDRESS is where to connect instead: a relay
-//! with a link in it.
+//! Runs every way of the native workbench with a few settings at the existing distance: `tune_table
+//! URL [ROWS [ROW_BYTES [SELECT_ROWS [ADDRESS]]]]`. ADDRESS is an alternative address, such as a
+//! relay with a link.
 
 use model::{Method, TrialOutcome};
 use std::net::SocketAddr;
@@ -66,7 +66,7 @@ fn table(bench: &mut dyn Workbench, shape: &Shape, address: Option<SocketAddr>) 
     Ok(())
 }
 
-/// The smallest value, the middle one and the largest.
+/// Smallest, middle and largest value.
 fn few(method: &Method) -> Vec<Option<u64>> {
     let Some(parameter) = &method.parameter else {
         return vec![None];

@@ -1,100 +1,75 @@
-//! Why a job could not be done.
-
 use client::bridge::BridgeError;
 use client::session::SessionError;
 use sys::error::Blame;
 
-/// Why a job could not be done, or a workbench not be prepared or cleaned up. Texts hold no secret and no
-/// value.
+/// Failure of a job, or of preparing or removing a workbench. Texts contain no secrets and no
+/// values.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TuneError {
-    /// Connecting or talking failed, or was ended from outside.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The driver, or what leads to it, failed; or it was ended from outside.
     #[error(transparent)]
     Bridge(#[from] BridgeError),
-    /// There is no workbench for such a target.
     #[error("there is nothing to tune with for {scheme}:// targets")]
     Scheme {
-        /// The target's scheme.
+        /// URL scheme without a workbench.
         scheme: &'static str,
     },
-    /// The scratch schema could not be made.
     #[error("server: the scratch schema {scratch} could not be made: {code} {text}")]
     NoScratch {
-        /// Its name.
         scratch: String,
-        /// The server's code: an SQLSTATE, or MySQL's number and one.
+        /// SQLSTATE, or MySQL's number and SQLSTATE.
         code: String,
-        /// What it says, without what it quotes.
+        /// Server's message without quoted parts.
         text: String,
     },
-    /// Something with the scratch schema's name exists already: it must not be written to.
     #[error("there is a schema {scratch} already; longwire leaves it alone")]
     ScratchExists {
-        /// Its name.
+        /// Not created by longwire, so left alone.
         scratch: String,
     },
-    /// The scratch schema could not be removed.
     #[error("the scratch schema {scratch} is left on the server: {reason}")]
     ScratchLeft {
-        /// Its name.
         scratch: String,
-        /// Why.
+        /// Error of the removal.
         reason: Box<TuneError>,
     },
-    /// The table whose columns are to be taken cannot be read.
     #[error("server: the table given as an example cannot be read: {code} {text}")]
     Like {
-        /// The server's code.
         code: String,
-        /// What it says, without what it quotes.
+        /// Server's message without quoted parts.
         text: String,
     },
-    /// The table whose columns are to be taken is no table's name.
     #[error(
         "the table given as an example is no name: write TABLE or SCHEMA.TABLE, quoted as in SQL where it has to be"
     )]
     LikeName,
-    /// The table whose columns are to be taken has no row to take values from.
     #[error("the table given as an example has no rows")]
     LikeEmpty,
-    /// A statement of the job failed.
     #[error("server: {doing} failed: {code} {text}")]
     Statement {
-        /// What was being done.
         doing: String,
-        /// The server's code: an SQLSTATE, or MySQL's number and one.
+        /// SQLSTATE, or MySQL's number and SQLSTATE.
         code: String,
-        /// What it says, without what it quotes.
         text: String,
     },
-    /// The rows are not all there, or others than expected.
     #[error("{doing}: {found} of {expected} rows")]
     Rows {
-        /// What was being done.
         doing: String,
-        /// How many rows there were to be.
         expected: u64,
-        /// How many there were.
         found: u64,
     },
-    /// A method was requested that this workbench does not have.
     #[error("there is no way `{method}` to {job} here")]
     NoSuchMethod {
-        /// The job's name.
         job: &'static str,
-        /// The method's name.
+        /// As requested by the user.
         method: String,
     },
-    /// A job was to be run before the workbench was prepared.
     #[error("longwire: the workbench is not prepared")]
     NotPrepared,
 }
 
 impl TuneError {
-    /// Who is to blame.
     pub const fn blame(&self) -> Blame {
         match self {
             Self::Session(error) => error.blame(),
@@ -113,7 +88,6 @@ impl TuneError {
         }
     }
 
-    /// What to do next, in one line, where there is something.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Session(error) => return error.hint(),
@@ -141,7 +115,6 @@ impl TuneError {
         Some(hint.to_owned())
     }
 
-    /// Whether the run was ended from outside.
     pub const fn is_stop(&self) -> bool {
         matches!(
             self,
@@ -150,9 +123,9 @@ impl TuneError {
     }
 }
 
-/// By SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number.
+/// `code` is an SQLSTATE (PostgreSQL manual, appendix A) or MySQL's number.
 fn no_scratch_hint(code: &str) -> Option<String> {
-    // MySQL's number comes with an SQLSTATE that says less.
+    // MySQL's number is more specific than its SQLSTATE.
     let hint = match code.split('/').next().unwrap_or(code) {
         "42501" => "the user needs it: grant create on database ... to ...",
         "1044" | "1045" | "1142" => "the user needs it: grant all on `longwire\\_tune\\_%`.* to ...",

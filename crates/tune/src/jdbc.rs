@@ -1,8 +1,8 @@
-//! Tuning through a JDBC driver: the ways that JDBC and the driver offer, on any database.
+//! Tuning through a JDBC driver: ways that JDBC and the driver offer, on any database.
 //!
-//! The SQL is what the databases have in common, and was run on PostgreSQL, MySQL, MariaDB and Derby; towards
-//! Oracle, Informix, DB2 and SQL Server it is written after their manuals. Jobs run in the bridge's Java and
-//! are timed there. Start reading at [`JdbcBench::prepare`], then `recipes.rs`.
+//! The SQL is common to the supported databases. It was tested on PostgreSQL, MySQL, MariaDB and
+//! Derby; for Oracle, Informix, DB2 and SQL Server it follows their manuals. Jobs run and are timed
+//! in the bridge's Java. Start reading at [`JdbcBench::prepare`], then `recipes.rs`.
 
 mod dialect;
 mod recipes;
@@ -23,8 +23,8 @@ use std::time::Duration;
 use sys::target::{Secret, Target};
 use watching::Passed;
 
-/// A workbench of a driver's. Its scratch schema is `longwire_tune_` and a suffix; where a user has but one
-/// schema, its tables begin so.
+/// Names its scratch schema `longwire_tune_` and a suffix. Where a user has only one schema, this
+/// is a prefix of table names.
 pub struct JdbcBench<'a> {
     options: BridgeOptions,
     login: Login,
@@ -33,22 +33,20 @@ pub struct JdbcBench<'a> {
     bridge: Option<Arc<Bridge>>,
     control: Option<BridgeConnection>,
     prepared: Option<Ready>,
-    /// Whether there is something to remove.
     made: bool,
 }
 
-/// What is known once it is prepared.
 struct Ready {
     shape: Shape,
     columns: Vec<Column>,
     recipes: Vec<Recipe>,
-    /// Jobs whose table holds its rows.
+    /// Jobs with a complete table.
     filled: Vec<Job>,
 }
 
 impl<'a> JdbcBench<'a> {
-    /// For the database that `login` leads to. `suffix` is letters and digits that no other run has. `stop`
-    /// set ends what is in progress within a moment; cleaning up does not look at it.
+    /// `suffix` is unique and has only letters and digits. Setting `stop` halts work almost at
+    /// once, but not `clean_up`.
     pub fn new(options: BridgeOptions, login: Login, suffix: &str, stop: &'a AtomicBool) -> Self {
         Self {
             tables: Tables::new(login.url.dialect(), suffix),
@@ -77,7 +75,7 @@ impl<'a> JdbcBench<'a> {
         Ok(self.bridge.insert(bridge).clone())
     }
 
-    /// A connection straight to the database, and its product and version; autocommit is on.
+    /// A direct connection in autocommit mode, with product and version of the database.
     fn control(&mut self) -> Result<(&mut BridgeConnection, Option<String>), TuneError> {
         let mut server = None;
         let control = match self.control.take() {
@@ -97,7 +95,7 @@ impl<'a> JdbcBench<'a> {
         Ok(control.execute(&Execute::text(sql), wait)?)
     }
 
-    /// Makes the schema; that it is there already is an error, as everything else that the server says.
+    /// An existing schema is an error.
     fn make_scratch(&mut self) -> Result<(), TuneError> {
         for sql in self.tables.create_schema() {
             self.say(&sql).map_err(|error| self.tables.not_made(error))?;
@@ -125,7 +123,6 @@ impl<'a> JdbcBench<'a> {
             .collect())
     }
 
-    /// Fills a table as fast as possible, and checks that all rows are there.
     fn fill_table(&mut self, table: &str, rows: u64, columns: &[Column]) -> Result<(), TuneError> {
         let recipe = recipes::filling(self.login.url.dialect());
         let doing = format!("filling the table of {rows} rows");
@@ -170,7 +167,6 @@ impl<'a> JdbcBench<'a> {
         }
     }
 
-    /// A connection for one job, with what the recipe needs of the driver.
     fn open(
         &mut self,
         recipe: &Recipe,
@@ -179,7 +175,7 @@ impl<'a> JdbcBench<'a> {
     ) -> Result<BridgeConnection, TuneError> {
         let mut login = self.login.clone();
         for (name, text) in recipe.properties(value) {
-            // What the URL says counts for more than a property, with most drivers.
+            // With most drivers, the URL overrides properties.
             match login.url.with(name, &text) {
                 Some(url) => login.url = url,
                 None => login.properties.push((name.to_owned(), Secret::new(text))),
@@ -194,7 +190,6 @@ impl<'a> JdbcBench<'a> {
         Ok(connection)
     }
 
-    /// One job on a connection of its own.
     fn job(
         &mut self,
         recipe: &Recipe,
@@ -247,7 +242,6 @@ impl<'a> JdbcBench<'a> {
         Ok((done, [before, after]))
     }
 
-    /// What the job brought is right, and the tables are as they were.
     fn checked(&mut self, recipe: &Recipe, done: &Executed) -> Result<u64, TuneError> {
         let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
         let (rows, select_rows) = (ready.shape.rows, ready.shape.select_rows);
@@ -303,7 +297,6 @@ impl<'a> JdbcBench<'a> {
         })
     }
 
-    /// What a relay of its own stands in front of.
     fn behind(&self, address: Option<SocketAddr>) -> Result<Target, TuneError> {
         Ok(match address {
             Some(address) => address.into(),
@@ -311,8 +304,7 @@ impl<'a> JdbcBench<'a> {
         })
     }
 
-    /// Ends whatever is in progress: with the process its connections go, and the locks of their
-    /// transactions.
+    /// Kills the bridge process. Its connections close, which releases their locks.
     fn hang_up(&mut self) {
         self.control = None;
         self.bridge = None;
@@ -394,7 +386,7 @@ impl Workbench for JdbcBench<'_> {
         };
         let mut last = Ok(());
         for sql in self.tables.remove() {
-            // A table that was not made yet cannot be dropped: what counts is the last word, the schema's.
+            // Tables may not exist yet, so only the result for the schema counts.
             last = self.say(&sql).map(|_| ());
         }
         self.hang_up();
@@ -412,5 +404,5 @@ impl Drop for JdbcBench<'_> {
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 const MAX_JOB_DURATION: Duration = Duration::from_secs(3600);
-/// Rows of a batch that fills a table.
+/// Rows per batch when filling a table.
 const FILLING: u64 = 1000;

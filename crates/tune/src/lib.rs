@@ -1,11 +1,11 @@
-//! Tuning: a job done over a real connection in one way with one setting, and what it took.
+//! Runs a job over a real connection in one way with one setting, and measures it.
 //!
-//! What can do that is a [`Workbench`]: longwire's own clients of PostgreSQL and MySQL/MariaDB
-//! ([`mod@native`]), a driver behind the bridge. What to run when, and what follows from it, is not decided
-//! here.
+//! A [`Workbench`] is one of longwire's own clients of PostgreSQL and MySQL/MariaDB
+//! ([`mod@native`]), or a driver behind the bridge. Choosing runs and drawing conclusions happen
+//! elsewhere.
 //!
-//! Calling order: [`Workbench::prepare`] once, [`Workbench::fill`] and [`Workbench::run`] as often as wanted,
-//! [`Workbench::clean_up`] last, whatever came before.
+//! Call [`Workbench::prepare`] once, [`Workbench::fill`] and [`Workbench::run`] any number of
+//! times, and always [`Workbench::clean_up`] last.
 
 #![forbid(unsafe_code)]
 
@@ -27,93 +27,75 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use sys::target::{Scheme, Target};
 
-/// The rows that a job works on. Their content is the same in every way and run.
+/// The rows of a job, with the same content in every way and run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// How many rows an insert or update takes.
     pub rows: u64,
-    /// How many rows a select brings.
     pub select_rows: u64,
-    /// Bytes of a row's columns together.
+    /// Total over a row's columns.
     pub row_bytes: u32,
-    /// A table whose columns are taken instead of made ones; it is read, never written.
+    /// Table to copy columns from instead of synthetic ones. It is only read.
     pub like: Option<String>,
 }
 
-/// One run.
 pub struct Trial<'a> {
-    /// Which way.
     pub method: &'a Method,
-    /// Its setting; `None` for a way without.
+    /// `None` for a way without settings.
     pub value: Option<u64>,
-    /// Where to connect instead of the target's own address: a relay with a link in it.
+    /// Address to use instead of the target's, such as a relay with a link.
     pub address: Option<SocketAddr>,
-    /// The observer that sees every byte of the job's connection, login included; `None` if there is none, so
-    /// that nothing is added to the time.
+    /// Observer of all bytes on the job's connection, login included; `None` adds no overhead.
     pub watch: Option<Watch<'a>>,
 }
 
-/// What a workbench has and can do, once it is prepared.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prepared {
-    /// The server's product and version, as it introduces itself; `None` if it does not.
+    /// Product and version, if the server reports them.
     pub server: Option<String>,
-    /// Name of the scratch schema.
     pub scratch: String,
-    /// The ways there are, jobs in the order of [`Job`], each with the values a full sweep tries.
+    /// In the order of [`Job`], each with the values of a full sweep.
     pub methods: Vec<Method>,
-    /// Ways that this kind of database has, and this server, user or driver has not.
+    /// Ways of this kind of database that this server, user or driver lacks.
     pub absent: Vec<MissingMethod>,
 }
 
-/// A way that cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingMethod {
-    /// The job it would do.
     pub job: Job,
-    /// Its name.
     pub name: Arc<str>,
-    /// Why not, and what would have to be set: `local_infile is off at the server`.
+    /// Cause and remedy, as in `local_infile is off at the server`.
     pub reason: String,
 }
 
-/// A place that can do jobs on one target.
 pub trait Workbench {
-    /// Makes a scratch schema with empty tables, and finds out what the server and the user can do. Nothing
-    /// outside of the schema is written, ever; one that exists already is left alone and is an error.
-    ///
-    /// # Errors
-    /// When the server refuses.
+    /// Creates a scratch schema with empty tables, and determines capabilities of server and user.
+    /// Never writes outside of the schema. An existing one is an error and left alone.
     fn prepare(&mut self, shape: &Shape) -> Result<Prepared, TuneError>;
 
-    /// Puts the rows that a job selects or updates into its table, unless they are there as they should be.
-    /// [`Workbench::run`] does it too.
-    ///
-    /// # Errors
-    /// When the server refuses.
+    /// Ensures that a job's table has the rows to select or update. [`Workbench::run`] does so too.
     fn fill(&mut self, job: Job) -> Result<(), TuneError>;
 
-    /// Runs one job on a connection of its own and checks its result. Connecting, checking and filling tables
-    /// are no part of the time.
+    /// Runs one job on a new connection and verifies the result. The time excludes connecting,
+    /// verifying and filling tables.
     ///
     /// # Errors
-    /// When the server refuses, or the rows are not all there.
+    /// If the server refuses, or rows are missing.
     fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError>;
 
-    /// Removes the scratch schema, on a connection of its own: also after an error, or when the run was
-    /// stopped. Does nothing when there is none of this workbench's.
+    /// Removes the scratch schema on a new connection, also after errors or a stop. Does nothing if
+    /// this workbench created none.
     ///
     /// # Errors
-    /// When the server refuses; has the name of the rest.
+    /// If the server refuses. The error names the remaining objects.
     fn clean_up(&mut self) -> Result<(), TuneError>;
 }
 
-/// A workbench of longwire's own client for `target`, whose scratch schema is `longwire_tune_` and `suffix`:
-/// letters and digits that no other run has. `stop` set ends what is in progress within a fifth of a second;
-/// cleaning up does not look at it.
+/// A workbench with longwire's own client for `target`. Its scratch schema is `longwire_tune_` and
+/// the unique `suffix` (letters and digits). Setting `stop` halts work within 0.2 s, but not
+/// `clean_up`.
 ///
 /// # Errors
-/// [`TuneError::Scheme`] when longwire has no client for such a target.
+/// [`TuneError::Scheme`] for an unsupported target.
 pub fn native<'a>(
     target: &Target,
     suffix: &str,

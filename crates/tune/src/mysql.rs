@@ -1,4 +1,4 @@
-//! Jobs on MySQL and MariaDB, by their own protocol.
+//! Jobs on MySQL and MariaDB with their native protocol.
 
 mod insert;
 mod messages;
@@ -15,7 +15,6 @@ use client::session::Session;
 use methods::{IN_BULK, LOAD_DATA, METHODS};
 use model::Job;
 
-/// MySQL and MariaDB.
 pub(super) struct MySql;
 
 type Conversation<'a> = JobConnection<'a, MysqlReplies>;
@@ -53,7 +52,7 @@ impl Database for MySql {
         let columns = widths.iter().enumerate();
         columns
             .map(|(number, width)| {
-                // All columns of a row together may have 64 KiB, except those that are kept outside the row.
+                // A row is limited to 64 KiB, excluding columns stored off-page.
                 let kind = match width {
                     ..=MAX_SHARED_LEN => format!("varchar({width})"),
                     _ => "mediumtext".to_owned(),
@@ -107,7 +106,7 @@ impl Database for MySql {
     }
 
     fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)> {
-        // MariaDB's columns; MySQL has none of them.
+        // These columns only exist in MariaDB.
         let sql = format!(
             "select memory_used, max_memory_used from information_schema.processlist where id = {process}"
         );
@@ -125,14 +124,12 @@ impl Database for MySql {
     }
 }
 
-/// Sends a statement as text and waits for its reply.
 fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError> {
     mysql::query(&mut talk.out, |text| text.extend_from_slice(statement));
     talk.replies.expect(ExpectedAnswer::Answer);
     talk.send_request()
 }
 
-/// Prepares a statement, waits for that, and returns the server's number of it.
 fn prepare(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
     mysql::prepare(&mut talk.out, statement);
     talk.replies.expect(ExpectedAnswer::Statement);
@@ -141,5 +138,5 @@ fn prepare(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneErro
 }
 
 const MAX_SHARED_LEN: usize = 4000;
-/// Bytes of the statements that fill the scratch tables.
+/// Bytes per statement when filling scratch tables.
 const FILLING: u64 = 1 << 20;

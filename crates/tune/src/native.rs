@@ -1,9 +1,9 @@
-//! Longwire's own clients at work on a job.
+//! Jobs with longwire's own clients.
 //!
-//! What databases differ in is a [`Database`]: statements, messages, and the list of methods, each a
-//! function. What is the same for all is here: the scratch schema, which connection is used for what, what is
-//! timed and what is not. A job has a connection of its own ([`job_connection`]), everything else (checks,
-//! putting back, the server's memory) another one, straight to the server.
+//! A [`Database`] defines statements, messages and methods of one product. Common parts are here:
+//! scratch schema, use of connections, and timing. Each job has a new connection
+//! ([`job_connection`]); checks, restoring tables and the server's memory use a second one, direct
+//! to the server.
 
 pub(super) mod content;
 pub(super) mod job_connection;
@@ -22,66 +22,56 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::target::Target;
 
-/// What longwire has to know of a database to do jobs on it.
 pub(super) trait Database {
-    /// What reads its replies.
     type Replies: ReplyReader + 'static;
-    /// Its ways, in the order they are reported.
     const METHODS: &'static [MethodRow<Self::Replies>];
-    /// What is said before hanging up.
     const GOODBYE: &'static [u8];
-    /// The codes by which it says that a schema of that name exists.
+    /// Error codes for an existing schema.
     const TAKEN: &'static [&'static str];
-    /// Statements that begin and end a transaction.
     const TRANSACTION: [&'static str; 2];
 
-    /// Appends a request that runs `statement`, and expects its reply.
+    /// Appends a request for `statement` and expects its reply.
     fn send_request(talk: &mut JobConnection<'_, Self::Replies>, statement: &str) -> Result<(), TuneError>;
-    /// The product and version, of what the server says of itself.
+    /// Product and version from the server's self-description.
     fn product(session: &Session<'_>, version: &str) -> String;
-    /// The statements that make and remove the schema.
     fn schema(scratch: &str) -> [String; 2];
-    /// The columns behind key and counter, of rows that are made.
+    /// Columns of synthetic rows after key and counter.
     fn columns(widths: &[usize]) -> String;
-    /// Statements that make the table `name`, with the columns of `origin`.
+    /// Statements that create table `name` with the columns of `origin`.
     fn table(scratch: &str, name: &str) -> Vec<String>;
-    /// The statement after a table was filled.
+    /// Statement to run after filling a table.
     fn settled(scratch: &str, table: &str) -> String;
-    /// Puts the rows 1 to `work.rows` into a table.
+    /// Inserts rows 1 to `work.rows`.
     fn fill(
         talk: &mut JobConnection<'_, Self::Replies>,
         work: &Work<'_>,
         table: &str,
     ) -> Result<(), TuneError>;
-    /// Finds out how long a request may be, and which ways there are not.
+    /// Determines the maximum request length and unavailable ways.
     fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), TuneError>;
-    /// Bytes of memory that what serves a connection has now, and the most it had; `None` if that cannot be
-    /// determined.
+    /// Current and peak memory of the connection's server process, in bytes, if known.
     fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)>;
-    /// The statement that ends what serves a connection.
+    /// Statement that kills the server side of a connection.
     fn kill(process: u32) -> String;
 }
 
-/// A workbench on a database.
 pub(super) struct Native<'a, D: Database> {
     target: Target,
     scratch: String,
     stop: &'a AtomicBool,
-    /// Whether the scratch schema is this workbench's.
     made: bool,
     ready: Option<Ready>,
     connections: u32,
-    /// What serves the connection of a job that did not end well.
+    /// Server process of a failed job's connection.
     abandoned: Option<u32>,
     database: std::marker::PhantomData<D>,
 }
 
-/// What is known once the tables are there.
 struct Ready {
     shape: Shape,
     content: Content,
     longest_request: u64,
-    /// Jobs whose table holds its rows as they were made.
+    /// Jobs with an unmodified table.
     filled: Vec<Job>,
 }
 
@@ -94,7 +84,7 @@ impl Ready {
     }
 }
 
-/// A session in addition to those of jobs: straight to the server, whatever link a job has.
+/// A session besides that of the job: direct to the server, without the job's link.
 pub(super) struct Control<'a> {
     pub session: Session<'a>,
 }
@@ -102,7 +92,7 @@ pub(super) struct Control<'a> {
 impl<'a> Control<'a> {
     fn open(target: &Target, stop: &'a AtomicBool) -> Result<Self, TuneError> {
         let options = SessionOptions {
-            // So that what the server reports of this session is true of jobs.
+            // Same mode as jobs, so that the server's settings apply to both.
             loading: true,
             ..SessionOptions::new(stop)
         };
@@ -111,7 +101,7 @@ impl<'a> Control<'a> {
         })
     }
 
-    /// Runs `sql` for `doing`.
+    /// `doing` describes `sql` in errors.
     pub fn run_query(&mut self, doing: &str, sql: &str) -> Result<Rows, TuneError> {
         let rows = self.session.query(sql, A_STATEMENT)?;
         match rows.reply.error.clone() {
@@ -124,7 +114,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// The first number that `sql` returns; 0 where it returns none.
+    /// The first number of the result, or 0 without one.
     pub fn number(&mut self, doing: &str, sql: &str) -> Result<u64, TuneError> {
         let rows = self.run_query(doing, sql)?;
         Ok(rows.first().and_then(|text| text.parse().ok()).unwrap_or(0))
@@ -132,7 +122,6 @@ impl<'a> Control<'a> {
 }
 
 impl<'a, D: Database> Native<'a, D> {
-    /// On `target`, with a scratch schema of that name.
     pub fn new(target: &Target, scratch: String, stop: &'a AtomicBool) -> Self {
         Self {
             target: target.clone(),
@@ -166,7 +155,7 @@ impl<'a, D: Database> Native<'a, D> {
         }
     }
 
-    /// Makes the table that the others have their columns from, and finds out what its rows hold.
+    /// Creates the table that provides the columns of the others, and determines the content.
     fn make_origin(&self, control: &mut Control<'_>, shape: &Shape) -> Result<Content, TuneError> {
         let scratch = &self.scratch;
         let Some(like) = &shape.like else {
@@ -191,7 +180,7 @@ impl<'a, D: Database> Native<'a, D> {
         if values.rows.is_empty() {
             return Err(TuneError::LikeEmpty);
         }
-        // The numbers are of 64 bits in every database.
+        // 64-bit numbers in every database.
         let sql = format!(
             "create table {scratch}.origin as select {NUMBER} as {KEY}, {NUMBER} as {COUNTER}, t.* from {like} t limit 0"
         );
@@ -209,7 +198,6 @@ impl<'a, D: Database> Native<'a, D> {
         Ok(())
     }
 
-    /// Puts a job's rows into its table, which may hold those of an update before.
     fn fill_table(&mut self, job: Job, control: &mut Control<'_>) -> Result<(), TuneError> {
         let ready = self.ready.as_ref().ok_or(TuneError::NotPrepared)?;
         if job == Job::Insert || ready.filled.contains(&job) {
@@ -243,7 +231,7 @@ impl<'a, D: Database> Native<'a, D> {
         }
     }
 
-    /// Does the job; the connection is closed when this returns.
+    /// Closes the connection before it returns.
     fn work(&mut self, trial: &Trial<'_>, control: &mut Control<'_>) -> Result<TrialOutcome, TuneError> {
         let row = Self::row(trial)?;
         let ready = self.ready.as_ref().ok_or(TuneError::NotPrepared)?;
@@ -296,8 +284,8 @@ impl<'a, D: Database> Native<'a, D> {
             })
     }
 
-    /// Whether the rows are all there. Empties the table of inserted ones; that of updated ones is filled
-    /// again before the next update.
+    /// Checks row counts and empties the insert table. The update table is refilled before the next
+    /// update.
     fn check(
         &self,
         job: Job,
@@ -393,7 +381,7 @@ impl<D: Database> Workbench for Native<'_, D> {
         if !self.made {
             return Ok(());
         }
-        // It is done after a stop too.
+        // Cleanup also runs after a stop.
         let never = AtomicBool::new(false);
         let left = |reason| TuneError::ScratchLeft {
             scratch: self.scratch.clone(),
@@ -401,8 +389,8 @@ impl<D: Database> Workbench for Native<'_, D> {
         };
         let mut control = Control::open(&self.target, &never).map_err(left)?;
         if let Some(process) = self.abandoned.take() {
-            // It may hold locks for as long as its statement takes. When it is gone already, that is an
-            // error, or none.
+            // Its statement may still hold locks. If it has already ended, the server may report an
+            // error.
             match control.run_query("ending the job", &D::kill(process)) {
                 Ok(_) | Err(TuneError::Statement { .. }) => {}
                 Err(other) => return Err(left(other)),
@@ -419,7 +407,6 @@ impl<D: Database> Workbench for Native<'_, D> {
     }
 }
 
-/// The table that a job works on.
 const fn table_of(job: Job) -> &'static str {
     match job {
         Job::Insert => "inserted",
@@ -428,7 +415,7 @@ const fn table_of(job: Job) -> &'static str {
     }
 }
 
-/// Whether `text` names a table, with a schema or without, quoted or not, and nothing else.
+/// True if `text` is only a table name, optionally quoted and with a schema.
 fn is_a_name(text: &str) -> bool {
     let mut quote = None;
     let fits = text.chars().all(|letter| match quote {
@@ -446,19 +433,19 @@ fn is_a_name(text: &str) -> bool {
     fits && quote.is_none() && !text.is_empty()
 }
 
-/// The first column of every table, 1 and on.
+/// First column of every table, counted from 1.
 pub(super) const KEY: &str = "longwire_k";
-/// The second, which updates raise.
+/// Second column, incremented by updates.
 pub(super) const COUNTER: &str = "longwire_n";
-/// A whole number of 64 bits, in PostgreSQL, MySQL and MariaDB.
+/// A 64-bit integer in PostgreSQL, MySQL and MariaDB.
 const NUMBER: &str = "4294967296";
-/// Rows of an example that values are taken from.
+/// Sampled rows of the example table.
 const SAMPLE: u32 = 100;
 const MAKING: &str = "making the scratch tables";
 const FILLING: &str = "filling the scratch tables";
 const CHECKING: &str = "checking the rows";
 const PUTTING_BACK: &str = "putting the table back";
-/// How long a statement outside the jobs may take.
+/// Time limit for statements outside of jobs.
 const A_STATEMENT: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]

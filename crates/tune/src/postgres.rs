@@ -1,4 +1,4 @@
-//! Jobs on PostgreSQL, by its own protocol.
+//! Jobs on PostgreSQL with its native protocol.
 
 mod insert;
 mod messages;
@@ -17,7 +17,6 @@ use client::session::Session;
 use methods::METHODS;
 use sys::listening::is_own_address;
 
-/// PostgreSQL.
 pub(super) struct PostgreSql;
 
 type Conversation<'a> = JobConnection<'a, PostgresReplies>;
@@ -55,7 +54,7 @@ impl Database for PostgreSql {
 
     fn table(scratch: &str, name: &str) -> Vec<String> {
         vec![
-            // Cleaning up at a time of its own would be in the figures of some job.
+            // Autovacuum at a random time would distort some job.
             format!(
                 "create table {scratch}.{name} (like {scratch}.origin) with (autovacuum_enabled = false)"
             ),
@@ -95,14 +94,12 @@ impl Database for PostgreSql {
     }
 }
 
-/// Sends a statement as text and waits for its reply.
 fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError> {
     postgres::query(&mut talk.out, |text| text.extend_from_slice(statement));
     talk.replies.owe(1);
     talk.send_request()
 }
 
-/// Prepares a statement and waits for that.
 fn prepare(talk: &mut Conversation<'_>, name: &str, statement: &str) -> Result<(), TuneError> {
     postgres::parse(&mut talk.out, name, statement);
     talk.out.extend_from_slice(postgres::SYNC);
@@ -110,7 +107,7 @@ fn prepare(talk: &mut Conversation<'_>, name: &str, statement: &str) -> Result<(
     talk.send_request()
 }
 
-/// Of a statement: what is built in the client as a whole. The server takes 1 GB.
+/// Limit for a statement, which the client builds in memory. The server accepts 1 GB.
 const MAX_REQUEST_LEN: u64 = 64 << 20;
-/// Buffer of the COPY that fills the scratch tables.
+/// Buffer size of COPY when filling scratch tables.
 const FILLING: usize = 64 * 1024;

@@ -1,15 +1,13 @@
-//! The SQL around jobs, where databases differ: schemas, types, tables.
+//! SQL around jobs that differs between databases.
 
 use super::super::{Shape, TuneError};
 use client::bridge::{BridgeError, Column, JdbcDialect};
 
-/// The scratch schema and its tables.
 pub(super) struct Tables {
     dialect: JdbcDialect,
     scratch: String,
 }
 
-/// What an update job says.
 pub(super) struct Updating {
     pub select: String,
     pub update: String,
@@ -28,17 +26,14 @@ impl Tables {
         &self.scratch
     }
 
-    /// Where rows are inserted; empty between jobs.
     pub fn inserted(&self) -> String {
         self.table("inserted")
     }
 
-    /// Where rows are selected from.
     pub fn selected(&self) -> String {
         self.table("selected")
     }
 
-    /// Where rows are changed.
     pub fn updated(&self) -> String {
         self.table("updated")
     }
@@ -48,7 +43,7 @@ impl Tables {
         format!("{}{separator}{name}", self.scratch)
     }
 
-    /// Elsewhere a user has but one schema, or making one is an administrator's business.
+    /// False if users have a single schema, or only administrators create schemas.
     const fn has_schemas(&self) -> bool {
         matches!(
             self.dialect,
@@ -62,7 +57,6 @@ impl Tables {
         )
     }
 
-    /// Fails where there is one already.
     pub fn create_schema(&self) -> Vec<String> {
         let word = match self.dialect {
             JdbcDialect::Mysql | JdbcDialect::Mariadb => "database",
@@ -72,10 +66,10 @@ impl Tables {
         vec![format!("create {word} {}", self.scratch)]
     }
 
-    /// The three tables.
+    /// Creates the three tables.
     ///
     /// # Errors
-    /// [`TuneError::Like`] where this database has no such statement.
+    /// [`TuneError::Like`] if the database cannot copy columns.
     pub fn create(&self, shape: &Shape) -> Result<Vec<String>, TuneError> {
         let tables = [
             (self.inserted(), false),
@@ -113,7 +107,7 @@ impl Tables {
         })
     }
 
-    /// A number of four bytes and text, together as many bytes as wanted.
+    /// A four-byte number and texts with a given total size.
     fn columns(&self, row_bytes: u32, keyed: bool) -> String {
         let (number, key) = match (self.dialect, keyed) {
             (JdbcDialect::Oracle, true) => ("number(9)", " primary key"),
@@ -134,13 +128,13 @@ impl Tables {
             }
             let width = left.min(WIDEST);
             left -= width;
-            // An update's text must have room.
+            // Updated text must fit.
             columns.push_str(&format!(", c{at} {}", text(width.max(CHANGED))));
         }
         columns
     }
 
-    /// The statements of an update, where there are a key and a text to change.
+    /// `None` without a key and a text column to change.
     pub fn updating(&self, columns: &[Column]) -> Option<Updating> {
         let key = &columns.iter().find(|column| is_key(column, self.dialect))?.name;
         let text = &columns
@@ -159,7 +153,6 @@ impl Tables {
         })
     }
 
-    /// Leaves `table` empty.
     pub fn empty(&self, table: &str) -> String {
         match self.dialect {
             JdbcDialect::Informix | JdbcDialect::Db2 | JdbcDialect::Other => format!("delete from {table}"),
@@ -167,7 +160,7 @@ impl Tables {
         }
     }
 
-    /// What a server does of itself after many rows had better be done before times count.
+    /// Forces the server's background work after bulk changes before timing starts.
     pub fn settle(&self, table: &str) -> Option<String> {
         match self.dialect {
             JdbcDialect::Postgres | JdbcDialect::Kingbase => Some(format!("vacuum analyze {table}")),
@@ -176,7 +169,6 @@ impl Tables {
         }
     }
 
-    /// Removes the tables, then the schema.
     pub fn remove(&self) -> Vec<String> {
         let mut statements: Vec<String> = [self.updated(), self.selected(), self.inserted()]
             .iter()
@@ -191,7 +183,6 @@ impl Tables {
         statements
     }
 
-    /// The error of a statement that makes the schema or a table in it.
     pub fn not_made(&self, error: TuneError) -> TuneError {
         match error {
             TuneError::Bridge(BridgeError::Sql { code, .. }) if exists(&code) => TuneError::ScratchExists {
@@ -207,7 +198,6 @@ impl Tables {
     }
 }
 
-/// The error of a statement that copies columns.
 pub(super) fn like_failed(error: TuneError) -> TuneError {
     match error {
         TuneError::Bridge(BridgeError::Sql { code, text }) => TuneError::Like { code, text },
@@ -215,13 +205,13 @@ pub(super) fn like_failed(error: TuneError) -> TuneError {
     }
 }
 
-/// `insert into t (a, b)`.
+/// For example `insert into t (a, b)`.
 pub(super) fn insert_into(table: &str, columns: &[Column]) -> String {
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     format!("insert into {table} ({})", names.join(", "))
 }
 
-/// Of an example's text columns as much as is usual, not as much as is possible.
+/// Limits text columns of an example to usual widths.
 pub(super) fn modest(column: Column, shape: &Shape) -> Column {
     let width = match shape.like {
         Some(_) => column.width.min(USUAL_TEXT),
@@ -230,7 +220,7 @@ pub(super) fn modest(column: Column, shape: &Shape) -> Column {
     Column { width, ..column }
 }
 
-/// Whole numbers that a row's own fits in; Oracle calls all numbers the same.
+/// Integers wide enough for a row number; Oracle has one type for all numbers.
 fn is_key(column: &Column, dialect: JdbcDialect) -> bool {
     const BIGINT: i32 = -5;
     const NUMERIC: i32 = 2;
@@ -238,7 +228,8 @@ fn is_key(column: &Column, dialect: JdbcDialect) -> bool {
         || (dialect == JdbcDialect::Oracle && column.kind == NUMERIC)
 }
 
-/// PostgreSQL 42P06 and 42P07, MySQL 1007 and 1050, Derby X0Y68 and X0Y32, Oracle 955, Informix -310.
+/// PostgreSQL 42P06 and 42P07, MySQL 1007 and 1050, Derby X0Y68 and X0Y32, Oracle 955, Informix
+/// -310.
 fn exists(code: &str) -> bool {
     let mut parts = code.split('/');
     parts.any(|part| {
@@ -249,10 +240,10 @@ fn exists(code: &str) -> bool {
     })
 }
 
-/// Bytes of the number in front.
+/// Bytes of the leading number.
 const NUMBER: u32 = 4;
-/// Letters of the widest text: Oracle takes 4,000 bytes.
+/// Characters of the widest text: Oracle's limit is 4,000 bytes.
 const WIDEST: u32 = 2000;
-/// Letters of what an update writes.
+/// Characters written by an update.
 const CHANGED: u32 = 8;
 const USUAL_TEXT: i32 = 40;

@@ -1,20 +1,17 @@
-//! The ways that JDBC has, and what each needs of a driver.
+//! Ways that JDBC offers, and the driver properties they need.
 
 use super::super::{MissingMethod, Shape};
 use client::bridge::{HowInserted, HowUpdated, JdbcDialect};
 use model::{Job, Method, MethodParameter, ParameterUnit};
 
-/// A way, and how it is gone.
 #[derive(Debug, Clone)]
 pub(super) struct Recipe {
     pub method: Method,
     pub bench_request: BenchRequest,
-    /// Properties that the driver needs for it.
     needs: Vec<(&'static str, &'static str)>,
     parameter: Turned,
 }
 
-/// What the bridge is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BenchRequest {
     Insert(HowInserted),
@@ -22,20 +19,16 @@ pub(super) enum BenchRequest {
     Update(HowUpdated),
 }
 
-/// What the parameter's value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turned {
     Nothing,
-    /// Rows of a batch or statement.
     Size,
-    /// `setFetchSize`.
     FetchSize,
-    /// The value of a property.
     Property(&'static str),
 }
 
 impl Recipe {
-    /// All properties with this value.
+    /// All properties, with `value` applied.
     pub fn properties(&self, value: Option<u64>) -> Vec<(&'static str, String)> {
         let mut properties: Vec<(&str, String)> = self
             .needs
@@ -48,7 +41,6 @@ impl Recipe {
         properties
     }
 
-    /// Rows of a batch or statement.
     pub fn size(&self, value: Option<u64>) -> u64 {
         match self.parameter {
             Turned::Size => value.unwrap_or(1),
@@ -56,7 +48,7 @@ impl Recipe {
         }
     }
 
-    /// `setFetchSize`; 0 leaves the driver's own.
+    /// 0 keeps the driver's default.
     pub fn fetch_size(&self, value: Option<u64>) -> i32 {
         match self.parameter {
             Turned::FetchSize => value.and_then(|value| i32::try_from(value).ok()).unwrap_or(0),
@@ -64,7 +56,7 @@ impl Recipe {
         }
     }
 
-    /// Whether the driver holds many rows at a time, which may be worth weighing.
+    /// True if the driver buffers many rows, so that memory is of interest.
     pub fn holds_rows(&self) -> bool {
         match self.bench_request {
             BenchRequest::Insert(HowInserted::Batch | HowInserted::ManyRows) | BenchRequest::Select => true,
@@ -75,7 +67,7 @@ impl Recipe {
     }
 }
 
-/// The ways of a dialect, and those that others of its kind have.
+/// Available ways of a dialect, and those that it lacks.
 pub(super) fn find_recipes(
     dialect: JdbcDialect,
     shape: &Shape,
@@ -97,7 +89,7 @@ pub(super) fn find_recipes(
     (recipes, absent)
 }
 
-/// How tables are filled: batches, put together where the driver can.
+/// Fills tables in batches, rewritten if the driver can.
 pub(super) fn filling(dialect: JdbcDialect) -> Recipe {
     Recipe {
         needs: rewriting(dialect).into_iter().collect(),
@@ -137,7 +129,7 @@ fn inserting(dialect: JdbcDialect, shape: &Shape, columns: u64) -> Vec<Recipe> {
         });
     }
     if has_multi_row(dialect) {
-        // PostgreSQL and MySQL count parameters in 16 bits.
+        // PostgreSQL and MySQL have 16-bit parameter counts.
         let most = (MAX_PARAMETERS / columns.max(1)).min(shape.rows).min(5_120);
         recipes.push(sized(
             plain(
@@ -217,8 +209,8 @@ fn updating(dialect: JdbcDialect, shape: &Shape) -> Vec<Recipe> {
     recipes
 }
 
-/// The property that has a driver put the rows of a batch together: by default all but Oracle's, DB2's and
-/// Derby's send some kind of row by row.
+/// Property that makes the driver combine rows of a batch. By default, all but the drivers of
+/// Oracle, DB2 and Derby send some kind of row one at a time.
 fn rewriting(dialect: JdbcDialect) -> Option<(&'static str, &'static str)> {
     Some(match dialect {
         JdbcDialect::Postgres | JdbcDialect::Kingbase => ("reWriteBatchedInserts", "true"),
@@ -234,8 +226,7 @@ fn not_rewriting(dialect: JdbcDialect) -> Option<(&'static str, &'static str)> {
     rewriting(dialect).map(|(name, value)| (name, if value == "1" { "0" } else { "false" }))
 }
 
-/// What a driver needs to keep to a fetch size, how the whole is spelled, and what it is when it is not
-/// given.
+/// Properties needed to respect a fetch size, the spelling of the setting, and its default.
 fn fetching(dialect: JdbcDialect) -> (Vec<(&'static str, &'static str)>, &'static str, Option<u64>) {
     match dialect {
         JdbcDialect::Postgres | JdbcDialect::Kingbase => (
@@ -286,7 +277,6 @@ fn plain(job: Job, name: &str, bench_request: BenchRequest) -> Recipe {
     }
 }
 
-/// The same with a number of rows to set.
 fn sized(recipe: Recipe, (name, values): (&str, Vec<u64>), spelling: String) -> Recipe {
     Recipe {
         parameter: Turned::Size,
@@ -304,7 +294,7 @@ fn sized(recipe: Recipe, (name, values): (&str, Vec<u64>), spelling: String) -> 
     }
 }
 
-/// From `first` on, each twice the one before, up to `most`; at least one.
+/// At least one value.
 fn doubled(first: u64, most: u64) -> Vec<u64> {
     let values = std::iter::successors(Some(first), |value| value.checked_mul(2));
     let values: Vec<u64> = values.take_while(|value| *value <= most).collect();

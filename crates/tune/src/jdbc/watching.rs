@@ -1,4 +1,4 @@
-//! A relay in front of a job, so that what passes is the wire's: the driver's bytes as they are.
+//! Observes a job's driver through a relay.
 
 use crate::TuneError;
 use client::Watch;
@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::target::Target;
 
-/// Runs `job` with the address of a relay, which also tells what passed so far, in front of `server` and
-/// shows `watch` all that passes before it returns.
+/// Runs `job` with a relay in front of `server` and its traffic counters. Passes all events to
+/// `watch` before it returns.
 pub(super) fn through<T>(
     server: Target,
     watch: &Watch<'_>,
@@ -25,7 +25,7 @@ pub(super) fn through<T>(
         sender: Mutex::new(sender),
     });
     let relay = relay::start(RelayOptions::new(server), watch.clock, factory).map_err(refused)?;
-    // The relay's threads outlive no borrow: they tell this one, which has the observers.
+    // Relay threads must not borrow: they send events to this thread, which owns the observers.
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let mut observers: HashMap<ConnectionId, Box<dyn Observer + Send>> = HashMap::new();
@@ -35,7 +35,7 @@ pub(super) fn through<T>(
             }
         });
         let passed = || {
-            // What the driver has just been given the relay counts a moment later.
+            // The relay counts bytes slightly after the driver receives them.
             std::thread::sleep(A_MOMENT);
             Passed {
                 at: watch.clock.now(),
@@ -48,16 +48,14 @@ pub(super) fn through<T>(
     })
 }
 
-/// What passed by some time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Passed {
-    /// That time.
     pub(super) at: Timestamp,
     payload_bytes: [u64; 2],
 }
 
 impl Passed {
-    /// Payload bytes each way from `earlier` on.
+    /// Each way, in payload bytes.
     pub(super) fn bytes_since(self, earlier: Self) -> [u64; 2] {
         let [up, down] = self.payload_bytes;
         let [up_before, down_before] = earlier.payload_bytes;
@@ -78,20 +76,20 @@ impl ObserverFactory for Forwarding {
 
 struct EventSender(SyncSender<DetachedEvent>);
 
-/// An event, and its payload.
 type DetachedEvent = (ConnectionId, ConnectionEvent<'static>, Vec<u8>);
 
 impl Observer for EventSender {
     fn event(&mut self, connection: ConnectionId, event: ConnectionEvent<'_>) {
-        // Nobody listens any more only when the run was given up.
+        // The receiver is only gone if the run was abandoned.
         let (event, payload) = event.detach();
         self.0.send((connection, event, payload.to_vec())).ok();
     }
 }
 
-/// Events that wait, of 64 KiB at most: then the relay waits too. A job that is watched is not timed.
+/// Queue of events of up to 64 KiB. When it is full, the relay blocks. An observed job is not
+/// timed.
 const MAX_EVENTS: usize = 256;
 
-/// For the driver's connection to be closed, which it was requested.
+/// Wait for the driver to close its connection.
 const GRACE: Duration = Duration::from_secs(2);
 const A_MOMENT: Duration = Duration::from_millis(5);

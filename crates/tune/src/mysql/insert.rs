@@ -1,4 +1,4 @@
-//! Rows go to the server.
+//! Ways of inserting rows.
 
 use super::messages::{bulk_row, execute_row, types};
 use super::{Conversation, prepare, query};
@@ -8,17 +8,15 @@ use crate::native::method::Work;
 use crate::native::text_rows;
 use client::mysql::{self, ExpectedAnswer, packet};
 
-/// A statement a row, with the values in its text.
 pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     statements(talk, work, "inserted", 1)
 }
 
-/// A statement for as many rows as the setting says.
 pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     statements(talk, work, "inserted", work.value)
 }
 
-/// Rows into the table `table`, a fixed number in each statement.
+/// Inserts into `table` with a fixed number of rows per statement.
 pub fn statements(
     talk: &mut Conversation<'_>,
     work: &Work<'_>,
@@ -34,12 +32,11 @@ pub fn statements(
     Ok(())
 }
 
-/// Prepared once, executed for each row, waiting each time.
 pub fn prepared_row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     executed(talk, work, 1)
 }
 
-/// Executed for each row without waiting, while not more than the setting says are in progress.
+/// Prepared once, then executed with a limited number of requests in flight.
 pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     executed(talk, work, work.value)
 }
@@ -60,7 +57,7 @@ fn executed(talk: &mut Conversation<'_>, work: &Work<'_>, depth: u64) -> Result<
     talk.send_request()
 }
 
-/// Prepared once; one `COM_STMT_BULK_EXECUTE` for as many rows as the setting says.
+/// Prepared once, then one `COM_STMT_BULK_EXECUTE` for several rows.
 pub fn in_bulk(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     let statement = prepare_insert(talk, work)?;
     let types = types(work.content.columns());
@@ -87,7 +84,7 @@ fn prepare_insert(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<u32, T
     )
 }
 
-/// `LOAD DATA LOCAL`: the rows as the lines of a file, in packets of as many bytes as the setting says.
+/// `LOAD DATA LOCAL`, in packets of the chosen size.
 pub fn load_data(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     talk.doing = INSERTING;
     let statement = format!(
@@ -96,7 +93,7 @@ pub fn load_data(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tun
     );
     query(talk, statement.as_bytes())?;
     let buffer = usize::try_from(work.value).unwrap_or(usize::MAX);
-    // The server's wish was the first packet of its answer.
+    // The server's file request was packet 1 of its reply.
     let mut number = 2_u8;
     let lines = text_rows::pieces(work, buffer, |piece| {
         packet(&mut talk.out, number, |body| body.extend_from_slice(piece));
@@ -113,5 +110,5 @@ pub fn load_data(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tun
 }
 
 const INSERTING: &str = "inserting";
-/// What is sent at once of requests that are not waited for.
+/// Bytes per write while pipelining.
 const PIECE: usize = 64 * 1024;

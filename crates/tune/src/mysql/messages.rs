@@ -1,11 +1,11 @@
-//! Rows in requests.
+//! Encodes rows in requests.
 
 use crate::native::content::Row;
 use client::mysql::{
     BULK_NULL, BULK_VALUE, MAX_PACKET_LEN, ParameterType, append_number, append_text, execute,
 };
 
-/// Appends a `COM_STMT_EXECUTE` with the values of a row, key and counter as numbers of 64 bits.
+/// Key and counter are 64-bit integers.
 pub fn execute_row(out: &mut Vec<u8>, statement: u32, row: &Row, columns: usize) {
     let mut values = row.values();
     execute(out, statement, columns, |place, body| {
@@ -16,7 +16,6 @@ pub fn execute_row(out: &mut Vec<u8>, statement: u32, row: &Row, columns: usize)
     });
 }
 
-/// Appends a `COM_STMT_EXECUTE` with one number.
 pub fn execute_with_key(out: &mut Vec<u8>, statement: u32, key: u64) {
     execute(out, statement, 1, |_, body| {
         append_number(body, key.cast_signed());
@@ -24,12 +23,11 @@ pub fn execute_with_key(out: &mut Vec<u8>, statement: u32, key: u64) {
     });
 }
 
-/// The types of columns, for a `COM_STMT_BULK_EXECUTE`.
+/// Column types for `COM_STMT_BULK_EXECUTE`.
 pub fn types(columns: usize) -> Vec<ParameterType> {
     (0..columns).map(kind).collect()
 }
 
-/// Appends a row to the body of a `COM_STMT_BULK_EXECUTE`.
 pub fn bulk_row(body: &mut Vec<u8>, row: &Row) {
     for (place, bytes) in row.values().enumerate() {
         match bytes {
@@ -42,7 +40,7 @@ pub fn bulk_row(body: &mut Vec<u8>, row: &Row) {
     }
 }
 
-/// Of the column `place`: the first two are numbers, the others texts.
+/// The first two columns are integers, the others texts.
 const fn kind(place: usize) -> ParameterType {
     match place {
         ..NUMBERS => ParameterType::LongLong,
@@ -59,9 +57,8 @@ fn value(body: &mut Vec<u8>, place: usize, bytes: &[u8]) {
     }
 }
 
-/// Of the body of one packet that no other follows, with room for what rows do not count.
+/// Limit for the body of a single packet, with a margin for overhead besides rows.
 pub const MAX_BODY_LEN: u64 = MAX_PACKET_LEN as u64 - 4096;
-/// Key and counter.
 const NUMBERS: usize = 2;
 
 #[cfg(test)]

@@ -1,13 +1,9 @@
-//! The ways of MySQL and MariaDB.
-
 use super::{insert, select, update};
 use crate::native::method::{MethodRow, ParameterRow, Series};
 use client::mysql::MysqlReplies;
 use model::Job;
 
-/// `COM_STMT_BULK_EXECUTE`.
 pub const IN_BULK: &str = "bulk execute";
-/// `LOAD DATA LOCAL INFILE`.
 pub const LOAD_DATA: &str = "load data";
 
 pub const METHODS: &[MethodRow<MysqlReplies>] = &[

@@ -1,18 +1,17 @@
-//! Rows come from the server.
+//! Ways of selecting rows.
 
 use super::{Conversation, prepare, query};
 use crate::TuneError;
 use crate::native::method::Work;
 use client::mysql::{ExpectedAnswer, fetch, open_cursor};
 
-/// The whole result in answer to one statement.
 pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     talk.doing = SELECTING;
     talk.holds_replies = true;
     query(talk, statement(work).as_bytes())
 }
 
-/// A cursor of the server's, from which as many rows are fetched as the setting says, until it has no more.
+/// A server-side cursor, fetched in blocks until its end.
 pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     talk.doing = SELECTING;
     talk.holds_replies = true;
@@ -21,7 +20,6 @@ pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
     Ok(())
 }
 
-/// Opens a cursor for `statement` and returns the statement's number.
 pub fn open(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
     let statement = prepare(talk, statement)?;
     open_cursor(&mut talk.out, statement);
@@ -30,7 +28,7 @@ pub fn open(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneErr
     Ok(statement)
 }
 
-/// Fetches as many rows as the setting says; whether there are more.
+/// Returns false at the end of the cursor.
 pub fn fetched(talk: &mut Conversation<'_>, statement: u32, work: &Work<'_>) -> Result<bool, TuneError> {
     if !talk.replies.has_more() {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Rows are read and updated. The server's cursors are read-only: rows are updated by their keys.
+//! Ways of reading and updating rows. Server cursors are read-only, so updates are by key.
 
 use super::messages::execute_with_key;
 use super::{Conversation, prepare, query, select};
@@ -8,14 +8,14 @@ use crate::native::{COUNTER, KEY};
 use client::ReplyReader;
 use client::mysql::{self, ExpectedAnswer};
 
-/// All rows at once, then an update for each, one by one.
+/// Reads all rows, then updates them one by one.
 pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     let keys = read_keys(talk, work)?;
     let statement = prepare(talk, &by_its_key(work))?;
     update(talk, statement, &keys, 1)
 }
 
-/// As many rows of a cursor as the setting says, then an update for each of them, one by one.
+/// Reads one block from a cursor, then updates its rows one by one.
 pub fn cursor_by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     talk.doing = UPDATING;
     let cursor = select::open(talk, &for_update(work))?;
@@ -34,14 +34,14 @@ pub fn cursor_by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(),
     }
 }
 
-/// All rows at once, then an update for each, as many in progress as the setting says.
+/// Reads all rows, then pipelines the updates.
 pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     let keys = read_keys(talk, work)?;
     let statement = prepare(talk, &by_its_key(work))?;
     update(talk, statement, &keys, work.value)
 }
 
-/// All rows at once, then updates of as many keys as the setting says.
+/// Reads all rows, then updates lists of keys.
 pub fn by_list(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     let keys = read_keys(talk, work)?;
     let head = format!("{} where {KEY} in (", raise(work));
@@ -58,13 +58,11 @@ pub fn by_list(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneE
     Ok(())
 }
 
-/// One statement for all rows.
 pub fn one_statement(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     talk.doing = UPDATING;
     query(talk, raise(work).as_bytes())
 }
 
-/// Reads all rows and gives their keys.
 fn read_keys(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<Vec<u64>, TuneError> {
     talk.doing = UPDATING;
     talk.holds_replies = true;
@@ -76,7 +74,7 @@ fn read_keys(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<Vec<u64>, T
     Ok(keys)
 }
 
-/// An update for each of `keys`, at most `depth` in progress.
+/// With at most `depth` updates in flight.
 fn update(talk: &mut Conversation<'_>, statement: u32, keys: &[u64], depth: u64) -> Result<(), TuneError> {
     for key in keys {
         talk.make_room(depth)?;
@@ -105,5 +103,5 @@ fn raise(work: &Work<'_>) -> String {
 }
 
 const UPDATING: &str = "updating";
-/// What is sent at once of requests that are not waited for.
+/// Bytes per write while pipelining.
 const PIECE: usize = 64 * 1024;

@@ -1,27 +1,26 @@
-//! What is in the rows of a job: the same in every way and run.
+//! Content of rows, the same in every way and run.
 
-/// The columns behind key and counter, and what is in them.
+/// Columns after key and counter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// Texts of these widths, of letters and digits drawn from the row's number.
+    /// Texts of these widths, with letters and digits derived from the row number.
     Made(Vec<usize>),
-    /// Values of another table, one row after the other, over and over.
+    /// Rows of another table, repeated cyclically.
     Like(Vec<Vec<Option<Vec<u8>>>>),
 }
 
-/// The values of one row as text.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
     bytes: Vec<u8>,
-    /// Where each value ends, and whether it is one rather than NULL.
+    /// End of each value, and false for NULL.
     ends: Vec<(usize, bool)>,
 }
 
-/// What the literal of a value begins with, up to its quote.
+/// Returns the prefix of a value's literal, up to the quote.
 pub(crate) type LiteralOpening = fn(&[u8]) -> &'static [u8];
 
 impl Content {
-    /// Of rows that have `row_bytes` together with key and counter.
+    /// `row_bytes` includes key and counter.
     pub fn made(row_bytes: u32) -> Self {
         let rest = (row_bytes as usize).saturating_sub(KEY_AND_COUNTER);
         let columns = rest.div_ceil(USUAL_WIDTH).min(MAX_COLUMNS);
@@ -29,7 +28,7 @@ impl Content {
         Self::Made(widths.collect())
     }
 
-    /// Mean bytes of a row's columns together.
+    /// Mean total size of a row's columns.
     pub fn row_bytes(&self) -> u64 {
         KEY_AND_COUNTER as u64
             + match self {
@@ -41,7 +40,7 @@ impl Content {
             }
     }
 
-    /// Columns, key and counter among them.
+    /// Includes key and counter.
     pub fn columns(&self) -> usize {
         2 + match self {
             Self::Made(widths) => widths.len(),
@@ -49,7 +48,7 @@ impl Content {
         }
     }
 
-    /// Puts row `key` into `row`.
+    /// Generates the row with this key.
     pub fn write(&self, key: u64, row: &mut Row) {
         row.bytes.clear();
         row.ends.clear();
@@ -74,7 +73,7 @@ impl Content {
 }
 
 impl Row {
-    /// Its values in the order of the columns; `None` is NULL.
+    /// In column order, with `None` for NULL.
     pub fn values(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let starts = std::iter::once(0).chain(self.ends.iter().map(|(end, _)| *end));
         starts
@@ -82,8 +81,7 @@ impl Row {
             .map(|(start, (end, is_value))| is_value.then(|| self.bytes.get(start..*end).unwrap_or_default()))
     }
 
-    /// Appends them as a list in brackets: `('1','0','...')`. `opening` gives what the literal of a value
-    /// begins with.
+    /// Appends a list like `('1','0','...')`.
     pub fn literals(&self, text: &mut Vec<u8>, opening: LiteralOpening) {
         for (place, value) in self.values().enumerate() {
             text.push(if place == 0 { b'(' } else { b',' });
@@ -125,7 +123,6 @@ impl Row {
     }
 }
 
-/// The next of a series (SplitMix64).
 fn draw(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -133,12 +130,12 @@ fn draw(state: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Two whole numbers of 64 bits.
+/// Two 64-bit integers, in bytes.
 const KEY_AND_COUNTER: usize = 16;
 /// Of a text column, unless there would be too many columns.
 const USUAL_WIDTH: usize = 80;
 const MAX_COLUMNS: usize = 8;
-/// No character that a statement, or the text form of COPY and LOAD DATA, would have to escape.
+/// None of these needs escaping in statements, COPY or LOAD DATA.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const LETTERS_A_DRAW: usize = 10;
 

@@ -1,5 +1,5 @@
-//! The connection that a job is done on: data are sent at once while replies are read, so that two full
-//! buffers cannot wait for each other.
+//! Sends and receives concurrently on a job's connection, so that full buffers on both sides cannot
+//! deadlock.
 
 use crate::TuneError;
 use client::session::{ClientConnection, Deadline, Session};
@@ -8,30 +8,26 @@ use model::{ByteCount, TrialOutcome};
 use std::time::{Duration, Instant};
 use sys::wait::PollFlags;
 
-/// A connection under a job. It reads as much at a time as drivers do: libpq 16 KiB and more, MariaDB's
-/// client 16 KiB, pgjdbc 8 to 64 KiB.
+/// Reads in chunks like drivers: libpq 16 KiB and more, MariaDB's client 16 KiB, pgjdbc 8 to 64
+/// KiB.
 pub(crate) struct JobConnection<'a, R> {
-    /// What the server has answered so far.
     pub replies: R,
-    /// What is to be said next.
     pub out: Vec<u8>,
-    /// What is being done, for errors.
     pub doing: &'static str,
-    /// Whether a driver would hold a whole reply before the program gets its rows.
+    /// A driver would buffer a whole reply before the program gets any rows.
     pub holds_replies: bool,
     connection: ClientConnection<'a>,
-    /// Renewed by each byte that passes.
+    /// Extended by every byte.
     deadline: Deadline,
     turns: u64,
-    /// Requests that had been asked when the last round trip began.
+    /// Requests sent before the last round trip began.
     asked_before_turn: u64,
-    /// Requests that the job lets be in progress at once, where it limits them.
+    /// The job's limit on requests in flight.
     window: Option<u64>,
     reply: u64,
     most_held: u64,
 }
 
-/// What had passed at some moment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Passed {
     at: Instant,
@@ -42,7 +38,7 @@ pub(crate) struct Passed {
 }
 
 impl<'a, R: ReplyReader> JobConnection<'a, R> {
-    /// Over a session that is logged in.
+    /// `session` is already logged in.
     pub fn over(session: Session<'a>) -> Self {
         Self {
             replies: R::default(),
@@ -59,7 +55,6 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         }
     }
 
-    /// Sends what is in `out`.
     pub fn say(&mut self) -> Result<(), TuneError> {
         let now = self.connection.clock().now();
         self.connection.show_sent(now, &self.out);
@@ -72,15 +67,15 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         sent
     }
 
-    /// Sends what is in `out` and waits until nothing is owed any more: a round trip.
+    /// Sends the buffer and waits for all pending replies, which is one round trip.
     pub fn send_request(&mut self) -> Result<(), TuneError> {
         self.say()?;
         self.needs(self.replies.asked());
         self.wait(0)
     }
 
-    /// Waits until one more request may be asked without that more than `depth` are in progress; sends what
-    /// is in `out` where it waits.
+    /// Waits until a request can be sent with at most `depth` in flight; sends the buffer before it
+    /// waits.
     pub fn make_room(&mut self, depth: u64) -> Result<(), TuneError> {
         self.window = Some(depth);
         let asked = self.replies.asked();
@@ -94,10 +89,10 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         self.wait(depth - 1)
     }
 
-    /// The client does not go on without the answer to the request `number`, from 1. That is a round trip
-    /// where it was asked after the last round trip began: what was asked before is answered in the same
-    /// round trip, at any distance. So a window of requests is a round trip each time all of it has gone by,
-    /// which a capture can show only when the distance is longer than what the server takes.
+    /// Records that the client needs the reply to request `number`, from 1. This costs a round trip
+    /// if the request was sent after the last round trip began; earlier requests are answered in
+    /// the same round trip at any distance. A window thus costs one round trip per full window,
+    /// which a capture only shows if distance exceeds server time.
     fn needs(&mut self, number: u64) {
         if number > self.asked_before_turn {
             self.turns += 1;
@@ -105,7 +100,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         }
     }
 
-    /// Reads until at most `expected_replies` requests are not answered.
+    /// Reads until at most this many replies are pending.
     fn wait(&mut self, owed: u64) -> Result<(), TuneError> {
         while self.replies.expected_replies() > owed {
             if !self.read_replies()? {
@@ -130,7 +125,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         Ok(())
     }
 
-    /// Reads what is there; false when that is nothing.
+    /// Returns false if no data is available.
     fn read_replies(&mut self) -> Result<bool, TuneError> {
         self.connection.look_up()?;
         let bytes = self.connection.receive_now(ClientConnection::BUFFER)?;
@@ -147,7 +142,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         Ok(true)
     }
 
-    /// A driver holds so much of a request, and of a reply where it hands rows over only when all are there.
+    /// Bytes a driver would hold: the request, and the reply if it is delivered as a whole.
     fn held(&mut self, request: u64) {
         let reply = if self.holds_replies { self.reply } else { 0 };
         self.most_held = self
@@ -155,7 +150,6 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
             .max(request + reply + ClientConnection::BUFFER as u64);
     }
 
-    /// What has passed until now.
     pub fn passed(&self) -> Passed {
         let socket = self.connection.transport().socket();
         let figures = socket.info();
@@ -178,17 +172,17 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         }
     }
 
-    /// What the job took since `before`, to be completed with its rows.
+    /// The caller adds rows to the figures since `before`.
     pub fn outcome(&self, before: Passed) -> TrialOutcome {
         let after = self.passed();
         let payload = difference(after.payload, before.payload);
-        // The kernel counts in 32 bits, which wrap.
+        // The kernel's 32-bit counters wrap.
         let packets = after.packets.zip(before.packets).map(|(after, before)| {
             [0, 1].map(|method| u64::from((after[method] as u32).wrapping_sub(before[method] as u32)))
         });
         TrialOutcome {
             duration: after.at.saturating_duration_since(before.at),
-            // It begins its transactions with BEGIN, which shows.
+            // Transactions start with BEGIN, so no explicit span is needed.
             span: None,
             rows: 0,
             turns: Some(after.turns - before.turns),
@@ -202,7 +196,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         }
     }
 
-    /// Says `farewell` and hangs up. Best effort: whether the server hears it changes nothing.
+    /// Delivery of `farewell` is best effort.
     pub fn leave(mut self, farewell: &[u8]) {
         self.out.clear();
         self.out.extend_from_slice(farewell);
@@ -227,8 +221,7 @@ fn refused(doing: &str, fault: ReplyFault) -> TuneError {
     }
 }
 
-/// Without a byte either way. Statements over many rows take long.
+/// Limit without a byte either way. Statements over many rows take long.
 const TIMEOUT: Duration = Duration::from_secs(600);
-// Headers of a packet.
 const ETHERNET: u64 = 14;
 const TCP: u64 = 20;

@@ -1,18 +1,18 @@
-//! Memory of a server's process, where it runs on this machine.
+//! Memory of a local server's process.
 
-/// Of one process, as the kernel reports it. Source: `/proc/PID/status`, proc(5).
+/// Read from `/proc/PID/status`, proc(5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessMemory {
-    /// Bytes that are its own now.
+    /// Current private memory in bytes.
     pub own: u64,
-    /// The most that were its own at a time, at least. The kernel keeps the most of own and shared memory
-    /// together; what of that is shared is taken to be what is shared now, since pages of a shared buffer,
-    /// once touched, stay.
+    /// Lower bound of peak private memory in bytes. The kernel records the peak of private and
+    /// shared memory together. The current shared part is subtracted, since touched pages of a
+    /// shared buffer stay resident.
     pub most: u64,
 }
 
 impl ProcessMemory {
-    /// Of the process `process` of the program `program`; `None` if there is none that may be inspected.
+    /// `None` unless the process runs `program` and may be inspected.
     pub fn from_process(process: u32, program: &str) -> Option<Self> {
         let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok()?;
         if !name.starts_with(program) {

@@ -1,4 +1,4 @@
-//! The ways of a database as a list: each a function and what can be set of it.
+//! The methods of a database: functions with their parameters.
 
 use super::content::{Content, LiteralOpening, Row};
 use super::job_connection::JobConnection;
@@ -6,58 +6,49 @@ use crate::{Shape, TuneError};
 use model::{Job, Method, MethodParameter, ParameterUnit};
 use std::ops::Range;
 
-/// One way.
 pub(crate) struct MethodRow<R: 'static> {
     pub job: Job,
     pub name: &'static str,
     pub parameter: Option<ParameterRow>,
-    /// Does the job, from the first statement of its transaction to the last.
+    /// Runs the job, from the first statement of its transaction to the last.
     pub run: Run<R>,
 }
 
-/// What does a job.
 pub(crate) type Run<R> = fn(&mut JobConnection<'_, R>, &Work<'_>) -> Result<(), TuneError>;
 
-/// What can be set of it.
 pub(crate) struct ParameterRow {
     pub name: &'static str,
     pub series: Series,
-    /// The form of the statement, and what usual drivers call it.
+    /// Statement form, and the usual name in drivers.
     pub spelling: &'static str,
 }
 
-/// Which values a full sweep tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Series {
-    /// Rows that go together in one request: 2, 4, 8 ..., while a request is not too long and there are that
-    /// many rows.
+    /// Doubles from 2 rows per request, limited by request length and number of rows.
     Rows,
-    /// Requests in flight at once: 2, 4, 8 ... 1024.
+    /// Doubles from 2 to 1024 requests in flight.
     Depth,
-    /// Rows that are fetched at once: 1, 10, 50, 100, 200, 400 ...
+    /// Rows per fetch, starting with 1, 10, 50, 100, 200, 400.
     Fetch,
-    /// Rows that are fetched at once and updated: the same of the update's rows.
+    /// Like [`Series::Fetch`], limited by the update's rows.
     FetchForUpdate,
-    /// Bytes of a buffer: 512, 1024 ... 1 MiB.
+    /// Doubles from 512 bytes to 1 MiB.
     Buffer,
 }
 
-/// What a run works on.
 pub(crate) struct Work<'w> {
-    /// The scratch schema.
     pub scratch: &'w str,
-    /// What rows hold.
     pub content: &'w Content,
-    /// How many: of an insert or update, or of a select.
+    /// Of the insert, update or select.
     pub rows: u64,
-    /// The setting; 1 where there is none.
+    /// The setting, or 1 if there is none.
     pub value: u64,
-    /// Bytes that a request may have at most.
+    /// Maximum request length in bytes.
     pub longest_request: u64,
 }
 
 impl<R> MethodRow<R> {
-    /// A way without anything to set.
     pub const fn plain(job: Job, name: &'static str, run: Run<R>) -> Self {
         Self {
             job,
@@ -67,7 +58,6 @@ impl<R> MethodRow<R> {
         }
     }
 
-    /// A way with something to set.
     pub const fn set(job: Job, name: &'static str, parameter: ParameterRow, run: Run<R>) -> Self {
         Self {
             job,
@@ -77,13 +67,14 @@ impl<R> MethodRow<R> {
         }
     }
 
-    /// As it is reported, for rows of `row_bytes` of which requests of `longest_request` may be made.
+    /// Depends on `row_bytes` and `longest_request`.
     pub fn method(&self, shape: &Shape, row_bytes: u64, longest_request: u64) -> Method {
         let parameter = self.parameter.as_ref().map(|parameter| MethodParameter {
             name: parameter.name.into(),
             unit: parameter.series.unit(),
             values: parameter.series.values(shape, row_bytes, longest_request),
-            // A client without settings sends and asks row by row, or for all rows: ways of their own here.
+            // A client without settings goes row by row or handles all rows at once, which are
+            // separate ways here.
             default: None,
             spelling: parameter.spelling.into(),
         });
@@ -96,7 +87,7 @@ impl<R> MethodRow<R> {
 }
 
 impl Work<'_> {
-    /// The keys of all rows in blocks of `size`.
+    /// Key ranges of at most `size` rows.
     pub fn blocks(&self, size: u64) -> impl Iterator<Item = Range<u64>> {
         let end = self.rows + 1;
         let starts = std::iter::successors(Some(1_u64), move |start| start.checked_add(size));
@@ -105,7 +96,7 @@ impl Work<'_> {
             .map(move |start| start..start.saturating_add(size).min(end))
     }
 
-    /// Appends a statement that inserts the rows of `keys`; of `opening` see [`Row::literals`].
+    /// Appends an insert for the rows of `keys`; for `opening` see [`Row::literals`].
     pub fn insert(&self, text: &mut Vec<u8>, table: &str, keys: Range<u64>, opening: LiteralOpening) {
         let mut row = Row::default();
         text.extend_from_slice(format!("insert into {}.{table} values ", self.scratch).as_bytes());
@@ -148,7 +139,7 @@ fn fetches(rows: u64) -> Vec<u64> {
     values
 }
 
-/// `from`, twice that and so on up to `to`; at least one value.
+/// Doubles from `from` up to `to`; at least one value.
 fn doubling(from: u64, to: u64) -> Vec<u64> {
     if to < from {
         return vec![to.max(1)];

@@ -1,10 +1,10 @@
-//! A row as a line of text: the form that PostgreSQL's COPY and MySQL's LOAD DATA have in common.
+//! Text line format common to PostgreSQL's COPY and MySQL's LOAD DATA.
 
 use super::content::Row;
 use super::method::Work;
 use crate::TuneError;
 
-/// All rows as lines, handed to `send` in pieces of exactly `size` bytes. Returns the rest at the end.
+/// Passes all rows to `send` in pieces of exactly `size` bytes and returns the remainder.
 pub(crate) fn pieces(
     work: &Work<'_>,
     size: usize,
@@ -24,7 +24,7 @@ pub(crate) fn pieces(
     Ok(lines)
 }
 
-/// Appends a line: values between tabs, `\N` for NULL, a backslash before what would end a value or a line.
+/// Tab-separated, `\N` for NULL, with backslash escapes.
 fn line(text: &mut Vec<u8>, row: &Row) {
     for (place, value) in row.values().enumerate() {
         if place > 0 {

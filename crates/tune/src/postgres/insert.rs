@@ -1,4 +1,4 @@
-//! Rows go to the server.
+//! Ways of inserting rows.
 
 use super::messages::{opening, run};
 use super::{Conversation, prepare, query};
@@ -8,12 +8,10 @@ use crate::native::method::Work;
 use crate::native::text_rows;
 use client::postgres::{self, COPY_DONE, SYNC, copy_data};
 
-/// A statement a row, with the values in its text.
 pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     statements(talk, work, 1)
 }
 
-/// A statement for as many rows as the setting says.
 pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     statements(talk, work, work.value)
 }
@@ -28,12 +26,11 @@ fn statements(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_statement: u6
     Ok(())
 }
 
-/// Prepared once, executed for each row, waiting each time.
 pub fn prepared_row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     batches(talk, work, 1)
 }
 
-/// Prepared once, executed for as many rows as the setting says before it waits.
+/// Prepared once, then executed in batches with one wait each.
 pub fn prepared_batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     batches(talk, work, work.value)
 }
@@ -55,7 +52,7 @@ fn batches(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_batch: u64) -> R
     Ok(())
 }
 
-/// Executed for each row without waiting, while not more than the setting says are in progress.
+/// Prepared once, then executed with a limited number of requests in flight.
 pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     prepare_insert(talk, work)?;
     let mut row = Row::default();
@@ -89,7 +86,7 @@ fn insert(talk: &mut Conversation<'_>, work: &Work<'_>, key: u64, row: &mut Row)
     run(&mut talk.out, STATEMENT, work.content.columns(), row.values());
 }
 
-/// `COPY`, in pieces of as many bytes as the setting says.
+/// `COPY`, in pieces of the chosen size.
 pub fn copy(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     copy_into(
         talk,
@@ -99,7 +96,7 @@ pub fn copy(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneErro
     )
 }
 
-/// As [`copy`], into a table of any name.
+/// Like [`copy`], for any table.
 pub fn copy_into(
     talk: &mut Conversation<'_>,
     work: &Work<'_>,
@@ -125,5 +122,5 @@ pub fn copy_into(
 
 const INSERTING: &str = "inserting";
 const STATEMENT: &str = "longwire";
-/// What is sent at once of requests that are not waited for.
+/// Bytes per write while pipelining.
 const PIECE: usize = 64 * 1024;

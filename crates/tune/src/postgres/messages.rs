@@ -1,8 +1,8 @@
-//! Rows in requests.
+//! Encodes rows in requests.
 
 use client::postgres;
 
-/// Appends `Bind` of the statement `name` to the unnamed portal with these values, and `Execute` of it.
+/// Appends `Bind` of statement `name` to the unnamed portal, and `Execute`.
 pub fn run<'v>(
     out: &mut Vec<u8>,
     name: &str,
@@ -19,8 +19,8 @@ pub fn run<'v>(
     postgres::execute(out, "", 0);
 }
 
-/// A backslash is itself in a plain literal only where `standard_conforming_strings` is on, as it is unless
-/// that was changed; so a value with one is written in the form that means the same in both.
+/// A backslash is literal only with `standard_conforming_strings` on, the default. Values with a
+/// backslash use a form independent of the setting.
 pub fn opening(value: &[u8]) -> &'static [u8] {
     if value.contains(&b'\\') { b" E'" } else { b"'" }
 }

@@ -1,5 +1,3 @@
-//! The ways of PostgreSQL.
-
 use super::{insert, select, update};
 use crate::native::method::{MethodRow, ParameterRow, Series};
 use client::postgres::PostgresReplies;

@@ -1,4 +1,4 @@
-//! Rows come from the server.
+//! Ways of selecting rows.
 
 use super::{Conversation, query};
 use crate::TuneError;
@@ -6,14 +6,13 @@ use crate::native::method::Work;
 use client::ReplyReader;
 use client::postgres::{SYNC, bind, execute, parse};
 
-/// The whole result in answer to one statement.
 pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     talk.doing = SELECTING;
     talk.holds_replies = true;
     query(talk, statement(work).as_bytes())
 }
 
-/// A portal that is executed for as many rows as the setting says, again and again.
+/// A portal, executed repeatedly for blocks of rows.
 pub fn portal(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     talk.doing = SELECTING;
     talk.holds_replies = true;
@@ -31,7 +30,7 @@ pub fn portal(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
     }
 }
 
-/// An SQL cursor, from which as many rows are fetched as the setting says, until it has no more.
+/// An SQL cursor, fetched in blocks until its end.
 pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     talk.doing = SELECTING;
     talk.holds_replies = true;
@@ -47,7 +46,7 @@ pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
     }
 }
 
-/// `COPY`: rows that a driver hands over as they come.
+/// `COPY`, which drivers deliver row by row.
 pub fn copy(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     talk.doing = SELECTING;
     query(

@@ -1,4 +1,4 @@
-//! Rows are read and updated.
+//! Ways of reading and updating rows.
 
 use super::messages::run;
 use super::{Conversation, prepare, query};
@@ -8,7 +8,7 @@ use crate::native::{COUNTER, KEY};
 use client::ReplyReader;
 use client::postgres::SYNC;
 
-/// The classic: one row of a cursor `for update`, then an update of the row it is at, and the next.
+/// One row of a cursor `for update`, then an update of the current row, repeatedly.
 pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     declare(talk, work)?;
     let update = format!("{} where current of longwire", raise(work));
@@ -22,7 +22,7 @@ pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tu
     }
 }
 
-/// As many rows of a cursor as the setting says, then an update by its key for each of them, one by one.
+/// A block of rows from a cursor, then updates by key one by one.
 pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     in_blocks(talk, work, |talk, keys| {
         for key in keys {
@@ -35,7 +35,7 @@ pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
     })
 }
 
-/// As many rows of a cursor as the setting says, then their updates all at once.
+/// A block of rows from a cursor, then pipelined updates.
 pub fn batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     in_blocks(talk, work, |talk, keys| {
         for key in keys {
@@ -47,13 +47,12 @@ pub fn batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneErr
     })
 }
 
-/// One statement for all rows.
 pub fn one_statement(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
     talk.doing = UPDATING;
     query(talk, raise(work).as_bytes())
 }
 
-/// Fetches rows in blocks of the setting and hands their keys to `update`.
+/// Fetches blocks of rows and passes their keys to `update`.
 fn in_blocks(
     talk: &mut Conversation<'_>,
     work: &Work<'_>,

@@ -1,4 +1,4 @@
-//! Derby: a database whose protocol is DRDA and whose server is Java's own.
+//! Derby speaks DRDA, and its server is written in Java.
 
 use super::{WAIT, connect, driver, drivers, start};
 use client::bridge::{Execute, HowUpdated};
@@ -18,7 +18,6 @@ const CLIENT: [&str; 2] = [
     "org.apache.derby:derbyshared:10.16.1.1",
 ];
 
-/// A network server on a port of its own; gone when dropped.
 struct Derby {
     process: Child,
     port: u16,
@@ -56,7 +55,7 @@ impl Derby {
             said.clear();
             assert_ne!(lines.read_line(&mut said).unwrap(), 0, "Derby did not start");
         }
-        // It goes on talking.
+        // Drains further output.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         Self {
             process,

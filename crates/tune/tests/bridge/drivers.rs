@@ -1,4 +1,4 @@
-//! Each driver by the same steps: who is there, a table, rows in every way, rows back, rows changed.
+//! The same steps for each driver: version, a table, inserts in every way, selects, updates.
 
 use super::{PGJDBC, WAIT, connect, jdbc, start};
 use client::bridge::{
@@ -21,7 +21,7 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// 25 rows in each way, batches and statements of ten: whole ones and a rest.
+/// 25 rows in each way, with batches and statements of ten, so that a remainder occurs.
 fn rows_go_in(connection: &mut BridgeConnection) {
     let columns = columns();
     for how in [

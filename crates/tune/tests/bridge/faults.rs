@@ -1,4 +1,4 @@
-//! What is said when a driver, its jar, its database or Java is not as it should be.
+//! Messages for faults of a driver, its jar, its database or Java.
 
 use super::{NEVER, PGJDBC, WAIT, connect, jdbc, start};
 use client::bridge::{
@@ -13,7 +13,7 @@ use sys::target::Secret;
 use testbed::process::{require, run};
 use testbed::{Postgres, PostgresAuth, java};
 
-/// The bridge with a driver of the test's own, whose jar does not say that it is one.
+/// A test driver without a declaration in its jar.
 fn noisy(home: &Path) -> Arc<Bridge> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bridge/Noisy.java");
     let classes = home.join("classes");
@@ -103,7 +103,7 @@ fn what_takes_too_long_or_is_stopped_is_given_up() {
         let hung = connection.execute(&Execute::text("hang"), Wait { timeout, stop });
         assert_eq!(hung.unwrap_err(), told);
     }
-    // Others go on, and a process with threads that hang ends all the same.
+    // Other connections continue, and a process with hanging threads still exits.
     noisy_connection(&bridge)
         .execute(&Execute::text("read"), WAIT)
         .unwrap();

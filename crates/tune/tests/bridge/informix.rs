@@ -1,5 +1,5 @@
-//! IBM's driver of Informix against a stand-in server that logs it in and gives 500 rows of 44 bytes, as many
-//! for a fetch as its buffer has room for. A database was never there.
+//! IBM's Informix driver with a stand-in server that accepts its login and returns 500 rows of 44
+//! bytes, as many per fetch as the buffer holds. Never tested with a real database.
 
 use super::{WAIT, options};
 use client::bridge::{Bridge, Execute, JdbcUrl, Login};
@@ -12,7 +12,7 @@ use sys::target::Secret;
 const ROWS: i32 = 500;
 const ROW: i32 = 44;
 
-/// Its port, and how many fetches it answered.
+/// Port, and number of fetches.
 fn stand_in() -> (u16, Arc<AtomicU32>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -27,8 +27,7 @@ fn stand_in() -> (u16, Arc<AtomicU32>) {
     (port, fetches)
 }
 
-/// One connection. Its half of the protocol is laid out after public descriptions and what the driver
-/// accepts.
+/// The protocol follows public descriptions and the driver's behaviour.
 struct Server {
     from: BufReader<TcpStream>,
     to: TcpStream,
@@ -51,7 +50,7 @@ impl Server {
         }
     }
 
-    /// Until the driver leaves.
+    /// Until the driver disconnects.
     fn serve(mut self) -> Option<()> {
         let length = self.short()? as usize;
         self.bytes(length.checked_sub(2)?)?;
@@ -64,7 +63,7 @@ impl Server {
 
     fn message(&mut self, tag: i16) -> Option<()> {
         match tag {
-            // End of a request: the answer to all of it.
+            // End of a request, which is answered as a whole.
             12 => {
                 self.answer.extend(short(12));
                 let answer = std::mem::take(&mut self.answer);
@@ -77,7 +76,7 @@ impl Server {
                 self.answer
                     .extend([0xbd, 0xbe, 0x9f, 0xfe, 0x7f, 0xb7, 0xff, 0xef, 0xf8, 0]);
             }
-            // The environment: a kind, a length, that many bytes, an end.
+            // Environment: kind, length, bytes, end.
             81 => {
                 self.short()?;
                 let length = self.short()? as usize;
@@ -127,7 +126,7 @@ impl Server {
         Some(())
     }
 
-    /// As many rows as the buffer that the driver names has room for.
+    /// Returns as many rows as fit into the driver's buffer.
     fn fetch(&mut self) -> Option<()> {
         let buffer = self.int()?;
         self.short()?;
@@ -180,7 +179,6 @@ fn short(value: i16) -> [u8; 2] {
     value.to_be_bytes()
 }
 
-/// A text with its length and a zero.
 fn text(value: &str) -> Vec<u8> {
     let mut bytes = u16::try_from(value.len() + 1).unwrap().to_be_bytes().to_vec();
     bytes.extend(value.bytes());
@@ -188,7 +186,6 @@ fn text(value: &str) -> Vec<u8> {
     bytes
 }
 
-/// Logged in.
 fn acceptance() -> Vec<u8> {
     let mut body = [short(100), short(101)].concat();
     body.extend(61_i32.to_be_bytes());

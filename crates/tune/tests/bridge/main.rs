@@ -1,5 +1,4 @@
-//! The JDBC bridge with real drivers and real servers: what it runs, what it counts, and what is said when
-//! something is wrong.
+//! The JDBC bridge with real drivers and servers: results, counts, and error messages.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod derby;
@@ -24,7 +23,6 @@ const WAIT: Wait<'static> = Wait {
     stop: &NEVER,
 };
 
-/// The jars of `coordinates`.
 fn driver(coordinates: &[&str]) -> DriverFiles {
     let jars: Vec<String> = java::jars(coordinates)
         .iter()
@@ -55,7 +53,7 @@ fn connect(bridge: &Arc<Bridge>, url: &str) -> Result<(BridgeConnection, Introdu
 
 const PGJDBC: &str = "org.postgresql:postgresql:42.7.4";
 
-/// `scheme://user:password@host/db` as drivers want it that take no user there.
+/// Converts `scheme://user:password@host/db` for drivers that accept no user there.
 fn jdbc(url: &str, scheme: &str) -> String {
     let (_, rest) = url.split_once("://").unwrap();
     let (user, rest) = rest.split_once('@').unwrap();

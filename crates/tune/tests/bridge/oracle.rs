@@ -1,13 +1,12 @@
-//! Oracle's driver against a listener that does not know the service: as far as a script goes. A database was
-//! never there.
+//! Oracle's driver with a listener that rejects the service, which is all a script can do. Never
+//! tested with a real database.
 
 use super::{connect, start};
 use client::bridge::BridgeError;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-/// Answers each CONNECT as a listener does that does not know its service, and ends with its thread's
-/// process.
+/// Rejects each CONNECT for an unknown service, until the process ends.
 fn listener() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -19,8 +18,8 @@ fn listener() -> u16 {
     port
 }
 
-/// REFUSE: reasons of user and system, length of text, text. Source: Wireshark's dissector of TNS; checked
-/// against real drivers.
+/// Reasons of user and system, length of text, text, after Wireshark's dissector of TNS. Checked
+/// with real drivers.
 fn refuse(mut stream: TcpStream) {
     let mut head = [0; 8];
     if stream.read_exact(&mut head).is_err() {

@@ -1,4 +1,4 @@
-//! The workbench of a driver: every way does its job, what passes is shown, nothing is left.
+//! Every way of a driver's workbench does its job, traffic is observed, and nothing is left behind.
 
 use super::{PGJDBC, jdbc, options};
 use client::Watch;
@@ -19,7 +19,7 @@ const SHAPE: Shape = Shape {
     like: None,
 };
 
-/// Counts how often the client began to say something after the server had.
+/// Counts changes of direction from server to client.
 #[derive(Default)]
 struct Turns(Arc<AtomicU64>);
 
@@ -57,7 +57,7 @@ fn bench<'a>(coordinate: &str, url: &str, stop: &'a AtomicBool) -> JdbcBench<'a>
     JdbcBench::new(options(&[coordinate]), login, "t1", stop)
 }
 
-/// The run, and the round trips of its connection: login and what the driver asks for itself are among them.
+/// The outcome, and all round trips of its connection, including login and the driver's own.
 fn watched(bench: &mut JdbcBench<'_>, method: &Method, value: Option<u64>) -> (TrialOutcome, u64) {
     let turns = Turns::default();
     let trial = Trial {
@@ -113,7 +113,7 @@ fn postgresqls_methods_work_and_nothing_is_left() {
     let prepared = bench.prepare(&SHAPE).unwrap();
     assert_eq!(prepared.scratch, "longwire_tune_t1");
     every_method_works(&mut bench, &prepared);
-    // 60 rows: one by one, or ten of a multi-row statement.
+    // 60 rows: one by one, or ten per multi-row statement.
     let (alone, one_by_one) = watched(
         &mut bench,
         method(&prepared, Job::Insert, "prepared row by row"),
@@ -125,8 +125,8 @@ fn postgresqls_methods_work_and_nothing_is_left() {
         Some(10),
     );
     assert_eq!(one_by_one - together, 54, "60 statements, and 6");
-    // Ten rows may be less than what a collection of garbage leaves behind: what cannot be determined is not
-    // reported as zero.
+    // Ten rows may use less memory than garbage collection leaves behind; unknown is not reported
+    // as zero.
     assert_eq!(alone.client_memory, None);
     assert_ne!(batch.client_memory, Some(ByteCount::from_bytes(0)));
     let selected = |bench: &mut JdbcBench<'_>, size| {

@@ -24,7 +24,7 @@ impl ObserverFactory for Nobody {
     }
 }
 
-/// A relay to `port` whose connections are 5 ms away.
+/// A relay to `port` with a link of 5 ms.
 pub fn far(port: u16) -> (Relay, SocketAddr) {
     let options = RelayOptions {
         link: Some("rtt=5ms".parse().unwrap()),

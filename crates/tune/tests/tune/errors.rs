@@ -1,4 +1,4 @@
-//! What is said when it cannot be done.
+//! Error messages of failed jobs.
 
 use super::{bench, run, run_query, scratches, shape};
 use model::{Job, Method};
@@ -106,7 +106,7 @@ fn what_is_not_there_is_told() {
     let prepared = bench.prepare(&shape()).unwrap();
     let scratch = &prepared.scratch;
     bench.fill(Job::Select).unwrap();
-    // A row is removed by someone else, and then a table.
+    // Another client deletes a row, and then a table.
     run_query(
         &server.url(),
         &format!("delete from {scratch}.selected where longwire_k = 7"),

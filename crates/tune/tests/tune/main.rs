@@ -1,4 +1,4 @@
-//! Jobs of tuning on real servers: all rows, as many round trips as there are, nothing left behind.
+//! Tuning jobs on real servers: row counts, round trips and cleanup.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod distance;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use sys::Target;
 use tune::{Prepared, Shape, Trial, TuneError, Workbench};
 
-/// Rows that no setting of a series divides evenly.
+/// A row count that no setting divides evenly.
 fn shape() -> Shape {
     Shape {
         rows: 301,
@@ -29,7 +29,6 @@ fn bench<'a>(url: &str, suffix: &str, stop: &'a AtomicBool) -> Box<dyn Workbench
     tune::native(&Target::parse(url).unwrap(), suffix, stop).unwrap()
 }
 
-/// Runs a way of `job` by its name.
 fn run(
     bench: &mut dyn Workbench,
     prepared: &Prepared,
@@ -54,7 +53,6 @@ fn method<'p>(prepared: &'p Prepared, job: Job, name: &str) -> &'p Method {
     found.unwrap_or_else(|| panic!("{job} {name}"))
 }
 
-/// The first value that `sql` gives on a session of its own.
 fn run_query(url: &str, sql: &str) -> String {
     let stop = AtomicBool::new(false);
     let target = Target::parse(url).unwrap();
@@ -66,7 +64,6 @@ fn run_query(url: &str, sql: &str) -> String {
     first
 }
 
-/// Scratch schemas there are.
 fn scratches(url: &str) -> String {
     let sql = "select count(*) from information_schema.schemata where schema_name like 'longwire_tune%'";
     run_query(url, sql)

@@ -1,4 +1,4 @@
-//! What each way brings, and what it takes.
+//! Results and cost of every way.
 
 use super::{bench, method, run, run_query, scratches, shape};
 use model::{Job, Method};
@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use testbed::{MariaDb, Postgres};
 use tune::{Prepared, Shape, Trial, Workbench};
 
-/// The smallest setting and the largest.
 fn few(method: &Method) -> Vec<Option<u64>> {
     let Some(parameter) = &method.parameter else {
         return vec![None];
@@ -17,7 +16,7 @@ fn few(method: &Method) -> Vec<Option<u64>> {
     few.into_iter().map(Some).collect()
 }
 
-/// Runs every way and compares what it reports with what is known.
+/// Runs every way and compares its report with known figures.
 fn try_all(bench: &mut dyn Workbench, prepared: &Prepared, shape: &Shape) {
     for method in &prepared.methods {
         for value in few(method) {
@@ -77,7 +76,7 @@ fn postgresql_takes_and_brings_all_rows_in_every_method() {
         let outcome = run(bench.as_mut(), &prepared, (job, name), value, None).unwrap();
         outcome.turns.unwrap()
     };
-    // Begin and commit are a round trip each; so is preparing, and declaring a cursor.
+    // One round trip each for begin, commit, preparing and declaring a cursor.
     assert_eq!(turns(Job::Insert, "row by row", None), 2 + 301);
     assert_eq!(turns(Job::Insert, "prepared row by row", None), 3 + 301);
     assert_eq!(turns(Job::Insert, "multi-row statement", Some(64)), 2 + 5);
@@ -85,7 +84,7 @@ fn postgresql_takes_and_brings_all_rows_in_every_method() {
     assert_eq!(turns(Job::Insert, "pipeline", Some(64)), 3 + 5);
     assert_eq!(turns(Job::Insert, "copy", Some(4096)), 2 + 2);
     assert_eq!(turns(Job::Select, "whole result", None), 2 + 1);
-    // The last rows are followed by the end of the portal; a cursor's end is seen by what is missing.
+    // The last rows come with the end of the portal; the end of a cursor shows as missing rows.
     assert_eq!(turns(Job::Select, "portal", Some(100)), 2 + 5);
     assert_eq!(turns(Job::Select, "cursor", Some(100)), 3 + 5);
     assert_eq!(turns(Job::Select, "copy", None), 2 + 1);
@@ -125,7 +124,7 @@ fn mariadb_takes_and_brings_all_rows_in_every_method() {
     assert_eq!(turns(Job::Insert, "bulk execute", Some(64)), 3 + 5);
     assert_eq!(turns(Job::Insert, "load data", Some(4096)), 2 + 2);
     assert_eq!(turns(Job::Select, "whole result", None), 2 + 1);
-    // Preparing, opening, and a fetch more than rows need: only that one says that there are no more.
+    // Preparing, opening, and a final fetch that reports the end.
     assert_eq!(turns(Job::Select, "cursor", Some(100)), 2 + 2 + 5);
     assert_eq!(turns(Job::Update, "read then by key", None), 2 + 2 + 301);
     assert_eq!(
@@ -142,7 +141,7 @@ fn mariadb_takes_and_brings_all_rows_in_every_method() {
     wide_rows_and_few_rows_are_rows_too(&url);
 }
 
-/// Statements that make a table, its name, and two values of it.
+/// Statements that create a table, its name, and two of its values.
 type Example = [&'static str; 3];
 
 const OF_POSTGRESQL: Example = [
@@ -182,7 +181,7 @@ fn rows_are_like_those_of_a_table_that_is_left_as_it_was(url: &str, [create, tab
         "select count(*) from {}.selected t join {table} o on o.id = t.id and o.note = t.note and o.raw = t.raw",
         prepared.scratch
     );
-    // One row of each four is like the one that has nothing but NULL in it.
+    // Every fourth row repeats the one with only NULL values.
     assert_eq!(run_query(url, &copied), "38", "{url}");
     assert_eq!(run_query(url, &format!("select count(*) from {table}")), "4");
     bench.clean_up().unwrap();

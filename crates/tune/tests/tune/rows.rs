@@ -1,4 +1,4 @@
-//! Rows that are written: those of the jobs that are run, by the server's own count.
+//! Written rows by the server's count: only those of the jobs.
 
 use super::{bench, run, run_query, shape};
 use model::Job;
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use testbed::{MariaDb, Postgres};
 use tune::Shape;
 
-/// Runs a job once in that way. Rows that the server counted in the scratch schema: inserted, and changed in
-/// any way.
+/// Runs a job once; returns the rows the server counted in the scratch schema: inserted, and
+/// changed in any way.
 fn written(url: &str, (job, way): (Job, &str), count: &dyn Fn(&str) -> [u64; 2]) -> [u64; 2] {
     let stop = AtomicBool::new(false);
     let mut bench = bench(url, "counted", &stop);
@@ -34,7 +34,7 @@ fn a_job_writes_its_own_rows_and_no_others_on_postgresql() {
     let server = Postgres::start();
     let url = server.url();
     let count = |scratch: &str| {
-        // A server process hands its counts over when it ends.
+        // A server process publishes its counts on exit.
         let others = "select count(*) from pg_stat_activity \
                       where application_name = 'longwire' and pid <> pg_backend_pid()";
         let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! Ending it from outside.
+//! Stopping jobs from outside.
 
 use super::distance::{every_turn_costs_the_distance, far};
 use super::{bench, run, run_query, scratches, shape};
@@ -10,7 +10,7 @@ use sys::Target;
 use testbed::floor::told_on_failure;
 use testbed::{MariaDb, Postgres};
 
-/// Sets `stop` while `job` is in progress; how long that took to end.
+/// Sets `stop` during `job`; returns the time until it ends.
 fn stop_during(stop: &AtomicBool, job: impl FnOnce()) -> Duration {
     let stopped = std::thread::scope(|scope| {
         let stopper = scope.spawn(|| {
@@ -85,7 +85,7 @@ fn a_job_that_waits_for_a_lock_does_not_keep_the_schema(postgres: &Postgres, mar
         other.close();
         bench.clean_up().unwrap();
         assert_eq!(scratches(&url), "0");
-        // Who waited for the lock is gone.
+        // The session that waited for the lock is gone.
         let left = run_query(
             &url,
             if url.starts_with("postgres") {
