@@ -1,4 +1,4 @@
-//! What `longwire --version` says of the build: its commit, its target, its features.
+//! Commit, target and features for `longwire --version`.
 
 use std::env;
 use std::process::Command;
@@ -22,9 +22,9 @@ fn main() {
     println!("cargo::rustc-env=LONGWIRE_FEATURES={features}");
 }
 
-/// The commit that is checked out, and its day; `None` if the sources are no repository.
+/// `None` outside a repository.
 fn commit() -> Option<String> {
-    // Both change with the commit: `HEAD` when another branch is checked out, its log with each commit.
+    // `HEAD` changes on checkout, its log on commit.
     for file in ["HEAD", "logs/HEAD"] {
         println!(
             "cargo::rerun-if-changed={}",

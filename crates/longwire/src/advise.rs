@@ -1,10 +1,10 @@
-//! The effect of a tunnel on traffic that was seen: `longwire tunnel advise`.
+//! Predicts the effect of a tunnel on captured or generated traffic, for `longwire tunnel advise`.
 //!
 //! ```text
-//! segments ─> pipeline::compression: chunks through the codecs ─> exchanges with what they become at each level
-//!                                                        │ (a recording holds them already)
-//!                                                        v
-//!                             operations ─> rewrite: at a level ─> compare: predicted over links ─> model::Advice
+//! segments ─> pipeline::compression: chunks through the codecs ─> exchanges with their sizes at each level
+//!                                                │ (a recording holds them already)
+//!                                                v
+//!                     operations ─> rewrite: at a level ─> compare: predicted over links ─> model::Advice
 //! ```
 //!
 //! Start reading at [`outcome`].

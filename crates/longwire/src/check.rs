@@ -1,4 +1,4 @@
-//! Budgets: the maximum cost of operations, and whether they stay within it.
+//! Budgets are upper limits on the cost of operations.
 //!
 //! Start at [`budget`] (the limits), then [`judge`] (the verdicts).
 

@@ -1,4 +1,4 @@
-//! One recipe per command: arguments in, one engine called, outcome out.
+//! One module per command: parses arguments, calls one engine, prints the outcome.
 
 pub mod address;
 pub mod agent;

@@ -1,4 +1,4 @@
-//! How a command reports that it could not run: one line, and what to do next when that is known.
+//! Reports why a command could not run, with a hint if one is known.
 
 use crate::advise::outcome::AdviseError;
 use crate::commands::agent::AgentConfigError;
@@ -8,9 +8,9 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Prints `error` on stderr and gives the exit status for a command that could not run.
+/// Prints `error` on stderr and returns the exit status.
 ///
-/// A reader of our output that went away (`longwire read ... | head`) is no failure.
+/// A closed pipe (`longwire read ... | head`) is not a failure.
 pub fn report(error: &anyhow::Error, arguments: &[OsString]) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
@@ -27,8 +27,8 @@ pub fn report(error: &anyhow::Error, arguments: &[OsString]) -> ExitCode {
         })
 }
 
-/// A file that is setuid or setgid would let everybody have longwire write files, start programs and capture
-/// as another user.
+/// A setuid or setgid longwire would let anyone write files, start programs and capture as another
+/// user.
 pub fn refuse_other_users_rights() -> ExitCode {
     let mut stderr = io::stderr().lock();
     let _ = writeln!(
@@ -43,7 +43,6 @@ pub fn refuse_other_users_rights() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Whether the cause is that the reader of our output has left.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
@@ -52,7 +51,6 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// What to do next, from the first cause that knows it.
 fn hint(error: &anyhow::Error) -> Option<String> {
     error
         .chain()
@@ -61,7 +59,6 @@ fn hint(error: &anyhow::Error) -> Option<String> {
 
 type Cause<'a> = &'a (dyn std::error::Error + 'static);
 
-/// The errors that know what to do next: one row for each.
 const HINTS: [fn(Cause<'_>) -> Option<String>; 16] = [
     |cause| cause.downcast_ref().and_then(sys::LiveError::hint),
     |cause| cause.downcast_ref().and_then(sys::TargetError::hint),

@@ -1,4 +1,4 @@
-//! The binary's parts, as a library so that tests can run them without a process.
+//! The binary's modules, as a library so that tests can call them in process.
 //!
 //! Start at [`cli`] (the commands), then the crate `pipeline` (the flow through the crates).
 

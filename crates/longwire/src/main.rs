@@ -30,14 +30,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// From the list of processes.
+/// Removes them from the process list.
 fn hide_passwords() {
     let seen = match sys::arguments::hide_passwords() {
         Ok(0) => return,
         Ok(_) => "could see the password in the arguments until it was overwritten".to_owned(),
         Err(error) => format!("can see the password in the arguments: it could not be overwritten: {error}"),
     };
-    // This is longwire again, started by itself inside a namespace: the user has had the warning.
+    // Restarted by longwire inside a namespace: the user has already been warned.
     if std::env::var_os(netns::sandbox::MARK).is_some() {
         return;
     }

@@ -1,12 +1,12 @@
-//! A password that only a person knows.
+//! Prompts for passwords on a terminal.
 
 use client::session::{Session, SessionError, SessionOptions};
 use std::sync::atomic::AtomicBool;
 use sys::{Credentials, Scheme, Target, terminal};
 
-/// The target, with the password read from the terminal where the server wants one and neither the target nor
-/// the environment nor a file has it. To determine whether it wants one, a connection is opened first, only
-/// where a person could answer. Any other fault of the target shows when it is used.
+/// Prompts for the password if the server requires one and neither the target, the environment nor
+/// a file has it. Tries a connection first, only on a terminal. Other faults of the target are
+/// reported on use.
 pub fn completed(mut target: Target) -> Target {
     let credentials = Credentials::from_target(&target);
     if !has_login(target.scheme) || credentials.password.is_some() || !terminal::is_there() {
@@ -24,7 +24,7 @@ pub fn completed(mut target: Target) -> Target {
     target
 }
 
-/// Redis does not ask for a password before it receives a command.
+/// Redis asks for a password only after the first command.
 const fn has_login(scheme: Scheme) -> bool {
     match scheme {
         Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb => true,

@@ -1,4 +1,4 @@
-//! A command whose connections pass a relay: where it connects, and how it learns about that and about TLS.
+//! Runs a command with its connections redirected to a relay.
 
 pub mod environment;
 pub mod placeholders;
@@ -15,7 +15,6 @@ use std::process::Command;
 use std::time::Duration;
 use sys::{ClientTls, Target};
 
-/// A command of the user's that could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("could not start {program}: {}", if *.is_missing { "no such program" } else { .reason })]
 pub struct NotStarted {
@@ -25,7 +24,6 @@ pub struct NotStarted {
 }
 
 impl NotStarted {
-    /// As the system says it.
     pub fn new(command: &Command, error: io::Error) -> Self {
         Self {
             program: command.get_program().display().to_string(),
@@ -34,22 +32,19 @@ impl NotStarted {
         }
     }
 
-    /// As shells do: 127 when there is no such program, 126 when it cannot be run.
+    /// Returns 127 if the program is missing and 126 if it cannot be executed, as shells do.
     pub const fn exit_status(&self) -> u8 {
         if self.is_missing { 127 } else { 126 }
     }
 }
 
-/// Which side speaks TLS when a relay is between a command and the server.
 #[derive(Debug, Clone, Copy)]
 pub struct TlsPlan {
-    /// What the relay does.
     pub relay: RelayTls,
-    /// What the command is told about TLS.
     pub client: ClientTls,
 }
 
-/// The address an application on this host connects to: loopback when the relay listens on every address.
+/// Loopback if the relay listens on all addresses.
 pub fn connect_to(relay: &Relay) -> Endpoint {
     let local = relay.local_addr();
     let address = match local.ip() {
@@ -62,36 +57,28 @@ pub fn connect_to(relay: &Relay) -> Endpoint {
     }
 }
 
-/// How long connections may take to end by themselves after the command has ended: their last bytes and ends
-/// cross the link.
+/// Time limit for connections to close after the command has ended: their last bytes still cross
+/// the link.
 pub fn last_bytes(link: Option<&LinkDescription>) -> Duration {
     LAST_BYTES + link.map_or(Duration::ZERO, |link| link.rtt * 4)
 }
 
-/// A target that a command reaches through a relay.
 #[derive(Debug, Clone, Copy)]
 pub struct RelayedTarget<'a> {
-    /// What placeholders and variables call it: `postgres`.
+    /// Prefix of placeholders and variables, such as `postgres`.
     pub name: &'a str,
-    /// The target.
     pub target: &'a Target,
-    /// Where the command connects instead.
     pub relay: Endpoint,
-    /// What the command learns about TLS.
     pub tls: ClientTls,
 }
 
 impl RelayedTarget<'_> {
-    /// The target with the relay in its place, as the command is given it: as secret as the target.
+    /// As secret as the target.
     fn url(&self) -> String {
         self.target.url_through(self.relay, self.tls)
     }
 }
 
-/// `command` with arguments and an environment that make it connect to the relays of `targets`.
-///
-/// # Errors
-/// When no command is given.
 pub fn prepare(command: &[OsString], targets: &[RelayedTarget<'_>]) -> Result<Command> {
     let mut words = command.iter().map(|word| placeholders::replaced(word, targets));
     let program = words.next().context("no command is given behind --")?;
@@ -112,7 +99,7 @@ pub fn prepare(command: &[OsString], targets: &[RelayedTarget<'_>]) -> Result<Co
     Ok(child)
 }
 
-/// libpq refuses to connect without TLS while a variable is set that needs it.
+/// With a variable set that requires TLS, libpq refuses to connect without it.
 fn leave_tls_out(child: &mut Command) {
     for name in [
         "PGREQUIRESSL",

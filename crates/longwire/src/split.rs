@@ -1,7 +1,7 @@
-//! The measuring of `split`: rounds of load and echo in turn, here and behind an emulated link.
+//! Measures `split` with alternating rounds of load and echo, here and over an emulated link.
 //!
-//! A round visits every number of clients, and the echo with each, so that drift of the machine affects both,
-//! and with pauses in place of the distances that are predicted.
+//! Every round visits each client count, with and without pauses, and the echo at each, so that
+//! machine drift affects all alike.
 
 mod distance;
 mod place;

@@ -1,6 +1,7 @@
-//! Tuning: which way to do a job, and with which setting.
+//! Finds the fastest way to do a job, and its best setting.
 //!
-//! [`jobs`] does jobs in every way, [`search`] decides what to run. [`program`] tunes the user's own program.
+//! [`jobs`] runs jobs in every way, [`search`] decides which to run next. [`program`] tunes the
+//! user's own program.
 
 mod campaign;
 mod curve;

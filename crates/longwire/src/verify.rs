@@ -1,7 +1,7 @@
-//! Predictions proved: operations replayed over an emulated link, measured next to predicted.
+//! Verifies predictions by replaying operations over an emulated link.
 //!
-//! What is proved is TCP and the arithmetic of waiting: the bytes are filler and the servers wait as long as
-//! they were measured to take. How a server behaves elsewhere is not: docs/predict.md.
+//! This verifies TCP and the arithmetic of waiting: bytes are filler and servers wait as long as
+//! measured. A server's behaviour elsewhere is not verified (docs/predict.md).
 
 mod backend;
 mod choice;
@@ -23,27 +23,22 @@ use schedule::Schedule;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What is to be proved.
 pub struct Claim<'a> {
-    /// The links predicted for.
     pub targets: &'a [PredictionTarget],
-    /// Operations of each name.
     pub samples: &'a Samples,
-    /// Which connections move.
     pub moved: &'a MovedConnections,
 }
 
-/// The result, besides the measured figures in the predictions.
 #[derive(Debug, Default)]
 pub struct Proof {
-    /// The emulated links, as requested and as realised; one for each target.
+    /// As requested and as realised; one for each target.
     pub links: Vec<LinkOutcome>,
-    /// What could not be replayed, and links that were not as requested.
+    /// Also covers links that deviated.
     pub warnings: Vec<Warning>,
 }
 
-/// Replays an operation of each of the most important names on every target, and notes in the predictions
-/// what it took. Ends early, with what it has, when `stop` is set.
+/// Replays one operation of each of the most important names on every target and records the
+/// durations in the predictions. Returns early, with partial results, when `stop` is set.
 pub fn verify(
     outcome: &mut ReadOutcome,
     claim: &Claim<'_>,
@@ -94,7 +89,6 @@ pub fn verify(
     proof
 }
 
-/// Replays one operation on one link.
 fn prove(
     choice: &ReplayChoice,
     plan: &ReplayPlan,
@@ -131,7 +125,6 @@ impl Proof {
         prediction.measured = measured(&replayed.durations, all_clients);
     }
 
-    /// Keeps the worst of each link, by its round trips.
     fn link(&mut self, link: LinkOutcome) {
         let off = |link: &LinkOutcome| link.rtt_error_p50_ns.map(i64::unsigned_abs);
         match self.links.iter_mut().find(|known| known.asked == link.asked) {
@@ -142,8 +135,7 @@ impl Proof {
     }
 }
 
-/// The result of durations measured one after another; `None` without any. `per_second` of several clients at
-/// once is given.
+/// Summarises durations measured one after another. `per_second` is that of concurrent clients.
 pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<MeasuredDurations> {
     let mut all = DistributionBuilder::new();
     for duration in durations {
@@ -159,7 +151,6 @@ pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<Measu
     })
 }
 
-/// What is being replayed, and of how many, in a line that fits a terminal.
 fn how_far(began: Instant, total: Duration, rest: Duration, choice: &ReplayChoice) -> String {
     let done = 100 * total.saturating_sub(rest).as_millis() / total.as_millis().max(1);
     let text = format!(
@@ -171,5 +162,4 @@ fn how_far(began: Instant, total: Duration, rest: Duration, choice: &ReplayChoic
     text.chars().take(78).collect()
 }
 
-/// Timed steps that begin later than this show that the machine was busy.
 const LATE: Duration = Duration::from_millis(20);

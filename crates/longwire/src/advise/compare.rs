@@ -1,5 +1,4 @@
-//! Operations at every level over links of many rates: what they take, and the rate at which a level stops to
-//! pay.
+//! Durations at each compression level over links of many rates, and the break-even rate.
 
 use super::rewrite;
 use link::LinkDescription;
@@ -8,18 +7,16 @@ use predict::{PredictionTarget, Predictor};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Mean durations of operations at one level, over links of this round trip.
 pub struct LevelDurations {
     operations: Vec<Operation>,
     rtt: Duration,
-    /// At the rates of [`SEARCHED`], once they are asked for: those of off are compared with every level's.
+    /// At the rates of [`SEARCHED`], computed lazily; `off` is compared with every level.
     searched: OnceLock<Vec<Duration>>,
 }
 
 impl LevelDurations {
-    /// The operations at the level that is number `level` of each exchange's; those for which that is unknown
-    /// are left out. Only the mean over all of them is requested, so all get the same name: one distribution
-    /// is kept for a rate, not one for each name.
+    /// Operations without data for `level` are left out. All get one name, because only the overall
+    /// mean is used: one distribution per rate instead of one per name.
     pub fn new(
         operations: &[Operation],
         level: usize,
@@ -43,7 +40,7 @@ impl LevelDurations {
         self.searched.get_or_init(|| self.durations(&searched_rates()))
     }
 
-    /// The mean duration of an operation over a link of each of these rates; nothing without operations.
+    /// Mean duration of an operation at each rate, or empty without operations.
     pub fn durations(&self, rates: &[BitRate]) -> Vec<Duration> {
         let target = |rate: &BitRate| PredictionTarget {
             link: LinkDescription {
@@ -67,8 +64,8 @@ impl LevelDurations {
     }
 }
 
-/// The rate up to which `level` is faster than `off`: the first of [`SEARCHED`] upwards at which it is not,
-/// and then between that and the one before, closer and closer.
+/// The rate up to which `level` is faster than `off`: the first of [`SEARCHED`] at which it is not,
+/// refined by interval division.
 pub fn break_even(off: &LevelDurations, level: &LevelDurations) -> Option<BreakEven> {
     let rates = searched_rates();
     let (mut low, mut high) = match crossing(off.searched(), level.searched(), &rates)? {
@@ -98,7 +95,7 @@ enum Crossing {
     AfterAll,
 }
 
-/// Between which of `rates` a level with these durations stops to be faster than off.
+/// Finds the interval of `rates` in which the level stops being faster.
 fn crossing(off: &[Duration], level: &[Duration], rates: &[BitRate]) -> Option<Crossing> {
     if off.len() != rates.len() || level.len() != rates.len() {
         return None;
@@ -117,7 +114,7 @@ fn searched_rates() -> Vec<BitRate> {
     rates.filter_map(BitRate::from_bits_per_second).collect()
 }
 
-/// Bits per second: four to a power of ten, from a telephone line to a fast data centre.
+/// Bits per second, four per decade, from a telephone line to a fast data centre.
 const SEARCHED: [u64; 22] = [
     56_000,
     100_000,
@@ -143,10 +140,10 @@ const SEARCHED: [u64; 22] = [
     10_000_000_000,
 ];
 
-/// The number of steps into which an interval is divided at a time.
+/// Parts an interval is divided into at each step.
 const STEPS: u32 = 6;
 
-/// How close the ends of the interval get.
+/// Ratio of the interval's ends at which the search stops.
 const CLOSE: f64 = 1.002;
 
 #[cfg(test)]
@@ -159,7 +156,7 @@ mod tests {
 
     const MEGABYTE: u64 = 1_000_000;
 
-    /// A statement with a reply of this many bytes, which become a tenth in this much time.
+    /// The reply compresses to a tenth.
     fn operation(reply_bytes: u64, compressing: Duration) -> Operation {
         let at = Timestamp::from_nanos(1_000_000_000);
         let after = |nanos: u64| at.after(Duration::from_nanos(nanos));
@@ -241,16 +238,16 @@ mod tests {
         durations[0].as_secs_f64() * 1e3
     }
 
-    /// Three stations: the slowest sets the pace.
+    /// The slowest of three pipelined stages sets the pace.
     #[test]
     fn a_large_reply_takes_the_longer_of_compressing_and_travelling() {
         let made = [operation(10 * MEGABYTE, Duration::from_millis(100))];
         let [off, level] = levels(&made);
-        // A tenth of the bytes at 10 Mbit/s is 829 ms with headers: compressing, 100 ms, is hidden but for a
-        // chunk's.
+        // A tenth of the bytes at 10 Mbit/s takes 829 ms with headers; of 100 ms of compressing
+        // only the first chunk shows.
         let slow = millis(&level.durations(&[rate(10_000_000)]));
         assert!((829.0..834.0).contains(&slow), "{slow}");
-        // At 1 Gbit/s it is 8 ms: compressing, 100 ms, sets the pace.
+        // At 1 Gbit/s it takes 8 ms, so the 100 ms of compressing dominate.
         let fast = millis(&level.durations(&[rate(1_000_000_000)]));
         assert!((100.0..104.0).contains(&fast), "{fast}");
         let off = millis(&off.durations(&[rate(1_000_000_000)]));

@@ -1,4 +1,4 @@
-//! Round trips traffic whose exchanges know what they would become into advice.
+//! Computes advice from traffic with known compressed sizes.
 
 use super::compare::{self, LevelDurations};
 use super::rewrite;
@@ -16,51 +16,36 @@ use std::cmp::Reverse;
 use std::time::Duration;
 use tunnel::Codec;
 
-/// The request for advice.
 #[derive(Debug, Clone)]
 pub struct AdviceRequest {
-    /// The source of the traffic, in a few words.
     pub source: String,
-    /// The levels, off first.
     pub levels: Vec<tunnel::CompressionLevel>,
-    /// Rates of links.
     pub rates: Vec<BitRate>,
-    /// Their round trip; that of the traffic where it is absent.
+    /// Round-trip time of the links; `None` means that of the traffic.
     pub rtt: Option<Duration>,
-    /// What a gigabyte costs.
     pub price: Option<Price>,
-    /// What makes an operation; HTTP requests where there are any, else transactions, where it is absent.
+    /// `None` means HTTP requests if there are any, else transactions.
     pub rule: Option<Rule>,
-    /// Which connections go through the tunnel.
     pub moved: Vec<ConnectionChoice>,
 }
 
-/// Why no advice can be given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdviseError {
-    /// No exchange would cross the tunnel.
     #[error("{0} holds no exchange of a database connection")]
     NoExchanges(String),
-    /// All that would cross it is encrypted already.
     #[error("all database connections in {0} are encrypted: encrypted bytes cannot be made fewer")]
     Encrypted(String),
-    /// A recording that was made without levels.
     #[error("{0} is a recording that does not say how small its exchanges would become")]
     NoLevels(String),
-    /// A capture that holds no payload, or not enough.
     #[error("{missing} of {of} exchanges in {source_name} lack payload: the capture was cut")]
     Cut {
-        /// Of what.
         source_name: String,
-        /// Exchanges with payload that is missing.
         missing: u64,
-        /// All exchanges.
         of: u64,
     },
 }
 
 impl AdviseError {
-    /// What to do next.
     pub fn hint(&self) -> String {
         match self {
             Self::NoExchanges(_) => {
@@ -77,10 +62,8 @@ impl AdviseError {
     }
 }
 
-/// The effect of a tunnel on this traffic, and what a reader of the figures must know.
-///
 /// # Errors
-/// [`AdviseError`] when there is nothing to go by.
+/// [`AdviseError`] if the traffic is insufficient.
 pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Warning>)> {
     let made = traffic.made;
     let noise = traffic
@@ -137,18 +120,15 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
     Ok((advice, warnings))
 }
 
-/// Round trips facts into operations. In traffic that longwire made, an operation is one run of its script,
-/// of any number of transactions: nothing on the wire shows that.
+/// Groups facts into operations. In generated traffic, an operation is one run of its script with
+/// any number of transactions, which the wire does not show.
 struct Runs {
     operations: Operations,
     rule: Rule,
-    /// When runs begin, the next one last; empty where that is unknown.
     begins: Vec<Timestamp>,
-    /// Whether the beginnings of runs are known: then logging in and leaving belong to none.
+    /// If the starts of runs are known, login and disconnect belong to no run.
     by_run: bool,
-    /// Whether a run has begun.
     in_run: bool,
-    /// The connections that are open.
     opened: Vec<Fact>,
 }
 
@@ -190,7 +170,6 @@ impl Runs {
         self.operations.fact(fact, out);
     }
 
-    /// Ends the run before when another one has begun by `at`.
     fn begin(&mut self, at: Timestamp, out: &mut dyn FnMut(Grouped)) {
         let mut begun = false;
         while self.begins.last().is_some_and(|next| *next <= at) {
@@ -208,20 +187,17 @@ impl Runs {
     }
 }
 
-/// What was seen, by operation.
 struct Seen {
     source: String,
     moved: MovedConnections,
-    /// Operations all of whose exchanges that cross know what they become.
+    /// Operations with compressed sizes known for all crossing exchanges.
     operations: Vec<Operation>,
-    /// Operations that cross, those included.
     all: u64,
-    /// Exchanges that cross, and those of them for which it is unknown what they become.
+    /// Exchanges that cross, and how many of them have no compressed sizes.
     exchanges: [u64; 2],
-    /// Connections that would cross, and those of them that are encrypted.
+    /// Connections that would cross, and how many of them are encrypted.
     connections: [u64; 2],
     recording: bool,
-    /// The levels that exchanges know.
     known: Vec<u8>,
 }
 
@@ -290,8 +266,7 @@ impl Seen {
         }
     }
 
-    /// The levels that were requested and are known, off among them, each with its place in the exchanges'
-    /// lists.
+    /// The requested levels with data, including off, each with its index in the exchanges' lists.
     fn levels(&self, asked: &AdviceRequest) -> Result<Vec<(usize, tunnel::CompressionLevel)>> {
         let [connections, encrypted] = self.connections;
         if self.operations.is_empty() || (connections > 0 && encrypted == connections) {
@@ -308,7 +283,6 @@ impl Seen {
         Ok(levels)
     }
 
-    /// Why there is nothing to go by.
     fn nothing(&self) -> AdviseError {
         let source = self.source.clone();
         let [connections, encrypted] = self.connections;
@@ -325,7 +299,6 @@ impl Seen {
         }
     }
 
-    /// The operations that are left out.
     fn incomplete(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let left_out = self.all - self.operations.len() as u64;
@@ -347,7 +320,6 @@ impl Seen {
         warnings
     }
 
-    /// The exchanges of all operations that cross.
     fn crossing(&self) -> impl Iterator<Item = &Exchange> {
         let steps = self.operations.iter().flat_map(|operation| &operation.steps);
         steps
@@ -382,7 +354,6 @@ impl Seen {
             })
     }
 
-    /// The median of the exchanges' round trips.
     fn round_trip(&self) -> Option<Duration> {
         let sides = self.crossing().filter_map(|exchange| {
             let (client, server) = (exchange.first.client_side_rtt, exchange.first.server_side_rtt);
@@ -409,7 +380,7 @@ fn numbers(levels: &[AtLevel]) -> Vec<u8> {
     levels.iter().map(|at| at.level).collect()
 }
 
-/// Some of the operations, evenly taken, so that replaying them is bounded.
+/// An even sample, which bounds the cost of the replay.
 fn sample(operations: &[Operation]) -> Vec<Operation> {
     let packets = |operation: &Operation| {
         let steps = operation.steps.iter().map(|step| &step.exchange);
@@ -424,7 +395,7 @@ fn sample(operations: &[Operation]) -> Vec<Operation> {
     operations.iter().step_by(every).cloned().collect()
 }
 
-/// The mean durations at each rate, and the break-even rate, of each level; off is the first.
+/// Mean durations at each rate and break-even rate, for each level, with off first.
 fn price(levels: &[LevelDurations], rates: &[BitRate]) -> Result<Vec<(Vec<Duration>, Option<BreakEven>)>> {
     std::thread::scope(|scope| {
         let off = levels.first();
@@ -456,7 +427,6 @@ fn codec(level: tunnel::CompressionLevel) -> String {
     }
 }
 
-/// The warning that the figures themselves give reason for.
 fn told(advice: &Advice) -> Option<Warning> {
     let noise = advice.levels.iter().filter_map(|level| level.noise);
     let noise = noise.map(Share::as_fraction).fold(0.0, f64::max);
@@ -469,8 +439,8 @@ fn told(advice: &Advice) -> Option<Warning> {
     })
 }
 
-/// For all operations that are replayed: about a millisecond of simulation each thousand.
+/// Total over all replayed operations: simulation costs about 1 ms per thousand packets.
 const MAX_PACKETS: u64 = 20_000;
 const BYTES_A_PACKET: u64 = 1448;
-/// Beyond a tenth the promise of a break-even rate within 15 % is in doubt.
+/// Above 10 %, the promised accuracy of break-even rates (15 %) does not hold.
 const NOISY: f64 = 0.10;

@@ -1,22 +1,21 @@
-//! An operation as it would be through a tunnel at one level: other bytes, and the codec's time where it is
-//! spent.
+//! Rewrites an operation as if it crossed a tunnel at one level: other byte counts, plus codec
+//! time.
 //!
-//! The tunnel's connection (a lane) is up already: handshakes stay near the client, as they were measured,
-//! and all that moves finds the lane's window as the operation before left it.
+//! The tunnel's connection (a lane) is already open: handshakes stay near the client, with their
+//! measured times, and each operation inherits the lane's congestion window.
 //!
-//! How the codec's time joins a step (`docs/advise.md#the-codecs-time`):
-//! 1. Nothing of a burst can travel before its first chunk is compressed, and its last chunk is decompressed
-//!    after all has arrived: both are waits, of the step's server time.
-//! 2. While a chunk travels the next is compressed, and those that have arrived are decompressed: compressing
-//!    the others, or decompressing where that takes longer, only spreads the bytes over that time. A burst
-//!    takes the longer of the two.
+//! How codec time joins a step (`docs/advise.md#the-codecs-time`):
+//! - A burst waits for its first chunk to be compressed, and after arrival for its last chunk to be
+//!   decompressed, which both count as server time of the step.
+//! - The other chunks are compressed and decompressed while data travels. The longer of the two only
+//!   spreads the bytes over that time, so a burst takes the longer of codec and network.
 
 use model::{AtLevel, ConnectionId, Operation, OperationStep, Step, Timestamp};
 use std::time::Duration;
 use tunnel::MAX_CHUNK_BYTES;
 
-/// The operation at the level that is number `level` of each exchange's; `None` if it is unknown what an
-/// exchange that `moves` would become.
+/// `level` is an index into each exchange's list. `None` if an exchange that `moves` has no data
+/// for it.
 pub fn at_level(
     operation: &Operation,
     level: usize,
@@ -45,17 +44,15 @@ pub fn at_level(
     Some(operation)
 }
 
-/// Whether the exchange of `step` crosses the tunnel: its connection moves, and it is no handshake.
+/// True if the connection of `step` moves and the exchange is not a handshake.
 pub fn crosses(step: &OperationStep, moves: &dyn Fn(&OperationStep) -> bool) -> bool {
     moves(step) && !step.exchange.is_handshake()
 }
 
-/// Whether the exchange is on a lane, after [`at_level`].
 pub const fn is_on_a_lane(step: &OperationStep) -> bool {
     step.exchange.connection.0 >= FIRST_LANE
 }
 
-/// Gives a step its part of the exchange's bytes and times.
 fn rewrite(step: &mut Step, whole: [u64; 2], at: &AtLevel) {
     let bytes = [step.request_bytes, step.reply_bytes];
     let burst = |way: usize| Burst::new(bytes[way], whole[way], at, way);
@@ -64,8 +61,7 @@ fn rewrite(step: &mut Step, whole: [u64; 2], at: &AtLevel) {
     step.server += inside_reply.saturating_sub(step.server_inside_reply) + request.waits + reply.waits;
     step.server_inside_reply = inside_reply;
     if step.server_side_rtt.is_none() {
-        // The whole wait is unknown then, and server time is a part of it: it becomes longer by the same
-        // amount.
+        // The whole wait is unknown here; server time is part of it and grows by the same amount.
         let later = |at: Timestamp| at.after(request.waits + reply.waits);
         step.reply_started = step.reply_started.map(later);
         step.reply_ended = step.reply_ended.map(later);
@@ -75,12 +71,11 @@ fn rewrite(step: &mut Step, whole: [u64; 2], at: &AtLevel) {
     step.reply_bytes = reply.bytes;
 }
 
-/// One direction of a step.
 struct Burst {
     bytes: u64,
-    /// Compressing its first chunk, and decompressing its last.
+    /// Compressing the first chunk and decompressing the last.
     waits: Duration,
-    /// The time over which its other chunks are compressed, or decompressed, whichever is longer.
+    /// Time for the other chunks: compressing or decompressing, whichever is longer.
     spread: Duration,
 }
 
@@ -102,5 +97,5 @@ impl Burst {
     }
 }
 
-/// Connections of captures are numbered from 0.
+/// Connections in captures count from 0.
 const FIRST_LANE: u32 = 1 << 31;

@@ -1,4 +1,4 @@
-//! Where the traffic comes from: files, or a server that longwire asks itself.
+//! Reads traffic from files, or generates it with queries to a server.
 
 use analysis::fact::Fact;
 use anyhow::{Context, Result, anyhow};
@@ -17,23 +17,18 @@ use std::time::Duration;
 use sys::Clock;
 use tunnel::CompressionLevel;
 
-/// Traffic, with what its exchanges would become.
 #[derive(Debug, Default)]
 pub struct Traffic {
-    /// The facts that follow from it.
     pub facts: Vec<Fact>,
-    /// What was compressed; `None` if a recording already had it.
+    /// `None` if a recording already had the sizes.
     pub compressed: Option<CompressionOutcome>,
-    /// What is missing, what was assumed.
     pub warnings: Vec<Warning>,
-    /// Whether longwire made it: its pace is then meaningless.
+    /// Longwire generated the traffic, so its pace is meaningless.
     pub made: bool,
-    /// When its operations began, where longwire made it.
     pub begins: Vec<Timestamp>,
 }
 
 impl Traffic {
-    /// Whether any of it is HTTP.
     pub fn has_http(&self) -> bool {
         self.facts.iter().any(|fact| {
             matches!(
@@ -47,10 +42,6 @@ impl Traffic {
     }
 }
 
-/// The traffic of captures and recordings.
-///
-/// # Errors
-/// When a file cannot be read, or is neither a capture nor a recording.
 pub fn files(
     files: &[PathBuf],
     levels: Vec<CompressionLevel>,
@@ -76,10 +67,6 @@ pub fn files(
     })
 }
 
-/// The traffic of `workload`, done as `plan` says or until `stop` is set.
-///
-/// # Errors
-/// When no client could be created, or no operation succeeded.
 pub fn load(
     workload: &dyn Workload,
     plan: &LoadPlan,
@@ -158,7 +145,7 @@ fn compressing(levels: Vec<CompressionLevel>, moved: Vec<ConnectionChoice>) -> C
     }
 }
 
-/// The part of the traffic that was not examined.
+/// Warns of traffic that was not compressed.
 pub fn missed(compressed: &CompressionOutcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |bytes: u64, kind, what: &str| {
@@ -180,8 +167,7 @@ pub fn missed(compressed: &CompressionOutcome) -> Vec<Warning> {
     warnings
 }
 
-/// Maximum payload that is compressed: enough for steady figures, and some ten seconds of work at all levels.
+/// Limit on compressed payload: enough for stable figures, about 10 s of work for all levels.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// How often the payload that passed is collected.
 const COLLECT: Duration = Duration::from_millis(20);

@@ -1,4 +1,4 @@
-//! Budgets as they are written.
+//! Budgets and their text form.
 
 use super::pattern::Pattern;
 use anyhow::{Context, Result, bail};
@@ -7,42 +7,31 @@ use model::{FindingKind, format_duration, parse_duration};
 use std::fmt;
 use std::time::Duration;
 
-/// One budget, and the operations it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
-    /// The names of the operations; `None` for all that no other budget of the kind names.
+    /// `None` applies to all operations without a budget of this kind of their own.
     pub names: Option<Pattern>,
-    /// What they may cost.
     pub limit: BudgetLimit,
 }
 
-/// What operations may cost at most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BudgetLimit {
-    /// Round trips of each.
     Turns(Most<u64>),
-    /// Predicted median over a link.
     Predicted(Most<Duration>, Box<LinkDescription>),
-    /// Median of how long transactions are open, predicted over a link; without one, as measured.
+    /// Median time that transactions are open; as measured if there is no link.
     Held(Most<Duration>, Option<Box<LinkDescription>>),
-    /// No finding of this kind.
     Forbid(FindingKind),
 }
 
-/// How much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Most<T> {
-    /// This much.
     Absolute(T),
-    /// This much more than in the baseline.
+    /// Increase over the baseline.
     More(T),
 }
 
 impl Budget {
-    /// Reads `20`, `+2`, and `NAMES=20`.
-    ///
-    /// # Errors
-    /// When it is none of these.
+    /// Parses `20`, `+2` and `NAMES=20`.
     pub fn turns(text: &str) -> Result<Self> {
         let (names, text) = named(text);
         let most = most(text, |text| text.parse().ok()).with_context(|| {
@@ -54,10 +43,7 @@ impl Budget {
         })
     }
 
-    /// Reads `200ms@40ms`, `+10ms@40ms`, `200ms@rtt=40ms rate=10mbit`, and `NAMES=200ms@40ms`.
-    ///
-    /// # Errors
-    /// When it is none of these.
+    /// Parses `200ms@40ms`, `+10ms@40ms`, `200ms@rtt=40ms rate=10mbit` and `NAMES=200ms@40ms`.
     pub fn predicted(text: &str) -> Result<Self> {
         let Some((text, link)) = text.rsplit_once('@') else {
             bail!("'{text}' names no distance: write 200ms@40ms, or '200ms@rtt=40ms rate=10mbit'");
@@ -73,13 +59,10 @@ impl Budget {
         })
     }
 
-    /// Reads `100ms@40ms`, `+10ms@40ms`, `100ms@rtt=40ms rate=10mbit`, `100ms` (as measured), and `NAMES=`
-    /// before any of these.
-    ///
-    /// # Errors
-    /// When it is none of these.
+    /// Parses `100ms@40ms`, `+10ms@40ms`, `100ms@rtt=40ms rate=10mbit`, `100ms` (as measured), each
+    /// with an optional `NAMES=`.
     pub fn held(text: &str) -> Result<Self> {
-        // A name may have an @ of its own.
+        // Names may contain an @.
         let behind = text.rsplit_once('@');
         let elsewhere = behind.and_then(|(before, behind)| Some((before, link(behind).ok()?)));
         let (span, link) = match elsewhere {
@@ -96,10 +79,8 @@ impl Budget {
         })
     }
 
-    /// Reads `n+1,row-by-row` and `NAMES=n+1,row-by-row`: a budget for each kind.
-    ///
-    /// # Errors
-    /// When a kind is unknown: with those that are known.
+    /// Parses `n+1,row-by-row` and `NAMES=n+1,row-by-row` into one budget per kind. The error for
+    /// an unknown kind lists the known ones.
     pub fn forbid(text: &str) -> Result<Vec<Self>> {
         let (names, kinds) = named(text);
         kinds
@@ -119,7 +100,7 @@ impl Budget {
             .collect()
     }
 
-    /// Whether `other` is about the same figure, so that one of them replaces the other.
+    /// True if both limit the same figure, so that one replaces the other.
     pub fn is_like(&self, other: &Self) -> bool {
         match (&self.limit, &other.limit) {
             (BudgetLimit::Turns(_), BudgetLimit::Turns(_)) => true,
@@ -136,7 +117,6 @@ impl Budget {
         }
     }
 
-    /// Whether it counts from a baseline.
     pub const fn is_relative(&self) -> bool {
         matches!(
             self.limit,
@@ -146,7 +126,6 @@ impl Budget {
         )
     }
 
-    /// The link that it is predicted for.
     pub fn link(&self) -> Option<&LinkDescription> {
         match &self.limit {
             BudgetLimit::Predicted(_, link) | BudgetLimit::Held(_, Some(link)) => Some(link),
@@ -154,13 +133,12 @@ impl Budget {
         }
     }
 
-    /// Whether it is for operations of this name.
     pub fn is_for(&self, name: &str) -> bool {
         self.names.as_ref().is_none_or(|names| names.matches(name))
     }
 }
 
-/// As it would be written on the command line.
+/// In command line syntax.
 impl fmt::Display for Budget {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self
@@ -192,7 +170,6 @@ fn span_of(most: Most<Duration>) -> String {
     }
 }
 
-/// A round trip, or a whole link.
 fn link(text: &str) -> Result<LinkDescription> {
     match parse_duration(text) {
         Ok(rtt) => Ok(LinkDescription::with_rtt(rtt)),
@@ -201,7 +178,7 @@ fn link(text: &str) -> Result<LinkDescription> {
     }
 }
 
-/// Cuts `NAMES=` off. Names may have a `=` of their own: the last one counts.
+/// Names may contain `=`, so the last one counts.
 fn named(text: &str) -> (Option<Pattern>, &str) {
     match text.rsplit_once('=') {
         Some((names, value)) => (Some(Pattern::new(names)), value),

@@ -1,5 +1,3 @@
-//! Budgets in a file.
-
 use super::budget::Budget;
 use super::pattern::Pattern;
 use crate::commands::grouping::HostChoice;
@@ -8,16 +6,13 @@ use serde::Deserialize;
 use std::path::Path;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
-/// What a file of budgets says.
 #[derive(Debug, Default)]
 pub struct BudgetFile {
-    /// In the file's order.
     pub budgets: Vec<Budget>,
-    /// Which addresses are one host's, as `--host` says it.
+    /// Addresses of the same host, like `--host`.
     pub hosts: Vec<HostChoice>,
 }
 
-/// The file: budgets for all operations, then for those of some names.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
@@ -35,7 +30,6 @@ struct File {
     operation: Vec<Named>,
 }
 
-/// `[[operation]]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Named {
@@ -50,7 +44,7 @@ struct Named {
     forbid: OneOrMore,
 }
 
-/// `20` or `"+2"`.
+/// Accepts `20` or `"+2"`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Number {
@@ -58,7 +52,7 @@ enum Number {
     Text(String),
 }
 
-/// `"200ms@40ms"` or several in brackets.
+/// Accepts `"200ms@40ms"`, or several in brackets.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum OneOrMore {
@@ -81,10 +75,8 @@ impl OneOrMore {
     }
 }
 
-/// Reads the budgets of a file.
-///
 /// # Errors
-/// When it cannot be read, or contains something that is no budget: with the place.
+/// If it cannot be read or an entry is invalid; the error has the line.
 pub fn read_file(path: &Path) -> Result<BudgetFile> {
     let text = read_small_text(path, MAX_CONFIG_BYTES)
         .with_context(|| format!("could not read {}", path.display()))?;

@@ -1,4 +1,4 @@
-//! Budgets against what was read.
+//! Compares budgets with measured figures.
 
 use super::budget::{Budget, BudgetLimit, Most};
 use super::seen::Seen;
@@ -13,25 +13,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What was read, by the names of operations.
 #[derive(Debug, Default)]
 pub struct Figures {
-    /// Most round trips of one operation of each name.
+    /// Maximum over operations of the name.
     turns: BTreeMap<Arc<str>, u64>,
-    /// Predicted median of each name over each link.
     predicted: BTreeMap<(Arc<str>, Arc<str>), Duration>,
-    /// Of the transactions of each name's operations those open longest: their name and median, over each
-    /// link, and as measured.
+    /// The transactions open longest in each operation: their name and median, over each link and
+    /// as measured (`None`).
     held: BTreeMap<(Arc<str>, Option<Arc<str>>), Held>,
     findings: Vec<Finding>,
     seen: Seen,
 }
 
-/// How long transactions of a name are open.
 type Held = (Duration, Arc<str>);
 
 impl Figures {
-    /// Those of an outcome.
     pub fn from_outcome(outcome: &ReadOutcome) -> Self {
         let mut turns = BTreeMap::new();
         for group in outcome.operations.iter().filter(|group| group.count > 0) {
@@ -51,7 +47,7 @@ impl Figures {
         }
     }
 
-    /// The same, judged however little was seen.
+    /// Skips the checks for missing evidence.
     #[must_use]
     pub fn allowed(self) -> Self {
         Self {
@@ -60,7 +56,7 @@ impl Figures {
         }
     }
 
-    /// Names of operations, and of what else findings are about.
+    /// Includes names that only findings have.
     fn names(&self) -> BTreeSet<&Arc<str>> {
         let found = self.findings.iter().map(|finding| &finding.operation_name);
         self.turns.keys().chain(found).collect()
@@ -71,7 +67,7 @@ impl Figures {
         predicted.or_else(|| self.seen.unmoved(name))
     }
 
-    /// How long transactions in operations of the name are open: over a link, or as measured. Zero where none
+    /// Time that transactions of the operation stay open, over a link or as measured. Zero if none
     /// stays open between replies; `None` if some do and could not be predicted.
     fn held(&self, name: &Arc<str>, link: Option<&Arc<str>>) -> Option<(Duration, Option<Arc<str>>)> {
         let of = |link: Option<&Arc<str>>| self.held.get(&(name.clone(), link.cloned()));
@@ -88,7 +84,7 @@ impl Figures {
             .filter(move |finding| &*finding.operation_name == name)
     }
 
-    /// What to do about round trips of these operations: the remedy that leaves most of them out.
+    /// The remedy that removes most round trips.
     fn remedy(&self, name: &str) -> Option<String> {
         let of_turns = self
             .findings(name)
@@ -96,7 +92,7 @@ impl Figures {
         Self::told(of_turns.max_by_key(|finding| finding.saves_turns)?)
     }
 
-    /// What to do about transactions that are open for long: what saves most of that, or else round trips.
+    /// The remedy that shortens open transactions most, or else removes most round trips.
     fn remedy_of_held(&self, name: &str) -> Option<String> {
         let of_held = self
             .findings(name)
@@ -121,7 +117,7 @@ impl Figures {
     }
 }
 
-/// The longest median of each name's transactions, over each link and as measured.
+/// The longest median per operation, over each link and as measured.
 fn held(outcome: &ReadOutcome) -> BTreeMap<(Arc<str>, Option<Arc<str>>), Held> {
     let measured = outcome.held.iter().map(|held| {
         (
@@ -143,12 +139,12 @@ fn held(outcome: &ReadOutcome) -> BTreeMap<(Arc<str>, Option<Arc<str>>), Held> {
     longest
 }
 
-/// Checks every operation against its budgets. A budget that names operations replaces one that does not, and
-/// a later one replaces an earlier one.
+/// Checks every operation against its budgets. Budgets with names override those without, and later
+/// ones override earlier ones.
 ///
 /// # Errors
-/// When there are no operations, or a budget is for none of them, or counts from a baseline that is missing
-/// or has none of them.
+/// If there are no operations, a budget matches none, or a relative budget has no baseline to
+/// compare with.
 pub fn judge(budgets: &[Budget], now: &Figures, before: Option<&Figures>) -> Result<Vec<BudgetVerdict>> {
     ensure!(
         !now.turns.is_empty(),
@@ -195,10 +191,10 @@ fn listed(now: &Figures) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// Names of operations in a message.
+/// Operation names listed in a message.
 const NAMES_TOLD: usize = 5;
 
-/// The budget that counts for `name`, of those for the same figure.
+/// The budget that applies to `name`, of those for the same figure.
 fn budgets_of<'a>(budgets: &'a [Budget], name: &str) -> Vec<&'a Budget> {
     let mut chosen: Vec<&Budget> = Vec::new();
     for budget in budgets.iter().filter(|budget| budget.is_for(name)) {
@@ -211,7 +207,7 @@ fn budgets_of<'a>(budgets: &'a [Budget], name: &str) -> Vec<&'a Budget> {
     chosen
 }
 
-/// `None` if a budget counts from a baseline without such operations, or there is none of the name.
+/// `None` if there is no such operation, or none in the baseline of a relative budget.
 fn verdict(
     budget: &Budget,
     name: &Arc<str>,
@@ -293,8 +289,8 @@ fn verdict(
     Some(verdict)
 }
 
-/// Whether what breaks a budget may be another operation's: of findings, all of the kind
-/// ([`model::FindingOwners::Doubtful`]).
+/// True if the cost that breaks a budget may belong to another operation. For findings, this covers
+/// the whole kind ([`model::FindingOwners::Doubtful`]).
 fn may_be_anothers(measure: &BudgetMeasure, name: &Arc<str>, now: &Figures) -> bool {
     let BudgetMeasure::Forbidden { kind, .. } = measure else {
         return true;
@@ -303,7 +299,6 @@ fn may_be_anothers(measure: &BudgetMeasure, name: &Arc<str>, now: &Figures) -> b
     of_kind.all(Finding::may_be_others)
 }
 
-/// A link as predictions name it.
 pub fn text_of(link: &LinkDescription) -> Arc<str> {
     link.to_string().into()
 }
@@ -325,7 +320,7 @@ fn found(kind: FindingKind, name: &str, now: &Figures) -> Option<ForbiddenWaste>
     })
 }
 
-/// What has changed for each name that exists now or existed before; predicted times over `link`.
+/// Changes per name, over names in either run; predicted times are over `link`.
 pub fn changes(before: &Figures, now: &Figures, link: &LinkDescription) -> Vec<Change> {
     let link = text_of(link);
     let known: BTreeSet<(FindingKind, Option<&Fingerprint>, &str)> =

@@ -1,18 +1,16 @@
-//! Names of operations with `*` for any text.
+//! Operation name patterns, with `*` for any text.
 
 use std::fmt;
 
-/// A name, or names that have parts in common: `GET /checkout*`. Upper and lower case are distinguished.
+/// A case-sensitive pattern such as `GET /checkout*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(String);
 
 impl Pattern {
-    /// The pattern as it was written.
     pub fn new(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// Whether it matches all of `name`.
     pub fn matches(&self, name: &str) -> bool {
         let mut parts = self.0.split('*');
         let Some(rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
@@ -24,7 +22,7 @@ impl Pattern {
         let Some(mut rest) = rest.strip_suffix(last) else {
             return false;
         };
-        // Each part at its first match leaves most text for those after it.
+        // The first match of each part leaves the most text for the rest.
         parts.all(|part| match rest.split_once(part) {
             Some((_, behind)) => {
                 rest = behind;

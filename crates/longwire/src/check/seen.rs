@@ -1,4 +1,4 @@
-//! What was seen of operations, and which budgets that is enough for.
+//! Evidence per operation, and whether it suffices to judge a budget.
 
 use model::{BudgetMeasure, Evidence, Strays, counted};
 use report::ReadOutcome;
@@ -6,19 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What was seen of operations, by name. Nothing is missing of what it has no name of.
+/// Operations without an entry miss nothing.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     evidence: BTreeMap<Arc<str>, Evidence>,
     requests: BTreeSet<Arc<str>>,
-    /// What operations take that wait for no connection that moves, where it is known that they wait for
-    /// none.
+    /// Durations of operations known not to wait for a moving connection.
     unmoved: BTreeMap<Arc<str>, Duration>,
-    /// Round trips to databases.
     round_trips: u64,
-    /// Those of them that may be of a request and are of none.
+    /// Round trips that may belong to a request but are assigned to none.
     strays: Option<Strays>,
-    /// Whether round trips may be guessed, and statements unseen.
+    /// Accepts guessed round trips and unseen statements.
     is_allowed: bool,
 }
 
@@ -45,7 +43,7 @@ impl Seen {
         seen
     }
 
-    /// The same where nothing is missing as long as there is a figure.
+    /// Treats the evidence as complete if there is any figure.
     pub(super) fn allowed(self) -> Self {
         Self {
             is_allowed: true,
@@ -53,12 +51,12 @@ impl Seen {
         }
     }
 
-    /// What operations of the name take that wait for no connection that moves: the same everywhere.
+    /// Duration of operations that wait for no moving connection: equal at any distance.
     pub(super) fn unmoved(&self, name: &Arc<str>) -> Option<Duration> {
         self.unmoved.get(name).copied()
     }
 
-    /// That figures of operations of a name may be those of others: in a clause, with what to do.
+    /// Clause for figures that may belong to other operations, with a hint.
     pub(super) fn doubt(&self, name: &Arc<str>) -> Option<String> {
         let evidence = self.of_name(name)?;
         (!evidence.shows_owners()).then(|| {
@@ -71,8 +69,7 @@ impl Seen {
         })
     }
 
-    /// What would have to be seen of operations of a name so that a budget that seems to be kept is, and was
-    /// not: likewise.
+    /// Clause for evidence that is missing to judge a seemingly kept budget, with a hint.
     pub(super) fn missing_for(&self, measure: &BudgetMeasure, name: &Arc<str>) -> Option<String> {
         let evidence = self.of_name(name)?;
         if self.round_trips == 0 {
@@ -90,8 +87,8 @@ impl Seen {
         };
         match measure {
             BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => strays,
-            // Statements of no request are inspected as well, and break the budget under their own name; but
-            // of this request something has to be seen.
+            // Statements without a request are checked too, and break the budget under their own
+            // name. This request still needs evidence of its own.
             BudgetMeasure::Forbidden { .. } if evidence.round_trips > 0 => statements(),
             BudgetMeasure::Held { .. } | BudgetMeasure::Forbidden { .. } => strays.or_else(statements),
         }
@@ -101,7 +98,7 @@ impl Seen {
         self.evidence.get(name).filter(|_| !self.is_allowed)
     }
 
-    /// That too many round trips belong to no request, so that a request with few may have more.
+    /// Too many unassigned round trips: a request may have more than are counted.
     fn strays_words(&self) -> Option<String> {
         self.strays.map(|Strays { round_trips, of }| {
             format!(

@@ -1,14 +1,11 @@
-//! Addresses as they are written on the command line: PORT of this machine alone, ADDRESS, ADDRESS:PORT.
+//! Parses addresses of the command line. PORT alone means loopback.
 
 use anyhow::{Context, Result, bail};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use sys::{Target, target};
 
-/// Where to listen: `PORT` of loopback, `HOST:PORT`, or `HOST` where there is a `usual` port. A name may have
+/// Parses `PORT` (loopback), `HOST:PORT`, or `HOST` if there is a `usual` port. A name may have
 /// several addresses.
-///
-/// # Errors
-/// When it is none of them, or nothing has that name.
 pub fn to_listen(text: &str, usual: Option<u16>) -> Result<Vec<SocketAddr>> {
     if let Ok(port) = text.parse::<u16>() {
         return Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))]);
@@ -23,10 +20,7 @@ pub fn to_listen(text: &str, usual: Option<u16>) -> Result<Vec<SocketAddr>> {
     Ok(found)
 }
 
-/// The first of [`to_listen`].
-///
-/// # Errors
-/// As there.
+/// Returns the first address of [`to_listen`].
 pub fn one_to_listen(text: &str, usual: Option<u16>) -> Result<SocketAddr> {
     let found = to_listen(text, usual)?;
     found
@@ -35,28 +29,19 @@ pub fn one_to_listen(text: &str, usual: Option<u16>) -> Result<SocketAddr> {
         .with_context(|| format!("'{text}' is not an address to listen on"))
 }
 
-/// Where metrics or an API are served: a port is needed.
-///
-/// # Errors
-/// As [`to_listen`].
+/// Address to serve metrics or an API on. The port is required.
 pub fn to_serve(text: &str) -> Result<SocketAddr> {
     one_to_listen(text, None)
 }
 
-/// Where something is served, and under which host it was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedAddress {
-    /// Where to listen.
     pub address: SocketAddr,
-    /// The host as given.
     pub host: String,
 }
 
 impl ServedAddress {
-    /// As [`to_serve`].
-    ///
-    /// # Errors
-    /// As there.
+    /// Parses the same syntax as [`to_serve`].
     pub fn parse(text: &str) -> Result<Self> {
         let address = to_serve(text)?;
         let host = text.rsplit_once(':').map_or("", |(host, _)| host);
@@ -68,10 +53,7 @@ impl ServedAddress {
     }
 }
 
-/// A name or address of a host, without a port.
-///
-/// # Errors
-/// When it is neither.
+/// A host name or address without a port.
 pub fn host_name(text: &str) -> Result<String> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     let bare = bare.unwrap_or(text);
@@ -87,10 +69,7 @@ pub fn host_name(text: &str) -> Result<String> {
     Ok(bare.to_owned())
 }
 
-/// A database: `HOST:PORT`, or a URL whose scheme has a usual port.
-///
-/// # Errors
-/// When it has no port.
+/// A database as `HOST:PORT`, or a URL with a scheme that has a default port.
 pub fn of_database(text: &str) -> Result<String> {
     if text.contains("://") || text.starts_with("jdbc:") {
         return Ok(Target::parse(text)?.server());
@@ -98,10 +77,8 @@ pub fn of_database(text: &str) -> Result<String> {
     with_port(text, None)
 }
 
-/// `HOST:PORT` of `HOST:PORT` or, with a usual port, of `HOST`; IPv6 addresses with brackets or without.
-///
-/// # Errors
-/// When there is no port.
+/// Returns `HOST:PORT`, with the usual port appended to a plain `HOST`. IPv6 addresses may have
+/// brackets.
 pub fn with_port(text: &str, usual: Option<u16>) -> Result<String> {
     let example = target::with_port(text, 5432);
     match usual {

@@ -9,25 +9,22 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use sys::application::Application;
 
-/// A running command. It is never left running: it is ended when dropped.
 pub struct Child {
     application: Application,
     asked: bool,
 }
 
-/// Where a command writes.
 #[derive(Debug)]
 pub enum CommandOutput {
-    /// Where longwire does.
     AsOurs,
-    /// To stderr alone: longwire's stdout is for records.
+    /// Keeps longwire's stdout free for records.
     Stderr,
-    /// All of it to this file, and it reads nothing: the terminal is a screen's.
+    /// The screen occupies the terminal, so stdin is empty.
     File(File),
 }
 
 impl CommandOutput {
-    /// Where it writes while records may be written to stdout.
+    /// Keeps stdout free if `records` are written there.
     pub const fn beside_records(records: bool) -> Self {
         match records {
             true => Self::Stderr,
@@ -35,10 +32,6 @@ impl CommandOutput {
         }
     }
 
-    /// Has `command` write there.
-    ///
-    /// # Errors
-    /// When the file cannot be shared by both of its outputs.
     pub fn direct(self, command: &mut Command) -> Result<()> {
         match self {
             Self::AsOurs => {}
@@ -55,20 +48,12 @@ impl CommandOutput {
 }
 
 impl Child {
-    /// Starts `command`, with arguments and an environment that make it connect to the relays of `targets`.
-    ///
-    /// # Errors
-    /// When no command is given, or it cannot be started.
     pub fn start(command: &[OsString], targets: &[RelayedTarget<'_>], output: CommandOutput) -> Result<Self> {
         let mut child = prepare(command, targets)?;
         output.direct(&mut child)?;
         Self::start_prepared(&mut child)
     }
 
-    /// Starts `command` as it is.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn start_prepared(command: &mut Command) -> Result<Self> {
         let application = Application::start(command).map_err(|error| NotStarted::new(command, error))?;
         Ok(Self {
@@ -77,12 +62,12 @@ impl Child {
         })
     }
 
-    /// Whether keys such as Ctrl-C reach the command by themselves.
+    /// True if keys such as Ctrl-C reach the command directly.
     pub const fn shares_terminal(&self) -> bool {
         self.application.shares_terminal()
     }
 
-    /// How the command ended; `None` while it runs. A signal asks it to end, and it has time for it.
+    /// Exit status, or `None` while it runs. A signal asks it to terminate, with time to do so.
     pub fn ended(&mut self, asked: Option<i32>) -> Option<Status> {
         if let Some(signal) = asked {
             self.asked = true;

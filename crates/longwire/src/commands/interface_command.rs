@@ -1,5 +1,5 @@
-//! The command that `watch` and `top` start while they observe an interface: it connects to its servers
-//! itself.
+//! The command that `watch` and `top` start while observing an interface. It connects to its
+//! servers directly.
 
 use super::child::{Child, CommandOutput};
 use super::interface_source::InterfaceKeys;
@@ -10,11 +10,8 @@ use model::Endpoint;
 use std::ffi::OsString;
 use sys::{ClientTls, resolve};
 
-/// Starts it, with the servers' addresses in its arguments and environment where there are targets, as
-/// through a relay; and so that it writes its keys, where these are collected.
-///
-/// # Errors
-/// When a target has no address, or the command cannot be started.
+/// Starts it with the targets' addresses in its arguments and environment, and with TLS key logging
+/// if keys are collected.
 pub fn start(
     command: &[OsString],
     planned: &[PlannedRelay],

@@ -1,5 +1,4 @@
-//! What becomes of root's rights while interfaces are observed: the process that reads packets has none of
-//! them.
+//! Root privileges while interfaces are observed: the process that parses packets has none.
 
 use anyhow::{Context, Result};
 use key_log::KeyCollection;
@@ -8,7 +7,7 @@ use std::path::Path;
 use sys::rights::{self, RightsLeft, UnprivilegedUser};
 use sys::socket_owners::{LookupProcess, OwnerLookup};
 
-/// What an observation keeps of root's rights, in a process apart, while the rest of it is another user's.
+/// A helper process that keeps root privileges while the rest runs as another user.
 #[derive(Default)]
 pub struct RootsRights {
     lookup: Option<LookupProcess>,
@@ -16,11 +15,8 @@ pub struct RootsRights {
 }
 
 impl RootsRights {
-    /// Starts the process that has them, where this one is root. Programs then write `keys` to a file that
-    /// this process has open.
-    ///
-    /// # Errors
-    /// When the system cannot.
+    /// Starts the helper if this process is root. Programs then write `keys` to a file opened by
+    /// this process.
     pub fn keep(keys: Option<&mut KeyCollection>) -> Result<Self> {
         let Some(instead) = UnprivilegedUser::instead_of_root() else {
             return Ok(Self::default());
@@ -40,11 +36,8 @@ impl RootsRights {
         })
     }
 
-    /// A folder that will be written to later is made now, for the user that will write. Whether that one can
-    /// write to it is to be known now, and not when outputs are open or the first file is full.
-    ///
-    /// # Errors
-    /// When it cannot be made or written to.
+    /// Creates an output folder for the user that will write to it. Access is checked now, not when
+    /// outputs are already open or the first file is full.
     pub fn prepare_folder(&self, folder: Option<&Path>) -> Result<()> {
         let (Some(instead), Some(folder)) = (self.instead, folder.filter(|folder| is_local(folder))) else {
             return Ok(());
@@ -70,17 +63,14 @@ impl RootsRights {
         })
     }
 
-    /// Lets the programs of this user write to an open file of this process, where none apart has it.
+    /// Grants this user's programs write access to the open key file, if there is no helper.
     pub fn let_programs_write_keys(&self) {
         if self.lookup.is_none() {
             rights::be_open_to_own_programs();
         }
     }
 
-    /// Returns all rights up: from here on strangers' bytes are read.
-    ///
-    /// # Errors
-    /// When the system refuses.
+    /// Drops all privileges before any untrusted bytes are parsed.
     pub fn drop_rights(&self) -> Result<OwnerLookup> {
         let left = rights::give_up_all(self.instead)?;
         if left == RightsLeft::OfSameUser && self.instead.is_some() {
@@ -95,7 +85,7 @@ impl RootsRights {
     }
 }
 
-/// Whether tables are written to a folder, and not to a bucket.
+/// False for a bucket.
 pub fn is_local(folder: &Path) -> bool {
     !folder.to_string_lossy().contains("://")
 }

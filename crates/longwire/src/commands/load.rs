@@ -1,4 +1,4 @@
-//! `longwire load`: clients that ask a server again and again.
+//! Clients that query a server repeatedly.
 
 mod arguments;
 mod initialise;
@@ -26,10 +26,6 @@ use std::time::Duration;
 use sys::{Scheme, Target};
 use work::ClientWork;
 
-/// Runs it.
-///
-/// # Errors
-/// When the target, a script or a setting cannot be used, or no client could be made at first.
 pub fn run(args: &Args) -> Result<Status> {
     if args.builtins.iter().any(|name| name == "list") {
         return list_builtins();
@@ -65,11 +61,8 @@ pub fn run(args: &Args) -> Result<Status> {
     carry_out(args, &plan, &work, &shown, clock, &stop)
 }
 
-/// The name of the server in reports.
 pub struct Shown {
-    /// The target without secrets.
     pub target: String,
-    /// Its host and port.
     pub server: String,
 }
 
@@ -120,7 +113,6 @@ fn carry_out(
     })
 }
 
-/// Where a run is reported: lines and a summary, or records.
 struct Told {
     records: Option<JsonWriter<StdoutLock<'static>>>,
 }

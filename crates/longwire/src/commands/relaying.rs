@@ -1,4 +1,4 @@
-//! What `watch` and `relay` have in common: TLS, the emulated links, and how a run is described.
+//! Shared by `watch` and `relay`: TLS, emulated links and the description of a run.
 
 use super::targets::PlannedRelay;
 use crate::relayed_command::TlsPlan;
@@ -11,13 +11,13 @@ use std::io::{self, Write};
 use std::time::Duration;
 use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
 
-/// Connects to each server once, so that a wrong host, port or certificate is reported at once. The
-/// application may start later, by the command itself: it is not tried. What is wrong with the targets' links
-/// and addresses needs no server, and is reported before.
+/// Connects to each server once to report a wrong host, port or certificate early. Links and
+/// addresses are checked first, as they need no server. The application is not tried: the command
+/// itself may start it.
 ///
 /// # Errors
-/// When a server cannot be reached within `longest`, a target cannot cross its link, or a relay may not
-/// listen at its address.
+/// If a server cannot be reached within `longest`, a target cannot cross its link, or a listen
+/// address is not allowed.
 pub fn check_servers(planned: &[PlannedRelay], longest: Duration) -> Result<()> {
     for planned in planned {
         check_link(&planned.target, planned.link.as_ref())?;
@@ -29,10 +29,8 @@ pub fn check_servers(planned: &[PlannedRelay], longest: Duration) -> Result<()> 
     Ok(())
 }
 
-/// Whether connections to the target can cross an emulated link.
-///
 /// # Errors
-/// When longwire would have to speak TLS on them.
+/// If longwire would have to speak TLS to the target.
 pub fn check_link(target: &Target, link: Option<&LinkDescription>) -> Result<()> {
     if TlsSettings::from_target(target)?.mode.insists() && link.is_some() {
         return Err(LiveError::TlsThroughLink.into());
@@ -40,11 +38,7 @@ pub fn check_link(target: &Target, link: Option<&LinkDescription>) -> Result<()>
     Ok(())
 }
 
-/// Which side speaks TLS where statements need not be seen: longwire where the target requires it, else the
-/// command, if it wants.
-///
-/// # Errors
-/// When the TLS settings cannot be applied.
+/// TLS side if statements need not be seen: longwire if the target requires it, else the command.
 pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
     Ok(TlsPlan {
         relay: RelayTls::AsTheTargetInsists,
@@ -55,12 +49,9 @@ pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
     })
 }
 
-/// Which side speaks TLS where statements are to be seen; reports it too. Where a PostgreSQL server offers
-/// TLS, clients would use it, and nothing would be seen: so longwire speaks it for them. Asks the server,
-/// which costs a connection.
-///
-/// # Errors
-/// When the TLS settings cannot be applied, or the server cannot be reached.
+/// Chooses and reports the TLS side if statements must be seen. Clients would use TLS if a PostgreSQL server
+/// offers it and hide their statements, so longwire speaks TLS for them. Costs one connection to
+/// the server.
 pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<TlsPlan> {
     let asked = tls_as_asked(target)?;
     let security = TlsSettings::from_target(target)?;
@@ -91,7 +82,6 @@ const LEFT_OUT: &str = "the server offers TLS, which longwire cannot speak throu
                         so that statements are seen; each connection has 2 round trips less than with TLS 1.3, 3 less where the key exchange is begun anew \
                         or with TLS 1.2; say sslmode=prefer in the target to leave TLS to the command";
 
-/// The conditions of a run with emulated links.
 pub fn with_links(conditions: Conditions, planned: &[PlannedRelay]) -> Conditions {
     let random = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();
     let links = planned.iter().filter_map(|planned| planned.link);
@@ -108,7 +98,6 @@ pub fn with_links(conditions: Conditions, planned: &[PlannedRelay]) -> Condition
     }
 }
 
-/// The links, as the flag takes them.
 fn link_texts(planned: &[PlannedRelay]) -> Vec<String> {
     let links = planned.iter().filter_map(|of| {
         let link = of.link?;
@@ -120,7 +109,7 @@ fn link_texts(planned: &[PlannedRelay]) -> Vec<String> {
     links.collect()
 }
 
-/// What a run was requested, without passwords: targets, addresses, links.
+/// The request (targets, addresses, links) without passwords.
 pub fn asked(planned: &[PlannedRelay]) -> String {
     let targets = planned.iter().map(|planned| format!(" {}", planned.target));
     let listens = planned
@@ -134,7 +123,6 @@ pub fn asked(planned: &[PlannedRelay]) -> String {
     words + plain.unwrap_or_default()
 }
 
-/// Where a run's figures are from.
 pub fn observation_point(planned: &[PlannedRelay]) -> String {
     let servers: Vec<String> = planned.iter().map(|planned| planned.target.server()).collect();
     let relays = match planned.len() {
@@ -144,7 +132,7 @@ pub fn observation_point(planned: &[PlannedRelay]) -> String {
     format!("{relays} in front of {}", servers.join(", "))
 }
 
-/// An error; with a hint, where the client has to change something and its own message does not know about
+/// Adds a hint if the client must change a setting and its own error message does not mention
 /// longwire.
 fn told(error: &LiveError) -> String {
     match (error, error.hint()) {
@@ -153,7 +141,6 @@ fn told(error: &LiveError) -> String {
     }
 }
 
-/// What a reader of the figures must know of a relay's run.
 pub fn warnings(counters: &Counters) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if counters.failed > 0 {
@@ -183,10 +170,6 @@ pub fn warnings(counters: &Counters) -> Vec<Warning> {
     warnings
 }
 
-/// Reports what an emulated link did.
-///
-/// # Errors
-/// When stderr cannot be written.
 pub fn print_link(link: &LinkOutcome) -> io::Result<()> {
     io::stderr()
         .lock()

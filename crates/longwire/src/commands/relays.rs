@@ -1,4 +1,4 @@
-//! The relays of one run of `watch` or `relay`, one in front of each target.
+//! The relays of one run of `watch` or `relay`, one per target.
 
 use super::child::{Child, CommandOutput};
 use super::relaying;
@@ -14,35 +14,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::Clock;
 
-/// Running relays, whose observations are of one run: one clock, and no number of a connection twice.
+/// All relays share one clock and one numbering of connections.
 pub struct Relays {
     all: Vec<RunningRelay>,
 }
 
-/// A relay and what it is for.
 struct RunningRelay {
     planned: PlannedRelay,
     tls: TlsPlan,
     relay: Relay,
 }
 
-/// A relay that has ended.
 #[derive(Debug)]
 pub struct EndedRelay {
-    /// What it was for.
     pub planned: PlannedRelay,
-    /// Where clients connected.
     pub address: Endpoint,
-    /// What passed.
     pub counters: Counters,
     tls: TlsPlan,
 }
 
 impl Relays {
-    /// Starts them. What passes is shown to `observers`.
-    ///
-    /// # Errors
-    /// When an address to listen on cannot be used, or a target's host is not known.
     pub fn start(
         planned: Vec<(PlannedRelay, TlsPlan)>,
         observers: &Arc<impl ObserverFactory + 'static>,
@@ -69,10 +60,6 @@ impl Relays {
         })
     }
 
-    /// Starts a command that connects to them.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn child(&self, command: &[OsString], output: CommandOutput) -> Result<Child> {
         let targets: Vec<RelayedTarget<'_>> = self
             .all
@@ -87,12 +74,10 @@ impl Relays {
         Child::start(command, &targets, output)
     }
 
-    /// How many connections are open.
     pub fn open_connections(&self) -> u64 {
         self.all.iter().map(|running| running.relay.counters().open).sum()
     }
 
-    /// Where clients connect, and what is behind it, in a few words.
     pub fn places(&self) -> String {
         let places = self.all.iter().map(|running| {
             let planned = &running.planned;
@@ -108,8 +93,9 @@ impl Relays {
         format!("relaying {}", places.collect::<Vec<_>>().join(", "))
     }
 
-    /// Reports where clients connect. A command that is started (`has_command`) learns about databases by
-    /// itself, but nobody else does about the application. `end` is said last, where there is no command.
+    /// Prints the listen addresses. A command started by longwire (`has_command`) is configured for
+    /// databases, but clients of an application have to be pointed at its relay. `end` is the last
+    /// line if there is no command.
     pub fn announce(&self, output_health: &OutputHealth, has_command: bool, end: &str) {
         let shown: Vec<&RunningRelay> = self
             .all
@@ -137,7 +123,7 @@ impl Relays {
         }
     }
 
-    /// Stops them when their last bytes have passed; at once after Ctrl-C.
+    /// Waits for the last bytes to pass; stops at once after Ctrl-C.
     pub fn stop(self, status: Status) -> Vec<EndedRelay> {
         let links = self.all.iter().map(|running| running.planned.link.as_ref());
         let grace = match status {
@@ -158,7 +144,7 @@ impl Relays {
 }
 
 impl EndedRelay {
-    /// The target as the command knew it.
+    /// The target as passed to the command.
     pub fn as_given(&self) -> RelayedTarget<'_> {
         RelayedTarget {
             name: &self.planned.name,
@@ -169,7 +155,6 @@ impl EndedRelay {
     }
 }
 
-/// What the emulated links did.
 pub fn links(ended: &[EndedRelay]) -> Vec<LinkOutcome> {
     ended
         .iter()
@@ -177,18 +162,17 @@ pub fn links(ended: &[EndedRelay]) -> Vec<LinkOutcome> {
         .collect()
 }
 
-/// What relays say when they are announced without a command.
+/// Printed if there is no command.
 pub const ENDS: &str = "; Ctrl-C ends and sums up";
 
-/// The same as [`warnings`] while they run.
+/// Like [`warnings`], while they run.
 pub fn warnings_so_far(relays: &Relays) -> Vec<Warning> {
     let all = relays.all.iter();
     let each = all.map(|running| (running.planned.name.as_str(), running.relay.counters()));
     named(each.collect())
 }
 
-/// What a reader of the figures must know of all that passed; of several relays, each warning names its
-/// target.
+/// Warnings about all relays; with several, each names its target.
 pub fn warnings(ended: &[EndedRelay]) -> Vec<Warning> {
     let each = ended
         .iter()
@@ -196,7 +180,7 @@ pub fn warnings(ended: &[EndedRelay]) -> Vec<Warning> {
     named(each.collect())
 }
 
-/// Each with the name of its target, where there are several.
+/// Prefixes the target name if there are several.
 fn named(all: Vec<(&str, Counters)>) -> Vec<Warning> {
     let several = all.len() > 1;
     let each = all.into_iter().flat_map(|(name, counters)| {

@@ -1,11 +1,8 @@
-//! Times of runs, as accepted by commands that make load.
+//! Durations on the command line of load commands.
 
 use std::time::Duration;
 
-/// Seconds as in pgbench, or with a unit; more than zero.
-///
-/// # Errors
-/// When it is none, or too long.
+/// Accepts plain seconds, like pgbench, or a unit. Zero is an error.
 pub fn time(text: &str) -> Result<Duration, String> {
     let time = match text.parse::<u64>() {
         Ok(seconds) => Duration::from_secs(seconds),
@@ -17,10 +14,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
-/// With a unit.
-///
-/// # Errors
-/// When it is none, or too long.
+/// Requires a unit of time.
 pub fn with_unit(text: &str) -> Result<Duration, String> {
     let time = model::parse_duration(text).map_err(|error| error.to_string())?;
     if time > MAX_DURATION {

@@ -1,5 +1,4 @@
-//! `longwire split`: how much of a workload is the server's and how much the network's, and its throughput
-//! elsewhere.
+//! Splits a workload's time into server and network, and predicts its throughput elsewhere.
 
 mod arguments;
 mod measuring;
@@ -20,10 +19,6 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Runs it.
-///
-/// # Errors
-/// When the target or the echo cannot be reached, a script is wrong, or no link can be emulated.
 pub fn run(args: &Args) -> Result<Status> {
     let emulation = match proving::emulation(args)? {
         Some(proving::Emulation::Finished(status)) => return Ok(Status::Child(status)),
@@ -109,7 +104,7 @@ fn print_report(args: &Args, conditions: &Conditions, report: &SplitReport, bega
     Ok(records.flush()?)
 }
 
-/// Where the program continues when it makes links of packets: inside a sandbox.
+/// Execution resumes here inside a sandbox if links are at packet level.
 fn entered(entered: Entered) -> Result<netns::Sandbox, u8> {
     match entered {
         Entered::Inside(sandbox) => Ok(sandbox),

@@ -1,4 +1,4 @@
-//! Relays that no connection came through: the command went elsewhere, or nobody asked it anything.
+//! Detects relays without connections: the command connected elsewhere, or had no clients.
 
 use super::relays::EndedRelay;
 use crate::relayed_command::{RelayedTarget, environment, placeholders};
@@ -6,18 +6,16 @@ use model::{Warning, WarningKind};
 use pipeline::output::Status;
 use std::ffi::OsString;
 
-/// What is said where relays had no connection.
 #[derive(Debug, Default)]
 pub struct UnusedRelays {
-    /// One for each of them.
     pub warnings: Vec<Warning>,
-    /// What to do, where none had one.
+    /// Set if no relay had a connection.
     pub hint: Option<String>,
 }
 
 impl UnusedRelays {
-    /// Those of `ended`, with what `command` was given. Without a command, that there was nothing at all
-    /// needs no further words.
+    /// Finds relays of `ended` without a connection. Without a command, no warning is needed if all
+    /// are unused.
     pub fn among(ended: &[EndedRelay], command: &[OsString]) -> Self {
         let given: Vec<RelayedTarget<'_>> = ended.iter().map(EndedRelay::as_given).collect();
         let unused: Vec<usize> = (0..)
@@ -39,8 +37,7 @@ impl UnusedRelays {
         }
     }
 
-    /// The status of a run that ended with `status`: one that succeeded without anything to measure has a
-    /// negative answer.
+    /// A successful run without anything to measure returns a negative status.
     pub fn status(&self, status: Status) -> Status {
         match status {
             Status::Done | Status::Child(0) if self.hint.is_some() => Status::Negative,
@@ -67,7 +64,7 @@ fn warning(ended: &[EndedRelay], given: &[RelayedTarget<'_>], place: usize, comm
     }
     let variables = environment::variables(given).into_iter();
     let names = variables.filter(|variable| variable.place == place && !is_login(&variable.name));
-    // The first target has shorter ones.
+    // The first target has shorter names.
     let again = format!("LONGWIRE_{}_", target.name.to_ascii_uppercase());
     let names = names.filter(|variable| place > 0 || !variable.name.starts_with(&again));
     let names: Vec<String> = names.map(|variable| variable.name).collect();
@@ -81,7 +78,7 @@ fn warning(ended: &[EndedRelay], given: &[RelayedTarget<'_>], place: usize, comm
     )
 }
 
-/// Whether a variable says who connects, and not where.
+/// Variables that set the user or password rather than the address.
 fn is_login(name: &str) -> bool {
     ["PGUSER", "PGDATABASE", "PGPASSWORD", "MYSQL_PWD"].contains(&name)
 }

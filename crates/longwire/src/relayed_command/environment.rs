@@ -1,22 +1,19 @@
-//! Variables that tell a command where it connects.
+//! Environment variables that redirect a command to the relays.
 
 use super::RelayedTarget;
 use sys::Scheme;
 
-/// A variable of a command's environment.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
     pub name: String,
-    /// Its value, which may hold a password.
+    /// May hold a password.
     pub value: String,
-    /// Which of the targets it is about.
     pub place: usize,
 }
 
-/// All that are set. Those of a database are about the first target of its kind; a single target gets them
-/// whatever it is, since `tcp://` may be any database. But a database's never name the application
-/// (`http://`), or the application itself would connect to it.
+/// A database's variables describe the first target of that kind. A single target gets them in any
+/// case, as `tcp://` may be any database. They never name the application (`http://`), because it
+/// would then connect to itself.
 pub fn variables(targets: &[RelayedTarget<'_>]) -> Vec<Variable> {
     let mut all = Collected::default();
     for (place, target) in targets.iter().enumerate() {
@@ -48,7 +45,7 @@ pub fn variables(targets: &[RelayedTarget<'_>]) -> Vec<Variable> {
     all.0
 }
 
-/// The target that PostgreSQL's variables are about, where it is PostgreSQL.
+/// The target for PostgreSQL's variables.
 pub(super) fn postgres<'t>(targets: &'t [RelayedTarget<'t>]) -> Option<&'t RelayedTarget<'t>> {
     of_kind(targets, POSTGRES).map(|(_, target)| target)
 }
@@ -79,7 +76,6 @@ const SQL: &[Scheme] = &[
     Scheme::Drda,
 ];
 
-/// Variables so far.
 #[derive(Default)]
 struct Collected(Vec<Variable>);
 
@@ -127,7 +123,7 @@ mod tests {
     use std::collections::BTreeMap;
     use sys::{ClientTls, Target};
 
-    /// The variables of these targets, whose relays listen on the ports from 1 on.
+    /// Relay ports count from 1.
     fn environment(targets: &[(&str, &str)]) -> BTreeMap<String, String> {
         let parsed: Vec<Target> = targets
             .iter()

@@ -1,12 +1,11 @@
-//! Words in a command's arguments that stand for where it connects.
+//! Placeholders in a command's arguments.
 
 use super::RelayedTarget;
 use std::ffi::{OsStr, OsString};
 
-/// What a placeholder can ask of a target.
 const PARTS: [&str; 3] = ["host", "port", "url"];
 
-/// `word` with `{host}`, `{port}` and `{url}` of the first target, and `{NAME.host}`, ... of each, replaced.
+/// Replaces `{host}`, `{port}` and `{url}` of the first target, and each target's `{NAME.host}` etc.
 pub(super) fn replaced(word: &OsStr, targets: &[RelayedTarget<'_>]) -> OsString {
     let Some(text) = word.to_str().filter(|text| text.contains('{')) else {
         return word.to_owned();
@@ -27,7 +26,6 @@ pub(super) fn replaced(word: &OsStr, targets: &[RelayedTarget<'_>]) -> OsString 
     text.into()
 }
 
-/// Whether the arguments of `command` have a placeholder of the target at `place`.
 pub fn are_used(command: &[OsString], place: usize, target: &RelayedTarget<'_>) -> bool {
     let spellings: Vec<String> = PARTS
         .iter()

@@ -1,4 +1,4 @@
-//! The round trip to the server without the server's work.
+//! Measures the round trip to the server without server work.
 
 use anyhow::Result;
 use client::session::{Session, SessionOptions};
@@ -12,27 +12,22 @@ use std::time::Duration;
 use sys::Target;
 use sys::listening::datagrams_with;
 
-/// The source of round trips to the server's host.
 #[derive(Debug)]
 pub enum RoundTripProbe {
-    /// By an echo there.
     Echo(Echo),
-    /// By an echo of this process: the server is on this machine.
+    /// An echo in this process, for a server on this machine.
     Own(Echo, OwnListener),
-    /// By the kernel, for a connection to the server: the same for every size and number of clients.
+    /// TCP_INFO of a connection to the server, independent of size and client count.
     Kernel(Duration),
 }
 
-/// A round trip at some concurrency.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundTripSample {
-    /// Mean, both ways.
     pub round_trip: Duration,
-    /// Processor time of the asking side per round trip.
+    /// CPU time of the requesting side per round trip.
     pub client_processor: Duration,
 }
 
-/// A listener on a thread of this process.
 #[derive(Debug)]
 pub struct OwnListener {
     address: SocketAddr,
@@ -41,16 +36,12 @@ pub struct OwnListener {
 }
 
 impl OwnListener {
-    /// Listens on an address of this machine.
-    ///
-    /// # Errors
-    /// When it cannot.
     pub fn start(address: IpAddr) -> Result<Self> {
         let listener = Listener::bind(SocketAddr::from((address, 0)), ListenerOptions::default())?;
         let (address, stop) = (listener.address(), Arc::new(AtomicBool::new(false)));
         let own = Arc::clone(&stop);
         let serving = std::thread::spawn(move || {
-            // Its counts are not needed.
+            // The counts are not needed.
             let _ = listener.serve(&own);
         });
         Ok(Self {
@@ -60,7 +51,6 @@ impl OwnListener {
         })
     }
 
-    /// Where it listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -76,11 +66,8 @@ impl Drop for OwnListener {
 }
 
 impl RoundTripProbe {
-    /// The best available source: the requested echo, one in this process where the server is here, else the
-    /// kernel's figure.
-    ///
-    /// # Errors
-    /// When the requested echo does not answer, or the server cannot be asked.
+    /// Picks the best source: the requested echo, an echo in this process if the server is local,
+    /// else the kernel's figure.
     pub fn find(
         echo: Option<&Target>,
         server: &Target,
@@ -97,7 +84,6 @@ impl RoundTripProbe {
         Ok(Self::Kernel(packet_round_trip(server, stop)?))
     }
 
-    /// Where its round trips come from.
     pub const fn source(&self) -> RoundTripSource {
         match self {
             Self::Echo(_) => RoundTripSource::Echo,
@@ -106,10 +92,7 @@ impl RoundTripProbe {
         }
     }
 
-    /// A round trip of messages of these sizes on this many streams.
-    ///
-    /// # Errors
-    /// When the echo does not answer.
+    /// Measures with these message sizes and this many streams.
     pub fn measure_rtt(
         &self,
         sizes: [u32; 2],
@@ -127,11 +110,7 @@ impl RoundTripProbe {
     }
 }
 
-/// The kernel's minimum round trip of a connection to the server: of packets, without the wake-ups of
-/// processes.
-///
-/// # Errors
-/// When the server cannot be asked.
+/// The kernel's minimum for a connection: of packets, without process wake-ups.
 pub fn packet_round_trip(server: &Target, stop: &AtomicBool) -> Result<Duration> {
     let session = Session::open(server, SessionOptions::new(stop))?;
     let round_trip = session.kernel().and_then(|figures| figures.min_rtt);
@@ -140,18 +119,10 @@ pub fn packet_round_trip(server: &Target, stop: &AtomicBool) -> Result<Duration>
         .ok_or_else(|| anyhow::anyhow!("this system does not report the round-trip time of a connection"))
 }
 
-/// Connects to an echo.
-///
-/// # Errors
-/// When nothing answers there.
 pub fn connect(address: SocketAddr) -> Result<Echo> {
     Ok(Echo::connect(&address.into())?)
 }
 
-/// A round trip by this echo.
-///
-/// # Errors
-/// When it does not answer.
 pub fn measure_rtt(
     echo: &Echo,
     [request, reply]: [u32; 2],
@@ -173,13 +144,13 @@ pub fn measure_rtt(
     })
 }
 
-/// Streams divided by round trips per second: the quantity that makes up throughput; transactions are divided
-/// the same way.
+/// Streams divided by round trips per second, in the same way as for transactions. This is the
+/// value that determines throughput.
 fn mean(outcome: &EchoOutcome) -> Duration {
     Duration::try_from_secs_f64(f64::from(outcome.streams) / outcome.per_second).unwrap_or_default()
 }
 
-/// Whether an address is this machine's: packets sent to it would also leave from it.
+/// True if packets to the address never leave this machine.
 pub(crate) fn is_here(address: IpAddr) -> bool {
     if address.is_loopback() {
         return true;

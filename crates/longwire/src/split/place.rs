@@ -12,19 +12,17 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::Clock;
 
-/// Where clients are when the server is behind a link.
 #[derive(Debug)]
 pub enum ClientSite {
-    /// In a network namespace, from which a link of packets is the only way out.
+    /// In a network namespace connected only by a packet link.
     Packets(Box<Behind>),
     /// On this host, through a relay.
     Stream {
-        /// The server.
+        /// Address behind the relay.
         server: SocketAddr,
     },
 }
 
-/// A host behind a link.
 #[derive(Debug)]
 pub struct Behind {
     network: Network,
@@ -34,10 +32,6 @@ pub struct Behind {
 }
 
 impl ClientSite {
-    /// A host of a sandbox, behind a link to `server`.
-    ///
-    /// # Errors
-    /// When the system refuses it.
     pub fn behind(sandbox: &Sandbox, server: SocketAddr) -> Result<Self> {
         let mut network = Network::new(sandbox)?;
         network.keep_awake();
@@ -49,7 +43,7 @@ impl ClientSite {
             outside: server.port(),
         });
         network.open_gateway(link, forward.as_slice())?;
-        // Beyond the gateway, 127.0.0.1 represents ::1 too.
+        // Beyond the gateway, 127.0.0.1 also stands for ::1.
         let server = match server.ip().is_loopback() {
             true => SocketAddr::from((Ipv4Addr::LOCALHOST, server.port())),
             false => server,
@@ -62,8 +56,8 @@ impl ClientSite {
         })))
     }
 
-    /// The part of its own round trip that the emulator subtracts from a requested delay: an exchange over
-    /// the link without delay has it in addition.
+    /// The emulator's own round-trip time, which it subtracts from a requested delay. A link
+    /// without delay still has it.
     pub fn taken_off(&self) -> Duration {
         match self {
             Self::Packets(behind) => behind.network.taken_off(behind.link),
@@ -71,10 +65,6 @@ impl ClientSite {
         }
     }
 
-    /// A round of the workload over the link.
-    ///
-    /// # Errors
-    /// When the server cannot be reached over it.
     pub fn round(
         &self,
         bench: &SplitBench,

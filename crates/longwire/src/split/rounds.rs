@@ -1,4 +1,4 @@
-//! Rounds: the workload at every number of clients, in a closed loop.
+//! Runs the workload at each client count, in a closed loop.
 
 use anyhow::{Context, Result};
 use load::sql::SqlLoad;
@@ -10,63 +10,45 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use sys::Target;
 
-/// The workload, and how it is run.
 #[derive(Debug)]
 pub struct SplitBench {
-    /// The database.
     pub target: Target,
-    /// Its address.
     pub address: SocketAddr,
-    /// What a transaction does.
     pub scripts: Scripts,
-    /// How statements go to the server.
     pub mode: QueryMode,
-    /// Requested numbers of clients.
     pub clients: Vec<u32>,
-    /// How long a visit to one of them lasts.
     pub visit: Duration,
 }
 
-/// How a workload is visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Station {
-    /// Clients at once.
     pub clients: u32,
-    /// How long each of them pauses before each request, as if the server were that much further away.
+    /// Pause before each request, which simulates additional distance.
     pub pause: Duration,
 }
 
-/// The workload at one station, once.
 #[derive(Debug, Clone)]
 pub struct Visit {
-    /// How.
     pub station: Station,
-    /// Clients divided by transactions a second.
+    /// Clients divided by transactions per second.
     pub transaction: Duration,
-    /// Transactions that succeeded.
     pub transactions: u64,
-    /// Transactions that failed.
     pub errors: u64,
-    /// Why the first of them failed.
     pub error: Option<String>,
-    /// Spread of their durations.
     pub spread: Distribution,
-    /// Round trips of a transaction, mean.
     pub turns: f64,
-    /// Payload bytes of a transaction to the server and from it.
+    /// Mean per transaction in each direction.
     pub payload_bytes: [f64; 2],
-    /// Processor time of the clients' threads per transaction.
+    /// CPU time of client threads per transaction.
     pub client_processor: Duration,
 }
 
-/// One visit to each station.
 #[derive(Debug, Clone, Default)]
 pub struct Round {
     visits: Vec<Visit>,
 }
 
 impl Station {
-    /// Clients that do not pause.
     pub const fn direct(clients: u32) -> Self {
         Self {
             clients,
@@ -76,10 +58,7 @@ impl Station {
 }
 
 impl SplitBench {
-    /// Visits all `stations`, at the server's own address or at another that leads there.
-    ///
-    /// # Errors
-    /// When the clients cannot connect, or no transaction succeeds.
+    /// Visits all `stations`, at the address `at` of the server or of a relay to it.
     pub fn round(&self, stations: &[Station], at: SocketAddr, stop: &AtomicBool) -> Result<Round> {
         let mut round = Round::default();
         for &station in stations {
@@ -155,17 +134,15 @@ fn visit_of(station: Station, outcome: &LoadOutcome) -> Result<Visit> {
 }
 
 impl Round {
-    /// The visit to a station.
     pub fn at(&self, station: Station) -> Option<&Visit> {
         self.visits.iter().find(|visit| visit.station == station)
     }
 
-    /// All of them.
     pub fn visits(&self) -> &[Visit] {
         &self.visits
     }
 
-    /// The time of a transaction with this many clients over several rounds.
+    /// Transaction time with this many clients, over several rounds.
     pub fn interval(rounds: &[Self], clients: u32) -> Option<Interval> {
         Interval::from_rounds(
             rounds
@@ -175,9 +152,8 @@ impl Round {
     }
 }
 
-/// Transactions of each client before anything counts: connections have found their windows, servers their
-/// plans.
+/// Transactions per client before measuring: lets congestion windows grow and servers cache plans.
 const WARM_UP: u64 = 5;
-/// Of clients that pause, whose transactions may take a quarter of a visit.
+/// Lower for clients that pause, as a transaction may take a quarter of a visit.
 const PAUSED_WARM_UP: u64 = 2;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

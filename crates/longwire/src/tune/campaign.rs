@@ -1,4 +1,4 @@
-//! All jobs at all distances: runs what the search asks for and keeps the results.
+//! Runs all jobs at all distances as the search requests, and keeps the results.
 
 mod rounds;
 
@@ -21,27 +21,22 @@ use std::sync::Arc;
 use std::time::Duration;
 use tune::{TuneError, Workbench};
 
-/// The results.
 #[derive(Debug, Default)]
 pub struct CampaignResult {
-    /// Every setting that was run or predicted.
     pub tuned: Vec<Tuned>,
-    /// One for each job and distance.
+    /// One per job and distance.
     pub recommendations: Vec<Recommendation>,
-    /// Emulated links, as requested and as realised.
+    /// As requested and as realised.
     pub links: Vec<LinkOutcome>,
-    /// What went wrong.
     pub warnings: Vec<Warning>,
-    /// Runs in all.
     pub runs: TuneRuns,
-    /// What ended it early, if something did.
     pub fault: Option<TuneError>,
 }
 
-/// Runs all jobs in the chosen `ways`, jobs together.
+/// Runs all jobs in the chosen `ways`.
 ///
 /// # Errors
-/// When no link can be emulated.
+/// If no link can be emulated.
 pub fn run(
     plan: &JobsPlan<'_>,
     ways: &[Method],
@@ -77,7 +72,6 @@ pub fn run(
     Ok(found)
 }
 
-/// One job.
 struct Campaign<'a, 'p> {
     plan: &'a JobsPlan<'p>,
     job: Job,
@@ -85,19 +79,16 @@ struct Campaign<'a, 'p> {
     workbench: &'a mut dyn Workbench,
     found: &'a mut CampaignResult,
     progress: &'a dyn ProgressSink,
-    /// Runs at the existing distance.
     here: BTreeMap<MethodSetting, TrialOutcome>,
     watched: BTreeMap<MethodSetting, Watched>,
 }
 
-/// Why a job did not complete. Results found by then count, but without links nothing does.
+/// Reason why a job did not complete. Earlier results are kept, except if links cannot be emulated.
 #[derive(Debug)]
 enum JobEnd {
-    /// The user ended it.
     Interrupted(Interrupted),
-    /// The database, or the connection to it, failed permanently.
+    /// The database or its connection failed permanently.
     Broken(TuneError),
-    /// A link cannot be emulated.
     NoLink(anyhow::Error),
 }
 
@@ -107,7 +98,6 @@ impl From<Interrupted> for JobEnd {
     }
 }
 
-/// All that was run or predicted of a job at one distance.
 struct Race {
     search: Search,
     outcomes: BTreeMap<MethodSetting, Vec<TrialOutcome>>,
@@ -115,7 +105,6 @@ struct Race {
 }
 
 impl Race {
-    /// Notes a run, by the outcomes of its jobs.
     fn ran(&mut self, setting: MethodSetting, jobs: Vec<TrialOutcome>) {
         self.search
             .ran(setting, jobs.iter().map(|job| job.duration).collect());
@@ -144,16 +133,16 @@ impl Campaign<'_, '_> {
         }
         self.recommend(&here, None);
         if self.plan.predict {
-            // Each setting watched once serves all links.
+            // One observed run per setting serves all links.
             self.found.runs.full_sweep += self.settings().len() as u64;
         }
         let mut links = self.plan.links.iter().enumerate();
         links.try_for_each(|(number, link)| self.at(number, link))
     }
 
-    /// Has the best setting of each way, and what is recommended, watched where the workbench cannot count by
-    /// itself (a driver's): the report on it, and estimates for other values, are based on round trips and
-    /// bytes.
+    /// If the workbench cannot count round trips (a driver), observes the best setting of each way
+    /// and the recommended one. The report and estimates for other values are based on their round
+    /// trips and bytes.
     fn count_turns(&mut self, race: &mut Race) -> Result<(), JobEnd> {
         let best = (0..self.ways.len()).filter_map(|way| race.search.best_of(way));
         let told: BTreeSet<MethodSetting> = best.chain(race.search.recommended()).collect();
@@ -176,7 +165,6 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// The job over one link.
     fn at(&mut self, number: usize, link: &LinkDescription) -> Result<(), JobEnd> {
         let name: Arc<str> = link.to_string().into();
         let mut race = self.race(self.plan.runs, TrialSource::Emulated);
@@ -205,7 +193,6 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// Gives a search a rough estimate of each setting's time over a link.
     fn expect(&self, search: &mut Search, link: &LinkDescription) {
         for setting in self.settings() {
             if let Some(guess) = self.guess(setting, link) {
@@ -227,7 +214,7 @@ impl Campaign<'_, '_> {
         }
     }
 
-    /// Predicts what the search asks for.
+    /// Predicts the settings that the search requests.
     fn predict_race(&mut self, race: &mut Race, link: usize) -> Result<(), JobEnd> {
         loop {
             let settings = race.search.next_settings();
@@ -261,8 +248,8 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// The time of a setting over a link, by a replay of a run that was watched at the existing distance;
-    /// `None` if that run did not complete, or was not understood.
+    /// Replays a run observed at the existing distance over a link. `None` if that run did not
+    /// complete or could not be decoded.
     fn predicted(&mut self, setting: MethodSetting, link: usize) -> Result<Option<TrialOutcome>, JobEnd> {
         self.plan.limits.go_on()?;
         let here = self.here.get(&setting).cloned();
@@ -270,19 +257,19 @@ impl Campaign<'_, '_> {
             return Ok(None);
         };
         let base = here.as_ref().unwrap_or(&watched.outcome);
-        // Disturbances make a run longer: the watched one is a bound too.
+        // Disturbances only lengthen a run, so the observed run is an upper bound too.
         let here = base.duration.min(watched.outcome.duration);
         Ok(watched.longer.get(link).map(|longer| TrialOutcome {
             duration: here + *longer,
             turns: watched.outcome.turns.or(base.turns),
-            // Over a link, packets have another size than here.
+            // Packet sizes differ over a link.
             packets: None,
             wire_bytes: None,
             ..base.clone()
         }))
     }
 
-    /// A watched run at the existing distance, made once; `None` if it did not complete.
+    /// Observes a run at the existing distance, once per setting; `None` if it did not complete.
     fn watch(&mut self, setting: MethodSetting) -> Result<Option<&Watched>, JobEnd> {
         if !self.watched.contains_key(&setting) {
             let Some(way) = self.ways.get(setting.way).copied() else {
@@ -306,7 +293,6 @@ impl Campaign<'_, '_> {
         Ok(self.watched.get(&setting))
     }
 
-    /// Keeps the runs of a race that count.
     fn keep(&mut self, race: &Race, link: Option<&Arc<str>>) {
         for (setting, outcomes) in &race.outcomes {
             let counted = race.search.counted(*setting);
@@ -343,8 +329,8 @@ impl Campaign<'_, '_> {
         })
     }
 
-    /// Roughly, the time of a setting over a link: its time here, plus its round trips' round trips, plus its
-    /// bytes at the link's rate.
+    /// Rough time over a link: the local time, plus the delay of all round trips, plus bytes at the
+    /// link's rate.
     fn guess(&self, setting: MethodSetting, link: &LinkDescription) -> Option<Duration> {
         let way = self.ways.get(setting.way)?;
         let values: Vec<u64> = values(way).iter().map(|value| value.unwrap_or(1)).collect();
@@ -385,7 +371,6 @@ impl Campaign<'_, '_> {
         settings.collect()
     }
 
-    /// Reports the recommendation of a race.
     fn recommend(&mut self, race: &Race, link: Option<&Arc<str>>) {
         let chosen = race.search.recommended();
         let (Some(chosen), Some(best)) = (chosen, race.search.least_reported()) else {
@@ -423,7 +408,7 @@ impl Campaign<'_, '_> {
         });
     }
 
-    /// What is as good as the recommendation of a race.
+    /// Settings as good as the recommended one.
     fn as_good(&self, race: &Race) -> Vec<ChosenSetting> {
         let good = race.search.as_good().into_iter();
         let named = good.filter_map(|setting| {
@@ -447,7 +432,7 @@ impl Campaign<'_, '_> {
     }
 }
 
-/// What can be set, in order; one absent value for a way that has nothing to set.
+/// A way without a knob has a single `None`.
 fn values(way: &Method) -> Vec<Option<u64>> {
     match &way.parameter {
         Some(method_parameter) => method_parameter.values.iter().copied().map(Some).collect(),
@@ -455,7 +440,8 @@ fn values(way: &Method) -> Vec<Option<u64>> {
     }
 }
 
-/// The run with that duration, plus figures that other runs of the same setting counted and it did not.
+/// The run with the median duration, completed with figures counted in other runs of the same
+/// setting.
 fn typical(outcomes: &[TrialOutcome], median: Duration) -> Option<TrialOutcome> {
     let nearest = outcomes
         .iter()

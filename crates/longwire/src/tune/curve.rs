@@ -1,10 +1,10 @@
-//! Figures of settings that were not run, from those of settings that were.
+//! Estimates figures of settings that were not run.
 
 use crate::tune::search::MethodSetting;
 
-/// A figure over the values of a knob: straight lines between what is known, on logarithmic axes, where both
-/// what a round trip costs (the inverse of the value) and what does not change with it are straight. `slope`
-/// continues it beyond the ends: -1 for what halves when the value doubles. `None` if nothing is known.
+/// Interpolates a figure over a knob's values with straight lines on logarithmic axes, where both
+/// round-trip cost (inverse of the value) and constant cost are straight. Extrapolates with
+/// `slope`, -1 for a figure that halves when the value doubles. `None` without known points.
 pub fn at(value: u64, known: &[(u64, f64)], slope: f64) -> Option<f64> {
     let x = log(value);
     let point = |(value, figure): &(u64, f64)| (log(*value), figure.max(EPSILON).ln());
@@ -27,7 +27,6 @@ pub fn at(value: u64, known: &[(u64, f64)], slope: f64) -> Option<f64> {
     Some(figure.exp())
 }
 
-/// What is known of the settings of one way, by value.
 pub fn of_way<'a>(
     way: usize,
     values: &'a [u64],

@@ -1,4 +1,4 @@
-//! Where jobs are run: at the existing distance, or behind an emulated link.
+//! Runs jobs at the existing distance or over an emulated link.
 
 use crate::verify::Unseen;
 use anyhow::{Context, Result};
@@ -14,47 +14,39 @@ use std::time::{Duration, Instant};
 use sys::{Clock, Target};
 use tune::{Trial, TuneError, Workbench};
 
-/// One distance.
 #[derive(Debug)]
 pub struct Distance {
     relay: Option<Relay>,
 }
 
-/// When a run ends before its job does.
+/// Conditions that end a run early.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
-    /// The user wants the end.
     pub stop: &'a AtomicBool,
-    /// The flag that the workbench checks.
+    /// Checked by the workbench.
     pub halt: &'a AtomicBool,
-    /// How long a run may take.
     pub patience: Duration,
 }
 
-/// Why there is no outcome of a run.
 #[derive(Debug)]
 pub enum Unfinished {
-    /// The user wanted the end.
     Stopped(Interrupted),
-    /// It took too long.
     TooLong,
-    /// It failed.
     Failed(TuneError),
 }
 
 impl Distance {
-    /// The existing distance.
     pub const fn here() -> Self {
         Self { relay: None }
     }
 
-    /// Behind a link to the server, of streams.
+    /// Behind a stream-level link to the server.
     ///
     /// # Errors
-    /// When the server is not reached over TCP, or no relay can be started.
+    /// If the server is not reached over TCP, or no relay can be started.
     pub fn behind(link: &LinkDescription, target: &Target) -> Result<Self> {
         Self::can_be_behind(target)?;
-        // What is encrypted passes as it is: the client speaks TLS with the server, not with the relay.
+        // Encrypted traffic passes unchanged: the client's TLS session is with the server.
         let options = RelayOptions {
             link: Some(*link),
             ..RelayOptions::new(Target::tcp(&target.host, target.port))
@@ -63,10 +55,8 @@ impl Distance {
         Ok(Self { relay: Some(relay) })
     }
 
-    /// Whether a link can be put in front of the target.
-    ///
     /// # Errors
-    /// When the server is not reached over TCP.
+    /// If the server is not reached over TCP, so that no link can be emulated.
     pub fn can_be_behind(target: &Target) -> Result<()> {
         anyhow::ensure!(
             target.socket.is_none(),
@@ -75,11 +65,7 @@ impl Distance {
         Ok(())
     }
 
-    /// Runs a job here. Over a link, packets and wire bytes are those of the link, the connection's opening
-    /// included.
-    ///
-    /// # Errors
-    /// When it did not complete.
+    /// Over a link, packets and wire bytes are those of the link, including connection setup.
     pub fn run(
         &self,
         workbench: &mut dyn Workbench,
@@ -103,12 +89,10 @@ impl Distance {
         Ok(outcome)
     }
 
-    /// The link's figures so far; `None` without a link.
     pub fn outcome(&self) -> Option<LinkOutcome> {
         self.relay.as_ref()?.link_outcome()
     }
 
-    /// No client connects any more.
     pub fn close(self) {
         if let Some(relay) = self.relay {
             relay.stop(Duration::ZERO);
@@ -129,15 +113,13 @@ fn passed(before: &LinkOutcome, after: &LinkOutcome) -> [[u64; 2]; 2] {
 }
 
 impl Limits<'_> {
-    /// Whether another run is to begin.
-    ///
     /// # Errors
-    /// When the user wants the end.
+    /// If the user has stopped the run.
     pub fn go_on(&self) -> Result<(), Interrupted> {
         Interrupted::check(self.stop)
     }
 
-    /// Does `work`, and has it stopped when the user ends the run or the time limit is reached.
+    /// Runs `work` and halts it when the user stops or the time limit is reached.
     fn within<T>(&self, work: impl FnOnce() -> Result<T, TuneError>) -> Result<T, Unfinished> {
         let (began, done) = (Instant::now(), AtomicBool::new(false));
         let is_late = || began.elapsed() > self.patience;
@@ -167,7 +149,7 @@ impl Limits<'_> {
     }
 }
 
-/// Tells the watchdog that the work is over, also when it panics.
+/// Signals the watchdog that work has ended, also on panic.
 struct Finished<'a>(&'a AtomicBool, &'a std::thread::Thread);
 
 impl Drop for Finished<'_> {
@@ -177,10 +159,7 @@ impl Drop for Finished<'_> {
     }
 }
 
-/// Whether a server is on this machine: every address that its host has.
-///
-/// # Errors
-/// When its host has none.
+/// True if the server is on this machine by every address of its host.
 pub fn is_here(target: &Target) -> Result<bool> {
     if target.socket.is_some() {
         return Ok(true);
@@ -194,5 +173,5 @@ pub fn is_here(target: &Target) -> Result<bool> {
         .all(|address| crate::split::is_here(address.ip())))
 }
 
-/// How often it is checked whether a run has to end.
+/// Interval of checks whether a run must end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -1,5 +1,5 @@
-//! Jobs of inserting, selecting and updating rows, in every way: makes the scratch schema, runs the campaign,
-//! removes the schema.
+//! Insert, select and update jobs in every way: creates the scratch schema, runs the campaign,
+//! drops the schema.
 
 use super::campaign;
 use super::distance::{Distance, Limits};
@@ -14,45 +14,35 @@ use report::outcome::TuneReport;
 use sys::Target;
 use tune::{Prepared, Shape, TuneError, Workbench};
 
-/// What is to be determined.
 #[derive(Debug)]
 pub struct JobsPlan<'a> {
-    /// The database.
     pub target: &'a Target,
-    /// The rows that jobs work on.
     pub shape: Shape,
-    /// The jobs.
     pub jobs: &'a [Job],
-    /// Names of the ways that are tried; all when empty.
+    /// All ways are tried if empty.
     pub ways: &'a [String],
-    /// Links in front of the existing distance.
+    /// In addition to the existing distance.
     pub links: &'a [LinkDescription],
-    /// Whether the links are predicted instead of emulated.
+    /// Predict the links instead of emulating them.
     pub predict: bool,
-    /// Runs of each setting in question.
     pub runs: u32,
-    /// Whether to run everything.
     pub thoroughness: Thoroughness,
-    /// When runs end early.
     pub limits: Limits<'a>,
 }
 
-/// The result.
 #[derive(Debug)]
 pub struct JobsOutcome {
-    /// What was found before it ended.
     pub report: TuneReport,
-    /// When the user ended it.
     pub interrupted: Option<Interrupted>,
-    /// What went wrong after the first run: it ended the campaign, or left the scratch schema on the server.
+    /// Error after the first run: it ended the campaign, or left the scratch schema on the server.
     pub fault: Option<TuneError>,
 }
 
 impl JobsPlan<'_> {
-    /// Makes the scratch schema, runs everything, removes the schema.
+    /// Creates the scratch schema, runs everything and drops the schema.
     ///
     /// # Errors
-    /// When the schema cannot be made, a way that was requested does not exist, or no link can be emulated.
+    /// If the schema cannot be created, a requested way does not exist, or no link can be emulated.
     pub fn run<'a>(
         &self,
         workbench: Box<dyn Workbench + 'a>,
@@ -73,7 +63,7 @@ impl JobsPlan<'_> {
         let left_text = left.as_ref().map(scratch::left);
         let found = found.inspect_err(|_| left_text.iter().for_each(|text| progress.show_note(text)))?;
         let mut warnings = self.absent(&prepared);
-        // Whatever else went wrong: a person has to remove it by hand.
+        // Reported despite other errors, because it needs manual removal.
         warnings.extend(left_text.map(|text| Warning::new(WarningKind::LeftBehind, text)));
         warnings.extend(found.links.iter().flat_map(report::text::link_warnings));
         warnings.extend(found.warnings);
@@ -104,7 +94,7 @@ impl JobsPlan<'_> {
         })
     }
 
-    /// Ways of the jobs that this server, user or driver does not have.
+    /// Ways that this server, user or driver lacks.
     fn absent(&self, prepared: &Prepared) -> Vec<Warning> {
         let absent = prepared.absent.iter().filter(|way| self.jobs.contains(&way.job));
         let warnings = absent.map(|way| {
@@ -114,7 +104,7 @@ impl JobsPlan<'_> {
         warnings.collect()
     }
 
-    /// Those of the available ways that were requested.
+    /// The requested ways that are available.
     fn chosen(&self, prepared: &Prepared) -> Result<Vec<Method>> {
         let of_jobs = || prepared.methods.iter().filter(|way| self.jobs.contains(&way.job));
         for name in self.ways {
@@ -143,7 +133,7 @@ mod tests {
     use std::time::Duration;
     use tune::Trial;
 
-    /// Has one way, and counts what would write rows.
+    /// Counts instead of writing rows.
     #[derive(Default)]
     struct Counting {
         writes: Arc<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! Tuning a program of the user's own: run behind a relay with each setting in turn.
+//! Tunes a user's program: runs it behind a relay with each setting.
 
 mod compare;
 mod setting;
@@ -21,48 +21,35 @@ use trial::Tried;
 
 pub use setting::{ProgramSetting, grid};
 
-/// What is run, with which settings.
 #[derive(Debug)]
 pub struct ProgramPlan<'a> {
-    /// The database behind the relay.
     pub target: Target,
-    /// Which side speaks TLS to it.
+    /// TLS side towards the server.
     pub tls: TlsPlan,
-    /// What is compared.
     pub settings: &'a [ProgramSetting],
-    /// The program and its arguments.
     pub command: &'a [OsString],
-    /// Links in front of the existing distance.
+    /// In addition to the existing distance.
     pub at: &'a [LinkDescription],
-    /// Runs of each setting at each distance.
+    /// Per setting and distance.
     pub runs: u32,
-    /// Set when the user asks for the end.
     pub stop: &'a AtomicBool,
 }
 
-/// The result.
 #[derive(Debug)]
 pub struct ProgramOutcome {
-    /// For the view and the records.
     pub report: ProgramReport,
-    /// All runs that succeeded together; an operation is a run.
+    /// Over all successful runs, each counted as one operation.
     pub totals: Summary,
-    /// False when runs succeeded and none of them made a connection through longwire.
+    /// False if runs succeeded but none connected through longwire.
     pub connected: bool,
-    /// When the user ended it.
     pub interrupted: Option<Interrupted>,
 }
 
 impl ProgramPlan<'_> {
-    /// How many runs count.
     pub const fn all_runs(&self) -> u64 {
         self.settings.len() as u64 * (self.at.len() as u64 + 1) * self.runs as u64
     }
 
-    /// Runs the program with each setting.
-    ///
-    /// # Errors
-    /// When it cannot be run.
     pub fn run(&self, progress: &dyn ProgressSink) -> Result<ProgramOutcome> {
         let mut cells = cells(self.settings, self.at);
         match self.rounds(&mut cells, progress) {
@@ -77,7 +64,7 @@ impl ProgramPlan<'_> {
         })
     }
 
-    /// Runs everything once a round, in another order each round.
+    /// Runs each setting once per round, in a different order each round.
     fn rounds(&self, cells: &mut [Cell<'_>], progress: &dyn ProgressSink) -> Result<()> {
         progress.status("a run before all others, so that none of them has to fill caches");
         let mut expected = Duration::ZERO;
@@ -101,7 +88,6 @@ impl ProgramPlan<'_> {
         Ok(())
     }
 
-    /// Runs one setting once.
     fn attempt(&self, cell: &mut Cell<'_>, progress: &dyn ProgressSink, expected: Duration) -> Result<()> {
         let label = cell.setting.label();
         progress.begin(&label, expected);
@@ -159,13 +145,12 @@ fn failure(label: &str, how: &str, said: &str) -> String {
     format!("with {label} the program ended with {how}{said}")
 }
 
-/// Whether any run that succeeded made a connection.
 fn connected(cells: &[Cell<'_>]) -> bool {
     let mut runs = cells.iter().flat_map(|cell| &cell.runs).peekable();
     runs.peek().is_none() || runs.any(|run| run.connections > 0)
 }
 
-/// What a reader of the figures must know: whether runs were `connected`, and whether settings had no effect.
+/// `unchanged` means that some settings had no effect.
 fn warnings(settings: &[ProgramSetting], connected: bool, unchanged: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if !connected {
@@ -192,7 +177,7 @@ fn warnings(settings: &[ProgramSetting], connected: bool, unchanged: bool) -> Ve
     warnings
 }
 
-/// All runs that succeeded together; an operation is a run.
+/// Over all successful runs, each counted as one operation.
 fn totals(cells: &[Cell<'_>]) -> Summary {
     let runs = cells.iter().flat_map(|cell| &cell.runs);
     runs.fold(Summary::default(), |mut sum, run| {

@@ -1,12 +1,11 @@
-//! The scratch schema: its name, the required consent, and its removal whatever happens.
+//! Creates, names and removes the scratch schema, with the user's consent.
 
 use pipeline::progress::ProgressSink;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use tune::{Prepared, Shape, TuneError, Workbench};
 
-/// A workbench whose scratch schema is removed at the latest when this is dropped: after an error, and when a
-/// run panics.
+/// Drops the scratch schema on drop at the latest, also after an error or a panic.
 pub struct Scratch<'a> {
     workbench: Box<dyn Workbench + 'a>,
     cleaned: bool,
@@ -14,10 +13,10 @@ pub struct Scratch<'a> {
 }
 
 impl<'a> Scratch<'a> {
-    /// Makes the schema. `progress` receives a message about what could not be removed.
+    /// `progress` receives a message about objects that could not be removed.
     ///
     /// # Errors
-    /// When the server refuses; what was made by then is removed.
+    /// If the server refuses; objects created until then are removed.
     pub fn prepare(
         workbench: Box<dyn Workbench + 'a>,
         shape: &Shape,
@@ -32,15 +31,13 @@ impl<'a> Scratch<'a> {
         Ok((scratch, prepared))
     }
 
-    /// The workbench that does the jobs.
     pub fn workbench(&mut self) -> &mut dyn Workbench {
         &mut *self.workbench
     }
 
-    /// Removes the schema.
-    ///
     /// # Errors
-    /// When the server refuses: the error names the rest, its hint the statement that removes it.
+    /// If the server refuses. The error names the remaining objects; its hint is the statement that
+    /// removes them.
     pub fn remove(mut self) -> Result<(), TuneError> {
         self.cleaned = true;
         self.workbench.clean_up()
@@ -58,7 +55,7 @@ impl Drop for Scratch<'_> {
     }
 }
 
-/// The rest, and how to remove it.
+/// Describes the remaining objects and how to remove them.
 pub fn left(fault: &TuneError) -> String {
     match fault.hint() {
         Some(hint) => format!("{fault}; {hint}"),
@@ -66,7 +63,7 @@ pub fn left(fault: &TuneError) -> String {
     }
 }
 
-/// Eight unique letters and digits: from the system's randomness, by which hash tables are seeded.
+/// Eight random letters and digits, from the randomness that seeds hash maps.
 pub fn suffix() -> String {
     let random = RandomState::new().build_hasher().finish();
     format!("{:08x}", random as u32)

@@ -1,24 +1,20 @@
-//! Which setting to run next, and which to recommend: calculations on the times so far, without clock or
-//! database.
+//! Chooses the next setting to run and the one to recommend, without clock or database.
 //!
-//! The values of a knob are taken as a series in which a value is about twice the one before, and the time
-//! over them as a valley: what a round trip costs shrinks with the value, what a batch takes in memory grows.
-//! So a few values that lie far apart show which ways are worth a closer look, halving finds the smallest
-//! value that is good, and only the few that are left in question run as often as was asked.
+//! Each value of a knob is about twice the one before, and time over the values has one minimum:
+//! round-trip cost falls with the value, memory cost of a batch grows. So a few widely spaced
+//! values rank the ways, bisection finds the smallest good value, and only the remaining candidates
+//! run as often as requested.
 //!
-//! 1. Scan: for each way its largest value, the middle and a small one; over a link, the one with the best
-//!    estimate.
-//! 2. Second look: a way that came out up to four times slower than the best has its best value run again.
-//! 3. Refine: in ways that are not clearly worse, halve between the smallest good value and the largest bad
-//!    one below.
-//! 4. Final: the best, the smallest good value and the one below it, of each such way, and the values next to
-//!    the best, in turn, job by job, forwards and backwards; a setting that is clearly worse leaves. Only
-//!    runs of one final decide, by the ratios of jobs next to each other, so that a machine that gets slower
-//!    or faster does so for all. Where 5 % is in doubt, each runs twice as often. When the final leaves
-//!    another value in question, that meets the best in a final of its own.
+//! - The scan runs, for each way, its largest, middle and one small value; over a link, the best estimate.
+//! - A second look repeats the best value of each way up to four times slower than the best.
+//! - Refinement bisects, in ways not clearly worse, between the smallest good value and the next bad one.
+//! - A final compares, from each remaining way, its best value, its smallest good value and the one below;
+//!   also the neighbours of the best. Settings alternate job by job, forwards and backwards, and clearly
+//!   worse ones drop out. Only ratios of adjacent jobs in one final decide, so that machine drift affects
+//!   all alike. If 5 % is in doubt, runs are doubled. A new candidate meets the winner in another final.
 //!
-//! The shortest run of each setting determines which ones meet in a final: disturbances make a run longer,
-//! never shorter. All of it takes at most a quarter of the runs of a full sweep, and at least one run a way.
+//! The shortest run of each setting decides on admission to a final, as disturbances only lengthen
+//! runs. The total is at most a quarter of a full sweep, with at least one run per way.
 
 mod explore;
 mod finals;
@@ -29,64 +25,54 @@ mod tests;
 use model::median;
 use std::time::Duration;
 
-/// One way with one of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MethodSetting {
-    /// Number of the way.
     pub way: usize,
-    /// Place of the value among the knob's values; 0 for a way that has none.
+    /// Index of the value; 0 for a way without a knob.
     pub place: usize,
 }
 
-/// How thorough to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thoroughness {
-    /// Look for the best.
     Search,
-    /// Run everything.
     FullSweep,
 }
 
-/// One job at one distance.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// Per way, per value.
+    /// Per way and value.
     ways: Vec<Vec<Tries>>,
     runs: usize,
     thoroughness: Thoroughness,
     taken: usize,
-    /// The settings in the final; empty before it.
     finalists: Vec<MethodSetting>,
-    /// Runs of each of them in it.
     rounds: usize,
 }
 
-/// Which settings are compared with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
-    /// Those of the last final, by the ratios of their jobs.
+    /// The last final, by ratios of jobs.
     Final,
-    /// All that ran, by the minimum of their runs: before a final.
+    /// All runs before a final, by minimum.
     Seen,
-    /// All that ran, by the medians that are reported.
+    /// All runs, by reported median.
     All,
 }
 
-/// What is known of a setting.
 #[derive(Debug, Clone, Default)]
 struct Tries {
-    /// Runs before the last final it was in.
+    /// Before the last final it was in.
     before: Vec<Duration>,
-    /// Runs in that final, each with its jobs.
+    /// In that final, by run and job.
     in_final: Vec<Vec<Duration>>,
-    /// The time it is expected to take; `None` if that is unknown.
+    /// `None` if no estimate exists.
     guess: Option<Duration>,
-    /// It failed, or takes too long to be run.
+    /// It failed or is too slow.
     closed: bool,
 }
 
 impl Search {
-    /// For ways with this many values each; each setting in question is run `runs` times.
+    /// `values` has the number of values of each way.
     pub fn new(values: &[usize], runs: u32, thoroughness: Thoroughness) -> Self {
         Self {
             ways: values
@@ -101,22 +87,21 @@ impl Search {
         }
     }
 
-    /// Notes the time that a setting is expected to take. Once there is any estimate, only settings expected
-    /// to be good are run.
+    /// Sets the expected time of a setting. Once any estimate exists, only settings expected to be
+    /// good are run.
     pub fn expect(&mut self, setting: MethodSetting, guess: Duration) {
         if let Some(tries) = self.tries_mut(setting) {
             tries.guess = Some(guess);
         }
     }
 
-    /// Takes a setting out of the race: it failed, or takes too long.
+    /// Excludes a setting that failed or is too slow.
     pub fn close(&mut self, setting: MethodSetting) {
         if let Some(tries) = self.tries_mut(setting) {
             tries.closed = true;
         }
     }
 
-    /// Notes a run, by the times of its jobs.
     pub fn ran(&mut self, setting: MethodSetting, jobs: Vec<Duration>) {
         self.taken += 1;
         let in_final = self.finalists.contains(&setting);
@@ -128,17 +113,16 @@ impl Search {
         }
     }
 
-    /// Runs that all ways with all values would take.
+    /// Number of runs of all ways with all values.
     pub fn full_sweep(&self) -> usize {
         self.ways.iter().map(Vec::len).sum::<usize>() * self.runs
     }
 
-    /// Runs so far.
     pub const fn taken(&self) -> usize {
         self.taken
     }
 
-    /// What to run next, several in turn; nothing when enough is known, or no more is to be spent.
+    /// Settings to run next, alternating; empty at the end or when the budget is spent.
     pub fn next_settings(&mut self) -> Vec<MethodSetting> {
         if self.thoroughness == Thoroughness::FullSweep {
             self.finalists = self
@@ -166,23 +150,23 @@ impl Search {
             }
             round = self.next_round();
         }
-        // In part of a round, not all would be compared.
+        // A partial round would not compare all settings.
         if round.len() > left { Vec::new() } else { round }
     }
 
-    /// The setting with the shortest time: of the last final, once all its settings ran in it. Where the
-    /// report would show something better than what that final recommends, of all: a recommendation never
-    /// stands next to a better one.
+    /// The fastest setting of the last complete final. If the report would show a faster one than
+    /// that final recommends, the fastest of all: the report never shows a recommendation next to a
+    /// better setting.
     fn best(&self) -> Option<MethodSetting> {
         self.best_among(self.field())
     }
 
-    /// The smallest value within 5 % of the best, in the best's way; of a final, the smallest that surely is.
+    /// The smallest value of the winner's way within 5 % of the best; for a final, the smallest
+    /// that is so with certainty.
     pub fn recommended(&self) -> Option<MethodSetting> {
         self.recommended_among(self.field())
     }
 
-    /// Which settings are compared.
     fn field(&self) -> Field {
         match self.is_judged() {
             true if !self.is_outdone() => Field::Final,
@@ -191,14 +175,14 @@ impl Search {
         }
     }
 
-    /// Whether the report would show something better than what the last final recommends.
+    /// True if the report would show a faster setting than the last final recommends.
     fn is_outdone(&self) -> bool {
         let chosen = self.recommended_in_final();
         let time = chosen.and_then(|chosen| self.reported(chosen));
         !is_within(time, self.least_reported(), GOOD)
     }
 
-    /// The time by which settings are compared that were not all in one final.
+    /// Time used to compare settings that did not share a final.
     fn time_in(&self, field: Field, setting: MethodSetting) -> Option<Duration> {
         match field {
             Field::Final | Field::Seen => self.time(setting),
@@ -225,7 +209,7 @@ impl Search {
             .find(|setting| is_within(self.time_in(field, *setting), bound, GOOD))
     }
 
-    /// The runs that count of a setting: those of its last final, else all.
+    /// Runs in the setting's last final, else all.
     pub fn counted(&self, setting: MethodSetting) -> Vec<Duration> {
         self.tries(setting)
             .map_or_else(Vec::new, |tries| match tries.in_final.is_empty() {
@@ -234,30 +218,27 @@ impl Search {
             })
     }
 
-    /// The time of a setting: the median of its runs in a final, before that its shortest run;
-    /// absent before the first.
+    /// Median of its runs in a final, or before that its shortest run.
     pub fn time(&self, setting: MethodSetting) -> Option<Duration> {
         let times: Vec<Duration> = self.tries(setting)?.final_times().collect();
         median(times).or_else(|| self.low(setting))
     }
 
-    /// The reported median of a setting's runs that count.
     pub fn reported(&self, setting: MethodSetting) -> Option<Duration> {
         median(self.counted(setting))
     }
 
-    /// The minimum of the reported medians.
     pub fn least_reported(&self) -> Option<Duration> {
         self.settings().filter_map(|setting| self.reported(setting)).min()
     }
 
-    /// The shortest run of a setting; `None` before the first.
+    /// `None` before the first run.
     fn low(&self, setting: MethodSetting) -> Option<Duration> {
         let tries = self.tries(setting)?;
         tries.before.iter().copied().chain(tries.final_times()).min()
     }
 
-    /// The setting of a way with the shortest run; `None` if none was run.
+    /// The way's setting with the shortest run.
     pub fn best_of(&self, way: usize) -> Option<MethodSetting> {
         self.of_way(way)
             .filter_map(|setting| Some((self.low(setting)?, setting)))
@@ -265,7 +246,6 @@ impl Search {
             .map(|(_, setting)| setting)
     }
 
-    /// The best setting of a way by its expected time.
     pub fn best_guess_of(&self, way: usize) -> Option<MethodSetting> {
         let open = self.of_way(way).filter_map(|setting| {
             let tries = self.tries(setting)?;
@@ -274,8 +254,7 @@ impl Search {
         open.min().map(|(_, setting)| setting)
     }
 
-    /// The maximum number of runs: a quarter of a full sweep, but at least enough to look at everything that
-    /// has to be inspected.
+    /// A quarter of a full sweep, but enough for all mandatory runs.
     pub fn most(&self) -> usize {
         match self.thoroughness {
             Thoroughness::Search => (self.full_sweep() / 4).max(self.ways.len() + 1),
@@ -283,7 +262,6 @@ impl Search {
         }
     }
 
-    /// Whether there is nothing to run at all.
     pub fn is_closed_wholly(&self) -> bool {
         self.settings().all(|setting| self.is_closed(setting))
     }
@@ -314,26 +292,22 @@ impl Search {
             .map_or(0, |tries| tries.before.len() + tries.in_final.len())
     }
 
-    /// The time it is expected to take.
     pub fn guess(&self, setting: MethodSetting) -> Option<Duration> {
         self.tries(setting)?.guess
     }
 
-    /// Whether it is out of the race.
     pub fn is_closed(&self, setting: MethodSetting) -> bool {
         self.tries(setting).is_none_or(|tries| tries.closed)
     }
 }
 
 impl Tries {
-    /// The time of each run in the last final.
     fn final_times(&self) -> impl Iterator<Item = Duration> {
         self.in_final
             .iter()
             .filter_map(|jobs| median(jobs.iter().copied()))
     }
 
-    /// Another final begins.
     fn end_final(&mut self) {
         let times: Vec<Duration> = self.final_times().collect();
         self.before.extend(times);
@@ -345,9 +319,9 @@ fn is_within(time: Option<Duration>, of: Option<Duration>, factor: f64) -> bool 
     time.zip(of).is_some_and(|(time, of)| time <= of.mul_f64(factor))
 }
 
-/// Within this of the best a setting is as good.
+/// A setting within this factor of the best is good.
 pub const GOOD: f64 = 1.05;
-/// A way that is beyond this is not run again: no machine varies that much for one run.
+/// A way beyond this factor is not repeated: no machine varies that much in one run.
 const FAR: f64 = 4.0;
-/// Settings beyond this take no part in the finals.
+/// Settings beyond this factor do not enter finals.
 const FINAL: f64 = 1.25;

@@ -1,4 +1,4 @@
-//! A run that is watched: what it would take over links, by its exchanges.
+//! Predicts the time of an observed run over links from its exchanges.
 
 use super::distance::{Distance, Limits, Unfinished};
 use analysis::fact::Fact;
@@ -14,20 +14,14 @@ use std::time::Duration;
 use sys::Clock;
 use tune::Workbench;
 
-/// The result of a watched run.
 #[derive(Debug, Clone)]
 pub struct Watched {
-    /// The run itself. It is slower than others: every byte is decoded meanwhile.
+    /// Slower than other runs, because every byte is decoded.
     pub outcome: TrialOutcome,
-    /// For each link, how much longer it would have taken there, by a replay of its exchanges; empty when
-    /// they were not understood.
+    /// Extra time over each link, by replay; empty if the exchanges could not be decoded.
     pub longer: Vec<Duration>,
 }
 
-/// Runs a job at the existing distance, and replays it over `links`.
-///
-/// # Errors
-/// When it did not complete.
 pub fn run(
     workbench: &mut dyn Workbench,
     of: (&Method, Option<u64>),
@@ -49,12 +43,13 @@ pub fn run(
         None => job(facts),
     };
     if let Some(window) = outcome.window.and_then(|window| usize::try_from(window).ok()) {
-        // Without distance replies may be back before it is full, so that nothing seen shows it.
+        // Without distance, replies may return before the window is full, so the traffic does not
+        // show the limit.
         job.iter_mut()
             .for_each(|part| pipelines::limit_under_way(part, window));
     }
-    // A workbench that counts round trips knows what was in progress when; pairing sees a wait for the server
-    // wherever it had one.
+    // A workbench that counts round trips knows the requests in flight; pairing sees a wait for the
+    // server in each one.
     if outcome.turns.is_none() && !job.is_empty() {
         outcome.turns = Some(job.iter().map(|part| u64::from(part.turns)).sum());
     }
@@ -65,8 +60,8 @@ pub fn run(
     Ok(Watched { outcome, longer })
 }
 
-/// Runs `work`, whose facts arrive in `channel`, and returns them all: they are taken on another thread,
-/// because the channel has room for a part of them only. They are as many as the job has exchanges.
+/// Runs `work` and collects all facts on another thread, because the channel holds only some of
+/// them. Their number grows with the job's exchanges.
 fn while_collecting<T>(channel: &FactChannel, work: impl FnOnce() -> T) -> (T, Vec<Fact>) {
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -87,15 +82,15 @@ fn while_collecting<T>(channel: &FactChannel, work: impl FnOnce() -> T) -> (T, V
     })
 }
 
-/// The minimum extra time of this many round trips over a link. A window of requests in flight shows fewer
-/// waits without distance than it has with distance: replies are back before it is full.
+/// Minimum extra time of these round trips over a link. With a window of requests in flight, fewer
+/// waits occur without distance than with it.
 fn turns_take(turns: Option<u64>, link: &LinkDescription) -> Duration {
     let turns = u32::try_from(turns.unwrap_or_default()).unwrap_or(u32::MAX);
     link.rtt.saturating_mul(turns)
 }
 
-/// The exchanges that began within the job's own time, as one operation: for drivers, whose transactions not
-/// every server reports.
+/// Exchanges that began within the job's own time, as one operation. Not every server reports
+/// transactions of drivers.
 fn within(facts: Vec<Fact>, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
     let mut parts = Vec::new();
     let mut operations = Operations::new(Rule::Whole);
@@ -114,7 +109,7 @@ fn within(facts: Vec<Fact>, [from, to]: [Timestamp; 2]) -> Vec<Operation> {
     parts
 }
 
-/// The parts of the longest transaction: the job, however long logging in and preparing took in addition.
+/// The longest transaction is the job itself, without login and preparation.
 fn job(facts: Vec<Fact>) -> Vec<Operation> {
     let mut operations = Operations::new(Rule::Transaction);
     let mut parts: Vec<Operation> = Vec::new();
@@ -136,8 +131,7 @@ fn job(facts: Vec<Fact>) -> Vec<Operation> {
     parts
 }
 
-/// What a link adds: the replay over it minus the replay over none, so that what a replay leaves out is in
-/// neither.
+/// Replay over the link minus replay over none, so that parts missing from a replay cancel out.
 fn longer(job: &[Operation], links: &[LinkDescription]) -> Vec<Duration> {
     let none = LinkDescription::with_rtt(Duration::ZERO);
     let targets = [none].into_iter().chain(links.iter().copied());
@@ -154,7 +148,6 @@ fn longer(job: &[Operation], links: &[LinkDescription]) -> Vec<Duration> {
     there.map(|duration| duration.saturating_sub(here)).collect()
 }
 
-/// How often facts are taken while a job runs.
 const COLLECT: Duration = Duration::from_millis(5);
 
 #[cfg(test)]

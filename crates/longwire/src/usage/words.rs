@@ -1,36 +1,24 @@
-//! What newcomers type, and what flags were called before: one row each.
+//! Hints for commands and flags that newcomers guess, and for renamed flags.
 
-/// Words that are typed for a command.
 pub struct Word {
-    /// The words.
     pub typed: &'static [&'static str],
-    /// What to type instead.
     pub hint: &'static str,
 }
 
-/// Flags that are typed for another.
 pub struct Flag {
-    /// The commands that it is for; all where there are none.
     pub commands: &'static [&'static str],
-    /// The flags.
     pub typed: &'static [&'static str],
-    /// What to type instead.
     pub hint: &'static str,
 }
 
-/// A flag that had another name. The earlier one is an alias in the command's arguments.
+/// The earlier name stays as an alias.
 pub struct Renamed {
-    /// The commands.
     pub commands: &'static [&'static str],
-    /// Its earlier name.
     pub before: &'static str,
-    /// Its name.
     pub now: &'static str,
-    /// Why it is called so.
     pub reason: &'static str,
 }
 
-/// For a command.
 pub const COMMANDS: [Word; 12] = [
     word(
         &[
@@ -83,7 +71,6 @@ pub const COMMANDS: [Word; 12] = [
     ),
 ];
 
-/// For a flag.
 pub const FLAGS: [Flag; 17] = [
     flag(
         &["relay", "watch", "top"],
@@ -206,7 +193,7 @@ pub const FLAGS: [Flag; 17] = [
     ),
 ];
 
-/// Names that were changed so that each has one meaning in all commands: docs/flags.md.
+/// Each name has one meaning in all commands, see docs/flags.md.
 pub const RENAMED: [Renamed; 13] = [
     renamed(
         &["split", "tune", "predict"],

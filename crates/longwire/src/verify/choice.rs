@@ -1,4 +1,4 @@
-//! Which operations are replayed, and on which links.
+//! Chooses the operations and links to replay.
 
 use super::Claim;
 use model::{Operation, OperationGroup, Prediction, Warning, WarningKind, format_duration};
@@ -8,26 +8,23 @@ use report::ReadOutcome;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One operation to be replayed on one link.
 pub struct ReplayChoice {
-    /// Place of its prediction among those of the run.
     pub prediction: usize,
     pub name: Arc<str>,
     pub target: PredictionTarget,
     pub script: ReplayScript,
-    /// What this very operation is predicted to take there, alone.
+    /// Predicted duration of this operation alone.
     pub predicted: Duration,
 }
 
 impl ReplayChoice {
-    /// Its name, for messages.
     pub fn words(&self) -> String {
         format!("'{}' on {}", self.name, self.target.link)
     }
 }
 
-/// Of the names with most time, for each target the operation whose own prediction is nearest to the one that
-/// is reported.
+/// For each target and the names with the most time, the operation with a prediction nearest to the
+/// reported one.
 pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warning>) -> Vec<ReplayChoice> {
     let mut choices = Vec::new();
     for name in names(outcome) {
@@ -59,7 +56,6 @@ pub fn choose(outcome: &ReadOutcome, claim: &Claim<'_>, warnings: &mut Vec<Warni
     choices
 }
 
-/// The names with most time of which a connection moves.
 fn names(outcome: &ReadOutcome) -> Vec<Arc<str>> {
     let moves = |group: &&OperationGroup| {
         let of_group = |prediction: &Prediction| prediction.operation_name == group.name;
@@ -110,8 +106,8 @@ fn choice(
         candidates[candidates.len() / 2].0,
         candidates.last()?.0,
     );
-    // Several clients slow each other down, so none of them alone takes the reported time: one operation can
-    // represent all where all are alike.
+    // Concurrent clients slow each other down, so a single one does not take the reported time. One
+    // operation represents all only if all are alike.
     let wanted = match target.clients {
         1 => outcome.predictions[prediction].duration,
         _ if most > least.mul_f64(ALIKE) => return Some(Err(Refused::Unlike)),
@@ -130,7 +126,6 @@ fn choice(
     }))
 }
 
-/// Why an operation is not replayed.
 #[derive(Debug, thiserror::Error)]
 enum Refused {
     #[error(transparent)]
@@ -139,7 +134,7 @@ enum Refused {
     Unlike,
 }
 
-/// The time that a choice of these would take, for the message that it is left out.
+/// Expected duration, for the message about leaving it out.
 pub fn too_long(choice: &ReplayChoice) -> String {
     format!(
         "{} was not replayed: it would take {} each time",
@@ -148,8 +143,7 @@ pub fn too_long(choice: &ReplayChoice) -> String {
     )
 }
 
-/// Operations are alike when the longest takes at most this many times the time of the shortest.
+/// Maximum ratio of longest to shortest among alike operations.
 const ALIKE: f64 = 1.2;
 
-/// More operation names than these are not replayed.
 const MAX_NAMES: usize = 3;

@@ -1,12 +1,11 @@
-//! How often each operation is replayed, so that all of it takes a bounded time.
+//! Distributes replays so that the total time is bounded.
 
 use super::choice::{self, ReplayChoice};
 use relay::replay::ReplayPlan;
 use std::time::Duration;
 
-/// The choices that are still to be replayed, each with its number of rounds.
 pub struct Schedule<'a> {
-    /// The last comes first.
+    /// Taken from the end.
     todo: Vec<(&'a ReplayChoice, u32)>,
     left_out: Vec<String>,
 }
@@ -43,12 +42,10 @@ impl<'a> Schedule<'a> {
         Self { todo, left_out }
     }
 
-    /// Sentences about what is not replayed.
     pub fn left_out(&mut self) -> Vec<String> {
         std::mem::take(&mut self.left_out)
     }
 
-    /// The choice to replay next, and how.
     pub fn next(&mut self) -> Option<(&'a ReplayChoice, ReplayPlan)> {
         let (choice, rounds) = self.todo.pop()?;
         let plan = ReplayPlan {
@@ -62,7 +59,6 @@ impl<'a> Schedule<'a> {
         Some((choice, plan))
     }
 
-    /// The approximate time of the rest.
     pub fn rest(&self) -> Duration {
         self.todo
             .iter()
@@ -71,7 +67,7 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// As many rounds as fit into `room`, an odd number, so that the median is one of them.
+/// Rounds that fit into `room`: an odd number, so that the median is one of them.
 fn rounds_within(choice: &ReplayChoice, room: Duration) -> u32 {
     let rounds = (MIN_ROUNDS..=MAX_ROUNDS).rev().step_by(2);
     rounds
@@ -88,7 +84,7 @@ fn round_time(choice: &ReplayChoice) -> Duration {
     choice.predicted + pause(choice) + choice.target.link.rtt
 }
 
-/// The link is idle when an operation begins, unless several clients keep it busy.
+/// Keeps the link idle before each operation, unless several clients share it.
 fn pause(choice: &ReplayChoice) -> Duration {
     match choice.target.clients {
         1 => IDLE + choice.target.link.rtt,
@@ -96,20 +92,18 @@ fn pause(choice: &ReplayChoice) -> Duration {
     }
 }
 
-/// The time that all replays should take, and the time they may take when the minimum number of rounds needs
-/// more.
+/// Target for all replays, and the limit if the minimum number of rounds needs more.
 const TIME: Duration = Duration::from_secs(20);
 const MAX_TIME: Duration = Duration::from_secs(90);
 
-/// An operation that takes longer is not replayed.
 const MAX_ROUND_DURATION: Duration = Duration::from_secs(20);
 
-/// Odd, as [`MAX_ROUNDS`] is.
+/// An odd number, like [`MAX_ROUNDS`].
 const MIN_ROUNDS: u32 = 1;
 const MAX_ROUNDS: u32 = 15;
 const WARM_UP: u32 = 1;
 const IDLE: Duration = Duration::from_millis(2);
 
-/// A replay that takes this many times the predicted time is given up.
+/// A replay that exceeds the prediction by this factor is aborted.
 const MAX_SLOWDOWN: u32 = 5;
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! A password among the arguments is not left in the list of processes, and still reaches the server.
+//! A password argument disappears from the process list and still reaches the server.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -16,7 +16,7 @@ fn a_password_is_overwritten_before_anything_is_done() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    // By the time it connects, its first acts are over. It waits for a reply that does not come.
+    // After connecting, it waits for a reply that never comes.
     let (mut asked, _) = server.accept().expect("it connects");
     let mut request = [0; 8];
     asked.read_exact(&mut request).expect("its first message");

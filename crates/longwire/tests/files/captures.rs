@@ -1,4 +1,4 @@
-//! `longwire read --json` on every capture of `data/captures`, against counts taken with tshark
+//! `longwire read --json` on all of `data/captures`, compared with tshark's counts
 //! (`data/captures.tsv`).
 
 use serde_json::Value;
@@ -11,7 +11,6 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// One line of `captures.tsv`.
 struct Expected {
     file: String,
     packets: u64,
@@ -75,7 +74,6 @@ fn turns_packets_and_bytes_are_those_on_the_wire() {
             capture.connections,
             "connections of {file}"
         );
-        // Every connection's handshake was seen and is one round trip.
         let turns = capture.turns + capture.connections + capture.greetings;
         assert_eq!(sum(connections(), "turns"), turns, "round trips of {file}");
         let packets = sum(connections(), "client_packets") + sum(connections(), "server_packets");
@@ -145,8 +143,8 @@ fn operations_sum_to_the_nanosecond() {
     }
 }
 
-/// A packet may carry several statements (a pipelined BEGIN and SELECT, a coalesced batch), so that there are
-/// at least as many statements as packets that tshark shows with one.
+/// A packet may carry several statements (pipelined BEGIN and SELECT, coalesced batch), so tshark's
+/// packet count is a lower bound.
 #[test]
 fn at_least_every_packet_with_a_statement_gives_one() {
     let mut several_in_a_packet = Vec::new();
@@ -173,7 +171,6 @@ fn at_least_every_packet_with_a_statement_gives_one() {
             .find(|(name, _)| name == file)
             .map(|(_, more)| *more)
     };
-    // BEGIN before the SELECT and before the one that fails.
     assert_eq!(more("pgjdbc4274-pg15-trust.pcap"), Some(2));
     assert_eq!(more("pgjdbc4274-pg15-scram.pcap"), Some(2));
     assert_eq!(several_in_a_packet.len(), 4, "{several_in_a_packet:?}");
@@ -202,7 +199,6 @@ fn statements_have_no_literals_unless_they_are_asked_for() {
     assert!(text(&["--exchanges", "--keep-literals"]).contains("value-17"));
 }
 
-/// Also of the request that the protocol is recognised by.
 #[test]
 fn redis_commands_are_told_without_their_keys() {
     let records = read_records("redis7-session.pcap", &[]);
@@ -238,7 +234,6 @@ fn a_batch_that_is_not_rewritten_costs_a_turn_a_row() {
         .find(|statement| statement["fingerprint"] == "insert into t_lw values(?, ?)")
         .expect("the insert is listed");
     assert_eq!(insert["calls"], 200);
-    // 200 executions and the prepare.
     assert_eq!(insert["turns"], 201);
 }
 
@@ -255,7 +250,7 @@ fn what_is_not_predicted_leaves_all_else_as_it_is() {
                 !is_of_predictions && !["conditions", "prediction", "held_prediction"].contains(&of)
             };
             let mut records: Vec<Value> = records.into_iter().filter(is_measured).collect();
-            // What a remedy saves is replayed with the predictions.
+            // Savings are replayed together with predictions.
             for finding in records.iter_mut().filter(|record| record["type"] == "finding") {
                 let keys = finding.as_object_mut().expect("a record");
                 let is_replayed = |key: &str| key.starts_with("saves_") || key.starts_with("remedied_");

@@ -1,5 +1,5 @@
-//! The kind of a connection, its server and the end of its replies are determined by the bytes that pass, not
-//! by ports. Captures are written here, packet by packet.
+//! Protocol, server side and ends of replies are recognised by content rather than by port.
+//! Captures are built packet by packet.
 
 use serde_json::Value;
 use std::io::Write;
@@ -7,13 +7,11 @@ use testbed::binary::{longwire, of_type, records, stdout};
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// A capture file of raw IPv4 packets.
 #[derive(Default)]
 struct Capture {
     packets: Vec<(u64, Vec<u8>)>,
 }
 
-/// One connection in it: addresses' last bytes and ports, and the next sequence numbers.
 struct Wire {
     ends: [(u8, u16); 2],
     next: [u32; 2],
@@ -103,7 +101,6 @@ fn answer() -> Vec<u8> {
     .concat()
 }
 
-/// A page of 40 ms: its database answers in between, and continues to work long after.
 fn page(end: u8, reply: &[u8]) -> Vec<Value> {
     let mut capture = Capture::default();
     let mut http = wire((9, 40_000), (1, 80));
@@ -163,7 +160,7 @@ fn a_reply_that_ends_by_closing_ends_with_the_fin() {
     }
 }
 
-/// The client has the lower port, the server a high one: their messages distinguish them.
+/// The client has the lower port, so only the messages identify the server.
 #[test]
 fn a_pool_joined_in_the_middle_has_its_server_by_what_it_says() {
     let mut capture = Capture::default();
@@ -196,7 +193,7 @@ fn a_pool_joined_in_the_middle_has_its_server_by_what_it_says() {
     assert_eq!(inside.sum::<u64>(), 0, "pauses between requests are in none");
 }
 
-/// Whatever port a mail server listens on: it is no Redis, and no user's name is printed.
+/// A mail server on any port is not taken for Redis, and user names are not printed.
 #[test]
 fn a_mail_servers_users_are_never_printed() {
     let talk: [(usize, &str); 9] = [

@@ -1,11 +1,10 @@
-//! A capture of one TCP connection, built in code, and what `longwire read` says of it.
+//! Builds a capture of one TCP connection and reads it with `longwire read`.
 
 use serde_json::Value;
 use std::path::PathBuf;
 use tempfile::TempDir;
 use testbed::binary::{done, records, run};
 
-/// One connection between 10.0.0.1 and a port of 10.0.0.2, whose round trip is 205 us.
 #[derive(Clone)]
 pub struct Conversation {
     port: u16,
@@ -19,7 +18,6 @@ const FIN: u8 = 0x11;
 const PUSH: u8 = 0x18;
 
 impl Conversation {
-    /// With its handshake, at 0 us.
     pub fn with(port: u16) -> Self {
         let mut conversation = Self {
             port,
@@ -32,19 +30,16 @@ impl Conversation {
         conversation
     }
 
-    /// The client sends this.
     pub fn client(mut self, at_us: u64, payload: &[u8]) -> Self {
         self.packet(at_us, CLIENT, PUSH, payload);
         self
     }
 
-    /// The server sends this.
     pub fn server(mut self, at_us: u64, payload: &[u8]) -> Self {
         self.packet(at_us, SERVER, PUSH, payload);
         self
     }
 
-    /// Both close, the client first.
     pub fn close(mut self, at_us: u64) -> Self {
         for (later, side, flags) in [(0, CLIENT, FIN), (50, SERVER, FIN), (60, CLIENT, 0x10)] {
             self.packet(at_us + later, side, flags, &[]);
@@ -52,7 +47,6 @@ impl Conversation {
         self
     }
 
-    /// The server resets the connection.
     pub fn reset(mut self, at_us: u64) -> Self {
         self.packet(at_us, SERVER, 0x14, &[]);
         self
@@ -78,7 +72,7 @@ impl Conversation {
         self.packets.push((at_us, frame));
     }
 
-    /// The capture as a file in a folder that lives as long as the value.
+    /// The file lives as long as the returned folder.
     pub fn file(&self) -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("conversation.pcap");
@@ -99,7 +93,6 @@ impl Conversation {
         (folder, path)
     }
 
-    /// What `read_records` says of it, with its exchanges.
     pub fn read_records(&self) -> Vec<Value> {
         let (_folder, path) = self.file();
         let output = run(&["read", "--json", "--exchanges", &path.display().to_string()]);

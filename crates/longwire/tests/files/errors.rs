@@ -1,11 +1,11 @@
-//! Mistakes of new users: one line with who, what, where and what next, and the exit status.
+//! Typical user errors produce one line that names subject, cause, place and remedy, plus the exit
+//! status.
 
 use std::net::TcpListener;
 use std::time::Duration;
 use testbed::binary::{bounded, program, shown, stderr};
 use testbed::process::free_port;
 
-/// Runs longwire, which must fail to run, and returns its stderr.
 fn refused(arguments: &[&str]) -> String {
     let output = bounded(arguments).timeout(Duration::from_secs(20)).output();
     let output = output.expect("the binary starts");
@@ -14,7 +14,7 @@ fn refused(arguments: &[&str]) -> String {
     stderr(&output)
 }
 
-/// One line of our own, and at most one hint; a password in the arguments is warned of before.
+/// Allows one hint, and a warning about a password argument before.
 fn one_line(message: &str) {
     let warned = |line: &&str| line.starts_with("longwire: warning: other users of this machine");
     let lines: Vec<&str> = message.lines().skip_while(warned).collect();

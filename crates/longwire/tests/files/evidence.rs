@@ -1,5 +1,4 @@
-//! Nothing is said that was not seen: first sentences, predictions and budgets of captures in which something
-//! is missing.
+//! Headlines, predictions and budgets of incomplete captures claim nothing beyond the evidence.
 
 use serde_json::Value;
 use std::path::Path;
@@ -59,8 +58,8 @@ fn statements_prepared_before_the_capture_are_none_that_were_seen() {
     assert_eq!(summary["evidence"]["prepared_before"], 16);
 }
 
-/// Two pooled connections run named statements that were prepared before; then one is replaced by a third
-/// that prepares two of the names, and the other prepares the third name again after DEALLOCATE.
+/// Two pooled connections run statements prepared before the capture. A third connection later
+/// prepares two of the names, and one of the two prepares the third name again after DEALLOCATE.
 #[test]
 fn a_statement_prepared_before_the_capture_has_the_text_of_a_later_preparation() {
     let file = data("prepared-again.pcap.gz");
@@ -129,7 +128,6 @@ fn a_budget_without_its_evidence_is_not_judged() {
     let allowed = ["--forbid", "repeated-read", "--allow-unseen"];
     let (status, said) = check("prepared-before.pcap", &allowed);
     assert_eq!(status, Some(0), "{said}");
-    // A loop of a statement that is only known by its name is one all the same.
     let (status, said) = check("prepared-before.pcap", &["--forbid", "n+1"]);
     assert_eq!(status, Some(1), "{said}");
 }
@@ -144,7 +142,6 @@ fn round_trips_inside_tls_are_counted_and_their_statements_are_not_judged() {
     assert_eq!(check("encrypted.pcap", &["--max-round-trips", "8"]).0, Some(0));
     assert_eq!(check("encrypted.pcap", &["--forbid", "n+1"]).0, Some(2));
     assert_eq!(check("encrypted.pcap", &["--max-held", "1s"]).0, Some(2));
-    // What is broken is broken, whatever else was not seen.
     let (status, said) = check("encrypted.pcap", &["--max-round-trips", "7", "--forbid", "n+1"]);
     assert_eq!(status, Some(1), "{said}");
     assert!(
@@ -169,14 +166,12 @@ fn requests_alone_have_no_predicted_duration() {
         &["--max-round-trips", "20", "--max-predicted", "2s@40ms"],
     );
     assert_eq!(status, Some(2), "{said}");
-    // Where the requests themselves move, there is one.
     let moved = records(&["predict", &data("http-alone.pcap"), "--on", "http"]);
     assert!(moved.iter().any(|record| record["type"] == "prediction"));
 }
 
 #[test]
 fn the_figures_of_the_first_sentence_are_one_operation_s() {
-    // Connections of 1, 1, 2 and 300 queries.
     let said = read_report("unlike.pcap.gz");
     assert!(
         said.starts_with("At 40.0 ms, connect, select ?, repeated (the longest of 2) takes 12."),
@@ -185,7 +180,6 @@ fn the_figures_of_the_first_sentence_are_one_operation_s() {
     assert!(said.contains("instead of 301 ms, for 302 round trips"), "{said}");
 }
 
-/// The predicted duration of the only operation, in milliseconds, and what bounds it.
 fn predicted(name: &str, rtt: &str) -> (f64, String) {
     let records = records(&["predict", &data(name), "--rtt", rtt, "--operations", "connection"]);
     let mut found = records.iter().filter(|record| record["type"] == "prediction");
@@ -197,8 +191,8 @@ fn predicted(name: &str, rtt: &str) -> (f64, String) {
 
 #[test]
 fn bytes_held_back_for_an_acknowledgement_are_held_back_everywhere() {
-    // Thirty queries of a server without TCP_NODELAY. Measured: 1342 ms over loopback, 1330 ms at 1 ms, 1570
-    // ms at 10 ms.
+    // Thirty queries of a server without TCP_NODELAY. Measured: 1342 ms over loopback, 1330 ms at 1
+    // ms, 1570 ms at 10 ms.
     for (rtt, measured) in [("15us", 1342.0), ("1ms", 1330.0), ("10ms", 1570.0)] {
         let (millis, bound) = predicted("held-back-by-server.pcap.gz", rtt);
         assert!(
@@ -216,8 +210,8 @@ fn bytes_held_back_for_an_acknowledgement_are_held_back_everywhere() {
 
 #[test]
 fn a_window_that_limits_limits_everywhere() {
-    // One megabyte in 16 bursts of 64 KiB at 40 ms: 15 round trips. Predicted is slow start before them,
-    // which this sender did without.
+    // 1 MB in 16 bursts of 64 KiB at 40 ms: 15 round trips. The prediction includes slow start,
+    // which this sender skipped.
     let (millis, bound) = predicted("window.pcap.gz", "40ms");
     assert!((millis / 741.0 - 1.0).abs() < 0.12, "{millis} ms");
     assert_eq!(bound, "window");

@@ -1,5 +1,5 @@
-//! A browser, nginx, php-fpm and PostgreSQL on four addresses, captured: `data/fastcgi`. What was requested
-//! is an operation each, with what was done for it on all three legs.
+//! Capture of a browser, nginx, php-fpm and PostgreSQL on four addresses (`data/fastcgi`). Each
+//! browser request is one operation with its work on all three legs.
 
 use serde_json::Value;
 use std::path::Path;
@@ -13,7 +13,6 @@ fn read_records(name: &str) -> Vec<Value> {
     records(&output)
 }
 
-/// Names, connections and round trips of all operations.
 fn operations(records: &[Value]) -> Vec<(String, u64, u64)> {
     let number = |record: &Value, key: &str| record[key].as_u64().expect("a number");
     let operations = of_type(records, "operation").into_iter();
@@ -25,8 +24,8 @@ fn operations(records: &[Value]) -> Vec<(String, u64, u64)> {
         .collect()
 }
 
-/// Eight requests with connections of their own, then eight over connections that are kept. Round trips: two
-/// of HTTP, two of FastCGI, and those with the database; three for each further look-up.
+/// Eight requests on separate connections, then eight on kept ones. Each has two round trips of
+/// HTTP, two of FastCGI, and the database's, plus three per further look-up.
 #[test]
 fn a_request_that_a_web_server_passes_on_is_one_operation() {
     let read = read_records("site.pcap.gz");
@@ -56,8 +55,7 @@ fn a_request_that_a_web_server_passes_on_is_one_operation() {
     }
 }
 
-/// A visitor leaves in the middle of a page: the request at php-fpm, and what it does with the database, go
-/// on without one.
+/// The visitor disconnects during a page; php-fpm and its database work continue.
 #[test]
 fn what_php_goes_on_with_when_the_visitor_has_left_is_still_its_request() {
     let found = operations(&read_records("left.pcap.gz"));

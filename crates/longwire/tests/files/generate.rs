@@ -1,10 +1,9 @@
-//! Completions and man pages are those of the commands that there are.
+//! Completions and man pages match the existing commands.
 
 use std::fs;
 use std::process::Command;
 use testbed::binary::{done, longwire, refused, stdout};
 
-/// What bash offers for a line whose last word is being typed.
 fn offered_by_bash(line: &[&str]) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a directory");
     let file = folder.path().join("longwire");

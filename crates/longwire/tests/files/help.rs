@@ -1,20 +1,19 @@
-//! The `--help` text of every command is kept in `tests/data/help`, one file per command, so that a change of
-//! it is seen where it is made. `LONGWIRE_BLESS=1 cargo test -p longwire --test files help` writes the files
-//! again.
+//! The `--help` text of each command is kept in `tests/data/help`, one file per command, so that
+//! changes show up in review. `LONGWIRE_BLESS=1 cargo test -p longwire --test files help` rewrites
+//! the files.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use testbed::binary::{done, longwire, stdout};
 
-/// The help of each command, by its name, which is the name of its file too.
 type Helps = BTreeMap<String, String>;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/help")
 }
 
-/// The output of the command without a terminal: lines as long as in `COLUMNS`, no colours.
+/// Line length comes from `COLUMNS`, without colours.
 fn help(command: &[&str]) -> String {
     let mut asked = longwire(command);
     asked.arg("--help").env_clear().env("COLUMNS", "100");
@@ -23,7 +22,7 @@ fn help(command: &[&str]) -> String {
     stdout(&output)
 }
 
-/// The commands that a help lists. Names are indented by two spaces, continued descriptions by more.
+/// Commands listed in a help text: indented by two spaces, continuation lines by more.
 fn listed(help: &str) -> Vec<&str> {
     let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();
     list.lines()
@@ -41,7 +40,6 @@ fn collect_help(command: &[&str], helps: &mut Helps) {
     helps.insert([&["longwire"], command].concat().join("-"), text);
 }
 
-/// The content of the files.
 fn kept() -> Helps {
     let files = fs::read_dir(folder()).into_iter().flatten();
     files
@@ -54,7 +52,6 @@ fn kept() -> Helps {
 }
 
 fn keep(helps: &Helps) {
-    // Files of removed commands are removed too.
     let _ = fs::remove_dir_all(folder());
     fs::create_dir_all(folder()).expect("the folder of the snapshots");
     for (name, text) in helps {
@@ -62,7 +59,6 @@ fn keep(helps: &Helps) {
     }
 }
 
-/// The first line in which two texts differ, as each has it.
 fn difference(kept: &str, said: &str) -> String {
     let (mut kept, mut said) = (kept.lines(), said.lines());
     for line in 1.. {

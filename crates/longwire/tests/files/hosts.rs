@@ -1,11 +1,13 @@
-//! Whose work statements are where the addresses do not say it: captures of web servers with two addresses
-//! (PostgreSQL 15 and MariaDB on a host of their own, an insert and an update after each reply, a heartbeat,
-//! a second program on the host that asks now and then), and of a server with one.
+//! Finds the request behind each statement when addresses alone do not show it.
 //!
-//! Client, web servers, database and a job were in network namespaces with a router between them. `10.8.2.2`
-//! and `10.8.3.2` are one host, `10.8.4.2` and `10.8.5.2` another one, `10.8.8.2` is a proxy, `10.8.7.2` a
-//! job. The captures are from the router, or from the host; in those of which the name says "in step", the
-//! host that asks does not serve.
+//! The web servers have two addresses, except one. PostgreSQL 15 and MariaDB are on a
+//! separate host. Each reply is followed by an insert and an update; there are a heartbeat and a
+//! second program on the host with occasional queries.
+//!
+//! Client, web servers, database and a job were in network namespaces with a router between them.
+//! `10.8.2.2` and `10.8.3.2` are one host, `10.8.4.2` and `10.8.5.2` another; `10.8.8.2` is a
+//! proxy, `10.8.7.2` a job. Captures are from the router or the host. If the name says "in step",
+//! the querying host does not serve.
 
 use crate::machines::{NEAR, RAW_IP, rewritten};
 use serde_json::Value;
@@ -20,7 +22,6 @@ fn records(name: &str, flags: &[&str]) -> Vec<Value> {
     records_of(&path, flags)
 }
 
-/// What `read` says of a capture.
 pub fn records_of(path: &Path, flags: &[&str]) -> Vec<Value> {
     let path = path.display().to_string();
     let output = binary::run(&[&["read", path.as_str(), "--json"], flags].concat());
@@ -28,13 +29,11 @@ pub fn records_of(path: &Path, flags: &[&str]) -> Vec<Value> {
     binary::records(&output)
 }
 
-/// The texts of the warnings.
 pub fn warnings(records: &[Value]) -> impl Iterator<Item = &str> {
     let warnings = records.iter().filter(|record| record["type"] == "warning");
     warnings.filter_map(|warning| warning["text"].as_str())
 }
 
-/// The pairs of addresses that were taken to be one host.
 pub fn joined(records: &[Value]) -> Vec<&str> {
     let pairs = warnings(records).filter_map(|text| Some(text.split_once(" are taken to be one host: ")?.0));
     let mut pairs: Vec<&str> = pairs.collect();
@@ -42,7 +41,8 @@ pub fn joined(records: &[Value]) -> Vec<&str> {
     pairs
 }
 
-/// Captured on the web server's host with `-i any`: its marks decide. Without them, as raw IP, responses do.
+/// Captured on the web server's host with `-i any`, where marks decide. As raw IP, without marks,
+/// responses decide.
 #[test]
 fn a_web_server_s_two_addresses_are_one_host() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -53,9 +53,9 @@ fn a_web_server_s_two_addresses_are_one_host() {
         ("php-four-clients.pcap.gz", "10.8.5.2 and 127.0.0.1"),
         ("sinatra-four-clients.pcap.gz", "10.8.3.2 and 10.8.2.2"),
         ("spring-four-clients.pcap.gz", "10.8.3.2 and 127.0.0.1"),
-        // PostgreSQL inside TLS sessions that began before the capture, next to sessions of SSH to the web
-        // server: an administrator's, who reads much, and another host's, which types. What was encrypted is
-        // blank here.
+        // PostgreSQL in TLS sessions that began before the capture, next to SSH sessions to the web
+        // server: an administrator who reads much, and another host that types. Encrypted bytes are
+        // blanked.
         ("tls-and-ssh.pcap.gz", "10.9.3.2 and 10.9.2.2"),
     ] {
         assert_eq!(joined(&records(name, &[])), [pair], "{name}");
@@ -77,7 +77,6 @@ fn hosts_that_fall_into_step_with_another_one_s_clients_are_not_taken_for_it() {
     ] {
         let records = records(name, &[]);
         assert!(joined(&records).is_empty(), "{name}: {:?}", joined(&records));
-        // What stays open is said with the arguments that decide it.
         for open in warnings(&records).filter(|text| text.contains(&format!("whether {asks}, "))) {
             assert!(open.contains(&format!("--host web={serves},{asks}")), "{open}");
             assert!(open.contains("joined to no request"), "{open}");
@@ -91,7 +90,6 @@ fn a_proxy_is_not_taken_for_the_server_behind_it() {
     assert_eq!(joined(&records), ["10.8.3.2 and 10.8.2.2"]);
 }
 
-/// Of each request, in order: how many statements with each text it has.
 fn pages(name: &str) -> Vec<HashMap<String, usize>> {
     let records = records(name, &["--exchanges"]);
     let requests = records
@@ -117,8 +115,8 @@ fn pages(name: &str) -> Vec<HashMap<String, usize>> {
     requests.iter().map(of_request).collect()
 }
 
-/// Python's `http.server` writes head and body apart: on some of these pages the body waits 40 ms for an
-/// acknowledgement, while the server updates four rows.
+/// Python's `http.server` writes head and body separately: on some pages the body waits 40 ms for
+/// an acknowledgement while the server updates four rows.
 #[test]
 fn work_after_the_first_byte_of_a_reply_that_ends_late_is_not_the_page_s() {
     let pages = pages("work-after-a-late-last-byte.pcap.gz");
@@ -126,7 +124,7 @@ fn work_after_the_first_byte_of_a_reply_that_ends_late_is_not_the_page_s() {
     assert_eq!(pages, vec![expected; 25]);
 }
 
-/// The same page, with threads that poll, wait for notifications (`LISTEN`) and for entries of a list
+/// The same page, with threads that poll, wait for notifications (`LISTEN`) and block on a list
 /// (`BRPOP`).
 #[test]
 fn waits_for_work_and_polls_are_no_page_s() {
@@ -135,7 +133,6 @@ fn waits_for_work_and_polls_are_no_page_s() {
     for page in &pages {
         assert_eq!(page["select a, b from items where a=?"], 6, "{page:?}");
     }
-    // Background work is known as such once it was seen without a request a few times.
     let later: BTreeSet<&str> = pages[9..]
         .iter()
         .flat_map(HashMap::keys)

@@ -1,5 +1,5 @@
-//! How HTTP connections end: after another protocol was agreed on, in the middle of a reply, with a reply
-//! that nobody requested.
+//! Ends of HTTP connections: after a protocol upgrade, in the middle of a reply, with an
+//! unsolicited reply.
 
 use crate::conversation::Conversation;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use testbed::binary::of_type;
 
 const GET: &[u8] = b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// Round trips, bytes of the reply, server time in ms and error of each exchange with payload, and the
+/// Round trips, reply bytes, server time in ms and error of each exchange with payload, plus
 /// warnings.
 fn read_exchanges(conversation: &Conversation) -> (Vec<(u64, u64, u64, String)>, String) {
     let records = conversation.read_records();
@@ -96,7 +96,6 @@ fn a_reply_that_is_whole_or_lasts_until_the_close_is_not_cut() {
     }
 }
 
-/// Of several requests sent at once, the reply to the first is cut: the others have none.
 #[test]
 fn behind_a_cut_reply_no_reply_came() {
     let talk = Conversation::with(80)
@@ -108,13 +107,12 @@ fn behind_a_cut_reply_no_reply_came() {
     assert_eq!(errors, ["reply cut", "no reply"]);
 }
 
-/// A message of PostgreSQL.
 fn tagged(tag: &[u8], body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(4 + body.len()).expect("short").to_be_bytes();
     [tag, &length, body].concat()
 }
 
-/// A server of a database that goes away in the middle of a result has not answered either.
+/// Also true for a database server that disconnects in the middle of a result.
 #[test]
 fn a_databases_reply_that_is_cut_is_said_to_be() {
     let ready = [tagged(b"R", &[0; 4]), tagged(b"Z", b"I")].concat();
@@ -140,8 +138,8 @@ fn a_databases_reply_that_is_cut_is_said_to_be() {
     }
 }
 
-/// The server closes with a reply that nobody requested, or that ends its wait for the client: no time of the
-/// server, and nobody waited.
+/// The server closes with an unsolicited reply, or one that ends its wait for the client (timeout):
+/// no server time, and no client waited.
 #[test]
 fn a_reply_that_nobody_waited_for_is_no_server_time() {
     let timeout = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";

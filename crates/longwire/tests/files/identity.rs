@@ -1,4 +1,4 @@
-//! Operations predicted for the distance at which they were measured take what was measured.
+//! A prediction for the measured distance equals the measurement.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ fn records_of<'a>(records: &'a [Value], kind: &'static str) -> impl Iterator<Ite
     records.iter().filter(move |record| record["type"] == kind)
 }
 
-/// The round trip of all connections; `None` if they differ, or none is known.
+/// `None` if connections differ or are unknown.
 fn only_rtt(records: &[Value]) -> Option<u64> {
     let mut rtts: Vec<u64> = records_of(records, "connection")
         .filter_map(|one| one["rtt_ns"].as_u64())
@@ -42,7 +42,6 @@ fn only_rtt(records: &[Value]) -> Option<u64> {
     (most - least <= least / 5 + 50_000).then(|| rtts[rtts.len() / 2])
 }
 
-/// Names with the median of what their operations took, in ns.
 fn measured(records: &[Value]) -> BTreeMap<String, u64> {
     let mut by_name: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for operation in records_of(records, "operation") {
@@ -60,9 +59,8 @@ fn measured(records: &[Value]) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// Shorter operations are mostly the instrument's own.
+/// Shorter operations are dominated by instrument overhead.
 const MIN_OPERATION_NS: u64 = 200_000;
-/// How far off, as a share.
 const NEAR: f64 = 0.1;
 
 #[test]
@@ -102,7 +100,6 @@ fn what_is_predicted_where_it_was_measured_is_what_was_measured() {
     );
 }
 
-/// All captures that the tests have.
 fn all_captures() -> Vec<PathBuf> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")];
     let mut captures = Vec::new();
@@ -125,7 +122,6 @@ fn what_the_model_does_not_explain_is_said_and_is_little() {
     let mut shares: Vec<(f64, PathBuf)> = Vec::new();
     for capture in all_captures() {
         let predicted = records(&["predict", &capture.display().to_string(), "--rtt", "10ms"]);
-        // The name whose operations take longest comes first.
         let Some(first) = records_of(&predicted, "prediction").next() else {
             continue;
         };

@@ -1,5 +1,4 @@
-//! Data that passes longwire is shown but never interpreted: not by a terminal, not by a CI that reads the
-//! log, not by a person who trusts its lines.
+//! Observed data is displayed without being interpreted by terminals, CI log parsers or readers.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,12 +16,10 @@ fn capture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/captures/pgjdbc4274-pg15-trust.pcap")
 }
 
-/// The exchanges of a capture as records.
 fn records() -> String {
     stdout(&run(&["read", "--json", "--exchanges", text(&capture())]))
 }
 
-/// A PostgreSQL server that refuses every client with this message; its port.
 fn refusing(message: &'static str) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has free ports");
     let port = listener.local_addr().expect("it is bound").port();
@@ -46,7 +43,7 @@ fn refusing(message: &'static str) -> u16 {
     port
 }
 
-/// Lines that a terminal, a CI or a person could mistake for something other than the data that passed.
+/// Lines that a terminal, CI or reader could interpret as something other than observed data.
 fn obeyed(output: &str) -> Vec<&str> {
     let is_obeyed = |line: &&str| {
         let trimmed = line.trim_start();
@@ -146,7 +143,6 @@ fn pages_and_recordings_are_for_their_owner() {
     let port = refusing("no");
     let target = format!("postgres://app@127.0.0.1:{port}/shop?sslmode=disable");
     let watched = run(&["watch", &target, "-q", "-o", text(&recording), "--", "true"]);
-    // It connected to nothing.
     assert_eq!(watched.status.code(), Some(1), "{}", stderr(&watched));
     for path in [page, recording] {
         let rights = path.metadata().expect("it is there").permissions().mode();

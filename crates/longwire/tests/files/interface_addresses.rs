@@ -1,5 +1,5 @@
-//! Addresses of an interface that a pcapng file states are one host's: a web server's statements from its
-//! second address belong to its requests.
+//! If a pcapng file lists several addresses of an interface, they are one host: statements from a
+//! web server's second address belong to its requests.
 
 use crate::pcapng::Blocks;
 use etherparse::PacketBuilder;
@@ -11,11 +11,9 @@ type Socket = ([u8; 4], u16);
 
 const BROWSER: Socket = ([10, 0, 0, 9], 40_000);
 const WEB: Socket = ([10, 0, 0, 2], 80);
-/// The same machine.
 const CLIENT: Socket = ([10, 0, 0, 3], 50_000);
 const REDIS: Socket = ([10, 0, 0, 4], 6379);
 
-/// A connection that passes, packet by packet.
 struct Conversation {
     sides: [Socket; 2],
     next: [u32; 2],
@@ -52,7 +50,6 @@ impl Conversation {
     }
 }
 
-/// Two pages; each asks Redis twice.
 fn pages() -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     let mut redis = Conversation::open([CLIENT, REDIS], 0, &mut packets);
@@ -86,7 +83,6 @@ fn addressed(name: &[u8], addresses: &[[u8; 4]]) -> Vec<u8> {
     options
 }
 
-/// A capture of one interface, and maybe another that saw nothing.
 fn capture(file: &Path, options: &[u8], other: &[u8]) {
     let mut blocks = Blocks::new(false, options);
     if !other.is_empty() {
@@ -96,7 +92,6 @@ fn capture(file: &Path, options: &[u8], other: &[u8]) {
     std::fs::write(file, blocks.bytes).expect("it is written");
 }
 
-/// The round trips of each page, that of the first one's connection among them, and all that was printed.
 fn read_records(file: &Path, more: &[&str]) -> (Vec<Value>, String) {
     let file = file.display().to_string();
     let output = binary::run(&[&["read", "--json", &file], more].concat());
@@ -123,7 +118,7 @@ fn addresses_of_one_interface_are_one_host_and_of_two_they_are_not() {
     assert_eq!(turns, [2, 1], "{shown}");
     assert!(!shown.contains("taken to be one host"), "{shown}");
 
-    // Two interfaces may be of two machines, whose files were merged; so may two with the same address.
+    // Two interfaces may belong to two machines with merged files, even with equal addresses.
     for (one, other) in [
         (addressed(b"eth0", &[WEB.0]), addressed(b"eth1", &[CLIENT.0])),
         (both, addressed(b"eth0", &[CLIENT.0, [10, 0, 1, 1]])),
@@ -147,7 +142,7 @@ fn a_name_that_cannot_be_printed_is_not() {
         shown.contains("its interface e?[2Jx? has both") && !shown.contains('\u{1b}'),
         "{shown}"
     );
-    // Without a name it has its number.
+    // Without a name, its number is used.
     capture(&file, &addressed(b"", &[WEB.0, CLIENT.0])[4..], &[]);
     let (turns, shown) = read_records(&file, &[]);
     assert!(

@@ -1,8 +1,8 @@
-//! Connections joined in the middle: captures of a page behind a pool of two connections, whole and cut. The
-//! truth about the exchanges of the cut capture is in the whole one, which has the handshakes.
+//! Captures of a page behind a pool of two connections, whole and cut. The whole capture includes
+//! the handshakes and provides the truth for the cut one, which joins connections mid-stream.
 //!
-//! `pool-behind-5ms.pcap`: Python's http.server, psycopg_pool, PostgreSQL 15 behind `longwire link rtt=5ms`,
-//! taken in the link's namespace. `pool-on-loopback.pcap`: the same without the link.
+//! Python's http.server, psycopg_pool, PostgreSQL 15 behind `longwire link rtt=5ms`, taken in the
+//! link's namespace (`pool-behind-5ms.pcap`), and without the link (`pool-on-loopback.pcap`).
 
 use serde_json::Value;
 use std::collections::HashMap;
@@ -16,7 +16,6 @@ fn whole(name: &str) -> Vec<u8> {
     std::fs::read(path).expect("the capture is next to this test")
 }
 
-/// The packets of a capture, each with its header.
 fn packets(capture: &[u8]) -> Vec<&[u8]> {
     let mut rest = &capture[24..];
     let mut packets = Vec::new();
@@ -29,7 +28,6 @@ fn packets(capture: &[u8]) -> Vec<&[u8]> {
     packets
 }
 
-/// The rest of a capture that began this much later, with only the packets that `wanted` accepts.
 fn begun_later(capture: &[u8], tenths: usize, wanted: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let packets = packets(capture);
     let from = packets.len() * tenths / 10;
@@ -53,7 +51,7 @@ fn number(record: &Value, key: &str) -> i64 {
     record[key].as_i64().unwrap_or(0)
 }
 
-/// Exchanges with the database by connection and time: first byte and server time.
+/// By connection and time: first byte and server time.
 fn database_exchanges(records: &[Value]) -> HashMap<(String, i64), (i64, Option<i64>)> {
     let clients: HashMap<i64, String> = of_type(records, "opened")
         .into_iter()
@@ -71,7 +69,7 @@ fn database_exchanges(records: &[Value]) -> HashMap<(String, i64), (i64, Option<
     exchanges.collect()
 }
 
-/// The share of the wait that is unknown, and the error of the server's part.
+/// Share of waiting that is unknown, and error of server time.
 fn off(truth: &[Value], joined: &[Value]) -> (f64, f64) {
     let (truth, joined) = (database_exchanges(truth), database_exchanges(joined));
     let (mut wait, mut unknown, mut server, mut server_then) = (0, 0, 0, 0);
@@ -102,7 +100,6 @@ fn sources(records: &[Value]) -> Vec<String> {
         .collect()
 }
 
-/// Bytes of the port that a connection has at its client, wherever in the packet.
 fn has_port(packet: &[u8], port: u16) -> bool {
     packet[16..]
         .windows(2)
@@ -159,7 +156,6 @@ fn a_round_trip_that_is_only_a_bound_is_said_to_be_one() {
 fn loopback_has_no_distance_for_a_connection_that_shows_none() {
     let capture = whole("pool-on-loopback.pcap");
     let truth = records(capture.clone());
-    // Without acknowledgements of their own: packets that carry payload alone.
     let joined = records(begun_later(&capture, 3, |packet| {
         has_port(packet, 5567) && packet.len() > 16 + 14 + 20 + 32
     }));

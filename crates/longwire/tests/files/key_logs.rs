@@ -1,4 +1,4 @@
-//! Key logs as they come from the world, and suites in CBC mode: PostgreSQL 15 over TLS in captures.
+//! Real-world key logs, and CBC suites: captures of PostgreSQL 15 over TLS.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,6 @@ fn data(name: &str) -> String {
     folder.join(name).display().to_string()
 }
 
-/// The statements of a capture, and what is said.
 fn read_capture(capture: &str, keys: &Path) -> (Vec<String>, String) {
     let output = run(&[
         "read",
@@ -25,7 +24,6 @@ fn read_capture(capture: &str, keys: &Path) -> (Vec<String>, String) {
     (statements.map(text).collect(), stderr(&output))
 }
 
-/// A key log with these bytes.
 fn written(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
     let path = folder.path().join("keys.log");
     std::fs::write(&path, bytes).expect("written");

@@ -1,8 +1,7 @@
-//! Keys that pcapng files hold next to their packets: what they open is what `--keys` opens, wherever in
-//! whichever file they are.
+//! Keys embedded in pcapng files work like `--keys`, in any file and position.
 //!
-//! `tests/data/keys`: recorded connections with their key logs. Redis 7 over TLS 1.3, nginx over TLS 1.2;
-//! secrets and certificates were made for the recording.
+//! `tests/data/keys` has recorded connections with their key logs: Redis 7 over TLS 1.3, nginx over
+//! TLS 1.2. Secrets and certificates were generated for the recording.
 
 use crate::pcapng::Blocks;
 use serde_json::Value;
@@ -26,7 +25,6 @@ fn key_log(name: &str) -> String {
     std::fs::read_to_string(data(&format!("{name}.keys"))).expect("a key log")
 }
 
-/// The records of a capture file, each with its header.
 fn packets(name: &str) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(data(&format!("{name}.pcap"))).expect("a capture");
     let (head, mut rest) = bytes.split_at(24);
@@ -41,7 +39,6 @@ fn packets(name: &str) -> Vec<Vec<u8>> {
     packets
 }
 
-/// A block with a key log.
 fn key_log_block(blocks: &mut Blocks, text: &str) {
     let body = [
         &blocks.four(0x544c_534b)[..],
@@ -51,7 +48,7 @@ fn key_log_block(blocks: &mut Blocks, text: &str) {
     blocks.add(10, &body.concat());
 }
 
-/// A section of packets, with a key log before the one of this number, or behind the last.
+/// Packets with a key log before packet `before`, or after the last.
 fn section(packets: &[Vec<u8>], keys: &str, before: usize, big: bool) -> Vec<u8> {
     let mut blocks = Blocks::new(big, &[]);
     for (number, packet) in packets.iter().enumerate() {
@@ -66,7 +63,6 @@ fn section(packets: &[Vec<u8>], keys: &str, before: usize, big: bool) -> Vec<u8>
     blocks.bytes
 }
 
-/// Files that are written for a test.
 struct Files(TempDir);
 
 impl Files {
@@ -85,7 +81,6 @@ impl Files {
     }
 }
 
-/// What `read_records` says, without what differs from run to run.
 fn read_records(arguments: &[&str]) -> Vec<Value> {
     of_output(&binary::run(
         &[&["read", "--json", "--exchanges"], arguments].concat(),
@@ -118,7 +113,6 @@ fn of_output(output: &std::process::Output) -> Vec<Value> {
     records
 }
 
-/// Neither a secret nor the beginning of one is in a text.
 fn assert_no_secret(text: &str) {
     for line in [REDIS, HTTP].map(key_log).iter().flat_map(|log| log.lines()) {
         if let (false, Some(secret)) = (line.starts_with('#'), line.split(' ').nth(2)) {
@@ -127,7 +121,6 @@ fn assert_no_secret(text: &str) {
     }
 }
 
-/// What `--keys` gives.
 fn opened(name: &str) -> Vec<Value> {
     let (capture, keys) = (data(&format!("{name}.pcap")), data(&format!("{name}.keys")));
     let records = read_records(&[
@@ -214,7 +207,7 @@ fn keys_of_one_file_open_connections_of_another() {
         assert_eq!(of_type(&records, "exchange"), of_type(&expected, "exchange"));
         assert_eq!(of_type(&records, "connection"), of_type(&expected, "connection"));
     }
-    // The capture of another connection has them.
+    // The keys are in the capture of another connection.
     let holder = files.write(
         "3",
         &section(&self::packets(HTTP), &(keys + &key_log(HTTP)), usize::MAX, false),
@@ -240,7 +233,7 @@ fn keys_of_a_file_and_of_a_key_log_open_connections_of_one_run() {
     for connection in of_type(&records, "connection") {
         assert_eq!(connection["opaque"], false, "{connection}");
     }
-    // Two programs that have nothing to do with each other: what the one asks is nobody's request.
+    // Two unrelated programs: statements of one belong to no request of the other.
     let warnings = warnings(&records);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(
@@ -265,7 +258,6 @@ fn a_pipe_is_opened_by_keys_that_come_first_and_later_ones_are_counted() {
             "{warnings:?}"
         );
     }
-    // Keys of another session are there first.
     let mut bytes = section(&[], &key_log(HTTP), 0, false);
     bytes.extend(section(&packets, &keys, usize::MAX, true));
     let records = read_piped(&bytes);
@@ -346,8 +338,8 @@ fn every_command_that_reads_captures_opens_them() {
         assert_eq!(output.status.code(), Some(status), "{}", binary::shown(&output));
         let is_opened = |output| {
             let shown = binary::shown(output);
-            // What is encrypted cannot be compressed, also where it can be read: only then is it known to be
-            // HTTP.
+            // Encrypted bytes cannot be compressed, even with keys. Only with keys is the traffic
+            // known to be HTTP.
             shown.contains(request) || shown.contains("are encrypted: encrypted bytes cannot be made fewer")
         };
         assert!(is_opened(&output), "{arguments:?}: {}", binary::shown(&output));

@@ -1,11 +1,9 @@
-//! Errors in a lab's file are reported with line and column, and with what to write instead; a correct file
-//! becomes a plan.
+//! Errors in a lab's file are reported with line, column and remedy; a correct file becomes a plan.
 
 use lab::config::{LabFile, ServiceKind, WorkloadKind};
 use lab::plan::LabPlan;
 use std::path::Path;
 
-/// A lab in which everything is right; tests break it.
 const GOOD: &str = r#"
 hosts = ["client", "web", "database"]
 
@@ -41,7 +39,6 @@ fn parse(text: &str) -> Result<(LabFile, LabPlan), String> {
     Ok((file, plan))
 }
 
-/// The error that `GOOD` gives with `from` replaced by `to`.
 fn broken(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from} is not in the good lab");
     match parse(&GOOD.replacen(from, to, 1)) {
@@ -95,7 +92,6 @@ fn sweeps_become_points_each_once() {
             "0ms 1 40ms"
         ]
     );
-    // One baseline for each number of clients, all with the same services, none with a distance.
     let clients: Vec<u32> = plan
         .baselines
         .iter()
@@ -114,7 +110,6 @@ fn services_that_differ_are_stages_of_their_own() {
         "services.database.settings.max_connections = [1",
     );
     let (_, plan) = parse(&text).expect("a lab");
-    // The second sweep leaves it at the file's 50.
     assert_eq!((plan.stages.len(), plan.baselines.len()), (4, 4));
     assert_eq!(plan.points[0].values, ["0ms", "1", "1ms"]);
     assert_eq!(plan.points[6].values, ["0ms", "50", "0ms"]);
@@ -128,7 +123,6 @@ fn all_links_can_be_swept_at_once() {
     assert_eq!(links.collect::<Vec<_>>(), ["rtt=10ms", "rtt=10ms"]);
 }
 
-/// The good lab with variants in its second sweep.
 fn with_variants(variants: &str) -> String {
     let second = "[[sweep]]\nlinks.web-database.rtt";
     GOOD.replace(
@@ -164,7 +158,6 @@ fn a_variant_is_several_settings_at_once_and_is_compared_with_another() {
     );
     assert_eq!((on.against, on.baseline), (Some(7), None));
     assert_eq!(plan.points[7].against, None);
-    // No capture is made for what is not predicted, and all run with the same services.
     assert_eq!((plan.stages.len(), plan.baselines.len()), (1, 3));
 }
 
@@ -299,7 +292,6 @@ fn identities_tell_points_apart_wherever_they_stand_in_the_file() {
     assert_ne!(plan.points[0].lab.identity(), other.points[0].lab.identity());
 }
 
-/// The text that is replaced, its replacement, and the error.
 const ERRORS: &[(&str, &str, &str)] = &[
     (
         "hosts = [",

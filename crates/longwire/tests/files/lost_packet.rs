@@ -1,13 +1,13 @@
-//! One packet that the capture lost changes few exchanges: those after it in the connection are found again.
+//! One lost packet changes few exchanges: decoding resynchronises on later ones.
 //!
-//! Takes every capture and recording of the tests, removes each packet that carries payload in turn, and
-//! counts the exchanges that differ from those of the whole capture. An exchange that lost its own bytes
-//! counts as changed; a packet may hold the bytes of more than [`FEW`], when requests are sent together, and
-//! then no other may change.
+//! Removes each packet with payload in turn from every capture and recording of the tests, and
+//! counts exchanges that differ from those of the whole capture. Exchanges that lost bytes count as
+//! changed. If requests are batched, one packet may hold bytes of more than [`FEW`] exchanges; then
+//! no others may change.
 //!
-//! `LOST_PACKET_CAPTURES=DIR cargo test -p longwire --test files lost_packet -- --nocapture` takes the
-//! captures of a folder too, and `LOST_PACKET_VERBOSE=1` lists each try that changes more than [`FEW`]
-//! exchanges.
+//! `LOST_PACKET_CAPTURES=DIR cargo test -p longwire --test files lost_packet -- --nocapture` adds
+//! the captures of a folder, and `LOST_PACKET_VERBOSE=1` lists each try that changes more than
+//! [`FEW`] exchanges.
 
 mod captures;
 mod compare;
@@ -18,18 +18,16 @@ use compare::changed;
 use observe::exchanges;
 use std::collections::BTreeMap;
 
-/// Exchanges that one lost packet may change.
 const FEW: usize = 3;
 
-/// Maximum tries with one capture, spread evenly.
+/// Per capture, spread evenly.
 const MAX_TRIES: usize = 100;
 
-/// Tries of one protocol.
 #[derive(Default)]
 struct Tally {
     tries: usize,
     few: usize,
-    /// No more changed than [`FEW`], or than those whose bytes were lost.
+    /// Tries that changed at most [`FEW`] exchanges, or only those with lost bytes.
     own: usize,
     worst: usize,
 }

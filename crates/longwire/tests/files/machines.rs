@@ -1,5 +1,5 @@
-//! Which addresses are one machine's, by what packets say beyond their addresses: a real capture (two
-//! addresses of one web server, as in `hosts`) with its packets in other link layers, from other senders.
+//! Recognises addresses of one machine by packet features beyond addresses: a real capture (two
+//! addresses of one web server, as in `hosts`), rewritten with other link layers and senders.
 
 use crate::hosts::{joined, records_of, warnings};
 use flate2::read::GzDecoder;
@@ -8,11 +8,9 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 const CAPTURE: &str = "sinatra-four-clients.pcap.gz";
-/// The web server's two addresses.
 const SERVES: Ipv4Addr = Ipv4Addr::new(10, 8, 2, 2);
 const ASKS: Ipv4Addr = Ipv4Addr::new(10, 8, 3, 2);
 
-/// How packets of a sender pass.
 #[derive(Clone, Copy)]
 pub struct Passage {
     hop_limit: u8,
@@ -21,7 +19,7 @@ pub struct Passage {
     packet_type: u8,
 }
 
-/// Sent by a machine of the segment that the capture saw, and received by the one that captured.
+/// From the captured segment to the capturing machine.
 pub const NEAR: Passage = Passage {
     hop_limit: 64,
     link_address: 1,
@@ -29,7 +27,6 @@ pub const NEAR: Passage = Passage {
     packet_type: 0,
 };
 
-/// The capture, in another link layer, with other senders.
 pub fn rewritten(name: &str, link: u32, passage: impl Fn(Ipv4Addr) -> Passage) -> Vec<u8> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/hosts")
@@ -61,7 +58,6 @@ pub fn rewritten(name: &str, link: u32, passage: impl Fn(Ipv4Addr) -> Passage) -
     out
 }
 
-/// Bytes of a Linux cooked header, version 2.
 const COOKED_2: usize = 20;
 
 fn head(link: u32, passage: Passage) -> Vec<u8> {
@@ -86,7 +82,6 @@ fn head(link: u32, passage: Passage) -> Vec<u8> {
     }
 }
 
-/// What was inferred and said of the capture with these senders.
 fn read_records(link: u32, passage: impl Fn(Ipv4Addr) -> Passage) -> (Vec<String>, Vec<String>) {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("web.pcap");
@@ -100,7 +95,6 @@ pub const RAW_IP: u32 = 101;
 
 #[test]
 fn agreement_of_hop_limits_and_link_layers_neither_proves_nor_excludes() {
-    // Ethernet, BSD null, raw IP: nothing marks packets there.
     for link in [1, 0, RAW_IP] {
         let (joined, warnings) = read_records(link, |_| NEAR);
         assert_eq!(joined, ["10.8.3.2 and 10.8.2.2"], "{link}");
@@ -146,7 +140,6 @@ fn addresses_whose_packets_cannot_come_from_one_machine_are_not_joined_however_c
         ),
         (1, neighbour, Some("from link-layer address 02:00:00:00:00:02")),
         (276, neighbour, Some("from link-layer address 02:00:00:00:00:02")),
-        // Two segments: a machine with two cards.
         (276, elsewhere, None),
         (113, neighbour, None),
     ] {
@@ -168,7 +161,7 @@ fn addresses_whose_packets_cannot_come_from_one_machine_are_not_joined_however_c
     }
 }
 
-/// One card with both addresses, two cards; the machine that captured sends from the one and receives from
+/// One card with both addresses, or two cards: the capturing machine sends from one and receives on
 /// the other.
 #[test]
 fn addresses_that_the_capturing_machine_sends_from_are_one_host() {
@@ -189,7 +182,7 @@ fn addresses_that_the_capturing_machine_sends_from_are_one_host() {
         }
     };
     let mark = "the capture marks packets of both as sent by the machine that captured";
-    // Version 1 does not say which card: with two, it may be two captures that were merged.
+    // Version 1 does not name the card; two cards may mean two merged captures.
     for (link, second, is_marked) in [
         (276, 1, true),
         (276, 3, true),
@@ -220,8 +213,8 @@ fn addresses_that_the_capturing_machine_sends_from_are_one_host() {
     );
 }
 
-/// Captures of two machines that were merged, or containers with link-layer addresses of their own (macvlan)
-/// on the machine's card.
+/// Merged captures of two machines, or containers with separate link-layer addresses (macvlan) on
+/// the machine's card.
 #[test]
 fn one_interface_with_several_link_layer_addresses_is_several_machines() {
     let (joined, warnings) = read_records(276, |source| match source {

@@ -1,4 +1,4 @@
-//! What longwire says of files, arguments and configurations: no server, no browser, no other language.
+//! Tests on files, arguments and configurations, without servers, browsers or other languages.
 
 mod arguments;
 mod captures;

@@ -1,9 +1,8 @@
-//! What newcomers type: one line that says what is wrong, and a hint that helps.
+//! Typical wrong inputs produce one line with the error, and a helpful hint.
 
 use std::time::Duration;
 use testbed::binary::{bounded, shown, stderr};
 
-/// What is typed, and words of the hint.
 const MISTAKES: [(&[&str], &str); 44] = [
     (&["postgres://db1/shop"], "longwire ping postgres://db1/shop"),
     (&["app.pcap"], "longwire read app.pcap"),
@@ -98,7 +97,6 @@ fn each_mistake_has_a_line_and_a_hint() {
     }
 }
 
-/// Values that are wrong say what is right themselves.
 #[test]
 fn a_wrong_value_says_what_would_be_right() {
     for (arguments, right) in [
@@ -124,7 +122,7 @@ fn a_wrong_value_says_what_would_be_right() {
     }
 }
 
-/// A password in a word that is not understood.
+/// The password is in a misplaced argument.
 #[test]
 fn a_mistake_shows_no_password() {
     for arguments in [
@@ -142,7 +140,6 @@ fn a_mistake_shows_no_password() {
     }
 }
 
-/// Flags under the names that they had.
 #[test]
 fn an_earlier_name_is_understood_with_a_warning() {
     let output = bounded(&["ping", "tcp://127.0.0.1:9", "-c", "1", "-W", "100ms"])
@@ -159,7 +156,6 @@ fn an_earlier_name_is_understood_with_a_warning() {
     assert!(!stderr(&behind).contains("warning: -c"), "{}", shown(&behind));
 }
 
-/// As shells do, whichever command was to start it.
 #[test]
 fn a_missing_program_is_127_everywhere() {
     let target = "http://127.0.0.1:9";

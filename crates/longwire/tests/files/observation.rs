@@ -1,8 +1,8 @@
-//! One conversation, captured at the client, in between and at the server, must be attributed alike, and as
-//! it was.
+//! One conversation, captured at the client, mid-path and at the server, is attributed alike and
+//! correctly.
 //!
-//! The conversation is made up, so that the truth is known to the nanosecond: every packet has the time it
-//! left its sender, and passes the observation point according to its place along the path.
+//! The conversation is synthetic, with true times in nanoseconds: each packet has its send time and
+//! passes the observation point according to the position along the path.
 
 use etherparse::PacketBuilder;
 use serde_json::Value;
@@ -22,7 +22,6 @@ enum From {
 }
 
 struct Packet {
-    /// When it left its sender.
     sent: Duration,
     from: From,
     flags: &'static str,
@@ -31,7 +30,7 @@ struct Packet {
     acknowledgement: u32,
 }
 
-/// Both ends of a connection, each with its own view of the bytes sent so far.
+/// Each end has its own view of the bytes sent so far.
 struct Conversation {
     packets: Vec<Packet>,
     now: Duration,
@@ -39,7 +38,6 @@ struct Conversation {
     truth: Truth,
 }
 
-/// Where the client's time really went.
 #[derive(Debug, Default, Clone, Copy)]
 struct Truth {
     client: Duration,
@@ -79,7 +77,8 @@ impl Conversation {
         self.sequence[own] += payload.len() as u32 + u32::from(flags.contains('S'));
     }
 
-    /// The client thinks, asks, the server computes, and sends its reply, one packet every `pace`.
+    /// The client thinks and sends a request; the server computes and sends its reply, one packet
+    /// every `pace`.
     fn exchange(&mut self, think: Duration, request: &[u8], compute: Duration, reply: &[u8], pace: Duration) {
         self.now += think;
         self.packet(self.now, From::Client, "PA", request);
@@ -102,7 +101,7 @@ impl Conversation {
         self.now = arrived;
     }
 
-    /// The capture taken `along` (0 = at the client, 1 = at the server) the path.
+    /// Position along the path: 0 at the client, 1 at the server.
     fn capture(&self, along: f64) -> Vec<u8> {
         let mut passed: Vec<(Duration, &Packet)> = self
             .packets

@@ -1,5 +1,5 @@
-//! Pages that ask several queries at once, predicted from captures without distance, against what they took
-//! behind a link: `data/parallel/README.md`.
+//! Predictions for pages with concurrent queries, from captures without distance, compared with
+//! durations behind a link (`data/parallel/README.md`).
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,6 @@ fn data(name: &str) -> PathBuf {
 struct Page {
     capture: String,
     name: String,
-    /// Milliseconds it took at 5 ms and at 20 ms.
     measured: [f64; 2],
 }
 
@@ -56,7 +55,7 @@ fn predictions(capture: &str) -> Vec<Value> {
 }
 
 fn prediction_of<'p>(predictions: &'p [Value], page: &str, rtt_ms: u64) -> &'p Value {
-    // This one looks like a token, which no name shows.
+    // Looks like a token, so names omit it.
     let shown = if page == "seq5mixed" { "?" } else { page };
     let name = format!("GET /{shown}");
     let is_it = |one: &&Value| one["operation_name"] == *name && one["rtt_ns"] == rtt_ms * 1_000_000;
@@ -67,7 +66,6 @@ fn number(record: &Value, key: &str) -> f64 {
     record[key].as_f64().expect("a number")
 }
 
-/// Whether the page asks several queries at once.
 fn is_parallel(page: &str) -> bool {
     ["gather", "all", "par", "threads", "mixed", "chains", "slow"]
         .iter()
@@ -81,8 +79,7 @@ fn a_millisecond_costs_pages_with_queries_at_once_what_it_was_measured_to_cost()
         for page in pages().iter().filter(|page| page.capture == capture) {
             let at_20 = prediction_of(&predictions, &page.name, 20);
             let measured = (page.measured[1] - page.measured[0]) / 15.0;
-            // Medians of eight: half a millisecond a millisecond is 7.5 ms between the two, where threads
-            // wake up late.
+            // Medians of eight: threads that wake up late allow 0.5 ms per ms, 7.5 ms in total.
             let error = number(at_20, "slope") - measured;
             assert!(
                 error.abs() < f64::max(0.5, 0.1 * measured),
@@ -113,7 +110,7 @@ fn sequential_pages_on_several_connections_stay_sequential() {
         let at_20 = prediction_of(&predictions, page, 20);
         assert_eq!(at_20["order"], "in_sequence", "{capture} {page}");
         let slope = number(at_20, "slope");
-        // A little more than the round trips: a process that rests longer wakes up more slowly.
+        // Slightly more than the round trips: a process wakes up more slowly after a longer sleep.
         assert!(
             (turns - 0.05..turns * 1.04).contains(&slope),
             "{capture} {page}: {slope}"
@@ -167,15 +164,14 @@ fn each_millisecond_adds_the_slope_and_not_the_turns() {
     }
     let gathered = &predictions("asyncpg");
     let gathered = prediction_of(gathered, "gather20", 20);
-    // Of six operations: the mean of the two in the middle.
     assert!(
         (number(gathered, "turns"), number(gathered, "slope").round()) == (40.0, 11.0),
         "{gathered}"
     );
 }
 
-/// Chains of one statement at once: of a Node program with a pool, and of one in Python that also asks the
-/// same statement beside its requests.
+/// Concurrent chains of the same statement: of a Node program with a pool, and of a Python program
+/// that also runs the statement outside of requests.
 #[test]
 fn chains_take_as_long_as_the_longest_of_them_whatever_runs_beside_them() {
     let text = std::fs::read_to_string(data("chains.tsv")).expect("chains.tsv is next to the captures");

@@ -1,5 +1,5 @@
-//! What pages were predicted to take with a remedy, against what they took once it was applied
-//! (bench/remedies.sh): recordings and truth of programs with real frameworks, drivers and servers, captured
+//! Compares the predicted effect of remedies with measurements after applying them
+//! (bench/remedies.sh). The programs use real frameworks, drivers and servers. They were captured
 //! next to the database and measured 2, 10 and 40 ms away.
 
 use serde_json::Value;
@@ -13,20 +13,17 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A page with its waste and mended, as measured at one distance.
 struct Cell {
     rtt_ns: u64,
     mended_ms: f64,
 }
 
-/// What was predicted of the mended page there, and its bounds, in ms.
 struct Predicted {
     likely: f64,
     low: f64,
     high: f64,
 }
 
-/// The programs that were measured: each has a capture and its truth.
 fn apps() -> Vec<String> {
     let entries = fs::read_dir(data("")).expect("a folder of captures");
     let names = entries.filter_map(|entry| entry.expect("an entry").file_name().into_string().ok());
@@ -52,14 +49,13 @@ fn cells(truth: &Value) -> Vec<Cell> {
     cells.iter().map(cell).collect()
 }
 
-/// Findings of the kind and with the statement that the truth names, and the predictions of the page.
 fn records(app: &str, truth: &Value, cells: &[Cell]) -> Vec<Value> {
     let rtts: Vec<String> = cells
         .iter()
         .map(|cell| format!("{}us", cell.rtt_ns / 1000))
         .collect();
     let capture = data(&format!("{app}.pcap.gz")).display().to_string();
-    // Twenty pages without a pause between them do not show that these addresses are one machine's.
+    // Twenty pages without pauses do not show that the addresses are one machine's.
     let host = "web=10.88.1.2,10.88.2.1";
     let output = binary::run(&[
         "read",
@@ -89,8 +85,7 @@ fn records(app: &str, truth: &Value, cells: &[Cell]) -> Vec<Value> {
         .collect()
 }
 
-/// Of one finding what it says; where each statement has one of its own, they are mended together and what
-/// they save adds up.
+/// If each statement has a finding, all are fixed together and their savings add up.
 fn predicted(records: &[Value], rtt_ns: u64) -> Option<Predicted> {
     let here = |kind: &'static str| {
         records
@@ -150,5 +145,4 @@ fn mended_pages_take_what_was_predicted_of_them() {
     assert!(outside <= OUTSIDE, "{outside} outside of their bounds\n{table}");
 }
 
-/// Nine in ten are to be inside.
 const OUTSIDE: usize = 2;

@@ -1,6 +1,6 @@
-//! Which request caused which statement, with six requests at once: captures of a threaded web server
-//! (gunicorn, psycopg2, a pool of six) that writes its request's number into every statement, 60 requests of
-//! five statements each. The number is the truth; longwire does not read it.
+//! Assigns statements to six concurrent requests: captures of a threaded web server (gunicorn,
+//! psycopg2, a pool of six) with 60 requests of five statements. Each statement contains the number
+//! of its request as the truth, which longwire does not read.
 
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -29,14 +29,12 @@ fn exchanges(name: &str) -> Vec<Value> {
     records.filter(|record| record["type"] == "exchange").collect()
 }
 
-/// The number between two texts.
 fn number(text: &str, before: &str) -> Option<u32> {
     let from = text.find(before)? + before.len();
     let digits: String = text[from..].chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
 }
 
-/// The number of each request, by when its packet passed, in ns.
 fn asked(name: &str) -> HashMap<u64, u32> {
     let mut capture = Vec::new();
     let file = std::fs::File::open(data(name)).expect("the capture is there");
@@ -58,7 +56,6 @@ fn asked(name: &str) -> HashMap<u64, u32> {
     found
 }
 
-/// Of each statement: how it was assigned, and whether to the right request.
 fn assigned(name: &str) -> Vec<(String, bool)> {
     let (records, asked) = (exchanges(name), asked(name));
     let requests: HashMap<u64, u32> = records
@@ -100,7 +97,7 @@ fn without_them_no_proof_is_wrong_and_most_guesses_are_right() {
     let proofs = assigned.iter().filter(|(word, _)| word != "order");
     assert!(proofs.clone().count() > 0);
     assert!(proofs.clone().all(|(_, right)| *right));
-    // Of this capture 80 %; where it comes to less, the rules have become worse.
+    // 80 % on this capture; less means that the rules have regressed.
     let right = assigned.iter().filter(|(_, right)| *right).count();
     assert!(right >= 235, "{right} of 300");
 }

@@ -1,5 +1,5 @@
-//! Between which bounds server times of captures at the client's end are, and what the capture of the same
-//! connections at the server's end says: tests/data/server_range.
+//! Bounds on server time from captures at the client, compared with captures of the same
+//! connections at the server (tests/data/server_range).
 
 use serde_json::Value;
 use std::collections::HashMap;
@@ -21,7 +21,6 @@ fn number(record: &Value, key: &str) -> f64 {
     record[key].as_f64().unwrap_or_else(|| panic!("{key}: {record}"))
 }
 
-/// Exchanges with a server's time of each connection, by its client.
 fn by_client(records: &[Value]) -> HashMap<String, Vec<&Value>> {
     let clients: HashMap<u64, &str> = of_type(records, "connection")
         .into_iter()
@@ -37,8 +36,8 @@ fn by_client(records: &[Value]) -> HashMap<String, Vec<&Value>> {
     exchanges
 }
 
-/// Connections whose range at the client's end holds the server time at the server's, all of them, and the
-/// median width of the ranges, of their upper ends.
+/// Connections with a range that contains the server time seen at the server, number of
+/// connections, and median widths of ranges and of their upper ends.
 fn held(name: &str) -> (usize, usize, f64) {
     let (client, server) = (
         read_records(&format!("{name}-client")),
@@ -90,8 +89,8 @@ fn at_the_server_the_same_work_takes_the_same_time_at_any_distance() {
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     };
-    // `pg_sleep(0.002)`: what computes takes a few percent longer at a distance, because caches are cold
-    // then.
+    // `pg_sleep(0.002)`: computing takes a few percent longer at a distance, because of cold
+    // caches.
     let near = median("near-server", 2);
     for name in ["1ms-server", "10ms-server", "10ms-varying-server"] {
         let share = median(name, 2) / near - 1.0;

@@ -1,5 +1,4 @@
-//! Waste in captures whose right counts are known by construction, or by the server's own count:
-//! `data/waste`.
+//! Waste in captures (`data/waste`) with counts known by construction or by the server.
 
 use serde_json::Value;
 use std::path::Path;
@@ -15,8 +14,8 @@ fn read_records(name: &str) -> Vec<Value> {
     binary::records(&output)
 }
 
-/// Kind, statement, count and trips saved of each finding but n+1 (the queries of some captures are a loop
-/// too), sorted.
+/// Kind, statement, count and round trips saved of each finding, sorted. Excludes n+1, as queries
+/// of some captures are loops too.
 fn found(name: &str) -> Vec<(String, String, u64, u64)> {
     let records = read_records(name);
     let findings = records
@@ -35,7 +34,6 @@ fn found(name: &str) -> Vec<(String, String, u64, u64)> {
         })
         .collect();
     found.sort();
-    // One row for each operation name that has it.
     found.dedup_by(|one, sum| {
         let is_same = (&one.0, &one.1) == (&sum.0, &sum.1);
         if is_same {
@@ -99,10 +97,10 @@ fn round_trips_without_work_are_counted_once_each() {
     }
 }
 
-/// Eight connections for a statement each. What a pool saves of each but the first is what eight statements
-/// on one connection took less, by the changes of direction in captures of both: 6 round trips of pgjdbc 42.7
-/// and of Connector/J 9.1 (with SCRAM, settings and reads of them), 3 of mysql2 and of go-sql-driver; with
-/// TLS 4, which without its keys is known too, since the login is the first round trip in it.
+/// Compares eight connections with one statement each to eight statements on one connection, by
+/// changes of direction in captures. A connection costs 6 round trips with pgjdbc 42.7 and with
+/// Connector/J 9.1 (SCRAM, settings and reads of them), and 3 with mysql2 and go-sql-driver. With
+/// TLS it costs 4, known without keys, as login is the first round trip inside.
 #[test]
 fn what_drivers_ask_to_open_a_connection_is_saved_by_a_pool() {
     for (name, saves) in [
@@ -130,7 +128,7 @@ fn what_drivers_ask_to_open_a_connection_is_saved_by_a_pool() {
     }
 }
 
-/// A megabyte in 16 windows of 64 KiB, between which there are 15 round trips.
+/// A megabyte in 16 windows of 64 KiB has 15 round trips between windows.
 #[test]
 fn a_megabyte_through_a_small_window_is_limited_by_it() {
     let [(kind, _, count, _)] = &found("evidence/window.pcap.gz")[..] else {
@@ -196,7 +194,6 @@ fn a_page_of_many_different_statements_is_counted() {
     assert!(!said.contains("no wasteful pattern"), "{said}");
 }
 
-/// Connecting, commands without a text and closing among them.
 #[test]
 fn the_rows_of_statements_sum_to_the_turns_of_the_run() {
     for name in [
@@ -226,6 +223,7 @@ fn the_first_sentence_takes_away_what_the_findings_below_it_do() {
         let duration = format!("{} {}", words[at], words[at + 1]);
         duration.trim_end_matches('.').to_owned()
     };
-    // Its loop of fifteen queries is no finding: the client pauses within. So it stays in the rest.
+    // The loop of fifteen queries is not a finding, because the client pauses within it. It stays
+    // in the rest.
     assert_eq!(after(&["and", "it", "takes"]), after(&["->"]), "{text}");
 }

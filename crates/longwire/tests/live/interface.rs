@@ -1,5 +1,5 @@
-//! `longwire watch --interface`: what passes an interface is what a relay and a capture of it show, and what
-//! is missing is reported.
+//! `longwire watch --interface` agrees with a relay and a capture of the same traffic, and reports
+//! missing data.
 
 mod encrypted;
 mod namespaces;
@@ -13,7 +13,6 @@ use testbed::Started;
 use testbed::binary::{done, longwire, number, of_type, records, shown, stderr};
 use testbed::capture::may_capture;
 
-/// Observes the loopback until it is interrupted; returns when it does.
 fn observing(options: &[&str]) -> Started {
     let mut command = may_capture(&[&["watch", "--interface", "lo", "--json"], options].concat());
     let mut started = Started::heard(command.stdout(Stdio::piped()));
@@ -21,14 +20,13 @@ fn observing(options: &[&str]) -> Started {
     started
 }
 
-/// What it has observed.
 fn observed(started: Started) -> (Vec<Value>, String) {
     let output = started.interrupt();
     assert_eq!(output.status.code(), Some(130), "{}", shown(&output));
     (records(&output), stderr(&output))
 }
 
-/// The connections by their clients, each with what does not depend on where it was seen.
+/// Only properties independent of the observation point, by client.
 fn connections(records: &[Value]) -> Vec<Vec<String>> {
     let keys = [
         "client",
@@ -46,13 +44,12 @@ fn connections(records: &[Value]) -> Vec<Vec<String>> {
     all
 }
 
-/// Statements with how often they ran, and their round trips.
 fn statements(records: &[Value]) -> Vec<(String, u64, u64)> {
     let statement = |record: &&Value| {
         let text = record["fingerprint"].to_string();
         (text, number(record, "calls"), number(record, "turns"))
     };
-    // At a relay a handshake is longwire's own: how connections are set up is left out.
+    // At a relay handshakes are longwire's own, so connection setup is left out.
     let mut all: Vec<_> = testbed::binary::statements(records)
         .iter()
         .map(statement)

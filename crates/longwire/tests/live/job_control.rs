@@ -1,4 +1,4 @@
-//! A command at a terminal: the shell's keys mean what they mean without longwire.
+//! A command at a terminal: the shell's keys work as without longwire.
 
 use std::process::Command;
 use testbed::binary::program;
@@ -28,7 +28,7 @@ fn start(terminal: &Tmux) {
     let run = format!("{} keys -o keys.log -- sh -c \"{script}\"", program().display());
     terminal.line(&format!("cd {}; clear", terminal.folder().display()));
     terminal.line(&format!("{run}; echo \"ended $?\""));
-    // Not by what it prints: the terminal shows the words of the line as they are typed.
+    // Not by its output: the terminal echoes the typed line.
     wait_until("the command runs", || terminal.folder().join("count").exists());
 }
 
@@ -39,7 +39,7 @@ fn keys_stop_a_command_let_it_go_on_and_interrupt_it() {
     let count = || std::fs::read_to_string(terminal.folder().join("count")).unwrap_or_default();
     for says in ["ended 148", "finished 148"] {
         terminal.keys(&["C-z"]);
-        // 128 and the number of SIGTSTP.
+        // 128 + SIGTSTP.
         terminal.wait_for(says);
         let shell = terminal.value("pane_pid");
         let states = || -> Vec<String> { descendants(&shell).iter().map(|process| state(process)).collect() };
@@ -56,7 +56,7 @@ fn keys_stop_a_command_let_it_go_on_and_interrupt_it() {
         terminal.line("clear; fg; echo \"finished $?\"");
         wait_until("it goes on", || count() != stopped_at && !count().is_empty());
     }
-    // What Ctrl-C means is the command's to say.
+    // The command decides how to handle Ctrl-C.
     terminal.keys(&["C-c"]);
     terminal.wait_for("heard");
     let shell = terminal.value("pane_pid");

@@ -1,5 +1,4 @@
-//! `longwire keys`: real programs write the keys of their connections to real servers, and tshark opens
-//! captures with them.
+//! Real programs log keys of connections to real servers, and tshark decrypts captures with them.
 
 mod drivers;
 mod same_work;
@@ -13,14 +12,14 @@ use std::process::{Command, Output, Stdio};
 use testbed::binary::{done, longwire, shown, stderr, stdout};
 use testbed::{Capture, MariaDb, Postgres, Started, require};
 
-/// Versions of TLS as PostgreSQL's and MariaDB's settings name them, and the label of a line that stands for
-/// one session.
+/// TLS versions as named in the settings of PostgreSQL and MariaDB, and the label of one key log
+/// line per session.
 const VERSIONS: [(&str, &str); 2] = [
     ("TLSv1.2", "CLIENT_RANDOM"),
     ("TLSv1.3", "CLIENT_TRAFFIC_SECRET_0"),
 ];
 
-/// What the programs ask: shown by tshark when the keys fit.
+/// Visible to tshark if the keys fit.
 const MARK: &str = "opened by its keys";
 
 fn postgres(version: &str) -> Postgres {
@@ -33,7 +32,6 @@ fn mariadb(version: &str) -> MariaDb {
     MariaDb::options().tls().setting("tls-version", version).start()
 }
 
-/// A run of `longwire keys`.
 struct Run {
     folder: tempfile::TempDir,
     options: Vec<String>,
@@ -52,7 +50,6 @@ impl Run {
         self.folder.path().join("keys.log")
     }
 
-    /// Runs `program` with its arguments and environment.
     fn run_program(&self, program: &Command) -> Output {
         let file = self.file().display().to_string();
         let mut command = longwire(&["keys", "-o", &file]);
@@ -69,7 +66,6 @@ impl Run {
         log.lines().map(str::to_owned).collect()
     }
 
-    /// The sessions of lines with `label`; no line may be there twice, or cut.
     fn sessions(&self, label: &str) -> usize {
         let lines = self.lines();
         let keys: Vec<&String> = lines.iter().filter(|line| !line.starts_with('#')).collect();
@@ -91,7 +87,7 @@ impl Run {
     }
 }
 
-/// It ended well, said how many sessions there are, and showed no key.
+/// Successful, with the right session count, and without any key in the output.
 #[track_caller]
 fn told(output: &Output, sessions: usize, run: &Run) {
     done(output);
@@ -107,7 +103,6 @@ fn told(output: &Output, sessions: usize, run: &Run) {
     }
 }
 
-/// The statements that tshark sees on `port`, with the keys in `log` if there are any.
 fn statements(capture: &Path, port: u16, protocol: &str, log: Option<&Path>) -> String {
     let mut tshark = Command::new(require("tshark"));
     tshark
@@ -122,7 +117,6 @@ fn statements(capture: &Path, port: u16, protocol: &str, log: Option<&Path>) -> 
     testbed::process::run(tshark)
 }
 
-/// tshark sees `marks` statements with the mark, and none without the keys.
 #[track_caller]
 fn opens(run: &Run, capture: Capture, port: u16, protocol: &str, marks: usize) {
     let capture = capture.stop();
@@ -183,7 +177,7 @@ fn threads_and_children_write_whole_lines() {
     let sessions = run.sessions("CLIENT_TRAFFIC_SECRET_0");
     assert!(sessions > 8 * 25, "{sessions} sessions");
     told(&output, sessions, &run);
-    // A second run is told of its own sessions.
+    // A second run only counts its own sessions.
     let mut psql = server.client("psql");
     psql.args(["-X", "-q", "-c", "select 1"])
         .env("PGSSLMODE", "require");
@@ -209,7 +203,6 @@ fn a_command_without_tls_is_told_so_and_leaves_no_file() {
         );
         assert!(!run.file().exists());
     }
-    // What the program loaded is gone with it.
     let output = shell("echo ${LD_PRELOAD##*:}");
     let library = PathBuf::from(stdout(&output).trim());
     assert_eq!(
@@ -243,7 +236,7 @@ fn an_interrupted_command_has_its_keys_told() {
 fn at_a_terminal_ctrl_c_is_the_commands() {
     let folder = tempfile::tempdir().expect("a directory");
     let script = "trap \"echo cancelled\" INT; echo ready; until read word; do :; done; echo \"the word: $word\"; exit 3";
-    // Without `exec`, a shell that waits may be ended by Ctrl-C itself, and its status is not longwire's.
+    // Without `exec`, Ctrl-C may kill the waiting shell and replace longwire's status.
     let run = format!(
         "exec {} keys -o {}/k -- sh -c '{script}'",
         testbed::binary::program().display(),
@@ -262,7 +255,7 @@ fn at_a_terminal_ctrl_c_is_the_commands() {
     until("ready");
     typed.write_all(b"\x03").expect("the terminal takes keys");
     until("cancelled");
-    // Longer than a command has that was told to end.
+    // Longer than the grace period of a terminated command.
     std::thread::sleep(std::time::Duration::from_millis(5500));
     typed.write_all(b"on\n").expect("the terminal takes keys");
     until("the word: on");

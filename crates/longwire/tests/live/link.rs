@@ -1,4 +1,4 @@
-//! `longwire link`: what a command behind a link sees, and that nothing is left of it.
+//! The network behind a link, and its cleanup.
 
 mod ends;
 mod reach;

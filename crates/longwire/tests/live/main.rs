@@ -1,5 +1,4 @@
-//! What passes an interface or a terminal: packets as they are captured, links in namespaces, keys of running
-//! programs.
+//! Tests with network interfaces, terminals, namespaces and keys of running programs.
 
 mod interface;
 mod job_control;

@@ -1,4 +1,4 @@
-//! TLS in captures, opened with the key log of the client: the same statements, round trips and rows as
+//! TLS captures with the client's key log yield the same statements, round trips and rows as
 //! without TLS.
 
 mod commands;
@@ -14,7 +14,6 @@ use testbed::binary::{self, of_type, sum};
 use testbed::capture::{Capture, CaptureFile};
 use testbed::{MariaDb, Postgres, Started, process};
 
-/// TLS as a client is to speak it: version, and cipher by OpenSSL's name.
 type Encryption<'a> = (&'a str, &'a str);
 
 const ENCRYPTIONS: [Encryption<'static>; 6] = [
@@ -26,11 +25,9 @@ const ENCRYPTIONS: [Encryption<'static>; 6] = [
     ("1.3", "TLS_CHACHA20_POLY1305_SHA256"),
 ];
 
-/// A capture of the client, and its key log.
 struct Run {
     capture: CaptureFile,
     directory: TempDir,
-    /// The server's.
     port: u16,
 }
 
@@ -69,7 +66,6 @@ impl Run {
         }
     }
 
-    /// Of curl, which asks a web server twice on one connection.
     fn of_curl(port: u16, (version, cipher): Encryption<'_>) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let mut command = Command::new("curl");
@@ -97,12 +93,10 @@ impl Run {
         }
     }
 
-    /// The plain text of each direction, of its first connection.
     fn opened(&self) -> [Vec<u8>; 2] {
         plain_text::opened(&self.capture.path(), self.keys().as_ref())
     }
 
-    /// The same as tshark says.
     fn followed(&self) -> [Vec<u8>; 2] {
         plain_text::followed(&self.capture.path(), self.keys().as_ref(), self.port)
     }
@@ -115,7 +109,6 @@ impl Run {
         self.read_file(&self.capture.path().display().to_string(), keys)
     }
 
-    /// The same capture with its keys in it, as Wireshark's editcap puts them there.
     fn read_with_keys_inside(&self) -> Vec<Value> {
         let file = self.directory.path().join("inside.pcapng").display().to_string();
         let mut command = Command::new("editcap");
@@ -141,7 +134,7 @@ impl Run {
     }
 }
 
-/// A web server over TLS, with a certificate of RSA, which also serves suites without forward secrecy.
+/// Uses an RSA certificate, and also supports suites without forward secrecy.
 fn web_server(directory: &Path) -> (Started, u16) {
     let (certificate, key) = (directory.join("certificate"), directory.join("key"));
     let mut command = Command::new("openssl");
@@ -167,7 +160,7 @@ fn web_server(directory: &Path) -> (Started, u16) {
     (server, address.port())
 }
 
-/// Python's module has no method for the suites of TLS 1.3: OpenSSL's configuration has.
+/// Python's module cannot set TLS 1.3 suites, but OpenSSL's configuration can.
 fn settings(directory: &Path, suite: &str) -> PathBuf {
     let path = directory.join("openssl.cnf");
     let text = format!(
@@ -177,7 +170,6 @@ fn settings(directory: &Path, suite: &str) -> PathBuf {
     path
 }
 
-/// What was decoded of the work: fingerprints, rows and round trips of exchanges.
 fn work(records: &[Value]) -> Vec<(Value, Value, Value, Value)> {
     let exchanges = of_type(records, "exchange");
     let work = exchanges.iter().filter(|exchange| exchange["phase"] == "work");
@@ -188,8 +180,7 @@ fn work(records: &[Value]) -> Vec<(Value, Value, Value, Value)> {
     .collect()
 }
 
-/// What two runs on the same packets have in common: all but their conditions and the digests that a run
-/// makes with a key of its own.
+/// Records without conditions and without digests keyed per run.
 fn lasting(records: &[Value]) -> Vec<Value> {
     let mut records = records.to_vec();
     records.retain(|record| record["type"] != "conditions");
@@ -250,8 +241,8 @@ fn a_postgresql_connection_is_decoded_as_without_tls() {
     all_that_is_plain_is_seen("postgres", server.port(), Postgres::PASSWORD);
 }
 
-/// As PostgreSQL 17 and later begin TLS with sslnegotiation=direct: here a terminator does, in front of a
-/// server that cannot.
+/// PostgreSQL 17 and later with sslnegotiation=direct; here a TLS terminator in front of an older
+/// server.
 #[test]
 fn a_postgresql_connection_with_direct_tls_is_decoded_as_without_tls() {
     let server = Postgres::start();
@@ -276,7 +267,7 @@ fn a_postgresql_connection_with_direct_tls_is_decoded_as_without_tls() {
             run.opened() == run.followed(),
             "{encryption:?}: another text than tshark's"
         );
-        // No request for TLS: a round trip less than where it is asked for.
+        // Saves the round trip of the TLS request.
         let handshake = if encryption.0 == "1.2" { 2 } else { 1 };
         assert_eq!(turns_of(&opened, &["tls"]), handshake, "{encryption:?}");
     }

@@ -1,5 +1,4 @@
-//! `longwire top` in a real terminal: keys, what it shows of a real server's load, and the terminal
-//! afterwards.
+//! `longwire top` in a real terminal: keys, display under real load, and restoring the terminal.
 
 mod interface;
 mod live;
@@ -19,13 +18,10 @@ const CAPTURE: &str = concat!(
     "/tests/data/requests/threads-carried.pcap.gz"
 );
 
-/// Starts `top` with these arguments; notes what stty says before, and what it says and how `top` ended
-/// after.
 fn start(terminal: &Tmux, arguments: &str) {
     start_with(terminal, "", arguments);
 }
 
-/// As [`start`], with words before the program.
 fn start_with(terminal: &Tmux, before: &str, arguments: &str) {
     let line = format!(
         "stty -a >before; {before} {} top {arguments}; echo \"ended $?\"; stty -a >after",
@@ -35,7 +31,7 @@ fn start_with(terminal: &Tmux, before: &str, arguments: &str) {
     terminal.line(&line);
 }
 
-/// Waits for the end of `top`, and holds that the terminal is as it was.
+/// Waits for `top` to exit and checks that the terminal is restored.
 fn restored(terminal: &Tmux, status: i32) -> String {
     let shown = terminal.wait_for(&format!("ended {status}"));
     let file = |name: &str| std::fs::read_to_string(terminal.folder().join(name)).unwrap_or_default();
@@ -46,14 +42,12 @@ fn restored(terminal: &Tmux, status: i32) -> String {
     shown
 }
 
-/// The number of the process that the terminal's shell has started.
 fn process(terminal: &Tmux) -> String {
     let shell = terminal.value("pane_pid");
     let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children"));
     children.expect("the kernel lists children").trim().to_owned()
 }
 
-/// pgbench with these arguments, at an address.
 fn pgbench(address: &str, arguments: &[&str]) -> Command {
     let (host, port) = address.split_once(':').expect("an address");
     let mut command = Command::new(require("pgbench"));
@@ -65,7 +59,6 @@ fn pgbench(address: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// A server with pgbench's tables, and its address.
 fn server_of_pgbench() -> (Postgres, String) {
     let server = Postgres::start();
     let address = format!("127.0.0.1:{}", server.port());
@@ -74,7 +67,6 @@ fn server_of_pgbench() -> (Postgres, String) {
     (server, address)
 }
 
-/// Where the relay on the screen listens.
 fn relay_on(terminal: &Tmux) -> String {
     let shown = terminal.wait_for("relaying 127.0.0.1:");
     let relay = shown
@@ -167,11 +159,10 @@ fn what_is_predicted_is_what_predict_says() {
     terminal.text("++++");
     terminal.wait_for("PREDICTED over rtt=10ms");
     for prediction in predicted {
-        // Names that are longer than their column are cut.
         let name = prediction["operation_name"].as_str().expect("a name");
         let name: String = name.chars().take(60).collect();
         let p50 = model::format_duration(Duration::from_nanos(number(prediction, "duration_ns")));
-        // The terminal may have drawn a part of the screen only.
+        // The terminal may have drawn only part of the screen.
         let shown = terminal.wait_for(&format!(" {p50} "));
         let row = shown.lines().find(|line| line.starts_with(&name));
         let row = row.unwrap_or_else(|| panic!("{name} is not in\n{shown}"));
@@ -201,8 +192,8 @@ fn the_terminal_is_as_it_was_after_control_c_and_signals() {
     }
 }
 
-/// A serial console, or a program that records a session: it takes what is written, and answers no question
-/// (`ESC[6n` asks where the cursor is).
+/// Like a serial console or session recorder: accepts output and answers no query (`ESC[6n`
+/// requests the cursor position).
 #[test]
 fn a_terminal_that_answers_nothing_is_asked_nothing() {
     let mut terminal = Command::new(require("script"));
@@ -219,7 +210,7 @@ fn a_terminal_that_answers_nothing_is_asked_nothing() {
     let mut keys = child.stdin.take().expect("a pipe");
     let mut shown = child.stdout.take().expect("a pipe");
     let (mut written, mut some) = (Vec::new(), [0; 4096]);
-    // The screen is there: the terminal was taken, and cleared, before.
+    // The screen appears after the terminal was taken and cleared.
     while !String::from_utf8_lossy(&written).contains("q quit") {
         let count = shown.read(&mut some).expect("it can be read");
         assert!(count > 0, "it ended: {}", String::from_utf8_lossy(&written));
@@ -242,7 +233,7 @@ fn a_terminal_that_is_gone_ends_it() {
     wait_until("the end of top", || !Path::new(&process).exists());
 }
 
-/// Takes the terminal and panics, when this test itself runs in one; elsewhere there is none to take.
+/// Skipped if this test does not run in a terminal.
 #[test]
 fn a_panic_in_a_terminal() {
     if !std::io::stdout().is_terminal() {

@@ -1,5 +1,5 @@
-//! `longwire tunnel advise` on captures, recordings and a real server: it reports the same for each, and
-//! never reveals a literal.
+//! `longwire tunnel advise` on captures, recordings and a real server: same results, and no literal
+//! revealed.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,8 @@ fn bytes(level: &Value) -> u64 {
     level["reply_tunnel_bytes"].as_u64().expect("a number")
 }
 
-/// Text that must not be in any output.
 const MARKER: &str = "Xq7vMarkerOfALiteral";
 
-/// Rows with words and the marker, a thousand of them.
 fn statement() -> String {
     format!(
         "select i, '{MARKER}' || i, 'the customer ordered article ' || i || ' from the warehouse', \
@@ -110,7 +108,8 @@ fn server_capture_and_recording_agree_and_no_literal_leaves_memory() {
     let off = |records: &[Value]| bytes(levels(records)[0]);
     let smallest = |records: &[Value]| bytes(levels(records)[9]);
     assert_eq!(levels(&of_server).len(), 10);
-    // The same rows three times: bytes differ by the frames' headers, and a tenth by where chunks end.
+    // The same rows three times. Bytes differ by frame headers, and by up to 10 % through chunk
+    // boundaries.
     for (what, records) in [("capture", &of_capture), ("recording", &of_recording)] {
         let near = |one: u64, other: u64, share: u64| one.abs_diff(other) * share <= other;
         assert!(near(off(records), off(&of_server), 100), "{what}, off");
@@ -230,7 +229,7 @@ fn sources_with_nothing_to_go_by_are_refused_with_a_way_out() {
     refused(&["tunnel", "advise", &recording, "--levels", "10"], &["level"]);
 }
 
-/// Packets of 200 bytes at most, as an old tcpdump cut them.
+/// Packets cut to 200 bytes, like an old tcpdump.
 #[test]
 fn a_capture_without_whole_packets_is_refused_and_says_how_much_is_missing() {
     let whole = std::fs::read(captured("pgjdbc4274-pg15-trust.pcap")).expect("the capture is there");

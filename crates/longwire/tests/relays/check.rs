@@ -1,4 +1,4 @@
-//! `longwire check`: recordings of real traffic against budgets.
+//! Checks budgets on recordings of real traffic.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,6 @@ use std::process::Output;
 use testbed::Postgres;
 use testbed::binary::{self, run, stderr, stdout};
 
-/// Recordings of a page that looks up this many articles one by one, in one transaction.
 struct Recorded {
     directory: tempfile::TempDir,
     server: Postgres,
@@ -49,7 +48,6 @@ impl Recorded {
     }
 }
 
-/// `check` of `file` by transactions.
 fn check(file: &Path, arguments: &[&str]) -> Output {
     let file = file.display().to_string();
     let mut all = vec!["check", &*file, "--operations", "transaction"];
@@ -92,7 +90,7 @@ fn budgets_are_kept_or_broken_by_what_was_recorded() {
         "{text}"
     );
 
-    // The general budget is for logging in; the page has one of its own.
+    // The general budget is for login; the page has its own.
     let named = ["--max-round-trips", "5", "--max-round-trips", "select name*=32"];
     assert_eq!(told(&long, &named).0, Some(0));
 

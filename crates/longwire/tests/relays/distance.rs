@@ -1,5 +1,5 @@
-//! `longwire ping --rows`, `--via` and `--print-script`: rows that are packets, and distances that are not
-//! the client's own.
+//! `longwire ping --rows`, `--via` and `--print-script`: rows as packets, and distances other than
+//! the client's.
 
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer};
@@ -13,7 +13,6 @@ use testbed::binary::{longwire, program, records_among, run, shown};
 use testbed::floor::told_on_failure;
 use testbed::{MariaDb, Postgres};
 
-/// Runs `arguments` behind a link to `port` of this system.
 fn behind(link: &str, port: u16, more: &[&str], arguments: &[&str]) -> Output {
     let mut command = longwire(&["link", link, "--forward", &port.to_string()]);
     command.args(more).arg("--");
@@ -37,7 +36,6 @@ fn refuses(arguments: &[&str], words: &str) {
     assert!(!said.contains(Postgres::PASSWORD), "{said}");
 }
 
-/// Payloads of the packets that `port` sent, by a capture of raw IP.
 fn payloads_from(capture: &Path, port: u16) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(capture).expect("the capture is there");
     let mut rest = &bytes[24..];
@@ -56,7 +54,7 @@ fn payloads_from(capture: &Path, port: u16) -> Vec<Vec<u8>> {
     payloads
 }
 
-/// Asks for 50 rows behind 1 Mbit/s. `is_row` knows one by its payload, of all packets that the server sent.
+/// Fetches 50 rows at 1 Mbit/s. `is_row` recognises a row among all payloads of the server.
 fn every_row_is_a_packet(url: &str, port: u16, is_row: fn(&[u8]) -> bool) {
     let directory = tempfile::tempdir().expect("temporary directory");
     let capture = directory.path().join("rows.pcap");
@@ -72,7 +70,7 @@ fn every_row_is_a_packet(url: &str, port: u16, is_row: fn(&[u8]) -> bool) {
     let asked = 1500.0 * 8.0 * 1e9 / 1e6;
     assert!((gap / asked - 1.0).abs() < 0.02, "{rows}");
     let segment = rows["segment_bytes"].as_u64().expect("a size") as usize;
-    // The trains by which the size was confirmed are in the capture too.
+    // The capture also contains the packet trains that confirmed the size.
     let found = payloads_from(&capture, port)
         .iter()
         .filter(|payload| payload.len() == segment && is_row(payload))
@@ -122,7 +120,6 @@ fn rows_that_cannot_be_packets_are_refused() {
     refuses(&["ping", &url, &url, "--rows", "10"], "one target");
 }
 
-/// An observer that looks at nothing that passes the relay.
 struct Unseen;
 
 impl ObserverFactory for Unseen {
@@ -135,7 +132,6 @@ impl Observer for Unseen {
     fn event(&mut self, _: ConnectionId, _: ConnectionEvent<'_>) {}
 }
 
-/// A relay to `port` of this system that is as far as a link.
 fn far(port: u16) -> Relay {
     let options = RelayOptions {
         link: Some("rtt=20ms".parse().expect("a link")),
@@ -144,8 +140,8 @@ fn far(port: u16) -> Relay {
     relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
 }
 
-/// Measures from the source at `url` by `link`, here and with the client 30 ms away. A machine that is busy
-/// for all of a run, as it may be while tests run, is measured again.
+/// Measures from the source at `url` through `link`, locally and with the client 30 ms away.
+/// Retries, because a machine may be busy for a whole run.
 fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
     let asked = [
         "ping",
@@ -172,7 +168,7 @@ fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
     }
 }
 
-/// Whether a round trip takes 20 ms and a call this many of them: the minimum, which other work affects
+/// 20 ms per round trip and `turns` round trips per call: the minimum, which other load affects
 /// least.
 fn agrees(found: &Value, turns: u64) -> bool {
     let in_turns = |key: &str| found[key].as_f64().unwrap_or_default() / 20e6;

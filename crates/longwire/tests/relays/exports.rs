@@ -1,5 +1,5 @@
-//! What longwire hands to monitoring systems: a real Prometheus and a real collector have the totals that
-//! `read` has of the same traffic.
+//! Exports to monitoring systems: a real Prometheus and a real collector get the same totals as
+//! `read`.
 
 mod agent;
 mod configuration;
@@ -14,8 +14,6 @@ use testbed::process::{free_port, run};
 use testbed::waiting::{wait_for, wait_until};
 use testbed::{Collector, Postgres, PrometheusServer, Started, http};
 
-/// Runs scripts against `server` through the relay at `port`, on connections of their own: several clients at
-/// once, errors, a batch.
 fn traffic(server: &Postgres, port: u16) {
     let mut prepare = server.client_at("pgbench", port);
     prepare.args(["-i", "-q"]);
@@ -28,7 +26,6 @@ fn traffic(server: &Postgres, port: u16) {
     assert!(!wrong.output().expect("psql starts").status.success());
 }
 
-/// A relay of `watch` in front of `server`, with more arguments.
 fn watching(server: &Postgres, more: &[&str]) -> (Started, u16) {
     let url = server.url();
     let mut arguments = vec!["watch", &*url, "--json"];
@@ -40,7 +37,6 @@ fn watching(server: &Postgres, more: &[&str]) -> (Started, u16) {
     (started, address.port())
 }
 
-/// The summary among the records of a run.
 fn summary(output: &Output) -> Value {
     let records = binary::records(output);
     records
@@ -51,7 +47,7 @@ fn summary(output: &Output) -> Value {
 
 fn statements(output: &Output) -> Vec<Value> {
     let records = binary::records(output).into_iter();
-    // Series are of statements, not of how connections are set up.
+    // Series exclude connection setup.
     let is_statement =
         |record: &Value| record["type"] == "statement" && record["fingerprint"] != "(connection set-up)";
     records.filter(is_statement).collect()
@@ -72,7 +68,7 @@ fn prometheus_has_the_totals_that_read_has_of_the_recording() {
     let (watch, port) = watching(&server, &["-o", &file, "--prometheus", &address]);
     let prometheus = PrometheusServer::scraping(scraped);
     traffic(&server, port);
-    // Connections end a little after their programs.
+    // Connections close shortly after their programs exit.
     wait_until("all connections are closed", || {
         prometheus.number("longwire_connections_open") == Some(0.0)
     });
@@ -122,7 +118,6 @@ fn prometheus_has_the_totals_that_read_has_of_the_recording() {
     );
 }
 
-/// Whether a label is the name of a statement: long ones are cut.
 fn labelled(label: &str, statement: &Value) -> bool {
     let fingerprint = statement["fingerprint"].as_str().unwrap_or_default();
     match label.rsplit_once("... #") {
@@ -189,21 +184,19 @@ fn a_collector_has_the_same_totals_under_the_names_of_the_conventions() {
     }
 }
 
-/// A number that JSON of protobuf has as text.
+/// JSON of protobuf encodes numbers as text.
 fn text_number(value: &Value, key: &str) -> u64 {
     let text = value[key].as_str();
     text.and_then(|text| text.parse().ok())
         .unwrap_or_else(|| panic!("{key} in {value}"))
 }
 
-/// The value of an attribute of a point or a span.
 fn attribute(of: &Value, key: &str) -> Option<Value> {
     let all = of["attributes"].as_array()?;
     let found = all.iter().find(|attribute| attribute["key"] == key)?;
     found["value"].as_object()?.values().next().cloned()
 }
 
-/// `psql` that runs one statement through the relay at `port`.
 fn psql(server: &Postgres, port: u16, statement: &str) -> Command {
     let mut command = server.client_at("psql", port);
     command.args(["-X", "-q", "-c", statement]);

@@ -1,4 +1,4 @@
-//! Findings checked with real programs: their claims are what their remedies give, and programs without waste
+//! Findings with real programs: claims match the effect of remedies, and programs without waste
 //! have none.
 
 mod captures;
@@ -11,7 +11,6 @@ use serde_json::Value;
 use std::process::{Command, Output};
 use testbed::binary::{self, longwire, number, records};
 
-/// Runs `command` to its end, which must be successful.
 #[track_caller]
 fn done(command: &mut Command) -> Output {
     let output = command.output().expect("it starts");
@@ -19,7 +18,6 @@ fn done(command: &mut Command) -> Output {
     output
 }
 
-/// Those of one type.
 fn of_type(records: &[Value], name: &str) -> Vec<Value> {
     binary::of_type(records, name).into_iter().cloned().collect()
 }

@@ -1,8 +1,9 @@
-//! How long transactions are open: as PostgreSQL itself has it, and behind links as it was predicted.
+//! Duration of open transactions, compared with PostgreSQL's own figures and with measurements over
+//! links. Also checks grouping, findings and budgets for ORM pools.
 //!
-//! PostgreSQL's own figure: from `now()`, when the first message of the transaction arrived, to the commit's
-//! timestamp (`track_commit_timestamp`); of rows from `statement_timestamp()` of the first write. The client
-//! is pgbench. And what ORMs' pools are grouped to, what is found, and budgets.
+//! PostgreSQL's figure is the time from `now()`, the arrival of the transaction's first message, to
+//! the commit timestamp (`track_commit_timestamp`). For rows it starts with `statement_timestamp()`
+//! of the first write. The client is pgbench.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,6 @@ use testbed::binary::{longwire, number, of_type, records, records_among, run, sh
 use testbed::floor::told_on_failure;
 use testbed::{Postgres, python, require};
 
-/// Reads, thinks if it is to, and writes; and again.
 const ORDER: &str = "BEGIN;
 SELECT name FROM stock WHERE i = :client_id;
 SELECT n FROM stock WHERE i = :client_id;
@@ -25,7 +25,6 @@ COMMIT;
 \\sleep 3 ms
 ";
 
-/// Writes at once.
 const ENTRY: &str = "BEGIN;
 INSERT INTO held VALUES ('entry', now(), statement_timestamp(), pg_current_xact_id()::xid);
 UPDATE stock SET n = n + 1 WHERE i = :client_id + 10;
@@ -33,13 +32,12 @@ COMMIT;
 \\sleep 3 ms
 ";
 
-/// The two, and how the names begin that longwire gives them: with their first statement.
+/// Longwire names a transaction after its first statement.
 const NAMES: [(&str, &str); 2] = [("order", "select name from stock"), ("entry", "insert into held")];
 
-/// Clients think twice in an order, and the server rests in it: durations that a busy machine changes little.
+/// Clients pause twice and the server sleeps: durations that depend little on machine load.
 const WAITING: &[&str] = &["think=2", "nap=0.005", "rows=10"];
 
-/// Nobody rests inside a transaction.
 const COMPUTING: &[&str] = &["think=0", "nap=0", "rows=1000"];
 
 struct Shop {
@@ -47,8 +45,7 @@ struct Shop {
     folder: tempfile::TempDir,
 }
 
-/// In nanoseconds: median and mean of how long transactions of a name were open, and the median of how long
-/// they held rows.
+/// In ns, median and mean of open transactions of a name, and the median time that they held rows.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     count: u64,
@@ -74,8 +71,8 @@ impl Shop {
         Self { server, folder }
     }
 
-    /// Lets two clients work at a pace, behind a link if one is given; returns the recording, and forgets
-    /// what PostgreSQL noted before.
+    /// Runs two clients at a pace, over `link` if present, and returns the recording. Clears
+    /// PostgreSQL's timestamps first.
     fn work(&self, link: Option<&str>, transactions: u32, pace: &[&str]) -> PathBuf {
         self.server.sql("TRUNCATE held");
         let recording = self.folder.path().join("run.lwr");
@@ -93,7 +90,6 @@ impl Shop {
         recording
     }
 
-    /// What PostgreSQL noted.
     fn noted(&self, name: &str) -> Times {
         let nanos =
             |from: &str| format!("(extract(epoch FROM pg_xact_commit_timestamp(id) - {from}) * 1e9)::bigint");
@@ -129,7 +125,6 @@ fn read_records(recording: &Path, more: &[&str]) -> Vec<Value> {
     records(&output)
 }
 
-/// The record of a type and of a transaction whose name begins so, among those for which `fits`.
 fn of_name<'a>(records: &'a [Value], kind: &str, name: &str, fits: impl Fn(&Value) -> bool) -> &'a Value {
     let mut all = of_type(records, kind).into_iter();
     all.find(|record| {
@@ -141,7 +136,6 @@ fn of_name<'a>(records: &'a [Value], kind: &str, name: &str, fits: impl Fn(&Valu
     .unwrap_or_else(|| panic!("no {kind} of {name}: {records:#?}"))
 }
 
-/// Within a millisecond or two hundredths.
 #[track_caller]
 fn near(ours: u64, theirs: u64, what: &str) {
     let off = ours.abs_diff(theirs);
@@ -204,7 +198,6 @@ fn transactions_are_open_elsewhere_as_long_as_predicted() {
     }
 }
 
-/// Writes first and reads much behind it; nothing of it is a loop.
 const HOLDING: &str = "BEGIN;
 UPDATE stock SET n = n - 1 WHERE i = :client_id;
 SELECT name FROM stock WHERE i = :client_id;
@@ -278,8 +271,8 @@ fn records_of_update(output: &std::process::Output, update: &str) -> Value {
         .clone()
 }
 
-/// A pool that tests its connections, with transactions of reads and writes, and pauses several times as long
-/// in between however slow the machine.
+/// A pool that tests connections, with read-write transactions. Pauses scale with the machine's
+/// speed and are several times as long.
 const SQLALCHEMY: &str = r#"
 import os, time
 from sqlalchemy import create_engine, text
@@ -292,7 +285,6 @@ for number in range(6):
     time.sleep(max(0.05, 4 * (time.monotonic() - begun)))
 "#;
 
-/// Persistent connections that are tested.
 const DJANGO: &str = r#"
 import os, time
 from urllib.parse import urlparse
@@ -312,7 +304,6 @@ for number in range(6):
     time.sleep(max(0.05, 4 * (time.monotonic() - begun)))
 "#;
 
-/// Opened for one job, which commits in a loop and rests little.
 const JOB: &str = r#"
 import os, psycopg
 with psycopg.connect(os.environ["URL"].replace("+psycopg", "")) as connection:

@@ -1,8 +1,8 @@
-//! What strangers do, and what it may cost: one file per entry point, each test with the resource that it
+//! Resource bounds under hostile input: one file per entry point, each test names the resource it
 //! bounds.
 //!
-//! Bounds are far from what is measured on an idle machine, so that a busy one does not fail them, and far
-//! below the cost of the attack when nothing bounded it.
+//! Bounds leave ample room above figures of an idle machine, so that a busy one passes, and are far
+//! below the cost of an unbounded attack.
 
 mod api;
 mod captures;

@@ -1,5 +1,5 @@
-//! A page and the database work it causes, captured for real: the work is found to be the page's, and only
-//! the moved part is predicted to get slower.
+//! A captured page and its database work: the work is assigned to the page, and only the moved part
+//! is predicted to slow down.
 
 use demo::{PageVariant, Server, ShopApplication};
 use serde_json::Value;
@@ -8,7 +8,6 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use testbed::Capture;
 use testbed::binary;
 
-/// A web server that fetches the shop's page from the database for each request, each on a thread of its own.
 fn web_server(database: SocketAddr, requests: usize) -> (SocketAddr, std::thread::JoinHandle<()>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has free ports");
     let address = listener.local_addr().expect("a bound socket has an address");
@@ -78,7 +77,6 @@ fn a_page_is_one_operation_with_the_database_work_it_caused() {
     for page in 0..PAGES / 3 {
         get(web, &format!("/category/{page}?session=secret"));
     }
-    // Two at a time.
     for page in 0..PAGES / 3 {
         let other = std::thread::spawn(move || get(web, &format!("/category/{}", 100 + page)));
         get(web, &format!("/category/{}", 200 + page));
@@ -97,7 +95,7 @@ fn a_page_is_one_operation_with_the_database_work_it_caused() {
             "{name}"
         );
     }
-    // Handshake and request of the page; handshake, login and 25 statements of the database.
+    // Page: handshake and request. Database: handshake, login and 25 statements.
     for page in &pages[..PAGES / 3] {
         assert_eq!(
             (number(page, "turns"), number(page, "connections")),
@@ -105,7 +103,7 @@ fn a_page_is_one_operation_with_the_database_work_it_caused() {
             "{page}"
         );
     }
-    // With two at once, it is a guess which page the work belongs to, but certain that it belongs to one of
+    // With two concurrent pages the assignment is a guess, but the work certainly belongs to one of
     // the two.
     let turns: f64 = pages.iter().map(|page| number(page, "turns")).sum();
     assert_eq!(turns, 29.0 * PAGES as f64);
@@ -128,7 +126,8 @@ fn a_page_is_one_operation_with_the_database_work_it_caused() {
         let (near, far) = (times.next().expect("at 10 ms"), times.next().expect("at 40 ms"));
         (far - near) / 30e6
     };
-    // Milliseconds of page for a millisecond of distance: the turns on what was moved, within 2 %.
+    // Milliseconds of page per millisecond of distance: the number of moved round trips, within 2
+    // %.
     assert!(
         (slope("postgres") - 27.0).abs() < 27.0 * 0.02,
         "{}",

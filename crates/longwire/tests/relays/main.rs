@@ -1,4 +1,4 @@
-//! Traffic through relays and tunnels of the real binary, in front of real servers.
+//! Traffic through relays and tunnels of the real binary to real servers.
 
 mod advise;
 mod check;

@@ -1,5 +1,5 @@
-//! PgBouncer between pgbench and PostgreSQL, captured on both sides: a statement is one exchange, and what
-//! the pooler added is a part.
+//! PgBouncer between pgbench and PostgreSQL, captured on both sides: each statement is one
+//! exchange, with the pooler's share as a part.
 
 use serde_json::Value;
 use testbed::binary::{done, number, of_type, records, run, stderr, sum};
@@ -9,8 +9,8 @@ use testbed::{PgBouncer, Postgres};
 const CLIENTS: u64 = 8;
 const TRANSACTIONS: u64 = 40;
 
-/// What `read` says about clients behind a pool of this size, whose transactions hold their connection for
-/// `holding`, and the nanoseconds that they waited by PgBouncer's own count.
+/// Records for a pool of this size with transactions that hold a connection for `holding`, and the
+/// clients' waiting time by PgBouncer's count, in ns.
 fn through_pool(size: u32, holding: &str) -> (Vec<Value>, u64) {
     let database = Postgres::start();
     database.sql("create table stock(id int primary key, left_over int); insert into stock select n, 0 from generate_series(1, 1000) n");
@@ -35,7 +35,7 @@ fn through_pool(size: u32, holding: &str) -> (Vec<Value>, u64) {
     let pgbench = pgbench.arg(&script).output().expect("pgbench");
     done(&pgbench);
     let capture = capture.stop();
-    // The client that asks for it is not in the capture.
+    // The querying client is not in the capture.
     let waited = pooler.waited(&database) * 1_000;
     let file = capture.path().display().to_string();
     let output = run(&[
@@ -51,7 +51,7 @@ fn through_pool(size: u32, holding: &str) -> (Vec<Value>, u64) {
     (records(&output), waited)
 }
 
-/// Nobody is told that distance costs nothing because the leg that was to move is not replayed.
+/// A moved leg that was not replayed must not appear to cost nothing.
 fn assert_not_moved(file: &str, behind: u16) {
     let on = format!("127.0.0.1:{behind}");
     let predicted = run(&["predict", "--rtt", "10ms", "--on", &on, file]);
@@ -63,7 +63,6 @@ fn assert_not_moved(file: &str, behind: u16) {
     );
 }
 
-/// Statements of the script, and those of all.
 fn assert_counted_once(records: &[Value]) {
     let all = CLIENTS * TRANSACTIONS;
     for statement in ["begin", "SELECT left_over", "UPDATE stock", "commit"] {
@@ -127,8 +126,8 @@ fn statements_through_a_pool_that_is_too_small_count_once_and_wait() {
 #[ignore = "timing: make test runs it alone"]
 fn waiting_for_a_connection_is_what_pgbouncer_counts() {
     let _told = testbed::floor::told_on_failure();
-    // Long against the time in which PgBouncer reads a request, which is in the one figure and not in the
-    // other.
+    // Long compared with the time PgBouncer takes to read a request, which only one of the figures
+    // includes.
     let (records, counted) = through_pool(2, "select pg_sleep(0.01);\n");
     let seen = waiting(&records);
     let apart = seen.abs_diff(counted) as f64 / counted as f64;

@@ -1,12 +1,12 @@
-//! `longwire watch` in front of a real Redis: the relay, the capture behind it and the server count the same.
+//! `longwire watch` with a real Redis: relay, capture behind it and server agree.
 
 use serde_json::Value;
 use std::process::Output;
 use testbed::binary::{done, longwire, records_among as records, sum};
 use testbed::{Capture, Redis, require};
 
-/// Watches `server` while sh runs `script`, in which `$cli` and `$benchmark` are redis's programs and
-/// `$LONGWIRE_PORT` is the relay's.
+/// Watches `server` while sh runs `script`, with redis programs in `$cli` and `$benchmark`, and the
+/// relay's port in `$LONGWIRE_PORT`.
 fn watch(server: &Redis, options: &[&str], script: &str) -> Output {
     let output = longwire(&["watch", "--json"])
         .args(options)
@@ -49,7 +49,7 @@ fn the_relay_counts_what_a_capture_behind_it_counts() {
         "a key or a value is reported"
     );
     let (watched, mut read) = (records(&watched), records(&read));
-    // The capture also holds the connection with which longwire checked that the server is there.
+    // Excludes longwire's connection that checked the server.
     read.retain(|record| record["type"] != "connection" || record["client_payload_bytes"] != 0);
     for key in [
         "exchanges",
@@ -84,7 +84,8 @@ fn pipelined_commands_share_their_turns() {
         .filter(|record| record["type"] == "statement" && record["fingerprint"] == "GET ?")
         .map(|record| record["turns"].as_u64().expect("a number"))
         .sum();
-    // 3200 of them, 16 at once. The client counts batches, not the relay: it may be one more per connection.
+    // 3200 commands, 16 at once. The client counts batches; the relay may see one more per
+    // connection.
     assert!(
         (200..=204).contains(&turns),
         "{turns} round trips of 3200 commands, 16 at once"

@@ -1,5 +1,5 @@
-//! `longwire relay` and `watch --link` in front of real servers: the link costs what it should, nothing is
-//! lost, and measurements attribute the link to the network.
+//! `longwire relay` and `watch --link` with real servers: the link adds its cost, loses nothing,
+//! and is attributed to the network.
 
 use serde_json::Value;
 use std::io::Read;
@@ -11,7 +11,6 @@ use testbed::floor::told_on_failure;
 use testbed::waiting::wait_until;
 use testbed::{MariaDb, Postgres, Started, require};
 
-/// Runs longwire with `script` as the application; the script is run by sh.
 #[track_caller]
 fn with_application(options: &[&str], script: &str) -> Output {
     let output = longwire(options)
@@ -41,7 +40,6 @@ fn milliseconds(record: &Value, key: &str) -> f64 {
         / 1e6
 }
 
-/// A relay that runs until it is ended, and where it listens.
 fn running(arguments: &[&str]) -> (Started, SocketAddr) {
     Started::listening(longwire(arguments).stdout(Stdio::piped()), "relaying ")
 }
@@ -86,7 +84,7 @@ fn what_the_link_costs_is_called_network_and_what_the_server_takes_server() {
         (40.0..60.0).contains(&milliseconds(connection, "rtt_ns")),
         "{connection}"
     );
-    // Handshake, the request for TLS, which the server declines, login, two statements; a round trip each.
+    // One round trip each: handshake, TLS request (declined), login, two statements.
     assert_eq!(connection["turns"], 5);
     let operation = one(&seen, "operation");
     assert!(milliseconds(operation, "round_trip_ns") >= 200.0, "{operation}");
@@ -184,7 +182,7 @@ fn ten_megabytes_take_what_is_predicted_for_the_link() {
         (0.97..1.3).contains(&ratio),
         "{took} ms, {predicted} ms were predicted"
     );
-    // Neither the rounds of slow start nor the queue in front of the link belong to the server.
+    // Slow start and queueing at the link are not server time.
     let transfer = milliseconds(operation, "transfer_ns");
     assert!(transfer > 0.8 * took, "{operation}");
     assert!(milliseconds(operation, "server_ns") < 0.1 * took, "{operation}");

@@ -1,4 +1,5 @@
-//! Sessions against real servers, with a capture of the same connection: legs and round trips match the wire.
+//! Sessions with real servers, compared with captures of the same connection: legs and round trips
+//! match.
 
 use client::session::{Session, SessionOptions};
 use model::{Leg, Phase};
@@ -12,13 +13,11 @@ use testbed::{Capture, MariaDb, Postgres, PostgresAuth, Redis};
 static NEVER: AtomicBool = AtomicBool::new(false);
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// The round trips of each phase and the bytes, by a session and by its capture.
 struct Compared {
     legs: Vec<Leg>,
     records: Vec<Value>,
 }
 
-/// Opens a session, asks it one question, and closes it, while its connection is captured.
 fn compared(url: &str, port: u16, question: &[u8]) -> Compared {
     let target = Target::parse(url).expect("a target");
     let capture = Capture::start(port);
@@ -53,7 +52,7 @@ fn compared(url: &str, port: u16, question: &[u8]) -> Compared {
     );
     session.close();
 
-    // The closing message is on its way when the socket is closed.
+    // The final message may still be in transit when the socket is closed.
     std::thread::sleep(Duration::from_millis(50));
     let file = capture.stop();
     let mut command = longwire(&["read", "--json", "--exchanges"]);
@@ -94,7 +93,6 @@ impl Compared {
         of_phase.map(|leg| leg.turns).sum()
     }
 
-    /// Each phase has as many round trips as the capture shows.
     fn assert_phases(&self) {
         for phase in [Phase::Connect, Phase::Tls, Phase::Login] {
             let legs = &self.legs;
@@ -108,8 +106,7 @@ impl Compared {
         assert_eq!(self.captured(Phase::Work), 1);
     }
 
-    /// As far as a capture of an encrypted connection can distinguish them: everything after the handshake is
-    /// one phase.
+    /// In an encrypted capture, everything after the handshake is one phase.
     fn assert_encrypted_phases(&self) {
         assert_eq!(self.turns(Phase::Connect), self.captured(Phase::Connect));
         assert_eq!(
@@ -124,7 +121,6 @@ impl Compared {
         );
     }
 
-    /// Names of the legs with their round trips.
     fn names(&self) -> Vec<(&str, u64)> {
         self.legs.iter().map(|leg| (&*leg.name, leg.turns)).collect()
     }
@@ -151,7 +147,7 @@ fn postgres_by_each_method() {
         let server = Postgres::options().auth(auth).start();
         let compared = compared(&server.url(), server.port(), POSTGRES_QUESTION);
         compared.assert_phases();
-        // As libpq has it, the server is asked for TLS, and has none.
+        // Requests TLS like libpq; the server has none.
         assert_eq!(
             compared.names(),
             [&[("tcp", 1), ("tls request", 1)], login].concat()
@@ -171,7 +167,7 @@ fn postgres_encrypted() {
         [
             ("tcp", 1),
             ("tls request", 1),
-            // Before version 18 it does not take the key that clients begin with.
+            // Versions before 18 reject the client's initial key share.
             ("tls handshake", 2),
             ("tls computing", 0),
             ("startup", 1),

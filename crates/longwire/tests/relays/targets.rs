@@ -1,5 +1,5 @@
-//! `longwire watch` in front of an application, its database and its cache at once: a page's request, its
-//! statements and its cache calls are one operation, in one run and in recordings that are read together.
+//! `longwire watch` with an application, its database and its cache: a page's request, statements
+//! and cache calls are one operation, in one run and in recordings read together.
 
 mod recordings;
 mod shop;
@@ -35,7 +35,7 @@ fn a_page_its_statements_and_its_cache_calls_are_one_operation() {
                 .is_some_and(|text| text.contains(&port.to_string()))
         );
     }
-    // What the application asked before its first request.
+    // Statements before the first request.
     let is_its_own = |warning: &&serde_json::Value| {
         warning["text"]
             .to_string()
@@ -51,7 +51,6 @@ fn a_link_of_one_target_costs_its_turns_alone() {
     let pages = operations(&seen);
     assert_eq!(pages.len(), 3);
     for page in pages {
-        // Two calls of the cache.
         assert!(number(page, "round_trip_ns") >= 2 * 30_000_000, "{page}");
         assert!(number(page, "duration_ns") >= 2 * 30_000_000, "{page}");
     }
@@ -65,7 +64,6 @@ fn a_link_of_one_target_costs_its_turns_alone() {
     assert_eq!(of_type(&seen, "conditions")[0]["link"], "redis=rtt=30ms");
 }
 
-/// Runs a command of sh behind the relays of these targets.
 fn with_command(arguments: &[&str], script: &str) -> Output {
     let mut command = longwire(arguments);
     command
@@ -93,7 +91,7 @@ fn a_command_that_connects_to_no_relay_is_a_failure_with_a_hint() {
         ] {
             assert!(said.contains(words), "'{words}' is missing: {said}");
         }
-        // Its own failure is more than that.
+        // The command's own failure takes precedence.
         let output = with_command(&[command, &postgres], "exit 7");
         assert_eq!(output.status.code(), Some(7), "{}", shown(&output));
         let output = with_command(
@@ -159,7 +157,6 @@ fn an_application_that_is_not_there_is_reported_when_it_is_asked() {
     );
     let mut stream = TcpStream::connect(relay).expect("the relay listens");
     let mut reply = Vec::new();
-    // Reset or closed: in either case there is no page.
     stream.read_to_end(&mut reply).ok();
     assert!(reply.is_empty());
     let output = running.interrupt();

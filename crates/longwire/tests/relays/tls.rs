@@ -1,4 +1,4 @@
-//! TLS that was requested, by longwire's own clients and behind its relay.
+//! Requested TLS, by longwire's own clients and behind its relay.
 
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -10,7 +10,7 @@ const IS_ENCRYPTED: &str = "psql -X -A -t -c 'select ssl from pg_stat_ssl where 
 fn longwire(arguments: &[&str]) -> Command {
     let mut command = Command::new(binary::program());
     command.args(arguments).env_remove("PGSSLMODE");
-    // No certificate of the user who runs the tests.
+    // Excludes certificates of the current user.
     command.env("HOME", "/nonexistent");
     command
 }
@@ -19,7 +19,6 @@ fn run(arguments: &[&str]) -> Output {
     longwire(arguments).output().expect("it starts")
 }
 
-/// The records of a run of a shell's command behind a relay to `target`.
 fn watched(target: &str, command: &str) -> (Output, Vec<Value>) {
     let output = run(&["watch", "--json", target, "--", "sh", "-c", command]);
     let seen = records(&output);
@@ -66,7 +65,7 @@ fn a_client_that_insists_on_channel_binding_is_told_where_it_ends() {
         told.contains("without channel binding") && told.contains("channel_binding=prefer"),
         "{told}"
     );
-    // Its own TLS reaches the server, and so does the data it is bound to.
+    // The client's TLS reaches the server, including its channel binding.
     let target = format!("{}?sslmode=disable", server.url());
     let (output, _) = watched(&target, &insisting.replace("PGCH", "PGSSLMODE=require PGCH"));
     assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
@@ -141,7 +140,6 @@ fn a_framework_s_url_is_handed_to_the_command_as_it_is() {
     }
 }
 
-/// How `ping --connect` opened a connection: its legs.
 fn legs(target: &str) -> Vec<(String, u64)> {
     let output = run(&["ping", "--connect", "--json", "-c", "1", target]);
     assert_eq!(output.status.code(), Some(0), "{target}: {}", shown(&output));
@@ -273,7 +271,6 @@ fn security_that_is_not_there_is_refused_by_name_before_anything_is_sent() {
     assert!(weak.contains("too weak for sslrootcert=system"), "{weak}");
 }
 
-/// Accepts clients according to these lines of pg_hba.conf.
 fn let_in(server: &Postgres, lines: &[&str]) {
     let file = server.sql("show hba_file");
     let all: Vec<String> = lines.iter().map(|line| format!("'{line}'")).collect();
@@ -283,7 +280,7 @@ fn let_in(server: &Postgres, lines: &[&str]) {
         file.trim()
     ));
     server.sql("select pg_reload_conf()");
-    // The server reads them in its own time.
+    // The server reloads asynchronously.
     let read =
         || server.sql("select count(*) from pg_hba_file_rules").trim() == (lines.len() + 1).to_string();
     assert!(read(), "{}", server.sql("select * from pg_hba_file_rules"));

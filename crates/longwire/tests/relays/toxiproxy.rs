@@ -1,5 +1,5 @@
-//! `longwire relay --api` in front of a real Redis and a real PostgreSQL: every request of toxiproxy's API,
-//! every toxic on connections that are open, and requests that no client sends.
+//! `longwire relay --api` with a real Redis and a real PostgreSQL: every request of toxiproxy's
+//! API, every toxic on open connections, and malformed requests.
 
 pub(crate) mod api;
 mod clients;

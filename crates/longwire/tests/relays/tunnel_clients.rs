@@ -1,4 +1,4 @@
-//! Clients that do not know about a tunnel work through one, and read and write the same as without it.
+//! Unmodified clients get the same results through a tunnel as without.
 
 #[allow(dead_code, reason = "the soak kills ends and weighs them")]
 mod ends;
@@ -12,10 +12,9 @@ use std::process::{Command, Stdio};
 use testbed::process::heed_interrupts;
 use testbed::waiting::wait_until;
 
-/// One level of every codec, and the one that changes.
+/// One level per codec, and the adaptive one.
 const LEVELS: [&str; 4] = ["auto", "1", "6", "9"];
 
-/// A tunnel at each of [`LEVELS`] to a server on this host.
 fn tunnels_to(port: u16) -> Vec<(&'static str, Tunnel)> {
     let start = |level: &'static str| {
         let tunnel = Tunnel::start(&Wanted::to_port(port, &["--level", level]));
@@ -30,7 +29,6 @@ fn tunnels_to(port: u16) -> Vec<(&'static str, Tunnel)> {
     })
 }
 
-/// What `command` prints to its standard output.
 #[track_caller]
 fn output(command: &mut Command) -> Vec<u8> {
     let output = command.stdin(Stdio::null()).output().expect("it starts");
@@ -43,7 +41,6 @@ fn output(command: &mut Command) -> Vec<u8> {
     output.stdout
 }
 
-/// Asserts that two outputs are the same, without printing megabytes when they are not.
 #[track_caller]
 fn assert_same(through: &[u8], direct: &[u8], what: &str) {
     if through != direct {
@@ -53,7 +50,6 @@ fn assert_same(through: &[u8], direct: &[u8], what: &str) {
     }
 }
 
-/// Presses Ctrl-C on `command` once `is_running` is true, and returns its standard error after that.
 #[track_caller]
 fn interrupted(command: &mut Command, is_running: impl Fn() -> bool) -> String {
     heed_interrupts(command);

@@ -1,5 +1,5 @@
-//! The port of a far end among strangers, and ends that do not fit each other: each refused with one line,
-//! nothing crashes, the right near end still gets in, and no secret is in any output.
+//! The port of a far end under attack, and mismatched ends: each is refused with one line, nothing
+//! crashes, the right near end still connects, and no secret is printed.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
 
@@ -19,7 +19,6 @@ fn tunnel(directory: &TempDir, words: &[&str]) -> Command {
     command
 }
 
-/// A directory with keys for both ends and a stranger, and two pre-shared keys.
 fn keys() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for words in [
@@ -36,7 +35,6 @@ fn keys() -> TempDir {
     directory
 }
 
-/// No line of a secret file is in the output.
 #[track_caller]
 fn clean(directory: &TempDir, output: &Output) {
     let said = [output.stdout.as_slice(), &output.stderr].concat();
@@ -46,7 +44,7 @@ fn clean(directory: &TempDir, output: &Output) {
         for line in secret.lines().filter(|line| !line.starts_with('-')) {
             for part in line.as_bytes().chunks(12).filter(|part| part.len() == 12) {
                 let part = std::str::from_utf8(part).unwrap();
-                // The first bytes of every key file say that it is one.
+                // Every key file starts with the same bytes.
                 assert!(
                     part.starts_with("MFECAQEw") || part.starts_with("BQYDK2Vw") || !said.contains(part),
                     "{name} in\n{said}"
@@ -56,7 +54,6 @@ fn clean(directory: &TempDir, output: &Output) {
     }
 }
 
-/// A database that echoes every byte.
 fn echoing() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -68,7 +65,6 @@ fn echoing() -> SocketAddr {
     address
 }
 
-/// An end that runs, and where it listens.
 struct Running {
     end: Started,
     address: SocketAddr,
@@ -82,13 +78,11 @@ impl Running {
         Self { end, address }
     }
 
-    /// The next line with `text` in it.
     #[track_caller]
     fn hears(&mut self, text: &str) -> String {
         self.end.hears(text)
     }
 
-    /// Ends it as Ctrl-C does; returns all its output.
     #[track_caller]
     fn end(self, directory: &TempDir) -> Output {
         let output = self.end.interrupt();
@@ -98,7 +92,6 @@ impl Running {
     }
 }
 
-/// Sends something through a tunnel and receives it again.
 #[track_caller]
 fn carries(near: &Running) {
     let mut client = TcpStream::connect(near.address).unwrap();
@@ -109,13 +102,12 @@ fn carries(near: &Running) {
     assert_eq!(&heard, b"select 1");
 }
 
-/// The output of a command that cannot run.
 #[track_caller]
 fn refused(directory: &TempDir, words: &[&str], line: &str, hint: &str) {
     let output = tunnel(directory, words).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
-    // It may have reported before that it listens.
+    // An earlier line may report the listening address.
     let last: Vec<_> = said.lines().rev().take(2).collect();
     let [told, next] = [last.get(1), last.first()].map(|line| line.copied().unwrap_or_default());
     assert!(
@@ -146,7 +138,7 @@ fn among_strangers_the_right_near_end_gets_in() {
         stream.write_all(said).ok();
         far.hears("refused: 127.0.0.1:");
     }
-    // Some send nothing, others begin a TLS record that never ends.
+    // Some clients send nothing; others start a TLS record and never complete it.
     let crowd: Vec<_> = (0..1000)
         .map(|number| {
             let mut stream = TcpStream::connect(address).unwrap();

@@ -1,5 +1,4 @@
-//! `longwire watch` in front of real servers: the application notices nothing, and its work is reported
-//! correctly.
+//! `longwire watch` with real servers: transparent to the application, with correct reports.
 
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -9,7 +8,6 @@ use testbed::binary::{done, longwire, of_type, records, sum};
 use testbed::waiting::wait_until;
 use testbed::{Capture, MariaDb, Postgres, PostgresAuth, Started};
 
-/// Runs `watch` with `script` as the application; the script is run by sh.
 fn watch(options: &[&str], script: &str) -> Output {
     longwire(options)
         .args(["--", "sh", "-c", script])
@@ -17,7 +15,6 @@ fn watch(options: &[&str], script: &str) -> Output {
         .expect("the binary starts")
 }
 
-/// Runs `watch` with `options`, which a shell reads, at a terminal of its own.
 fn watch_at_a_terminal(options: &str) -> Child {
     let mut terminal = Command::new(testbed::require("script"));
     let run = format!("{} watch {options}", testbed::binary::program().display());
@@ -26,7 +23,6 @@ fn watch_at_a_terminal(options: &str) -> Child {
     terminal.spawn().expect("script starts")
 }
 
-/// What the terminal showed from the beginning to the end.
 fn shown_by(terminal: Child) -> String {
     let output = terminal.wait_with_output().expect("it ends");
     String::from_utf8(output.stdout).expect("text")
@@ -96,8 +92,7 @@ fn the_relay_counts_what_a_capture_behind_it_counts() {
         .expect("it starts");
     done(&read);
     let (watched, mut read) = (records(&watched), records(&read));
-    // The capture also holds the connections with which longwire checked that the server is there, and
-    // whether it offers TLS.
+    // Excludes longwire's connections that checked the server and its TLS support.
     read.retain(|record| record["type"] != "connection" || record["server_payload_bytes"].as_u64() > Some(1));
     for key in [
         "turns",
@@ -123,7 +118,7 @@ fn the_relay_counts_what_a_capture_behind_it_counts() {
         calls
     };
     assert_eq!(calls(&watched), calls(&read));
-    // The relay's probe is not a connection of the application.
+    // Excludes the relay's probe.
     assert_eq!(
         watched
             .iter()
@@ -161,7 +156,7 @@ fn copy_both_ways_loses_no_byte() {
                 || record["fingerprint"].to_string().contains("copy target")
         })
         .expect("the COPY is a statement");
-    // The server asks for the data, then confirms that it has them: two round trips.
+    // Two round trips: the server requests the data, then confirms it.
     assert_eq!(
         (copy["turns"].as_u64(), copy["rows"].as_u64()),
         (Some(2), Some(200_000))
@@ -194,7 +189,8 @@ fn a_dump_and_its_restore_are_the_same_database() {
     };
     assert_eq!(sum_of("shop"), sum_of("copy"));
     let watched = records(&watched);
-    // How this machine sends by default is none of the dump's, nor what a model of it does not explain.
+    // This machine's sender behaviour, and unexplained waits, depend on the machine rather than the
+    // dump.
     let of_the_machine = ["paced-senders", "unexplained-wait"];
     let is_of_the_dump =
         |record: &&Value| !of_the_machine.contains(&record["kind"].as_str().unwrap_or_default());
@@ -299,7 +295,7 @@ fn a_recording_gives_the_same_answer_again() {
     let summary = |records: &[Value]| {
         let mut summary = records.last().expect("a summary").clone();
         assert_eq!(summary["type"], "summary");
-        // The relay sums up what is still open at its end in another order than the recording has it.
+        // The relay closes open connections in a different order from the recording.
         summary.as_object_mut().expect("an object").remove("duration_ns");
         summary
     };

@@ -1,4 +1,4 @@
-//! `longwire demo` as a user runs it: the story, the proof, the page, the end.
+//! `longwire demo` run by a user: output, verification, page, end.
 
 use serde_json::Value;
 use std::path::Path;
@@ -9,7 +9,6 @@ use testbed::binary::{bounded, done, program, refused, shown, stderr, stdout};
 use testbed::floor::told_on_failure;
 use testbed::process::require;
 
-/// The demo in a directory of its own.
 fn demo(directory: &Path, arguments: &[&str]) -> (String, String) {
     let output = bounded(&["demo"])
         .current_dir(directory)
@@ -46,7 +45,6 @@ fn each_page_waits_once_a_statement_and_three_times_to_get_there_near_and_far() 
         .sum();
     let (chatty, joined) = (turns("page, 1 + N look-ups"), turns("page, one join"));
     assert_eq!((chatty.len(), joined.len()), (40, 40));
-    // Handshake and login cost one round trip each, each statement one.
     assert_eq!(chatty.iter().chain(&joined).sum::<u64>(), statements + 2 * 80);
     assert!(joined.iter().all(|turns| *turns == 3), "{joined:?}");
     let mut proved = 0;
@@ -57,8 +55,8 @@ fn each_page_waits_once_a_statement_and_three_times_to_get_there_near_and_far() 
         } else {
             chatty[0]
         };
-        // The page cannot be faster than its round trips, and not much else grows with distance on a link
-        // without limit.
+        // The page cannot be faster than its round trips. On a link without limits, little else
+        // grows with distance.
         let least = turns * number("rtt_ns");
         assert!(number("duration_ns") >= least, "{prediction}");
         assert!(number("low_ns") <= number("duration_ns") && number("duration_ns") <= number("high_ns"));
@@ -122,7 +120,8 @@ fn a_page_that_is_asked_for_where_it_cannot_be_is_refused_at_once() {
 #[test]
 fn a_page_that_could_not_be_written_is_an_error_and_the_story_is_still_told() {
     let directory = directory();
-    // Leads nowhere: the usual page cannot be made. A full disk: the requested one cannot be filled.
+    // The default page cannot be created (dangling link); the requested one cannot be filled (full
+    // disk).
     std::os::unix::fs::symlink("no/such/folder", directory.path().join("longwire-demo.html"))
         .expect("a link");
     for arguments in [&["demo"][..], &["demo", "--html", "/dev/full"]] {
@@ -144,7 +143,7 @@ fn the_user_may_end_it_and_sees_what_there_is() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("the binary is built");
-    // The page's file is made after the signal handlers.
+    // The page's file is created after the signal handlers.
     let began = Instant::now();
     while !directory.path().join("longwire-demo.html").exists() {
         assert!(began.elapsed() < Duration::from_secs(30), "it never begins");

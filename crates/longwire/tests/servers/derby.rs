@@ -1,5 +1,4 @@
-//! `longwire watch` in front of a real Derby with its own client: the rows it reports are those the program
-//! counted.
+//! `longwire watch` with a real Derby and its client: reported rows match the program's count.
 
 use serde_json::Value;
 use std::net::TcpStream;
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 use testbed::JavaProgram;
 use testbed::java::jars;
 
-/// Derby's server in a directory of its own. It ends when its standard input does.
+/// Derby's server ends at the end of its stdin.
 struct Derby {
     server: Child,
     _directory: tempfile::TempDir,
@@ -50,7 +49,7 @@ fn records_of<'a>(records: &'a [Value], kind: &'a str) -> impl Iterator<Item = &
     records.iter().filter(move |record| record["type"] == kind)
 }
 
-/// Rows, round trips and fetches of the exchanges whose fingerprint begins with this text.
+/// Rows, round trips and fetches of exchanges with this fingerprint prefix.
 fn sums(records: &[Value], fingerprint: &str) -> [u64; 3] {
     let exchanges: Vec<&Value> = records_of(records, "exchange")
         .filter(|record| {
@@ -86,7 +85,7 @@ fn rows_are_those_the_program_counted() {
     let said = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}{errors}");
-    // With records on standard output, the program's output is on standard error.
+    // With records on stdout, the program's output is on stderr.
     for line in [
         "inserted 300",
         "all 300",
@@ -125,7 +124,7 @@ fn rows_are_those_the_program_counted() {
     );
     assert_eq!(sums(&records, "select id, v from kinds where id < ?")[0], 7);
     assert_eq!(sums(&records, "select id, d from kinds")[0], 0);
-    // The driver asks for all rows and discards those beyond its limit: the wire has them.
+    // The driver fetches all rows and discards those beyond its limit.
     assert_eq!(sums(&records, "select c, y, z from kinds")[0], 300);
     assert_eq!(sums(&records, "update kinds")[0], 25);
     let failed = records_of(&records, "exchange").filter(|record| record["error"] == "42X05");

@@ -1,4 +1,4 @@
-//! `--driver`: the commands through JDBC drivers, and the messages where something for that is missing.
+//! Commands through JDBC drivers, and messages for missing prerequisites.
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,6 @@ use testbed::{Postgres, Started, java};
 
 const PGJDBC: &str = "org.postgresql:postgresql:42.7.4";
 
-/// `longwire` with the driver of PostgreSQL.
 fn longwire(command: &str, url: &str, arguments: &[&str]) -> Command {
     let jars = java::jars(&[PGJDBC]);
     let mut longwire = binary::longwire(&[command, url, "--driver"]);
@@ -33,7 +32,6 @@ fn url(port: u16) -> String {
     format!("jdbc:postgresql://127.0.0.1:{port}/postgres?user={user}&password={password}")
 }
 
-/// Behind a link of 10 ms the driver sees 10 ms, as longwire's own client does.
 #[test]
 fn ping_through_a_driver_is_as_far_as_without_one() {
     let server = Postgres::start();
@@ -118,7 +116,7 @@ fn tune_works_through_a_driver_and_leaves_nothing() {
     assert_eq!(left.trim(), "0");
 }
 
-/// A directory for `JAVA_HOME`, whose Java prints `text` and ends.
+/// A `JAVA_HOME` with a Java that prints `text` and exits.
 fn java_that_says(text: &str) -> tempfile::TempDir {
     let home = tempfile::tempdir().expect("a directory");
     let program = home.path().join("bin/java");
@@ -164,7 +162,7 @@ fn what_is_missing_is_told_with_what_to_do() {
     assert!(native.contains("a JDBC driver is for a jdbc: URL"), "{native}");
 }
 
-/// The bridge ends with longwire, even when longwire cannot say goodbye.
+/// The bridge exits even if longwire cannot notify it.
 #[test]
 fn nothing_is_left_of_a_longwire_that_is_killed() {
     let server = Postgres::start();

@@ -1,4 +1,4 @@
-//! Labs are run: real hosts, links and services. Needs root, or unprivileged user namespaces.
+//! Runs labs with real hosts, links and services. Needs root, or unprivileged user namespaces.
 
 use serde_json::Value;
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use testbed::binary::{of_type, program, records};
 use testbed::floor::told_on_failure;
 
-/// PostgreSQL asked for one row at a time, near and further away.
+/// PostgreSQL fetching one row at a time, near and far.
 const SELECT: &str = r#"
 hosts = ["application", "database"]
 
@@ -35,7 +35,7 @@ warmup = 2
 links.network.rtt = ["0ms", "10ms", "30ms"]
 "#;
 
-/// Points that each take a moment, without any network.
+/// Short points without network traffic.
 const SLEEP: &str = r#"
 hosts = ["application", "database"]
 
@@ -55,7 +55,6 @@ warmup = 0
 links.network.rtt = ["1ms", "2ms", "3ms", "4ms"]
 "#;
 
-/// A directory with a lab in it.
 struct Lab {
     directory: TempDir,
 }
@@ -82,7 +81,7 @@ impl Lab {
         self.command().output().expect("longwire runs")
     }
 
-    /// Runs it until `mark` is on stderr, then sends `signal` and waits for its end.
+    /// Sends `signal` once `mark` is on stderr, and waits for the end.
     fn run_until(&self, mark: &str, signal: &str) -> (Option<i32>, String) {
         let mut child = self.command().spawn().expect("longwire runs");
         wait_for(&mut child, mark);
@@ -106,7 +105,7 @@ fn wait_for(child: &mut Child, mark: &str) {
         let read = stderr.read_line(&mut said).expect("text");
         assert!(read > 0, "it ended before it said {mark}: {said}");
     }
-    // Its other output must not hit a closed pipe.
+    // Drains stderr to avoid a closed pipe.
     std::thread::spawn(move || stderr.read_to_string(&mut String::new()));
 }
 
@@ -149,7 +148,7 @@ fn a_lab_measures_what_it_predicts() {
     assert_eq!(of_type(&records, "lab")[0]["predicted_points"], 2);
     assert_eq!(records.last().expect("records")["type"], "summary");
 
-    // All is done: a second run starts nothing and shows the same.
+    // A second run starts nothing and shows the same results.
     let again = lab.run();
     assert_eq!(again.status.code(), Some(0));
     assert_eq!(text(&again.stderr), "");
@@ -160,7 +159,7 @@ fn a_lab_measures_what_it_predicts() {
     );
 }
 
-/// The same statements over a longer path: through a service of the lab that is longwire itself.
+/// The same statements over a longer path, through longwire as a service of the lab.
 const VARIANTS: &str = r#"
 hosts = ["application", "database"]
 
@@ -250,7 +249,7 @@ fn what_was_done_when_it_was_interrupted_is_not_done_again() {
     let (status, out) = lab.run_until("1 of 4", "-INT");
     assert_eq!(status, Some(130), "{out}");
     assert!(out.starts_with("Lab lab: 1 of 4 points"), "{out}");
-    // One file per point, next to the one that marks what longwire made.
+    // One file per point, plus longwire's marker file.
     let kept = fs::read_dir(lab.directory.path().join("kept/points"))
         .expect("points")
         .filter(|entry| {
@@ -270,7 +269,7 @@ fn what_was_done_when_it_was_interrupted_is_not_done_again() {
     );
     assert!(!text(&output.stderr).contains("4 of"), "{}", text(&output.stderr));
 
-    // A changed lab is a different lab.
+    // A changed lab counts as a different lab.
     let path = lab.directory.path().join("lab.toml");
     fs::write(&path, SLEEP.replace("sleep 0.2", "sleep 0.1")).expect("written");
     let output = lab.run();
@@ -317,7 +316,7 @@ fn a_workload_that_does_not_work_at_all_is_told() {
 
 #[test]
 fn nothing_is_left_when_it_is_killed() {
-    // A number that nothing else on this machine sleeps for.
+    // A duration that no other process on this machine sleeps for.
     let seconds = format!("{}.5", 900_000 + std::process::id());
     let service =
         format!("[services.sleeper]\nhost = \"database\"\ncommand = \"exec sleep {seconds}\"\n\n[workload]");
@@ -335,7 +334,6 @@ fn nothing_is_left_when_it_is_killed() {
     }
 }
 
-/// Whether a process has `word` among its arguments.
 fn runs(word: &str) -> bool {
     let processes = fs::read_dir("/proc").expect("/proc is there");
     processes.flatten().any(|process| {

@@ -1,4 +1,4 @@
-//! `longwire load` against real servers: its counts match the servers' work, and errors are reported.
+//! `longwire load` with real servers: counts match the servers' work, and errors are reported.
 
 use serde_json::Value;
 use std::io::Write;
@@ -79,7 +79,7 @@ fn tables_are_made_and_the_builtin_scripts_run_on_them() {
         summary["p50_ns"].is_u64() && summary["per_second"].as_f64() > Some(0.0),
         "{summary}"
     );
-    // Seven statements and one, each a round trip; preparing one is another, for each client that uses it.
+    // Seven statements and one, one round trip each, plus one per client that prepares.
     let turns = summary["turns"].as_u64().unwrap();
     let least = 7 * scripts[0] + scripts[1];
     assert!((least..=least + 3 * 8).contains(&turns), "{turns} of {scripts:?}");
@@ -96,7 +96,7 @@ fn tables_are_made_and_the_builtin_scripts_run_on_them() {
 fn a_recording_is_read_and_predicted_from() {
     let server = MariaDb::start();
     let url = server.url();
-    // The second time over tables that refer to each other.
+    // The second time with tables that reference each other.
     for _ in 0..2 {
         told(
             &load(&["--initialize", "-I", "dtgvpf", &url]),
@@ -288,7 +288,7 @@ fn a_recording_counts_what_a_capture_of_the_same_run_counts() {
             .output()
             .expect("the binary starts");
         told(&output, 0, "");
-        // The capture also holds the connection with which longwire checked the server before the run.
+        // Excludes longwire's connection that checked the server before the run.
         let mut connections = records(&output);
         connections.retain(|record| record["type"] == "connection" && record["statements"] != 0);
         connections

@@ -1,4 +1,4 @@
-//! Longwire as a client of real servers: ping, load, split, tune, labs and the demonstration.
+//! Longwire as a client of real servers: ping, load, split, tune, labs and the demo.
 
 mod demo;
 mod derby;

@@ -1,11 +1,11 @@
-//! Passwords: where they are found, how they are asked for, and that they are not shown.
+//! Sources of passwords, the prompt, and that passwords stay hidden.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use testbed::{Postgres, PostgresAuth, require};
 
-/// `longwire ping` of a server that wants a password, which the target does not contain.
+/// The target lacks the required password.
 fn arguments(server: &Postgres) -> [String; 5] {
     let target = format!("postgres://postgres@127.0.0.1:{}/postgres", server.port());
     ["ping", &target, "-n", "2", "-i=50ms"].map(str::to_owned)
@@ -25,7 +25,7 @@ fn a_password_is_found_or_asked_for() {
     let server = Postgres::options().auth(PostgresAuth::ScramSha256).start();
     let home = tempfile::tempdir().expect("a directory");
     let longwire = testbed::binary::program();
-    // Without a session of its own it might find the terminal this test was started from.
+    // A new session, to exclude the terminal of this test.
     let run = |name: &str, value: &str| {
         let mut command = bare(&require("setsid"), home.path());
         command.arg("--wait").arg(&longwire).args(arguments(&server));

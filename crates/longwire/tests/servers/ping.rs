@@ -1,4 +1,4 @@
-//! `longwire ping` of real servers: here, behind an emulated link, and when they go away.
+//! `longwire ping` with real servers: local, behind an emulated link, and lost.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -14,7 +14,6 @@ fn nanos(value: &Value) -> Duration {
     Duration::from_nanos(value.as_u64().unwrap_or_else(|| panic!("no span: {value}")))
 }
 
-/// `ping --json` of a target behind a link of this many milliseconds.
 fn through_link(milliseconds: u64, port: u16, arguments: &[&str]) -> Vec<Value> {
     let link = format!("rtt={milliseconds}ms");
     let forward = port.to_string();
@@ -26,7 +25,7 @@ fn through_link(milliseconds: u64, port: u16, arguments: &[&str]) -> Vec<Value> 
     records(&ends(command, 0))
 }
 
-/// The round trips of all samples but first ones are the link's, and each cost `turns`.
+/// Checks that all samples but first ones match the link, with `turns` round trips each.
 #[track_caller]
 fn is_as_far_as(records: &[Value], milliseconds: u64, turns: u64) {
     let samples = of_type(records, "sample");
@@ -39,8 +38,8 @@ fn is_as_far_as(records: &[Value], milliseconds: u64, turns: u64) {
     let round_trips = others.iter().map(|sample| nanos(&sample["round_trip_ns"]));
     let round_trip = round_trips.min().expect("samples");
     let rtt = Duration::from_millis(milliseconds);
-    // The minimum, and only roughly: a test runs at the same time as others, and a link subtracts what the
-    // machine, busy or not, added when the link was made. Precise figures are the job of a benchmark.
+    // Only the minimum, and roughly: tests run in parallel, and the link subtracts the machine's
+    // overhead at setup. Precise figures belong in a benchmark.
     let (least, most) = (rtt - Duration::from_micros(500), rtt + Duration::from_millis(4));
     assert!(
         round_trip >= least && round_trip < most,
@@ -178,7 +177,6 @@ fn a_statement_that_fails_is_answered_and_an_error() {
 fn a_server_that_restarts_is_lost_and_found_again() {
     let server = Postgres::start();
     let port = server.port();
-    // Its own relay is ended: another server on the same port would be another test.
     let door = Door::open(port);
     let url = server
         .url()
@@ -225,7 +223,7 @@ fn a_server_that_restarts_is_lost_and_found_again() {
     );
 }
 
-/// A path to a server that can be shut: connections through it break, new ones are refused.
+/// A path to a server that can be closed: connections break, and new ones are refused.
 struct Door {
     port: u16,
     shut: std::sync::Arc<std::sync::atomic::AtomicBool>,
@@ -317,7 +315,7 @@ fn what_cannot_be_asked_says_why_and_shows_no_secret() {
 
 #[test]
 fn silence_is_lost_and_the_answer_negative() {
-    // Its backlog takes connections; nothing ever answers.
+    // The backlog accepts connections, but no process answers.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let target = format!(
         "postgres://127.0.0.1:{}",
@@ -453,7 +451,7 @@ fn legs_of_a_connection_sum_to_its_sample() {
     );
 }
 
-/// A wrong scheme or port: nothing is waited for, and nothing is "lost".
+/// With a wrong scheme or port, longwire neither waits nor reports a loss.
 #[test]
 fn a_server_of_another_protocol_is_named_at_once() {
     let mariadb = MariaDb::start();
@@ -494,8 +492,8 @@ fn a_server_of_another_protocol_is_named_at_once() {
     }
 }
 
-/// Accepts on loopback and passes all bytes on, both ways, each after this delay: as a tunnel whose far end
-/// is that far away. Returns its port.
+/// Forwards all bytes with this delay each way, like a tunnel with a distant far end. Returns the
+/// listening port.
 fn tunnel_to(port: u16, delay: Duration) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let near = listener.local_addr().expect("an address").port();

@@ -1,4 +1,4 @@
-//! `longwire plan`: on a small lab's real traffic, and its mistakes. Needs root, or unprivileged user
+//! `longwire plan` on a small lab's real traffic, and its errors. Needs root, or unprivileged user
 //! namespaces.
 
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use testbed::binary::{done, longwire, of_type, program, records, run};
 use testbed::{Postgres, Started};
 
-/// A job that asks its database five times a transaction.
+/// A job with five queries per transaction.
 const LAB: &str = r#"
 hosts = ["job", "database"]
 [links.network]
@@ -32,7 +32,7 @@ operations = 20
 warmup = 2
 "#;
 
-/// The job and its database, which the lab has at these addresses.
+/// The job and its database, at the lab's addresses.
 const ESTATE: &str = r#"currency = "EUR"
 places = ["here", "near", "far"]
 
@@ -70,7 +70,6 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The capture without distance of the small lab.
 fn captured(directory: &Path) -> PathBuf {
     fs::write(directory.join("lab.toml"), LAB).expect("the lab is written");
     let run = Command::new(program())
@@ -103,7 +102,7 @@ fn placement<'a>(lines: &'a [Value], kind: &str, words: &str) -> Vec<&'a Value> 
     of_kind.filter(|record| record["placement"] == words).collect()
 }
 
-/// Both go far, where both are cheapest; alone neither may, so both move at once, or stop on the way.
+/// Both are cheapest far away. Neither may move alone, so both move at once or in stages.
 #[test]
 fn a_small_estate_is_planned_from_its_capture() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -146,7 +145,8 @@ fn a_small_estate_is_planned_from_its_capture() {
         held.iter()
             .any(|one| one["service"] == "database" && one["place"] == "far" && one["budget"] != "p95")
     );
-    // With less between near and far there is an order: job to near, database to far, job to far.
+    // With a shorter link from near to far there is an order: job to near, database to far, job to
+    // far.
     let nearer = ESTATE.replace("19ms", "10ms");
     let out = plan(directory.path(), &nearer, &[capture, "--json"]);
     let lines = records(&out);
@@ -156,7 +156,6 @@ fn a_small_estate_is_planned_from_its_capture() {
     nothing_fits(directory.path(), capture);
 }
 
-/// The text begins with the answer, shows what was requested, and the page is written.
 fn text_and_page(directory: &Path, capture: &str) {
     let out = plan(
         directory,
@@ -179,15 +178,13 @@ fn text_and_page(directory: &Path, capture: &str) {
     );
 }
 
-/// A relay with a link of 30 ms, and its address.
 fn thirty_ms_away(target: &str) -> (Started, String) {
     let (relay, address) =
         Started::listening(&mut longwire(&["relay", target, "--link", "30ms"]), "relaying ");
     (relay, address.to_string())
 }
 
-/// A link is measured through a relay, by echo and by ping, and what they write takes the place of the link's
-/// text.
+/// Measures a link through a relay by echo and by ping; the output replaces the link in the file.
 fn links_are_measured(directory: &Path, capture: &str) {
     let mut echo = longwire(&["echo", "--listen", "127.0.0.1:0"]);
     let (_echo, address) = Started::listening(&mut echo, " listens on ");
@@ -237,8 +234,7 @@ fn links_are_measured(directory: &Path, capture: &str) {
     );
 }
 
-/// Budgets that nothing keeps are a negative answer; hosts that are not in the data an error that says what
-/// to look at.
+/// Unreachable budgets are a negative answer; unknown hosts are an error with a hint.
 fn nothing_fits(directory: &Path, capture: &str) {
     let strict = ESTATE.replace("\"60ms\"", "\"1ns\"");
     let out = plan(directory, &strict, &[capture]);
@@ -279,7 +275,7 @@ fn a_mistake_in_the_estate_has_its_line_and_column() {
     );
 }
 
-/// What is planned from a folder of tables is what is planned from the capture that they were written from.
+/// A plan from tables equals the plan from their capture.
 #[test]
 fn a_folder_of_tables_gives_the_same_plan() {
     let directory = tempfile::tempdir().expect("a directory");

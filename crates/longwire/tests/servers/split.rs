@@ -1,4 +1,4 @@
-//! `longwire split` and `longwire echo` as a user runs them, with real servers.
+//! `longwire split` and `longwire echo` with real servers.
 
 use serde_json::Value;
 use std::time::Duration;
@@ -6,14 +6,12 @@ use testbed::binary::{self, done, longwire, of_type, refused, run};
 use testbed::floor::told_on_failure;
 use testbed::{MariaDb, Postgres, Started};
 
-/// The records of a successful run.
 fn records(arguments: &[&str]) -> Vec<Value> {
     let output = run(&[arguments, &["--json"]].concat());
     done(&output);
     binary::records(&output)
 }
 
-/// `longwire echo --listen`, ended when the value is dropped, and its address.
 fn listening() -> (Started, String) {
     let mut command = longwire(&["echo", "--listen", "127.0.0.1:0"]);
     let (started, address) = Started::listening(&mut command, " listens on ");

@@ -1,5 +1,4 @@
-//! `longwire tune` as a user runs it, with real servers: what it recommends, and that it leaves nothing
-//! behind.
+//! Recommendations and cleanup of `longwire tune` with real servers.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -10,14 +9,12 @@ use testbed::binary::{self, done, of_type, refused, run};
 use testbed::floor::told_on_failure;
 use testbed::{MariaDb, Postgres};
 
-/// The records of a successful run.
 fn records(arguments: &[&str]) -> Vec<Value> {
     let output = run(&[arguments, &["--json"]].concat());
     done(&output);
     binary::records(&output)
 }
 
-/// Schemas that a run left.
 fn left(server: &Postgres) -> String {
     server.sql("select nspname from pg_namespace where nspname like 'longwire%'")
 }
@@ -66,7 +63,7 @@ fn a_run_recommends_a_way_for_each_job_and_distance_and_leaves_nothing() {
     assert_eq!(here["rows"], 200);
     let there = row_by_row("predicted");
     let time = |tuned: &Value| tuned["duration_ns"].as_u64().expect("ns");
-    // 202 round trips of 2 ms on top of the faster of the median here and the watched run.
+    // 202 round trips of 2 ms on top of the faster of the local median and the observed run.
     let bounds = 400_000_000..=time(here) + 420_000_000;
     assert!(bounds.contains(&time(there)), "{} in {bounds:?}", time(there));
     assert!(tuned.iter().any(|tuned| tuned["source"] == "emulated"));
@@ -136,7 +133,7 @@ fn ctrl_c_removes_the_scratch_schema_and_sums_up() {
     let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
     place_of_work(&mut stderr);
     assert_ne!(left(&server), "");
-    // Into the warm-up, or the first run.
+    // During the warm-up or the first run.
     std::thread::sleep(Duration::from_millis(300));
     kill_process(Pid::from_child(&child), Signal::INT).expect("it runs");
     let mut view = String::new();
@@ -237,7 +234,7 @@ fn what_cannot_be_tuned_is_told() {
     );
     refused(&["tune", "http://127.0.0.1:1/"], &["http://"]);
     refused(&["tune", "postgres://127.0.0.1:1/x"], &["127.0.0.1:1"]);
-    // An address reserved for documentation: no connection is made to it, because nothing agreed to that.
+    // A documentation address: without consent there is no connection.
     refused(
         &["tune", "postgres://192.0.2.1/x", "--rows", "10"],
         &["192.0.2.1", "not on this machine", "--yes"],
@@ -251,7 +248,7 @@ fn what_cannot_be_tuned_is_told() {
     assert_eq!(left(&server), "");
 }
 
-/// The line that names the scratch schema; a warning of the password in the arguments comes before.
+/// The line with the scratch schema; a warning about the password argument may come first.
 fn place_of_work(stderr: &mut impl BufRead) -> String {
     let mut lines = stderr.lines().map(|line| line.expect("text"));
     let place = lines.find(|line| line.contains("scratch schema longwire_tune_"));

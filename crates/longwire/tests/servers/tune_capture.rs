@@ -1,5 +1,5 @@
-//! What a job of tuning counts itself, against a capture of the same run: round trips as `longwire read`
-//! reports them, packets as they are in the file.
+//! Compares figures counted by tuning jobs with a capture of the same run: round trips as `longwire
+//! read` reports them, packets as in the file.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 use etherparse::{SlicedPacket, TransportSlice};
@@ -13,7 +13,7 @@ use testbed::capture::CaptureFile;
 use testbed::{Capture, MariaDb, Postgres};
 use tune::{Shape, Trial};
 
-/// One way with one setting, and its result.
+/// Way, whether its window is limited, and result.
 type Told = (String, bool, TrialOutcome);
 
 #[test]
@@ -30,7 +30,6 @@ fn turns_and_packets_of_mariadb_are_those_of_a_capture() {
     compare(&told, &capture, server.port());
 }
 
-/// Runs every way under a capture.
 fn run_all(url: &str, port: u16) -> (Vec<Told>, CaptureFile) {
     let stop = AtomicBool::new(false);
     let mut bench = tune::native(&Target::parse(url).unwrap(), "captured", &stop).unwrap();
@@ -52,8 +51,7 @@ fn run_all(url: &str, port: u16) -> (Vec<Told>, CaptureFile) {
                 watch: None,
             };
             let outcome = bench.run(&trial).unwrap();
-            // Where the distance is shorter, a capture cannot distinguish a used-up window from a server that
-            // takes its time.
+            // At a shorter distance, a capture cannot distinguish a full window from a slow server.
             let windowed = method.name.contains("pipeline") && value > Some(1);
             told.push((
                 format!("{} {} {value:?}", method.job, method.name),
@@ -75,12 +73,10 @@ fn settings(method: &Method) -> Vec<Option<u64>> {
     values.into_iter().map(Some).collect()
 }
 
-/// A job as the capture has it.
 #[derive(Debug, Default)]
 struct Job {
     turns: u64,
     port: u16,
-    /// From its first byte to its last, since the epoch.
     span_ns: (u64, u64),
 }
 
@@ -100,7 +96,7 @@ fn compare(told: &[Told], capture: &CaptureFile, port: u16) {
         });
         let counted = outcome.packets.unwrap();
         for way in [0, 1] {
-            // An acknowledgement at either end of the job may fall on the other side of it.
+            // A pure acknowledgement at either end of the job may fall outside.
             let apart = counted[way].abs_diff(seen[way]);
             assert!(
                 apart <= 2 + seen[way] / 50,
@@ -110,8 +106,7 @@ fn compare(told: &[Told], capture: &CaptureFile, port: u16) {
     }
 }
 
-/// The jobs in the order in which they were run: of each connection that begins a transaction, what lies
-/// between that and its end.
+/// Jobs in the order of their runs: on each connection with a transaction, the packets within it.
 fn jobs(capture: &Path) -> Vec<Job> {
     let mut command = longwire(&["read", "--json", "--exchanges"]);
     let output = command.arg(capture).output().expect("the binary starts");
@@ -156,7 +151,7 @@ fn jobs(capture: &Path) -> Vec<Job> {
     jobs
 }
 
-/// By the client's port: when each packet passed, and which way.
+/// Time and direction of each packet, by the client's port.
 fn packets(capture: &Path, server: u16) -> HashMap<u16, Vec<(u64, usize)>> {
     let bytes = std::fs::read(capture).unwrap();
     let word = |at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));

@@ -1,4 +1,4 @@
-//! `longwire tune --set ... -- COMMAND`: real programs run with each setting, and the report on them.
+//! Runs real programs with each setting and checks the report of `longwire tune`.
 
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
@@ -6,7 +6,6 @@ use testbed::binary::{self, longwire, number, stderr, stdout};
 use testbed::waiting::wait_until;
 use testbed::{JavaProgram, MariaDb, Postgres};
 
-/// Runs `longwire tune` with `arguments`.
 fn tune(arguments: &[&str]) -> Output {
     longwire(&["tune"])
         .args(arguments)
@@ -14,7 +13,6 @@ fn tune(arguments: &[&str]) -> Output {
         .expect("the binary starts")
 }
 
-/// The records of one type.
 fn records(output: &Output, kind: &str) -> Vec<Value> {
     let all = binary::records(output).into_iter();
     all.filter(|record| record["type"] == kind).collect()
@@ -56,7 +54,7 @@ fn fetch_turns_of_psql_fall_as_its_fetch_count_grows() {
         })
         .collect()
     };
-    // 2000 rows arrive in 200, 20 or 2 fetches, and one more that finds none.
+    // 2000 rows arrive in 200, 20 or 2 fetches, plus a final empty one.
     let turns = of(None);
     let names: Vec<&str> = turns.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["FETCH=10", "FETCH=100", "FETCH=1000"]);
@@ -71,8 +69,8 @@ fn fetch_turns_of_psql_fall_as_its_fetch_count_grows() {
         .try_into()
         .expect("two distances");
     assert!(here.get("link").is_none());
-    // A hundred and a thousand are 18 round trips apart, which a busy machine can hide; from ten it is 180
-    // round trips, 1.8 s.
+    // 100 and 1000 differ by 18 round trips, which a busy machine can hide; 10 differs by 180 round
+    // trips, 1.8 s.
     let measured = told.iter().filter(|record| record["link"] == "rtt=10ms");
     let fastest = measured.min_by_key(|record| number(record, "p50_ns"));
     assert_eq!(far["setting"], fastest.expect("three settings")["setting"]);

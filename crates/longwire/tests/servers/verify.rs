@@ -1,5 +1,5 @@
-//! `longwire predict --verify`: captures of real drivers replayed over emulated links, measured next to
-//! predicted. The bounds are those of a slow and busy machine; the errors are printed.
+//! Replays captures of real drivers over emulated links. Bounds allow for a slow, busy machine, and
+//! errors are printed.
 
 use serde_json::Value;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ fn of_type(records: &[Value], name: &str) -> Vec<Value> {
     binary::of_type(records, name).into_iter().cloned().collect()
 }
 
-/// Verifies at both round trips, and checks the measurements against bounds that always hold.
+/// Verifies at both round-trip times, with bounds that always hold.
 fn is_proved(level: &str, name: &str) {
     let file = capture(name);
     let output = predict(&[
@@ -59,7 +59,7 @@ fn is_proved(level: &str, name: &str) {
             number("rtt_ns")
         );
         assert!(number("measured_operations") > 0 && number("measured_errors") == 0);
-        // One round trip less: a stream's handshake completes immediately for the client's kernel.
+        // One round trip less: the client's kernel completes a stream's handshake at once.
         assert!(
             number("measured_ns") >= least - number("rtt_ns"),
             "faster than light: {prediction}"

@@ -1,18 +1,16 @@
-//! `action.yml`: each of its steps as GitHub runs it, with bash and the runner's variables, for budgets that
-//! are kept and broken.
+//! Runs the steps of `action.yml` like GitHub, with bash and the runner's variables, for kept and
+//! broken budgets.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use testbed::{binary, python};
 
-/// A runner's directories and files.
 struct Runner {
     folder: tempfile::TempDir,
     action: Value,
 }
 
-/// What the steps of a run left.
 struct Ran {
     status: i32,
     log: String,
@@ -39,7 +37,6 @@ impl Runner {
         }
     }
 
-    /// The text with `${{ inputs.NAME }}` replaced by what was given, or the input's default.
     fn filled(&self, text: &str, given: &[(&str, &str)]) -> String {
         let mut text = text.to_owned();
         let inputs = self.action["inputs"].as_object().expect("it has inputs");
@@ -58,7 +55,6 @@ impl Runner {
         text
     }
 
-    /// Runs all steps until one fails.
     fn run(&self, given: &[(&str, &str)]) -> Ran {
         for (name, _) in given {
             assert!(self.action["inputs"].get(name).is_some(), "{name} is an input");
@@ -77,7 +73,7 @@ impl Runner {
             let added = std::fs::read_to_string(file("path")).expect("text");
             let path: Vec<&str> = added.lines().chain(["/usr/bin", "/bin"]).collect();
             let mut bash = Command::new("bash");
-            // As GitHub does with `shell: bash`.
+            // Same as GitHub's `shell: bash`.
             bash.args(["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script])
                 .env_clear()
                 .env("PATH", path.join(":"))

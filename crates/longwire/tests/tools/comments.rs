@@ -1,11 +1,12 @@
-//! Comments with identifiers against drivers that prepare: what real ones do, and what it costs.
+//! Statement comments with identifiers, which defeat prepared statements: behaviour and cost of
+//! real drivers.
 
 use serde_json::Value;
 use std::path::Path;
 use testbed::binary::{self, longwire, number, records};
 use testbed::{Postgres, python};
 
-/// Findings and round trips of the pages, by `library`, whose comments carry `comment`.
+/// Findings and round trips of pages by `library` with `comment` in each statement.
 fn watched(server: &Postgres, library: &str, comment: &str) -> (Vec<Value>, u64) {
     let programs = python::environment(&["psycopg[binary]==3.2.13", "asyncpg==0.30.0"]);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/comments/pages.py");
@@ -37,7 +38,7 @@ fn server() -> Postgres {
     server
 }
 
-/// What is claimed is what the same pages take less when their comments carry the route alone.
+/// The claim equals the saving when comments only contain the route.
 #[test]
 fn a_trace_in_the_comment_costs_the_turn_of_preparing() {
     let server = server();
@@ -64,7 +65,7 @@ fn a_trace_in_the_comment_costs_the_turn_of_preparing() {
     }
 }
 
-/// Without prepared statements a comment costs nothing.
+/// Free of cost without prepared statements.
 #[test]
 fn a_trace_in_the_comment_of_what_is_never_prepared_is_no_finding() {
     let (findings, _) = watched(&server(), "unprepared", "trace");

@@ -1,5 +1,5 @@
-//! Pages of real frameworks, seen whole: what docs/frameworks says of naming requests and of the findings.
-//! The programs are those of `bench/predictions`; the other frameworks are tried by `bench/frameworks.sh`.
+//! Pages of real frameworks: verifies docs/frameworks on naming requests and on findings. The
+//! programs are those of `bench/predictions`; `bench/frameworks.sh` tests the other frameworks.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -16,7 +16,6 @@ use testbed::{Postgres, python};
 
 const PAGES: u64 = 5;
 
-/// The source of a program of the benchmark.
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../bench/predictions")
@@ -27,7 +26,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(source(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The body that a page answers with; `None` while nothing serves it.
+/// `None` until the server is up.
 fn page(port: u16, method: &str, path: &str, trace: u64) -> Option<String> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     let head = format!(
@@ -41,8 +40,7 @@ fn page(port: u16, method: &str, path: &str, trace: u64) -> Option<String> {
     reply.split_once("\r\n\r\n").map(|(_, body)| body.to_owned())
 }
 
-/// What longwire reads in a capture of [`PAGES`] pages of each kind, asked of the framework's program with
-/// naming switched on.
+/// Records for a capture of [`PAGES`] pages of each kind, with naming enabled in the framework.
 fn seen(framework: &str, program: &str, port_is: &str) -> Vec<Value> {
     let requirements = text(&format!("{framework}/requirements.txt"));
     let programs = python::environment(&requirements.lines().collect::<Vec<_>>());
@@ -83,7 +81,6 @@ fn seen(framework: &str, program: &str, port_is: &str) -> Vec<Value> {
     records(&read.expect("the binary starts"))
 }
 
-/// The executions of statements whose text has `of`.
 fn statements<'r>(seen: &'r [Value], of: &str) -> Vec<&'r Value> {
     let is_of = |exchange: &&Value| {
         exchange["fingerprint"]
@@ -119,7 +116,6 @@ fn django_names_its_requests_and_its_lazy_loading_is_found() {
         assert_eq!(exchange["assigned"], "identifier", "{exchange}");
         assert!(exchange["tags"]["route"] == "n1" || exchange["tags"]["route"] == "joined");
     }
-    // The page's own connection and request, and its statements.
     assert_eq!(turns_of(&seen, "GET /n1"), [15; PAGES as usize]);
     assert_eq!(turns_of(&seen, "GET /joined"), [3; PAGES as usize]);
     let [found] = findings(&seen, "n+1")[..] else {
@@ -133,7 +129,8 @@ fn transactions_of_sqlalchemy_are_named_whole_and_cost_two_turns() {
     let seen = seen("fastapi", "uvicorn", "--port=");
     let look_ups = statements(&seen, "from authors");
     assert_eq!(look_ups.len() as u64, 12 * PAGES);
-    // asyncpg prepares the page's text once: only that carries the comment, the transaction the rest.
+    // asyncpg prepares the page's statement once. Only that one has the comment; the transaction
+    // covers the others.
     for exchange in &look_ups {
         let proved =
             ["identifier", "transaction"].contains(&exchange["assigned"].as_str().unwrap_or_default());
@@ -144,7 +141,7 @@ fn transactions_of_sqlalchemy_are_named_whole_and_cost_two_turns() {
         panic!("one loop: {:?}", findings(&seen, "n+1"))
     };
     assert_eq!(found["operation_name"], "GET /n1", "{found}");
-    // The insert of the page that writes is another transaction of one statement.
+    // The insert is a second transaction with one statement.
     let found = findings(&seen, "control-round-trips");
     let of_page: Vec<_> = found
         .iter()

@@ -1,5 +1,5 @@
-//! With programs of other languages: browsers, Python, JavaScript, Spark, DuckDB and ClickHouse, drivers and
-//! frameworks.
+//! Tests with programs in other languages: browsers, Python, JavaScript, Spark, DuckDB and
+//! ClickHouse, drivers and frameworks.
 
 mod action;
 mod comments;

@@ -1,4 +1,4 @@
-//! `longwire mcp` with an independent client: the Model Context Protocol's own Python package.
+//! `longwire mcp` with the official Python client of the Model Context Protocol.
 
 use serde_json::Value;
 use std::io::Write;
@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use testbed::binary::{self, done, longwire, number, of_type, run};
 use testbed::python;
 
-/// A capture with findings of several statements.
 fn capture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/captures")
@@ -20,7 +19,6 @@ fn json_of(arguments: &[&str]) -> Vec<Value> {
     binary::records(&output)
 }
 
-/// What the client says of the server: its version, its tools, and what each call gave.
 fn asked(file: &Path) -> Value {
     let programs = python::environment(&["mcp==1.27.2"]);
     let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mcp/client.py");
@@ -35,7 +33,6 @@ fn asked(file: &Path) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
-/// These records, as read --json and predict --json have them.
 fn same(given: &Value, expected: &[&Value]) {
     let given: Vec<&Value> = given.as_array().expect("a list").iter().collect();
     assert!(!expected.is_empty(), "there is something to compare");
@@ -78,7 +75,7 @@ fn the_protocols_own_client_gets_the_figures_of_the_records() {
         &of_type(&predicted, "prediction"),
     );
 
-    // The client raises an error of its own for each of these.
+    // The client raises a separate error for each.
     assert_eq!(given["refused"], serde_json::json!([-32602, -32602]));
 }
 

@@ -1,4 +1,4 @@
-//! `--html`: the page of real captures, of a run of `watch`, and of a web page with its database.
+//! Pages of real captures, of a `watch` run, and of a web page with its database.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,6 @@ fn capture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Runs `longwire COMMAND FILE --html` with more arguments; returns the page's path, which is removed with
-/// the directory.
 fn page(command: &str, file: &Path, more: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a private directory can be made");
     let html = directory.path().join("report.html");
@@ -76,8 +74,8 @@ fn the_sliders_tell_what_predict_tells() {
     let (_kept, html) = page("read", &file, &["--operations", "connection"]);
     let browser = Browser::start(1280, 900);
     browser.open(&html);
-    // Notches of the slider between the links of the grid; the last two where TCP's windows make the curve
-    // bend.
+    // Slider positions between the grid's links; the last two are on the bend caused by TCP
+    // windows.
     let mut seen = Vec::new();
     for (notch, rate, stop) in [
         (146, None, END),

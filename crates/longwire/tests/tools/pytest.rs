@@ -1,5 +1,5 @@
-//! The `conftest.py` of docs/check.md, with pytest itself: what a test does is its own, and what its fixtures
-//! do is not.
+//! The `conftest.py` of docs/check.md under real pytest: work of a test is separate from work of
+//! its fixtures.
 
 use serde_json::Value;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 use testbed::binary::longwire;
 use testbed::{Postgres, python};
 
-/// The first block of code after `heading` in docs/check.md.
+/// The first code block after `heading` in docs/check.md.
 fn documented(heading: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/check.md");
     let text = std::fs::read_to_string(path).expect("the page is there");

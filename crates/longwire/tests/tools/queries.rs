@@ -1,5 +1,4 @@
-//! The queries of `queries/` on both engines that they are for: totals are those of `read`, and both engines
-//! agree.
+//! `queries/` on both supported engines: totals equal those of `read`, and the engines agree.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -8,7 +7,7 @@ use std::process::Command;
 use testbed::binary::{self, longwire, number, sum};
 use testbed::process::run;
 
-/// Tables of several runs, from two hosts, in `folder/tables`; the records that `read` wrote, of each run.
+/// Writes tables of several runs on two hosts to `folder/tables`; returns the records of each run.
 fn written(folder: &Path) -> Vec<Vec<Value>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let data = [
@@ -38,7 +37,6 @@ fn written(folder: &Path) -> Vec<Vec<Value>> {
     all
 }
 
-/// The rows of each query, by its name.
 fn rows(engine: &str, folder: &Path) -> BTreeMap<String, Vec<Value>> {
     let programs = testbed::python::environment(&["duckdb==2.0.0", "chdb==4.4.0"]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -116,7 +114,7 @@ fn both_engines_have_the_totals_of_read() {
     }
 }
 
-/// Operations of the last fourteen days of all: which days the data are of is theirs.
+/// Operations of the last fourteen days in the data, regardless of today's date.
 fn last_two_weeks(records: &[Value]) -> u64 {
     let operations: Vec<&Value> = records
         .iter()
@@ -134,7 +132,7 @@ fn last_two_weeks(records: &[Value]) -> u64 {
     recent.count() as u64
 }
 
-/// What a remedy of n+1 saves, once for each finding: a record for each round trip at which it is priced.
+/// Savings of n+1 findings, each counted once although priced at several round-trip times.
 fn most_of_each(records: &[Value]) -> BTreeMap<String, u64> {
     let mut most = BTreeMap::new();
     for finding in records

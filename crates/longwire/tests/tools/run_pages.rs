@@ -1,12 +1,10 @@
-//! `--html` of the commands that ask a server themselves, and of `check`: each against a real server, with
-//! the figures of its records on its page.
+//! Pages of `check` and of commands that query a server show the figures of the records.
 
 use std::path::Path;
 use std::process::Output;
 use testbed::binary::{self, done, longwire, number, of_type, records, run, stderr};
 use testbed::{Postgres, Started};
 
-/// Runs the command with `--html` and `--json`; its output, its page, and that page's answer.
 fn with_page(arguments: &[&str]) -> (Output, String, String) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("page.html");
@@ -87,7 +85,8 @@ fn load_shows_its_throughput_and_keeps_literals_to_itself() {
     assert_eq!(digits, succeeded.to_string());
 }
 
-/// The first figure below a heading, without the commas of its thousands; the first column names its row.
+/// The first figure below a heading, without thousands separators; the first column is the row's
+/// name.
 fn page_number(page: &str, heading: &str) -> String {
     let behind = page
         .split(&format!("<th scope=\"col\">{heading}</th>"))
@@ -172,7 +171,6 @@ fn check_shows_which_budgets_are_broken() {
     assert!(!page.contains("class=\"bad\""));
 }
 
-/// Five look-ups in one transaction, watched.
 fn recording(server: &Postgres, directory: &Path) -> String {
     let file = directory.join("run.lwr").display().to_string();
     let script = directory.join("page.sql").display().to_string();

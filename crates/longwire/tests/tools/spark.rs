@@ -1,5 +1,5 @@
-//! `integrations/spark` on a cluster of two executor processes: the totals of `read`, once, whatever happens
-//! to an executor.
+//! `integrations/spark` on a cluster with two executors: totals equal those of `read`, exactly
+//! once, despite executor failures.
 
 use serde_json::Value;
 use std::fs;
@@ -9,13 +9,13 @@ use std::process::Command;
 use testbed::binary::{self, longwire, program, sum};
 use testbed::process::{require, run};
 
-/// Captures of two hosts, one of them in several files, in `folder/captures`.
+/// Captures of two hosts in `folder/captures`, one split into several files.
 fn captures(folder: &Path) {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/tests/data");
     for host in ["web1", "web2"] {
         fs::create_dir_all(folder.join("captures").join(host)).expect("a folder");
     }
-    // Eleven files and more: the order of their names is not that of the letters.
+    // More than ten files, so that numeric and alphabetical order differ.
     let one = folder.join("captures/web1");
     let whole = fs::read(data.join("redis-six-connections.pcap")).expect("a capture");
     for (number, part) in parts(&whole, 8).into_iter().enumerate() {
@@ -26,8 +26,8 @@ fn captures(folder: &Path) {
     fs::copy(other, folder.join("captures/web2/run.pcap")).expect("a copy");
 }
 
-/// A capture (pcap, little endian) as files of at most `most` packets, as tcpdump -C makes them: connections
-/// go on from file to file.
+/// Splits a little-endian pcap into files of at most `most` packets, like tcpdump -C, so that
+/// connections span files.
 fn parts(whole: &[u8], most: usize) -> Vec<Vec<u8>> {
     let (header, mut rest) = whole.split_at(24);
     let mut parts = Vec::new();
@@ -45,7 +45,6 @@ fn parts(whole: &[u8], most: usize) -> Vec<Vec<u8>> {
     parts
 }
 
-/// What the driver printed.
 fn driven(folder: &Path, longwire: &Path) -> Vec<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let programs = testbed::python::environment(&["pyspark==4.3.0"]);
@@ -68,7 +67,6 @@ fn of_kind<'a>(printed: &'a [Value], kind: &str) -> Vec<&'a Value> {
     values.filter(|value| !value.is_null()).collect()
 }
 
-/// The records of `read` of the files of a host.
 fn direct(folder: &Path, host: &str) -> Vec<Value> {
     let folder = folder.join("captures").join(host);
     let entries = fs::read_dir(folder).expect("it is readable");
@@ -78,7 +76,6 @@ fn direct(folder: &Path, host: &str) -> Vec<Value> {
     binary::records(&command.args(files).output().expect("the binary starts"))
 }
 
-/// What the tables of both hosts give, read back.
 fn check_tables(folder: &Path, hosts: &[Vec<Value>]) {
     let tables = folder.join("tables").display().to_string();
     let output = longwire(&["read", "--json", &tables]).output();
@@ -89,8 +86,8 @@ fn check_tables(folder: &Path, hosts: &[Vec<Value>]) {
     }
 }
 
-/// One executor dies when its run is written and before it could say so: Spark has the run read again, by
-/// another. A host without a readable capture does not stop the others.
+/// An executor dies after writing its run and before reporting it, so Spark repeats the run on
+/// another. A host without a readable capture does not affect others.
 #[test]
 fn rows_are_there_once_whatever_happens_to_an_executor() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! `--parquet`: what was written there gives the same answers as what it was written from.
+//! Tables yield the same results as their source.
 
 mod bucket;
 mod whole;
@@ -7,7 +7,6 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A recording of HTTP requests and PostgreSQL, and captures of both.
 const RUNS: [&str; 3] = [
     "../screen/tests/data/pages.lwr",
     "tests/data/requests/database-alone.pcap.gz",
@@ -93,7 +92,7 @@ fn no_file_is_there_by_halves() {
         "{written:?}"
     );
 
-    // What a run leaves that was killed while it wrote.
+    // Left by a run killed while writing.
     let first = written.first().expect("a file");
     let bytes = std::fs::read(first).expect("it is readable");
     let left = first.with_file_name(".0123456789abcdef-1-0000.parquet.tmp");
@@ -103,7 +102,7 @@ fn no_file_is_there_by_halves() {
         original
     );
 
-    // A file that lost its end is an error that names it, not fewer rows.
+    // A truncated file is an error that names it, instead of missing rows.
     std::fs::write(first, &bytes[..bytes.len() / 2]).expect("it is written");
     let output = longwire(&["read", text(folder.path())]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -117,8 +116,8 @@ fn warnings(records: &[Value]) -> Vec<String> {
         .collect()
 }
 
-/// Without the conditions, which name command and file; the packets, which only captures have; the warnings,
-/// to which the reader of a recording adds the name of the recording.
+/// Removes conditions (command and file names), packet counts (captures only) and warnings
+/// (recordings add their name).
 fn comparable(mut records: Vec<Value>) -> Vec<Value> {
     records.retain(|record| record["type"] != "conditions" && record["type"] != "warning");
     for record in &mut records {
@@ -161,7 +160,6 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of the test")
 }
 
-/// All files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("it is readable");
     let mut files = Vec::new();

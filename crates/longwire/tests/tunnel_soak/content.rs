@@ -1,18 +1,15 @@
-//! Bytes that both ends can generate from a number, so that every byte that arrives is compared with the one
-//! that was sent.
+//! Byte sequences that both ends generate from a seed, so that every received byte can be verified.
 
-/// The kind of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Rows of text, most of whose words came before.
+    /// Rows of text with mostly repeated words.
     Text,
-    /// Nothing that can be compressed.
     Random,
-    /// Some of both, a few kilobytes at a time.
+    /// Alternates every few kilobytes.
     Mixed,
 }
 
-/// An endless sequence of bytes: the same for the same seed and kind, in whatever pieces it is asked for.
+/// An infinite byte sequence, determined by seed and kind regardless of read sizes.
 #[derive(Debug)]
 pub(crate) struct Content {
     seed: u64,
@@ -33,7 +30,6 @@ impl Content {
         }
     }
 
-    /// The next bytes, as many as `out` holds.
     pub(crate) fn fill(&mut self, mut out: &mut [u8]) {
         while !out.is_empty() {
             let next = self.next(out.len());
@@ -43,7 +39,8 @@ impl Content {
         }
     }
 
-    /// Whether `got` are the next bytes; when not, how many of them are.
+    /// Compares `got` with the next bytes; on a mismatch, returns the length of the matching
+    /// prefix.
     pub(crate) fn check(&mut self, mut got: &[u8]) -> Result<(), usize> {
         let mut right = 0;
         while !got.is_empty() {
@@ -58,7 +55,6 @@ impl Content {
         Ok(())
     }
 
-    /// Some of the next bytes, at least one and at most `most`.
     fn next(&mut self, most: usize) -> &[u8] {
         if self.used == self.block.len() {
             self.make_block();
@@ -93,7 +89,7 @@ impl Content {
     }
 }
 
-/// Numbers that look random and are the same for the same seed (splitmix64).
+/// Seeded pseudorandom numbers (splitmix64).
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(u64);
 
@@ -118,7 +114,7 @@ impl Chance {
         self.below(many) == 0
     }
 
-    /// From 1 to `largest`, every order of magnitude as likely as another.
+    /// Between 1 and `largest`, uniform over orders of magnitude.
     pub(crate) fn size(&mut self, largest: u64) -> u64 {
         let share = self.next() as f64 / u64::MAX as f64;
         ((largest as f64).powf(share) as u64).clamp(1, largest)

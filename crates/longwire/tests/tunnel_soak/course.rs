@@ -1,48 +1,40 @@
-//! The course of one stream: generated from its seed, so that both ends know it as soon as they know the
-//! seed.
+//! The course of a stream, derived from a seed known to both ends.
 
 use crate::content::{Chance, Content, Kind};
 
-/// Which end of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Client,
     Server,
 }
 
-/// In which order the directions are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Requests and replies in round trips, this many.
     Rounds(u64),
-    /// Both directions at the same time.
     Together,
-    /// The server begins when the client has ended its direction.
+    /// The server starts after the client's end of stream.
     ClientFirst,
-    /// The client begins when the server has ended its direction.
+    /// The client starts after the server's end of stream.
     ServerFirst,
 }
 
-/// All of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct Course {
     pub(crate) seed: u64,
     pub(crate) largest: u64,
     pub(crate) order: Order,
-    /// Payload bytes from the client and from the server, when neither end resets.
+    /// From client and server, without a reset.
     pub(crate) bytes: [u64; 2],
-    /// Which end resets the connection, and after how many bytes sent and received; `None` for an orderly
-    /// end.
+    /// The end that resets the connection, after this many bytes sent and received; `None` for an
+    /// orderly end.
     pub(crate) reset: Option<(Role, [u64; 2])>,
-    /// Most bytes of one write.
     pub(crate) piece: usize,
-    /// Reads slowly.
     pub(crate) slow: Option<Role>,
     kinds: [Kind; 2],
 }
 
 impl Course {
-    /// The course of `seed` whose directions carry up to `largest` bytes.
+    /// Each direction has up to `largest` bytes.
     pub(crate) fn new(seed: u64, largest: u64) -> Self {
         let mut chance = Chance::new(seed);
         let order = match chance.below(8) {
@@ -73,19 +65,18 @@ impl Course {
         Self {
             seed,
             largest,
-            // The end that resets does not take round trips: the other end sends all it has.
+            // The resetting end does not alternate: the other end sends everything.
             order: if reset.is_some() { Order::Together } else { order },
             bytes,
             reset,
-            // Small pieces of small streams: a large one would be system calls and little else.
+            // Small writes only for small streams: large ones would spend all time in system calls.
             piece: chance.size(64 * 1024).max(bytes[0].max(bytes[1]) / MAX_PIECES) as usize,
             slow,
             kinds: [kind(&mut chance), kind(&mut chance)],
         }
     }
 
-    /// A course without randomness: the server sends `bytes` of random bytes when the client has ended its
-    /// direction.
+    /// After the client's end of stream, the server sends `bytes` of random data.
     pub(crate) fn download(seed: u64, bytes: u64) -> Self {
         Self {
             order: Order::ClientFirst,
@@ -98,12 +89,10 @@ impl Course {
         }
     }
 
-    /// Payload of both directions, when neither end resets.
     pub(crate) fn payload(&self) -> u64 {
         self.bytes[0] + self.bytes[1]
     }
 
-    /// What `role` sends.
     pub(crate) fn content_of(&self, role: Role) -> Content {
         let index = role.index();
         Content::new(self.seed ^ (index as u64 + 1), self.kinds[index])

@@ -1,4 +1,4 @@
-//! Many clients and their server, and what both saw.
+//! Many clients and their server, with results of both sides.
 
 use crate::course::{Course, Role};
 use crate::play::{Seen, play};
@@ -8,30 +8,27 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What one side saw of all its streams.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// Streams that are going on.
     pub(crate) open: AtomicU64,
-    /// Streams whose bytes all arrived, both ways, with an orderly end.
+    /// Streams with all bytes transferred and an orderly end.
     pub(crate) whole: AtomicU64,
-    /// Streams that one end reset, as it should, and the other saw reset.
+    /// Streams reset as planned, and seen as reset by the other end.
     pub(crate) reset: AtomicU64,
     /// Streams cut by an error while a far end was killed.
     pub(crate) broken: AtomicU64,
-    /// Connections that ended before they sent their header.
+    /// Connections closed before their header.
     pub(crate) empty: AtomicU64,
-    /// Payload of the whole ones.
     pub(crate) bytes: AtomicU64,
     faults: AtomicU64,
     first_faults: Mutex<Vec<String>>,
 }
 
-/// Counts up when a far end is about to be killed and when a new one serves: odd in between.
+/// Odd from just before a far end is killed until its replacement serves.
 pub(crate) type Epoch = Arc<AtomicU64>;
 
 impl Tally {
-    /// Counts the end of a stream. `unsettled`: a far end was killed while it went on.
+    /// A far end was killed during the stream if `unsettled`.
     fn count(&self, role: Role, course: &Course, seen: &Seen, unsettled: bool) {
         let counter = match (seen, course.reset) {
             (Seen::Whole, None) => {
@@ -41,7 +38,7 @@ impl Tally {
             (Seen::DidReset, Some(_)) => &self.reset,
             (Seen::Cut, Some((by, _))) if by != role => &self.reset,
             (Seen::Cut, _) if unsettled => &self.broken,
-            // A far end that is killed cannot tell the server that its stream is cut; the client must be
+            // A killed far end cannot tell the server that its stream is cut; the client must be
             // notified.
             (Seen::Short, _) if unsettled && role == Role::Server => &self.broken,
             _ => return self.fault(format!("{role:?} of {course:?}: {seen:?}")),
@@ -69,7 +66,6 @@ impl Tally {
     }
 }
 
-/// Accepts streams at `listener` for ever and plays the server of each.
 pub(crate) fn serve(listener: TcpListener, tally: Arc<Tally>, epoch: Epoch) {
     std::thread::spawn(move || {
         for socket in listener.incoming() {
@@ -96,7 +92,7 @@ fn serve_one(mut socket: TcpStream, tally: &Tally, epoch: &Epoch) {
     let course = match word(2) {
         OF_SEED => Course::new(word(0), word(1)),
         ECHO => return echo(socket),
-        // Never read to its end: nothing to count.
+        // Not read to its end: not counted.
         bytes => {
             play(socket, Role::Server, &Course::download(word(0), bytes));
             return;
@@ -106,23 +102,19 @@ fn serve_one(mut socket: TcpStream, tally: &Tally, epoch: &Epoch) {
     tally.count(Role::Server, &course, &seen, unsettled(began, epoch));
 }
 
-/// Clients of a tunnel.
 pub(crate) struct Crowd<'a> {
     pub(crate) connect: &'a (dyn Fn() -> std::io::Result<TcpStream> + Sync),
     pub(crate) tally: &'a Tally,
     pub(crate) epoch: &'a Epoch,
-    /// The number at the same time.
     pub(crate) streams: usize,
-    /// No new stream begins when those begun carry this much payload.
+    /// New streams start until this much payload is planned.
     pub(crate) payload: u64,
-    /// No new stream begins after this.
     pub(crate) longest: Duration,
     pub(crate) largest: u64,
     pub(crate) seed: u64,
 }
 
 impl Crowd<'_> {
-    /// Plays streams until their payload is reached.
     pub(crate) fn run(&self) {
         let (begun, number, start) = (AtomicU64::new(0), AtomicU64::new(0), Instant::now());
         std::thread::scope(|scope| {
@@ -142,7 +134,6 @@ impl Crowd<'_> {
         });
     }
 
-    /// One stream from its connection to its end.
     pub(crate) fn one(&self, course: &Course) {
         let began = self.epoch.load(SeqCst);
         let seen = match (self.connect)() {
@@ -154,7 +145,6 @@ impl Crowd<'_> {
     }
 }
 
-/// Sends the header of a stream and plays its client.
 fn begin(mut socket: TcpStream, course: &Course) -> Seen {
     match socket.write_all(&header([course.seed, course.largest, OF_SEED])) {
         Ok(()) => play(socket, Role::Client, course),
@@ -162,13 +152,12 @@ fn begin(mut socket: TcpStream, course: &Course) -> Seen {
     }
 }
 
-/// What a client sends first: a seed, the most bytes of a direction, and [`OF_SEED`], [`ECHO`] or how much to
-/// download.
+/// The client's first bytes: seed, maximum bytes per direction, and [`OF_SEED`], [`ECHO`] or
+/// download size.
 pub(crate) fn header(words: [u64; HEADER_WORDS]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Sends every byte back.
 fn echo(mut socket: TcpStream) {
     let mut buffer = [0; 4096];
     socket.set_nodelay(true).ok();
@@ -183,7 +172,7 @@ fn unsettled(began: u64, epoch: &Epoch) -> bool {
     began % 2 == 1 || epoch.load(SeqCst) != began
 }
 
-/// Waits until no stream is open at a side whose other ends are all done.
+/// Waits until a side with finished peers has no open stream.
 pub(crate) fn settle(tally: &Tally) {
     let start = Instant::now();
     while tally.open.load(SeqCst) > 0 {
@@ -197,10 +186,9 @@ pub(crate) fn settle(tally: &Tally) {
     }
 }
 
-/// A listener of a crowd's server.
 pub(crate) fn listen(address: impl Into<SocketAddr>) -> TcpListener {
     let listener = TcpListener::bind(address.into()).expect("a listener");
-    // It listens already, and lets more connections wait from now on than the 128 of the standard library.
+    // Raises the backlog above the standard library's 128.
     rustix::net::listen(&listener, 4096).expect("listen");
     listener
 }
@@ -210,7 +198,7 @@ fn spawn(work: impl FnOnce() + Send + 'static) {
     builder.spawn(work).expect("a thread");
 }
 
-/// Thousands of threads with little state each.
+/// For thousands of threads with little state.
 const STACK: usize = 256 * 1024;
 pub(crate) const HEADER_WORDS: usize = 3;
 const HEADER: usize = 8 * HEADER_WORDS;

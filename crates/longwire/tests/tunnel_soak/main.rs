@@ -1,12 +1,12 @@
-//! Mixed traffic through a tunnel of the real binary, every byte of it compared at both ends: text, random
-//! and mixed bytes, resets, half-closes, slow readers, a far end that is killed, a link that stops.
+//! Mixed traffic through a tunnel of the real binary, with every byte verified at both ends: text,
+//! random and mixed bytes, resets, half-closes, slow readers, a killed far end, a stalled link.
 //!
-//! Without arguments a few seconds of it, as a test. `bench/tunnel-soak.sh` runs 10 GB. Phases by name
-//! (`mixed`, `killed`, `slow`, `outage`, `beside`) as arguments, amounts as `plan.rs` has them. Prints a
-//! table; ends with 1 when a byte differs, a stream ends otherwise than it should, or an end of the tunnel
-//! takes more memory than documented.
+//! Without arguments it runs for a few seconds as a test. `bench/tunnel-soak.sh` transfers 10 GB.
+//! Arguments are phases (`mixed`, `killed`, `slow`, `outage`, `beside`) and amounts (`plan.rs`). It
+//! exits with 1 if a byte differs, a stream ends unexpectedly, or an end of the tunnel exceeds its
+//! documented memory.
 //!
-//! Runs itself again inside namespaces, where the hosts and links of `outage` and `beside` are.
+//! Restarts itself inside namespaces with the hosts and links of `outage` and `beside`.
 
 mod content;
 mod course;
@@ -31,7 +31,7 @@ fn main() {
         return;
     }
     if ignored {
-        // The group of timing tests is requested: times are printed here, but none is held against a bound.
+        // The group of timing tests is requested; this test prints times without checking bounds.
         return;
     }
     let sandbox = match netns::sandbox::enter() {
@@ -43,7 +43,7 @@ fn main() {
         }
     };
     let plan = Plan::parse(std::env::args().skip(1));
-    // Each stream has a socket at its client and one at its server, both here.
+    // Both sockets of each stream are in this process.
     sys::listening::raise_file_limit();
     println!("{plan:?}");
     println!("{}", table::HEAD);

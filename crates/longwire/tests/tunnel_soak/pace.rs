@@ -1,4 +1,4 @@
-//! The speed of fast clients: a small exchange again and again, at the same time as a large result.
+//! Speed of a fast client: repeated small exchanges during a large transfer.
 
 use crate::content::Content;
 use crate::course::{Course, Role};
@@ -8,17 +8,15 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-/// The results of clients in one measurement.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pace {
-    /// Payload bytes a second of the large result; `None` if none was requested.
+    /// Bytes per second of the large transfer, if requested.
     pub(crate) rate: Option<f64>,
-    /// Round trips of the small exchange, shortest first.
+    /// Sorted round-trip times of the small exchange.
     pub(crate) trips: Vec<Duration>,
 }
 
 impl Pace {
-    /// The round trip that this share of all is no longer than.
     pub(crate) fn trip(&self, share: f64) -> Duration {
         let at = (self.trips.len() as f64 * share) as usize;
         self.trips
@@ -28,8 +26,8 @@ impl Pace {
     }
 }
 
-/// Exchanges small messages over a connection of `connect` for `span`, and reads a large result over another
-/// when `large`.
+/// Exchanges small messages over a new connection for `span`, during a large transfer on another if
+/// `large`.
 pub(crate) fn measure(
     connect: &(dyn Fn() -> Result<TcpStream> + Sync),
     span: Duration,
@@ -39,7 +37,7 @@ pub(crate) fn measure(
     std::thread::scope(|scope| {
         let result = large.then(|| scope.spawn(|| read_until(connect, &over, Duration::ZERO)));
         if large {
-            // The large result has found its pace and filled its buffers.
+            // The large transfer has reached a steady state.
             std::thread::sleep(span / 4);
         }
         let trips = exchange(connect, span);
@@ -54,7 +52,7 @@ pub(crate) fn measure(
     })
 }
 
-/// Reads a result without end, a piece every `pause`, until it is `over`; returns the bytes a second.
+/// Reads an endless result, one piece every `pause`, until `over`; returns bytes per second.
 pub(crate) fn read_until(
     connect: &(dyn Fn() -> Result<TcpStream> + Sync),
     over: &AtomicBool,
@@ -91,13 +89,13 @@ fn exchange(connect: &(dyn Fn() -> Result<TcpStream> + Sync), span: Duration) ->
         socket.write_all(&message)?;
         socket.read_exact(&mut message)?;
         trips.push(asked.elapsed());
-        // Like an application that pauses: the next exchange meets another state of the link.
+        // Pauses like an application, so that each exchange meets another state of the link.
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(trips)
 }
 
-/// One small exchange on `socket`, which is not waited for longer than five seconds.
+/// Fails after five seconds.
 pub(crate) fn exchange_once(mut socket: &TcpStream) -> Result<()> {
     socket.set_read_timeout(Some(Duration::from_secs(5)))?;
     socket.write_all(&header([0, 0, ECHO]))?;

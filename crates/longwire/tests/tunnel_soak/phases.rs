@@ -1,4 +1,4 @@
-//! The phases of a run, one kind of trouble at a time.
+//! Phases of a run, with one kind of fault each.
 
 use crate::crowd::{Crowd, Epoch, Tally, listen, serve, settle};
 use crate::ends::{Tunnel, Wanted};
@@ -14,10 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-/// The levels of [`mixed`], with their share of its payload: a level that takes more time has less.
+/// Levels of [`mixed`] with their share of its payload; slower levels have less.
 pub(crate) const LEVELS: [(&str, f64); 5] = [("0", 0.3), ("1", 0.3), ("6", 0.15), ("9", 0.05), ("auto", 0.2)];
 
-/// A phase that is not of one level.
 type Phase = fn(&Plan, &Sandbox) -> u64;
 
 pub(crate) const OTHERS: [(&str, Phase); 4] = [
@@ -27,7 +26,6 @@ pub(crate) const OTHERS: [(&str, Phase); 4] = [
     ("beside", beside),
 ];
 
-/// A server and what both sides see.
 struct Sides {
     address: SocketAddr,
     client: Tally,
@@ -36,7 +34,6 @@ struct Sides {
 }
 
 impl Sides {
-    /// A server on this host.
     fn here() -> Self {
         Self::at(listen((Ipv4Addr::LOCALHOST, 0)))
     }
@@ -66,7 +63,6 @@ impl Sides {
     }
 }
 
-/// All kinds of streams at one level.
 pub(crate) fn mixed(plan: &Plan, (level, share): (&str, f64)) -> u64 {
     let sides = Sides::here();
     let tunnel = Tunnel::start(&Wanted::to_port(sides.address.port(), &["--level", level]));
@@ -82,7 +78,7 @@ pub(crate) fn mixed(plan: &Plan, (level, share): (&str, f64)) -> u64 {
     row("mixed", level, [&sides.client, &sides.server], took, &watch)
 }
 
-/// A far end that is killed again and again while streams go on.
+/// Kills the far end repeatedly while streams are active.
 fn killed(plan: &Plan, _: &Sandbox) -> u64 {
     let sides = Sides::here();
     let mut tunnel = Tunnel::start(&Wanted::to_port(sides.address.port(), &[]));
@@ -127,7 +123,7 @@ fn killed(plan: &Plan, _: &Sandbox) -> u64 {
     faults
 }
 
-/// How long after `since` a new stream has ended successfully.
+/// Time from `since` to the successful end of a new stream.
 fn until_one_works(connect: &dyn Fn() -> Result<TcpStream>, since: Instant) -> Duration {
     loop {
         let exchanged = connect().and_then(|socket| crate::pace::exchange_once(&socket));
@@ -142,7 +138,7 @@ fn until_one_works(connect: &dyn Fn() -> Result<TcpStream>, since: Instant) -> D
     }
 }
 
-/// Fast clients without and with a slow one on the same lane at the same time.
+/// Fast clients with and without a slow one on the same lane.
 fn slow(plan: &Plan, _: &Sandbox) -> u64 {
     let sides = Sides::here();
     let tunnel = Tunnel::start(&Wanted::to_port(sides.address.port(), &["--lanes", "1"]));
@@ -175,7 +171,7 @@ fn slow(plan: &Plan, _: &Sandbox) -> u64 {
     0
 }
 
-/// Medians of several measurements: bytes a second, and the median round trip in seconds.
+/// Median bytes per second and median round-trip time in seconds.
 fn middle(found: &[Pace]) -> (f64, f64) {
     let median = |of: &dyn Fn(&Pace) -> f64| {
         let mut values: Vec<f64> = found.iter().map(of).collect();
@@ -200,7 +196,6 @@ fn told(found: &[Pace]) -> String {
     )
 }
 
-/// Two hosts with a link between them, a tunnel across it, and a server at the far end of it.
 struct Stand {
     network: Network,
     near: HostId,
@@ -243,13 +238,12 @@ impl Stand {
         self.sides.address.ip()
     }
 
-    /// Connects from the near host.
     fn connect(&self, to: SocketAddr) -> Result<TcpStream> {
         self.network.within(self.near, || TcpStream::connect(to))
     }
 }
 
-/// Streams over a link that carries nothing at all for a while, again and again.
+/// Streams over a link with repeated outages.
 fn outage(plan: &Plan, sandbox: &Sandbox) -> u64 {
     let stand = Stand::new(sandbox, "rate=200mbit rtt=10ms outage=300ms@300ms/900ms");
     let tunnel = stand.tunnel(&[]);
@@ -276,7 +270,7 @@ fn outage(plan: &Plan, sandbox: &Sandbox) -> u64 {
     faults
 }
 
-/// A small exchange at the same time as a large result: on one lane, and over connections of their own.
+/// Small exchanges during a large transfer: on one lane, and on separate connections.
 fn beside(plan: &Plan, sandbox: &Sandbox) -> u64 {
     let stand = Stand::new(sandbox, "rate=1MB/s rtt=20ms");
     let direct = || stand.connect(stand.sides.address);
@@ -299,5 +293,5 @@ fn beside(plan: &Plan, sandbox: &Sandbox) -> u64 {
     0
 }
 
-/// Between two reads of 4 KiB: 80 kB a second.
+/// Pause between reads of 4 KiB, for 80 kB/s.
 const SLOWLY: Duration = Duration::from_millis(50);

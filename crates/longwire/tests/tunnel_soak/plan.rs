@@ -1,35 +1,29 @@
-//! The amounts of a run: `--payload=10GB --streams=1000` and the like.
+//! Amounts of a run: `--payload=10GB --streams=1000` and so on.
 
 use model::ByteCount;
 use std::time::Duration;
 
-/// The name of the one test that runners of tests list and ask for: every phase.
+/// The only test that test runners can list, with every phase.
 pub(crate) const ALL_PHASES: &str = "all_phases";
 
-/// A run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// Payload of the mixed streams of all levels together.
+    /// Total of mixed streams over all levels.
     pub(crate) payload: u64,
-    /// Streams at a time.
     pub(crate) streams: usize,
-    /// Most bytes of one direction of a stream.
+    /// Maximum bytes per direction of a stream.
     pub(crate) largest: u64,
     pub(crate) seed: u64,
-    /// How often a far end is killed.
     pub(crate) kills: u32,
-    /// How long a far end lives.
     pub(crate) life: Duration,
-    /// How long a pace is measured, each time.
     pub(crate) measure: Duration,
-    /// How often paces that are compared are measured.
     pub(crate) rounds: usize,
-    /// Names of phases to run; all when empty.
+    /// All phases run if empty.
     only: Vec<String>,
 }
 
 impl Plan {
-    /// What `make test` does in a few seconds.
+    /// The plan of `make test`, which takes a few seconds.
     fn small() -> Self {
         Self {
             payload: 30_000_000,
@@ -44,8 +38,8 @@ impl Plan {
         }
     }
 
-    /// The small one, unless the words of the command line say otherwise. A word without dashes is the name
-    /// of a phase, as test harnesses have it; their own options change nothing here.
+    /// Starts from the small plan. A word without dashes is a phase, as in test harnesses; options
+    /// of test harnesses are ignored.
     pub(crate) fn parse(words: impl Iterator<Item = String>) -> Self {
         let mut plan = Self::small();
         for word in words {
@@ -84,7 +78,6 @@ impl Plan {
         }
     }
 
-    /// Whether the phase of this name is to run.
     pub(crate) fn has(&self, phase: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|word| phase.contains(word.as_str()))
     }

@@ -1,4 +1,4 @@
-//! Plays one end of a stream's course over a socket and compares every byte that arrives.
+//! Plays one end of a stream's course over a socket and verifies every received byte.
 
 use crate::content::Content;
 use crate::course::{Course, Order, Role};
@@ -7,22 +7,19 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-/// How one end saw its stream end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// All bytes, both ways, and an orderly end.
     Whole,
-    /// This end reset it, where its course says so.
     DidReset,
-    /// An error before all had passed; what had arrived was right.
+    /// An error before the end; all received bytes were right.
     Cut,
-    /// An orderly end before all had arrived; what had arrived was right.
+    /// An early orderly end; all received bytes were right.
     Short,
-    /// Other bytes than were sent, or none for a minute.
+    /// Wrong bytes, or none for a minute.
     Wrong(String),
 }
 
-/// Plays `role` of `course` on `socket`, whose client has sent its header.
+/// The client of `socket` has already sent its header.
 pub(crate) fn play(socket: TcpStream, role: Role, course: &Course) -> Seen {
     if let Err(error) = prepare(&socket) {
         return Seen::Wrong(format!("a socket's options: {error}"));
@@ -60,8 +57,7 @@ pub(crate) fn play(socket: TcpStream, role: Role, course: &Course) -> Seen {
     played.err().unwrap_or(Seen::Whole)
 }
 
-/// The more severe result of sending and receiving: the kernel reports an error once, to the first call that
-/// asks.
+/// Returns the more severe result: the kernel reports an error only once, to the next call.
 fn both(sent: Result<(), Seen>, taken: Result<(), Seen>) -> Result<(), Seen> {
     match (sent, taken) {
         (_, Err(Seen::Wrong(what))) | (Err(Seen::Wrong(what)), _) => Err(Seen::Wrong(what)),
@@ -70,7 +66,7 @@ fn both(sent: Result<(), Seen>, taken: Result<(), Seen>) -> Result<(), Seen> {
     }
 }
 
-/// Requests and replies that add up to the course's bytes, the client first.
+/// Alternates requests and replies up to the course's bytes, client first.
 fn turns(
     sender: &mut Sender<'_>,
     taker: &mut Taker<'_>,
@@ -103,7 +99,7 @@ fn prepare(socket: &TcpStream) -> std::io::Result<()> {
     socket.set_write_timeout(Some(TIMEOUT))
 }
 
-/// Makes the close of `socket` a reset.
+/// Closing `socket` will send a reset.
 pub(crate) fn reset_on_close(socket: &TcpStream) {
     set_socket_linger(socket, Some(Duration::ZERO)).expect("SO_LINGER");
 }
@@ -138,7 +134,7 @@ impl<'a> Sender<'a> {
         Ok(())
     }
 
-    /// The last `bytes`, and the end of this direction.
+    /// Sends the remaining `bytes` and ends this direction.
     fn all(&mut self, bytes: u64) -> Result<(), Seen> {
         self.some(bytes)?;
         self.socket
@@ -182,7 +178,7 @@ impl<'a> Taker<'a> {
         Ok(())
     }
 
-    /// The last `bytes`, and the end after them.
+    /// Receives the remaining `bytes` and the end of stream.
     fn all(&mut self, bytes: u64) -> Result<(), Seen> {
         self.some(bytes)?;
         match self.read_bytes(self.buffer.len())? {

@@ -1,15 +1,13 @@
-//! The results of the phases, one line each.
+//! Prints one result line per phase.
 
 use crate::crowd::Tally;
 use crate::ends::Tunnel;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-/// The head of the lines of [`row`].
 pub(crate) const HEAD: &str = "phase    level  streams   whole   reset  broken    payload     time    MB/s  near peak  far peak  faults";
 
-/// What both sides of a phase's streams saw; prints it, with the first faults, and returns the number of
-/// faults.
+/// Prints both sides of a phase with the first faults; returns the number of faults.
 pub(crate) fn row(phase: &str, level: &str, sides: [&Tally; 2], took: Duration, watch: &Watch) -> u64 {
     let [client, server] = sides;
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(SeqCst);
@@ -52,8 +50,8 @@ pub(crate) fn row(phase: &str, level: &str, sides: [&Tally; 2], took: Duration, 
     faults
 }
 
-/// What is known of both ends: their maximum memory, in bytes (resident sets, including the code and what
-/// files share with others), and their output.
+/// Maximum memory of both ends in bytes (resident sets, including code and shared pages), and their
+/// output.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     near: u64,
@@ -62,7 +60,6 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Adds the maximum memory of both ends so far, and their output.
     pub(crate) fn sample_tunnel(&mut self, tunnel: &Tunnel) {
         self.near = self.near.max(tunnel.near.memory("VmHWM").unwrap_or_default());
         self.far = self.far.max(tunnel.far.memory("VmHWM").unwrap_or_default());
@@ -80,7 +77,6 @@ impl Watch {
     }
 }
 
-/// The memory that an end with its two lanes may take. For each lane: the pool of what its streams hold for
-/// slow readers, the 32 KiB that each of 1,024 streams has in addition, the contexts of both directions at
-/// level 9.
+/// Memory limit for an end with two lanes. Each lane has the pool for slow readers, 32 KiB for each
+/// of 1,024 streams, and the contexts of both directions at level 9.
 const MEMORY_BOUND: u64 = (2 * (64 + 32 + 64)) << 20;

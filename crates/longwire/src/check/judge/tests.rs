@@ -18,7 +18,7 @@ fn finding(kind: FindingKind, name: &str, fingerprint: &str, turns: u64) -> Find
     }
 }
 
-/// `/basket` has 31 round trips of which 30 are an N+1, `/` has 2.
+/// `/basket` has 31 round trips, 30 of them an N+1, and `/` has only 2.
 fn shop() -> Figures {
     let link: Arc<str> = "rtt=40ms".into();
     Figures {
@@ -53,7 +53,6 @@ fn budgets(turns: &[&str], predicted: &[&str], forbidden: &[&str]) -> Vec<Budget
     turns.chain(predicted).chain(forbidden).collect()
 }
 
-/// Name, budget and whether it is kept.
 fn told(budgets: &[Budget], before: Option<&Figures>) -> Vec<(String, &'static str, bool)> {
     let verdicts = judge(budgets, &shop(), before).expect("a judgement");
     verdicts
@@ -199,7 +198,7 @@ fn transactions_have_a_budget_here_and_elsewhere() {
         let is_kept = |verdict: &BudgetVerdict| verdict.judgement() == Judgement::Kept;
         verdicts.iter().map(is_kept).collect()
     };
-    // `/` has no transaction that stays open.
+    // `/` keeps no transaction open.
     assert_eq!(kept("4ms", None), [true, true]);
     assert_eq!(kept("3ms", None), [true, false]);
     assert_eq!(kept("520ms@40ms", None), [true, true]);
@@ -222,7 +221,7 @@ fn transactions_have_a_budget_here_and_elsewhere() {
 fn transactions_that_could_not_be_predicted_keep_no_budget() {
     let verdicts = held("100ms@10ms", &shop(), None).expect("verdicts");
     let judgements: Vec<Judgement> = verdicts.iter().map(BudgetVerdict::judgement).collect();
-    // Nothing is known of 10 ms; `/` has no transaction that stays open.
+    // There is no prediction for 10 ms; `/` keeps no transaction open.
     assert_eq!(judgements, [Judgement::Kept, Judgement::NotJudged]);
 }
 
@@ -246,7 +245,7 @@ fn the_remedy_of_turns_is_none_that_saves_held_time_alone() {
     assert!(of_held.contains("Write last."), "{of_held}");
 }
 
-/// 96 requests at once whose statements belong to them by a guess, and a loop in some.
+/// 96 concurrent requests with guessed statements, some with the finding.
 fn guessed(kind: FindingKind, operations_with_it: u64, others: u64) -> Figures {
     let evidence = model::Evidence {
         round_trips: 200,

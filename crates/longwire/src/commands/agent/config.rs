@@ -1,5 +1,3 @@
-//! The configuration of the agent.
-
 use crate::commands::address::to_serve;
 use crate::commands::exporting::{ExportPlan, otlp_settings};
 use crate::commands::grouping::HostChoice;
@@ -25,49 +23,37 @@ use sys::{Target, resolve};
 use thiserror::Error;
 use toml::Spanned;
 
-/// What an agent does.
 #[derive(Debug, Clone)]
 pub(super) struct AgentConfig {
-    /// What it observes.
     pub(super) source: AgentSource,
-    /// What makes an operation.
     pub(super) rule: Rule,
-    /// How it is known which addresses are one host.
     pub(super) hosts: HostSettings,
-    /// How long a window is, and at which round trips its findings are priced.
+    /// Length of a window, and the round-trip times used to price its findings.
     pub(super) window: Duration,
     pub(super) distances: Distances,
-    /// What is exported where.
     pub(super) exports: ExportPlan,
-    /// Where tables are written, and the host under whose name.
+    /// Directory of tables, and the host name in them.
     pub(super) tables: Option<(PathBuf, Option<String>)>,
-    /// How long the end may take.
     pub(super) stop_within: Duration,
 }
 
-/// What is observed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AgentSource {
-    /// Relays in front of servers.
     Relays(RelayArgs),
-    /// Network interfaces, and the servers whose packets are inspected.
     Interfaces(InterfaceArgs, RelayArgs),
 }
 
-/// Why a configuration cannot be used: where, and what.
 #[derive(Debug, Error)]
 #[error("{}:{line}:{column}: {message}", path.display())]
 pub struct AgentConfigError {
     path: PathBuf,
-    /// From 1.
     line: usize,
-    /// From 1, in characters.
+    /// In characters, from 1.
     column: usize,
     message: String,
 }
 
 impl AgentConfigError {
-    /// What to do next.
     pub fn hint(&self) -> String {
         "docs/agent.md has every key with its default; longwire agent --config FILE --check-config checks a file without running".to_owned()
     }
@@ -171,14 +157,11 @@ struct StopTable {
     within: Option<Spanned<String>>,
 }
 
-/// A fault at a place of the text.
 type Fault = (Range<usize>, String);
 
 impl AgentConfig {
-    /// Reads and checks a file.
-    ///
     /// # Errors
-    /// When it cannot be read, or says something that cannot be done: with line and column.
+    /// If it cannot be read or is invalid; the error has line and column.
     pub(super) fn read_file(path: &Path, plain_clients: PlainClientsArg) -> anyhow::Result<Self> {
         use anyhow::Context;
         let text = read_small_text(path, MAX_CONFIG_BYTES)
@@ -197,7 +180,7 @@ impl AgentConfig {
     }
 
     fn parse(text: &str, plain_clients: PlainClientsArg) -> Result<Self, Fault> {
-        // The error's own text shows the line, which may hold a password.
+        // The error's own text quotes the line, which may hold a password.
         let file: File = toml::from_str(text)
             .map_err(|error| (error.span().unwrap_or(0..0), error.message().to_owned()))?;
         let exports = exports(&file)?;
@@ -266,7 +249,7 @@ fn of_relays(relays: Vec<Spanned<RelayTable>>, plain_clients: PlainClientsArg) -
     let mut taken: Vec<SocketAddr> = Vec::new();
     for relay in &relays {
         let table = relay.get_ref();
-        // Each alone first: a fault then has its place.
+        // Checked individually first, so that a fault has a position.
         let alone = RelayArgs {
             targets: vec![table.target.clone()],
             listen: vec![table.listen.clone()],
@@ -308,7 +291,7 @@ fn of_relays(relays: Vec<Spanned<RelayTable>>, plain_clients: PlainClientsArg) -
     Ok(AgentSource::Relays(all))
 }
 
-/// The first relay whose connections come back to it, straight or through other relays.
+/// First relay that leads back to itself, directly or through other relays.
 fn circle(planned: &[PlannedRelay]) -> Option<usize> {
     let leads = |target: &Target, listen: SocketAddr| {
         target.port == listen.port()
@@ -331,8 +314,7 @@ fn circle(planned: &[PlannedRelay]) -> Option<usize> {
     })
 }
 
-/// Whether a relay cannot listen where it is to: another does already, or its clients would be plain where
-/// TLS was requested.
+/// Refuses addresses that are taken, and plaintext clients where TLS was required.
 fn refuse_listen(planned: &PlannedRelay, taken: &[SocketAddr]) -> Result<(), String> {
     let listen = planned.listen;
     if let Some(other) = taken.iter().find(|other| collide(**other, listen)) {
@@ -346,7 +328,7 @@ fn refuse_listen(planned: &PlannedRelay, taken: &[SocketAddr]) -> Result<(), Str
     })
 }
 
-/// The page for Prometheus needs an address of its own too.
+/// The Prometheus page needs a separate address too.
 fn refuse_taken(
     page: Option<SocketAddr>,
     place: Option<&Spanned<String>>,
@@ -392,7 +374,7 @@ fn of_interface(interface: Spanned<InterfaceTable>) -> Result<AgentSource, Fault
     };
     targets.plan().map_err(|error| (span, format!("{error:#}")))?;
     if let Some(filter) = &table.filter {
-        // Names are looked up when packets are read.
+        // Names are resolved when packets are read.
         let any_host = |_: &str| vec![Ipv4Addr::LOCALHOST.into()];
         PacketFilter::parse(filter.get_ref(), &any_host).map_err(|error| at(filter, error))?;
     }
@@ -486,6 +468,5 @@ fn duration(given: Option<&Spanned<String>>, usual: Duration, least: Duration) -
     Ok(found)
 }
 
-/// Names of each kind that have series: each costs some 3 KB here, and ten to a hundred series where they are
-/// stored.
+/// Limit per kind of name. Each name costs about 3 KB here, and 10 to 100 series in the backend.
 const MAX_NAMES: usize = 2_000;

@@ -1,5 +1,4 @@
-//! The configuration, read again while the agent observes: on a thread of its own, because files and names
-//! may take long.
+//! Rereads the configuration on a separate thread, because files and name lookups may be slow.
 
 use super::Args;
 use super::config::AgentConfig;
@@ -11,21 +10,17 @@ use std::thread::JoinHandle;
 use sys::signals::block_all_signals;
 use sys::threads::spawn;
 
-/// A configuration that is being read.
 pub(super) struct Reload {
     thread: JoinHandle<()>,
     outcome: Receiver<Outcome>,
-    /// Whether it was to be read again meanwhile.
+    /// Another reload was requested meanwhile.
     pub(super) again: bool,
 }
 
 type Outcome = Result<(AgentConfig, Option<OtlpExporter>)>;
 
 impl Reload {
-    /// Begins to read it; `now` is what is in effect.
-    ///
-    /// # Errors
-    /// When there is no thread for it.
+    /// `now` is the active configuration.
     pub(super) fn begin(args: &Args, now: &AgentConfig, exposition: &Exposition) -> Result<Self> {
         let (path, plain_clients) = (args.config.clone(), args.plain_clients);
         let (now, exposition) = (now.clone(), exposition.clone());
@@ -37,7 +32,7 @@ impl Reload {
                 let otlp = Exporting::prepare(&config.exports, &exposition)?;
                 Ok((config, otlp))
             });
-            // Nobody waits for it when the agent has ended.
+            // The agent may have ended already.
             sender.send(read).ok();
         })?;
         Ok(Self {
@@ -47,17 +42,15 @@ impl Reload {
         })
     }
 
-    /// Whether [`Reload::outcome`] does not wait.
+    /// True if [`Reload::outcome`] does not block.
     pub(super) fn is_read(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// What was read.
-    ///
     /// # Errors
-    /// When it cannot be used, or changes what cannot change while the agent runs.
+    /// If it is invalid, or changes a setting that is fixed while the agent runs.
     pub(super) fn outcome(self) -> Outcome {
-        // It ends without an outcome only through a defect.
+        // Only a bug ends it without an outcome.
         let none = |_| Err(anyhow!("the thread that read it has ended"));
         self.outcome.try_recv().unwrap_or_else(none)
     }

@@ -1,4 +1,4 @@
-//! The loop of an agent.
+//! The agent's main loop.
 
 use super::Args;
 use super::config::{AgentConfig, AgentSource};
@@ -24,7 +24,6 @@ use std::time::{Duration, Instant};
 use sys::Target;
 use sys::service::ServiceManager;
 
-/// Observes until it is told to stop.
 pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
     match config.source.clone() {
@@ -70,7 +69,8 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
             let conditions = conditions(args, CLOCK, opened.observation_point().to_owned());
             let (mut agent, mut aggregator) = Agent::start(args, config, conditions, asked)?;
             let folder = agent.config.tables.as_ref().map(|(folder, _)| folder.clone());
-            // A bucket's secrets are the caller's to read; files of a folder are made one after the other.
+            // Only the caller can read a bucket's secrets; files in a folder are created one after
+            // another.
             let is_bucket = folder.as_deref().is_some_and(|folder| !is_local(folder));
             if is_bucket {
                 begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
@@ -101,7 +101,6 @@ fn conditions(args: &Args, clock: &str, point: String) -> Conditions {
     )
 }
 
-/// An agent at work.
 struct Agent<'a> {
     args: &'a Args,
     config: AgentConfig,
@@ -114,7 +113,6 @@ struct Agent<'a> {
     totals: AgentTotals,
     began: Instant,
     window_began: Instant,
-    /// The configuration is being read again.
     reload: Option<Reload>,
 }
 
@@ -166,7 +164,7 @@ impl<'a> Agent<'a> {
         Ok((agent, aggregator))
     }
 
-    /// Observes until a signal asks for the end, or nothing can be seen any more.
+    /// Returns on a signal, or when traffic can no longer be seen.
     fn observe(&mut self, traffic: &mut impl LiveTraffic, aggregator: &mut Aggregator) -> Result<()> {
         self.manager.ready(&self.conditions.observation_point);
         if self.args.json {
@@ -208,7 +206,7 @@ impl<'a> Agent<'a> {
         }
         self.seen.exchanges_dropped(aggregator.dropped_exchanges());
         self.exporting.tick(&self.output_health);
-        // What a pooler is shows itself soon or not at all: series would wait for it.
+        // Poolers are recognised early or never, and series wait for the decision.
         aggregator.decide_poolers();
         aggregator.close_resting();
         if self.window_began.elapsed() >= self.config.window {
@@ -222,7 +220,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Begins tables again that were given up.
+    /// Restarts tables after an output failure.
     fn resume_tables(&self, aggregator: &mut Aggregator) {
         if !aggregator.writes_tables()
             && let Err(fault) = begin_tables(&self.config, aggregator, TablesInput::Resumed)
@@ -241,7 +239,8 @@ impl<'a> Agent<'a> {
         self.exporting.found(window.findings, length);
     }
 
-    /// Records never make the observation wait for long: a reader that is gone ends them, not the agent.
+    /// Records never block observation for long: if the reader closes the pipe, records end and the
+    /// agent continues.
     fn write(&self, write: impl FnOnce(&mut JsonWriter<io::StdoutLock<'static>>, &Self) -> io::Result<()>) {
         let mut records = JsonWriter::new(io::stdout().lock());
         let written = write(&mut records, self).and_then(|()| io::stdout().flush());
@@ -249,7 +248,7 @@ impl<'a> Agent<'a> {
             .record_written("the records of a window on stdout are", written);
     }
 
-    /// Has the configuration read again; while it is being read, once more afterwards.
+    /// During a reload, schedules one more.
     fn begin_reload(&mut self) {
         if let Some(reload) = &mut self.reload {
             reload.again = true;
@@ -262,7 +261,6 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Takes the configuration over that was read, if one was.
     fn end_reload(&mut self, aggregator: &mut Aggregator) {
         let Some(reload) = self.reload.take_if(|reload| reload.is_read()) else {
             return;
@@ -282,8 +280,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Reports the outcome of a reload. What cannot be changed while it runs, and what cannot be used, has
-    /// left all as it was.
+    /// A failed reload leaves the old configuration in effect.
     fn reloaded(&self, changed: Result<()>) {
         self.seen.reloaded(changed.is_ok());
         let trouble = match changed {
@@ -301,9 +298,8 @@ impl<'a> Agent<'a> {
         self.manager.ready(&self.conditions.observation_point);
     }
 
-    /// Sums up the rest, exports it, and says what was observed.
     fn end(mut self, aggregator: Aggregator, warnings: Vec<Warning>) -> Result<Status> {
-        // What is still open ends with the observation, and is exported too.
+        // Open transactions end with the observation and are exported too.
         let (outcome, _) = aggregator.finish(warnings, None)?;
         output::warn(&outcome.warnings);
         self.take_window(Window::new(outcome));
@@ -315,7 +311,6 @@ impl<'a> Agent<'a> {
     }
 }
 
-/// Has tables written where they are wanted.
 fn begin_tables(config: &AgentConfig, aggregator: &mut Aggregator, input: TablesInput<'_>) -> Result<()> {
     match &config.tables {
         Some((folder, host)) => aggregator.tables(folder, host.as_deref(), input),
@@ -341,8 +336,8 @@ fn write_window(records: &mut JsonWriter<io::StdoutLock<'static>>, window: &Wind
     records.flush()
 }
 
-/// How long facts are waited for at a time: as often it is looked whether a signal came.
+/// Maximum wait for facts between checks for a signal.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How often series and the service manager learn that the observation goes on.
+/// Interval of updates to series and the service manager.
 const TICK: Duration = Duration::from_secs(1);

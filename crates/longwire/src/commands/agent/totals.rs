@@ -1,9 +1,6 @@
-//! What was observed since the agent began, over all windows.
-
 use model::{Summary, format_duration};
 use std::time::Duration;
 
-/// Sums of all windows.
 #[derive(Debug, Default)]
 pub(super) struct AgentTotals {
     connections: u64,
@@ -14,7 +11,6 @@ pub(super) struct AgentTotals {
 }
 
 impl AgentTotals {
-    /// Adds a window.
     pub(super) fn add(&mut self, window: &Summary) {
         self.connections += window.connections;
         self.operations += window.operations;
@@ -23,7 +19,6 @@ impl AgentTotals {
         self.bytes += window.payload_bytes.iter().sum::<u64>();
     }
 
-    /// All of it in one line.
     pub(super) fn line(&self, observed: Duration) -> String {
         format!(
             "observed for {}: {} exchanges in {} operations, {} round trips; {} connections ended, with {} bytes",

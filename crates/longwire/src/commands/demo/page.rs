@@ -1,4 +1,4 @@
-//! Where the demo's page goes.
+//! Output file of the demo's page.
 
 use anyhow::Result;
 use model::{Warning, WarningKind};
@@ -7,17 +7,16 @@ use pipeline::page::{PageFile, PageRun};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The title of the page; a file with it is an earlier run's.
+/// A file with this title is from an earlier run.
 pub const TITLE: &str = "demo";
 
 const FILE: &str = "longwire-demo.html";
 
-/// The file that is requested, or the usual one; for the usual one, a file that is not an earlier demo's
-/// stays as it is, with a warning. A usual one that cannot be made is a lost output: the story is still
-/// shown.
+/// Opens the requested file, or the default one. The default is not overwritten unless an earlier
+/// demo wrote it; if it cannot be created, the demo continues without a page.
 ///
 /// # Errors
-/// When the file that is requested cannot be written.
+/// If the requested file cannot be written.
 pub fn open(
     asked: Option<&Path>,
     warnings: &mut Vec<Warning>,
@@ -37,7 +36,7 @@ pub fn open(
     Ok(kept(PageFile::create(&path), output_health))
 }
 
-/// Writes the page, and returns its path. A fault is a lost output: the story is still shown.
+/// On failure, returns `None` and reports a lost output.
 pub fn write(page: Option<PageFile>, run: &PageRun<'_>, output_health: &OutputHealth) -> Option<PathBuf> {
     kept(page?.store(run), output_health)
 }
@@ -50,12 +49,11 @@ fn kept<T>(page: Result<T>, output_health: &OutputHealth) -> Option<T> {
 fn is_earlier_demo(path: &Path) -> bool {
     let mut begin = Vec::new();
     let read = sys::files::open_regular(path).and_then(|file| file.take(BEGIN).read_to_end(&mut begin));
-    // An empty file is one that a run was about to fill.
+    // A run in progress leaves the file empty.
     let title = format!("<title>{TITLE} · longwire</title>");
     read.is_ok() && (begin.is_empty() || String::from_utf8_lossy(&begin).contains(&title))
 }
 
-/// Bytes at the beginning of a file that hold its title.
 const BEGIN: u64 = 1 << 12;
 
 #[cfg(test)]

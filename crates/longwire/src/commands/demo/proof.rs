@@ -1,4 +1,4 @@
-//! The demo's predictions proved: the application itself, run over emulated links.
+//! Verifies the demo's predictions by running the application over emulated links.
 
 use super::stage::DemoSetup;
 use crate::verify::{self, Unseen};
@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use sys::Clock;
 
-/// What the application took over emulated links.
 #[derive(Debug, Default)]
 pub struct DemoProof {
     pub pages: Vec<Proved>,
@@ -22,7 +21,6 @@ pub struct DemoProof {
     pub warnings: Vec<Warning>,
 }
 
-/// One variant of the page at one distance.
 #[derive(Debug)]
 pub struct Proved {
     pub name: Arc<str>,
@@ -30,11 +28,11 @@ pub struct Proved {
     pub measured: MeasuredDurations,
 }
 
-/// The distances at which pages are fetched, and how many of each variant: about five seconds each.
+/// Distances and pages per variant: about 5 s each.
 const DISTANCES: [(Duration, usize); 2] = [(Duration::from_millis(10), 11), (Duration::from_millis(40), 5)];
 
-/// Fetches pages of both variants over a link of each distance, until `stop` is set. `rows` are on a page
-/// that was fetched without a link.
+/// Fetches pages of both variants over each link until `stop` is set. `rows` is the row count of a
+/// page fetched without a link.
 pub fn prove(chatty: &DemoSetup, joined: &DemoSetup, rows: usize, stop: &AtomicBool) -> DemoProof {
     let mut proof = DemoProof::default();
     for (rtt, pages) in DISTANCES {
@@ -85,7 +83,7 @@ impl DemoProof {
     }
 }
 
-/// The pages, one of each variant in turn; the last of each.
+/// Alternates between the variants and returns the last page of each.
 fn fetch(
     address: SocketAddr,
     stages: [&DemoSetup; 2],

@@ -1,4 +1,4 @@
-//! What the demo measures with: a server, a relay in front of it, the application.
+//! Runs the demo's server, a relay in front of it, and the application.
 
 use anyhow::{Context, Result};
 use demo::{FetchedPage, PageVariant, Server, ShopApplication};
@@ -12,14 +12,12 @@ use std::time::Duration;
 use sys::listening::on_loopback;
 use sys::{Clock, Target};
 
-/// A server, a relay in front of it, and the application that uses them.
 pub struct DemoSetup {
     pub variant: PageVariant,
     pub name: Arc<str>,
     pub server: Endpoint,
     relay: relay::Relay,
     channel: Arc<FactChannel>,
-    /// Stops when dropped.
     database: Server,
 }
 
@@ -53,12 +51,10 @@ impl DemoSetup {
         Ok(ShopApplication::new().page(self.database.address(), self.variant)?)
     }
 
-    /// The server itself.
     pub fn target(&self) -> Result<Target> {
         target_at(self.database.address())
     }
 
-    /// Ends the relay and passes what it saw to `tally`.
     pub fn strike(self, aggregator: &mut Aggregator) {
         self.relay.stop(LAST_BYTES);
         for fact in self.channel.facts() {
@@ -74,5 +70,5 @@ fn target_at(address: SocketAddr) -> Result<Target> {
     ))?)
 }
 
-/// How long connections may take to end by themselves.
+/// Time limit for connections to close.
 const LAST_BYTES: Duration = Duration::from_secs(1);

@@ -1,13 +1,12 @@
-//! Numbers to sweep: `16`, `1,64`, `8..64:*2`, `100..500:+100`.
+//! Number lists of a sweep: `16`, `1,64`, `8..64:*2`, `100..500:+100`.
 
 use model::ByteCount;
 use probe::echo::{MAX_BYTES, MAX_STREAMS};
 
-/// The numbers, in order, at least one.
+/// In order, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionCounts(pub Vec<u32>);
 
-/// Sizes of messages.
 pub fn sizes(text: &str) -> Result<ConnectionCounts, String> {
     let size = |text: &str| {
         let bytes = ByteCount::parse(text).map_err(|error| error.to_string())?;
@@ -16,7 +15,6 @@ pub fn sizes(text: &str) -> Result<ConnectionCounts, String> {
     parse(text, &size)
 }
 
-/// Numbers of streams.
 pub fn streams(text: &str) -> Result<ConnectionCounts, String> {
     let count = |text: &str| {
         let count = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
@@ -68,7 +66,7 @@ fn range(first: u32, last: u32, step: &str, numbers: &mut Vec<u32>) -> Result<()
     Ok(())
 }
 
-/// Maximum of one range; the number of combinations has another limit in addition.
+/// Limit of each range. The number of combinations has a separate limit.
 const MAX_NUMBERS: usize = 100_000;
 
 #[cfg(test)]

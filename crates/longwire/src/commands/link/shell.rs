@@ -1,5 +1,3 @@
-//! A shell that shows the link it is behind.
-
 use anyhow::{Context, Result};
 use link::LinkDescription;
 use std::ffi::OsString;
@@ -7,10 +5,10 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::Command;
 
-/// The user's shell; its prompt begins with the link.
+/// The user's shell, with the link in its prompt.
 ///
-/// bash reads a file of ours after the user's own; other shells get PS1, which shells that set their own
-/// prompt do not show.
+/// bash reads our file after the user's own. Other shells get PS1; those that set their own prompt
+/// do not show it.
 pub(super) fn behind(link: &LinkDescription) -> Result<Command> {
     let shell = std::env::var_os("SHELL").filter(|shell| Path::new(shell).exists());
     let shell = shell.unwrap_or_else(|| OsString::from("/bin/sh"));

@@ -1,4 +1,4 @@
-//! `longwire load --initialize`: the tables of the built-in scripts.
+//! Creates the tables of the built-in scripts.
 
 use super::Args;
 use anyhow::{Context, Result, bail};
@@ -11,10 +11,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use sys::Target;
 
-/// Makes the tables.
-///
-/// # Errors
-/// When they could not be made.
 pub fn run(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Status> {
     let mut steps = InitStep::parse_steps(args.steps.as_deref().unwrap_or(InitStep::USUAL))?;
     if args.no_vacuum() {
@@ -49,7 +45,7 @@ pub fn run(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Status> {
     }
 }
 
-/// A line for each step; on a terminal, also the progress of a long one.
+/// One line per step; on a terminal, also the progress of a long one.
 #[derive(Default)]
 struct Progress {
     step: Option<InitStep>,
@@ -59,7 +55,7 @@ struct Progress {
 impl Progress {
     fn show_progress(&mut self, making: Making) {
         let mut stderr = io::stderr().lock();
-        // It does not matter whether the line can be written.
+        // A failed write is harmless.
         if self.step != Some(making.step) {
             self.step = Some(making.step);
             let _ = writeln!(stderr, "{}...", making.step.title());
@@ -78,5 +74,5 @@ impl Progress {
 }
 
 const A_LINE: Duration = Duration::from_millis(200);
-/// pgbench's account numbers end there too.
+/// pgbench's account numbers have the same limit.
 const MAX_SCALE: u32 = 21_474;

@@ -1,4 +1,4 @@
-//! The outcome of a load, as reports need it.
+//! Converts the outcome of a load for reports.
 
 use super::running::Ran;
 use super::work::ClientWork;
@@ -6,7 +6,6 @@ use load::LoadPlan;
 use model::{SampleTotals, Summary};
 use report::outcome::{LoadFailure, LoadReport, LoadScript};
 
-/// The data of a report.
 pub fn report(work: &ClientWork, plan: &LoadPlan, ran: &Ran, target: &str) -> LoadReport {
     let outcome = &ran.outcome;
     let measured = outcome.measured.as_ref();
@@ -23,7 +22,7 @@ pub fn report(work: &ClientWork, plan: &LoadPlan, ran: &Ran, target: &str) -> Lo
         threads: outcome.threads,
         succeeded,
         failed: outcome.errors.iter().map(|error| error.count).sum(),
-        // As pgbench counts: over the time of the whole run, though some clients may have been ready before.
+        // Like pgbench: over the whole run, though some clients may have connected earlier.
         per_second: if outcome.elapsed.is_zero() {
             0.0
         } else {
@@ -59,7 +58,6 @@ pub fn report(work: &ClientWork, plan: &LoadPlan, ran: &Ran, target: &str) -> Lo
     }
 }
 
-/// The totals of the same run.
 pub fn summary(report: &LoadReport) -> Summary {
     let begun = report.succeeded + report.failed;
     Summary {

@@ -10,19 +10,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 use sys::Clock;
 
-/// A run that has ended.
 pub struct Ran {
-    /// The outcome.
     pub outcome: LoadOutcome,
-    /// The user ended it.
     pub interrupted: bool,
 }
 
-/// Runs `work` as `plan` says, or until `stop` is set. Passes `tell` the figures since the last time, every
-/// `progress`.
-///
-/// # Errors
-/// When no client could be made at first, or a script's expression has no value.
+/// Runs `work` until `plan` ends or `stop` is set. Calls `tell` with the figures since the last
+/// call every `progress`.
 pub fn run(
     work: &ClientWork,
     plan: &LoadPlan,
@@ -45,7 +39,7 @@ pub fn run(
             .name("load".to_owned())
             .spawn_scoped(scope, move || {
                 let outcome = load::run(workload, plan, control, watch);
-                // The other side waits only for this.
+                // The receiver only waits for this.
                 ended.send(()).ok();
                 outcome
             })
@@ -60,7 +54,7 @@ pub fn run(
     let interrupted = stop.load(Ordering::Relaxed);
     match outcome {
         Ok(outcome) => Ok(Ran { outcome, interrupted }),
-        // Ended before anything counted.
+        // Stopped before the first measurement.
         Err(LoadError::Stopped) if interrupted => Ok(Ran {
             outcome: LoadOutcome::default(),
             interrupted,
@@ -69,7 +63,7 @@ pub fn run(
     }
 }
 
-/// Waits until the end of the run; when `tell` fails, the run ends.
+/// Waits for the end of the run; a failing `tell` ends it.
 fn wait(
     control: &RunControl,
     end: &Receiver<()>,
@@ -89,7 +83,7 @@ fn wait(
             observed.collect();
         }
         let (now, done) = (Instant::now(), control.progress());
-        // Connecting is not part of it.
+        // Connecting is excluded.
         if began.is_none() && done == LoadProgress::default() {
             before = (now, done);
             continue;
@@ -118,5 +112,5 @@ fn interval(began: Instant, before: (Instant, LoadProgress), now: (Instant, Load
     }
 }
 
-/// How often it is checked whether the run is over, or has to end.
+/// Interval of checks whether the run must end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

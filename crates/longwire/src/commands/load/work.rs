@@ -1,4 +1,4 @@
-//! What clients do, from the arguments.
+//! Builds the workload from the arguments.
 
 use super::{Args, Shown};
 use crate::commands::scripts::{builtin, weighted};
@@ -18,20 +18,12 @@ use std::sync::atomic::AtomicBool;
 use sys::Target;
 use sys::files::{MAX_SCRIPT_BYTES, read_small_text, read_text_within};
 
-/// What clients do, and its name in a report.
 pub struct ClientWork {
-    /// For the engine.
     pub workload: Box<dyn Workload>,
-    /// For the report.
     pub told: LoadWork,
-    /// Names and weights of the scripts.
     pub scripts: Vec<(String, u32)>,
 }
 
-/// Requests of `url`.
-///
-/// # Errors
-/// When it cannot be reached, or settings of SQL are given.
 pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Result<ClientWork> {
     for (given, flag) in [
         (!args.scripts.is_empty(), "-f"),
@@ -58,10 +50,6 @@ pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Resul
     })
 }
 
-/// Scripts in the database `target`.
-///
-/// # Errors
-/// When a script cannot be read or is wrong, or the target cannot be reached.
 pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<ClientWork> {
     if args.no_keep_alive {
         bail!("--no-keep-alive is for HTTP: -C is a connection for each transaction");
@@ -101,10 +89,7 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<ClientWork
     })
 }
 
-/// Scripts in the database that a driver leads to, and the database's name.
-///
-/// # Errors
-/// When a script cannot be read or is wrong, or an option is for longwire's own clients.
+/// Scripts in the database that a driver connects to; also returns the database's name.
 pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(ClientWork, Shown)> {
     for (given, flag) in [
         (args.initialise, "--initialize"),
@@ -157,7 +142,6 @@ pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(ClientWork, 
     Ok((work, shown))
 }
 
-/// The text of a script, and its source.
 struct Source {
     name: String,
     text: String,
@@ -229,7 +213,7 @@ fn read_file(file: &str) -> Result<String> {
     read.with_context(|| format!("could not read the script {file}"))
 }
 
-/// The value of `:scale`: that of the tables for built-in scripts, what was given for others.
+/// Read from the tables for built-in scripts, else from the argument.
 fn scale(args: &Args, sources: &[Source], session: &mut Session<'_>) -> Result<u64> {
     if !sources.iter().any(|source| source.builtin) {
         return Ok(u64::from(args.scale.unwrap_or(1)));

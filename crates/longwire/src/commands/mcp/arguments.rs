@@ -1,4 +1,4 @@
-//! The arguments of the tools, and how they are described to clients.
+//! Arguments of the tools, and their JSON schemas.
 
 use super::tools::ToolError;
 use crate::commands::distance::{DistanceArgs, parse_rates};
@@ -9,12 +9,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Of a tool that takes none.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
-/// Of `findings`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OfFindings {
@@ -22,7 +20,6 @@ pub struct OfFindings {
     rtt: Vec<String>,
 }
 
-/// Of `predict`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OfPredict {
@@ -30,7 +27,6 @@ pub struct OfPredict {
     rate: Option<String>,
 }
 
-/// Of `statements`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OfStatements {
@@ -40,19 +36,16 @@ pub struct OfStatements {
     pub by: StatementOrder,
 }
 
-/// What statements are sorted by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StatementOrder {
-    /// The total time of their executions.
     #[default]
     Time,
-    /// Round trips.
     Turns,
 }
 
 impl OfFindings {
-    /// The round trips that findings are priced at; as `read` has it where none is given.
+    /// Round-trip times used to price findings; same default as `read`.
     pub fn rtts(&self) -> Result<Vec<Duration>, ToolError> {
         match self.rtt.as_slice() {
             [] => Ok(vec![USUAL]),
@@ -62,7 +55,7 @@ impl OfFindings {
 }
 
 impl OfPredict {
-    /// The links: each round trip at the rate.
+    /// One per round-trip time, all at the given rate.
     pub fn links(&self) -> Result<Vec<LinkDescription>, ToolError> {
         if self.rtt.is_empty() {
             return Err(ToolError::Arguments(
@@ -91,17 +84,14 @@ fn round_trips(texts: &[String]) -> Result<Vec<Duration>, ToolError> {
     Ok(spans)
 }
 
-/// Arguments as their type has them.
 pub fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
     serde_json::from_value(arguments).map_err(|error| ToolError::Arguments(error.to_string()))
 }
 
-/// The schema of no argument.
 pub fn of_nothing() -> Value {
     json!({"type": "object", "properties": {}, "additionalProperties": false})
 }
 
-/// The schema of [`OfFindings`].
 pub fn of_findings() -> Value {
     json!({
         "type": "object",
@@ -110,7 +100,6 @@ pub fn of_findings() -> Value {
     })
 }
 
-/// The schema of [`OfPredict`].
 pub fn of_predict() -> Value {
     json!({
         "type": "object",
@@ -123,7 +112,6 @@ pub fn of_predict() -> Value {
     })
 }
 
-/// The schema of [`OfStatements`].
 pub fn of_statements() -> Value {
     json!({
         "type": "object",
@@ -148,7 +136,6 @@ const fn usual_top() -> usize {
     10
 }
 
-/// Statements of an answer.
 pub const MAX_STATEMENTS: usize = 200;
 const MAX_LINKS: usize = 20;
 const USUAL: Duration = Duration::from_millis(40);

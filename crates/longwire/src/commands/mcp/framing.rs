@@ -1,20 +1,15 @@
-//! Messages on stdin: one a line, of bounded size.
+//! Reads messages from stdin, one per line, of bounded length.
 
 use std::io::{self, BufRead, Read};
 
-/// A line of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A line, without its end.
     Complete(Vec<u8>),
-    /// One that was longer than [`MAX_MESSAGE_LEN`] and was passed over.
+    /// Skipped, as longer than [`MAX_MESSAGE_LEN`].
     TooLong,
 }
 
-/// The next line that is not empty; absent at the end of the input.
-///
-/// # Errors
-/// When `input` fails.
+/// Returns the next non-empty line, or `None` at the end of the input.
 pub fn next_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
     loop {
         let mut line = Vec::new();
@@ -33,7 +28,7 @@ pub fn next_line(input: &mut impl BufRead) -> io::Result<Option<Line>> {
     }
 }
 
-/// Everything up to the end of this line, without keeping it.
+/// Skips the rest of the line without buffering it.
 fn pass_over(input: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffered = input.fill_buf()?;
@@ -48,5 +43,5 @@ fn pass_over(input: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// Bytes of a message: requests are small, answers may be larger.
+/// Maximum length in bytes. Requests are small, but responses may be larger.
 pub const MAX_MESSAGE_LEN: usize = 1 << 20;

@@ -1,16 +1,16 @@
-//! The part of the Model Context Protocol that a server with tools alone needs: JSON-RPC 2.0, `initialize`,
-//! `ping`, `tools/list` and `tools/call`. Specification: modelcontextprotocol.io, versions 2024-11-05,
-//! 2025-03-26 and 2025-06-18.
+//! The part of the Model Context Protocol needed by a server that only has tools: JSON-RPC 2.0,
+//! `initialize`, `ping`, `tools/list` and `tools/call`. See modelcontextprotocol.io, versions
+//! 2024-11-05, 2025-03-26 and 2025-06-18.
 
 use super::framing::MAX_MESSAGE_LEN;
 use super::tools::{self, Files, ToolError};
 use serde_json::{Map, Value, json};
 
-/// The answer to one message; none to a notification.
+/// Notifications get no answer.
 pub fn answer(message: &[u8], files: &Files<'_>) -> Option<Value> {
     let message: Value = match serde_json::from_slice(message) {
         Ok(message) => message,
-        // What serde says quotes nothing of the message.
+        // serde's message does not quote the input.
         Err(error) => {
             return Some(failure(&Value::Null, PARSE_ERROR, &format!("not JSON: {error}")));
         }
@@ -20,7 +20,7 @@ pub fn answer(message: &[u8], files: &Files<'_>) -> Option<Value> {
     };
     let method = message.get("method").and_then(Value::as_str);
     let id = match (message.get("id"), method) {
-        // A notification, or an answer to something that was never asked.
+        // A notification, or a response to a request never sent.
         (None, Some(_)) => return None,
         (_, None) if message.contains_key("result") || message.contains_key("error") => return None,
         (Some(id @ (Value::String(_) | Value::Number(_))), _) => id,
@@ -48,7 +48,6 @@ pub fn answer(message: &[u8], files: &Files<'_>) -> Option<Value> {
     })
 }
 
-/// The answer to a message that was passed over.
 pub fn too_long() -> Value {
     failure(
         &Value::Null,
@@ -75,7 +74,7 @@ fn result(method: &str, parameters: &Map<String, Value>, files: &Files<'_>) -> R
     }
 }
 
-/// The version that the client asks for where it is spoken, else the latest one.
+/// The client's version if supported, else the latest.
 fn initialized(parameters: &Map<String, Value>) -> Value {
     let asked = parameters.get("protocolVersion").and_then(Value::as_str);
     let version = VERSIONS
@@ -109,7 +108,7 @@ fn called(parameters: &Map<String, Value>, files: &Files<'_>) -> Result<Value, R
             "isError": false,
         })),
         Err(ToolError::Arguments(text)) => Err(invalid(text)),
-        // The model is to read this: the specification has such failures in the result.
+        // The model should read the error, so the specification puts it in the result.
         Err(ToolError::Failed(error)) => Ok(json!({
             "content": [{"type": "text", "text": format!("{error:#}")}],
             "isError": true,

@@ -1,4 +1,4 @@
-//! The tools: each reads the files, and gives the records that `--json` has.
+//! Each tool reads the files and returns the records of `--json`.
 
 use super::arguments::{self, MAX_STATEMENTS, OfFindings, OfPredict, OfStatements, StatementOrder};
 use crate::commands::grouping::Grouping;
@@ -15,23 +15,17 @@ use std::cmp::Reverse;
 use std::io;
 use std::path::PathBuf;
 
-/// What is served.
 #[derive(Debug, Clone, Copy)]
 pub struct Files<'a> {
-    /// Captures or recordings.
     pub files: &'a [PathBuf],
-    /// How operations are found.
     pub grouping: &'a Grouping,
-    /// What opens TLS.
     pub keys: &'a KeyLogArgument,
 }
 
-/// Why a tool gave nothing.
 #[derive(Debug)]
 pub enum ToolError {
-    /// The client's fault: no such tool, or arguments that it does not take.
+    /// The client named an unknown tool, or invalid arguments.
     Arguments(String),
-    /// The files could not be read.
     Failed(anyhow::Error),
 }
 
@@ -75,7 +69,6 @@ static TOOLS: [Tool; 4] = [
     },
 ];
 
-/// All of them, as `tools/list` has them.
 pub fn list() -> Vec<Value> {
     let described = |tool: &Tool| {
         json!({
@@ -88,10 +81,6 @@ pub fn list() -> Vec<Value> {
     TOOLS.iter().map(described).collect()
 }
 
-/// Calls the tool of this name.
-///
-/// # Errors
-/// When there is no such tool, it does not take the arguments, or the files cannot be read.
 pub fn call(name: &str, arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
     let tool = TOOLS.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
@@ -163,7 +152,7 @@ fn statements(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
     Ok(json!({"statements": found, "distinct_statements": seen, "warnings": warnings(&outcome)}))
 }
 
-/// What the files hold, as `read_files` and `predict` sum it up.
+/// Shared by `read_files` and `predict`.
 fn read_files(files: &Files<'_>, wanted: AggregatorConfig) -> Result<ReadOutcome> {
     let wanted = AggregatorConfig {
         rule: files.grouping.operations,
@@ -179,14 +168,12 @@ fn read_files(files: &Files<'_>, wanted: AggregatorConfig) -> Result<ReadOutcome
     Ok(outcome)
 }
 
-/// Those of the run, as their records have them.
 fn warnings(outcome: &ReadOutcome) -> Vec<Value> {
     let warnings = outcome.warnings.iter();
     let keys = |warning: &Warning| json!({"kind": warning.kind.name(), "text": warning.text});
     warnings.map(keys).collect()
 }
 
-/// Records as `--json` writes them.
 fn records(write: impl FnOnce(&mut JsonWriter<Vec<u8>>) -> io::Result<()>) -> Result<Vec<Value>> {
     let mut writer = JsonWriter::new(Vec::new());
     write(&mut writer)?;

@@ -1,4 +1,4 @@
-//! What is reported of pings while they run, and at the end.
+//! Prints events of ping while it runs, and the summary.
 
 use super::Args;
 use anyhow::Result;
@@ -16,7 +16,6 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use sys::Target;
 
-/// Where events are reported: lines, a table that is redrawn, or records.
 pub struct PingOutput {
     targets: Vec<TargetState>,
     began: Instant,
@@ -28,7 +27,6 @@ pub struct PingOutput {
     page: Option<(PageFile, Conditions)>,
 }
 
-/// What is known of one target.
 #[derive(Default)]
 struct TargetState {
     name: String,
@@ -36,12 +34,11 @@ struct TargetState {
     last: Option<Sample>,
     failed: Option<PingError>,
     cautions: Vec<&'static str>,
-    /// How many connections were opened to see how long that takes.
+    /// Opened to measure connection setup.
     connections: u64,
-    /// The legs of the first of them, up to a maximum.
+    /// Legs of the first connections, up to [`MAX_WATERFALLS`].
     waterfalls: Vec<Vec<Leg>>,
     openings: u64,
-    /// How long the TCP handshake of the first connection took.
     handshake: Option<Duration>,
     answer_time: AnswerTime,
 }
@@ -80,7 +77,6 @@ impl PingOutput {
         Ok(ping_output)
     }
 
-    /// One event of the target with this number.
     pub fn event(&mut self, number: usize, event: PingEvent) -> Result<()> {
         let several = self.targets.len() > 1;
         let Some(target) = self.targets.get_mut(number) else {
@@ -160,14 +156,13 @@ impl PingOutput {
         Ok(())
     }
 
-    /// Reports the result.
     pub fn finish(mut self, interrupted: bool) -> Result<Status> {
         if self.targets.iter().all(|target| target.failed.is_some())
             && let Some(error) = self.targets.iter_mut().find_map(|target| target.failed.take())
         {
             return Err(error.into());
         }
-        // What the system does not allow was reported already; it is no answer of a target.
+        // Already reported: refused by this system rather than by the target.
         self.targets
             .retain(|target| !matches!(target.failed, Some(PingError::IcmpRefused { .. })));
         self.draw(true)?;
@@ -191,7 +186,8 @@ impl PingOutput {
         })
     }
 
-    /// The summaries as text, after the waterfall of a typical connection where connections were opened.
+    /// Prints the summaries, after the waterfall of a typical connection if connections were
+    /// opened.
     fn show(&self, outcomes: &[PingOutcome]) -> Result<()> {
         for (target, outcome) in self.targets.iter().zip(outcomes) {
             if let Some(legs) = target.typical() {
@@ -219,7 +215,6 @@ impl PingOutput {
         page.write_made(|out| report::html::write_ping(&of_page, &conditions, out))
     }
 
-    /// What was cautioned of, and which targets failed.
     fn warnings(&self, outcomes: &[PingOutcome]) -> Vec<Warning> {
         let cautions = self.targets.iter().flat_map(|target| {
             let caution =
@@ -255,7 +250,7 @@ impl PingOutput {
         }
         let totals = outcomes.iter().map(|outcome| &outcome.samples.totals);
         let sum = |of: fn(&SampleTotals) -> u64| totals.clone().map(of).sum::<u64>();
-        // The spread of several targets together would mean nothing.
+        // A spread over several targets would be meaningless.
         let one = match outcomes {
             [outcome] => Some(outcome),
             _ => None,
@@ -281,7 +276,7 @@ impl PingOutput {
         Ok(())
     }
 
-    /// Draws the table, where there is one, when it is due or must be.
+    /// Redraws the table if it is due or `now` is set.
     fn draw(&mut self, now: bool) -> Result<()> {
         let Some(table) = &mut self.table else {
             return Ok(());
@@ -296,20 +291,19 @@ impl PingOutput {
     }
 }
 
-/// The result of every target so far.
 fn outcomes(targets: &mut [TargetState], elapsed: Duration) -> Vec<PingOutcome> {
     targets.iter_mut().map(|target| target.outcome(elapsed)).collect()
 }
 
 impl TargetState {
-    /// Reports a caution immediately; it is repeated among the records' warnings.
+    /// Printed at once, and repeated among the warnings of the records.
     fn caution(&mut self, caution: &'static str) {
         output::warning(&format!("{}: {caution}", self.name));
         self.cautions.push(caution);
     }
 
-    /// The legs of the connection whose opening took the median time; the first call's only where there is no
-    /// other: it is in no figure of the summary either.
+    /// The legs of the connection with the median setup time. The first call counts only if there
+    /// is no other, as in the summary.
     fn typical(&self) -> Option<Vec<Leg>> {
         let counted = match self.waterfalls.as_slice() {
             [_, later @ ..] if !later.is_empty() => later,
@@ -336,7 +330,6 @@ impl TargetState {
     }
 }
 
-/// A table that is redrawn in place.
 #[derive(Default)]
 struct LiveTable {
     lines: usize,
@@ -344,7 +337,6 @@ struct LiveTable {
 }
 
 impl LiveTable {
-    /// Whether the table on the screen is old enough to be redrawn.
     fn is_due(&self) -> bool {
         self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW)
     }
@@ -352,7 +344,7 @@ impl LiveTable {
     fn draw(&mut self, text: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         if self.lines > 0 {
-            // Moves up to its first line, and clears everything below.
+            // Moves up to the first line and clears everything below.
             write!(stdout, "\u{1b}[{}A\u{1b}[J", self.lines)?;
         }
         stdout.write_all(text.as_bytes())?;
@@ -363,7 +355,7 @@ impl LiveTable {
     }
 }
 
-/// The command line, the targets without their passwords.
+/// Leaves out passwords of targets.
 fn command_line(args: &Args) -> String {
     let targets = args.targets.iter().filter_map(|text| Target::parse(text).ok());
     let targets: Vec<String> = targets.map(|target| target.to_string()).collect();
@@ -390,7 +382,7 @@ fn command_line(args: &Args) -> String {
     format!("longwire ping {}{interval}{count}{flags}", targets.join(" "))
 }
 
-/// As the command line takes it, to the nanosecond.
+/// In command line syntax, with nanosecond precision.
 fn spelled(span: Duration) -> String {
     let nanos = span.as_nanos();
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
@@ -400,6 +392,6 @@ fn spelled(span: Duration) -> String {
     }
 }
 
-/// Enough for a median; each is a few hundred bytes.
+/// Enough for a median; each takes a few hundred bytes.
 const MAX_WATERFALLS: usize = 10_000;
 const REDRAW: Duration = Duration::from_millis(100);

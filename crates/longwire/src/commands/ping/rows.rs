@@ -1,4 +1,4 @@
-//! `ping --rows`: rows of one statement, a packet each.
+//! Fetches rows of one statement, one packet each.
 
 use super::Args;
 use crate::password;
@@ -10,13 +10,13 @@ use report::JsonWriter;
 use std::io;
 use sys::{Clock, Target, TlsMode, TlsSettings};
 
-/// Runs it, for the only target that is allowed.
+/// Exactly one target is allowed.
 pub fn run(args: &Args, rows: u64) -> Result<Status> {
     let [target] = args.targets.as_slice() else {
         bail!("--rows takes one target: rows of several would share the client's packets and time");
     };
     let mut target = password::completed(Target::parse(target)?);
-    // Where TLS is only preferred: inside it rows are no packets.
+    // TLS is only preferred: inside it, rows are not packets.
     if !TlsSettings::from_target(&target)?.mode.insists() {
         target.security.mode = Some(TlsMode::Disable);
     }

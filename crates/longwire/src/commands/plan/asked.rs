@@ -1,9 +1,9 @@
-//! Placements of the command line.
+//! Placements from the command line.
 
 use anyhow::{Result, anyhow, bail};
 use estate::{Estate, Placement};
 
-/// Reads them: `shop=frankfurt,orders=frankfurt` each, services that are not named where they are today.
+/// Parses texts like `shop=frankfurt,orders=frankfurt`. Services not named stay in place.
 pub fn placements(estate: &Estate, texts: &[String]) -> Result<Vec<Placement>> {
     texts.iter().map(|text| placement(estate, text)).collect()
 }

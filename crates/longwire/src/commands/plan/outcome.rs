@@ -1,4 +1,4 @@
-//! The plan: placements predicted, the cheapest found, its order of moves, and what holds services back.
+//! Predicts placements, finds the cheapest one, the order of moves, and constraints.
 
 use super::Data;
 use crate::check::pattern::Pattern;
@@ -6,7 +6,6 @@ use estate::forecast::Observed;
 use estate::{Estate, Placement, choice, forecast, obstacles, placement};
 use model::{OrderOfMoves, PlacementOutcome, PlanLink, PlanMove, PlanOutcome, Warning, WarningKind};
 
-/// Makes it.
 pub fn plan(estate: &Estate, data: Data, asked: &[Placement], title: String) -> PlanOutcome {
     let observed = Observed {
         estate,
@@ -40,7 +39,7 @@ pub fn plan(estate: &Estate, data: Data, asked: &[Placement], title: String) -> 
     }
 }
 
-/// Placements that are predicted: beyond these, only those that move few services.
+/// With more possible placements, only those that move few services are predicted.
 const MAX_PLACEMENTS: usize = 1024;
 
 fn order(
@@ -80,7 +79,6 @@ fn links(estate: &Estate) -> Vec<PlanLink> {
     links.collect()
 }
 
-/// What a reader of the figures must know.
 fn warnings(estate: &Estate, data: &Data, predicted: &[PlacementOutcome]) -> Vec<Warning> {
     let mut own = Vec::new();
     let mut warn = |kind, text: String| own.push(Warning::new(kind, text));

@@ -1,4 +1,4 @@
-//! Output of `ping --print-script`: printed by a database's own client when it ran the script.
+//! Output of `ping --print-script`, as printed by a database's own client.
 
 use anyhow::{Context, Result};
 use model::{DatabaseLinkOutcome, Summary};
@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use sys::files::open_regular;
 
-/// The text of the file at `path`, where it is such output. Regular files only: a pipe can be read only once.
+/// `None` if the file is not such output. Regular files only, because a pipe can be read only once.
 pub fn find(path: &Path) -> Result<Option<DatabaseLinkOutcome>> {
     if !path.is_file() {
         return Ok(None);
@@ -31,7 +31,6 @@ pub fn find(path: &Path) -> Result<Option<DatabaseLinkOutcome>> {
     Ok(oracle::parse_outcome(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Shows it.
 pub fn show(path: &Path, outcome: &DatabaseLinkOutcome, json: bool) -> Result<Status> {
     if json {
         let mut records = JsonWriter::new(io::stdout());
@@ -58,7 +57,7 @@ pub fn show(path: &Path, outcome: &DatabaseLinkOutcome, json: bool) -> Result<St
     })
 }
 
-/// The output begins within this many bytes, after the client's own first lines.
+/// The output starts within this many bytes, after the client's own lines.
 const PROBE: u64 = 64 * 1024;
-/// A hundred thousand lines have fewer bytes.
+/// Enough for 100,000 lines.
 const MAX_OUTPUT_LEN: u64 = 16 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! `longwire relay --api`: toxiproxy to its clients.
+//! An API compatible with toxiproxy clients.
 
 use super::{Args, Nobody, until};
 use crate::commands::address::ServedAddress;
@@ -18,10 +18,6 @@ use std::time::{Duration, Instant};
 use sys::{Clock, TlsSettings};
 use toxiproxy::{API_VERSION, ApiAccess, ProxyCollection, ProxyCounters};
 
-/// Runs it until Ctrl-C.
-///
-/// # Errors
-/// When a target or an address cannot be used.
 pub(super) fn run(args: &Args, at: &ServedAddress) -> Result<Status> {
     let planned = args.relays.plan()?;
     ensure!(
@@ -74,7 +70,7 @@ pub(super) fn run(args: &Args, at: &ServedAddress) -> Result<Status> {
     Ok(output_health.status(status))
 }
 
-/// A proxy for a target of the command line. Returns where it listens.
+/// Creates a proxy for a target of the command line and returns the listen address.
 fn create(proxies: &ProxyCollection, planned: &PlannedRelay, link: Option<&Relay>) -> Result<String> {
     if TlsSettings::from_target(&planned.target)?.mode.insists() {
         bail!(
@@ -88,7 +84,7 @@ fn create(proxies: &ProxyCollection, planned: &PlannedRelay, link: Option<&Relay
     created.with_context(|| format!("could not start the proxy {}", planned.name))
 }
 
-/// The link between a proxy and its target: a relay of its own.
+/// A separate relay that emulates the link between a proxy and its target.
 fn start_link(planned: &PlannedRelay, link: LinkDescription) -> Result<Relay> {
     let options = RelayOptions {
         link: Some(link),

@@ -1,4 +1,4 @@
-//! Rounds of load and echo in turn, and their results.
+//! Alternating rounds of load and echo, and their results.
 
 use super::Args;
 use super::places::{Pausing, Place, stations};
@@ -12,23 +12,16 @@ use predict::split::{EchoedRoundTrips, Shares, shares};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What was measured.
 #[derive(Debug)]
 pub struct SplitMeasurement {
-    /// Requested numbers of clients.
     clients: Vec<u32>,
-    /// Where the throughput is predicted for.
     places: Vec<Place>,
     rounds: Vec<(Round, Nears)>,
 }
 
-/// Round trips at each number of clients, and at one.
+/// Round trips at each client count, and at one client.
 type Nears = Vec<(u32, RoundTripSample)>;
 
-/// Measures all rounds.
-///
-/// # Errors
-/// When the server or the echo does not answer.
 pub fn measure(
     args: &Args,
     bench: &SplitBench,
@@ -62,7 +55,7 @@ pub fn measure(
         let nears: Result<Nears> = asked.iter().map(ask).collect();
         match (round, nears) {
             (Ok(round), Ok(nears)) => rounds.push((round, nears)),
-            // A round that was cut short has no result.
+            // Interrupted rounds have no result.
             _ if stop.load(Ordering::Relaxed) => break,
             (Err(error), _) | (_, Err(error)) => return Err(error),
         }
@@ -79,7 +72,6 @@ pub fn measure(
     })
 }
 
-/// Where the throughput is predicted for.
 fn places(
     args: &Args,
     bench: &SplitBench,
@@ -100,7 +92,7 @@ fn places(
     Ok(places)
 }
 
-/// Payload bytes of a round trip each way.
+/// Payload bytes per round trip, each way.
 fn sizes(visit: &Visit) -> [u32; 2] {
     visit.payload_bytes.map(|bytes| {
         let each = (bytes / visit.turns.max(1.0)).round();
@@ -109,7 +101,7 @@ fn sizes(visit: &Visit) -> [u32; 2] {
 }
 
 impl SplitMeasurement {
-    /// Where the time of a transaction goes, at each requested number of clients.
+    /// Breakdown of transaction time per client count.
     pub fn points(&self, distance: &RoundTripProbe) -> Vec<SplitOutcome> {
         let point = |&clients: &u32| self.point(clients, distance.source());
         self.clients.iter().filter_map(point).collect()
@@ -126,8 +118,8 @@ impl SplitMeasurement {
                 shares(visit.transaction, visit.turns, near.round_trip, client)
             })
             .collect();
-        // All medians are those of one round, or of the same two: each part's own median could be another
-        // round's, and they would not add up.
+        // All medians come from the same one or two rounds: medians of the parts taken separately
+        // would not add up.
         let middle = visits.len().checked_sub(1)? / 2;
         let (visit, _) = visits[middle];
         let of_middle = |figure: &dyn Fn(usize) -> Duration| median([middle, visits.len() / 2].map(figure));
@@ -153,7 +145,7 @@ impl SplitMeasurement {
         })
     }
 
-    /// From each round, the visit to this many clients, and the round trip at the rate of its round trips.
+    /// For each round, the visit with this many clients and a round-trip time at the same rate.
     fn visits(&self, clients: u32) -> impl Iterator<Item = (&Visit, RoundTripSample)> {
         self.rounds.iter().filter_map(move |(round, nears)| {
             let of = |wanted: u32| nears.iter().find(|(streams, _)| *streams == wanted);
@@ -171,7 +163,6 @@ impl SplitMeasurement {
         })
     }
 
-    /// The throughput over the requested links, and at the requested echoes.
     pub fn predictions(&self) -> Vec<SplitPrediction> {
         let rounds: Vec<&Round> = self.rounds.iter().map(|(round, _)| round).collect();
         let of_place = |place: &Place| {
@@ -181,7 +172,6 @@ impl SplitMeasurement {
         self.places.iter().flat_map(of_place).collect()
     }
 
-    /// What a reader of the figures must know.
     pub fn warnings(&self, distance: &RoundTripProbe) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let visits = || self.rounds.iter().flat_map(|(round, _)| round.visits());

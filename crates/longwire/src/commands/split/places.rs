@@ -1,4 +1,4 @@
-//! The places that throughput is predicted for, and the stations that a round visits for them.
+//! Places to predict throughput for, and the measurements each round needs for them.
 
 use crate::split::{Round, SplitBench, Station, measure_rtt};
 use anyhow::Result;
@@ -10,24 +10,23 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// A place to predict for.
 #[derive(Debug)]
 pub struct Place {
     text: Arc<str>,
     there: Elsewhere,
-    /// Round trip where the workload is measured, of the same kind.
+    /// Round-trip time at the place of measurement, of the same kind.
     here: Duration,
-    /// With which pauses it is measured there.
+    /// Pauses that stand in for the distance.
     pause: Duration,
-    /// Whether its link does what no pause shows.
+    /// The link has loss or other effects that pauses do not reproduce.
     is_impaired: bool,
-    /// Of an echo: its round trips with as many streams as there are clients.
+    /// With one stream per client, for an echo.
     crowds: Vec<(u32, EchoedRoundTrips)>,
 }
 
 impl Place {
-    /// Behind a link. Its round trip replaces that of packets where the workload is measured, `here`, and the
-    /// wake-ups of both processes stay.
+    /// A place behind a link. The link's round-trip time replaces `here`, that of packets; wake-ups
+    /// of both processes stay.
     pub fn behind(link: &LinkDescription, here: Duration, pausing: Pausing) -> Self {
         Self {
             text: link.to_string().into(),
@@ -42,11 +41,8 @@ impl Place {
         }
     }
 
-    /// Where this echo listens. Its round trip by one stream, wake-ups of both processes included, replaces
-    /// the one here; more streams show whether messages wait for each other on the way.
-    ///
-    /// # Errors
-    /// When the echo does not answer.
+    /// The place of this echo. Its single-stream round-trip time, wake-ups included, replaces the
+    /// local one. More streams show whether messages queue on the way.
     pub fn of_echo(
         address: &str,
         sizes: [u32; 2],
@@ -88,7 +84,6 @@ impl Place {
         Station { clients, pause }
     }
 
-    /// What the rounds' visits make of this place.
     pub fn predict(&self, rounds: &[&Round], clients: u32, base: SplitBase) -> SplitPrediction {
         let forecasts: Vec<Forecast> = rounds
             .iter()
@@ -128,12 +123,9 @@ impl Place {
     }
 }
 
-/// How long pauses may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Pausing {
-    /// Round trips of a transaction.
     pub turns: f64,
-    /// How long a visit lasts.
     pub visit: Duration,
 }
 
@@ -143,7 +135,7 @@ impl Pausing {
     }
 }
 
-/// What a round visits: each requested number of clients without pauses, then with those of each place.
+/// Each requested client count without pauses, then with those of each place.
 pub fn stations(bench: &SplitBench, places: &[Place]) -> Vec<Station> {
     let direct = bench.clients.iter().copied().map(Station::direct);
     let paused = places

@@ -1,4 +1,4 @@
-//! Predictions measured over emulated links.
+//! Verifies predictions over emulated links.
 
 use super::Args;
 use super::places::{Pausing, Place, stations};
@@ -15,22 +15,19 @@ use std::time::Duration;
 
 use crate::verify::EmulationLevel;
 
-/// Where links are emulated.
 #[derive(Debug)]
 pub enum Emulation {
-    /// Of packets, from inside a sandbox.
     Packets(Sandbox),
-    /// Of streams.
     Streams,
-    /// This was the outer process of a sandbox: end with this status.
+    /// This was the outer process of a sandbox; exit with this status.
     Finished(u8),
 }
 
-/// Finds a place for the proof, where one was requested. Call it first thing: the program may be run again,
-/// inside a sandbox.
+/// Chooses the emulation, if verification was requested. It may restart the program inside a
+/// sandbox, so call it first.
 ///
 /// # Errors
-/// When the packet level is requested and the system refuses it.
+/// If packet level is requested and the system refuses it.
 pub fn emulation(args: &Args) -> Result<Option<Emulation>> {
     if !args.verify {
         return Ok(None);
@@ -53,11 +50,8 @@ pub fn emulation(args: &Args) -> Result<Option<Emulation>> {
     }
 }
 
-/// Measures the workload over each link, predicted from rounds over the same link without delay, with pauses:
-/// the time that the emulator and its share of the processors add is then in both.
-///
-/// # Errors
-/// When no link can be made, or the server cannot be reached over it.
+/// Measures the workload over each link. Predictions come from rounds over the same link without
+/// delay but with pauses, so that both include the emulator's overhead and CPU use.
 pub fn prove(
     args: &Args,
     bench: &SplitBench,
@@ -114,5 +108,5 @@ pub fn prove(
     Ok(())
 }
 
-/// For the proof: it visits every link too.
+/// Lower for verification, where each round also visits every link.
 const MAX_ROUNDS: u32 = 3;

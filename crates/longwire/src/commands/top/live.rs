@@ -1,4 +1,4 @@
-//! A run that goes on, seen by relays or at a network interface.
+//! A live run, observed by relays or at a network interface.
 
 use super::source::{Moment, ScreenSource};
 use super::traffic::LiveTraffic;
@@ -12,14 +12,12 @@ use screen::{RingCounts, Screen, TimeStep};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What is observed, and the command whose traffic that is if there is one.
 pub struct LiveRun<T> {
     aggregator: Aggregator,
     traffic: T,
-    /// It was said on the screen that nothing can be seen any more.
+    /// The screen has reported that no more traffic can be seen.
     is_over: bool,
     child: Option<Child>,
-    /// How the command ended.
     ended: Option<Status>,
     asked: EndRequest,
     output_health: OutputHealth,
@@ -31,26 +29,18 @@ pub struct LiveRun<T> {
     flushed: Instant,
 }
 
-/// What a live run is made of.
 pub struct LiveParts<T> {
-    /// What sums it up.
     pub aggregator: Aggregator,
-    /// What is observed.
     pub traffic: T,
-    /// The command, if there is one.
     pub child: Option<Child>,
-    /// Where signals are noted.
     pub asked: EndRequest,
-    /// What is said of outputs.
     pub output_health: OutputHealth,
-    /// Where the traffic is seen, in words.
     pub place: String,
-    /// Where the command writes, in words; empty without one.
+    /// Destination of the command's output, or empty without a command.
     pub note: String,
 }
 
 impl<T: LiveTraffic> LiveRun<T> {
-    /// Begins now.
     pub fn begin(parts: LiveParts<T>) -> Self {
         let now = Instant::now();
         Self {
@@ -70,8 +60,8 @@ impl<T: LiveTraffic> LiveRun<T> {
         }
     }
 
-    /// Ends the command: what sums the run up, and what is observed, which is still to be ended. The
-    /// command's own status, where it ended by itself, takes the place of `status`.
+    /// The traffic source is still open afterwards. If the command ended by itself, its status
+    /// replaces `status`.
     pub fn end(mut self, status: Status) -> (Aggregator, T, Status) {
         let status = match self.ended {
             Some(ended) if status == Status::Done => ended,
@@ -81,7 +71,6 @@ impl<T: LiveTraffic> LiveRun<T> {
         (self.aggregator, self.traffic, status)
     }
 
-    /// Says once that the command has ended, or that nothing can be seen any more.
     fn say_ends(&mut self, screen: &mut Screen) {
         if self.ended.is_none()
             && let Some(status) = self.child.as_mut().and_then(|child| child.ended(None))
@@ -100,7 +89,6 @@ impl<T: LiveTraffic> LiveRun<T> {
         }
     }
 
-    /// What is done once a second.
     fn once_a_second(&mut self) {
         self.traffic.report_news(&self.output_health);
         self.aggregator.close_resting();
@@ -186,11 +174,11 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
     }
 }
 
-/// How long facts are waited for before keys are inspected.
+/// Wait for facts between checks of the keyboard.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How often the recording is flushed, and the observation asked what has ended.
+/// Interval of flushing the recording and checking for ended parts.
 const EVERY_SECOND: Duration = Duration::from_secs(1);
 
-/// How long it may be open which services are poolers.
+/// Time limit for recognising poolers.
 const UNDECIDED: Duration = Duration::from_secs(10);

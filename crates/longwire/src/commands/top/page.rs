@@ -1,4 +1,4 @@
-//! The page of what the screen shows, as `--html` writes it.
+//! Writes the screen's content as a page for `--html`.
 
 use super::source::ScreenSource;
 use anyhow::Result;
@@ -9,10 +9,7 @@ use pipeline::page::{PRICES, PagePlace, PageRun, Samples};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Writes it; returns its path. Its predictions are of the last operations.
-///
-/// # Errors
-/// When the file cannot be written.
+/// Returns the path of the page. Predictions cover the most recent operations.
 pub fn write(
     source: &mut (impl ScreenSource + ?Sized),
     place: &PagePlace,

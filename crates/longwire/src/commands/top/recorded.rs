@@ -1,5 +1,5 @@
-//! A recording or capture, at any moment of it. Going back sums up again from the beginning: memory does not
-//! grow with its length.
+//! Replays a recording or capture up to any moment. Going back starts from the beginning, so memory
+//! does not grow with length.
 
 use super::source::{Moment, ScreenSource, snapshot};
 use analysis::fact::Fact;
@@ -12,7 +12,6 @@ use screen::{Position, Screen, TimeStep, WINDOW};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Files, summed up to a moment.
 pub struct RecordedRun {
     files: Vec<PathBuf>,
     reading: Reading,
@@ -24,18 +23,14 @@ pub struct RecordedRun {
     input: InputSummary,
     aggregator: Aggregator,
     reader: FactReader,
-    /// The next fact, which is after the moment.
+    /// The next fact, later than the current moment.
     ahead: Option<Fact>,
     at: Duration,
-    /// The moment of the baseline.
     baseline: Option<Duration>,
 }
 
 impl RecordedRun {
-    /// Reads the files once, for their beginning and end.
-    ///
-    /// # Errors
-    /// When one cannot be read, or is neither a capture nor a recording.
+    /// Reads the files once to find their start and end.
     pub fn open(
         files: Vec<PathBuf>,
         reading: Reading,
@@ -68,11 +63,8 @@ impl RecordedRun {
         })
     }
 
-    /// Sums up to `to`, from where it is or from the beginning. The screen is told of the moments of the last
-    /// seconds, for its rates.
-    ///
-    /// # Errors
-    /// When the files cannot be read again.
+    /// Moves to `to`, from the current moment or from the beginning. Reports the last seconds to
+    /// the screen, for its rates.
     pub fn go(&mut self, to: Duration, screen: &mut Screen) -> Result<()> {
         if to < self.at {
             self.begin_again()?;
@@ -91,7 +83,7 @@ impl RecordedRun {
         let wants = screen.wants();
         for moment in moments {
             self.take_until(moment);
-            // As of a run that goes on, once a second.
+            // Once a second, like a live run.
             self.aggregator.close_resting();
             if Some(moment) == self.baseline {
                 self.aggregator.set_baseline();
@@ -102,7 +94,7 @@ impl RecordedRun {
         self.at = to;
         if to >= self.length {
             self.aggregator.decide_poolers();
-            // Twice: nothing has come between the two calls.
+            // Called twice in a row, with no facts between.
             self.aggregator.close_resting();
             self.aggregator.close_resting();
         }
@@ -120,7 +112,7 @@ impl RecordedRun {
     fn take_until(&mut self, moment: Duration) {
         let until = self.first.after(moment);
         while let Some(fact) = self.ahead.take().or_else(|| self.reader.next_fact()) {
-            // Those of one recording stay in its order; what is not the last of all may be late.
+            // Facts of one recording stay in order; only the last of all may be late.
             if fact.time() > until {
                 self.ahead = Some(fact);
                 return;

@@ -1,4 +1,4 @@
-//! Runs that go on: what observes them is started, shown on the screen, and ended.
+//! Starts, shows and ends live runs.
 
 use super::live::{LiveParts, LiveRun};
 use super::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
@@ -25,10 +25,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use sys::Target;
 
-/// Shows a run while it goes on.
-///
-/// # Errors
-/// When a target, an address or an interface cannot be used.
 pub(super) fn live(args: &Args) -> Result<Status> {
     match args.interface.is_given() {
         true => at_interface(args),
@@ -87,7 +83,7 @@ fn shown<T: LiveTraffic>(args: &Args, place: &PagePlace, run: &mut LiveRun<T>) -
     show(place, run, &mut Screen::new(terminal::screen_look(args.ascii)))
 }
 
-/// What is said on the terminal as it was, after the screen.
+/// Printed on the restored terminal.
 fn sum_up(
     args: &Args,
     aggregator: Aggregator,
@@ -110,14 +106,13 @@ fn sum_up(
     Ok(())
 }
 
-/// Starts relays, and the command if there is one.
 fn begin_relays(args: &Args, output_health: &OutputHealth) -> Result<LiveRun<RelayedTraffic>> {
     let planned = args.relays().plan()?;
     let with_tls = watch::with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
     let channel = Arc::new(FactChannel::new(false));
     let relays = Relays::start(with_tls, &channel)?;
-    // On the terminal as it was: there it is again after the screen.
+    // Printed on the normal terminal, visible again after the screen.
     relays.announce(
         &OutputHealth::default(),
         !args.command.is_empty(),
@@ -141,7 +136,6 @@ fn begin_relays(args: &Args, output_health: &OutputHealth) -> Result<LiveRun<Rel
     }))
 }
 
-/// Begins to observe, and starts the command if there is one.
 fn begin_at_interface(args: &Args, output_health: &OutputHealth) -> Result<LiveRun<InterfaceTraffic>> {
     let planned = match args.sources.is_empty() {
         true => Vec::new(),
@@ -183,7 +177,7 @@ fn aggregator(args: &Args, conditions: Conditions, output_health: &OutputHealth)
     Ok(aggregator)
 }
 
-/// The command if there is one, as `start` starts it, and where it writes, in words.
+/// Starts the command, if any, and returns the phrase for its output destination.
 fn child(args: &Args, start: impl FnOnce(CommandOutput) -> Result<Child>) -> Result<(Option<Child>, String)> {
     if args.command.is_empty() {
         return Ok((None, String::new()));
@@ -193,7 +187,6 @@ fn child(args: &Args, start: impl FnOnce(CommandOutput) -> Result<Child>) -> Res
     Ok((Some(start(CommandOutput::File(file))?), note))
 }
 
-/// A new file for what the command writes.
 fn command_output() -> Result<(File, PathBuf)> {
     let path = std::env::temp_dir().join(format!("longwire-top-{}.log", std::process::id()));
     let file = OpenOptions::new()

@@ -1,4 +1,4 @@
-//! What `top` shows: a run that goes on, or a recording.
+//! Data source of `top`: a live run or a recording.
 
 use anyhow::Result;
 use model::{ConnectionId, HostProcess, Warning};
@@ -8,70 +8,51 @@ use screen::{Position, RingCounts, Screen, Snapshot, TimeStep, Wants};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a screen's figures come from.
 pub trait ScreenSource {
-    /// Takes what has come, and waits a little for it; returns a status when there is nothing more to look
-    /// at.
-    ///
-    /// # Errors
-    /// When it cannot be read.
+    /// Processes available facts after a short wait. Returns a status at the end of the source.
     fn gather(&mut self, screen: &mut Screen) -> Result<Option<Status>>;
 
-    /// What sums it up.
     fn aggregator(&mut self) -> &mut Aggregator;
 
-    /// Which moment it is.
     fn moment(&self) -> Moment;
 
-    /// What a reader of the figures must know of the source.
     fn warnings(&mut self) -> Vec<Warning>;
 
-    /// What the kernel counted at an interface; absent elsewhere.
+    /// Kernel counters of an interface.
     fn ring(&self) -> Option<RingCounts> {
         None
     }
 
-    /// How many connections are open, where the observer knows it before their facts do: packets that come
-    /// after the end of a connection are waited for.
+    /// `None` if the source does not know the number ahead of the facts, which are delayed to wait
+    /// for packets after a connection's end.
     fn open_connections(&self) -> Option<u64> {
         None
     }
 
-    /// The programs of this host that have an end of an open connection, client first, as far as they are
-    /// known.
+    /// Local programs at the ends of an open connection, client first, if known.
     fn processes(&self, _connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         [None, None]
     }
 
-    /// Goes to another moment; a run that goes on has none.
-    ///
-    /// # Errors
-    /// When it cannot be read.
+    /// Has no effect on a live run.
     fn travel(&mut self, step: TimeStep, screen: &mut Screen) -> Result<()>;
 
-    /// Sums up from now on, or from the beginning again.
+    /// Starts sums at this moment, or at the beginning again.
     fn baseline(&mut self, set: bool);
 }
 
-/// A moment of a source.
 #[derive(Debug, Clone, Default)]
 pub struct Moment {
-    /// Where the traffic is seen.
     pub place: String,
-    /// Where its command writes; empty without one.
+    /// Destination of the command's output, or empty without a command.
     pub note: String,
-    /// How long it has been.
     pub observed: Duration,
-    /// Of a recording.
     pub position: Option<Position>,
-    /// How long ago the baseline was set.
     pub since_baseline: Option<Duration>,
 }
 
-/// Rows of each kind that the screen is given.
 pub const ROWS: usize = 300;
 
-/// The source at this moment, without predictions.
 pub fn snapshot(source: &mut (impl ScreenSource + ?Sized), wants: &Wants) -> Snapshot {
     let moment = source.moment();
     let mut warnings = source.warnings();

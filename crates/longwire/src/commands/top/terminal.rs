@@ -1,5 +1,4 @@
-//! The terminal while a screen is on it: raw, on its alternate screen, and as it was afterwards whatever
-//! happens.
+//! Puts the terminal into raw mode on its alternate screen, and restores it in every case.
 
 mod silent;
 
@@ -17,36 +16,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A terminal with a screen on it; as it was when this is dropped, or when any thread panics.
+/// Restores the terminal on drop, or when any thread panics.
 pub struct ScreenTerminal {
     terminal: Terminal<SilentBackend>,
-    /// A panic has given the terminal back.
+    /// A panic has restored the terminal.
     gone: Arc<AtomicBool>,
-    /// Another process asked it to stop (SIGTSTP).
+    /// Another process sent SIGTSTP.
     stop: Arc<AtomicBool>,
-    /// It goes on after a stop (SIGCONT).
+    /// Continued after a stop (SIGCONT).
     on_again: Arc<AtomicBool>,
 }
 
-/// What the terminal reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reported {
-    /// A key.
     Key(ScreenKey),
-    /// Another size, or that it is inspected again.
+    /// Resized, or resumed after a stop.
     Changed,
 }
 
-/// Whether a screen can be shown, and keys can be read.
 pub fn is_there() -> bool {
     io::stdout().is_terminal() && sys::terminal::is_there()
 }
 
 impl ScreenTerminal {
-    /// Takes the terminal.
-    ///
-    /// # Errors
-    /// When the system refuses.
     pub fn open_terminal() -> Result<Self> {
         let gone = Arc::new(AtomicBool::new(false));
         restore_on_panic(Arc::clone(&gone));
@@ -67,11 +59,8 @@ impl ScreenTerminal {
         self.terminal.clear().context(NOT_WRITTEN)
     }
 
-    /// Stops this process, with the terminal as it was, until somebody lets it go on: the shell's `fg`. Does
-    /// nothing without a shell that could.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
+    /// Restores the terminal and stops this process until SIGCONT, as from the shell's `fg`. No
+    /// effect without a job-control shell.
     pub fn suspend(&mut self) -> Result<()> {
         if !sys::terminal::has_job_control() {
             return Ok(());
@@ -83,11 +72,7 @@ impl ScreenTerminal {
         self.open()
     }
 
-    /// Stops where another process requested that, and takes the terminal again where it was stopped without
-    /// being asked.
-    ///
-    /// # Errors
-    /// As [`ScreenTerminal::suspend`].
+    /// Stops on a pending SIGTSTP. Takes the terminal again after a stop that bypassed this code.
     pub fn follow_signals(&mut self) -> Result<bool> {
         if self.stop.swap(false, Ordering::Relaxed) {
             self.suspend()?;
@@ -96,17 +81,17 @@ impl ScreenTerminal {
         if !self.on_again.swap(false, Ordering::Relaxed) {
             return Ok(false);
         }
-        // Another program used the terminal in the meantime, and may have changed its mode.
+        // Another program may have changed the terminal mode.
         disable_raw_mode().ok();
         enable_raw_mode().context("could not take the terminal again")?;
         self.open()?;
         Ok(true)
     }
 
-    /// Shows the screen; only what has changed is written.
+    /// Writes only changed cells.
     ///
     /// # Errors
-    /// When the terminal is gone, or a thread panicked.
+    /// If the terminal is gone, or a thread panicked.
     pub fn show(&mut self, screen: &mut Screen) -> Result<()> {
         anyhow::ensure!(!self.gone.load(Ordering::Relaxed), "a part of longwire failed");
         self.terminal
@@ -115,12 +100,8 @@ impl ScreenTerminal {
         Ok(())
     }
 
-    /// The next thing that the terminal reports within `patience`.
-    ///
-    /// # Errors
-    /// When the terminal cannot be read.
     pub fn next(&self, patience: Duration) -> Result<Option<Reported>> {
-        // Without any patience, nothing is inspected.
+        // A zero timeout would skip the check.
         if !event::poll(patience.max(MIN_DURATION)).context(NOT_READ)? {
             return Ok(None);
         }
@@ -140,20 +121,19 @@ impl Drop for ScreenTerminal {
     }
 }
 
-/// Where a signal is noted.
 fn noted(signal: i32) -> Result<Arc<AtomicBool>> {
     let noted = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal, Arc::clone(&noted)).context("could not watch for signals")?;
     Ok(noted)
 }
 
-/// A terminal that is gone needs nothing.
+/// The terminal may be gone, so errors are ignored.
 fn restore() {
     execute!(io::stdout(), LeaveAlternateScreen, Show).ok();
     disable_raw_mode().ok();
 }
 
-/// What a panic says is to be read: it is said on the terminal as it was.
+/// Restores the terminal before a panic message is printed.
 fn restore_on_panic(gone: Arc<AtomicBool>) {
     let say = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -191,7 +171,7 @@ fn key(event: KeyEvent) -> Option<ScreenKey> {
     })
 }
 
-/// How the terminal can be drawn on: by its locale, `NO_COLOR` and `TERM`.
+/// Derived from locale, `NO_COLOR` and `TERM`.
 pub fn screen_look(ascii: bool) -> ScreenLook {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
@@ -204,7 +184,6 @@ pub fn screen_look(ascii: bool) -> ScreenLook {
     }
 }
 
-/// Whether a locale's texts are in UTF-8.
 fn is_utf8(locale: &str) -> bool {
     let locale = locale.to_ascii_lowercase();
     locale.contains("utf-8") || locale.contains("utf8")

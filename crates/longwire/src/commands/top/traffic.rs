@@ -1,4 +1,4 @@
-//! Where the facts of a run come from while it goes on: relays, or network interfaces.
+//! Sources of live facts: relays or network interfaces.
 
 use crate::commands::interface_source::{InterfaceKeys, InterfaceSource};
 use crate::commands::relays::{self, Relays};
@@ -11,63 +11,53 @@ use screen::RingCounts;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a live run observes.
 pub trait LiveTraffic {
-    /// Waits at most about `patience`, and takes the facts that have arrived.
+    /// Waits up to about `patience` and returns the facts that arrived.
     fn wait(&mut self, patience: Duration) -> Vec<Fact>;
 
-    /// What was lost since the last call between what observes and this.
+    /// Facts lost since the last call between source and consumer.
     fn take_losses(&mut self) -> FactLosses {
         FactLosses::default()
     }
 
-    /// What a reader of the figures must know of what was seen so far.
     fn warnings(&self) -> Vec<Warning>;
 
-    /// Reports what happened to the observation itself since the last call; called once a second.
     fn report_news(&mut self, _delivery: &OutputHealth) {}
 
-    /// Why nothing can be seen any more, where that is so.
     fn over(&self) -> Option<&'static str> {
         None
     }
 
-    /// What the kernel counted; `None` for relays.
+    /// Kernel counters of an interface, or `None` for relays.
     fn ring(&self) -> Option<RingCounts> {
         None
     }
 
-    /// How many connections are open, where the observer knows it before their facts do: packets that come
-    /// after the end of a connection are waited for.
+    /// `None` if the source does not know the number ahead of the facts, which are delayed to wait
+    /// for packets after a connection's end.
     fn open_connections(&self) -> Option<u64> {
         None
     }
 
-    /// The programs of this host that were found since the last call, by connection, client first.
+    /// Local programs found since the last call, by connection, client first.
     fn found_processes(&self) -> Vec<ProgramsOfConnection> {
         Vec::new()
     }
 
-    /// The programs of this host that have an end of an open connection, client first, as far as they are
-    /// known.
+    /// Local programs at the ends of an open connection, client first, if known.
     fn processes(&self, _connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         [None, None]
     }
 }
 
-/// Relays in front of servers.
 pub struct RelayedTraffic {
-    /// Where their facts arrive.
     pub channel: Arc<FactChannel>,
-    /// They themselves.
     pub relays: Relays,
 }
 
-/// What passes network interfaces.
 pub struct InterfaceTraffic {
-    /// The observation.
     pub source: InterfaceSource,
-    /// What opens TLS: a command's own keys are there as long as this.
+    /// Keeps the command's TLS keys available.
     #[expect(
         dead_code,
         reason = "the file goes when this is dropped, and nothing else is asked of it"
@@ -89,7 +79,7 @@ impl LiveTraffic for RelayedTraffic {
     }
 }
 
-/// The facts of what was posted: a screen asks for no payload.
+/// Drops payloads, which a screen does not need.
 pub fn facts(posted: Vec<Posted>) -> Vec<Fact> {
     let facts = posted.into_iter().filter_map(|posted| match posted {
         Posted::Fact(fact) => Some(fact),
@@ -99,8 +89,8 @@ pub fn facts(posted: Vec<Posted>) -> Vec<Fact> {
 }
 
 impl LiveTraffic for InterfaceTraffic {
-    /// Facts come in batches of a few milliseconds: several are gathered, as taking each alone would cost
-    /// more than they do.
+    /// Facts arrive in batches every few milliseconds. Collecting several batches is cheaper than
+    /// waking up for each.
     fn wait(&mut self, patience: Duration) -> Vec<Fact> {
         let mut facts = self.source.wait(patience);
         if !facts.is_empty() {
@@ -145,5 +135,5 @@ impl LiveTraffic for InterfaceTraffic {
     }
 }
 
-/// As long as the channel of relays gathers.
+/// Same as the relay channel's batching interval.
 const GATHER: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! `longwire tune`: jobs in every way, on a database.
+//! Compares all ways to do a job on a database.
 
 use super::Args;
 use crate::password;
@@ -23,10 +23,6 @@ use sys::Target;
 use tune::jdbc::JdbcBench;
 use tune::{Shape, Workbench};
 
-/// Tries every way, and shows what was found.
-///
-/// # Errors
-/// When the target cannot be used, or the scratch schema cannot be made.
 pub fn run(args: &Args) -> Result<Status> {
     let began = Instant::now();
     let stop = output::stop_on_signals()?;
@@ -61,7 +57,6 @@ pub fn run(args: &Args) -> Result<Status> {
     }
 }
 
-/// Longwire's own client, or the driver's.
 fn workbench<'a>(
     args: &Args,
     target: &Target,
@@ -102,7 +97,7 @@ fn plan<'a>(
     }
 }
 
-/// No other machine's server is written to without consent.
+/// Writing to a remote server requires consent.
 fn agree(args: &Args, target: &Target) -> Result<()> {
     if args.yes || distance::is_here(target)? {
         return Ok(());
@@ -120,7 +115,6 @@ fn agree(args: &Args, target: &Target) -> Result<()> {
     );
 }
 
-/// The options besides the target, for the conditions.
 fn words(args: &Args) -> String {
     let mut words = format!(
         " --rows {} --select-rows {} --row-bytes {} --rounds {} --patience {}",

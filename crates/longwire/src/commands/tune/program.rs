@@ -1,4 +1,4 @@
-//! `longwire tune --set`: the best setting of a program.
+//! Finds the best setting of a program.
 
 use super::Args;
 use crate::commands::relaying;
@@ -12,10 +12,6 @@ use std::io;
 use std::time::{Duration, Instant};
 use sys::Target;
 
-/// Runs the program with each setting.
-///
-/// # Errors
-/// When it cannot be run.
 pub fn run(args: &Args) -> Result<Status> {
     ensure!(
         args.html.is_none(),
@@ -56,7 +52,6 @@ pub fn run(args: &Args) -> Result<Status> {
     })
 }
 
-/// Reports how many runs there will be.
 fn announce(args: &Args, settings: usize, distances: usize) -> Result<()> {
     let runs = args.rounds;
     let all = settings as u64 * distances as u64 * u64::from(runs);
@@ -110,8 +105,8 @@ fn print_outcome(args: &Args, target: &Target, outcome: &ProgramOutcome, began: 
     Ok(records.flush()?)
 }
 
-/// How long the server may take to accept a connection before the run is refused.
+/// Time limit for the server to accept a connection before the run is refused.
 const REACH: Duration = Duration::from_secs(10);
 
-/// Beyond this, no user would wait for the end.
+/// More would take longer than any user waits.
 const MAX_RUNS: u64 = 10_000;

@@ -1,5 +1,4 @@
-//! An end of a tunnel while it runs: events go to stderr and into records, followed by the summary at the
-//! end.
+//! A running end of a tunnel: events go to stderr and into records, with a summary at the end.
 
 use anyhow::{Context, Result};
 use model::{Conditions, Summary, TunnelTotals};
@@ -16,19 +15,15 @@ use sys::Clock;
 use sys::metrics::MetricsServer;
 use tunnel_io::{Notice, Notify};
 
-/// What an end does until it is stopped.
 pub(super) trait Running: Send + Sync {
-    /// What it has done so far.
     fn totals(&self) -> TunnelTotals;
-    /// Ends it.
     fn stop(self) -> TunnelTotals;
 }
 
-/// Where events are reported.
 pub(super) struct Told {
     end: &'static str,
     notices: Receiver<Notice>,
-    /// Notices for which there was no room since the last time that it was said.
+    /// Events discarded since the last report of discards.
     dropped: Arc<AtomicU64>,
     clock: Clock,
     records: Option<JsonWriter<Stdout>>,
@@ -36,7 +31,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// The sender that the end called `end` is started with, and the receiver of its events.
+    /// Returns the sender for the end called `end` and the receiver of its events.
     pub(super) fn new(end: &'static str, clock: Clock, json: bool) -> Result<(Notify, Self)> {
         let (sender, notices) = sync_channel(MAX_NOTICES);
         let dropped = Arc::new(AtomicU64::new(0));
@@ -49,7 +44,7 @@ impl Told {
             records: json.then(|| JsonWriter::new(io::stdout())),
             stop: output::stop_on_signals()?,
         };
-        // The receiver is gone only while the end is being stopped.
+        // The receiver is only gone during shutdown.
         let notify: Notify = Box::new(move |notice| {
             if let Err(TrySendError::Full(_)) = sender.try_send(notice.clone()) {
                 dropping.fetch_add(1, Ordering::Relaxed);
@@ -58,10 +53,10 @@ impl Told {
         Ok((notify, told))
     }
 
-    /// Continues until the user ends it, whatever the other end, or any process in its place, sends.
+    /// Runs until the user stops it, regardless of the peer's input.
     ///
     /// # Errors
-    /// When this end's own keys do not suffice; or when the records cannot be written to stdout.
+    /// If this end's own keys are insufficient, or records cannot be written to stdout.
     pub(super) fn attend<R: Running + 'static>(
         mut self,
         running: R,
@@ -77,11 +72,11 @@ impl Told {
             .map(|address| self.serve(address, &running))
             .transpose()?;
         let ended = self.listen();
-        // Its thread holds the other reference.
+        // The thread holds the other reference.
         drop(metrics);
         let last = running.totals();
         let totals = match Arc::into_inner(running) {
-            // What was up until then is more useful than the fact that nothing is up afterwards.
+            // The gauges before shutdown are more useful than zeros.
             Some(running) => TunnelTotals {
                 lanes: last.lanes,
                 open_streams: last.open_streams,
@@ -104,7 +99,6 @@ impl Told {
         Ok(server)
     }
 
-    /// Reports events until it is time to end.
     fn listen(&mut self) -> Result<()> {
         while !self.stop.load(Ordering::Relaxed) {
             match self.notices.recv_timeout(POLL_INTERVAL) {
@@ -117,7 +111,7 @@ impl Told {
         Ok(())
     }
 
-    /// Says how many notices were dropped, once it has caught up.
+    /// Reports discarded events once the queue is empty.
     fn say_dropped(&self) {
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
@@ -138,7 +132,7 @@ impl Told {
         }
         if let Some(records) = &mut self.records {
             records.notice(self.clock.now(), &text).context(NOT_WRITTEN)?;
-            // Readers of the records follow events as they happen.
+            // Readers follow records live.
             records.flush().context(NOT_WRITTEN)?;
         }
         Ok(())
@@ -162,9 +156,8 @@ impl Told {
     }
 }
 
-/// How often it is checked whether the run has to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const NOT_WRITTEN: &str = "could not write all records";
 
-/// Events that wait to be written: carrying never waits for them.
+/// The queue is bounded because the data path never waits for the log.
 const MAX_NOTICES: usize = 1024;

@@ -17,7 +17,6 @@ use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use sys::Target;
 
-/// Runs it.
 pub(super) fn run(args: &Args) -> Result<Status> {
     let planned = args.relays.plan()?;
     let asked = EndRequest::on_signals()?;
@@ -36,7 +35,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         ..Reading::default()
     };
     let output_health = run.output_health.clone();
-    // Before the rights are given up: the command is the caller's.
+    // The command keeps the caller's privileges, so it starts before they are dropped.
     let child = match args.command.is_empty() {
         true => None,
         false => {
@@ -44,7 +43,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
             Some(interface_command::start(&args.command, &planned, &keys, output)?)
         }
     };
-    // A bucket's secrets are the caller's to read; files of a folder are made one after the other.
+    // Only the caller can read a bucket's secrets; files in a folder are created one after another.
     let is_bucket = args
         .reporting
         .parquet
@@ -114,8 +113,7 @@ fn ended(summary: LiveSummary, point: &str) -> Ended {
     }
 }
 
-/// The command line without the targets' passwords and without the arguments of the command, which may hold
-/// one.
+/// Omits passwords of targets and all arguments of the command, which may hold one.
 fn command_line(args: &Args, targets: &[Target]) -> String {
     let targets: String = targets.iter().map(|target| format!(" {target}")).collect();
     format!(

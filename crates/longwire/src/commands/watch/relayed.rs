@@ -1,4 +1,4 @@
-//! `watch` as a relay in front of each server.
+//! `watch` with a relay in front of each server.
 
 use super::run::{Ended, Observed, POLL_INTERVAL, Run};
 use super::{Args, shown_command};
@@ -19,7 +19,6 @@ use pipeline::output::{self, EndRequest, Status};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs it.
 pub(super) fn run(args: &Args) -> Result<Status> {
     let planned = args.relays.plan()?;
     let with_tls = with_tls(&planned, !args.command.is_empty())?;
@@ -63,7 +62,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     Ok(output_health.status(unused.status(status)))
 }
 
-/// Which side speaks TLS with each server, all of which must be there.
+/// TLS side for each server; every server must be reachable.
 pub(in crate::commands) fn with_tls(
     planned: &[PlannedRelay],
     has_command: bool,
@@ -79,7 +78,7 @@ pub(in crate::commands) fn with_tls(
     each.collect()
 }
 
-/// How long the server may take to accept a connection before the run is refused.
+/// Time limit for the server to accept a connection before the run is refused.
 const REACH: Duration = Duration::from_secs(10);
 
 fn conditions(args: &Args, planned: &[PlannedRelay]) -> Conditions {
@@ -91,8 +90,7 @@ fn conditions(args: &Args, planned: &[PlannedRelay]) -> Conditions {
     relaying::with_links(conditions, planned)
 }
 
-/// The command line without the targets' passwords and without the arguments of the command, which may hold
-/// one.
+/// Omits passwords of targets and all arguments of the command, which may hold one.
 fn command_line(args: &Args, planned: &[PlannedRelay]) -> String {
     format!(
         "longwire watch{} --operations {}{}",
@@ -102,16 +100,14 @@ fn command_line(args: &Args, planned: &[PlannedRelay]) -> String {
     )
 }
 
-/// The relays, and what comes from them.
 struct Relayed {
     relays: Relays,
     channel: Arc<FactChannel>,
     meter: Option<CompressionMeter>,
-    /// The reason why it gave up on levels.
+    /// Reason for giving up on compression levels.
     fault: Option<anyhow::Error>,
 }
 
-/// The same without the relays.
 struct Rest {
     channel: Arc<FactChannel>,
     meter: Option<CompressionMeter>,
@@ -142,7 +138,6 @@ impl Observed for Relayed {
 }
 
 impl Rest {
-    /// Takes what the relays sent last.
     fn finish(mut self, aggregator: &mut Aggregator, ended: &[EndedRelay], unused: &UnusedRelays) -> Ended {
         process_facts(
             self.channel.take_all(),
@@ -169,7 +164,6 @@ impl Rest {
     }
 }
 
-/// Gives facts to `aggregator`, through `meter` where there is one.
 fn process_facts(
     posted: Vec<Posted>,
     meter: &mut Option<CompressionMeter>,

@@ -1,4 +1,4 @@
-//! What a run of `watch` collects and reports, whatever it observes.
+//! Collecting and reporting shared by all sources of `watch`.
 
 use super::Args;
 use crate::commands::exporting::{Exporting, SeenCounts};
@@ -13,37 +13,31 @@ use pipeline::senders;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a run observes.
 pub(super) trait Observed {
-    /// Waits a little for facts, and gives those that have arrived to `aggregator`.
+    /// Waits briefly and passes the facts that arrived to `aggregator`.
     fn collect(&mut self, aggregator: &mut Aggregator);
 
-    /// How many connections are open.
     fn open_connections(&self) -> u64;
 
-    /// Reports what happened to the observation itself; called once a second.
     fn report_news(&mut self, _delivery: &OutputHealth) {}
 
-    /// Packets that passed, and those of them that were dropped; none behind relays.
+    /// Packets observed and dropped, or zero for relays.
     fn packets(&self) -> [u64; 2] {
         [0, 0]
     }
 }
 
-/// How long [`Observed::collect`] waits at most: it is checked as often whether the command or the user has
-/// ended the run.
+/// Maximum wait of [`Observed::collect`], and so the interval of checks for the end of the run.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How often findings are priced for series.
+/// Interval of pricing findings for series.
 const PRICED: Duration = Duration::from_secs(10);
 
-/// How long the last export may take.
 const LAST_EXPORT: Duration = Duration::from_secs(10);
 
-/// How often what was collected is passed on.
+/// Interval of forwarding collected data.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
-/// A run of `watch`.
 pub(super) struct Run {
     pub aggregator: Aggregator,
     pub output_health: OutputHealth,
@@ -56,18 +50,12 @@ pub(super) struct Run {
     priced: Instant,
 }
 
-/// How an observation ended.
 #[derive(Default)]
 pub(super) struct Ended {
-    /// What a reader of the figures must know.
     pub warnings: Vec<Warning>,
-    /// Packets of a capture.
     pub packets: Option<u64>,
-    /// What emulated links did.
     pub links: Vec<LinkOutcome>,
-    /// What to do next.
     pub hint: Option<String>,
-    /// What could not be determined.
     pub fault: Option<anyhow::Error>,
 }
 
@@ -115,15 +103,15 @@ impl Run {
         })
     }
 
-    /// Has tables written too, where they are wanted: their files are made one after the other, with the
-    /// rights that this process keeps.
+    /// Also writes tables, if requested. Files are created one after another with this process's
+    /// remaining privileges.
     pub fn write_tables(&mut self, args: &Args) -> Result<()> {
         args.reporting
             .write_tables(&mut self.aggregator, TablesInput::Live)
     }
 
-    /// Collects until `ended` returns a status; `ended` learns whether more is wanted. A fault of an output
-    /// does not end the run.
+    /// Collects until `ended` returns a status; its argument tells whether more data is wanted. A
+    /// failed output does not end the run.
     pub fn until<O: Observed>(
         &mut self,
         observed: &mut O,
@@ -147,8 +135,8 @@ impl Run {
         }
     }
 
-    /// Passes on what the series are made from besides facts; findings are priced now and then, which costs
-    /// some milliseconds.
+    /// Updates the series' inputs other than facts. Pricing findings costs a few milliseconds, so
+    /// it is done at intervals.
     fn tick(&mut self, observed: &impl Observed) {
         let Some(exporting) = &self.exporting else {
             return;
@@ -176,7 +164,6 @@ impl Run {
             .show(&self.output_health, &text, progress.exchanges == 0);
     }
 
-    /// Reports all that was collected.
     pub fn finish(mut self, args: &Args, ended: Ended) -> Result<()> {
         self.output_health.show_status("");
         ended.links.iter().for_each(|link| self.aggregator.link(link));

@@ -1,4 +1,4 @@
-//! Runs: jobs of one setting, or of several in turn.
+//! Runs jobs of one setting, or of several alternately.
 
 use super::{Campaign, JobEnd, Race, values};
 use crate::tune::distance::{Distance, Unfinished};
@@ -8,11 +8,11 @@ use std::time::Duration;
 use tune::TuneError;
 
 impl Campaign<'_, '_> {
-    /// One run that does not count: it fills the server's memory and starts its processes.
+    /// Fills the server's caches and starts its processes, and is discarded.
     pub(super) fn warm_up(&mut self) -> Result<(), JobEnd> {
         let race = self.race(1, TrialSource::Measured);
         let mut search = race.search;
-        // The last way of the list is as good as any; not the first, which goes row by row.
+        // Any way would do except the first, which goes row by row.
         let last = self.ways.len().saturating_sub(1);
         (0..last).for_each(|way| search.close(MethodSetting { way, place: 0 }));
         let Some(setting) = search.next_settings().first().copied() else {
@@ -23,7 +23,7 @@ impl Campaign<'_, '_> {
         while is_more(&done) {
             match self.job(setting, &Distance::here()) {
                 Ok(outcome) => done.push(outcome),
-                // A fault in it will occur again when it counts.
+                // The fault will recur in a run that counts.
                 Err(
                     Unfinished::TooLong
                     | Unfinished::Failed(TuneError::Statement { .. } | TuneError::Rows { .. }),
@@ -35,7 +35,6 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// Runs what the search asks for.
     pub(super) fn run_race(
         &mut self,
         race: &mut Race,
@@ -53,9 +52,8 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// A run of each setting, their jobs in turn: one job, or, where it is short, several on new connections.
-    /// A short job's time depends on which processors its two ends happened to get, and on what else the
-    /// machine does then.
+    /// Runs all settings once, alternating job by job. Short jobs repeat on new connections,
+    /// because their time depends on CPU placement of both ends and on background load.
     fn run_round(
         &mut self,
         settings: &[MethodSetting],
@@ -85,7 +83,6 @@ impl Campaign<'_, '_> {
         Ok(())
     }
 
-    /// Tells what is being run.
     fn show_progress(&self, race: &Race, setting: MethodSetting, link: Option<&str>) {
         let doing = format!(
             "{} {}: run {} of at most {}, {}",
@@ -98,7 +95,6 @@ impl Campaign<'_, '_> {
         self.progress.status(&doing);
     }
 
-    /// The job once.
     fn job(&mut self, setting: MethodSetting, distance: &Distance) -> Result<TrialOutcome, Unfinished> {
         let Some(way) = self.ways.get(setting.way).copied() else {
             return Err(Unfinished::Failed(TuneError::NotPrepared));
@@ -107,7 +103,7 @@ impl Campaign<'_, '_> {
         distance.run(self.workbench, (way, value), None, &self.plan.limits)
     }
 
-    /// Notes why a run did not complete; passes on errors that end all others too.
+    /// Records why a run did not complete, and returns errors that would end all other runs too.
     pub(super) fn unfinished(
         &mut self,
         setting: MethodSetting,
@@ -137,12 +133,10 @@ impl Campaign<'_, '_> {
     }
 }
 
-/// Whether a run goes on after these jobs.
 fn is_more(done: &[TrialOutcome]) -> bool {
     done.len() < MAX_JOBS && done.iter().map(|outcome| outcome.duration).sum::<Duration>() < ENOUGH
 }
 
-/// A run of a short job continues until its jobs took this long together.
+/// A run of short jobs continues up to this total time.
 const ENOUGH: Duration = Duration::from_millis(100);
-/// Maximum number of jobs of a run.
 const MAX_JOBS: usize = 5;

@@ -1,5 +1,4 @@
-//! Round trips runs into figures: the spread of each setting, the best of each distance, and what changed
-//! nothing.
+//! Computes the spread per setting, the best setting per distance, and settings without effect.
 
 use super::setting::ProgramSetting;
 use link::LinkDescription;
@@ -8,20 +7,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// All runs with one setting at one distance.
 pub struct Cell<'a> {
-    /// The setting.
     pub setting: &'a ProgramSetting,
-    /// The link; `None` for the existing distance.
+    /// `None` for the existing distance.
     pub link: Option<LinkDescription>,
-    /// Those that succeeded.
     pub runs: Vec<ProgramRun>,
-    /// How many failed.
     pub failed: u32,
 }
 
 impl Cell<'_> {
-    /// Its figures for the report.
     pub fn tuned(&self) -> ProgramTuned {
         let mut durations = DistributionBuilder::new();
         let mut connected = DistributionBuilder::new();
@@ -42,7 +36,7 @@ impl Cell<'_> {
         }
     }
 
-    /// What passed in most of the runs; `None` if none succeeded or none passed anything.
+    /// Traffic of most runs; `None` if no run succeeded or had any.
     fn traffic(&self) -> Option<Traffic> {
         let mut seen: HashMap<Traffic, usize> = HashMap::new();
         for run in self.runs.iter().filter(|run| run.connections > 0) {
@@ -56,7 +50,7 @@ impl Cell<'_> {
 
 type Traffic = (u64, u64, [u64; 2]);
 
-/// The best setting of each distance in `tuned`, whose settings come in ascending order.
+/// `tuned` is in ascending order of settings.
 pub fn best(tuned: &[ProgramTuned]) -> Vec<ProgramBest> {
     tuned
         .chunk_by(|one, other| one.link == other.link)
@@ -80,12 +74,11 @@ fn best_of(tuned: &[ProgramTuned]) -> Option<ProgramBest> {
     })
 }
 
-/// 5 % more.
 fn with_margin(best: Duration) -> Duration {
     best + best / 20
 }
 
-/// Settings between which nothing differed on the wire at the existing distance: two or more each.
+/// Groups of two or more settings with identical traffic at the existing distance.
 pub fn unchanged(cells: &[Cell<'_>]) -> Vec<Vec<Arc<str>>> {
     let mut groups: Vec<(Traffic, Vec<Arc<str>>)> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.link.is_none()) {

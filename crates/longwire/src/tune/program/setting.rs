@@ -1,11 +1,11 @@
-//! Round trips `--set NAME=v1,v2 --set URL:name=v1,v2` into the settings that a program is run with.
+//! Parses `--set NAME=v1,v2 --set URL:name=v1,v2` into settings of a program.
 
 use anyhow::{Result, bail, ensure};
 use std::process::Command;
 use std::sync::Arc;
 use sys::{Target, TargetError};
 
-/// One value of everything that is set.
+/// One value for each variable and parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramSetting {
     values: Vec<Value>,
@@ -15,7 +15,7 @@ pub struct ProgramSetting {
 struct Value {
     place: Place,
     name: Arc<str>,
-    /// Absent: the variable, or the parameter, is left out.
+    /// `None` leaves the variable or parameter out.
     text: Option<Arc<str>>,
 }
 
@@ -25,12 +25,12 @@ enum Place {
     Url,
 }
 
-/// All combinations of what `--set` names; the first one changes slowest. Values that are numbers ascend,
-/// words stay as they were written: so the first one is the smallest.
+/// All combinations of `--set`, varying the first most slowly. Numeric values ascend and words keep
+/// their order, so that the first setting is the smallest.
 ///
 /// # Errors
-/// When one is not `NAME=VALUE,...`, returns no values to choose from, or names a variable that longwire sets
-/// or a secret.
+/// If one is not `NAME=VALUE,...`, has no values, or names a secret or a variable that longwire
+/// sets.
 pub fn grid(texts: &[String]) -> Result<Vec<ProgramSetting>> {
     let axes = texts.iter().map(|text| axis(text)).collect::<Result<Vec<_>>>()?;
     for (index, axis) in axes.iter().enumerate() {
@@ -109,7 +109,7 @@ fn axis(text: &str) -> Result<Vec<Value>> {
     Ok(values)
 }
 
-/// Splits at commas; `\,` is a comma of the value.
+/// A comma is literal after a backslash.
 fn split(values: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     let mut letters = values.chars().peekable();
@@ -131,7 +131,7 @@ fn split(values: &str) -> Vec<String> {
     all
 }
 
-/// Puts values in ascending order when all of them are numbers; one that is left out comes first.
+/// Sorts if all values are numbers. An omitted value comes first.
 fn sort_numbers(values: &mut [Value]) {
     let number = |value: &Value| match value.text.as_deref() {
         None => Some(i128::MIN),
@@ -156,16 +156,14 @@ impl Value {
 }
 
 impl ProgramSetting {
-    /// `NAME=VALUE`, several with a space between.
+    /// `NAME=VALUE`, separated by spaces.
     pub fn label(&self) -> Arc<str> {
         let shown: Vec<String> = self.values.iter().map(Value::shown).collect();
         shown.join(" ").into()
     }
 
-    /// The target with its parameters set.
-    ///
     /// # Errors
-    /// When one is about how to reach the server.
+    /// If a parameter concerns the way to reach the server.
     pub fn target(&self, target: &Target) -> Result<Target, TargetError> {
         let parameters = self.values.iter().filter(|value| value.place == Place::Url);
         parameters.into_iter().try_fold(target.clone(), |target, value| {
@@ -173,7 +171,6 @@ impl ProgramSetting {
         })
     }
 
-    /// Sets its variables in the environment of `command`.
     pub fn put_into(&self, command: &mut Command) {
         let variables = self
             .values
@@ -187,7 +184,7 @@ impl ProgramSetting {
         }
     }
 
-    /// A parameter that the driver ignores because of its spelling, if there is one, and its real name.
+    /// A misspelt parameter that the driver would ignore, and its correct name.
     pub fn misspelt(&self) -> Option<(&str, &'static str)> {
         self.values
             .iter()
@@ -200,13 +197,12 @@ impl ProgramSetting {
             })
     }
 
-    /// Whether it is about the URL.
     pub fn is_of_url(&self) -> bool {
         self.values.iter().any(|value| value.place == Place::Url)
     }
 }
 
-/// Variables that tell a program where the relay is.
+/// Variables with the relay's address.
 const OURS: [&str; 8] = [
     "LONGWIRE_HOST",
     "LONGWIRE_PORT",
@@ -218,13 +214,13 @@ const OURS: [&str; 8] = [
     "MYSQL_TCP_PORT",
 ];
 
-/// What names of secrets contain.
+/// Parts of names that indicate secrets.
 const SECRET: [&str; 6] = ["password", "passwd", "pwd", "secret", "token", "passphrase"];
 
-/// Parameters of KingbaseES's driver, which takes them in this spelling only and does not report another.
+/// KingbaseES driver parameters that are case-sensitive; other spellings are silently ignored.
 const CASE_SENSITIVE: [&str; 1] = ["zipLevel"];
 
-/// More would take days to compare, with so few runs each that chance decides.
+/// More would take days, or leave the result to chance with few runs each.
 const MAX_SETTINGS: usize = 100;
 
 #[cfg(test)]

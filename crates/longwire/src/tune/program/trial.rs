@@ -1,4 +1,4 @@
-//! One run of a program behind a relay.
+//! Runs a program once behind a relay.
 
 use super::ProgramPlan;
 use super::setting::ProgramSetting;
@@ -18,24 +18,18 @@ use std::time::Duration;
 use sys::Clock;
 use sys::program::{Program, ProgramEnd};
 
-/// How a run ended.
 pub enum Tried {
-    /// With status 0.
     Succeeded(ProgramRun),
-    /// With another status; and what it wrote to its stderr.
     Failed {
-        /// `status 3`, `signal 9`.
+        /// `status 3` or `signal 9`.
         how: String,
-        /// Empty when it wrote nothing.
+        /// Tail of stderr, possibly empty.
         said: String,
     },
 }
 
 impl ProgramPlan<'_> {
-    /// Runs the program once with `setting`, over `link`. What it writes to its stdout is dropped.
-    ///
-    /// # Errors
-    /// When the relay or the program cannot be started, or the user requested the end.
+    /// Runs the program once with `setting` over `link`, discarding stdout.
     pub(super) fn trial(&self, setting: &ProgramSetting, link: Option<LinkDescription>) -> Result<Tried> {
         let channel = Arc::new(FactChannel::new(false));
         let options = RelayOptions {
@@ -92,7 +86,6 @@ fn how(status: std::process::ExitStatus) -> String {
     }
 }
 
-/// What passed on the connections of a run.
 #[derive(Default)]
 struct Seen {
     run: ProgramRun,
@@ -152,10 +145,10 @@ impl Seen {
     }
 }
 
-/// The end of what a program writes to its stderr: read on a thread of its own, so that it never waits.
+/// The tail of a program's stderr, read on a separate thread so that the program never blocks.
 struct Said {
     kept: Arc<Mutex<Vec<u8>>>,
-    /// Closed when all of it has been read.
+    /// Closed at the end of the stream.
     all_read: Receiver<()>,
 }
 
@@ -177,11 +170,11 @@ impl Said {
         Self { kept, all_read }
     }
 
-    /// Its first and its last line: one of them is the message, the other its place. For a program that has
-    /// ended: what it wrote is in the pipe, but on a busy machine it may not have been read yet.
+    /// First and last line: one is the message, the other its location. Call it after the program
+    /// has ended; on a busy machine its output may still be unread.
     fn told(&self) -> String {
-        // Nothing is ever sent: either all was read, or a process that the program left behind holds the pipe
-        // open.
+        // Never receives a message: either the stream has ended, or a child process of the program
+        // still holds the pipe.
         let _ = self.all_read.recv_timeout(LAST_WORDS);
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);
@@ -194,13 +187,12 @@ impl Said {
     }
 }
 
-/// How often a running program is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Bytes of its output that are kept.
+/// Maximum length in bytes.
 const KEPT: usize = 4096;
 
-/// How long the reader has to read everything from a program that has ended.
+/// Time limit for reading the rest after exit.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
@@ -209,7 +201,7 @@ mod tests {
     use std::process::Command;
     use std::time::Instant;
 
-    /// The output of a program that had ended before its stderr was read.
+    /// The program ended before its stderr was read.
     fn failed(script: &str) -> Said {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! Before the final: which ways are near the best, and where on their curves the smallest good value is.
+//! Finds the ways near the best, and the smallest good value of each, before the final.
 
 use super::{FAR, GOOD, MethodSetting, Search, is_within};
 use std::time::Duration;
@@ -7,14 +7,14 @@ impl Search {
     pub(super) fn unscanned(&self) -> Option<MethodSetting> {
         let points: Vec<Vec<MethodSetting>> = (0..self.ways.len()).map(|way| self.scan_points(way)).collect();
         let deepest = points.iter().map(Vec::len).max().unwrap_or_default();
-        // All ways once before any a second time: the largest values first, which take the shortest time.
+        // Each way once before any repeats, starting with the largest values, which are fastest.
         (0..deepest)
             .flat_map(|depth| points.iter().filter_map(move |points| points.get(depth)))
             .copied()
             .find(|setting| !self.is_closed(*setting) && self.count(*setting) == 0)
     }
 
-    /// The settings of a way that are run whatever the results of other ways.
+    /// Settings of a way that are run regardless of other ways.
     fn scan_points(&self, way: usize) -> Vec<MethodSetting> {
         let at = |place| MethodSetting { way, place };
         if let Some(best) = self.best_guess_of(way) {
@@ -32,7 +32,7 @@ impl Search {
         }
     }
 
-    /// A run that happened to be slow is no reason to drop a way.
+    /// One slow run is not enough to drop a way.
     pub(super) fn second_look(&self) -> Option<MethodSetting> {
         let overall = self.least();
         (0..self.ways.len()).find_map(|way| {
@@ -47,7 +47,7 @@ impl Search {
         self.worthy().into_iter().find_map(|way| self.refine(way))
     }
 
-    /// Ways that are not clearly worse than the best, and the winner's in any case.
+    /// Ways not clearly worse than the best, always including the winner's.
     pub(super) fn worthy(&self) -> Vec<usize> {
         let overall = self.least();
         let winner = self.best().map(|best| best.way);
@@ -58,8 +58,8 @@ impl Search {
         (0..self.ways.len()).filter(near).collect()
     }
 
-    /// The most informative setting of a way: half-way between the smallest good one and the largest bad one
-    /// below; then between the best and a bad one above.
+    /// The most informative setting: half-way between the smallest good value and the largest bad
+    /// one below; then between the best and a bad one above.
     fn refine(&self, way: usize) -> Option<MethodSetting> {
         let best = self.best_of(way)?;
         let bound = self.low(best)?;
@@ -85,7 +85,7 @@ impl Search {
         })
     }
 
-    /// The middle of the places from `from` on and before `to` that can be run and were not.
+    /// The middle of the untried places in `from..to`.
     fn open_between(&self, way: usize, from: usize, to: usize) -> Option<MethodSetting> {
         let open: Vec<MethodSetting> = self
             .of_way(way)
@@ -95,7 +95,7 @@ impl Search {
         open.get(open.len() / 2).copied()
     }
 
-    /// Whether a setting is known to be worse than good, or surely expected to be.
+    /// Measured as worse than good, or expected to be with certainty.
     pub(super) fn is_bad(&self, setting: MethodSetting, best: Duration) -> bool {
         match self.low(setting) {
             Some(time) => time > best.mul_f64(GOOD),
@@ -109,7 +109,8 @@ impl Search {
     }
 }
 
-/// A way that is within this of the best is examined more closely.
+/// Ways within this factor of the best are refined.
 const EXPLORE_RATIO: f64 = 1.5;
-/// A setting expected to take more than this of the best is not good, however wrong the expectation may be.
+/// Settings with an expected time beyond this factor of the best are bad, even if the estimate is
+/// poor.
 const SURELY: f64 = 1.6;

@@ -1,11 +1,10 @@
-//! The final: the few settings in question, in turn.
+//! Alternates runs of the few remaining settings.
 
 use super::ratio::Ratio;
 use super::{FINAL, GOOD, MethodSetting, Search, Thoroughness, is_within};
 
 impl Search {
-    /// Settings of the last final that are as good as the recommended one, as far as their jobs tell; the
-    /// fastest first.
+    /// Settings of the last final as good as the recommended one by their jobs, fastest first.
     pub fn as_good(&self) -> Vec<MethodSetting> {
         let in_final = |chosen: &MethodSetting| self.finalists.contains(chosen);
         let Some(chosen) = self.recommended().filter(in_final) else {
@@ -19,7 +18,6 @@ impl Search {
         good.into_iter().map(|(_, setting)| setting).collect()
     }
 
-    /// The finalist that takes the shortest time, of those that stayed.
     pub(super) fn best_in_final(&self) -> Option<MethodSetting> {
         let stayed = self.still_in();
         let first = stayed
@@ -33,7 +31,7 @@ impl Search {
         best.map(|(_, setting)| setting)
     }
 
-    /// The smallest value of the winner's way that is surely within 5 % of it.
+    /// The smallest value of the winner's way within 5 % with certainty.
     pub(super) fn recommended_in_final(&self) -> Option<MethodSetting> {
         let best = self.best_in_final()?;
         let is_good = |setting: &MethodSetting| {
@@ -45,7 +43,7 @@ impl Search {
         smaller.filter(is_good).min().or(Some(best))
     }
 
-    /// The time of a finalist over that of another, by their jobs in the rounds that both took part in.
+    /// Ratio of two finalists' times, over rounds with both.
     fn ratio(&self, one: MethodSetting, other: MethodSetting) -> Option<Ratio> {
         let [one, other] = [one, other].map(|setting| self.tries(setting));
         let rounds = one?.in_final.iter().zip(&other?.in_final);
@@ -54,7 +52,6 @@ impl Search {
         )
     }
 
-    /// Finalists that took part in every round.
     fn still_in(&self) -> Vec<MethodSetting> {
         let rounds = |setting: &MethodSetting| self.tries(*setting).map_or(0, |tries| tries.in_final.len());
         let most = self.finalists.iter().map(rounds).max().unwrap_or_default();
@@ -63,7 +60,7 @@ impl Search {
         stayed.collect()
     }
 
-    /// What runs in the next round of the final, forwards and backwards; nothing when it is over.
+    /// Settings of the next round, forwards and backwards; empty at the end.
     pub(super) fn next_round(&self) -> Vec<MethodSetting> {
         let mut round = self.still_in();
         let runs = |setting: &MethodSetting| self.tries(*setting).map_or(0, |tries| tries.in_final.len());
@@ -81,7 +78,7 @@ impl Search {
         round
     }
 
-    /// Whether a finalist need not run again: far from the best, or surely not as good.
+    /// True if a finalist needs no more runs: far from the best, or worse with certainty.
     fn is_beaten(&self, setting: MethodSetting, best: Option<MethodSetting>) -> bool {
         let best_time = best.and_then(|best| self.time(best));
         let ratio = best.and_then(|best| self.ratio(setting, best));
@@ -89,7 +86,7 @@ impl Search {
             || ratio.is_some_and(|ratio| ratio.is_surely_beyond(GOOD))
     }
 
-    /// Whether there was a final in which all finalists ran.
+    /// True if a final with all finalists has taken place.
     pub(super) fn is_judged(&self) -> bool {
         let ran = |setting: &MethodSetting| {
             let tries = self.tries(*setting);
@@ -98,7 +95,7 @@ impl Search {
         !self.finalists.is_empty() && self.finalists.iter().all(ran)
     }
 
-    /// Whether it is unknown of a finalist on which side of 5 % it is.
+    /// True if a finalist is not yet known to be inside or outside of 5 %.
     pub(super) fn is_in_doubt(&self) -> bool {
         let Some(best) = self.best_in_final().filter(|_| self.is_judged()) else {
             return false;
@@ -110,8 +107,7 @@ impl Search {
         self.still_in().into_iter().any(unknown)
     }
 
-    /// The settings in question are compared in a final; once there was one, only if it left something to
-    /// compare.
+    /// Starts a final, or another if the last one left settings to compare.
     pub(super) fn begin_final(&mut self) {
         let others = match self.is_judged() {
             true => self.challengers(),
@@ -133,7 +129,6 @@ impl Search {
         }
     }
 
-    /// Who takes part in a final with `others`.
     fn field_of_final(&self, others: Vec<MethodSetting>) -> Vec<MethodSetting> {
         let first = [self.best(), self.recommended()];
         let is_first = |setting: &MethodSetting| first.contains(&Some(*setting));
@@ -147,14 +142,14 @@ impl Search {
             let low = self.low(*setting);
             (!is_first(setting), low.is_none(), low, *setting)
         });
-        // More than can be run a few times would leave all of them undecided.
+        // Too many finalists for a few runs each would leave all undecided.
         let left = self.most().saturating_sub(self.taken);
         field.truncate(left / self.runs.min(FEWEST));
         field.sort_unstable();
         field
     }
 
-    /// Of each way that is near the best: its best, its smallest good value, and the one below that.
+    /// Of each way near the best: its best value, its smallest good value and the one below.
     fn in_question(&self) -> Vec<MethodSetting> {
         let least = self.least();
         let mut question = Vec::new();
@@ -176,8 +171,8 @@ impl Search {
         question
     }
 
-    /// The values next to the best one: what is best depends on a few runs, and the values next to it are
-    /// seldom much slower.
+    /// Neighbours of the best value: few runs decide the best, and neighbours are seldom much
+    /// slower.
     fn neighbours(&self) -> Vec<MethodSetting> {
         let Some(best) = self.best() else {
             return Vec::new();
@@ -195,8 +190,8 @@ impl Search {
         .collect()
     }
 
-    /// Settings that were not in the last final and look better than its winner, or as good with a smaller
-    /// value of the same way: their runs are from another time.
+    /// Settings outside the last final that look faster than its winner, or as good with a smaller
+    /// value of the same way. Their runs are from another time, so they need a final.
     fn challengers(&self) -> Vec<MethodSetting> {
         let Some((best, chosen)) = self.best_in_final().zip(self.recommended_in_final()) else {
             return Vec::new();
@@ -210,8 +205,7 @@ impl Search {
         self.settings().filter(looks_better).collect()
     }
 
-    /// Settings that fill the field: one that wins alone may have won because of the machine's state at the
-    /// time.
+    /// A sole winner may owe its result to the machine's state, so runners-up fill the field.
     fn runners_up(&self, question: &[MethodSetting]) -> Vec<MethodSetting> {
         let mut others: Vec<MethodSetting> = self
             .settings()
@@ -224,7 +218,7 @@ impl Search {
     }
 }
 
-/// Minimum number of settings in a final, if there are that many.
+/// Minimum number of finalists, if available.
 const FIELD: usize = 4;
-/// Fewer runs in turn decide nothing, unless fewer were requested.
+/// Minimum of alternating runs, unless fewer were requested.
 const FEWEST: usize = 2;

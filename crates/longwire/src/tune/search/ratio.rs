@@ -1,21 +1,17 @@
-//! How two settings compare whose jobs were done in turn: by the ratios of jobs next to each other, so that
-//! what makes the machine slower for a while does so for both.
+//! Compares settings by the ratios of adjacent jobs, so that drift of the machine affects both.
 
 use std::time::Duration;
 
-/// The ratio of two settings' times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// Median of the pairs' ratios.
     pub median: f64,
-    /// Between these the true median is, in about 95 of 100 cases; with fewer pairs than [`FEWEST_PAIRS`]
-    /// less surely.
+    /// 95 % interval of the true median; less certain below [`FEWEST_PAIRS`] pairs.
     bounds: [f64; 2],
     pairs: usize,
 }
 
 impl Ratio {
-    /// The first time of each pair over the second; `None` without a pair.
+    /// Divides the first time of each pair by the second.
     pub fn from_pairs(pairs: impl IntoIterator<Item = [Duration; 2]>) -> Option<Self> {
         let seconds = |time: Duration| time.as_secs_f64().max(EPSILON);
         let ratio = |[one, other]: [Duration; 2]| seconds(one) / seconds(other);
@@ -23,8 +19,8 @@ impl Ratio {
         ratios.sort_by(f64::total_cmp);
         let count = ratios.len();
         let last = count.checked_sub(1)?;
-        // Of n values each as likely above the median as below, those above are n/2, give or take half the
-        // root of n.
+        // Each of n values is equally likely above and below the median, so n/2 are above it, with
+        // a standard deviation of half the root of n.
         let place = ((count as f64 - SURE * (count as f64).sqrt()) / 2.0).max(0.0) as usize;
         let at = |place: usize| ratios.get(place).copied();
         Some(Self {
@@ -34,17 +30,15 @@ impl Ratio {
         })
     }
 
-    /// Whether the first is as good as the second: hardly slower, or not known to be slower at all.
+    /// True if the first is hardly slower, or not significantly slower.
     pub fn is_as_good(&self) -> bool {
         self.median <= AS_GOOD || (self.pairs >= FEWEST_PAIRS && self.least() <= 1.0)
     }
 
-    /// Whether the first surely takes more than `factor` of the second.
     pub fn is_surely_beyond(&self, factor: f64) -> bool {
         self.least() > factor
     }
 
-    /// Whether the first surely takes at most `factor` of the second.
     pub fn is_surely_within(&self, factor: f64) -> bool {
         self.most() <= factor
     }
@@ -60,11 +54,11 @@ impl Ratio {
     }
 }
 
-/// Up to this a setting is as good as another, however surely it is slower.
+/// Up to this ratio a setting is as good, even if certainly slower.
 const AS_GOOD: f64 = 1.03;
-/// With fewer, an interval that contains 1 means nothing.
+/// With fewer, an interval that contains 1 is meaningless.
 const FEWEST_PAIRS: usize = 5;
-/// Standard deviations of 95 %.
+/// Standard deviations of a 95 % interval.
 const SURE: f64 = 1.96;
 const EPSILON: f64 = 1e-9;
 

@@ -1,4 +1,4 @@
-//! Searches over made curves: smooth, noisy, drifting.
+//! Searches over synthetic curves with noise and drift.
 
 use super::*;
 
@@ -33,7 +33,7 @@ impl Curve {
     }
 }
 
-/// Reproducible noise: 0 to 1.
+/// Reproducible numbers from 0 to 1.
 struct Noise(u64);
 
 impl Noise {
@@ -46,13 +46,13 @@ impl Noise {
     }
 }
 
-/// How a machine departs from the curve: scatter of single runs (one-sided: nothing makes a run faster), and
-/// how much slower the whole machine is at times.
+/// Deviations from the curve: one-sided scatter of runs, and periods in which the whole machine is
+/// slower.
 #[derive(Debug, Clone, Copy)]
 struct Machine {
     scatter: f64,
     drift: f64,
-    /// Runs between its changes of speed.
+    /// Runs between changes of speed.
     pace: f64,
     seed: u64,
 }
@@ -81,7 +81,6 @@ fn searched(curves: &[Curve], machine: Machine) -> Search {
     run(curves, machine, Search::new(&values, 5, Thoroughness::Search))
 }
 
-/// How much longer the recommended setting really takes than the best one.
 fn cost(curves: &[Curve], search: &Search) -> f64 {
     let best = curves.iter().map(Curve::best).fold(f64::INFINITY, f64::min);
     let chosen = search.recommended().expect("a recommendation");
@@ -104,7 +103,6 @@ const QUIET: Machine = Machine {
     seed: 1,
 };
 
-/// Ways of an insert: row by row, multi-row statements, prepared batches, pipelines, copy.
 fn insert() -> Vec<Curve> {
     vec![
         Curve::flat(4_000.0),
@@ -158,7 +156,7 @@ fn it_takes_a_quarter_of_a_full_sweep() {
 
 #[test]
 fn noise_and_drift_seldom_decide() {
-    // How many of 200 machines may recommend what takes more than a tenth longer than the best.
+    // `most`: machines of 200 that may recommend a setting over 10 % slower than the best.
     for (scatter, drift, pace, most) in [
         (0.1, 0.0, 1.0, 0),
         (0.3, 0.0, 1.0, 4),
@@ -222,7 +220,7 @@ fn guesses_spare_runs() {
     let mut search = Search::new(&values, 5, Thoroughness::Search);
     for (way, curve) in far.iter().enumerate() {
         for place in 0..curve.values {
-            // A fifth off.
+            // Wrong by up to 10 % either way.
             let guess = curve.at(place) * if place % 2 == 0 { 1.1 } else { 0.9 } / 1_000.0;
             search.expect(MethodSetting { way, place }, Duration::from_secs_f64(guess));
         }
@@ -278,7 +276,7 @@ fn nothing_to_run_is_no_recommendation() {
 
 #[test]
 fn what_is_as_good_is_named() {
-    // The same, a fiftieth slower, a fifth slower.
+    // Equal times, 2 % slower, 20 % slower.
     let curves = [Curve::flat(100.0), Curve::flat(102.0), Curve::flat(120.0)];
     for seed in 0..100 {
         let machine = Machine {
@@ -287,7 +285,7 @@ fn what_is_as_good_is_named() {
             pace: 40.0,
             seed,
         };
-        // A quarter of a sweep of three settings has room for a final only where each runs often.
+        // A quarter of a sweep of three settings only has room for a final if each runs often.
         let search = run(&curves, machine, Search::new(&[1; 3], 40, Thoroughness::Search));
         let chosen = search.recommended().expect("a recommendation");
         let others = search.as_good();
@@ -316,7 +314,7 @@ fn nothing_is_as_good_as_what_is_far_ahead() {
 
 #[test]
 fn a_smaller_value_is_recommended_only_where_it_is_surely_good() {
-    // The smaller value is 1 % slower, the times scatter by a fifth.
+    // The smaller value is 1 % slower; times scatter by 20 %.
     let mut search = Search::new(&[2], 8, Thoroughness::FullSweep);
     let mut noise = Noise(7);
     let mut settings = search.next_settings();

@@ -1,11 +1,10 @@
-//! Captures as packets: those of `data/captures` and of `data` here, and the recordings of the decoders'
-//! tests dressed as packets.
+//! Packets of all captures: `data/captures`, `data` here, and the decoder tests' recordings
+//! converted to packets.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// A classic pcap file.
 pub struct Capture {
     pub name: String,
     header: Vec<u8>,
@@ -13,7 +12,6 @@ pub struct Capture {
     link: u32,
 }
 
-/// All captures, in the order of their paths.
 pub fn captures() -> Vec<Capture> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths = Vec::new();
@@ -68,12 +66,10 @@ fn read_capture(path: &Path) -> Capture {
 }
 
 impl Capture {
-    /// All of it.
     pub fn bytes(&self) -> Vec<u8> {
         [self.header.clone(), self.packets.concat()].concat()
     }
 
-    /// All but one packet.
     pub fn without(&self, lost: usize) -> Vec<u8> {
         let mut bytes = self.header.clone();
         for (number, packet) in self.packets.iter().enumerate() {
@@ -84,7 +80,6 @@ impl Capture {
         bytes
     }
 
-    /// The packets that carry payload, and its place in its connection.
     pub fn payload_packets(&self) -> Vec<Payload> {
         let link = match self.link {
             1 => 14,
@@ -123,19 +118,14 @@ impl Capture {
     }
 }
 
-/// Payload of a packet.
 pub struct Payload {
-    /// Number of the packet.
     pub packet: usize,
-    /// Ports of its sender and of its receiver.
     pub ports: (u16, u16),
-    /// Number of the connection between these ports.
+    /// Sequence number among connections with these ports.
     pub connection: usize,
-    /// Its bytes' places in its direction.
     pub span: Range<u64>,
 }
 
-/// A TCP packet's header.
 struct Segment {
     ports: (u16, u16),
     sequence: u32,
@@ -165,8 +155,8 @@ fn segment(ip: &[u8]) -> Option<Segment> {
     })
 }
 
-/// A recorded stream as packets of at most [`MSS`] bytes, with a handshake before them. Acknowledgements are
-/// sent with payload.
+/// Converts a recorded stream to packets of at most [`MSS`] bytes after a handshake, with
+/// piggybacked acknowledgements.
 fn dress(path: &Path) -> Capture {
     let text = std::fs::read_to_string(path).expect("a readable recording");
     let mut lines = text.lines();
@@ -212,14 +202,12 @@ fn dress(path: &Path) -> Capture {
     }
 }
 
-/// Both sides of a connection: what each sends next.
 struct Sides {
     port: u16,
     next: [u32; 2],
 }
 
 impl Sides {
-    /// A packet of a side with its pcap record's header.
     fn packet(&mut self, at: u64, side: usize, flags: u8, payload: &[u8]) -> Vec<u8> {
         let ports = if side == 0 {
             [CLIENT, self.port]

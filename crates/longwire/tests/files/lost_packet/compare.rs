@@ -1,8 +1,8 @@
-//! How many exchanges differ between two readings.
+//! Counts exchanges that differ between two readings.
 
 use std::collections::BTreeMap;
 
-/// Exchanges that are not in both readings, in the same order, of the same connection.
+/// Exchanges of a connection missing from the other reading, in order.
 pub fn changed(
     before: &BTreeMap<(u16, usize), Vec<String>>,
     after: &BTreeMap<(u16, usize), Vec<String>>,
@@ -17,7 +17,6 @@ pub fn changed(
         .sum()
 }
 
-/// The first difference between the readings, on each connection that has any.
 pub fn difference(
     before: &BTreeMap<(u16, usize), Vec<String>>,
     after: &BTreeMap<(u16, usize), Vec<String>>,
@@ -33,7 +32,6 @@ pub fn difference(
     lines
 }
 
-/// Length of the longest sequence that is in both, in order.
 fn common(before: &[String], after: &[String]) -> usize {
     let head = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let (before, after) = (&before[head..], &after[head..]);

@@ -1,5 +1,3 @@
-//! A capture's exchanges, as their reader sees them.
-
 use crate::lost_packet::captures::Payload;
 use analysis::fact::Fact;
 use capture::Source;
@@ -7,18 +5,14 @@ use model::{ConnectionEvent, ConnectionId, Exchange, Observer};
 use pipeline::decode::ConnectionDecoders;
 use std::collections::BTreeMap;
 
-/// What was found in a capture.
 pub struct Found {
-    /// The protocol that most exchanges belong to.
     pub protocol: String,
-    /// What is reported of each exchange, by the client's port and the number of its connection there.
+    /// Keyed by the client's port and the number of the connection on that port.
     pub exchanges: BTreeMap<(u16, usize), Vec<String>>,
-    /// Bytes of each one's request and reply.
     pub bytes: BTreeMap<(u16, usize), Vec<[u64; 2]>>,
 }
 
 impl Found {
-    /// How many exchanges have bytes in a packet.
     pub fn touched_by(&self, payload: &Payload) -> usize {
         let (from, to) = payload.ports;
         let (bytes, direction) = match self.bytes.get(&(from, payload.connection)) {
@@ -61,7 +55,6 @@ impl Observer for Collector {
     }
 }
 
-/// Reads a capture to its end.
 pub fn exchanges(bytes: &[u8]) -> Found {
     let mut collector = Collector {
         connections: ConnectionDecoders::new(false),

@@ -1,14 +1,11 @@
-//! pcapng files, written block by block.
+//! Writes pcapng files block by block.
 
-/// Writes pcapng in one byte order.
 pub struct Blocks {
     big: bool,
-    /// What is written.
     pub bytes: Vec<u8>,
 }
 
 impl Blocks {
-    /// A section with an interface that has these options, in this byte order.
     pub fn new(big: bool, options: &[u8]) -> Self {
         let mut blocks = Self {
             big,
@@ -25,7 +22,6 @@ impl Blocks {
         blocks
     }
 
-    /// A number of four bytes.
     pub fn four(&self, number: u32) -> [u8; 4] {
         match self.big {
             true => number.to_be_bytes(),
@@ -33,7 +29,6 @@ impl Blocks {
         }
     }
 
-    /// A block.
     pub fn add(&mut self, kind: u32, body: &[u8]) {
         let padded = body.len().next_multiple_of(4);
         let length = self.four(padded as u32 + 12);
@@ -44,7 +39,6 @@ impl Blocks {
         self.bytes.extend(length);
     }
 
-    /// A record of a pcap file in little-endian byte order, with its header.
     pub fn packet(&mut self, packet: &[u8]) {
         let number = |at: usize| {
             let four = packet[at..at + 4].try_into().expect("four bytes");

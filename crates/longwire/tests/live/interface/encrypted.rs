@@ -1,4 +1,4 @@
-//! Connections with TLS at an interface: opened with keys that the command itself writes.
+//! TLS connections at an interface, decrypted with keys logged by the command.
 
 use super::statements;
 use serde_json::Value;
@@ -6,7 +6,6 @@ use testbed::Postgres;
 use testbed::binary::{done, of_type, records};
 use testbed::capture::may_capture;
 
-/// What `watch` says of psql's statements, with these options.
 fn asked(server: &Postgres, sslmode: &str, options: &[&str]) -> Vec<Value> {
     let port = server.port().to_string();
     let url = format!("{}?sslmode={sslmode}", server.url());

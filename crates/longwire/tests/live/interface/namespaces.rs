@@ -1,11 +1,10 @@
-//! Interfaces that a test makes itself, in a network namespace of its own: bridges, VLAN tags, interfaces
-//! that go away.
+//! Interfaces created by tests in a network namespace: bridges, VLAN tags, interfaces that
+//! disappear.
 
 use serde_json::Value;
 use std::process::{Command, Output};
 use testbed::binary::{done, number, of_type, program, records, shown, stderr, sum};
 
-/// The loopback of a network namespace of its own, in which everybody may capture, and two ends of a cable.
 fn in_a_namespace(script: &str) -> Output {
     let setting_up = "ip link set lo up && ip link add near type veth peer far && ip link set near up && ip link set far up";
     let mut command = Command::new("unshare");
@@ -21,8 +20,7 @@ fn in_a_namespace(script: &str) -> Output {
     command.output().expect("unshare is installed by `make test`")
 }
 
-/// A client in a network namespace behind a bridge of this one, whose packets pass a port of the bridge and
-/// the bridge.
+/// A client behind a bridge: its packets pass both a port of the bridge and the bridge.
 const BEHIND_A_BRIDGE: &str = r#"
     ip link add bridge type bridge && ip link set near master bridge &&
     ip address add 10.9.0.1/24 dev bridge && ip link set bridge up || exit 9
@@ -75,9 +73,9 @@ fn a_packet_that_passes_several_interfaces_counts_once() {
         "every packet passes a port and the bridge: {}",
         shown(&output)
     );
-    // No protocol that is decoded passed here.
+    // No supported protocol was seen.
     let warnings = of_type(&records, "warning");
-    // A machine that is busy adds the other.
+    // The other warning depends on load.
     let is_of_the_protocol = |warning: &&Value| {
         ["statements-not-decoded", "unexplained-wait"]
             .iter()
@@ -114,7 +112,6 @@ fn an_interface_that_gets_another_name_is_still_observed() {
     assert!(!stderr(&output).contains("is gone"), "{}", shown(&output));
 }
 
-/// A conversation of 7 packets that leave at `far`, with the number of VLAN tags that is given.
 const TAGGED: &str = r#"
 import socket, struct, sys, time
 def frame(from_client, sequence, acknowledgement, flags, payload=b""):
@@ -151,7 +148,7 @@ fn vlan_tags_do_not_hide_packets_and_are_kept() {
         .iter()
         .map(|connection| number(connection, "client_wire_bytes"))
         .collect();
-    // Live and kept; at both ends of the cable; four packets of the client, each four bytes longer with each
+    // Live and recorded, at both ends of the pair: four client packets, each four bytes longer per
     // tag.
     let expected = [221, 237, 253].map(|bytes| [bytes; 4]).concat();
     assert_eq!(wire, expected);
@@ -159,9 +156,7 @@ fn vlan_tags_do_not_hide_packets_and_are_kept() {
         let counted = (number(connection, "turns"), number(connection, "client_packets"));
         assert_eq!(counted, (2, 4), "{connection}");
     }
-    // No protocol that is decoded passed here.
     let warnings = of_type(&records, "warning");
-    // A machine that is busy adds the other.
     let is_of_the_protocol = |warning: &&Value| {
         ["statements-not-decoded", "unexplained-wait"]
             .iter()

@@ -1,4 +1,4 @@
-//! What is reported and kept: drops, files of packets, refusals, rights.
+//! Outputs of an observation: drops, packet files, refusals, privileges.
 
 use super::{connections, observed, observing, read_records, statements};
 use std::io::Write;
@@ -124,7 +124,7 @@ fn a_file_of_packets_that_is_full_gives_way_to_the_next_one() {
 fn packets_that_cannot_be_kept_do_not_end_the_run() {
     let server = Postgres::start();
     let port = server.port().to_string();
-    // Few bytes are written at the end, many at once.
+    // A short and a long remainder at the end.
     for repeated in ["3", "400000"] {
         let script = format!("psql -X -q -c \"select repeat('x', {repeated})\" >/dev/null");
         let mut command = may_capture(&["watch", "--interface", "lo", "--port", &port, "--json"]);
@@ -177,13 +177,12 @@ fn what_cannot_be_observed_is_refused_with_what_to_do() {
     ];
     refused(&into_nothing, &["could not write /dev/null", "no regular file"]);
     refused(&["watch"], &["<TARGET>"]);
-    // In a user namespace of its own, a process has no rights over the network outside.
+    // In a user namespace, a process has no privileges over the outer network.
     let mut command = Command::new("unshare");
     command
         .args(["--user", "--map-current-user"])
         .arg(program())
         .args(["watch", "--interface", "lo", "--write-pcap"]);
-    // What cannot begin leaves an earlier file as it is.
     let earlier = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(earlier.path(), "packets").expect("it can be written");
     let output = ends(

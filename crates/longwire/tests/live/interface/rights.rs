@@ -1,4 +1,4 @@
-//! Who reads packets, with what rights, when root observes; and who does not.
+//! Privileges of the processes of an observation started by root.
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A field of every thread of a process: `Uid`, `NoNewPrivs`, `CapPrm`.
+/// Reads a field of every thread, such as `Uid`, `NoNewPrivs` or `CapPrm`.
 fn of_threads(process: u32, field: &str) -> Vec<String> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
     let each = threads.flatten().filter_map(|thread| {
@@ -30,7 +30,6 @@ fn value(process: u32, field: &str) -> String {
     of_threads(process, field).swap_remove(0)
 }
 
-/// The processes that longwire has made, by their names.
 fn helpers(longwire: u32) -> Vec<(u32, String)> {
     let children = std::fs::read_to_string(format!("/proc/{longwire}/task/{longwire}/children"));
     let children = children.expect("the kernel lists children");
@@ -56,8 +55,8 @@ fn observing(command: &mut Command) -> Started {
     started
 }
 
-/// Bounds what a fault in a decoder could reach: the files of a user that owns none, for good, in every
-/// thread.
+/// Limits the damage of a decoder bug to the files of a user that owns none, permanently and in
+/// every thread.
 #[test]
 fn what_reads_packets_is_a_user_without_rights() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -120,11 +119,12 @@ fn what_reads_packets_is_a_user_without_rights() {
     }
 }
 
-/// Bounds the rest of root: one process that looks, which nothing that longwire starts can become.
+/// Limits the rest of root's rights to one lookup process, unreachable for anything longwire
+/// starts.
 #[test]
 fn a_process_apart_looks_for_programs_and_can_do_nothing_else() {
     if !is_root() {
-        // An ordinary user looks at their own programs alone, and needs no such process.
+        // An ordinary user only looks up their own programs and needs no such process.
         return;
     }
     let longwire = observing(&mut may_capture(&["watch", "--interface", "lo", "--port", "1"]));
@@ -146,8 +146,8 @@ fn a_process_apart_looks_for_programs_and_can_do_nothing_else() {
     });
 }
 
-/// The names of programs are found as before, though longwire itself may not look; and the command is the
-/// caller's.
+/// Program names are still found although longwire may not look them up itself, and the command
+/// runs as the caller.
 #[test]
 fn the_command_is_the_callers_and_programs_are_found() {
     let server = Postgres::start();
@@ -184,7 +184,7 @@ fn the_command_is_the_callers_and_programs_are_found() {
     }
 }
 
-/// Bounds what a killed run leaves of keys: nothing on any disk, and no process that has them.
+/// A killed run leaves no keys on disk and no process that holds them.
 #[test]
 fn keys_are_on_no_disk_and_gone_with_a_killed_run() {
     let places = tempfile::tempdir().expect("a directory");
@@ -224,7 +224,6 @@ fn keys_are_on_no_disk_and_gone_with_a_killed_run() {
     assert_eq!(std::fs::read_dir(places.path()).expect("it is there").count(), 0);
 }
 
-/// All files below a directory.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -235,7 +234,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A copy of the program that others own and may not have others run with their rights.
+/// A copy owned by another user.
 fn copied(mode: u32) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a directory");
     let open = std::fs::Permissions::from_mode(0o755);
@@ -243,14 +242,14 @@ fn copied(mode: u32) -> (TempDir, PathBuf) {
     let path = folder.path().join("longwire");
     std::fs::copy(program(), &path).expect("the program can be copied");
     if mode & 0o6000 != 0 {
-        // Another owner's: to its owner the bits mean nothing.
+        // Owned by another user: the bits have no effect for the owner.
         chown(&path, Some(65_533), Some(65_533)).expect("root may");
     }
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("root may");
     (folder, path)
 }
 
-/// Bounds what a mistake of an administrator gives to everybody: nothing.
+/// An administrator's mistake grants no rights.
 #[test]
 fn a_setuid_or_setgid_program_refuses_to_run() {
     if !is_root() {
@@ -271,8 +270,8 @@ fn a_setuid_or_setgid_program_refuses_to_run() {
     }
 }
 
-/// Tables are made one after the other, when root's rights are long gone: in a folder that was made for the
-/// user that has none, or not at all.
+/// Tables are created one after another, long after privileges were dropped: in a folder created
+/// for the unprivileged user, or not at all.
 #[test]
 fn tables_are_written_by_the_user_that_reads_packets() {
     let server = Postgres::start();

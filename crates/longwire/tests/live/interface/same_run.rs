@@ -1,5 +1,5 @@
-//! One run, seen at the interface, by a relay and by tcpdump; pages with their statements; connections joined
-//! in the middle.
+//! Compares one run at the interface, by a relay and by tcpdump, including connections joined
+//! mid-stream.
 
 use super::{connections, observed, observing, read_records, statements};
 use demo::{PageVariant, Server, ShopApplication};
@@ -12,7 +12,6 @@ use testbed::binary::{done, number, of_type, program, records, sum};
 use testbed::capture::may_capture;
 use testbed::{Capture, Postgres};
 
-/// A run of psql through a relay, which the relay, the interface and tcpdump see.
 struct SeenThrice {
     relayed: Vec<Value>,
     observed: Vec<Value>,
@@ -87,7 +86,7 @@ fn a_run_is_the_same_at_the_interface_in_a_capture_and_at_the_relay() {
             "{key}"
         );
     }
-    // The relay makes connections of its own to see whether the server is there, and whether it offers TLS.
+    // The relay's own connections check that the server is up and whether it supports TLS.
     let own: Vec<Value> = observed
         .iter()
         .filter(|record| record["type"] != "connection" || record["server_payload_bytes"].as_u64() > Some(1))
@@ -136,11 +135,10 @@ fn times_at_the_interface_are_those_of_a_capture() {
         .map(|(one, other)| one.abs_diff(*other))
         .collect();
     apart.sort_unstable();
-    // Both are the kernel's; each stamps the packet when its own tap is reached.
+    // Both are kernel timestamps, each taken when its own tap is reached.
     assert!(apart[apart.len() / 2] < 50_000, "{apart:?}");
 }
 
-/// A web server that fetches the shop's page from the database for each of `requests`, one after the other.
 fn web_server(database: SocketAddr, requests: usize) -> (SocketAddr, std::thread::JoinHandle<()>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has free ports");
     let address = listener.local_addr().expect("a bound socket has an address");
@@ -186,7 +184,7 @@ fn pages_have_their_statements_without_relay_and_capture() {
     assert_eq!(pages.len(), PAGES);
     for page in pages {
         assert_eq!(page["operation_name"], "GET /category/??session=?");
-        // Handshake and request of the page; handshake, login and 25 statements of the database.
+        // Page: handshake and request. Database: handshake, login and 25 statements.
         assert_eq!(
             (number(page, "turns"), number(page, "connections")),
             (29, 2),
@@ -219,7 +217,7 @@ fn a_connection_that_is_open_already_is_joined() {
     for _ in 0..3 {
         ask("select 'answer', 7");
     }
-    // It is open until its programs have been looked for.
+    // The connection stays open until its programs have been looked up.
     std::thread::sleep(Duration::from_secs(2));
     let (records, said) = observed(started);
     drop(input);

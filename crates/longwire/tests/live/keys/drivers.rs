@@ -1,13 +1,11 @@
-//! Drivers of Python and Java.
-
 use super::{MARK, Run, VERSIONS, mariadb, opens, postgres, told};
 use std::path::Path;
 use std::process::Command;
 use testbed::binary::{shown, stderr};
 use testbed::{Capture, JavaProgram, MariaDb, Postgres, java, python, require};
 
-/// Three drivers in one process: psycopg with the OpenSSL of its wheel, asyncpg and PyMySQL with Python's
-/// own.
+/// Three drivers in one process: psycopg with its wheel's OpenSSL; asyncpg and PyMySQL with
+/// Python's.
 const PYTHON: &str = r#"
 import asyncio, ssl, sys
 import asyncpg, psycopg, pymysql
@@ -80,7 +78,7 @@ fn keys_of_javas_drivers_open_their_connections_with_an_agent() {
         let output = run.run_program(&java);
         if version == "TLSv1.2" {
             assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
-            // The agent names these sessions by identifiers of Java's own: the servers give none.
+            // The servers send no session identifiers, so the agent uses Java's.
             let lines = run.lines();
             let by_identifier = lines.iter().filter(|line| line.starts_with("RSA Session-ID:"));
             assert_eq!((by_identifier.count(), lines.len()), (2, 2));
@@ -100,7 +98,6 @@ fn keys_of_javas_drivers_open_their_connections_with_an_agent() {
     }
 }
 
-/// Of each `ServerHello` in `capture`.
 fn lengths_of_session_identifiers(capture: &Path) -> String {
     let mut tshark = Command::new(require("tshark"));
     tshark.arg("-r").arg(capture);

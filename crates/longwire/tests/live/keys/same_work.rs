@@ -1,8 +1,8 @@
-//! The same program without TLS and with TLS and keys: as many statements, round trips and rows, and tshark's
-//! plain text to the byte.
+//! The same program without TLS, and with TLS and keys: equal statements, round trips and rows, and
+//! plain text identical to tshark's.
 //!
-//! Each comparison prints a line; `bench/keys.sh` keeps them all, also those of Ruby and Node.js, which
-//! `cargo test` does without (feature `stacks`).
+//! Each comparison prints a line; `bench/keys.sh` keeps them all, also those of Ruby and Node.js,
+//! which `cargo test` omits (feature `stacks`).
 
 #[cfg(feature = "stacks")]
 mod stacks;
@@ -19,18 +19,15 @@ use testbed::process::{self, free_port};
 use testbed::waiting::wait_until;
 use testbed::{Capture, Certificate, JavaProgram, MariaDb, Postgres, Redis, Started, java, python, require};
 
-/// What is compared: a program and its server.
 struct Pair<'a> {
     program: &'a str,
     server: &'a str,
     version: &'a str,
-    /// The server's, without TLS and with it.
     ports: [u16; 2],
-    /// Options of `longwire keys`.
     options: Vec<String>,
 }
 
-/// An exchange of work: protocol, fingerprint, rows and round trips.
+/// Protocol, fingerprint, rows and round trips of an exchange.
 type Work = (Value, Value, Value, Value);
 
 impl Pair<'_> {
@@ -44,7 +41,8 @@ impl Pair<'_> {
         }
     }
 
-    /// Runs the program both ways, compares, and prints the figures; `command` is asked with and without TLS.
+    /// Runs the program both ways, compares the results and prints the figures. The argument of
+    /// `command` selects TLS.
     #[track_caller]
     fn compare(&self, command: impl Fn(bool) -> Command) {
         let capture = Capture::start(self.ports[0]);
@@ -78,7 +76,6 @@ impl Pair<'_> {
         self.print(&work[0], login[0], &with_keys, [client, server]);
     }
 
-    /// All figures but those of TLS are the same in both runs, as was compared.
     fn print(&self, work: &[Work], login: u64, with_keys: &[Value], text: [usize; 2]) {
         let sum_of = |key: fn(&Work) -> &Value| -> u64 {
             let numbers = work.iter().filter_map(|exchange| key(exchange).as_u64());
@@ -136,8 +133,8 @@ const MARIADB_TABLES: &str = "use test; create table numbers (n int primary key,
 const WORK: &str = "select name from numbers where n = 1;\nselect name from numbers where n = 2;\n\
     select n, name from numbers order by n;\nbegin;\ninsert into marks values (7);\ncommit;\n";
 
-/// Both servers at each version of TLS; the program is a command for a kind of server, its port, and the file
-/// of the authority where there is to be TLS.
+/// Both servers at each TLS version. Arguments of the program: kind of server, port, and CA file
+/// with TLS.
 fn with_both(
     program: &str,
     options: &[String],
@@ -162,7 +159,7 @@ fn with_both(
 
 const BOTH: [&str; 2] = [VERSIONS[0].0, VERSIONS[1].0];
 
-/// A program of a language, which takes the kind of server, its port, and `off` or what TLS is done with.
+/// Takes kind of server, port, and `off` or the TLS material.
 fn script(mut command: Command, name: &str, words: (&str, u16, Option<&str>)) -> Command {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/live/keys")
@@ -172,7 +169,6 @@ fn script(mut command: Command, name: &str, words: (&str, u16, Option<&str>)) ->
     command
 }
 
-/// A file's name as an argument.
 fn word(path: &Path) -> &str {
     path.to_str().expect("a name in UTF-8")
 }
@@ -293,7 +289,6 @@ fn redis_cli_does_the_same_work() {
     let commands = "set a 1\nget a\nrpush b 1 2 3\nlrange b 0 -1\nget secret\n";
     let plain = Redis::start();
     for (version, _) in VERSIONS {
-        // The server of the run without TLS has to begin as empty.
         done(
             &Redis::client_at("redis-cli", plain.port())
                 .arg("flushall")
@@ -337,7 +332,6 @@ fn curl_does_the_same_work() {
     }
 }
 
-/// nginx without TLS and with it.
 struct WebServer {
     _process: Started,
     _directory: tempfile::TempDir,

@@ -1,4 +1,4 @@
-//! How it ends: statuses, signals, and no leftovers.
+//! End of a link: exit statuses, signals, cleanup.
 
 use crate::link::run::{ends, link};
 use std::collections::BTreeSet;
@@ -45,7 +45,6 @@ fn a_bad_link_is_told_before_anything_is_made() {
 
 #[test]
 fn the_shell_shows_the_link_and_its_status_passes() {
-    // A terminal, so that the shell is interactive.
     let mut terminal = Command::new(testbed::require("script"));
     let run = format!("{} link rtt=5ms", program().display());
     terminal
@@ -75,8 +74,7 @@ fn ctrl_c_ends_the_command_and_longwire_sums_up() {
     let mut child = piped(&mut terminal);
     let mut keys = child.stdin.take().expect("a pipe");
     let mut shown = BufReader::new(child.stdout.take().expect("a pipe"));
-    // Not before the command runs: until longwire holds signals back, the key ends it as it would any
-    // program.
+    // Only once the command runs: until longwire blocks signals, the key kills it like any program.
     let mut printed = String::new();
     while !printed.contains("begun") && shown.read_line(&mut printed).expect("text") > 0 {}
     keys.write_all(b"\x03").expect("the terminal takes keys");
@@ -91,22 +89,20 @@ fn nothing_is_left_however_it_ends() {
     for number in 0..20_u32 {
         let victim = [Victim::Outer, Victim::Init, Victim::Inner][number as usize / 3 % 3];
         let signal = [libc::SIGINT, libc::SIGTERM, libc::SIGKILL][number as usize % 3];
-        // The first of a pid namespace takes no signals but SIGKILL from its outside: others are passed on.
+        // PID 1 of a namespace only receives SIGKILL from outside; other signals are forwarded.
         killed(victim, signal);
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Victim {
-    /// The process that was started.
     Outer,
-    /// The first in the pid namespace.
     Init,
-    /// The one that forwards.
     Inner,
 }
 
-/// Starts a link with a command that leaves something in the background, kills it, and looks for the rest.
+/// Starts a link with a command that leaves a background process, kills `victim`, and checks for
+/// leftovers.
 fn killed(victim: Victim, signal: i32) {
     let script = "setsid sleep 321 & exec sleep 123";
     let mut child = link(&["rtt=10ms"], script)
@@ -209,7 +205,6 @@ fn descendants(of: u32) -> Vec<u32> {
     found
 }
 
-/// The network, mount and pid namespaces of a process.
 fn namespaces_of(pid: &str) -> BTreeSet<PathBuf> {
     let link = |kind: &str| fs::read_link(Path::new("/proc").join(pid).join("ns").join(kind)).ok();
     ["net", "mnt", "pid"].into_iter().filter_map(link).collect()

@@ -1,4 +1,4 @@
-//! What the command reaches, and when.
+//! Reachability and timing for a command behind a link.
 
 use crate::link::run::{closed_port, ends, link, mirror, numbers, timed};
 use std::time::Duration;
@@ -124,7 +124,7 @@ fn nested_links_add_up() {
 fn the_kernel_at_the_far_end_answers_pings_and_nobody_answers_for_others() {
     let ping = testbed::require("ping");
     let ping = ping.display();
-    // Without -w ping gives the last answer two round trips, which a busy machine may need.
+    // Without -w, ping waits two round trips for the last reply, too short on a busy machine.
     let script = format!("{ping} -c 3 -i 0.5 -w 10 -q $LONGWIRE_GATEWAY; {ping} -c 1 -W 1 -q 192.0.2.1");
     let printed = ends(link(&["rtt=30ms"], &script), 1);
     assert!(
@@ -138,7 +138,7 @@ fn the_kernel_at_the_far_end_answers_pings_and_nobody_answers_for_others() {
 
 #[test]
 fn names_are_known_inside() {
-    // Names in the system's own files, and that a resolver can be asked: it may have no answer here.
+    // Names from the system's own files, and a configured resolver, which may not answer here.
     let script = "getent hosts localhost >/dev/null && grep -c nameserver /etc/resolv.conf";
     let servers: u32 = ends(link(&["rtt=1ms"], script), 0)
         .trim()
@@ -184,7 +184,7 @@ fn it_tells_what_was_realised_as_text_records_and_capture() {
             .as_i64()
             .is_some_and(|error| error >= 0)
     );
-    // Ten packets of 84 byte behind headers of 16, and the file's own of 24.
+    // Ten packets of 84 bytes with headers of 16, plus the file header of 24.
     assert_eq!(
         std::fs::metadata(capture).expect("the capture").len(),
         24 + 10 * 100
@@ -196,7 +196,7 @@ fn it_tells_what_was_realised_as_text_records_and_capture() {
 fn a_slow_link_takes_its_time() {
     let _floor = told_on_failure();
     let port = mirror(1, 20_000);
-    // 20,000 byte and 14 packets' headers at 20,000 byte/s, there and back.
+    // 20,000 bytes and 14 packet headers at 20,000 byte/s, each way.
     let work = timed(&format!(
         "exec 3<>/dev/tcp/$LONGWIRE_GATEWAY/{port}; head -c 20000 /dev/zero >&3; cat <&3 >/dev/null"
     ));

@@ -1,4 +1,4 @@
-//! Ordinary users, and systems that refuse.
+//! Unprivileged users, and systems that refuse.
 
 use crate::link::run::ends;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,6 @@ use std::process::Command;
 use tempfile::TempDir;
 use testbed::binary::{self, shown};
 
-/// The program in a place where every user may run it.
 fn for_everybody() -> (TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let open = |path: &std::path::Path| {
@@ -24,8 +23,8 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Runs `script` as an ordinary user, to whom `/dev/net/tun` is open with these rights; unchanged if it is
-/// such a user already.
+/// Runs `script` as an unprivileged user with these rights on `/dev/net/tun`; unchanged if already
+/// unprivileged.
 fn ordinary(script: &str, tun_rights: &str) -> Command {
     let mut command;
     if is_root() {
@@ -61,7 +60,7 @@ fn an_ordinary_user_stays_who_they_are_without_rights() {
 #[test]
 fn a_device_that_is_not_for_everybody_is_told_with_the_remedy() {
     if !is_root() {
-        // Only root can close the device.
+        // Only root can restrict the device.
         return;
     }
     let (_directory, program) = for_everybody();
@@ -77,7 +76,7 @@ fn a_device_that_is_not_for_everybody_is_told_with_the_remedy() {
 
 #[test]
 fn a_system_without_namespaces_for_users_is_told_with_the_remedy() {
-    // In a user namespace of its own, which may have no other in it.
+    // In a user namespace that forbids nested ones.
     let (_directory, program) = for_everybody();
     let script = format!(
         "echo 0 >/proc/sys/user/max_user_namespaces; echo 0 >/proc/sys/user/max_pid_namespaces; {} link rtt=20ms -- true",

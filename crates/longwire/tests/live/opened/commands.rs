@@ -1,4 +1,4 @@
-//! `--keys` of `predict`, `check` and `tunnel advise`: the figures of `read --keys`.
+//! `predict`, `check` and `tunnel advise` with `--keys` agree with `read --keys`.
 
 use super::{ENCRYPTIONS, Run, connection};
 use serde_json::Value;
@@ -11,7 +11,6 @@ fn run() -> Run {
     Run::new("postgres", port, Postgres::PASSWORD, Some(ENCRYPTIONS[4]))
 }
 
-/// Statements with their calls and round trips.
 fn statements(records: &[Value]) -> Vec<(String, u64, u64)> {
     let statement = |record: &&Value| {
         let text = record["fingerprint"].to_string();
@@ -59,7 +58,7 @@ fn predictions_and_budgets_of_opened_connections_are_of_what_read_shows() {
     );
 }
 
-/// A tunnel carries the bytes as they are, encrypted: keys make no difference to what it could save.
+/// A tunnel carries encrypted bytes, so keys do not change its potential savings.
 #[test]
 fn advice_on_encrypted_connections_is_refused_with_keys_as_without() {
     let run = run();

@@ -1,4 +1,4 @@
-//! The plain text of a captured TLS connection: as longwire's opener has it, and as tshark has it.
+//! Plain text of a captured TLS connection, by longwire and by tshark.
 
 use model::{ConnectionEvent, ConnectionId, Direction, Observer};
 use std::path::Path;
@@ -7,7 +7,6 @@ use std::sync::Arc;
 use testbed::process;
 use tls_keys::{KeyLog, OpenedRecord, RecordOpener};
 
-/// The plain text of each direction, of a capture's first connection.
 pub fn opened(capture: &Path, keys: &Path) -> [Vec<u8>; 2] {
     let mut log = KeyLog::default();
     for line in std::fs::read(keys)
@@ -26,14 +25,13 @@ pub fn opened(capture: &Path, keys: &Path) -> [Vec<u8>; 2] {
     plain.text
 }
 
-/// The same as tshark says, of a server at `port`.
 pub fn followed(capture: &Path, keys: &Path, port: u16) -> [Vec<u8>; 2] {
     let mut command = Command::new(process::require("tshark"));
     command.args(["-o", &format!("tls.keylog_file:{}", keys.display()), "-q", "-r"]);
     command.arg(capture).args(["-z", "follow,tls,raw,0"]);
     let mut text: [Vec<u8>; 2] = Default::default();
     let said = process::run(command);
-    // Lines of the side that is not the first are indented.
+    // Lines of the side that speaks second are indented.
     let is_server_first = said.contains(&format!("Node 0: 127.0.0.1:{port}\n"));
     for line in said.lines() {
         let is_server = line.starts_with('\t') != is_server_first;
@@ -49,7 +47,6 @@ pub fn followed(capture: &Path, keys: &Path, port: u16) -> [Vec<u8>; 2] {
     text
 }
 
-/// Opens the records of a connection, from the first `ClientHello` on.
 struct PlainText {
     opener: RecordOpener,
     waiting: [Vec<u8>; 2],

@@ -1,4 +1,4 @@
-//! Why connections stay closed: counted and named, in text and as records.
+//! Connections that cannot be decrypted are counted with their reasons, in text and records.
 
 use super::{ENCRYPTIONS, Run};
 use serde_json::Value;
@@ -32,7 +32,7 @@ fn reasons_why_connections_stay_closed_are_counted() {
     let [good, unknown, late] = [ENCRYPTIONS[4]; 3].map(|encryption| run_of(&server, encryption));
     let ccm = run_of(&server, ("1.2", "ECDHE-ECDSA-AES128-CCM"));
     let directory = tempfile::tempdir().expect("a directory");
-    // The keys of all but one, and one capture without its first packets.
+    // Keys of all but one connection, and one capture without its first packets.
     let keys = directory.path().join("keys");
     let lines = [&good, &late, &ccm].map(|run| std::fs::read_to_string(run.keys()).expect("keys"));
     std::fs::write(&keys, lines.concat()).expect("it is written");
@@ -74,7 +74,7 @@ fn a_damaged_record_is_counted_and_what_follows_is_opened() {
     let run = run_of(&server, ENCRYPTIONS[4]);
     let whole = run.read_records(Some(&run.keys()));
     let mut bytes = std::fs::read(run.capture.path()).expect("a capture");
-    // The records of the first eight statements, which are as long as each other.
+    // The first eight statements have records of equal length.
     let record = [23, 3, 3, 0];
     let starts: Vec<usize> = (0..bytes.len() - 100)
         .filter(|at| bytes[*at..].starts_with(&record) && bytes[*at + 4] == STATEMENT)
@@ -101,6 +101,6 @@ fn a_damaged_record_is_counted_and_what_follows_is_opened() {
     assert_eq!(turns(&records), turns(&whole));
 }
 
-/// Bytes of the record of a statement as `select 0 as number`: the message's type and length, its text and
-/// the zero behind it; the record's type and tag.
+/// Length of the record of `select 0 as number`: message type and length, text, NUL; record type
+/// and tag.
 const STATEMENT: u8 = 1 + 4 + 18 + 1 + 1 + 16;

@@ -1,5 +1,4 @@
-//! `top --interface`: the same round trips as `watch --interface`, the same refusals, and what is missing is
-//! on the screen.
+//! `top --interface` shows the same round trips, refusals and missing data as `watch --interface`.
 
 use super::{pgbench, restored, server_of_pgbench, start_with};
 use std::io::Write;
@@ -9,7 +8,6 @@ use testbed::capture::may_capture;
 use testbed::waiting::wait_until;
 use testbed::{Started, Tmux};
 
-/// What gives `top` the right to capture, before its name.
 fn right() -> String {
     std::env::var("LONGWIRE_SETPRIV").map_or_else(
         |_| String::new(),
@@ -20,7 +18,7 @@ fn right() -> String {
 const LOAD: [&str; 5] = ["-n", "-c", "2", "-t", "40"];
 const NAME: &str = "update pgbench_accounts";
 
-/// Round trips of a transaction, as `watch` reports them at the interface.
+/// Per transaction, as `watch` reports at the interface.
 fn turns_by_watch(address: &str) -> String {
     let port = address.rsplit(':').next().expect("a port");
     let observed = [
@@ -72,7 +70,7 @@ fn turns_are_those_of_watch_and_connections_have_their_programs() {
     terminal.wait_for(&format!("interface lo, packets of port {port}"));
     let load = pgbench(&address, &LOAD).status();
     assert!(load.expect("it starts").success());
-    // pgbench asks over a connection of its own before the clients have theirs.
+    // pgbench first queries over a connection of its own.
     let shown = terminal.wait_for("open: 0 connections, 0 transactions; closed: 3 connections");
     let row = shown.lines().find(|line| line.starts_with(NAME));
     let row = row.unwrap_or_else(|| panic!("{NAME} is not in\n{shown}"));
@@ -81,7 +79,7 @@ fn turns_are_those_of_watch_and_connections_have_their_programs() {
         "{turns} round trips are not in: {row}"
     );
     assert!(shown.contains("   dropped 0 of "), "{shown}");
-    // Each client takes seconds for its next transaction: the connections stay.
+    // Clients pause for seconds between transactions, so their connections stay open.
     let load = Started::start(&mut pgbench(&address, &["-n", "-c", "2", "-T", "120", "-R", "2"]));
     terminal.text("4");
     let shown = terminal.wait_for(&format!("pgbench {} -> postgres ", load.id()));

@@ -1,11 +1,10 @@
-//! A live run behind a delay: what the screen predicts of it is what `predict` says of its recording.
+//! A live run behind a delay: the screen's predictions equal those of `predict` on the recording.
 
 use super::{pgbench, relay_on, restored, server_of_pgbench, start};
 use std::time::Duration;
 use testbed::Tmux;
 use testbed::binary::{done, longwire, number, of_type, records};
 
-/// The first duration of a row: the column p50.
 fn p50(row: &str) -> Duration {
     let words: Vec<&str> = row.split_whitespace().collect();
     let pair = words
@@ -29,7 +28,6 @@ fn what_is_predicted_of_a_live_run_is_what_predict_says_of_its_recording() {
     assert!(load.expect("it starts").success());
     terminal.text("+");
     terminal.wait_for("PREDICTED over rtt=10ms  mean");
-    // Every connection has been summed up, and predicted after that.
     terminal.wait_for("open: 0 connections");
     std::thread::sleep(Duration::from_secs(3));
     let shown = terminal.shown();
@@ -55,7 +53,7 @@ fn what_is_predicted_of_a_live_run_is_what_predict_says_of_its_recording() {
     let predicted = Duration::from_nanos(number(predicted.expect("a prediction"), "duration_ns"));
     let row = shown.lines().find(|line| line.starts_with(NAME));
     let row = p50(row.unwrap_or_else(|| panic!("{NAME} is not in\n{shown}")));
-    // Seven round trips: five of the way are at least 50 ms.
+    // Seven round trips; five on the link take at least 50 ms.
     assert!(predicted > Duration::from_millis(60), "{predicted:?}");
     let apart = row.abs_diff(predicted).as_secs_f64() / predicted.as_secs_f64();
     assert!(apart < 0.05, "{row:?} on the screen, {predicted:?} by predict");

@@ -1,4 +1,4 @@
-//! Ctrl-Z: the terminal is the shell's until it lets `top` go on.
+//! After Ctrl-Z, the shell owns the terminal until `top` is continued.
 
 use super::{CAPTURE, process, start};
 use std::process::Command;
@@ -28,7 +28,7 @@ fn it_stops_with_the_terminal_as_it_was_and_goes_on() {
                 assert!(sent.expect("kill starts").success());
             }
         }
-        // 128 and the number of SIGSTOP or SIGTSTP, as shells say.
+        // Shells report 128 + SIGSTOP or SIGTSTP.
         let stopped = terminal.wait_for("ended 1");
         assert!(
             stopped.contains("ended 147") || stopped.contains("ended 148"),

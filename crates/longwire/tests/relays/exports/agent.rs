@@ -1,4 +1,4 @@
-//! `longwire agent`: months of `watch`, seen through a few seconds of it.
+//! Tests continuous observation over a few seconds.
 
 use super::{attribute, psql, text_number, traffic};
 use std::io::Write;
@@ -11,7 +11,6 @@ use testbed::process::{free_port, run};
 use testbed::waiting::{wait_for, wait_until};
 use testbed::{Collector, ObjectStore, Postgres, PrometheusServer, Started, http};
 
-/// An agent with a relay in front of a server.
 pub(super) struct Agent {
     pub(super) started: Started,
     pub(super) relay: u16,
@@ -21,7 +20,6 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    /// Starts one; `more` is the rest of its configuration.
     pub(super) fn start(server: &Postgres, more: &str, environment: &[(&str, String)]) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let (relay, metrics) = (free_port(), free_port());
@@ -226,8 +224,7 @@ fn tables_of_all_windows_have_what_the_windows_have() {
         folder.display()
     );
     let agent = Agent::start(&server, &more, &[]);
-    // Windows in which nothing happens come first: what they have no time for is of the day on which
-    // something does.
+    // Idle windows come first: without a time, they belong to the day of the first traffic.
     std::thread::sleep(Duration::from_millis(1_500));
     traffic(&server, agent.relay);
     std::thread::sleep(Duration::from_millis(1_500));
@@ -263,7 +260,7 @@ fn tables_of_all_windows_have_what_the_windows_have() {
     );
 }
 
-/// The bucket goes and comes again: what is observed meanwhile has no tables, what follows has.
+/// Windows without a bucket have no tables, but later ones do.
 #[test]
 fn tables_go_on_when_their_bucket_is_there_again() {
     let server = Postgres::start();
@@ -274,7 +271,7 @@ fn tables_go_on_when_their_bucket_is_there_again() {
     let has_tables = || bucket.join("tables/exchanges").is_dir();
     traffic(&server, agent.relay);
     wait_until("tables of a window", has_tables);
-    // The store would make the folders of an object that it is about to write again.
+    // The store would recreate the folders of an object being written.
     wait_until("tables of all windows", || {
         let count = walk(&bucket).len();
         std::thread::sleep(Duration::from_millis(2_500));
@@ -293,7 +290,6 @@ fn tables_go_on_when_their_bucket_is_there_again() {
     assert!(said.contains("s3://estate/tables/"), "{said}");
 }
 
-/// All files below a folder.
 fn walk(folder: &std::path::Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());

@@ -1,8 +1,7 @@
-//! What a configuration may not say: each fault with its line and column, and no secret in it.
+//! Errors of invalid configurations have line and column, and no secret.
 
 use testbed::binary::{refused, run, shown};
 
-/// The text, where its fault is, and words of what is said.
 const FAULTS: [(&str, &str, &str); 17] = [
     ("", "1:1", "[[relay]] or [interface]"),
     (

@@ -1,5 +1,5 @@
-//! What is shipped beside the agent: a dashboard whose queries a real Prometheus answers, and files of
-//! systemd and Kubernetes that these understand.
+//! Files shipped with the agent: a real Prometheus accepts the dashboard's queries; systemd and
+//! Kubernetes accept their files.
 
 use super::agent::Agent;
 use super::traffic;
@@ -35,7 +35,7 @@ fn each_query_of_the_dashboard_has_an_answer() {
         for target in panel["targets"].as_array().expect("queries") {
             let query = target["expr"].as_str().expect("a query");
             let query = query.replace("$__rate_interval", "1m").replace("$job", ".*");
-            // A rate needs two scrapes of a series.
+            // A rate needs two scrapes.
             wait_until(&format!("{title}: {query}"), || {
                 !prometheus.query(&query).is_empty()
             });

@@ -1,4 +1,4 @@
-//! Collectors that are down, slow, or refuse: nothing that was observed is lost, and it is said.
+//! Collectors that are down, slow or refuse: no data is lost, and the failure is reported.
 
 use super::agent::Agent;
 use super::{psql, text_number};
@@ -10,19 +10,15 @@ use std::time::{Duration, Instant};
 use testbed::process::run;
 use testbed::{Collector, Postgres, http};
 
-/// How a collector that is in trouble behaves; no real one can be told to.
+/// Simulated, because a real collector cannot be made to fail.
 #[derive(Clone, Copy)]
 enum Trouble {
-    /// It says that there are too many requests.
     TooMany,
-    /// It takes connections and says nothing.
     Silent,
 }
 
-/// Passes requests on to a real collector, or not.
 struct Gate {
     address: SocketAddr,
-    /// Requests that came.
     came: Arc<AtomicU64>,
     open: Arc<AtomicUsize>,
 }
@@ -69,7 +65,7 @@ fn join(client: std::net::TcpStream, server: std::net::TcpStream) {
     }
 }
 
-/// Statements go on as ever while the collector is in trouble, and all are in its sums once it is well.
+/// Statements continue during the failure, and sums include all of them afterwards.
 fn survives(trouble: Trouble) {
     let server = Postgres::start();
     let collector = Collector::start();

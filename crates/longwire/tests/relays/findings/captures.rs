@@ -16,7 +16,7 @@ fn findings(file: &str, kind: &str) -> Vec<Value> {
     findings
 }
 
-/// 200 rows in one batch, 200 round trips where one would do.
+/// 200 rows in one batch take 200 round trips instead of one.
 #[test]
 fn a_batch_that_is_not_rewritten_costs_199_turns() {
     let found = findings(
@@ -32,7 +32,7 @@ fn a_batch_that_is_not_rewritten_costs_199_turns() {
         "{finding}"
     );
     assert_eq!(number(finding, "rtt_ns"), 40_000_000);
-    // Replayed without them: 199 round trips, and what client and server need less for waking up.
+    // Replayed without them: 199 round trips, plus less wake-up time on both sides.
     let saves = number(finding, "saves_ns").abs_diff(199 * 40_000_000);
     assert!(saves < 199 * 40_000_000 / 20, "{finding}");
     assert!(
@@ -51,7 +51,6 @@ fn a_batch_that_is_not_rewritten_costs_199_turns() {
     );
 }
 
-/// The same batch by drivers that send it at once.
 #[test]
 fn a_batch_that_is_sent_at_once_is_no_finding() {
     for file in [
@@ -68,7 +67,7 @@ fn a_batch_that_is_sent_at_once_is_no_finding() {
     }
 }
 
-/// The same 500 rows with three buffers; the fewer bytes they hold, the more round trips.
+/// 500 rows with three buffer sizes: smaller buffers need more round trips.
 #[test]
 fn informix_tells_its_fetch_buffer_and_the_turns_it_costs() {
     for (buffer, turns) in [(4096, 7), (8192, 4), (32767, 2)] {
@@ -100,7 +99,7 @@ fn informix_tells_its_fetch_buffer_and_the_turns_it_costs() {
     }
 }
 
-/// `ziplevel` is not `zipLevel`: the driver reports nothing and does not compress.
+/// `ziplevel` instead of `zipLevel`: the driver ignores it silently and does not compress.
 #[test]
 fn a_driver_that_did_not_ask_for_compression_is_found() {
     for file in ["kb860-pg15-ziplevel-lowercase.pcap", "kb901-pg15-ziplevel.pcap"] {
@@ -123,7 +122,7 @@ fn a_driver_that_did_not_ask_for_compression_is_found() {
     }
 }
 
-/// A listener that asks for the same again.
+/// A listener that requests a resend.
 #[test]
 fn a_listener_that_says_resend_costs_a_turn() {
     for driver in ["ojdbc11-23.5", "oracledb-thin"] {

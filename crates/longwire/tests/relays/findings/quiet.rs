@@ -1,5 +1,4 @@
-//! Programs without waste have no finding: at a first look, the work of well-behaved clients can resemble
-//! waste.
+//! Programs without waste have no findings, even if their work resembles waste.
 
 use crate::findings::stage::{ITEMS, MYSQL_URL, PGJDBC_URL, Stage};
 use crate::findings::{done, longwire, of_type, records};
@@ -9,7 +8,6 @@ use std::path::Path;
 use testbed::process::free_port;
 use testbed::{Capture, MariaDb, Redis};
 
-/// Unexpected findings of one program: lines for a person.
 type Alarms = String;
 
 #[test]
@@ -19,7 +17,7 @@ fn well_behaved_programs_have_no_finding() {
     let folder = tempfile::tempdir().expect("a directory");
     let programs = programs(&stage, &redis, folder.path());
     let alarms: Vec<Alarms> = std::thread::scope(|scope| {
-        // Running all programs at the same time would make each slow, and slow is not well-behaved.
+        // Running all at once would slow each one down and change its behaviour.
         let (ours, others) = programs.split_at(programs.len() / 2);
         let other = scope.spawn(|| others.iter().map(Program::alarms).collect::<Vec<_>>());
         let mut alarms: Vec<Alarms> = ours.iter().map(Program::alarms).collect();
@@ -29,7 +27,7 @@ fn well_behaved_programs_have_no_finding() {
     assert!(alarms.iter().all(String::is_empty), "{}", alarms.concat());
 }
 
-/// The web server's side of pages and the database's side of them, and the latter alone.
+/// Both the web side and database side, and the database side alone.
 #[test]
 fn pages_of_one_statement_each_over_a_pool_have_no_finding() {
     let stage = Stage::set();
@@ -147,6 +145,5 @@ fn mariadb_client() -> String {
 
 const PSQL: &str = "psql -X -q -v ON_ERROR_STOP=1";
 
-/// Five questions in one round trip.
 const PIPELINED: &str = "\\startpipeline\nselect name from items where id = 1;\nselect name from items where id = 2;\n\
     select count(*) from items;\nselect max(id) from items;\nselect name from items where id = 5;\n\\endpipeline\n";

@@ -1,8 +1,7 @@
-//! What a finding claims is what its remedy gives: real programs with a waste and without, over an emulated
-//! link.
+//! Claims of findings match the effect of their remedies: real programs with and without a waste,
+//! over an emulated link.
 //!
-//! The claim is made where the program runs next to its database; the measurement it is compared with is made
-//! at a distance.
+//! The claim comes from a run next to the database; the measurement is made at a distance.
 
 use crate::findings::stage::{ITEMS, MYSQL_URL, PGJDBC_URL, Stage};
 use crate::findings::{done, longwire, number, of_type, records};
@@ -10,29 +9,22 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
 
-/// A program with a waste, and the same with the remedy.
 struct Remedy {
-    /// The finding that the waste must yield.
     kind: &'static str,
-    /// The change.
     change: &'static str,
     target: String,
-    /// The command that runs the wasteful program once.
     wasteful: Vec<String>,
-    /// The command that runs the remedied program once.
     remedied: Vec<String>,
-    /// The command that runs both in turn, [`TIMES`] each, and prints lines `wasteful NANOSECONDS` and
-    /// `remedied NANOSECONDS`.
+    /// Command that alternates both, [`TIMES`] runs each, and prints lines `wasteful NANOSECONDS`
+    /// and `remedied NANOSECONDS`.
     both: Vec<String>,
 }
 
-/// What findings claim.
 struct Claim {
     nanoseconds: u64,
     turns: u64,
 }
 
-/// The claim, and the minimum of the measurements, in nanoseconds.
 struct Trial<'a> {
     remedy: &'a Remedy,
     claim: Claim,
@@ -68,8 +60,8 @@ fn a_claimed_saving_is_what_the_remedy_gives() {
         repeated_read(&stage, folder.path()),
         sequential(&stage, folder.path()),
     ];
-    // The findings depend on how long programs pause: next to the database they run alone. Far away they
-    // sleep most of the time.
+    // Findings depend on program pauses, so runs next to the database are sequential. At a
+    // distance, programs mostly sleep.
     let claims = remedies.each_ref().map(claim);
     let trials: Vec<Trial> = std::thread::scope(|scope| {
         let running: Vec<_> = remedies
@@ -101,7 +93,7 @@ fn a_claimed_saving_is_what_the_remedy_gives() {
     assert!(trials.iter().all(Trial::is_good), "{table}");
 }
 
-/// Time and turns that the findings of the wasteful program claim, and that the remedied one has none.
+/// Claimed time and round trips of the wasteful program; the remedied one must have no finding.
 fn claim(remedy: &Remedy) -> Claim {
     let findings = findings_of(remedy, &remedy.wasteful);
     assert!(!findings.is_empty(), "no {} in the wasteful program", remedy.kind);
@@ -114,8 +106,8 @@ fn claim(remedy: &Remedy) -> Claim {
     }
 }
 
-/// The effect of the remedy over a link: measured again, up to [`ATTEMPTS`] times, while it is not as
-/// claimed. The machine may be busy with something else.
+/// Measures the effect over a link, up to [`ATTEMPTS`] times until it matches, because the machine
+/// may be busy.
 fn measure(remedy: &Remedy, claim: Claim) -> Trial<'_> {
     let mut trial = Trial {
         remedy,
@@ -135,7 +127,6 @@ fn measure(remedy: &Remedy, claim: Claim) -> Trial<'_> {
     trial
 }
 
-/// What a recording of a program next to its database shows of the waste at a distance.
 fn findings_of(remedy: &Remedy, program: &[String]) -> Vec<Value> {
     let folder = tempfile::tempdir().expect("a directory");
     let recording = folder.path().join("near.lwr").display().to_string();
@@ -149,7 +140,7 @@ fn findings_of(remedy: &Remedy, program: &[String]) -> Vec<Value> {
     findings
 }
 
-/// The minimum of the times printed after `label`: what a busy machine adds is never negative.
+/// Returns the minimum, because load only adds time.
 fn least(printed: &str, label: &str) -> u64 {
     let times = printed
         .lines()
@@ -191,7 +182,6 @@ fn reconnect(stage: &Stage) -> Remedy {
     }
 }
 
-/// The statements of `before` against those of `after`, on a new connection each time.
 fn n_plus_one(stage: &Stage, folder: &Path) -> Remedy {
     let ids: Vec<String> = (1..=15).map(|id| (id * 7).to_string()).collect();
     let each = ids
@@ -273,7 +263,7 @@ fn sequential(stage: &Stage, folder: &Path) -> Remedy {
     }
 }
 
-/// Programs of JdbcPrograms.java: program, count and URL.
+/// The arguments of JdbcPrograms.java are program, count and URL.
 fn by_jdbc(stage: &Stage, before: [&str; 3], after: [&str; 3]) -> Remedy {
     let wasteful = ["wasteful", before[0], before[1], before[2]];
     let remedied = ["remedied", after[0], after[1], after[2]];
@@ -295,7 +285,6 @@ fn by_psql(stage: &Stage, folder: &Path, name: &str, before: &str, after: &str) 
     }
 }
 
-/// Statements on the standard input of `client`.
 fn by_scripts(client: &str, folder: &Path, name: &str, before: &str, after: &str) -> Remedy {
     let program = |which: &str, script: &str| {
         let file = folder.join(format!("{name}.{which}.sql"));
@@ -305,7 +294,6 @@ fn by_scripts(client: &str, folder: &Path, name: &str, before: &str, after: &str
     by_shell(&program("before", before), &program("after", after))
 }
 
-/// Commands of a shell.
 fn by_shell(before: &str, after: &str) -> Remedy {
     let run = |script: String| vec!["sh".to_owned(), "-ec".to_owned(), script];
     let timed = |label: &str, command: &str| {
@@ -324,10 +312,10 @@ fn by_shell(before: &str, after: &str) -> Remedy {
 
 const ATTEMPTS: usize = 4;
 
-/// The first run of a Java program is slow by itself.
+/// The first run of a Java program is always slow.
 const TIMES: usize = 3;
 
-/// Long enough that the other costs of a round trip, in a test on a busy machine, are a small part of it.
+/// Large compared with other costs of a round trip on a busy machine.
 const RTT: &str = "100ms";
 
 const MARIADB: &str =

@@ -1,5 +1,5 @@
-//! Passwords of login messages reach no output, whatever the protocol, the form and the output; literals do
-//! only on request.
+//! Login passwords appear in no output, for any protocol, form and output. Literals only appear on
+//! request.
 
 mod conversations;
 mod forms;
@@ -14,11 +14,9 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use testbed::{Capture, require};
 
-/// The password of every login here.
 const PASSWORD: &str = "kestrel";
-/// Its user; no secret.
 const USER: &str = "mallory";
-/// A secret in statements: kept where literals are.
+/// Appears in statements, and is kept if literals are kept.
 const LITERAL: &str = "osprey";
 
 #[test]
@@ -131,9 +129,8 @@ fn no_password_of_a_target_reaches_an_error() {
     assert!(leaks.is_empty(), "{leaks}");
 }
 
-/// The forms of the password that `longwire` reveals where it fails.
 fn refused(arguments: &[&str]) -> String {
-    // One that waits for Ctrl-C would wait here for ever.
+    // The timeout ends commands that wait for Ctrl-C.
     let mut command = std::process::Command::new(require("timeout"));
     command
         .args(["--signal=INT", "5"])
@@ -150,7 +147,6 @@ fn refused(arguments: &[&str]) -> String {
     leaks_in(&format!("{arguments:?}").replace(PASSWORD, "..."), &seen, true)
 }
 
-/// Where one run's files go, and whether it keeps literals.
 struct Place {
     recording: String,
     page: String,
@@ -215,7 +211,6 @@ fn read_file(file: &str) -> Vec<u8> {
     std::fs::read(file).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// A line for each form of a secret in each output.
 fn leaks_in(name: &str, seen: &[(String, Vec<u8>)], keep: bool) -> String {
     let seen: Vec<(&str, String)> = seen
         .iter()
@@ -246,12 +241,12 @@ fn leaks_in(name: &str, seen: &[(String, Vec<u8>)], keep: bool) -> String {
     leaks
 }
 
-/// One character per byte: the standard library searches texts fast in a test's build too.
+/// One character per byte: the standard library's text search is fast in debug builds too.
 fn as_text(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
-/// A listener that sends the server's part to every client that sends the client's part.
+/// Replays the server's side to every client that sends the client's side.
 fn listen(steps: Vec<[Vec<u8>; 2]>) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has free ports");
     let port = listener
@@ -260,7 +255,7 @@ fn listen(steps: Vec<[Vec<u8>; 2]>) -> u16 {
         .port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // A connection that only checks whether the server is there ends here.
+            // A mere connection check ends here.
             let _ = answer(stream, &steps);
         }
     });
@@ -275,7 +270,6 @@ fn answer(mut stream: TcpStream, steps: &[[Vec<u8>; 2]]) -> std::io::Result<()> 
     Ok(())
 }
 
-/// A command that sends the client's part.
 fn client(folder: &Path, conversation: &Conversation) -> Vec<String> {
     let mut script = "exec 3<>/dev/tcp/$LONGWIRE_HOST/$LONGWIRE_PORT\n".to_owned();
     for (number, [asked, answered]) in conversation.steps.iter().enumerate() {

@@ -1,11 +1,10 @@
-//! The environment of the programs: servers with the same tables, and commands that reach them through
+//! Environment of the programs: servers with the same tables, and commands to reach them through
 //! longwire.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use testbed::{JavaProgram, MariaDb, Postgres, java};
 
-/// The servers, the compiled programs and their drivers.
 pub struct Stage {
     pub postgres: Postgres,
     pub mariadb: MariaDb,
@@ -18,7 +17,7 @@ impl Stage {
     pub fn set() -> Self {
         let (postgres, mariadb, [jdbc, pages]) = std::thread::scope(|scope| {
             let programs = scope.spawn(|| ["JdbcPrograms.java", "JdbcPages.java"].map(compile));
-            // Not in threads: a server ends with the thread that started it.
+            // Not on threads: a server ends with the thread that started it.
             let (postgres, mariadb) = (Postgres::start(), MariaDb::start());
             (postgres, mariadb, programs.join().expect("they compile"))
         });
@@ -39,8 +38,8 @@ impl Stage {
         }
     }
 
-    /// The words of a command that runs `programs` of JdbcPrograms.java: label, program, count and URL of
-    /// each, in which `{port}` will be the relay's.
+    /// Command line for JdbcPrograms.java with label, program, count and URL of each; `{port}`
+    /// becomes the relay's port.
     pub fn jdbc(&self, programs: &[[&str; 4]]) -> Vec<String> {
         let mut command = self.jdbc.command(&self.jars);
         let login = match programs.first() {
@@ -50,7 +49,6 @@ impl Stage {
         words(command.args(login).args(programs.iter().flatten()))
     }
 
-    /// The words of a command that runs JdbcPages.java on `port`: three users with `requests` each.
     pub fn pages(&self, port: u16, requests: u32) -> Vec<String> {
         let mut command = self.pages.command(&self.jars);
         command.args([&port.to_string(), Postgres::USER, Postgres::PASSWORD]);
@@ -68,12 +66,10 @@ fn words(command: &Command) -> Vec<String> {
     words.map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The database behind longwire's relay, by pgjdbc; settings may follow after `&`.
+/// Settings may follow after `&`.
 pub const PGJDBC_URL: &str = "jdbc:postgresql://127.0.0.1:{port}/postgres?sslmode=disable";
-/// By MySQL Connector/J.
 pub const MYSQL_URL: &str = "jdbc:mysql://127.0.0.1:{port}/test?sslMode=DISABLED";
 
-/// Rows of the table that is only read.
 pub const ITEMS: u32 = 1000;
 
 const ARRIVALS: &str = "create table arrivals (id int, name varchar(40))";

@@ -1,5 +1,5 @@
-//! The port of `relay --api`: places, threads and memory, web pages of other sites, and proxies that lead to
-//! themselves.
+//! The port of `relay --api`: connection slots, threads and memory, cross-site requests, and proxy
+//! loops.
 
 use crate::toxiproxy::api::{Api, connected, listens};
 use serde_json::json;
@@ -37,7 +37,7 @@ fn bodies_that_do_not_end_do_not_fill_memory() {
     let mut open = Vec::new();
     for _ in 0..200 {
         let mut stream = connected(api.address);
-        // One that had to give way may be closed already.
+        // An evicted connection may already be closed.
         stream.write_all(&half).ok();
         open.push(stream);
     }
@@ -50,7 +50,6 @@ fn bodies_that_do_not_end_do_not_fill_memory() {
     );
 }
 
-/// The status of a request with these fields.
 fn status(api: &Api, fields: &str) -> (u16, String) {
     api.raw(format!("POST /reset HTTP/1.1\r\n{fields}Content-Length: 0\r\n\r\n").as_bytes())
 }
@@ -108,12 +107,12 @@ fn a_proxy_onto_itself_is_refused_and_takes_no_descriptors() {
         assert!(reason.contains("connect to itself"), "{reason}");
     }
     assert_eq!(api.get("/proxies"), json!({}), "none is left");
-    // One that was another's, and becomes its own.
+    // A proxy whose target becomes itself.
     let proxy = api.proxy("later", 1);
     let change = json!({ "upstream": format!("localhost:{}", proxy.port()) }).to_string();
     let reason = api.refused("POST", "/proxies/later", &change, 400);
     assert!(reason.contains("connect to itself"), "{reason}");
-    // A circle of two.
+    // A loop of two.
     let one = api.proxy("one", 1);
     let two = api.proxy("two", one.port());
     let change = json!({ "upstream": two.to_string() }).to_string();

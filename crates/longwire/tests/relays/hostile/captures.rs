@@ -1,5 +1,5 @@
-//! Damaged captures: no panic, no hang, bounded memory, everything that can be determined is reported, and
-//! missing data is named.
+//! Damaged captures cause no panic or hang, use bounded memory, and are reported completely, with
+//! missing data named.
 
 use analysis::fact::Fact;
 use model::{ConnectionEvent, ConnectionId, Observer, Warning};
@@ -17,7 +17,6 @@ fn captures() -> Vec<(PathBuf, Vec<u8>)> {
     captures
 }
 
-/// The result of one capture.
 #[derive(Default)]
 struct Outcome {
     turns: u64,
@@ -49,7 +48,6 @@ impl Observer for Collect {
     }
 }
 
-/// Reads a capture from memory; `None` if it is no capture.
 fn read_capture(bytes: &[u8]) -> Option<Outcome> {
     let mut collect = Collect {
         connections: ConnectionDecoders::new(false),
@@ -67,7 +65,6 @@ fn read_capture(bytes: &[u8]) -> Option<Outcome> {
 const FILE_HEADER: usize = 24;
 const PACKET_HEADER: usize = 16;
 
-/// The packets of a classic little-endian pcap, headers included.
 fn packets(capture: &[u8]) -> Vec<&[u8]> {
     let mut packets = Vec::new();
     let mut rest = &capture[FILE_HEADER..];
@@ -88,7 +85,7 @@ fn capture_of<'a>(capture: &[u8], packets: impl IntoIterator<Item = &'a [u8]>) -
     bytes
 }
 
-/// xorshift: the same damage in every run.
+/// Pseudorandom xorshift, for the same damage in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -110,7 +107,7 @@ fn a_capture_cut_anywhere_gives_what_came_before() {
             path.display(),
             whole.warnings
         );
-        // Every byte of the small ones; the large ones hold the same messages more often.
+        // Every byte of small captures. Large ones repeat the same messages, so a step suffices.
         let step = if bytes.len() < 4_000 {
             1
         } else {
@@ -203,7 +200,7 @@ fn packets_in_disorder_keep_their_bytes() {
 fn one_direction_alone_is_told_and_said() {
     for (path, bytes) in captures() {
         let all = packets(&bytes);
-        // Source address and port of the first packet: the client's. Loopback frames are Ethernet, IPv4.
+        // Client address and port from the first packet. Loopback frames are Ethernet, IPv4.
         let source = |packet: &[u8]| {
             packet
                 .get(PACKET_HEADER + 34..PACKET_HEADER + 36)
@@ -236,7 +233,7 @@ fn garbage_is_refused_and_never_read_for_ever() {
         for _ in 0..50 {
             let bytes: Vec<u8> = (0..length).map(|_| numbers.below(256) as u8).collect();
             read_capture(&bytes);
-            // A capture's magic number in front of the same garbage.
+            // The same garbage after a valid magic number.
             for magic in [
                 [0xd4, 0xc3, 0xb2, 0xa1],
                 [0xa1, 0xb2, 0x3c, 0x4d],

@@ -1,4 +1,4 @@
-//! The port of `longwire echo --listen`: processor time and threads.
+//! The port of `longwire echo --listen`: CPU time and threads.
 
 use super::process::{IDLE, cores_used};
 use std::io::{Read, Write};
@@ -13,8 +13,7 @@ fn listener() -> (Started, SocketAddr) {
     Started::listening(command.stdout(Stdio::null()), " listens on ")
 }
 
-/// A connection that claims to be one of this many streams, whose client wants the listener to look for
-/// messages.
+/// Claims to be one of `streams` streams and requests polling for messages.
 fn greeted(address: SocketAddr, streams: u32) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("it listens");
     let (version, purpose, spin) = ([0, 1], 2, 1);
@@ -55,7 +54,7 @@ fn who_says_nothing_has_no_thread() {
     assert!(threads < 50, "{threads} threads for {} connections", silent.len());
     let cores = cores_used(&listener);
     assert!(cores < IDLE, "{cores:.2} cores");
-    // A client that does send data is still served.
+    // A client that sends data is still served.
     greeted(address, 1);
 }
 

@@ -1,4 +1,4 @@
-//! How a run says what ended it.
+//! Exit statuses of ended runs.
 
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use testbed::Started;
 use testbed::binary::longwire;
 
-/// What a service manager or a script asks the status of: 128 and the number of the signal, in every command.
+/// For service managers and scripts: 128 + signal, in every command.
 #[test]
 fn the_status_says_which_signal_ended_a_run() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a free port");

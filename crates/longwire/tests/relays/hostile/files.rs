@@ -1,5 +1,5 @@
-//! Files that are named: memory and time that reading one may take, whose files are written over, and what a
-//! killed run leaves.
+//! Bounds on memory and time of reading file arguments, protection of existing files, and leftovers
+//! of a killed run.
 
 use std::fs::{self, File, Permissions};
 use std::io::{Read, Write};
@@ -27,7 +27,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }
 
-/// The status, and what is said, of a command that must end within 20 seconds.
+/// Exit status and stderr of a command that must end within 20 seconds.
 fn ended(command: &mut Command) -> (Option<i32>, String) {
     let mut run = Started::heard(command.stdout(Stdio::null()).stdin(Stdio::null()));
     let status = run.ends_within(Duration::from_secs(20));
@@ -171,7 +171,7 @@ fn a_pipe_in_place_of_the_configuration_does_not_stop_an_agent_that_reads_it_aga
         run.signal(libc::SIGHUP);
         let said = run.hears("the configuration was not changed");
         assert!(said.contains("it is a pipe"), "{said}");
-        // It observes on: health, which it renews itself, says why the configuration is the old one.
+        // Observation continues; the health page explains why the old configuration is kept.
         wait_until("health says why", || health(address).contains("a pipe"));
         fs::remove_file(&config).expect("it is there");
         fs::write(&config, &text).expect("it is written");
@@ -183,7 +183,6 @@ fn a_pipe_in_place_of_the_configuration_does_not_stop_an_agent_that_reads_it_aga
     run.ends_within(Duration::from_secs(20));
 }
 
-/// The commands that write a file, with the flag in front of its name.
 const WRITERS: [&[&str]; 3] = [
     &["read", CAPTURE, "--html"],
     &["check", CAPTURE, "--max-round-trips", "1000000", "--junit"],
@@ -244,7 +243,6 @@ fn links_and_other_users_files_are_not_written_over() {
     }
 }
 
-/// Files of tables that are complete.
 fn complete(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

@@ -1,4 +1,4 @@
-//! Longwire is killed, without a chance to end anything: what it started ends all the same.
+//! If longwire is killed, everything it started ends as well.
 
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -10,9 +10,8 @@ use testbed::binary::{longwire, program};
 use testbed::waiting::wait_until;
 use testbed::{Postgres, Started};
 
-/// A command that does not heed requests to end, and has started: a program in its group; one that has lost
-/// its parent; one in a session of its own; one without an environment; one in a group of its own that has
-/// lost its parent. And a daemon, which has left on purpose.
+/// Starts processes that ignore termination, some of them orphaned, in another session or group, or
+/// without environment. Also starts a daemon, which detached on purpose.
 const STARTS: &str = "trap '' TERM HUP INT; \
     sleep 600 & echo $! >> pids; \
     (sleep 600 & echo $! >> pids); \
@@ -28,7 +27,6 @@ struct Run {
     longwire: Started,
 }
 
-/// The numbers in a file, one a line.
 fn numbers(folder: &Path, name: &str) -> Vec<i32> {
     let text = std::fs::read_to_string(folder.join(name)).expect("it was written");
     text.lines().map(|line| line.parse().expect("a number")).collect()
@@ -75,7 +73,7 @@ impl Drop for Run {
     }
 }
 
-/// Bounds the processes that are left, and how long: none, within seconds.
+/// No processes are left after a few seconds.
 #[test]
 fn what_the_command_started_ends_when_longwire_is_killed() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -92,7 +90,7 @@ fn what_the_command_started_ends_when_longwire_is_killed() {
             let number = run.longwire.id() as i32;
             match whole_group {
                 false => kill(number),
-                // As timeout(1) does: the process and its group.
+                // Like timeout(1): the process and its group.
                 true => {
                     let group = rustix::process::Pid::from_raw(number).expect("a number");
                     rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
@@ -104,8 +102,7 @@ fn what_the_command_started_ends_when_longwire_is_killed() {
     }
 }
 
-/// Bounds the same when the process between is killed instead: the command ends, and longwire says so by its
-/// status.
+/// If the intermediate process is killed, the command ends and longwire's status reports it.
 #[test]
 fn the_command_ends_when_the_process_between_is_killed() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -120,12 +117,12 @@ fn the_command_ends_when_the_process_between_is_killed() {
     wait_until("the command ends", || is_gone(command));
 }
 
-/// Bounds the rest of a command that forks as fast as it can: nothing, however many there were.
+/// A fork bomb leaves no processes.
 #[test]
 fn a_command_that_keeps_forking_is_ended_whole() {
     let folder = tempfile::tempdir().expect("a directory");
-    // Each generation starts the next one and ends: its parent is gone by the time it is looked for. The mark
-    // is how they are found here.
+    // Each generation starts the next and exits, so parents are gone when looked up. The mark
+    // identifies them.
     let script = "trap '' TERM; echo > ready; next() { [ -e stop ] || ( sleep 0.01; next ) & }; next; next; next; wait; sleep 600";
     let mut command = longwire(&["keys", "-o", "keys.log", "--", "bash", "-c", script]);
     let mark = format!("of-{}", folder.path().display());
@@ -143,11 +140,11 @@ fn a_command_that_keeps_forking_is_ended_whole() {
         let all = String::from_utf8_lossy(&all.stdout).into_owned();
         !all.lines().any(|line| line == entry)
     });
-    // What the test could not find would end by itself.
     std::fs::write(folder.path().join("stop"), "").expect("it is written");
 }
 
-/// Some supervisors start programs with the ends of children ignored: the kernel then keeps no status.
+/// Some supervisors start programs with SIGCHLD ignored, in which case the kernel keeps no exit
+/// status.
 #[test]
 fn ignored_ends_of_children_lose_no_status() {
     for (command, status) in [(&["sh", "-c", "exit 7"][..], 7), (&["/no/such/program"], 127)] {

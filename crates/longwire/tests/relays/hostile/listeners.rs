@@ -1,5 +1,5 @@
-//! Ports that other machines reach: each is said with the address that is bound, and none shows in plain text
-//! what was to be encrypted.
+//! Each listening port is announced with its bound address, and none exposes plain text that should
+//! be encrypted.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,14 +7,12 @@ use std::process::{Command, Stdio};
 use testbed::binary::longwire;
 use testbed::{Postgres, Started};
 
-/// Starts it, and returns what it says until and with the line that contains `last`.
 fn said(command: &mut Command, last: &str) -> Vec<String> {
     let mut run = Started::heard(command.stdout(Stdio::null()));
     run.hears(last);
     run.said().lines().map(str::to_owned).collect()
 }
 
-/// Runs it to its end, and returns its status and what it says.
 fn ended(command: &mut Command) -> (Option<i32>, String) {
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
@@ -35,7 +33,6 @@ fn agent(folder: &Path, target: &str, listen: &str) -> Command {
     command
 }
 
-/// Keys of both ends of a tunnel.
 fn key_arguments(folder: &Path) -> Vec<String> {
     let secret = folder.join("tunnel.psk");
     let mut command = longwire(&["tunnel", "keygen", "--psk"]);
@@ -45,8 +42,8 @@ fn key_arguments(folder: &Path) -> Vec<String> {
     vec!["--psk-file".to_owned(), secret.display().to_string()]
 }
 
-/// Commands that listen beyond loopback, what of them does, and the words of the line behind which all is
-/// said.
+/// Commands that listen beyond loopback, the announced service, and the words that end the
+/// announcement.
 fn commands_beyond_loopback(
     folder: &Path,
     target: &str,
@@ -209,7 +206,7 @@ fn a_relay_onto_itself_is_refused() {
     let (status, text) = ended(&mut command);
     assert_eq!(status, Some(2), "{text}");
     assert!(text.contains("it would connect to itself"), "{text}");
-    // What is refused is not said to be open.
+    // A refused port is not announced.
     let target = format!("tcp://localhost:{port}");
     let listen = format!("0.0.0.0:{port}");
     let (status, text) = ended(&mut longwire(&[

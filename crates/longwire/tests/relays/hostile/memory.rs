@@ -1,4 +1,4 @@
-//! What files and connections may cost: memory, by the data that is kept of them.
+//! Memory bounds for files and connections.
 
 use analysis::fact::Fact;
 use analysis::pairing::{GIVEN_UP, MAX_PENDING_REPLIES, MAX_TOTAL_PENDING_REPLIES};
@@ -10,7 +10,6 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
 use testbed::binary::longwire;
 
-/// One record of an exchange, as a capture of the tests gives it, up to its fingerprint and from there on.
 fn exchange() -> (String, String) {
     let capture = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -55,7 +54,7 @@ fn statements_of_a_recording_are_bounded_over_the_whole_run() {
         text.lines()
             .filter(|line| line.contains("\"type\":\"statement\""))
     };
-    // 20,000, and what the others are counted under.
+    // 20,000 statements, plus one that counts all others.
     assert_eq!(statements().count(), 20_001);
     let other = statements().find(|line| line.contains("\"(other statements)\""));
     let other: serde_json::Value = serde_json::from_str(other.expect("it is there")).expect("a record");
@@ -128,7 +127,7 @@ fn what_is_owed_a_reply_is_bounded_over_all_connections() {
     assert!(done >= asked, "each is reported in the end: {done} of {asked}");
 }
 
-/// The requests that were given up must not have left their replies to others.
+/// Abandoned requests must not leave their replies to others.
 #[test]
 fn replies_to_requests_that_were_given_up_are_nobody_elses() {
     const BEYOND: usize = 500;

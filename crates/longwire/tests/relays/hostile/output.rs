@@ -1,4 +1,4 @@
-//! Outputs that cannot be written: the application behind the relay notices nothing.
+//! Failed outputs do not affect the application behind the relay.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,6 @@ use testbed::Started;
 use testbed::binary::longwire;
 use testbed::waiting::wait_until;
 
-/// A server that sends back what it gets.
 fn server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it has one");
@@ -24,11 +23,10 @@ fn server() -> SocketAddr {
     address
 }
 
-/// The application: says where it was told to connect, and continues until it may end.
 const APPLICATION: &str = "echo $LONGWIRE_PORT > port.new; mv port.new port; while [ ! -e stop ]; do sleep 0.02; done; \
                            echo done > ended";
 
-/// A run of `command` (the binary, or a shell that becomes it) with `APPLICATION` in `folder`.
+/// `command` is the binary, or a shell that execs it; `APPLICATION` runs in `folder`.
 fn watch(mut command: Command, options: &[&str], script: &str, folder: &Path) -> Started {
     let target = format!("tcp://{}", server());
     command
@@ -45,7 +43,6 @@ fn port(folder: &Path) -> u16 {
     text.trim().parse().expect("a port")
 }
 
-/// Requests through the relay for the given time, each of which must be answered.
 fn use_relay(folder: &Path, span: Duration) -> u64 {
     let mut stream = TcpStream::connect(("127.0.0.1", port(folder))).expect("the relay listens");
     let until = Instant::now() + span;
@@ -61,7 +58,6 @@ fn use_relay(folder: &Path, span: Duration) -> u64 {
     count
 }
 
-/// Lets the application end, and checks the result of the run.
 #[track_caller]
 fn ends_with_loss(mut run: Started, folder: &Path) {
     assert!(
@@ -74,9 +70,9 @@ fn ends_with_loss(mut run: Started, folder: &Path) {
     assert_eq!(status.code(), Some(2), "the status says that output was lost");
 }
 
-/// Longer than it takes until a checkpoint of the recording is written.
+/// Longer than the checkpoint interval of a recording.
 const A_WHILE: Duration = Duration::from_millis(1500);
-/// Longer than it takes until a line of progress is written where stderr is no terminal.
+/// Longer than the interval of progress lines without a terminal.
 const LINE_OF_A_LOG: Duration = Duration::from_millis(11_000);
 
 fn folder() -> tempfile::TempDir {
@@ -187,7 +183,7 @@ fn a_relay_without_readers_goes_on() {
     ends_with_loss(run, folder.path());
 }
 
-/// Writes `saved` when told to end, which takes its time and the relay; the processes it has started would
+/// On termination writes `saved`, after a delay and using the relay; its child processes would
 /// continue to sleep.
 const SAVES: &str = "sleep 600 & echo $! > sleeper; trap 'sleep 0.3; echo > saved; exit 0' TERM; \
                      echo $LONGWIRE_PORT > port.new; mv port.new port; while :; do sleep 0.02; done";
@@ -207,7 +203,6 @@ fn the_application_is_told_to_end_and_its_group_goes_with_it() {
         let mut run = watch(command, &[], SAVES, folder.path());
         use_relay(folder.path(), Duration::from_millis(100));
         run.signal(libc::SIGTERM);
-        // The relay still works.
         use_relay(folder.path(), Duration::from_millis(100));
         assert_eq!(run.ends_within(Duration::from_secs(10)).code(), Some(143));
         assert!(folder.path().join("saved").exists(), "it had time");

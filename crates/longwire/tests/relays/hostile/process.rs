@@ -1,10 +1,7 @@
-//! What a process costs.
-
 use std::fs;
 use std::time::{Duration, Instant};
 use testbed::Started;
 
-/// Processor time that `process` uses in [`WINDOW`], as a share of one core.
 pub fn cores_used(process: &Started) -> f64 {
     let (before, began) = (processor_time(process), Instant::now());
     std::thread::sleep(WINDOW);
@@ -19,13 +16,12 @@ fn processor_time(process: &Started) -> Duration {
         .iter()
         .map(|word| word.parse::<u64>().expect("ticks"))
         .sum();
-    // USER_HZ is 100 on every architecture of Linux that matters here.
+    // USER_HZ is 100 on all relevant Linux architectures.
     Duration::from_millis(ticks * 10)
 }
 
-/// How long the use of a process is measured.
 const WINDOW: Duration = Duration::from_secs(2);
 
-/// Of a core: ten times what a process uses on which nothing happens, and half of what one that spins is left
-/// with by nine others.
+/// Share of a core: ten times the usage of an idle process, and half of what a busy loop gets next
+/// to nine others.
 pub const IDLE: f64 = 0.05;

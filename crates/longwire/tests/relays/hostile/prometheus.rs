@@ -1,5 +1,5 @@
-//! The port of `--prometheus`, with figures and /health: the time that one client takes from the others and
-//! from the end, threads, memory.
+//! The port of `--prometheus` (figures and /health): a slow client's effect on others and on
+//! shutdown, threads, memory.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -17,7 +17,6 @@ fn served() -> (Started, SocketAddr) {
     Started::listening(&mut command, "figures for Prometheus are at http://")
 }
 
-/// The same page of an agent, which has /health too.
 fn agent(folder: &Path) -> (Started, SocketAddr) {
     let config = folder.join("agent.toml");
     let text = "[[relay]]\ntarget = \"tcp://127.0.0.1:1\"\nlisten = \"127.0.0.1:0\"\n\n[prometheus]\nlisten = \"127.0.0.1:0\"\n";
@@ -35,7 +34,6 @@ fn connected(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// What is answered to a request for `path`.
 fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = connected(address);
     stream
@@ -46,7 +44,7 @@ fn get(address: SocketAddr, path: &str) -> String {
     text
 }
 
-/// Sends a byte every now and then, which is not yet the end of a request, for as long as it may.
+/// Sends an incomplete request byte by byte until disconnected.
 fn dribble(address: SocketAddr) {
     let mut stream = TcpStream::connect(address).expect("it listens");
     std::thread::spawn(move || {
@@ -79,7 +77,7 @@ fn strangers_who_say_nothing_keep_nobody_from_figures_and_health() {
     let folder = tempfile::tempdir().expect("a directory");
     let (process, address) = agent(folder.path());
     let threads = process.figure("Threads").expect("it runs");
-    // More than there are places.
+    // More than the connection limit.
     let silent: Vec<TcpStream> = (0..600).map(|_| connected(address)).collect();
     let began = Instant::now();
     for _ in 0..5 {
@@ -88,7 +86,7 @@ fn strangers_who_say_nothing_keep_nobody_from_figures_and_health() {
             assert!(text.starts_with("HTTP/1.1 200 OK"), "{path}: {text}");
         }
     }
-    // One second for each of them would be ten minutes, and five for each of the places as long.
+    // Sequential timeouts of 1 s, or 5 s per slot, would take ten minutes.
     let took = began.elapsed();
     assert!(
         took < Duration::from_secs(4),
@@ -130,7 +128,7 @@ fn a_head_without_an_end_is_refused_and_not_kept() {
         sent += 1;
     }
     let mut text = Vec::new();
-    // The answer, or a reset where more was sent than was read.
+    // A response, or a reset if not all input was read.
     stream.read_to_end(&mut text).ok();
     let text = String::from_utf8_lossy(&text);
     assert!(text.is_empty() || text.starts_with("HTTP/1.1 431 "), "{text}");

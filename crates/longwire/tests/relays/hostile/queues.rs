@@ -1,25 +1,22 @@
-//! Applications that send more than longwire can sum up: memory, and the outcome of the rest.
+//! Applications that send faster than longwire can process: memory, and the outcome for the rest.
 
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 use testbed::binary::{longwire, program, records_among, sum};
 use testbed::{Redis, Tmux, require};
 
-/// Memory of a run in the debug build, in kB: 400 MiB, of which some 100 are operations in progress and the
-/// names of statements. Without a bound such a run takes 100 MB more every second.
+/// Memory limit of a debug build, in kB: 400 MiB, about 100 of it open operations and statement
+/// names. Unbounded, a run takes 100 MB more every second.
 const BOUND: u64 = 400 << 10;
 
-/// Requests of a client, so many that they take some ten seconds.
 const REQUESTS: u64 = 400_000;
 
-/// The memory of process `number` at its peak, in kB.
 fn peak(number: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{number}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Runs `command` to its end; its output and its memory at the peak, in kB.
 fn measured(command: &mut Command) -> (Output, u64) {
     let child = command
         .stdin(Stdio::null())
@@ -30,7 +27,7 @@ fn measured(command: &mut Command) -> (Output, u64) {
     let number = child.id();
     let watching = std::thread::spawn(move || {
         let mut most = 0;
-        // Until it has ended: a process that was not waited for yet has no memory any more.
+        // An ended process has no memory figures until it is waited for.
         while let Some(kilobytes) = peak(number) {
             most = kilobytes.max(most);
             std::thread::sleep(Duration::from_millis(20));
@@ -41,14 +38,13 @@ fn measured(command: &mut Command) -> (Output, u64) {
     (output, watching.join().expect("it does not panic"))
 }
 
-/// What the records say of `requests` commands: each was called, or dropped and counted; and a warning says
-/// so.
+/// Each of `requests` commands was recorded, or dropped and counted with a warning.
 fn all_is_accounted_for(output: &Output, requests: u64) {
     let records = records_among(output);
     let calls: u64 = sum(&records, "statement", "calls");
     let summary = records.iter().find(|record| record["type"] == "summary");
     let dropped = summary.expect("there is one")["dropped_exchanges"].as_u64();
-    // Besides them, the benchmark asks for the server's configuration, once.
+    // The benchmark also queries the server's configuration once.
     let accounted = calls + dropped.unwrap_or(0);
     let expected = requests..=requests + 4;
     assert!(
@@ -82,7 +78,7 @@ fn a_pipeline_through_watch_takes_bounded_memory() {
     all_is_accounted_for(&output, REQUESTS);
 }
 
-/// Sends commands of which no two neighbours are alike, so that none can be summed up with another.
+/// Adjacent commands differ, so that they cannot be merged.
 #[test]
 fn what_cannot_be_summed_up_is_dropped_and_counted() {
     let server = Redis::start();
@@ -192,7 +188,6 @@ fn what_was_recorded_with_losses_is_not_judged() {
     );
 }
 
-/// The benchmark through the relay at `port`.
 fn requests_through(port: &str) -> ExitStatus {
     Command::new(require("redis-benchmark"))
         .args(["-h", "127.0.0.1", "-t", "ping_mbulk", "-q", "-P", "1000"])
@@ -202,7 +197,6 @@ fn requests_through(port: &str) -> ExitStatus {
         .expect("it starts")
 }
 
-/// A port that is free at the moment.
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("there is one");
     listener.local_addr().expect("it is bound").port()

@@ -1,4 +1,4 @@
-//! The port of `watch` where longwire speaks TLS for its clients: threads, and how long one may take.
+//! The port of `watch` with TLS by longwire: threads, and time limits per client.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,7 +13,6 @@ fn relay(server: &Postgres) -> (Started, SocketAddr) {
     Started::listening(command.stdout(Stdio::null()), "relaying ")
 }
 
-/// Whether a real client gets through.
 fn carries(server: &Postgres, relay: SocketAddr) -> bool {
     let url = server
         .url()

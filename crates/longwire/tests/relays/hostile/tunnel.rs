@@ -1,4 +1,4 @@
-//! The ports of a tunnel: processor time, and that it stays up whatever process answers.
+//! The ports of a tunnel: CPU time, and availability regardless of the answering process.
 
 use super::process::{IDLE, cores_used};
 use std::io::{Read, Write};
@@ -13,7 +13,6 @@ fn far(listen: &str, to: SocketAddr) -> (Started, SocketAddr) {
     Started::listening(command.stdout(Stdio::null()), " listens on ")
 }
 
-/// A database that echoes every byte.
 fn database() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it has one");
@@ -89,7 +88,7 @@ fn the_near_end_survives_any_first_answer() {
     for answer in answers {
         let (mut lane, _) = place.accept().expect("it comes");
         lane.write_all(answer).expect("it is taken");
-        // Until it has had enough.
+        // Until the tunnel disconnects.
         lane.set_read_timeout(Some(Duration::from_secs(10)))
             .expect("a socket");
         let _ = lane.shutdown(std::net::Shutdown::Write);

@@ -9,7 +9,6 @@ use std::process::Stdio;
 use testbed::binary::{done, longwire, number, of_type, records, refused, stdout};
 use testbed::{Capture, Started};
 
-/// The records of a recording, one line each.
 fn lines(recording: &Path) -> Vec<String> {
     let file = std::fs::File::open(recording).expect("it was written");
     let plain = zstd::Decoder::new(file).expect("it is compressed");
@@ -19,7 +18,6 @@ fn lines(recording: &Path) -> Vec<String> {
         .collect()
 }
 
-/// A recording of only those connections whose server listens on a port that is `wanted`.
 fn part(lines: &[String], wanted: impl Fn(u64) -> bool) -> Vec<u8> {
     let parsed = |line: &String| serde_json::from_str::<Value>(line).expect("a record");
     let port = |record: &Value| {
@@ -47,8 +45,8 @@ fn part(lines: &[String], wanted: impl Fn(u64) -> bool) -> Vec<u8> {
     kept.flat_map(|line| format!("{line}\n").into_bytes()).collect()
 }
 
-/// The operations that `read` finds in these files, without the numbers that depend on how many files there
-/// are, and in the order of their start.
+/// Operations found by `read` in order of start, without numbers that depend on the number of
+/// files.
 fn read_operations(files: &[PathBuf]) -> Vec<Value> {
     let mut command = longwire(&["read", "--json"]);
     let output = command.args(files).output().expect("the binary starts");
@@ -121,7 +119,7 @@ fn recordings_of_two_relays_at_one_time_are_one_run() {
     .expect("the binary starts");
     done(&read);
     assert_pages(&records(&read), PAGES);
-    // Alone, the requests have nothing behind them, and the database has no requests.
+    // Read separately, requests have no database work, and the database has no requests.
     let alone = longwire(&["read", "--operations", "http", &file("behind.lwr")])
         .output()
         .expect("the binary starts");

@@ -1,4 +1,4 @@
-//! A web application in front of a database and a cache, and what its pages must look like.
+//! A web application with a database and a cache, and the expected content of its pages.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -11,11 +11,10 @@ use testbed::process::free_port;
 use testbed::waiting::wait_until;
 use testbed::{Postgres, Redis, Started, python};
 
-/// What a page of `data/targets/shop.py` needs over connections that are open: its own answer, four
-/// statements, two calls of the cache.
+/// Round trips of a page of `data/targets/shop.py` on open connections: its response, four
+/// statements, two cache calls.
 const TURNS: u64 = 1 + 4 + 2;
 
-/// The application's database and its cache, and the port that it will listen on.
 pub struct Shop {
     pub database: Postgres,
     pub cache: Redis,
@@ -35,7 +34,6 @@ impl Shop {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The command that starts the application for so many requests.
     pub fn application(&self, requests: usize) -> [String; 4] {
         let programs = python::environment(&["psycopg[binary]==3.2.13", "redis==5.3.1"]);
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/targets/shop.py");
@@ -49,13 +47,12 @@ impl Shop {
 
     pub fn wait_until_it_listens(&self) {
         wait_until("the application listens", || {
-            // Without a connection, which would be one of its requests.
+            // Checked without a connection, which would count as a request.
             let listening = std::fs::read_to_string("/proc/net/tcp").expect("Linux has it");
             listening.contains(&format!("0100007F:{:04X} 00000000:0000 0A", self.port))
         });
     }
 
-    /// Runs `watch` with all three targets while `pages` pages are requested, and returns what it wrote.
     pub fn watched(&self, options: &[&str], pages: usize) -> Output {
         let mut command = longwire(&["watch", "--json", "--quiet"]);
         command
@@ -82,7 +79,6 @@ impl Shop {
     }
 }
 
-/// One after the other, each over a connection of its own.
 pub fn request_pages(relay: SocketAddr, pages: usize) {
     for page in 0..pages {
         let mut stream = TcpStream::connect(relay).expect("the relay listens");
@@ -101,7 +97,6 @@ pub fn operations(records: &[Value]) -> Vec<&Value> {
     all.filter(|operation| operation["kind"] == "http").collect()
 }
 
-/// The fingerprints of each operation's exchanges.
 fn contents(records: &[Value]) -> BTreeMap<u64, Vec<String>> {
     let mut contents: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for exchange in of_type(records, "exchange") {
@@ -117,7 +112,6 @@ fn contents(records: &[Value]) -> BTreeMap<u64, Vec<String>> {
     contents
 }
 
-/// Every page has its own statements and calls, and no other.
 #[track_caller]
 pub fn assert_pages(records: &[Value], pages: usize) {
     let operations = operations(records);
@@ -125,7 +119,7 @@ pub fn assert_pages(records: &[Value], pages: usize) {
     let contents = contents(records);
     for operation in operations {
         assert_eq!(operation["operation_name"], "GET /category/?");
-        // The browser's handshake is one more.
+        // Plus the browser's handshake.
         assert_eq!(number(operation, "turns"), TURNS + 1, "{operation}");
         assert_eq!(number(operation, "connections"), 3, "{operation}");
         let mut content = contents[&number(operation, "id")].clone();

@@ -1,4 +1,4 @@
-//! The API under test, spoken to without a client library, and a Redis behind a proxy of it.
+//! Raw HTTP access to the API under test, and a Redis behind one of its proxies.
 
 use serde_json::{Value, json};
 use std::io::{Read, Write};
@@ -8,7 +8,6 @@ use std::time::Duration;
 use testbed::binary::longwire;
 use testbed::{Redis, Started};
 
-/// A running API.
 pub(crate) struct Api {
     pub(crate) program: Started,
     pub(crate) address: SocketAddr,
@@ -26,10 +25,9 @@ impl Api {
         Self { program, address }
     }
 
-    /// The status and the body that bytes are answered with.
     pub(crate) fn raw(&self, request: &[u8]) -> (u16, String) {
         let mut stream = connected(self.address);
-        // A server that refuses what it has not read may have closed already.
+        // A server that refuses unread input may have closed already.
         stream.write_all(request).ok();
         answer(&mut stream)
     }
@@ -63,7 +61,6 @@ impl Api {
         value["error"].as_str().expect("an error is a text").to_owned()
     }
 
-    /// A proxy in front of `port`; where it listens.
     #[track_caller]
     pub(crate) fn proxy(&self, name: &str, port: u16) -> SocketAddr {
         let created = self.post(
@@ -90,7 +87,6 @@ pub(crate) fn listens(proxy: &Value) -> SocketAddr {
     text.parse().expect("an address of a running proxy")
 }
 
-/// A Redis behind a proxy `redis` of an API of its own, and a connection through it that is in use.
 pub(crate) struct Behind {
     pub(crate) api: Api,
     pub(crate) redis: Redis,
@@ -121,7 +117,6 @@ pub(crate) fn connected(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// What Redis answers to a command.
 #[track_caller]
 pub(crate) fn asked(stream: &mut TcpStream, command: &str) -> String {
     stream

@@ -1,13 +1,12 @@
-//! Clients that were written for toxiproxy, unchanged: the one for Python and the one for Java, which
-//! Testcontainers uses. With the feature `stacks` also the one for Go, the command toxiproxy-cli, and
-//! toxiproxy's own tests: `scripts/toxiproxy-clients.sh`.
+//! Unmodified toxiproxy clients for Python, and for Java as used by Testcontainers. The feature
+//! `stacks` adds Go, toxiproxy-cli and toxiproxy's own tests (`scripts/toxiproxy-clients.sh`).
 
 use crate::toxiproxy::api::Api;
 use std::path::Path;
 use std::process::Command;
 use testbed::{JavaProgram, Redis, java, python};
 
-/// Runs a client's program with the ports of the API and of a Redis.
+/// Passes ports of the API and of a Redis.
 #[track_caller]
 fn runs_through(mut client: Command, says: &str) {
     let (api, redis) = (Api::start(&[]), Redis::start());
@@ -55,13 +54,12 @@ mod go {
     use std::process::Output;
     use testbed::require;
 
-    /// The clients and tests of this version.
     const VERSION: &str = "github.com/Shopify/toxiproxy/v2@v2.12.0";
 
-    /// The tests of toxiproxy that longwire does not pass, each with its reason in docs/relay-api.md.
+    /// Tests that longwire does not pass, with reasons in docs/relay-api.md.
     const DIFFERENT: [&str; 1] = ["TestVersionEndpointReturnsVersion"];
 
-    /// What of toxiproxy's code is the server: the tests run against longwire in its stead.
+    /// Server sources of toxiproxy; tests run against longwire instead.
     const SERVER: [&str; 5] = [
         "api.go",
         "link.go",
@@ -70,7 +68,7 @@ mod go {
         "toxic_collection.go",
     ];
 
-    /// Tests of parts of that server, which no API reaches.
+    /// Unit tests of the server, unreachable through the API.
     const OF_PARTS: [&str; 5] = [
         "link_test.go",
         "metrics_test.go",
@@ -88,7 +86,6 @@ mod go {
         command.output().expect("go starts")
     }
 
-    /// A writable copy of toxiproxy's module.
     fn module(into: &Path) {
         let downloaded = go(into, &["mod", "download", "-json", VERSION]);
         let told: serde_json::Value = serde_json::from_slice(&downloaded.stdout).expect("go answers in JSON");
@@ -143,7 +140,6 @@ mod go {
         assert_eq!(failed, expected, "{}", String::from_utf8_lossy(&output.stdout));
     }
 
-    /// The names of the tests that passed and of those that failed.
     fn outcomes(output: &Output) -> (BTreeSet<String>, BTreeSet<String>) {
         let (mut passed, mut failed) = (BTreeSet::new(), BTreeSet::new());
         for line in String::from_utf8_lossy(&output.stdout).lines() {

@@ -1,5 +1,5 @@
-//! Requests that no client sends, and clients that do not read: the API answers others meanwhile, and nothing
-//! grows without bound.
+//! Malformed requests, and clients that do not read: the API keeps serving others, with bounded
+//! resources.
 
 use crate::toxiproxy::api::{Api, Behind, asked, connected};
 use serde_json::json;

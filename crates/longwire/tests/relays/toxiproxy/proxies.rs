@@ -1,5 +1,5 @@
-//! Proxies: created, listed, changed, switched off and on, filled in at once, reset, deleted; and what the
-//! command line does with them.
+//! Create, list, change, disable and enable, populate, reset and delete proxies, including those
+//! from the command line.
 
 use crate::toxiproxy::api::{Api, Behind, asked, connected, listens};
 use serde_json::{Value, json};
@@ -263,7 +263,7 @@ fn nothing_is_left_of_connections_and_proxies_that_are_over() {
     let behind = Behind::start();
     let process = format!("/proc/{}", behind.api.program.id());
     let count = |what: &str| std::fs::read_dir(format!("{process}/{what}")).map_or(0, Iterator::count);
-    // The requests until now may still have theirs.
+    // Earlier requests may still hold theirs.
     let before = ["fd", "task"].map(count);
     behind.api.toxic("latency", "upstream", json!({ "latency": 1 }));
     for number in 0..10 {

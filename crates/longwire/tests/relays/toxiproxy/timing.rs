@@ -1,4 +1,4 @@
-//! How exactly a latency is kept.
+//! Checks the accuracy of latency toxics.
 
 use crate::toxiproxy::api::{Behind, asked};
 use serde_json::json;
@@ -28,7 +28,6 @@ fn the_latency_asked_for_is_what_round_trips_get_longer_by() {
     }
 }
 
-/// The median of 101 round trips.
 fn median(connection: &mut TcpStream) -> Duration {
     let mut times: Vec<Duration> = (0..101)
         .map(|_| {

@@ -1,5 +1,5 @@
-//! Every toxic on a connection to Redis that is open. Times are held against lower bounds here; `timing.rs`
-//! has the rest.
+//! Every toxic on an open Redis connection. Times are only checked against lower bounds, because
+//! `timing.rs` checks accuracy.
 
 use crate::toxiproxy::api::{Behind, asked, connected, line};
 use serde_json::json;
@@ -95,7 +95,7 @@ fn latency_is_added_to_an_open_connection_and_taken_away() {
     );
     let (took, _) = timed(|| asked(&mut behind.connection, "PING"));
     assert!(took >= Duration::from_millis(200), "{took:?}");
-    // Held for an hour, and let go by the removal.
+    // Held for an hour, and released by removal.
     behind.api.post(
         "/proxies/redis/toxics/latency_upstream",
         &json!({ "attributes": { "latency": 3_600_000 } }),
@@ -148,7 +148,7 @@ fn timeout_drops_and_closes_and_without_a_time_holds_until_it_is_removed() {
         behind.connection.read(&mut [0])
     });
     assert_eq!(read.ok(), Some(0), "closed without an answer");
-    // The toxic was there a little before the clock was started.
+    // The toxic started slightly before the clock.
     assert!(took >= Duration::from_millis(60), "{took:?}");
     behind.api.delete("/proxies/redis/toxics/timeout_upstream");
     let mut held = connected(behind.proxy);
@@ -196,7 +196,7 @@ fn slicer_sends_slices_and_nothing_of_them_is_lost() {
         [line(&mut behind.connection), line(&mut behind.connection)].concat()
     });
     assert_eq!(received, format!("$400\r\n{value}\r\n"));
-    // 408 bytes are 7 slices of 60 at least.
+    // 408 bytes take at least 7 slices of 60.
     assert!(took >= Duration::from_millis(30), "{took:?}");
 }
 
@@ -297,7 +297,6 @@ fn many_connections_lose_nothing_while_toxics_come_and_go() {
     });
 }
 
-/// Has Redis repeat a text ten times.
 fn echoes(connection: &mut std::net::TcpStream, text: &str) {
     let command = format!("*2\r\n$4\r\nECHO\r\n${}\r\n{text}", text.len());
     for _ in 0..10 {

@@ -4,28 +4,24 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use testbed::Started;
 
-/// A near end and a far end with a shared key, gone when dropped.
+/// A near and a far end with a shared key, stopped on drop.
 pub(crate) struct Tunnel {
     pub(crate) far: End,
     pub(crate) near: End,
     _key: tempfile::NamedTempFile,
 }
 
-/// The options of a tunnel.
 pub(crate) struct Wanted<'a> {
-    /// The server behind it, as the far end reaches it.
+    /// The server, as the far end reaches it.
     pub(crate) to: SocketAddr,
-    /// Where the far end listens for the near one.
     pub(crate) far: IpAddr,
-    /// More words of the near end's command line.
     pub(crate) near_options: &'a [&'a str],
-    /// Makes a command run where its end is to be; see [`here`].
+    /// Wraps a command so that it runs where its end should be, like [`here`].
     pub(crate) place_near: &'a dyn Fn(&mut Command),
     pub(crate) place_far: &'a dyn Fn(&mut Command),
 }
 
 impl<'a> Wanted<'a> {
-    /// A tunnel on this host to a port of 127.0.0.1.
     pub(crate) fn to_port(port: u16, near_options: &'a [&'a str]) -> Self {
         Self {
             to: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
@@ -37,7 +33,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Leaves a command on this host.
+/// Keeps a command on this host.
 pub(crate) fn here(_: &mut Command) {}
 
 impl Tunnel {
@@ -57,24 +53,20 @@ impl Tunnel {
         Self { far, near, _key: key }
     }
 
-    /// The port of 127.0.0.1 where clients connect.
     pub(crate) fn port(&self) -> u16 {
         self.near.address.port()
     }
 }
 
-/// One end.
 pub(crate) struct End {
     started: Started,
     words: Vec<String>,
     pub(crate) address: SocketAddr,
-    /// Its output before it was started again.
     before: String,
 }
 
 impl End {
-    /// Starts `longwire tunnel` with `words` on a port of `address` that it chooses; it listens when this
-    /// returns.
+    /// Starts `longwire tunnel` with `words` on a free port of `address`; returns once it listens.
     fn start(words: Vec<String>, address: IpAddr, place: &dyn Fn(&mut Command)) -> Self {
         let (started, address) = launch(&words, SocketAddr::new(address, 0), place);
         Self {
@@ -85,23 +77,22 @@ impl End {
         }
     }
 
-    /// Ends it like a crash.
+    /// Kills the process without a shutdown.
     pub(crate) fn kill(&mut self) {
         self.started.kill();
     }
 
-    /// Starts it again as it was, on the same port.
     pub(crate) fn start_again(&mut self, place: &dyn Fn(&mut Command)) {
         self.before = self.told();
         (self.started, self.address) = launch(&self.words, self.address, place);
     }
 
-    /// Its standard error so far.
     pub(crate) fn told(&self) -> String {
         self.before.clone() + &self.started.said()
     }
 
-    /// A size of `/proc/PID/status` in bytes: `VmRSS` at present, `VmHWM` at most; `None` if it has ended.
+    /// A size from `/proc/PID/status` in bytes: `VmRSS` is current, `VmHWM` is the peak; `None` if
+    /// it has ended.
     pub(crate) fn memory(&self, name: &str) -> Option<u64> {
         Some(self.started.figure(name)? * 1024)
     }

@@ -1,20 +1,19 @@
-//! JDBC drivers: batches in, fetch sizes out, errors, a statement cancelled over a connection of the driver's
-//! own.
+//! JDBC batches, fetch sizes, errors, and cancelling over a separate connection of the driver.
 
 use super::tunnels_to;
 use std::path::Path;
 use testbed::{JavaProgram, MariaDb, Postgres, java, process};
 
-/// A driver, by its Maven coordinate, and its URL of a port: `PORT` is replaced by the port.
+/// Maven coordinate and URL, with `PORT` to be replaced.
 struct Driver {
     coordinate: &'static str,
     urls: &'static [&'static str],
-    /// What the client is told about the database: its types of text and bytes, and how it sleeps.
+    /// Text type, binary type and sleep statement of the database.
     words: [&'static str; 3],
 }
 
 const POSTGRES: [&str; 3] = ["varchar(200)", "bytea", "select pg_sleep(600)"];
-/// KingbaseES's driver binds no bytes in the mode in which PostgreSQL understands it.
+/// KingbaseES's driver cannot bind bytes in the mode that PostgreSQL understands.
 const KINGBASE: [&str; 3] = ["varchar(200)", "text", "select pg_sleep(600)"];
 const MARIADB: [&str; 3] = [
     "varchar(200) character set utf8mb4",
@@ -73,7 +72,7 @@ fn the_drivers_of_mariadb_and_mysql_work_unchanged() {
     same_through_tunnels(&drivers, server.port(), [user, password]);
 }
 
-/// Each driver reads directly what it reads through a tunnel at every level.
+/// Reads the same directly and through a tunnel at every level.
 fn same_through_tunnels(drivers: &[Driver], port: u16, login: [&str; 2]) {
     let coordinates: Vec<&str> = drivers.iter().map(|driver| driver.coordinate).collect();
     let jars = java::jars(&coordinates);

@@ -1,4 +1,4 @@
-//! `mariadb` and `mariadb-dump`.
+//! Clients `mariadb` and `mariadb-dump` through a tunnel.
 
 use super::{assert_same, interrupted, output, tunnels_to};
 use std::process::{Command, Stdio};
@@ -92,7 +92,7 @@ fn dump(server: &MariaDb, port: u16, database: &str) -> Vec<u8> {
     )
 }
 
-/// Some megabytes: text with repetitions, text without, numbers.
+/// A few megabytes of text with and without repetitions, and numbers.
 const TABLE: &str = "use test; create table orders (id int primary key, customer varchar(40), reference char(32), amount decimal(12,2), \
     remark text) select seq as id, concat('customer ', seq % 97) as customer, md5(seq) as reference, seq * 1.25 as amount, \
     repeat('a remark ', seq % 40) as remark from seq_1_to_10000";

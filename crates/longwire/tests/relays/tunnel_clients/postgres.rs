@@ -1,4 +1,4 @@
-//! `psql`, `pg_dump` and `pg_restore`.
+//! Clients `psql`, `pg_dump` and `pg_restore` through a tunnel.
 
 use super::{assert_same, interrupted, output, tunnels_to};
 use std::process::Command;
@@ -108,7 +108,7 @@ fn psql(server: &Postgres, port: u16) -> Command {
     command
 }
 
-/// A dump as text, without the key that newer versions of `pg_dump` draw for each.
+/// As text, without the random key that newer versions of `pg_dump` add.
 fn dump(server: &Postgres, port: u16, database: &str) -> Vec<u8> {
     let dump = output(server.client_at("pg_dump", port).arg(database));
     let lines = dump.split_inclusive(|byte| *byte == b'\n');
@@ -116,7 +116,7 @@ fn dump(server: &Postgres, port: u16, database: &str) -> Vec<u8> {
     kept.collect::<Vec<_>>().concat()
 }
 
-/// Some megabytes: text with repetitions, text without, numbers, binary, nothing.
+/// A few megabytes of text with and without repetitions, numbers, binary and nulls.
 const TABLE: &str = "create table orders as select id, 'customer ' || id % 97 as customer, md5(id::text) as reference, \
     id * 1.25 as amount, timestamp '2026-11-21 08:00' + id * interval '1 minute' as at, \
     decode(md5((id * 7)::text), 'hex') as body, case when id % 3 = 0 then repeat('a remark ', id % 40) end as remark \

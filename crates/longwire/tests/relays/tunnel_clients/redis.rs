@@ -1,4 +1,4 @@
-//! `redis-cli`.
+//! Client `redis-cli` through a tunnel.
 
 use super::{assert_same, output, tunnels_to};
 use std::fmt::Write;

@@ -55,7 +55,7 @@ fn a_bucket_gives_the_answers_of_what_it_was_written_from() {
         assert_eq!(asked(URL), asked(text(&run)), "{command:?}");
     }
 
-    // Straight from the store, without longwire.
+    // Read directly from the store.
     let key = |name: &str| {
         let mut all = store.variables().into_iter();
         all.find(|(known, _)| *known == name).expect("it is set").1
@@ -73,7 +73,7 @@ fn a_bucket_gives_the_answers_of_what_it_was_written_from() {
     let expected = format!("{},{}", summary["turns"], summary["exchanges"]);
     assert_eq!(testbed::process::run(python).trim(), expected);
 
-    // Read again, with a file of a longer run of before: it is replaced.
+    // A file of an earlier, longer run is replaced.
     let exchanges = written.iter().find(|name| name.contains("/exchanges/"));
     let exchanges = store
         .files("estate")

@@ -1,4 +1,4 @@
-//! What is in a folder of tables when runs end as they should not, or come again.
+//! Table folders after failed and repeated runs.
 
 use super::{RUNS, comparable, data, files, longwire, records, succeeded, text};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ fn the_same_files_read_again_replace_their_tables() {
     let path = first.iter().find(|path| text(path).contains("/exchanges/"));
     let path = path.expect("a file of exchanges");
 
-    // What a longer run of this name has left.
+    // Left by an earlier, longer run of this name.
     let left = PathBuf::from(text(path).replace("-0000.parquet", "-0001.parquet"));
     std::fs::copy(path, left).expect("a copy");
     succeeded(&["read", "--parquet", text(folder.path()), text(&copy)]);
@@ -36,7 +36,7 @@ fn the_same_files_read_again_replace_their_tables() {
     assert_eq!(back, once);
 }
 
-/// Killed at whatever moment: what has a name is whole, and reading again brings the rest.
+/// Killed at any time: files with their final name are complete, and a second read adds the rest.
 #[test]
 fn a_killed_run_leaves_no_file_by_halves() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -69,7 +69,7 @@ fn a_killed_run_leaves_no_file_by_halves() {
     assert_eq!(back, direct);
 }
 
-/// A folder on a file system of 32 KB, which is full at once.
+/// A folder on a 32 KB file system, which fills up at once.
 #[test]
 fn a_full_disk_is_an_error_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -90,7 +90,6 @@ fn a_full_disk_is_an_error_and_leaves_nothing() {
     assert!(!left.contains(".parquet.") && !left.contains("/."), "{left}");
 }
 
-/// What is no table of longwire, or is there twice, is said and not passed over.
 #[test]
 fn foreign_and_doubled_files_are_errors() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -104,7 +103,7 @@ fn foreign_and_doubled_files_are_errors() {
         std::fs::write(&added, bytes).expect("it is written");
         let output = longwire(&["read", text(folder.path())]);
         std::fs::remove_file(added).expect("it is ours");
-        // What precedes a damage is reported, as for a recording.
+        // Data before the damage is reported, as for recordings.
         let said = [output.stdout, output.stderr].concat();
         String::from_utf8_lossy(&said).replace('\n', " ")
     };
@@ -120,7 +119,7 @@ fn foreign_and_doubled_files_are_errors() {
     let said = refused(&doubled.replace("-0000.", "-0009."), &bytes);
     assert!(said.contains("there twice"), "{said}");
 
-    // Folders that were moved elsewhere and linked are read.
+    // Linked folders are read.
     let before = comparable(records(&["read", "--json", text(folder.path())]));
     let elsewhere = tempfile::tempdir().expect("a folder");
     let day = exchanges.ancestors().nth(3).expect("a day");

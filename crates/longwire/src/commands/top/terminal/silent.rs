@@ -1,8 +1,8 @@
-//! A terminal that is never asked anything.
+//! A terminal backend that sends no queries.
 //!
-//! Terminals are asked for their cursor's position with `ESC[6n`, and one that does not answer (a serial
-//! console, a program that records a session) would end the screen. Nothing here depends on the cursor: each
-//! cell is written at its place.
+//! A terminal that does not answer `ESC[6n` (cursor position), like a serial console or a session
+//! recorder, would end the screen. The cursor is not needed here, as each cell is written at its
+//! position.
 
 use ratatui_core::backend::{Backend, ClearType, WindowSize};
 use ratatui_core::buffer::Cell;
@@ -10,7 +10,7 @@ use ratatui_core::layout::{Position, Size};
 use ratatui_crossterm::CrosstermBackend;
 use std::io::{self, Stdout};
 
-/// Writes to stdout, and answers itself where the cursor was put last.
+/// Writes to stdout and reports the cursor position last set.
 #[derive(Debug)]
 pub(super) struct SilentBackend {
     inner: CrosstermBackend<Stdout>,

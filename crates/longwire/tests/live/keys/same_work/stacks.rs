@@ -1,5 +1,5 @@
-//! Programs that the tests do without: Ruby with `pg` and `mysql2` (`scripts/setup.sh stacks`), and Node.js
-//! with the same of npm.
+//! Programs outside of the default tests: Ruby with `pg` and `mysql2` (`scripts/setup.sh stacks`),
+//! and Node.js with the same from npm.
 
 use super::{BOTH, script, with_both, word};
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
-//! Logins of clients whose servers are not here, byte by byte, and of ours where the server asks in a rare
-//! way.
+//! Recorded logins of clients without a local server, and of our clients with rare server requests.
 //!
-//! Each is a list of the client's messages and the replies to them. The password in all of them is
+//! Each is a list of client messages with their replies. The password is always
 //! [`super::PASSWORD`].
 
 use super::forms::{ebcdic, scrambled};
@@ -9,7 +8,6 @@ use super::{PASSWORD, USER};
 
 pub struct Conversation {
     pub name: &'static str,
-    /// The scheme of a target that speaks it.
     pub scheme: &'static str,
     pub steps: Vec<[Vec<u8>; 2]>,
 }
@@ -62,7 +60,7 @@ pub fn all() -> Vec<Conversation> {
     ]
 }
 
-/// The server greets; the client sends its password at once, for the plugin it prefers, is told to switch,
+/// After the greeting the client sends its password for its preferred plugin, is told to switch,
 /// and sends it again.
 fn mysql_clear() -> Vec<[Vec<u8>; 2]> {
     const CAPABILITIES: u32 = 0x0008_a205;
@@ -118,7 +116,7 @@ fn mysql(number: u8, body: &[u8]) -> Vec<u8> {
     [&[length, 0, 0, number], body].concat()
 }
 
-/// Of IBM's JDBC driver 4.50.10, as recorded, with another name and password.
+/// IBM JDBC driver 4.50.10, as recorded, with another name and password.
 fn informix() -> Vec<u8> {
     let field = |text: &str| {
         let length = u16::try_from(text.len() + 1).expect("short");
@@ -138,7 +136,6 @@ fn informix() -> Vec<u8> {
     [&length.to_be_bytes()[..], &[1, 0x3c, 0, 0], &body].concat()
 }
 
-/// The answer of a server that accepts the login.
 fn informix_answer() -> Vec<u8> {
     let body = b"\0\x64\0\x65\0\0\0\x3d\0\x06IEEEI\0\0lsrvinfx\0\0\0\0\0\0\x30IBM Informix Dynamic Server Version 14.10.FC7W1\0\
         \0\x0cAAA#B000000\0\0\x08sqlexec\0\0\0\x01\x3c\0\0\0\0\0\0\0\0\x01\0\0\0ol\0\0\0\0\0\0\0\0\0\x3dsoctcp\0\0\0\0\0\x01\0\x66\
@@ -155,7 +152,7 @@ const PRELOGIN_ANSWER: &[u8] = b"\x04\x01\0\x2f\0\0\x01\0\0\0\x1a\0\x06\x01\0\x2
 const LOGINACK: &[u8] =
     b"\x04\x01\0\x22\0\0\x01\0\xad\x0a\0\x01\x74\0\0\x04\x01x\0\x10\0\x03\xe8\xfd\0\0\0\0\0\0\0\0\0\0\0\0";
 
-/// MS-TDS 2.2.6.4: 36 bytes of settings, places and lengths of the texts, the texts.
+/// 36 bytes of settings, offsets and lengths of the texts, then the texts (MS-TDS 2.2.6.4).
 fn login7() -> Vec<u8> {
     let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
     let secret = wide(PASSWORD).into_iter().map(scrambled).collect();
@@ -227,8 +224,8 @@ fn dss(format: u8, number: u8, content: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes()[..], &[0xd0, format, 0, number], content].concat()
 }
 
-/// CONNECT and ACCEPT, then a DATA packet with the second phase of a login. The password is never sent in
-/// clear there; it is here.
+/// CONNECT and ACCEPT, then a DATA packet with login phase two. Real clients never send the
+/// password in clear there.
 fn oracle() -> Vec<[Vec<u8>; 2]> {
     let descriptor = format!(
         "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=db1)(PORT=1521))(CONNECT_DATA=(SERVICE_NAME=shop)(CID=(PROGRAM=app)(USER={USER}))\
@@ -310,7 +307,7 @@ fn base64(text: &str) -> String {
     out
 }
 
-/// The password in a setting of the start-up message too, where it does not belong.
+/// Also has the password in a start-up setting, where it does not belong.
 fn postgres_refused() -> Vec<[Vec<u8>; 2]> {
     let settings =
         format!("user\0{USER}\0database\0shop\0password\0{PASSWORD}\0options\0-c app.secret={PASSWORD}\0\0");

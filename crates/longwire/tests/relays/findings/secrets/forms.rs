@@ -1,6 +1,5 @@
-//! The forms a secret can take in bytes: what a test looks for when it looks for the secret.
+//! Byte encodings of a secret that tests search for.
 
-/// Every form of `secret`, lower-case letters, with its name.
 pub fn forms(secret: &str) -> Vec<(String, Vec<u8>)> {
     assert!(secret.bytes().all(|byte| byte.is_ascii_lowercase()));
     let little: Vec<u8> = secret.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -36,7 +35,7 @@ pub fn forms(secret: &str) -> Vec<(String, Vec<u8>)> {
     forms
 }
 
-/// Code page 037.
+/// Encodes in code page 037.
 pub fn ebcdic(letter: u8) -> u8 {
     match letter {
         b'a'..=b'i' => letter - b'a' + 0x81,
@@ -46,12 +45,12 @@ pub fn ebcdic(letter: u8) -> u8 {
     }
 }
 
-/// What LOGIN7 does to each byte of a password (MS-TDS 2.2.6.4).
+/// LOGIN7's password encoding (MS-TDS 2.2.6.4).
 pub fn scrambled(byte: u8) -> u8 {
     byte.rotate_left(4) ^ 0xa5
 }
 
-/// The digits that do not depend on the bytes around `bytes`, with `offset` bytes before them.
+/// The base64 digits independent of the surrounding bytes, with `offset` bytes before.
 fn base64(bytes: &[u8], offset: usize) -> Vec<u8> {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (first, last) = ((offset * 8).div_ceil(6), (offset + bytes.len()) * 8 / 6);

@@ -3,14 +3,12 @@
 use super::{LITERAL, PASSWORD, USER};
 use testbed::{MariaDb, Postgres, Redis};
 
-/// One run of a client: what it is, where its server is, and its command.
 pub struct Login {
     pub name: &'static str,
     pub target: String,
     pub words: Vec<String>,
 }
 
-/// Servers that know [`USER`] by [`PASSWORD`].
 pub struct Servers {
     postgres: Postgres,
     mariadb: MariaDb,
@@ -96,7 +94,7 @@ impl Servers {
         ]
     }
 
-    /// AUTH in its forms, HELLO with AUTH, one that is wrong, and commands that hold secrets of their own.
+    /// All forms of AUTH, HELLO with AUTH, a wrong one, and commands that contain other secrets.
     fn redis_login(&self) -> Login {
         let cli = "redis-cli --no-auth-warning -h $LONGWIRE_HOST -p $LONGWIRE_PORT";
         let commands = [
