@@ -1,16 +1,16 @@
-//! What is kept for each fingerprint, found without reading their texts.
+//! Values by fingerprint, found without hashing texts.
 
 use foldhash::HashMap;
 use model::Fingerprint;
 use std::sync::Arc;
 
-/// Values by fingerprint, in the order in which these are first met.
+/// Values by fingerprint, in order of insertion.
 ///
-/// Equal ones mostly share one allocation: then the address of one that came lately is enough, and its text,
-/// which may be long, is neither hashed nor compared.
+/// Equal fingerprints mostly share one allocation, so a recent address is enough to find one: its
+/// text, which may be long, is neither hashed nor compared.
 #[derive(Debug)]
 pub(crate) struct ByFingerprint<V> {
-    /// By address. Each keeps its allocation, so that no other text gets that address.
+    /// Each entry keeps its allocation, so that no other text can get the address.
     recent: Vec<Option<(Fingerprint, u32)>>,
     by_text: HashMap<Fingerprint, u32>,
     values: Vec<V>,
@@ -26,12 +26,12 @@ impl<V> Default for ByFingerprint<V> {
     }
 }
 
-/// Addresses remembered: a power of two.
+/// A power of two.
 const RECENT: usize = 1024;
 
 impl<V> ByFingerprint<V> {
-    /// The number of a fingerprint, from 0 on, with a value of `new` where it is; `None` for one that is new
-    /// when there are `most` already.
+    /// Number of a fingerprint, from 0. A new one is inserted with `new`, or is `None` if there are
+    /// already `most`.
     pub(crate) fn number(
         &mut self,
         fingerprint: &Fingerprint,
@@ -61,18 +61,15 @@ impl<V> ByFingerprint<V> {
         Some(number)
     }
 
-    /// The value of the fingerprint with this number.
     pub(crate) fn value(&mut self, number: u32) -> Option<&mut V> {
         self.values.get_mut(number as usize)
     }
 
-    /// All values.
     pub(crate) fn values(&mut self) -> impl Iterator<Item = &mut V> {
         self.values.iter_mut()
     }
 }
 
-/// Where an address is remembered (Fibonacci hashing).
 fn slot_index(fingerprint: &Fingerprint) -> usize {
     let address = Arc::as_ptr(fingerprint).cast::<u8>() as u64;
     (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT.trailing_zeros())) as usize

@@ -1,5 +1,4 @@
-//! What is open at the moment: connections, their transactions, and the round trip now. For a screen that is
-//! inspected while the run goes on.
+//! Open connections, transactions and the current round trip, for a live screen.
 
 use crate::fact::Fact;
 use model::{
@@ -11,75 +10,57 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Follows the connections of a run. Memory: at most [`MAXIMUM_OPEN`] of them; further ones are counted.
+/// Follows the connections of a run: at most [`MAXIMUM_OPEN`] of them; further ones are only
+/// counted.
 #[derive(Debug, Default)]
 pub struct Current {
     connections: ConnectionMap<OpenConnection>,
-    /// Open connections for which there was no room.
     others: HashSet<ConnectionId>,
     closed: u64,
     totals: CurrentTotals,
 }
 
-/// Most open connections that are followed one by one.
 pub const MAXIMUM_OPEN: usize = 10_000;
 
-/// A connection that is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenConnection {
-    /// Its number within the run.
     pub id: ConnectionId,
-    /// The side that opened it.
     pub client: Endpoint,
-    /// The side that accepted it.
     pub server: Endpoint,
-    /// When it was first seen.
     pub at: Timestamp,
-    /// What it speaks; `None` before its first exchange.
+    /// `None` before the first exchange.
     pub protocol: Option<Protocol>,
-    /// Round trips of its exchanges so far.
     pub turns: u64,
-    /// Exchanges so far.
     pub exchanges: u64,
-    /// Payload bytes of its exchanges, client-to-server and server-to-client.
+    /// Of exchanges, client-to-server and server-to-client.
     pub payload_bytes: [u64; 2],
-    /// The round trip of both sides together that held for its last exchange; `None` if one side's is not
-    /// known.
+    /// Both sides together, at the last exchange; `None` if one side is unknown.
     pub rtt: Option<Duration>,
-    /// The program at each side, client first, where an observer of this host adds them; facts of open
-    /// connections have none.
+    /// Client first, if an observer of this host sets them. Facts of open connections have none.
     pub processes: [Option<Arc<HostProcess>>; 2],
-    /// When the transaction that is open on it began; `None` if none is, or the protocol does not report it.
+    /// Start of the open transaction; `None` if none is open or the protocol does not report it.
     pub transaction_since: Option<Timestamp>,
 }
 
-/// What holds for all connections at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CurrentTotals {
-    /// Connections open.
     pub open: u64,
-    /// Connections that were opened and are closed.
     pub closed: u64,
-    /// Transactions open.
     pub transactions: u64,
-    /// When the one of them that has been open longest began.
+    /// Start of the transaction open longest.
     pub oldest_transaction: Option<Timestamp>,
-    /// Payload bytes of all exchanges so far, client-to-server and server-to-client. Those of a summary are
-    /// of connections that ended.
+    /// Of all exchanges: client-to-server, server-to-client. A summary counts ended connections
+    /// only.
     pub payload_bytes: [u64; 2],
-    /// Round trips of all exchanges so far.
     pub turns: u64,
-    /// The round trip that held for the last exchange with a database (or of any, where there is none); a
-    /// minimum over 10 to 20 s.
+    /// At the last exchange with a database, or with any server if there is none; a minimum over 10
+    /// to 20 s.
     pub rtt: Option<Duration>,
-    /// The smallest of those.
     pub least_rtt: Option<Duration>,
-    /// The time of the last fact.
     pub now: Timestamp,
 }
 
 impl Current {
-    /// Takes the next fact.
     pub fn fact(&mut self, fact: &Fact) {
         self.totals.now = self.totals.now.max(fact.time());
         match fact {
@@ -95,7 +76,6 @@ impl Current {
         }
     }
 
-    /// All of them together.
     pub fn totals(&self) -> CurrentTotals {
         let since = || {
             self.connections
@@ -111,7 +91,7 @@ impl Current {
         }
     }
 
-    /// The open connections with most round trips, at most so many.
+    /// The open connections with most round trips, at most `most`.
     pub fn connections(&self, most: usize) -> Vec<OpenConnection> {
         let mut all: Vec<&OpenConnection> = self.connections.values().collect();
         all.sort_by_key(|open| (Reverse(open.turns), open.id));
@@ -120,7 +100,7 @@ impl Current {
 
     fn opened(&mut self, id: ConnectionId, at: Timestamp, client: Endpoint, server: Endpoint) {
         if self.connections.len() >= MAXIMUM_OPEN {
-            // A bound for what never ends; beyond it the count is too low.
+            // Bounds the set; beyond it the count is too low.
             if self.others.len() < MAXIMUM_OPEN {
                 self.others.insert(id);
             }
@@ -182,7 +162,6 @@ impl Current {
     }
 }
 
-/// Both sides of the observation point together.
 fn round_trip(exchange: &Exchange) -> Option<Duration> {
     let last = exchange.more.last().unwrap_or(&exchange.first);
     Some(last.client_side_rtt? + last.server_side_rtt?)

@@ -1,9 +1,8 @@
-//! Statements whose reply comes when something happens: the client waits for work, and not for the server or
-//! the network.
+//! Statements that wait for an event instead of the server or the network.
 
-/// Whether a statement, by its fingerprint, asks the server to answer only when there is something: a queue's
-/// next element, a message, an acknowledgement of replicas. Misleads where the queue is never empty: then the
-/// little time that the server takes counts as waiting.
+/// Whether a statement, by its fingerprint, is answered only when an event happens: a queue's next
+/// element, a message, an acknowledgement of replicas. Misleads if the queue is never empty: the
+/// short server time then counts as waiting.
 pub fn waits_for_event(fingerprint: &str) -> bool {
     let is_command = |(word, behind): &(&str, &str)| {
         let rest = fingerprint.strip_prefix(word);
@@ -15,7 +14,6 @@ pub fn waits_for_event(fingerprint: &str) -> bool {
     }
 }
 
-/// Commands of Redis, and what is to follow.
 const COMMANDS: [(&str, &str); 12] = [
     ("BLPOP", ""),
     ("BRPOP", ""),
@@ -31,7 +29,6 @@ const COMMANDS: [(&str, &str); 12] = [
     ("XREADGROUP", " BLOCK"),
 ];
 
-/// SQL Server's queues, Oracle's queues, alerts and pipes.
 const CALLS: [&str; 5] = [
     "waitfor (",
     "waitfor(",

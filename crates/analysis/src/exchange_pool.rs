@@ -1,26 +1,22 @@
-//! Boxes of exchanges that are used again: made by the thread that decodes and emptied by the one that sums
-//! up, each would otherwise be freed on another thread than it was allocated on, and the two would wait for
-//! each other in the allocator.
+//! Reuses boxes of exchanges. The decoding thread allocates and the summing thread frees; without
+//! reuse both contend for the allocator.
 
 use crate::pairing;
 use model::Exchange;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Boxes that are free; clones are of the same run.
+/// Clones share one pool of free boxes.
 #[derive(Debug, Clone, Default)]
 pub struct ExchangePool(Arc<Mutex<Boxes>>);
 
-/// It is the boxes that are kept.
 type Boxes = Vec<Box<Exchange>>;
 
-/// Boxes kept at most: as many as may be on their way between two threads.
+/// The maximum in flight between two threads.
 const MAX_FREE_BOXES: usize = 8192;
 
-/// Boxes given back at a time.
 const TOGETHER: usize = 128;
 
 impl ExchangePool {
-    /// A box with `exchange` in it.
     pub(crate) fn fill(&self, exchange: Exchange) -> Box<Exchange> {
         let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match free {
@@ -33,16 +29,14 @@ impl ExchangePool {
     }
 }
 
-/// Where boxes are emptied.
 #[derive(Debug, Default)]
 pub(crate) struct ExchangeRecycler {
-    /// Where they are given back; `None` if nobody fills them again.
+    /// `None` if boxes are not reused.
     boxes: Option<ExchangePool>,
     emptied: Boxes,
 }
 
 impl ExchangeRecycler {
-    /// Returns boxes back to `boxes`.
     pub(crate) fn new(boxes: ExchangePool) -> Self {
         Self {
             boxes: Some(boxes),
@@ -50,7 +44,6 @@ impl ExchangeRecycler {
         }
     }
 
-    /// What is in a box, which is given back.
     pub(crate) fn take_exchange(&mut self, mut from: Box<Exchange>) -> Exchange {
         let Some(boxes) = &self.boxes else {
             return *from;

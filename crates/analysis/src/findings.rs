@@ -1,13 +1,12 @@
-//! Findings: what is wasteful in the traffic, and what its remedy would save.
+//! Findings: wasteful patterns in the traffic, and the saving of their remedies.
 //!
-//! [`Findings`] is given every fact and every operation. For each operation [`operation_view`] lists the
-//! round trips of its database connections; then the kinds look at it one after another, in the order of
-//! [`KINDS`], each in a file of its own. A kind notes what it found in the [`ledger`] and claims the turns it
-//! reports: no later kind reports them again, so that savings may be added. At the end the ledger drops what
-//! is too small to report, or may be no waste at all, prices the rest, and names the remedy for the driver
-//! that was seen.
+//! [`Findings`] receives every fact and every operation. [`operation_view`] lists the round trips
+//! of an operation's database connections; then the kinds inspect it in the order of [`KINDS`]. A
+//! kind records its findings in the [`ledger`] and claims the turns it reports: no later kind
+//! reports them again, so savings can be added up. At the end the ledger drops findings that are
+//! too small or may be no waste, prices the rest, and names the remedy for the driver in use.
 //!
-//! What each kind means, and how it misleads: docs/findings.md.
+//! Meaning and caveats of each kind: docs/findings.md.
 
 mod ack_stall;
 mod clients;
@@ -50,21 +49,19 @@ use operation_view::{OperationView, Turns};
 use series::{AllSeries, Series};
 use std::time::Duration;
 
-/// The distances at which savings are reported.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Distances {
-    /// Round trips; ascending.
     pub rtts: Vec<Duration>,
-    /// Rate of the link, where it is known: what compression would save is reported only then.
+    /// Rate of the link. `None` if unknown: savings of compression are then not reported.
     pub rate: Option<BitRate>,
 }
 
-/// Looks for waste in facts and operations as they come.
+/// Looks for waste in facts and operations.
 ///
-/// Memory: a few notes for each of at most [`clients::MAX_CONNECTIONS`] connections, of at most
-/// [`comment_defeats_cache::MAX_PREPARATIONS`] and [`one_shot_prepare::MAX_PREPARED`] prepared statements of
-/// theirs, [`fingerprint_ids::MAX_CODES`] fingerprints and [`ledger::MAX_ENTRIES`] findings,
-/// [`series::MAX_TOTAL_STATEMENTS`] autocommitted statements, and the round trips of one operation.
+/// Memory is bounded: [`clients::MAX_CONNECTIONS`] connections, with
+/// [`comment_defeats_cache::MAX_PREPARATIONS`] and [`one_shot_prepare::MAX_PREPARED`] prepared
+/// statements; [`fingerprint_ids::MAX_CODES`] fingerprints; [`ledger::MAX_ENTRIES`] findings;
+/// [`series::MAX_TOTAL_STATEMENTS`] autocommitted statements; the round trips of one operation.
 #[derive(Debug)]
 pub struct Findings {
     distances: Distances,
@@ -77,28 +74,25 @@ pub struct Findings {
     series: AllSeries,
 }
 
-/// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FindingsReport {
-    /// What costs most at the longest round trip asked first.
+    /// Highest cost at the longest round trip first.
     pub findings: Vec<Finding>,
-    /// Findings for which there was no room.
+    /// Findings beyond the ledger's limit.
     pub left_out: u64,
 }
 
-/// What was found in one operation.
 #[derive(Debug, Clone, Default)]
 pub struct InOperation {
-    /// Whether there is waste in it, however little.
+    /// Whether the operation has any waste, however small.
     pub is_waste: bool,
-    /// What remedies leave out of it.
+    /// Round trips that the remedies remove.
     pub left_out: Vec<LeftOut>,
 }
 
-/// One kind's look at an operation.
 type Kind = fn(&mut OperationView<'_>);
 
-/// The kinds that look at operations, first those whose claim takes precedence over that of others.
+/// In order of precedence: an earlier kind's claim wins.
 const KINDS: &[Kind] = &[
     reconnect::detect_waste,
     listener_turn::detect_waste,
@@ -116,7 +110,6 @@ const KINDS: &[Kind] = &[
     held_transaction::detect_waste,
 ];
 
-/// Those that look at what lies across operations.
 const OF_SERIES: &[Kind] = &[
     control_turns::detect_waste,
     row_by_row::detect_waste,
@@ -126,7 +119,6 @@ const OF_SERIES: &[Kind] = &[
 ];
 
 impl Findings {
-    /// Nothing found yet.
     pub fn new(distances: Distances) -> Self {
         Self {
             distances,
@@ -140,7 +132,7 @@ impl Findings {
         }
     }
 
-    /// Takes the next fact; before the operations that follow from it.
+    /// Must come before the operations that follow from the fact.
     pub fn fact(&mut self, fact: &Fact) {
         self.clients.fact(fact);
         if let Fact::Closed(outcome) = fact {
@@ -151,7 +143,7 @@ impl Findings {
         }
     }
 
-    /// Takes the next operation, or part of one.
+    /// Accepts an operation, or a part of one.
     pub fn operation(&mut self, operation: &Operation) -> InOperation {
         let noted = self.ledger.noted();
         self.turns.list(operation, &mut self.codes);
@@ -175,7 +167,6 @@ impl Findings {
         }
     }
 
-    /// Looks for loops across operations.
     fn look_at_series(&mut self, series: &Series) {
         let Some(operation) = series.as_operation() else {
             return;
@@ -187,7 +178,6 @@ impl Findings {
         self.look_at(&operation, OF_SERIES);
     }
 
-    /// Lets `kinds` look at an operation whose round trips are listed, one after another.
     fn look_at<'a>(&'a mut self, operation: &'a Operation, kinds: &[Kind]) -> OperationView<'a> {
         let mut view = OperationView {
             operation,
@@ -205,13 +195,12 @@ impl Findings {
         view
     }
 
-    /// What was found since the last call, or the beginning; looks on with nothing found.
+    /// Returns the findings since the last call and starts afresh.
     pub fn end_window(&mut self) -> FindingsReport {
         let next = Self::new(self.distances.clone());
         std::mem::replace(self, next).finish()
     }
 
-    /// The run is over.
     pub fn finish(mut self) -> FindingsReport {
         for series in self.series.end_all() {
             self.look_at_series(&series);
@@ -219,12 +208,12 @@ impl Findings {
         self.so_far_priced()
     }
 
-    /// What was found so far, priced at the round trips requested at the beginning.
+    /// Current findings, priced at the round trips set at the beginning.
     pub fn so_far_priced(&self) -> FindingsReport {
         self.so_far(&self.distances.rtts)
     }
 
-    /// What was found so far, priced at these round trips.
+    /// Current findings, priced at `rtts`.
     pub fn so_far(&self, rtts: &[Duration]) -> FindingsReport {
         self.ledger.so_far(&self.clients, rtts)
     }

@@ -1,5 +1,4 @@
-//! Fingerprints: statements without their literals, so that equal work has one name and no value leaves
-//! memory.
+//! Fingerprints: statements without literals. Equal work has one name, and no value leaves memory.
 
 mod endings;
 mod http;
@@ -18,37 +17,35 @@ pub use prepared_names::StatementShape;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How a statement's text is written: mainly, what a double-quoted text is.
+/// Syntax of a statement's text; mainly the meaning of double quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// A name (the SQL standard, PostgreSQL).
+    /// Double quotes hold a name (the SQL standard, PostgreSQL).
     Standard,
-    /// A literal, and a backslash escapes inside literals (MySQL's default).
+    /// Double quotes hold a literal; a backslash escapes inside literals (MySQL's default).
     Mysql,
-    /// A literal, and braces hold comments (Informix, unless its `DELIMIDENT` is set: then names become `?`,
-    /// too).
+    /// Double quotes hold a literal; braces hold comments (Informix; with `DELIMIDENT`, names
+    /// become `?` too).
     Informix,
-    /// A name; `q'[...]'` is a literal and `:name` a parameter (Oracle).
+    /// Double quotes hold a name; `q'[...]'` is a literal and `:name` a parameter (Oracle).
     Oracle,
-    /// A name, as `[...]` is; `@P1` is a parameter (SQL Server).
+    /// Double quotes and `[...]` hold a name; `@P1` is a parameter (SQL Server).
     SqlServer,
-    /// An argument of a Redis command, always a literal.
+    /// Arguments of a Redis command are always literals.
     Redis,
 }
 
-/// Fingerprints that are distinguished in a run; clones are of the same run.
+/// The fingerprints of a run; clones share them.
 ///
-/// Memory is bounded: past [`MAXIMUM_FINGERPRINTS`] different fingerprints in use further ones all get the
-/// name [`OTHER_STATEMENTS`].
+/// Memory is bounded: beyond [`MAXIMUM_FINGERPRINTS`] in use, all further ones become
+/// [`OTHER_STATEMENTS`].
 #[derive(Debug, Clone, Default)]
 pub struct KnownFingerprints(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
     all: HashSet<Fingerprint>,
-    /// What prepared statements are called.
     names: PreparedNames,
-    /// New ones to come before it is worth a look again which are out of use.
     patience: usize,
 }
 
@@ -60,7 +57,7 @@ impl Known {
         if self.all.len() >= MAXIMUM_FINGERPRINTS {
             self.make_room();
         }
-        // A recording may hold texts that no fingerprint of ours is as long as.
+        // A recording may hold longer texts than our fingerprints.
         let text = match self.all.len() {
             ..MAXIMUM_FINGERPRINTS if text.len() <= 2 * MAXIMUM_LENGTH => text,
             _ => OTHER_STATEMENTS,
@@ -73,8 +70,8 @@ impl Known {
         fingerprint
     }
 
-    /// Lets go of those that nobody uses any more, as when a run that goes on for months no longer meets
-    /// them. Not at every new one when all are in use.
+    /// Drops unused fingerprints, as a run of months needs. If all are in use, it does not search
+    /// at every new one.
     fn make_room(&mut self) {
         if self.patience > 0 {
             self.patience -= 1;
@@ -88,20 +85,18 @@ impl Known {
 }
 
 impl KnownFingerprints {
-    /// One shared allocation for equal texts.
     pub fn intern(&self, text: &str) -> Fingerprint {
         self.lock().intern(text)
     }
 
-    /// The fingerprint of a statement whose preparation was not seen, by its name on `connection` and its
-    /// shape as far as it has shown: the same as on other connections where neither contradicts.
+    /// Fingerprint of a statement prepared before the capture, by its name on `connection` and its
+    /// known shape. Other connections share it unless name or shape contradicts.
     pub fn unseen(&self, connection: ConnectionId, name: &[u8], shape: StatementShape) -> Fingerprint {
         let known = &mut *self.lock();
         let label = known.names.unseen(connection, name, shape);
         known.intern(&label)
     }
 
-    /// A statement whose preparation was seen is called `name` on `connection`.
     pub fn named(
         &self,
         connection: ConnectionId,
@@ -112,13 +107,12 @@ impl KnownFingerprints {
         self.lock().names.seen(connection, name, shape, fingerprint);
     }
 
-    /// Statements whose preparation was not seen, and whose text a later preparation of the same name has
-    /// shown.
+    /// Statements prepared before the capture, with the text that a later preparation of the same
+    /// name showed.
     pub fn recognised(&self) -> Vec<RecognisedStatement> {
         self.lock().names.recognised()
     }
 
-    /// A recording says which text a statement has whose preparation was not seen.
     pub fn recognise(&self, found: RecognisedStatement) {
         let known = &mut *self.lock();
         let (unseen, text) = (known.intern(&found.unseen), known.intern(&found.text));
@@ -129,13 +123,12 @@ impl KnownFingerprints {
         });
     }
 
-    /// What a thread that panicked has left is as good as it was.
+    /// A panicked thread leaves the data intact.
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Makes fingerprints and shares one allocation between equal ones.
 #[derive(Debug)]
 pub struct Fingerprints {
     known: KnownFingerprints,
@@ -145,7 +138,7 @@ pub struct Fingerprints {
     scratch: Vec<u8>,
 }
 
-/// A text seen recently and its fingerprint: saves normalising the same text again.
+/// Saves normalising the same text again.
 #[derive(Debug, Clone)]
 struct Recent {
     hash: u64,
@@ -153,8 +146,7 @@ struct Recent {
     fingerprint: Fingerprint,
 }
 
-/// The outline of texts seen recently and their fingerprint: saves normalising a text that differs in its
-/// literals.
+/// Saves normalising a text that differs only in literals.
 #[derive(Debug, Clone)]
 struct Outlined {
     dialect: Dialect,
@@ -169,7 +161,6 @@ impl Default for Fingerprints {
 }
 
 impl Fingerprints {
-    /// Makes those of a run of which others make some too.
     pub fn among(known: KnownFingerprints) -> Self {
         Self {
             known,
@@ -180,7 +171,6 @@ impl Fingerprints {
         }
     }
 
-    /// The fingerprint of a statement's text.
     pub fn statement(&mut self, text: &[u8], dialect: Dialect) -> Fingerprint {
         let hash = hash(text) ^ (dialect as u64);
         let slot = hash as usize % RECENT_TEXTS;
@@ -191,7 +181,7 @@ impl Fingerprints {
             return recent.fingerprint.clone();
         }
         let fingerprint = match outline::write(text, dialect, &mut self.outline) {
-            // It will hardly come again with these literals.
+            // The same literals are unlikely to come again.
             true if self.outline != text => return self.of_outline(text, dialect),
             true => self.of_outline(text, dialect),
             false => self.normalised(text, dialect).0,
@@ -204,7 +194,6 @@ impl Fingerprints {
         fingerprint
     }
 
-    /// That of a text whose outline is in `outline`.
     fn of_outline(&mut self, text: &[u8], dialect: Dialect) -> Fingerprint {
         let slot = hash(&self.outline) as usize % RECENT_TEXTS;
         if let Some(known) = &self.outlined[slot]
@@ -224,7 +213,7 @@ impl Fingerprints {
         fingerprint
     }
 
-    /// The fingerprint, and whether it is that of all texts with the same outline.
+    /// Returns the fingerprint, and whether all texts with this outline have it.
     fn normalised(&mut self, text: &[u8], dialect: Dialect) -> (Fingerprint, bool) {
         let mut scratch = std::mem::take(&mut self.scratch);
         let is_of_outline = match dialect {
@@ -244,14 +233,14 @@ impl Fingerprints {
         (fingerprint, is_of_outline)
     }
 
-    /// The fingerprint of an HTTP request: the method and the path, numbers in the path and all values of the
-    /// query string replaced by `?`.
+    /// Fingerprint of an HTTP request: method and path, with `?` for numbers in the path and values
+    /// of the query string.
     pub fn http(&mut self, method: &[u8], target: &[u8]) -> Fingerprint {
         let text = http::normalise(&String::from_utf8_lossy(method), &String::from_utf8_lossy(target));
         self.intern(&text)
     }
 
-    /// That of a command of the protocol: its name in brackets, which no statement begins with.
+    /// Fingerprint of a protocol command: its name in brackets, which no statement begins with.
     pub fn command(&mut self, name: &str, number: Option<u32>) -> Fingerprint {
         match number {
             Some(number) => self.intern(&format!("({name} {number})")),
@@ -259,40 +248,36 @@ impl Fingerprints {
         }
     }
 
-    /// One shared allocation for equal texts.
     pub fn intern(&mut self, text: &str) -> Fingerprint {
         self.known.intern(text)
     }
 
-    /// Those of the run, of which these are some.
     pub fn known(&self) -> &KnownFingerprints {
         &self.known
     }
 }
 
-/// The pattern of a route as a program wrote it into a comment: its parts that look like values are replaced
-/// by `?` ([`Fingerprints::http`]'s rule), placeholders stay.
+/// Pattern of a route in a program's comment: parts that look like values become `?`
+/// ([`Fingerprints::http`]'s rule), placeholders stay.
 pub(crate) fn route(text: &str) -> String {
     http::route(text)
 }
 
-/// A controller's or an action's name in a comment: like a route, but it may have dots.
+/// A controller's or action's name in a comment: like a route, but dots are allowed.
 pub(crate) fn program_name(text: &str) -> String {
     http::program_name(text)
 }
 
-/// Most different fingerprints kept in one run.
 pub const MAXIMUM_FINGERPRINTS: usize = 20_000;
 
-/// The name of all statements beyond [`MAXIMUM_FINGERPRINTS`].
 pub const OTHER_STATEMENTS: &str = "(other statements)";
 
-/// Longest fingerprint in bytes; longer ones end in `...`.
+/// In bytes. Longer fingerprints end in `...`.
 const MAXIMUM_LENGTH: usize = 2048;
 
 const RECENT_TEXTS: usize = 256;
 
-/// FNV-1a over 8 bytes at a time: only to find the same text again, never for security.
+/// FNV-1a over 8 bytes at a time: finds equal texts, not for security.
 fn hash(text: &[u8]) -> u64 {
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
     let mut chunks = text.chunks_exact(8);

@@ -1,22 +1,20 @@
-//! Which addresses are one host: as given, and as the traffic shows.
+//! Which addresses belong to one host: given, or inferred from the traffic.
 //!
-//! A web server may serve its clients at one address and ask its database from another. Until it is known
-//! whether the client of a database is on the host of a server of requests, facts wait (at most
-//! [`MAX_WAITING`]). In this order:
+//! A web server may serve clients at one address and query its database from another. Until a
+//! database client's host is known, facts wait (at most [`MAX_WAITING`]). Evidence, in this order:
 //! 1. [`model::Host`]s that were given.
-//! 2. The capture says that one of its interfaces has both addresses, or that the machine that captured sends
-//!    from both ([`machines`]), or this machine has them, whose traffic is observed.
-//! 3. Both are at the observation point: requests have no distance to their server, and statements none from
-//!    their client, but they have to the other side.
+//! 2. An interface of the capture has both addresses, the capturing machine sends from both
+//!    ([`machines`]), or this machine has both and observes its own traffic.
+//! 3. Both are at the observation point: requests have no distance to their server and statements none from
+//!    their client, but both have distance to the other side.
 //! 4. Statements carry identifiers of requests that the server has in progress.
-//! 5. All statements of the client lie within requests of that server, many times, of no other server is that
-//!    true, and it is no coincidence: between one busy time's last statement and the next one's first there
-//!    always is a pause.
+//! 5. All statements of the client lie within requests of that server and of no other, many times. A pause
+//!    between busy times rules out coincidence.
 //! 6. Responses of the server follow the client's statements closely, far more often than with shifted times
-//!    ([`closeness`]). So do they follow exchanges that are encrypted or not decoded, where that is evidence.
+//!    ([`closeness`]); also with encrypted or undecoded exchanges, where these count as evidence.
 //!
-//! Of two addresses whose packets cannot come from one machine ([`machines`]), 3, 5 and 6 show nothing. What
-//! stays open is reported, with the argument that decides it.
+//! If packets of two addresses cannot come from one machine ([`machines`]), 3, 5 and 6 do not
+//! apply. Open cases are reported with the argument that decides them.
 
 mod client;
 mod closeness;
@@ -32,58 +30,49 @@ use model::{CapturedAddress, Host, InterfaceAddresses, Warning, WarningKind, cou
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
-/// How hosts are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostSettings {
-    /// Those that were given.
     pub given: Vec<Host>,
-    /// Interfaces of the machines that captured. A given host takes precedence.
+    /// Interfaces of the capturing machines. A given host takes precedence.
     pub interfaces: Vec<InterfaceAddresses>,
-    /// Of each capture, the addresses that its packets come from, and what they say about their machines.
+    /// Source addresses of each capture's packets, with evidence about machines.
     pub captures: Vec<Vec<CapturedAddress>>,
-    /// Addresses of the machine that observes its own traffic as it passes: they are one host.
+    /// Addresses of the machine that observes its own traffic, which is one host.
     pub own: Vec<IpAddr>,
-    /// Whether exchanges that are encrypted or not decoded may show hosts, too. Any connection may be a
-    /// database's then, and all facts wait for it: for files, where nobody waits.
+    /// Whether encrypted or undecoded exchanges are evidence too. Any connection may then be a
+    /// database's, and all facts wait: only for files.
     pub undecoded: bool,
-    /// Whether nothing is inferred from the traffic.
+    /// Turns inference from traffic off.
     pub only_given: bool,
 }
 
-/// The hosts of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     settings: HostSettings,
-    /// Of each address that is another one's host, that one.
     same: HashMap<IpAddr, IpAddr>,
-    /// The same of addresses that the machine that captured sends from.
     own: BTreeMap<IpAddr, IpAddr>,
-    /// Clients of databases among them, each with a server of requests among them.
+    /// Database clients in `own`, each with a request server in `own`.
     own_clients: Vec<(IpAddr, IpAddr)>,
-    /// Clients that would be taken to be on the host of a server, were that not excluded: what speaks for it,
-    /// and what excludes it.
     excluded: Vec<(IpAddr, IpAddr, String)>,
-    /// Clients of databases that are known to be on no server's host.
     strangers: Vec<IpAddr>,
     evidence: Evidence,
     waiting: Vec<Fact>,
     inferred: Vec<Inferred>,
-    /// Clients of which it stays open whether they are on the host of this server, and what is known.
     open: Vec<(IpAddr, IpAddr, String)>,
 }
 
-/// A client of a database that was taken to be on a server's host, and what came after that.
+/// A database client inferred to be on a server's host, and later evidence.
 #[derive(Debug)]
 struct Inferred {
     client: IpAddr,
     server: IpAddr,
     reason: String,
-    /// Statements since then, and those of them that lie outside of requests to the server.
+    /// Later statements, then those outside requests to the server.
     statements: u64,
     outside: u64,
 }
 
-/// Most facts that wait until it is known which addresses are one host (some 20 MB).
+/// They take some 20 MB.
 pub const MAX_WAITING: usize = 40_000;
 
 impl Hosts {
@@ -92,7 +81,7 @@ impl Hosts {
             true => BTreeMap::new(),
             false => machines::own(&settings.captures),
         };
-        // A given host that has one of them stands for all.
+        // A given host with one of the addresses stands for all.
         let given = own
             .iter()
             .filter_map(|(address, first)| Some((*first, given_host(&settings.given, *address)?)));
@@ -108,7 +97,6 @@ impl Hosts {
         }
     }
 
-    /// An address that stands for the host that `address` is of: the same for all addresses of a host.
     pub(crate) fn host(&self, address: IpAddr) -> IpAddr {
         let address = address.to_canonical();
         if let Some(host) = given_host(&self.settings.given, address) {
@@ -123,7 +111,6 @@ impl Hosts {
         same.copied().unwrap_or(address)
     }
 
-    /// Takes a fact.
     pub(crate) fn process_fact(&mut self, fact: Fact) -> StageOutput<Fact> {
         if self.settings.only_given {
             return StageOutput::Go(fact);
@@ -150,8 +137,8 @@ impl Hosts {
         }
     }
 
-    /// Remembers, to be reported, that a client is on the host of a server of requests because the machine
-    /// that captured sends from both.
+    /// Records, for the report, a client on the same host as a request server because the capturing
+    /// machine sends from both.
     fn note_own(&mut self, client: IpAddr) {
         let Some(own) = self.own.get(&client) else {
             return;
@@ -173,13 +160,11 @@ impl Hosts {
         }
     }
 
-    /// The observation is over: what waited.
     pub(crate) fn finish(&mut self) -> Vec<Fact> {
         self.decide(true);
         std::mem::take(&mut self.waiting)
     }
 
-    /// Why addresses were taken to be one host, and what came later that says otherwise.
     pub(crate) fn notes(&self) -> Vec<Warning> {
         let own = self.own_clients.iter().map(|(client, server)| {
             let reason = "the capture marks packets of both as sent by the machine that captured";
@@ -227,7 +212,6 @@ impl Hosts {
             .collect()
     }
 
-    /// Whether this client of a database may be on the host of a server of requests.
     fn is_unknown(&self, client: IpAddr) -> bool {
         if given_host(&self.settings.given, client).is_some() {
             return false;
@@ -237,7 +221,6 @@ impl Hosts {
         !self.strangers.contains(&client) && !self.evidence.servers().any(serves)
     }
 
-    /// The server that is on the host of a client because an interface has both addresses.
     fn of_interface(&self, client: IpAddr) -> Option<Verdict> {
         let found = self.evidence.servers().find_map(|server| {
             let name = interfaces::with_both(&self.settings.interfaces, client, server)?;
@@ -248,8 +231,8 @@ impl Hosts {
         Some(Verdict::On(server, reason))
     }
 
-    /// What evidence shows of a client that hop limits and link-layer addresses may contradict. Identifiers
-    /// say whose work statements are, wherever they come from.
+    /// Hop limits and link-layer addresses may contradict the evidence. Identifiers of requests
+    /// need no check: they name the owner from any address.
     fn unless_excluded(&mut self, client: IpAddr, verdict: Verdict) -> Verdict {
         let (Verdict::On(server, reason) | Verdict::Open(server, reason)) = &verdict else {
             return verdict;
@@ -267,7 +250,7 @@ impl Hosts {
         Verdict::Elsewhere
     }
 
-    /// Whether it is known of all clients of databases which hosts they are on; at the `last` moment it is.
+    /// Returns whether every database client's host is decided; at the `last` call it always is.
     fn decide(&mut self, last: bool) -> bool {
         let unknown: Vec<IpAddr> = self
             .evidence
@@ -307,24 +290,20 @@ impl Hosts {
     }
 }
 
-/// The address that stands for the given host that `address` is of; `None` if it is of none.
+/// The address that stands for `address`'s given host; `None` if it has none.
 pub(crate) fn given_host(given: &[Host], address: IpAddr) -> Option<IpAddr> {
     let host = given.iter().find(|host| host.has(address))?;
     host.addresses.first().map(|range| range.address.to_canonical())
 }
 
-/// Statements outside of requests that are worth a sentence: so many, and more than one in so many.
+/// Reported only from this count, and if they are more than one in a given number.
 const MIN_UNASSIGNED_STATEMENTS: u64 = 10;
 const FEW_OUTSIDE: u64 = 10;
 
-/// What is known of a client of databases.
 #[derive(Debug, PartialEq)]
 enum Verdict {
-    /// It is on the host of this server, because.
     On(IpAddr, String),
-    /// It may be on the host of this server: what is known.
     Open(IpAddr, String),
-    /// It is on no server's host.
     Elsewhere,
     Unknown,
 }

@@ -1,8 +1,8 @@
 //! Messages to exchanges to operations to attribution.
 //!
-//! Two stages. [`pairing`] looks at one connection: messages in, [`fact::Fact`]s out; any number of them run
-//! at the same time. Operations look at all connections together: facts in, operations out. Recordings hold
-//! the facts, so that the second stage can be run again with another rule.
+//! Two stages. [`pairing`] turns the messages of one connection into [`fact::Fact`]s; connections
+//! run in parallel. Operations turn the facts of all connections into operations. Recordings hold
+//! facts, so the second stage can be repeated with another rule.
 
 #![forbid(unsafe_code)]
 

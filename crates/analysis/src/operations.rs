@@ -1,8 +1,8 @@
-//! Facts of all connections to operations: what a user waits for.
+//! Groups the facts of all connections into operations: work that a user waits for.
 //!
-//! Memory: the exchanges of operations that are in progress are held. An operation of more than
-//! [`MAXIMUM_STEPS`] exchanges is passed on in parts; when all operations in progress hold more than
-//! [`MAXIMUM_HELD`], every one that can is cut.
+//! Memory: exchanges of open operations are held. An operation of more than [`MAXIMUM_STEPS`]
+//! exchanges is emitted in parts; beyond [`MAXIMUM_HELD`] exchanges in all, every open operation
+//! that can be cut is cut.
 
 mod after_reply;
 mod attribution;
@@ -39,27 +39,24 @@ use std::sync::Arc;
 use std::time::Duration;
 use transactions::Transactions;
 
-/// What grouping emits.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is handed on at once, never kept")]
 pub enum Grouped {
     /// An operation, or a part of one ([`Operation::continues`]).
     Operation(Operation),
-    /// An exchange that belongs to no operation under the rule.
+    /// An exchange outside all operations under the rule.
     Alone(Box<Exchange>, Protocol),
 }
 
-/// Receives what was grouped, operations in order of their end; but a request whose last exchange with a
-/// database is opaque comes when that is known ([`Fact::Begun`]).
+/// Receives operations in order of their end. A request whose last database exchange is opaque
+/// comes once its end is known ([`Fact::Begun`]).
 pub type GroupedSink<'s> = dyn FnMut(Grouped) + 's;
 
-/// Groups facts into operations.
 #[derive(Debug)]
 pub struct Operations {
     rule: Rule,
     next_id: u64,
     connections: ConnectionMap<(Endpoint, Endpoint)>,
-    /// Handshakes of connections whose protocol is not known yet.
     handshakes: ConnectionMap<Member>,
     groups: HashMap<Key, Group>,
     requests: Requests,
@@ -67,48 +64,40 @@ pub struct Operations {
     identified: Identified,
     hosts: Hosts,
     names: HashMap<Endpoint, Arc<str>>,
-    /// The span that each client's host is in.
     marks: HashMap<IpAddr, Arc<str>>,
     transactions: Transactions,
-    /// Whether each autocommitted statement is an operation, without bursts.
     statements_alone: bool,
     held: usize,
     emptied: ExchangeRecycler,
 }
 
-/// The name of requests of which neither method nor path is known.
 const UNNAMED_REQUEST: &str = "HTTP request";
 
-/// Most exchanges of one operation held at a time.
 pub const MAXIMUM_STEPS: usize = 20_000;
 
-/// Most exchanges of all operations in progress held at a time; there is room for at most half as many more.
+/// Of all open operations; there is room for at most half as many more.
 pub const MAXIMUM_HELD: usize = 200_000;
 
-/// Steps of a group from which on its memory grows by a quarter.
+/// From this many steps on, a group's memory grows by a quarter.
 const MANY: usize = 1024;
 
-/// An exchange with what is known of its connection, on its way to a group.
 #[derive(Debug, Clone)]
 struct Member {
     exchange: Box<Exchange>,
     protocol: Protocol,
     sides: Sides,
-    /// How it is known which request it belongs to; `None` if none does, or it is the request itself.
+    /// `None` if no request owns the exchange, or it is the request itself.
     assigned: Option<Assigned>,
-    /// How likely that is, of a guess.
+    /// `None` unless it is a guess.
     probability: Option<Share>,
-    /// See [`OperationStep::outside_requests`].
     outside_requests: bool,
 }
 
-/// Members of a group. They are walked again and again, and many: as the steps that they become, side by
-/// side.
+/// Members of a group, as contiguous steps: they are many, and walked often.
 #[derive(Debug, Default)]
 struct Members {
     steps: Vec<OperationStep>,
-    /// The sides of the steps from a number on, up to where the next begin. Most groups are of one
-    /// connection.
+    /// Sides from a step number up to the next entry. Most groups have one connection.
     sides: Vec<(usize, Sides)>,
 }
 
@@ -140,20 +129,18 @@ impl Members {
             self.sides.push((length, sides));
         }
         if length == self.steps.capacity() && length >= MANY {
-            // Doubling would take twice the memory that the limits on steps allow.
+            // Doubling would take twice the memory that the limits allow.
             self.steps.reserve_exact(length / 4);
         }
         self.steps.push(step);
     }
 
-    /// The sides of the step with a number.
     fn sides_of(&self, step: usize) -> Option<&Sides> {
         let behind = self.sides.partition_point(|(from, _)| *from <= step);
         let (_, sides) = self.sides.get(behind.checked_sub(1)?)?;
         Some(sides)
     }
 
-    /// All steps, each with its sides, in order of their start.
     fn by_start(self) -> Vec<(OperationStep, Sides)> {
         let lengths = self.sides.iter().skip(1).map(|(from, _)| *from);
         let ends: Vec<usize> = lengths.chain([self.steps.len()]).collect();
@@ -164,7 +151,6 @@ impl Members {
         all
     }
 
-    /// The same in order of their start.
     fn sorted(self) -> Self {
         let mut sorted = Self::default();
         for (step, sides) in self.by_start() {
@@ -174,7 +160,6 @@ impl Members {
     }
 }
 
-/// Which group an exchange belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Connection(ConnectionId),
@@ -185,27 +170,22 @@ enum Key {
     All,
 }
 
-/// An operation in progress.
 #[derive(Debug)]
 struct Group {
     id: u64,
     kind: OperationKind,
     members: Members,
-    /// Where the part before this one ended.
     from: Option<Timestamp>,
     ended: Timestamp,
     name: Option<Arc<str>>,
     naming: Naming,
-    /// Its name is that of a part of it that was emitted.
+    /// The name was emitted with an earlier part.
     is_named: bool,
-    /// Of a transaction: it begins with connecting.
     connects: bool,
-    /// Where it is a burst by [`Rule::Auto`].
     burst: Option<Box<Burst>>,
 }
 
 impl Operations {
-    /// Groups by `rule`.
     pub fn new(rule: Rule) -> Self {
         Self {
             rule,
@@ -226,35 +206,32 @@ impl Operations {
         }
     }
 
-    /// Returns the boxes of exchanges back.
     pub fn with_boxes(mut self, boxes: ExchangePool) -> Self {
         self.requests.give_back(boxes.clone());
         self.emptied = ExchangeRecycler::new(boxes);
         self
     }
 
-    /// Names the operations that are connections to these servers; others are named after their server's
-    /// address.
+    /// Names of connections to these servers; others are named after the server's address.
     pub fn with_names(mut self, names: impl IntoIterator<Item = (Endpoint, Arc<str>)>) -> Self {
         self.names.extend(names);
         self
     }
 
-    /// Knows hosts by these settings.
     pub fn with_hosts(mut self, settings: HostSettings) -> Self {
         self.hosts = Hosts::new(settings);
         self
     }
 
-    /// Makes, under [`Rule::Auto`], each autocommitted statement an operation: for a load, whose clients rest
-    /// nowhere.
+    /// Under [`Rule::Auto`], makes each autocommitted statement an operation: clients of a load
+    /// never pause.
     pub fn with_statements_alone(mut self, alone: bool) -> Self {
         self.statements_alone = alone;
         self
     }
 
-    /// Emits the bursts to which nothing was added since the last call: for who looks while connections are
-    /// open. A statement that is still in progress then begins another burst.
+    /// Emits bursts without new exchanges since the last call, so that live views see them. A
+    /// statement still in progress then begins another burst.
     pub fn close_resting(&mut self, out: &mut GroupedSink<'_>) {
         let mut grouped = Vec::new();
         for key in self.keys_by_age() {
@@ -267,7 +244,6 @@ impl Operations {
         self.emit_grouped(grouped, out);
     }
 
-    /// Takes the next fact.
     pub fn fact(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
         match self.rule {
             Rule::Auto | Rule::Http => {
@@ -277,8 +253,7 @@ impl Operations {
         }
     }
 
-    /// The numbers of the programs of this machine at the ends of an open connection, client first, as far as
-    /// they are known.
+    /// Identifies the programs of this machine at the ends of an open connection, client first.
     pub fn programs(&mut self, connection: ConnectionId, ends: [Option<u32>; 2]) {
         self.requests.programs.known(connection, ends);
     }
@@ -309,7 +284,6 @@ impl Operations {
         }
     }
 
-    /// Emits what was grouped, with its transactions.
     fn emit_grouped(&mut self, grouped: Vec<Grouped>, out: &mut GroupedSink<'_>) {
         for mut one in grouped {
             match &mut one {
@@ -406,7 +380,7 @@ impl Operations {
         }
     }
 
-    /// The observation is over: emits what is in progress; returns what was inferred.
+    /// Emits open operations and returns the inferences made.
     pub fn finish(mut self, out: &mut GroupedSink<'_>) -> Vec<Warning> {
         for fact in self.hosts.finish() {
             self.next(fact, out);
@@ -432,14 +406,14 @@ impl Operations {
         }
     }
 
-    /// The groups in the order in which they began: the same in every run.
+    /// By start, for the same order in every run.
     fn keys_by_age(&self) -> Vec<Key> {
         let mut keys: Vec<(u64, Key)> = self.groups.iter().map(|(key, group)| (group.id, *key)).collect();
         keys.sort_unstable_by_key(|(id, _)| *id);
         keys.into_iter().map(|(_, key)| key).collect()
     }
 
-    /// Keeps a handshake until the exchange after it shows what the connection is for.
+    /// Holds a handshake until the next exchange shows the connection's purpose.
     fn identified(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         if member.exchange.is_handshake() {
             self.handshakes.insert(member.exchange.connection, member);
@@ -493,7 +467,6 @@ impl Operations {
         }
     }
 
-    /// Takes what no request caused.
     fn process_ungrouped(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         match self.rule {
             Rule::Http => out(Grouped::Alone(member.exchange, member.protocol)),
@@ -501,8 +474,8 @@ impl Operations {
         }
     }
 
-    /// What carries the identifier of a request is that request's, and what is in a transaction with it; the
-    /// rest by transactions and bursts.
+    /// An exchange with a request's identifier, and its transaction, belong to that request; the
+    /// rest are grouped by transactions and bursts.
     fn identified_or_by_burst(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         let sorted = self.identified.process_member(member);
         sorted.each(|(member, request)| match request {
@@ -519,15 +492,14 @@ impl Operations {
         self.close_idle_requests(out);
     }
 
-    /// Requests of which nothing came for long are over; with very many, those are of which nothing came for
-    /// longest.
+    /// Closes requests that have been idle for long; beyond the limit, those idle longest.
     fn close_idle_requests(&mut self, out: &mut GroupedSink<'_>) {
         for request in self.identified.over() {
             self.close(Key::Request(request), out);
         }
     }
 
-    /// Marks are no part of what they name.
+    /// A mark is not part of the operation it names.
     fn by_mark(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         let host = member.sides.client.address;
         match mark::find_mark(&member.exchange) {
@@ -546,7 +518,7 @@ impl Operations {
         }
     }
 
-    /// By transaction; what no transaction holds by burst ([`bursts`]).
+    /// By transaction, and outside transactions by burst ([`bursts`]).
     fn by_burst(&mut self, member: Member, out: &mut GroupedSink<'_>) {
         let connection = member.exchange.connection;
         let (transaction, burst) = (Key::Connection(connection), Key::Burst(connection));
@@ -573,7 +545,6 @@ impl Operations {
         }
     }
 
-    /// Whether the burst goes on with an exchange.
     fn goes_on(&self, key: Key, member: &Member) -> bool {
         self.groups.get(&key).is_some_and(|group| {
             let pause = bursts::pause(member, group.ended);
@@ -582,7 +553,7 @@ impl Operations {
         })
     }
 
-    /// Ends the burst before a transaction; connecting right before it is its beginning.
+    /// Ends the burst before a transaction. Connecting directly before belongs to the transaction.
     fn begin_transaction(&mut self, member: &Member, out: &mut GroupedSink<'_>) {
         let key = Key::Burst(member.exchange.connection);
         let goes_on = self.goes_on(key, member);
@@ -684,8 +655,8 @@ impl Operations {
         };
         let next = match group.members.len() {
             0 => return,
-            // The next part will be as long. With many groups, their room together would be more than all may
-            // hold.
+            // The next part will be as long. With many groups, their reserves together would exceed
+            // the limit.
             MAXIMUM_STEPS.. if groups * MAXIMUM_STEPS <= MAXIMUM_HELD / 2 => {
                 Members::with_capacity(MAXIMUM_STEPS)
             }
@@ -730,7 +701,6 @@ fn take_id(next: &mut u64) -> u64 {
 }
 
 impl Group {
-    /// What kind of operation it is, and its name.
     fn finished(&self) -> (OperationKind, Arc<str>) {
         let given = || self.name.clone().unwrap_or_else(|| Arc::from(self.kind.name()));
         match &self.burst {
@@ -741,8 +711,8 @@ impl Group {
         }
     }
 
-    /// Whether it consists only of messages after the last reply (`Terminate`, statements closed): no client
-    /// waits for these, so by themselves they are no operation.
+    /// Whether all members come after the last reply (`Terminate`, statements closed). No client
+    /// waits for these, so alone they are no operation.
     fn is_of_stragglers(&self) -> bool {
         let nobody_waited = |step: &OperationStep| {
             let exchange = &step.exchange;
@@ -772,7 +742,7 @@ fn group_name(kind: OperationKind, member: &Member) -> Arc<str> {
     }
 }
 
-/// Where one direction of a connection was never seen, it cannot be determined where the time went.
+/// With one direction unseen, time cannot be attributed.
 fn without_parts(grouped: Grouped) -> Grouped {
     match grouped {
         Grouped::Operation(mut operation) => {
@@ -786,7 +756,7 @@ fn without_parts(grouped: Grouped) -> Grouped {
     }
 }
 
-/// Makes an operation of its members. `from` is where the part before it ended.
+/// `from` is the end of the previous part.
 fn assemble(
     id: u64,
     kind: OperationKind,

@@ -1,4 +1,4 @@
-//! The sums of all exchanges and operations of a run: statements, operations by name, totals.
+//! Totals of a run: statements, operations by name, connections.
 
 mod held;
 
@@ -16,8 +16,8 @@ use model::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sums up a run. Memory is bounded by [`MAXIMUM_FINGERPRINTS`], [`MAXIMUM_GROUPS`] (also of transactions)
-/// and [`MAXIMUM_CONNECTIONS`].
+/// Sums up a run. Memory is bounded by [`MAXIMUM_FINGERPRINTS`], [`MAXIMUM_GROUPS`] (also of
+/// transactions) and [`MAXIMUM_CONNECTIONS`].
 #[derive(Debug, Default)]
 pub struct Overview {
     connections: Vec<ConnectionOutcome>,
@@ -25,7 +25,7 @@ pub struct Overview {
     other: OtherRows,
     groups: HashMap<(OperationKind, Arc<str>), Group>,
     held: Held,
-    /// What has come so far of operations that come in parts: their time and round trips, by their number.
+    /// Time and round trips of operations emitted in parts, by number.
     unfinished: HashMap<u64, (Duration, u64)>,
     durations: DistributionBuilder,
     summary: Summary,
@@ -33,16 +33,12 @@ pub struct Overview {
     last: Option<Timestamp>,
 }
 
-/// The rows of what has no fingerprint of its own, so that all rows sum to the total.
+/// Rows of exchanges without a fingerprint, so that all rows sum to the total.
 #[derive(Debug)]
 struct OtherRows {
-    /// Statements beyond [`MAXIMUM_FINGERPRINTS`].
     beyond: Fingerprint,
-    /// Prepared statements that are closed in a turn of their own.
     closing: Fingerprint,
-    /// Work in which no statement was seen.
     unseen: Fingerprint,
-    /// Connecting, TLS and logging in.
     setup: Fingerprint,
 }
 
@@ -58,8 +54,8 @@ impl Default for OtherRows {
 }
 
 impl OtherRows {
-    /// The fingerprint of an exchange, or of the row that it is summed in; none for what cost no round trip
-    /// and has no statement.
+    /// The exchange's fingerprint, or that of its row; `None` for an exchange without round trips
+    /// and statement.
     fn fingerprint_of<'a>(&'a self, exchange: &'a Exchange) -> Option<&'a Fingerprint> {
         let row = match exchange.phase {
             Phase::Work if exchange.asked.closes > 0 => &self.closing,
@@ -71,33 +67,28 @@ impl OtherRows {
     }
 }
 
-/// The row of round trips in which prepared statements are closed.
 pub const CLOSING: &str = "(prepared statements closed)";
 
-/// The row of connecting, negotiating TLS and logging in.
 pub const SETUP: &str = "(connection set-up)";
 
-/// Most connections kept individually: those with most round trips. All are counted.
+/// Those with most round trips are kept, and all are counted.
 pub const MAXIMUM_CONNECTIONS: usize = 1_000;
 
-/// Most operation names that are distinguished; further ones are summed under [`OTHER_OPERATIONS`].
+/// Further names are summed under [`OTHER_OPERATIONS`].
 pub const MAXIMUM_GROUPS: usize = 10_000;
 
-/// The name of operations beyond [`MAXIMUM_GROUPS`].
 pub const OTHER_OPERATIONS: &str = "(other operations)";
 
-/// All that was summed up.
 #[derive(Debug, Clone, Default)]
 pub struct OverviewTotals {
-    /// Connections, most round trips first.
+    /// Most round trips first.
     pub connections: Vec<ConnectionOutcome>,
-    /// Statements, most round trips first.
+    /// Most round trips first.
     pub statements: Vec<StatementOutcome>,
-    /// Operations by kind and name, longest in all first.
+    /// By kind and name, longest total first.
     pub operations: Vec<OperationGroup>,
-    /// Transactions that stayed open between replies, by operation and name, longest in all first.
+    /// Transactions that stayed open between replies, by operation and name, longest total first.
     pub held: Vec<HeldTransactions>,
-    /// The totals of the run.
     pub summary: Summary,
 }
 
@@ -114,7 +105,6 @@ struct Group {
 }
 
 impl Overview {
-    /// Takes a fact.
     pub fn fact(&mut self, fact: &Fact) {
         match fact {
             Fact::Opened { at, .. } => self.saw(*at),
@@ -165,7 +155,7 @@ impl Overview {
             return;
         };
         let waited = waited(exchange);
-        // Recordings and several connections may bring more than one decoder distinguishes.
+        // Recordings and several connections may bring more fingerprints than one decoder keeps.
         let new = |_, fingerprint: &Fingerprint| Statement::new(fingerprint.clone());
         let number = self.statements.number(fingerprint, MAXIMUM_FINGERPRINTS, new);
         let number = number.or_else(|| self.statements.number(&self.other.beyond, usize::MAX, new));
@@ -192,7 +182,7 @@ impl Overview {
         statement.durations.add(waited.total);
     }
 
-    /// Sums what stands for statements whose preparation was not seen in the rows of their texts.
+    /// Adds the rows of statements prepared before the capture to the rows of their texts.
     pub fn recognise(&mut self, recognised: &[RecognisedStatement]) {
         for found in recognised {
             let new = |_, fingerprint: &Fingerprint| Statement::new(fingerprint.clone());
@@ -208,7 +198,7 @@ impl Overview {
         }
     }
 
-    /// Takes an operation, or a part of one.
+    /// Accepts an operation, or a part of one.
     pub fn operation(&mut self, operation: &Operation) {
         self.held.operation(operation);
         self.summary.attribution.add(&operation.attribution);
@@ -246,8 +236,8 @@ impl Overview {
         self.summary.operations += 1;
     }
 
-    /// The totals since the last call, or the beginning; sums on from nothing. An operation of which a part
-    /// was taken is counted when it is whole.
+    /// Returns the totals since the last call and starts afresh. An operation in parts is counted
+    /// when complete.
     pub fn end_window(&mut self) -> OverviewTotals {
         let next = Self {
             unfinished: std::mem::take(&mut self.unfinished),
@@ -256,14 +246,12 @@ impl Overview {
         std::mem::replace(self, next).finish()
     }
 
-    /// The totals of all that was taken.
     pub fn finish(mut self) -> OverviewTotals {
         self.so_far(usize::MAX)
     }
 
-    /// The totals of what was taken so far: of statements and operations those with most round trips, and of
-    /// transactions those open longest, at most so many of each. More can be taken afterwards. Costs a sort
-    /// of all names, and of the samples of those that are given.
+    /// Current totals, at most `most` of each: statements and operations with most round trips, and
+    /// transactions open longest. Costs a sort of all names and of the returned samples.
     pub fn so_far(&mut self, most: usize) -> OverviewTotals {
         self.keep_busiest();
         self.summary.duration = self

@@ -1,17 +1,17 @@
-//! How often operations and statements would be called on another link, where each client begins its next
-//! operation as long after the last as it does here.
+//! Call rates of operations and statements on another link, if each client pauses between
+//! operations as it does here.
 //!
-//! A client is what uses a connection, and after that one has ended the next connection that opens. Of each
-//! client it is known which operations it carried out, and so how much longer its round takes elsewhere:
-//! clients that only fetch pages slow down with pages, whatever others do.
+//! A client is a connection, continued by the next one that opens after it has ended. Each client's
+//! own operations determine how much longer its cycle takes elsewhere: clients that only fetch
+//! pages slow down with pages only.
 
 use model::{ConnectionId, Operation, Prediction, Timestamp};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Calls elsewhere for each call here. Misleads where connections are a pool's that mostly rest (there will
-/// be as many calls as here), or an application opens more connections when operations take longer.
+/// Calls elsewhere per call here. Misleads if the connections belong to a pool that mostly rests
+/// (calls stay equal), or if the application opens more connections when operations take longer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Paces {
     operations: HashMap<Arc<str>, f64>,
@@ -19,7 +19,6 @@ pub struct Paces {
     all: Option<f64>,
 }
 
-/// What one connection, or one client, carried out.
 #[derive(Debug, Default)]
 struct Client<'a> {
     began: Timestamp,
@@ -28,7 +27,6 @@ struct Client<'a> {
     statements: HashMap<&'a Arc<str>, u64>,
 }
 
-/// Calls here, and what becomes of them.
 #[derive(Debug, Default, Clone, Copy)]
 struct Calls {
     here: f64,
@@ -36,7 +34,7 @@ struct Calls {
 }
 
 impl Paces {
-    /// From operations, in any order, and what was predicted of them by name.
+    /// `operations` in any order, with predictions by name.
     pub fn from_operations<'a>(
         operations: impl Iterator<Item = &'a Operation> + Clone,
         predictions: &'a [Prediction],
@@ -69,25 +67,23 @@ impl Paces {
         }
     }
 
-    /// Of operations of this name; `None` if none was replayed.
+    /// `None` if no operation of this name was replayed.
     pub fn operation(&self, name: &str) -> Option<f64> {
         self.operations.get(name).copied()
     }
 
-    /// Of a statement, by its fingerprint.
     pub fn statement(&self, fingerprint: &str) -> Option<f64> {
         self.statements.get(fingerprint).copied()
     }
 
-    /// Of all operations together.
     pub fn all(&self) -> Option<f64> {
         self.all
     }
 }
 
 impl Client<'_> {
-    /// Its operations elsewhere for each of those here. It does one at a time: a round is no shorter than its
-    /// operations.
+    /// Operations elsewhere per operation here. A client does one at a time, so a cycle is no
+    /// shorter than its operations.
     fn pace(&self, end: Timestamp, longer: &HashMap<&str, (f64, f64)>) -> Option<f64> {
         let (mut here, mut there) = (0.0, 0.0);
         for (name, count) in &self.operations {
@@ -100,7 +96,6 @@ impl Client<'_> {
         (span_there > 0.0).then(|| span / span_there)
     }
 
-    /// Goes on with what another connection carried out.
     fn extend(&mut self, next: Self) {
         self.ended = self.ended.max(next.ended);
         for (name, count) in next.operations {
@@ -137,7 +132,7 @@ fn shares(of: HashMap<Arc<str>, Calls>) -> HashMap<Arc<str>, f64> {
     shares.collect()
 }
 
-/// Seconds that an operation of each name takes on average, here and there.
+/// Mean seconds of an operation of each name, here and there.
 fn longer<'a>(
     operations: impl Iterator<Item = &'a Operation>,
     predictions: &'a [Prediction],
@@ -157,7 +152,7 @@ fn longer<'a>(
     both.collect()
 }
 
-/// What each connection carried out: operations count for the connection of their first exchange.
+/// Operations count for the connection of their first exchange.
 fn connections<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<Client<'a>> {
     let mut connections: HashMap<ConnectionId, Client<'a>> = HashMap::new();
     for operation in operations.filter(|operation| !operation.continues) {
@@ -185,8 +180,7 @@ fn connections<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<Clien
     connections.into_values().collect()
 }
 
-/// Connections that follow each other are one client's: each that begins goes on for the one that ended last
-/// before it.
+/// Joins connections into clients: each new one continues the last to end before it.
 fn clients(mut connections: Vec<Client<'_>>) -> Vec<Client<'_>> {
     connections.sort_by_key(|connection| connection.began);
     let mut clients: Vec<Client<'_>> = Vec::new();

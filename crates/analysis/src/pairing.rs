@@ -1,20 +1,20 @@
-//! Messages of one connection to exchanges, by the neutral role of each message.
+//! Pairs the messages of one connection into exchanges, by the neutral role of each message.
 //!
-//! Calling order: [`Pairing::new`]; then what the observation point saw, in order: [`Pairing::handshake`],
-//! [`Pairing::round_trip`], [`Pairing::assumed_round_trip`], [`Pairing::recovery`], [`Pairing::segment`]
-//! before the messages of that segment, and [`Pairing::message`]; [`Pairing::closed`] once, last.
+//! Calling order: [`Pairing::new`]; then observations in order: [`Pairing::handshake`],
+//! [`Pairing::round_trip`], [`Pairing::assumed_round_trip`], [`Pairing::recovery`],
+//! [`Pairing::segment`] before its messages, [`Pairing::message`]; [`Pairing::closed`] once, last.
 //!
 //! How round trips are counted:
-//! 1. A TCP handshake is one, when it was seen whole. A server that speaks first (a `Greeting`, or opaque
-//!    bytes after a handshake) is one.
-//! 2. A request sent while no reply is expected is one, once the server answers it. A request sent while a
-//!    reply is expected (pipelining) joins the round trip that is in flight, unless the client waited all the
-//!    same: it had been silent for a whole round trip and went on only when a reply had come (its window, or
-//!    its own limit, was used up). A client that keeps the pace at which it sends without waiting has not
-//!    waited for a reply that it happened to get meanwhile ([`pace`]).
-//! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a round trip: what the
-//!    client sends next begins another.
-//! 4. Where the protocol is opaque, each answer to client bytes is one: changes of direction.
+//! 1. A complete TCP handshake is one. A server that speaks first (a `Greeting`, or opaque bytes after a
+//!    handshake) is one.
+//! 2. A request sent while no reply is expected is one, once the server answers it. A pipelined
+//!    request joins the round trip in flight, unless the client waited all the same: it was silent
+//!    for a whole round trip and sent again only after a reply (its window or own limit was used
+//!    up). A client that keeps its sending pace has not waited for a reply that happened to arrive
+//!    ([`pace`]).
+//! 3. A reply that pauses for the client (COPY, LOCAL INFILE, `100 Continue`) ends a round trip: the client's
+//!    next bytes begin another.
+//! 4. If the protocol is opaque, each answer to client bytes is one: changes of direction.
 
 mod asking;
 mod comment;
@@ -49,7 +49,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use waits::Waits;
 
-/// Pairs the messages of one connection.
 #[derive(Debug)]
 pub struct Pairing {
     connection: ConnectionId,
@@ -59,29 +58,24 @@ pub struct Pairing {
     last_seen: Timestamp,
     handshake_ended: Option<Timestamp>,
     queue: PendingReplies<ExchangeBuilder, MAX_PENDING_REPLIES>,
-    /// Replies after lost bytes, until it is known which requests they answer.
+    /// Replies after lost bytes, until their requests are known.
     answers: Answers,
-    /// Who spoke last.
     speaker: Option<Direction>,
-    /// Whether this client sends requests before it has the replies to earlier ones.
     pipelines: bool,
     owed: pending_replies::Share,
     pace: Pace,
-    /// Bytes of the shortest reply to work so far.
+    /// Bytes of the shortest reply to work.
     shortest_reply: u64,
     previous_reply_ended: Timestamp,
-    /// When the last message of each direction ended ([`Direction::index`]).
+    /// End of the last message in each direction ([`Direction::index`]).
     last_message: [Timestamp; 2],
     payload_seen: bool,
-    /// It was seen that the server says no more.
     server_ended: bool,
     prepared: PreparedStatements,
     introduction: Introduction,
     client_side: MinimumRoundTrip,
     server_side: MinimumRoundTrip,
-    /// How round trips to the server vary.
     path: Path,
-    /// The last of them that this connection showed.
     last_round_trip: Option<Duration>,
     rtt_source: Option<RttSource>,
     waits: Waits,
@@ -94,11 +88,10 @@ pub struct Pairing {
     boxes: ExchangePool,
 }
 
-/// Most prepared statements remembered on one connection; executions of others have no fingerprint.
+/// Executions of further statements on a connection have no fingerprint.
 pub const MAXIMUM_PREPARED: usize = 10_000;
 
 impl Pairing {
-    /// Begins a connection that was first seen at `at`.
     pub fn new(
         connection: ConnectionId,
         at: Timestamp,
@@ -142,36 +135,34 @@ impl Pairing {
         }
     }
 
-    /// Puts exchanges into boxes that others of the run have emptied.
     #[must_use]
     pub fn with_boxes(mut self, boxes: ExchangePool) -> Self {
         self.boxes = boxes;
         self
     }
 
-    /// Returns reads a digest ([`model::RequestTraits::request_digest`]) by `key`: the same for all
-    /// connections of a run, and random.
+    /// Computes digests of reads ([`model::RequestTraits::request_digest`]) with `key`: random, and
+    /// equal for all connections of a run.
     #[must_use]
     pub fn with_digests(mut self, key: RandomState) -> Self {
         self.digests = Some(key);
         self
     }
 
-    /// Counts what is owed along with the other connections of the run.
+    /// Counts expected replies together with the run's other connections.
     #[must_use]
     pub fn with_reply_budget(mut self, all: PendingReplyBudget) -> Self {
         self.owed = pending_replies::Share::new(all);
         self
     }
 
-    /// Learns how round trips vary from the other connections of the run between the same hosts too.
+    /// Shares the variation of round trips with other connections between the same hosts.
     #[must_use]
     pub fn with_paths(mut self, paths: &Paths) -> Self {
         self.path = paths.between(self.client.address, self.server.address);
         self
     }
 
-    /// The TCP handshake was seen whole.
     pub fn handshake(&mut self, handshake: TcpHandshake, out: &mut FactSink<'_>) {
         self.last_seen = handshake.ack;
         self.handshake_ended = Some(handshake.ack);
@@ -213,7 +204,6 @@ impl Pairing {
         self.emit(Box::new(exchange), Protocol::Tls, out);
     }
 
-    /// A measured round trip of one side.
     pub fn round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration) {
         match side {
             Side::Client => self.client_side.sample(at, rtt),
@@ -227,8 +217,7 @@ impl Pairing {
         }
     }
 
-    /// Takes a round trip to the server. A kernel reports its minimum again and again: that is no further
-    /// sample.
+    /// A kernel reports its minimum repeatedly: a repetition is no further sample.
     fn sample_server_side(&mut self, at: Timestamp, rtt: Duration) {
         self.server_side.sample(at, rtt);
         if self.last_round_trip.replace(rtt) != Some(rtt) {
@@ -236,11 +225,11 @@ impl Pairing {
         }
     }
 
-    /// How far both sides are now; how that varies matters only where a reply begins.
+    /// Distance of both sides. The variation matters only where a reply begins.
     fn distance(&self) -> Distance {
         let server_side = self.server_side.current();
         let assumed = match (self.rtt_source, server_side) {
-            // Some of the fastest reply was the server's time: how much is not known.
+            // The fastest reply includes an unknown amount of server time.
             (Some(RttSource::FastestReply), Some(rtt)) => Some([Duration::ZERO, rtt + rtt / 2]),
             _ => None,
         };
@@ -254,8 +243,8 @@ impl Pairing {
         }
     }
 
-    /// A round trip of one side that something other than this connection shows. The client's fastest request
-    /// after a reply is none: it may have thought.
+    /// A round trip known from another source than this connection. The client's fastest request
+    /// after a reply does not count: it may include think time.
     pub fn assumed_round_trip(&mut self, at: Timestamp, side: Side, rtt: Duration, source: RttSource) {
         match side {
             Side::Client if source == RttSource::FastestReply => {}
@@ -274,7 +263,7 @@ impl Pairing {
         self.waits.recovery(from, to);
     }
 
-    /// Payload passed; its messages follow.
+    /// Payload passed, and its messages follow.
     pub fn segment(&mut self, direction: Direction, at: Timestamp, sender_idle: Option<Duration>) {
         self.last_seen = at;
         if let Some(idle) = sender_idle {
@@ -282,7 +271,6 @@ impl Pairing {
         }
     }
 
-    /// A message passed.
     pub fn message(
         &mut self,
         message: &Message<'_>,
@@ -313,7 +301,7 @@ impl Pairing {
         if let Content::Columns { statement, count } = message.content {
             return self.columns_found(statement, count, fingerprints);
         }
-        // Most messages are rows in the middle of a reply: nothing but its end changes.
+        // Most messages are rows in the middle of a reply: only the end changes.
         if message.role == Role::ReplyPart
             && message.direction == Direction::ServerToClient
             && self.speaker == Some(Direction::ServerToClient)
@@ -338,7 +326,7 @@ impl Pairing {
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
         }
         self.owed.count(self.queue.len() + self.answers.count());
-        // A header of the PROXY protocol is before what the connection carries: a server that speaks first
+        // A PROXY protocol header precedes the connection's own bytes: a server that speaks first
         // comes behind it.
         self.payload_seen |= message.phase != Phase::Connect || message.role != Role::OneWay;
         if message.role != Role::Notice || self.is_in_doubt() {
@@ -347,8 +335,8 @@ impl Pairing {
         self.last_message[message.direction.index()] = message.ended;
     }
 
-    /// The result of a prepared statement shows how many columns it has: what stands for one whose
-    /// preparation was not seen may be another then.
+    /// The column count of a result may distinguish a statement prepared before the capture from
+    /// another.
     fn columns_found(&mut self, statement: StatementId, count: u16, fingerprints: &Fingerprints) {
         let renamed = self
             .prepared
@@ -361,8 +349,8 @@ impl Pairing {
         }
     }
 
-    /// Gives up the oldest requests where as many wait for a reply as may. Which replies answer the others is
-    /// not certain any more.
+    /// Gives up the oldest requests at the limit of expected replies. The requests of later replies
+    /// are then uncertain.
     fn make_room(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
         while self.queue.len() >= self.owed.most() {
             if let Some(front) = self.queue.front_mut() {
@@ -425,7 +413,6 @@ impl Pairing {
         }
     }
 
-    /// What a client message says about statements: the fingerprint, how much it matters, executions.
     fn read_request(
         &mut self,
         message: &Message<'_>,
@@ -480,7 +467,7 @@ impl Pairing {
         }
     }
 
-    /// Keeps what the request says about itself: the first that any of its messages says.
+    /// Keeps the request's tags; the first message with tags wins.
     fn note_tags(&mut self, content: Content<'_>) {
         let Some(back) = self.queue.back_mut().filter(|back| back.exchange.tags.is_none()) else {
             return;
@@ -526,8 +513,8 @@ impl Pairing {
         self.complete(building, protocol, out);
     }
 
-    /// Client bytes of which nothing is known: a request of their own, more of one that is being written, or
-    /// more of what was opaque before.
+    /// Opaque client bytes: a new request, more of the one being written, or more of an earlier
+    /// opaque one.
     fn opaque_request(&mut self, message: &Message<'_>, out: &mut FactSink<'_>) {
         let joins = self
             .queue
@@ -551,7 +538,6 @@ impl Pairing {
         back.add_request(message, Role::Opaque, idle);
     }
 
-    /// Server bytes of which nothing is known.
     fn opaque_reply(&mut self, message: &Message<'_>, out: &mut FactSink<'_>) {
         if self.queue.is_empty() {
             self.open_unasked(message);
@@ -601,8 +587,8 @@ impl Pairing {
         }
     }
 
-    /// Takes one more message of a reply that is in flight, on the fast path: results have many rows. False
-    /// when there is more to it.
+    /// Fast path for one more message of a reply in flight: results have many rows. Returns false
+    /// if the message needs more work.
     fn goes_on(&mut self, message: &Message<'_>) -> bool {
         let plain = matches!(message.content, Content::Row | Content::Other) && !self.waits.server_was_idle();
         match self.queue.front_mut() {
@@ -628,7 +614,8 @@ impl Pairing {
     fn notice(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
         self.read_reply(message);
         if self.is_in_doubt() && message.phase != Phase::Close {
-            // To a request that was lost the decoder knows no reply. A farewell (an alert of TLS) is none.
+            // The decoder knows no reply to a lost request. A farewell (an alert of TLS) is no
+            // answer.
             return self.answer_in_doubt(message, Role::ReplyPart);
         }
         let is_asked = self.queue.front().is_some_and(ExchangeBuilder::has_reply);
@@ -642,8 +629,8 @@ impl Pairing {
         }
     }
 
-    /// Why the server ends the connection, or continues without the client: an exchange of its own, without a
-    /// request and a round trip.
+    /// The server's reason for ending the connection or continuing without the client: a separate
+    /// exchange without request and round trip.
     fn unasked_error(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
         let mut building = ExchangeBuilder::new(self.connection, message, false);
         building.exchange.phase = Phase::Close;
@@ -663,7 +650,6 @@ impl Pairing {
         }
     }
 
-    /// Opens an exchange for a client message.
     fn open(&mut self, message: &Message<'_>) {
         let [request, reply] = self.last_message;
         let sent = pace::Sent {
@@ -679,12 +665,12 @@ impl Pairing {
         self.add(building);
     }
 
-    /// Adds an exchange, for which [`Pairing::make_room`] has made room.
+    /// Expects room from [`Pairing::make_room`].
     fn add(&mut self, building: ExchangeBuilder) {
         self.queue.push(building).ok();
     }
 
-    /// Whether a client that still is owed a reply waited for one before it sent this.
+    /// Whether a pipelining client waited for a reply before it sent this.
     fn waited_before(&self, message: &Message<'_>) -> bool {
         let [request, reply] = self.last_message;
         let rtt = self.client_side.current().zip(self.server_side.current());
@@ -693,9 +679,9 @@ impl Pairing {
         })
     }
 
-    /// Opens an exchange for server bytes that were not requested: a server that speaks first, or a reply
-    /// whose request was not seen. Only the former, directly after a handshake, is a round trip; but nobody
-    /// waits for a server of HTTP that speaks first, to say why it ends the connection.
+    /// Opens an exchange for unrequested server bytes: a server that speaks first, or a reply to an
+    /// unseen request. Only a server directly after a handshake counts as a round trip. An HTTP
+    /// server that gives its reason for closing does not: no client waits for that.
     fn open_unasked(&mut self, message: &Message<'_>) {
         let is_http = matches!(message.content, Content::HttpResponse { .. });
         let waited_since = self.handshake_ended.filter(|_| !self.payload_seen && !is_http);
@@ -750,8 +736,8 @@ impl Pairing {
         out(Fact::Exchange { exchange, protocol });
     }
 
-    /// The server says no more, as was seen at `at`: what it owes is over. Behind a database's, the last
-    /// words of its client may follow.
+    /// The server closed its direction at `at`: no reply is expected any more. Behind a database's
+    /// close, the client's last words may follow.
     pub fn server_ended(&mut self, at: Timestamp, protocol: Protocol, out: &mut FactSink<'_>) {
         self.last_seen = self.last_seen.max(at);
         self.server_ended = true;
@@ -773,7 +759,7 @@ impl Pairing {
         }
     }
 
-    /// The connection ended: emits what was not complete, then the connection itself.
+    /// Emits incomplete exchanges, then the connection.
     pub fn closed(
         mut self,
         at: Timestamp,
@@ -808,7 +794,6 @@ impl Pairing {
     }
 }
 
-/// Why a request's bytes say nothing.
 fn why_opaque(message: &Message<'_>) -> NotSeen {
     match (message.protocol, message.content) {
         (Protocol::Tls, _) => NotSeen::Encrypted,
@@ -817,28 +802,27 @@ fn why_opaque(message: &Message<'_>) -> NotSeen {
     }
 }
 
-/// What is in the box of an exchange that was taken out.
 pub(crate) fn no_exchange() -> Exchange {
     let at = Timestamp::default();
     exchange_builder::exchange(ConnectionId(0), Phase::Work, at, exchange_builder::empty_step(at))
 }
 
-/// The error of an exchange whose connection ended, or whose observation did, while a reply was expected.
+/// Error of an exchange cut off, by its connection or the observation, while a reply was expected.
 pub const NO_REPLY: &str = "no reply";
 
-/// The error of an exchange whose reply is not waited for, because too many requests wait for one.
+/// Error of an exchange abandoned because too many requests wait for a reply.
 pub const GIVEN_UP: &str = "too many requests without a reply";
 
-/// The error of an exchange whose connection ended in the middle of its reply.
+/// Error of an exchange cut off in the middle of its reply.
 pub const REPLY_CUT: &str = "reply cut";
 
-/// Longest server version kept.
+/// In bytes.
 const MAXIMUM_VERSION: usize = 256;
 
 #[cfg(test)]
 mod tests;
 
-/// What the server took is time of the client, which waited for something to happen.
+/// Moves server time to the client, which waited for an event.
 fn wait_for_event(exchange: &mut Exchange) {
     for step in std::iter::once(&mut exchange.first).chain(&mut exchange.more) {
         step.client_inside_request += std::mem::take(&mut step.server);

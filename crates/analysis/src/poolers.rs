@@ -1,14 +1,15 @@
-//! Poolers and database proxies: a statement seen before and behind one is one exchange.
+//! Poolers and database proxies: a statement seen before and behind one is a single exchange.
 //!
-//! A *front* exchange is an application's with the pooler, a *back* exchange is the pooler's with the
-//! database: its client is on the host of the front's server. A back exchange belongs to a front one when it
-//! begins after it and ends before it, and has the same protocol, fingerprint, executions, rows and, where
-//! both have one, digest of its literals; each belongs to one front exchange at most, the first in time.
+//! A *front* exchange is between application and pooler, a *back* exchange between pooler and
+//! database: its client is on the host of the front's server. A back exchange belongs to a front
+//! one if it lies within it in time, with the same protocol, fingerprint, executions, rows and, if
+//! both have one, digest of literals; each belongs to at most one front exchange, the first in
+//! time.
 //!
-//! A service is a pooler of another when nearly all statements ([`NEARLY_ALL`] of 100, at least [`FEWEST`])
-//! on the connections behind it belong to statements in front of it. Until that is known, facts wait (at most
-//! [`MAX_WAITING`]). From then on the exchanges behind it are no longer emitted, and front exchanges say what
-//! the pooler added ([`model::PoolerTime`]).
+//! A service is a pooler of another if nearly all statements ([`NEARLY_ALL`] of 100, at least
+//! [`FEWEST`]) on the connections behind it belong to statements in front of it. Until that is
+//! known, facts wait (at most [`MAX_WAITING`]). Afterwards back exchanges are no longer emitted,
+//! and front exchanges carry the pooler's share ([`model::PoolerTime`]).
 
 mod matching;
 
@@ -24,45 +25,37 @@ use model::{
 };
 use std::net::IpAddr;
 
-/// Most facts that wait until it is known which services are poolers (some 2 MB).
+/// They take some 2 MB.
 pub const MAX_WAITING: usize = 4_000;
 
-/// Of 100 statements behind a pooler, as many at least belong to one in front of it.
+/// Minimum percentage of statements behind a pooler that belong to one in front of it.
 pub const NEARLY_ALL: u64 = 90;
 
-/// As many statements at least must be seen on both sides of a pooler.
+/// Minimum number of statements seen on both sides of a pooler.
 pub const FEWEST: u64 = 5;
 
-/// Most services, and most pairs of them, that are inspected.
 const MAX_SERVICES: usize = 1_000;
 
-/// Finds poolers and puts the exchanges on both sides of them together.
 #[derive(Debug, Default)]
 pub struct Poolers {
     given: Vec<Host>,
     connections: ConnectionMap<Ends>,
-    /// Servers by host, in the order in which they were seen.
     services: HashMap<IpAddr, Vec<Endpoint>>,
-    /// Their protocols, as far as they are known.
     protocols: HashMap<Endpoint, Option<Protocol>>,
-    /// By host, the servers that clients on it connected to since its last new service: each of its services
-    /// has been inspected as a pooler of these.
+    /// By host, the servers its clients connected to since its last new service: already paired
+    /// with each of its services.
     looked_at: HashMap<IpAddr, HashSet<Endpoint>>,
-    /// Pairs of which it is not known yet whether the first is a pooler of the second.
+    /// Undecided pairs, of which the first may be a pooler of the second.
     open: HashSet<Pair>,
-    /// Pairs of which it is known.
     judged: HashMap<Pair, bool>,
-    /// Connections behind a pooler.
     behind: ConnectionMap<()>,
     waiting: Vec<Fact>,
     matcher: Matcher,
     found: HashMap<Pair, Found>,
 }
 
-/// Two services: the one in front, the one behind it.
 type Pair = (Endpoint, Endpoint);
 
-/// The two sides of a connection.
 #[derive(Debug, Clone, Copy)]
 struct Ends {
     client_host: IpAddr,
@@ -70,17 +63,14 @@ struct Ends {
     server: Endpoint,
 }
 
-/// What was counted of a pair.
 #[derive(Debug, Default, Clone, Copy)]
 struct Found {
-    /// Statements behind it.
     behind: u64,
-    /// Of these, those that belong to one in front of it.
     paired: u64,
 }
 
 impl Poolers {
-    /// Knows which addresses are one host from `given`; every other address is a host.
+    /// Addresses not in `given` are separate hosts.
     pub fn new(given: Vec<Host>) -> Self {
         Self {
             given,
@@ -88,7 +78,7 @@ impl Poolers {
         }
     }
 
-    /// Takes the next fact; returns those that can be gone on with.
+    /// Returns the facts that need wait no longer.
     pub fn process_fact(&mut self, fact: Fact) -> StageOutput<Fact> {
         self.learn(&fact);
         if self.open.is_empty() && self.waiting.is_empty() {
@@ -101,14 +91,13 @@ impl Poolers {
         }
     }
 
-    /// No more is waited for: what waited.
     pub fn finish(&mut self) -> Vec<Fact> {
         self.judge();
         let waiting = std::mem::take(&mut self.waiting);
         waiting.into_iter().filter_map(|fact| self.next(fact)).collect()
     }
 
-    /// Which poolers were found and why, in a sentence each.
+    /// One sentence per pooler, with the evidence.
     pub fn notes(&self) -> Vec<Warning> {
         let mut notes: Vec<String> = self
             .found
@@ -127,7 +116,6 @@ impl Poolers {
         notes.into_iter().map(|text| Warning::new(kind, text)).collect()
     }
 
-    /// The poolers that were found, each with the service behind it.
     pub fn found(&self) -> impl Iterator<Item = (Endpoint, Endpoint)> {
         self.found.keys().copied()
     }
@@ -137,7 +125,6 @@ impl Poolers {
         given_host(&self.given, address).unwrap_or(address)
     }
 
-    /// Learns services and their protocols, and which of them may be poolers.
     fn learn(&mut self, fact: &Fact) {
         match fact {
             Fact::Opened {
@@ -174,7 +161,7 @@ impl Poolers {
             .or_default()
             .push(ends.server);
         self.looked_at.remove(&ends.server_host);
-        // A pool may have connections from before its first client was seen.
+        // A pool may have connections from before the first client.
         let earlier = self.connections.values();
         let backs: HashSet<Endpoint> = earlier
             .filter(|other| other.client_host == ends.server_host)
@@ -185,7 +172,7 @@ impl Poolers {
         }
     }
 
-    /// A connection whose client is on the host of other services may be a pooler's.
+    /// A client on the host of other services may be a pooler.
     fn suspect(&mut self, connection: ConnectionId, ends: Ends) {
         let Some(services) = self.services.get(&ends.client_host) else {
             return;
@@ -207,7 +194,6 @@ impl Poolers {
         }
     }
 
-    /// The first may be a pooler of the second, as far as is known.
     fn open_pair(&mut self, pair: Pair) {
         let (front, back) = pair;
         let is_possible = front != back && may_be_equal(self.protocol(&front), self.protocol(&back));
@@ -230,7 +216,6 @@ impl Poolers {
         self.open = open;
     }
 
-    /// Says of all open pairs whether they are a pooler and its database, by what waited.
     fn judge(&mut self) {
         let mut matcher = Matcher::default();
         let mut statements: HashMap<ConnectionId, u64> = HashMap::default();
@@ -272,8 +257,8 @@ impl Poolers {
         }
     }
 
-    /// Of the connections from the pooler to its database, those with statements of which none was in front
-    /// are somebody else's.
+    /// Marks the pooler's connections to the database. Connections with statements not seen in
+    /// front belong to another program.
     fn put_behind(
         &mut self,
         (front, back): Pair,
@@ -291,7 +276,6 @@ impl Poolers {
             .extend(its.into_iter().map(|connection| (connection, ())));
     }
 
-    /// What is emitted of a fact.
     fn next(&mut self, fact: Fact) -> Option<Fact> {
         match fact {
             Fact::Exchange { exchange, protocol } => self.exchange(exchange, protocol),
@@ -355,9 +339,9 @@ fn is_statement(exchange: &Exchange, protocol: Protocol) -> bool {
     protocol.is_database() && exchange.fingerprint.is_some()
 }
 
-/// Says in a front exchange what its pooler added, by the one behind it.
+/// Adds the pooler's share to the front exchange.
 ///
-/// The parts sum to the server time that it had, to the nanosecond. Where that is unknown, nothing is said.
+/// The parts sum to the server time, to the nanosecond. If that is unknown, none is set.
 fn put_together(front: &mut Exchange, back: &Exchange) {
     let (Some(_), Some(replied)) = (front.first.server_side_rtt, back.first.reply_started) else {
         return;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Minimum round trip over a sliding window.
 ///
-/// A sample holds what the peer took to answer and any queue on the way, so that the minimum of a window is
+/// A sample includes the peer's time and any queue on the way, so the minimum of a window is
 /// nearest to the distance. The window (two spans of [`WINDOW`]) lets the figure follow a route that changes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MinimumRoundTrip {
@@ -19,11 +19,10 @@ pub struct MinimumRoundTrip {
     newer_since: Timestamp,
 }
 
-/// Half of the sliding window: a sample counts for at least this long and at most twice as long.
+/// Half of the sliding window: a sample counts for once to twice this time.
 pub const WINDOW: Duration = Duration::from_secs(10);
 
 impl MinimumRoundTrip {
-    /// Takes a sample.
     pub fn sample(&mut self, at: Timestamp, rtt: Duration) {
         if at.since(self.newer_since) > WINDOW {
             self.older = if at.since(self.newer_since) > WINDOW * 2 {
@@ -38,7 +37,7 @@ impl MinimumRoundTrip {
         self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// The round trip that holds now; `None` before the first sample.
+    /// `None` before the first sample.
     pub fn current(&self) -> Option<Duration> {
         match (self.older, self.newer) {
             (Some(older), Some(newer)) => Some(older.min(newer)),
@@ -46,7 +45,6 @@ impl MinimumRoundTrip {
         }
     }
 
-    /// Smallest sample of all.
     pub fn least(&self) -> Option<Duration> {
         self.least
     }

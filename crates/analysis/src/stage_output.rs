@@ -1,19 +1,18 @@
-//! What a stage hands on of what it takes: nearly always the same thing at once, sometimes nothing, seldom
-//! all that waited.
+//! Output of a stage for one input: usually that input, sometimes no output, rarely all that
+//! waited.
 
-/// What goes on to the next stage, in order. Iterating over it costs no allocation.
+/// Iterating costs no allocation.
 #[derive(Debug)]
 pub enum StageOutput<T> {
-    /// What was taken.
     Go(T),
-    /// Nothing: it waits, or was needed here.
+    /// The input waits or was consumed.
     Stays,
-    /// It and all that waited.
+    /// The input and all that waited.
     Released(Vec<T>),
 }
 
 impl<T> StageOutput<T> {
-    /// Hands each on, in order; faster than iterating where it nearly always is one.
+    /// Faster than iterating if there is usually one.
     #[inline]
     pub fn each(self, mut take: impl FnMut(T)) {
         match self {

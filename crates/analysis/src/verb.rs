@@ -1,26 +1,22 @@
-//! What a statement is for, by the first word of its fingerprint.
+//! Purpose of a statement, by the first word of its fingerprint.
 
-/// What a statement is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// It reads: `select`, `GET`.
     Read,
-    /// It changes rows: `insert`, `update`, `SET` of Redis.
     Write,
-    /// It controls a transaction or the session: `begin`, `commit`, `set`; not a block of statements
-    /// (`begin x := ?; end`).
+    /// Transaction or session: `begin`, `commit`, `set`; not a block of statements (`begin x := ?;
+    /// end`).
     Control,
-    /// It asks for more rows of a cursor that was declared: `fetch`.
+    /// `fetch` of a declared cursor.
     Fetch,
-    /// Anything else: `create`, `call`, `copy`.
     Other,
 }
 
 impl Verb {
-    /// That of a fingerprint. Words of SQL are in lower case there, those of Redis in upper case. Misleads
-    /// where a `select` calls a function that writes.
+    /// SQL is in lower case in fingerprints, Redis in upper case. Misleads if a `select` calls a
+    /// function that writes.
     pub fn from_fingerprint(fingerprint: &str) -> Self {
-        // What most are, without a look into the lists.
+        // The most frequent ones, without a list search.
         for (beginning, verb) in COMMONEST {
             if fingerprint.starts_with(beginning) {
                 return verb;
@@ -41,8 +37,8 @@ impl Verb {
     }
 }
 
-/// That of a command of the protocol, whose name stands in brackets. Of functions called by number, those
-/// that write large objects are known; any other replies a value.
+/// Commands of the protocol stand in brackets. Of functions called by number, those that write
+/// large objects are known; all others count as reads.
 fn of_command(fingerprint: &str) -> Option<Verb> {
     let name = fingerprint.strip_prefix('(')?.strip_suffix(')')?;
     if name.starts_with("COM_") {
@@ -59,9 +55,9 @@ fn of_command(fingerprint: &str) -> Option<Verb> {
     })
 }
 
-/// Whether a text does what a transaction is made for: it reads or writes, calls or defines something. What
-/// only controls the transaction or the session (`begin`, `set`, `show`, `discard`) and what only tests the
-/// connection ([`is_trial`]) does not. Of several statements in one text, one suffices.
+/// Whether a text does the work of a transaction: it reads, writes, calls or defines. Controlling
+/// the transaction or session (`begin`, `set`, `show`, `discard`) and testing the connection
+/// ([`is_trial`]) are no work. One working statement in a text suffices.
 pub fn is_work(fingerprint: &str) -> bool {
     let works = |statement: &str| {
         let statement = statement.trim();
@@ -73,7 +69,7 @@ pub fn is_work(fingerprint: &str) -> bool {
     works(fingerprint) || (fingerprint.contains(';') && fingerprint.split(';').any(works))
 }
 
-/// Whether it only tests if the connection works: `select 1`, an empty text, `PING`.
+/// Whether it only tests the connection: `select 1`, an empty text, `PING`.
 pub fn is_trial(fingerprint: &str) -> bool {
     matches!(
         fingerprint,
@@ -81,8 +77,8 @@ pub fn is_trial(fingerprint: &str) -> bool {
     )
 }
 
-/// Whether others may have to wait for what it did until its transaction ends: it writes, locks rows or
-/// defines something, as far as its text shows. Misleads where a function or a procedure writes.
+/// Whether it may block others until its transaction ends: it writes, locks rows or defines.
+/// Misleads if a function or procedure writes.
 pub fn holds_rows(fingerprint: &str) -> bool {
     let contains = |words: &[&str]| words.iter().any(|word| fingerprint.contains(word));
     match Verb::from_fingerprint(fingerprint) {
@@ -101,12 +97,11 @@ pub fn holds_rows(fingerprint: &str) -> bool {
     }
 }
 
-/// Words that are no keywords everywhere keep the case in which they were sent.
+/// Words that are not keywords everywhere keep their case.
 fn is_one_of(word: &str, words: &[&str]) -> bool {
     words.iter().any(|known| known.eq_ignore_ascii_case(word))
 }
 
-/// Statements that only concern the session, by their first word.
 const OF_SESSIONS: [&str; 9] = [
     "show",
     "discard",
@@ -119,7 +114,6 @@ const OF_SESSIONS: [&str; 9] = [
     "close",
 ];
 
-/// What makes a query lock the rows that it reads.
 const LOCKING: [&str; 5] = [
     " for update",
     " for no key update",
@@ -128,14 +122,14 @@ const LOCKING: [&str; 5] = [
     " lock in share mode",
 ];
 
-/// What writes inside a query that begins with `with`.
+/// Writing parts of a query that begins with `with`.
 const WRITING_INSIDE: [&str; 4] = ["insert into ", "update ", "delete from ", "merge into "];
 
-/// First words of statements that lock what they define or name.
+/// First words of statements that lock the objects they name.
 const DEFINING: [&str; 6] = ["create", "alter", "drop", "truncate", "lock", "load"];
 
-/// Whether a statement that begins with one of [`OF_TRANSACTIONS`] and has this word next is about a
-/// transaction, and not a block: `begin x := ?; end` of PL/SQL, `begin select ? end` of Transact-SQL.
+/// Whether this word after one of [`OF_TRANSACTIONS`] makes it a transaction instead of a block:
+/// `begin x := ?; end` of PL/SQL, `begin select ? end` of Transact-SQL.
 fn bounds(fingerprint: &str, next: Option<&str>) -> bool {
     let is_alone = fingerprint
         .trim_start()
@@ -149,10 +143,9 @@ fn bounds(fingerprint: &str, next: Option<&str>) -> bool {
         })
 }
 
-/// Words that begin transactions and blocks.
 const OF_TRANSACTIONS: [&str; 3] = ["begin", "start", "end"];
 
-/// What follows them when it is a transaction (PostgreSQL, MySQL, SQLite, Transact-SQL).
+/// Next words in transactions (PostgreSQL, MySQL, SQLite, Transact-SQL).
 const BEHIND: [&str; 13] = [
     "transaction",
     "work",

@@ -1,28 +1,25 @@
-//! How long a client waited for an exchange, and for what.
+//! A client's wait for an exchange, divided by cause.
 
 use model::{Exchange, Margin, Step};
 use std::time::Duration;
 
-/// How long the client waited for one exchange, and of that the server's and the network's part.
-///
-/// A pipelined exchange counts from the end of the reply before it, so that sums over statements count no
-/// time twice.
+/// A pipelined exchange counts from the end of the reply before it, so sums over statements count
+/// no time twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExchangeWait {
-    /// From the first byte of the request to the last of the reply, with the client's side of the round trip.
+    /// First byte of the request to last of the reply, with the client's side of the round trip.
     pub total: Duration,
-    /// Of this, the server computed.
+    /// Server time in `total`.
     pub server: Duration,
-    /// By how much `server` may be wrong: what is not the server's is the network's.
+    /// Error of `server`, which is network time.
     pub server_margin: Margin,
-    /// Of this, bytes were on their way.
+    /// Network time in `total`.
     pub network: Duration,
-    /// Of this, the client was still producing the request. The rest of `total` cannot be determined, or is a
+    /// Time in which the client still produced the request. The rest of `total` is unknown or a
     /// pooler's.
     pub client: Duration,
 }
 
-/// How long the client waited for an exchange.
 pub fn waited(exchange: &Exchange) -> ExchangeWait {
     let pooler = exchange.pooler_time();
     let mut waited = of_step(&exchange.first, pooler.total());
@@ -38,7 +35,7 @@ pub fn waited(exchange: &Exchange) -> ExchangeWait {
     waited
 }
 
-/// That of one step, behind whose connection a pooler took the time `pooler`.
+/// `pooler` is the time of a pooler behind the connection.
 fn of_step(step: &Step, pooler: Duration) -> ExchangeWait {
     let total = step_time(step, step.server + pooler);
     let server = step.server.min(total);
@@ -58,7 +55,7 @@ fn of_step(step: &Step, pooler: Duration) -> ExchangeWait {
     }
 }
 
-/// Of a step with this much time of the server and what is behind its connection.
+/// `server` includes the time behind the connection.
 fn step_time(step: &Step, server: Duration) -> Duration {
     let (Some(reply_started), Some(reply_ended)) = (step.reply_started, step.reply_ended) else {
         return step.request_ended.since(step.request_started);

@@ -1,14 +1,13 @@
-//! A client that waits for an acknowledgement before it sends the rest of a request, or a server with the
-//! rest of a reply (Nagle against delayed ACK).
+//! One side holds back the rest of a message until an acknowledgement arrives (Nagle against
+//! delayed ACK).
 //!
-//! A small request, or a small reply, whose parts lie as far apart as a delayed acknowledgement takes (Linux
-//! 40 ms, others 200 ms), or as a round trip does where that is longer: its sender held the second part back
-//! until the first was acknowledged. Saved is that time; it is no round trip. A client, or a server, that
-//! computes for exactly that long in the middle of what it sends to a database looks the same.
+//! The parts of a small request or reply are as far apart as a delayed acknowledgement (Linux 40
+//! ms, others 200 ms), or as a longer round trip. Saved is that time, not a round trip. A client or
+//! database server that computes for exactly that long in mid-message looks the same.
 //!
-//! Web servers and others do compute in the middle of a response: there a response counts only by the part of
-//! its time in which its bytes waited for the acknowledgement, which left its server at the moment at which
-//! that arrived.
+//! Other servers, such as web servers, do compute in mid-response. There only the time counts in
+//! which bytes waited for the acknowledgement, and only if they left the server at the moment it
+//! arrived.
 
 use super::ledger::Waste;
 use super::operation_view::OperationView;
@@ -17,13 +16,13 @@ use model::{FindingKind, Phase, Step};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// How long acknowledgements are delayed: Linux, and most other systems.
+/// Linux, and most other systems.
 const DELAYS: [RangeInclusive<Duration>; 2] = [
     Duration::from_millis(38)..=Duration::from_millis(50),
     Duration::from_millis(190)..=Duration::from_millis(220),
 ];
 
-/// Bytes that a connection may send before it must wait for an acknowledgement anyway: ten packets.
+/// After ten packets a connection must wait for an acknowledgement anyway.
 const MAX_BYTES: u64 = 14_000;
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {
@@ -31,7 +30,6 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     look_at_other_servers(view);
 }
 
-/// Responses of servers that are no databases.
 fn look_at_other_servers(view: &mut OperationView<'_>) {
     let operation = view.operation;
     for (number, step) in operation.steps.iter().enumerate() {
@@ -52,8 +50,8 @@ fn look_at_other_servers(view: &mut OperationView<'_>) {
     }
 }
 
-/// For how long the rest of a response waited for the acknowledgement of its beginning. What its server
-/// computed within it is no part of that.
+/// Time for which the rest of a response waited for the first acknowledgement, without the server's
+/// computing.
 fn held_back(step: &Step) -> Option<Duration> {
     let span = step.reply_ended?.since(step.reply_started?);
     let waited = span.saturating_sub(step.server_inside_reply);
@@ -88,7 +86,6 @@ fn look_at_databases(view: &mut OperationView<'_>) {
     }
 }
 
-/// How long the request, the reply or both waited for an acknowledgement.
 fn stall(step: &Step) -> Option<Duration> {
     if !step.recovery.is_zero() {
         return None;

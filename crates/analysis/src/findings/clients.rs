@@ -1,5 +1,4 @@
-//! What is known of connections besides their operations: which software, and whether an earlier one was
-//! closed before.
+//! Facts about connections outside operations: client software and reconnects.
 
 use super::fingerprint_ids::FingerprintId;
 use super::frameworks::{Certainty, Evidence, Framework};
@@ -11,40 +10,34 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The connections of a run, bounded.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     opened: ConnectionMap<Opened>,
-    /// Which connection between the two was over first, and when.
     over: HashMap<Pair, (Timestamp, ConnectionId)>,
     introduced: ConnectionMap<Introduced>,
-    /// What the statements of connections show of their frameworks; only of those whose do.
+    /// Only connections with evidence of a framework.
     frameworks: ConnectionMap<Evidence>,
 }
 
-/// A client's host and a server.
 type Pair = (IpAddr, Endpoint);
 
-/// A connection's beginning.
 #[derive(Debug, Clone, Copy)]
 struct Opened {
     at: Timestamp,
     pair: Pair,
-    /// Its handshake or login failed.
+    /// The handshake or login failed.
     is_refused: bool,
 }
 
-/// How a client introduced itself, and which software it is.
 #[derive(Debug, Clone)]
 pub(super) struct Introduced {
     pub(super) driver: Option<Arc<str>>,
     pub(super) software: Software,
 }
 
-/// How much later than the next beginning a relay on a busy machine may see an end.
+/// Maximum delay with which a relay on a busy machine sees an end after the next beginning.
 const SLACK: Duration = Duration::from_millis(5);
 
-/// Most connections of which anything is kept.
 pub(super) const MAX_CONNECTIONS: usize = 65_536;
 
 impl Clients {
@@ -75,7 +68,8 @@ impl Clients {
                 {
                     opened.is_refused = true;
                 }
-                // A client that says goodbye is done; that the server closes is seen a round trip later.
+                // A client that says goodbye is done; the server's close is seen a round trip
+                // later.
                 if exchange.phase == Phase::Close
                     && let Some(opened) = self.opened.get(&exchange.connection)
                 {
@@ -99,7 +93,6 @@ impl Clients {
         }
     }
 
-    /// Takes a statement: what it shows of its framework.
     pub(super) fn statement(
         &mut self,
         connection: ConnectionId,
@@ -123,7 +116,7 @@ impl Clients {
         }
     }
 
-    /// The framework that a statement of a connection is of, or the connection itself.
+    /// Framework of a statement, otherwise of its connection.
     pub(super) fn framework(
         &self,
         connection: ConnectionId,
@@ -152,7 +145,7 @@ impl Clients {
         }
     }
 
-    /// Whether an earlier connection of the same client host to the same server was over before it was
+    /// Whether an earlier connection between the same client host and server ended before this one
     /// opened.
     pub(super) fn is_reopened(&self, connection: ConnectionId) -> bool {
         let Some(opened) = self.opened.get(&connection) else {
@@ -162,7 +155,7 @@ impl Clients {
         over.is_some_and(|&(over, first)| first != connection && over <= opened.at.after(SLACK))
     }
 
-    /// The client's side of a connection that is closed.
+    /// `None` while the connection is open.
     pub(super) fn introduced(&self, connection: ConnectionId) -> Option<&Introduced> {
         self.introduced.get(&connection)
     }

@@ -1,45 +1,39 @@
-//! Statements prepared anew because a comment in their text carries an identifier that changes: for the
-//! client, and for the server, each is another text.
+//! Statements prepared again because a comment contains a changing identifier: each text is new to
+//! client and server.
 //!
-//! Counted is a statement that its connection has prepared before with another identifier, where the client
-//! keeps prepared statements: it has run one again without preparing it, or has prepared
-//! [`MIN_OPEN_STATEMENTS`] more than it closed. Without that the comment is not the reason. Saved is the turn
-//! of preparing where it is one of its own. Prepared and run in one batch, it costs the server parsing and
-//! memory, and no round trip: nothing is saved by our count.
+//! Counted if the same connection has prepared the statement with another identifier, and the
+//! client keeps prepared statements: it re-ran one without preparing, or prepared
+//! [`MIN_OPEN_STATEMENTS`] more than it closed. Otherwise the comment is not the cause. Saved is
+//! the turn of preparing, if separate. Preparing and running in one batch costs server time and
+//! memory but no round trip, so the saving is zero.
 
 use super::ledger::Waste;
 use super::operation_view::{OperationView, Task, Turn};
 use foldhash::HashMap;
 use model::{ConnectionId, Exchange, FindingKind, RequestId};
 
-/// What connections have prepared, from operation to operation. Bounded.
 #[derive(Debug, Default)]
 pub(super) struct Preparations {
     clients: HashMap<ConnectionId, Keeping>,
     statements: HashMap<(ConnectionId, u32), Preparation>,
 }
 
-/// Whether a client keeps prepared statements.
 #[derive(Debug, Clone, Copy, Default)]
 struct Keeping {
     prepared: u64,
     closed: u64,
-    /// It ran one again.
     has_rerun: bool,
 }
 
-/// How a statement was prepared last.
 #[derive(Debug, Clone, Copy)]
 struct Preparation {
     request: Option<RequestId>,
-    /// It ran since.
     has_run: bool,
 }
 
-/// Prepared statements left open from which on a client keeps them.
+/// From this many open prepared statements, the client counts as keeping them.
 const MIN_OPEN_STATEMENTS: u64 = 3;
 
-/// Most connections, and most statements of all connections, of which anything is kept.
 pub(super) const MAX_PREPARATIONS: usize = 65_536;
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {
@@ -47,8 +41,8 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     if steps.iter().all(|step| !concerns_prepared(&step.exchange)) {
         return;
     }
-    // Round trips are in order within their connections, which is what counts here; what is closed is a
-    // message without a round trip.
+    // Order matters only within connections, where round trips are in order. Closing is a message
+    // without a round trip.
     let mut turns = vec![None; steps.len()];
     for (index, turn) in view.turns.all.iter().enumerate() {
         if let Some(place) = turns.get_mut(turn.step) {
@@ -85,8 +79,6 @@ impl Preparations {
         }
     }
 
-    /// Takes a round trip that prepares or runs a statement: whether it prepares again because of an
-    /// identifier.
     fn is_defeated(&mut self, turn: &Turn, exchange: &Exchange) -> bool {
         let asked = &exchange.asked;
         let Some(code) = turn
@@ -120,8 +112,8 @@ impl Preparations {
     }
 }
 
-/// Whether the client waits for a statement to be prepared before it runs it: in exchanges of their own, or
-/// in one of two round trips (asyncpg).
+/// Whether the client waits for the preparation before it runs the statement: in separate
+/// exchanges, or in one of two round trips (asyncpg).
 fn has_own_turn(turn: &Turn, exchange: &Exchange) -> bool {
     let asked = &exchange.asked;
     let waits_inside = exchange.turns == 2 && asked.prepares == 1 && exchange.executions == 1;
@@ -129,8 +121,8 @@ fn has_own_turn(turn: &Turn, exchange: &Exchange) -> bool {
 }
 
 impl Keeping {
-    /// A statement without a name is prepared with each run and never closed: there only one that ran again
-    /// proves it.
+    /// An unnamed statement is prepared with each run and never closed: only a re-run proves that
+    /// it is kept.
     fn keeps(self, has_own_turn: bool) -> bool {
         let leaves_open = self.prepared >= self.closed + MIN_OPEN_STATEMENTS;
         self.has_rerun || (has_own_turn && leaves_open)

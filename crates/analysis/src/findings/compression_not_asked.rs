@@ -1,8 +1,9 @@
-//! A driver that can compress and did not ask for it.
+//! A driver can compress but did not request it.
 //!
-//! KingbaseES's JDBC driver asks in its start-up message (`comm_compress` of 8.6, `compress_level` of 9.0)
-//! when its property `zipLevel` is set. The property is case-sensitive: `ziplevel` is silently ignored, and
-//! on the wire looks like no property at all. So all that can be reported is that it did not ask.
+//! KingbaseES's JDBC driver requests it in the start-up message (`comm_compress` of 8.6,
+//! `compress_level` of 9.0) if its property `zipLevel` is set. The property is case-sensitive:
+//! `ziplevel` is silently ignored and looks like no property on the wire. So only the missing
+//! request can be reported.
 
 use super::ledger::{Ledger, Waste};
 use model::{ConnectionOutcome, FindingKind};
@@ -31,5 +32,4 @@ pub(super) fn detect_waste(outcome: &ConnectionOutcome, ledger: &mut Ledger) {
     }
 }
 
-/// Start-up parameters that ask for it.
 const ASKING: [&str; 2] = ["comm_compress", "compress_level"];

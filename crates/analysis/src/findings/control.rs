@@ -1,42 +1,31 @@
-//! Which statements are no work of their own: they control the transaction or the session, or ask what is
-//! known already.
+//! Classifies statements that do no work: control of transaction or session, and reads of known
+//! facts.
 
 use crate::verb::{Verb, is_trial};
 
-/// What a round trip without work is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Control {
-    /// BEGIN and its relatives.
     Begin,
-    /// COMMIT, ROLLBACK and their relatives.
     End,
-    /// SAVEPOINT, and RELEASE of it.
     Savepoint,
-    /// A setting of the session.
     Setting,
-    /// All of the session is put back: DISCARD ALL, RESET ALL, DEALLOCATE ALL, `COM_RESET_CONNECTION`.
     Reset,
-    /// Nothing but whether the connection works: `SELECT 1`, an empty statement, a ping.
     Probe,
-    /// A setting of the session is read: `select @@session.autocommit`.
     SessionRead,
-    /// What the reply to a write has already said: `select last_insert_id()`, `show warnings`.
+    /// Reads a fact already in a write's reply: `select last_insert_id()`, `show warnings`.
     AfterWrite,
-    /// Another database becomes the current one: `use`, `COM_INIT_DB`.
     Database,
-    /// A queue of commands begins (MULTI of Redis).
     Queue,
 }
 
 impl Control {
-    /// That of a fingerprint; `None` for work. A text of several statements is of a class only where none of
-    /// them is work: a driver that opens a session sends `set x = ?; select ?`, whose last statement only
-    /// shows that it is done.
+    /// `None` for work. A text of several statements has a class only if none of them is work: a
+    /// driver opening a session sends `set x = ?; select ?`.
     pub(super) fn from_fingerprint(fingerprint: &str) -> Option<Self> {
         let text = fingerprint.trim_end_matches([';', ' ']);
         match text {
             "MULTI" => return Some(Self::Queue),
-            // Redis: a number chooses the database.
+            // In Redis, a number selects the database.
             "SELECT ?" | "(COM_INIT_DB)" => return Some(Self::Database),
             "(COM_RESET_CONNECTION)" => return Some(Self::Reset),
             _ => {}
@@ -48,7 +37,6 @@ impl Control {
     }
 }
 
-/// That of one statement.
 fn of_one(text: &str) -> Option<Control> {
     if is_trial(text) {
         return Some(Control::Probe);
@@ -63,7 +51,7 @@ fn of_one(text: &str) -> Option<Control> {
     }
     let is_of_transaction = || Verb::from_fingerprint(text) == Verb::Control;
     match words {
-        // Redis writes its words in capitals.
+        // Redis commands are in capitals.
         ["set", _] if !text.starts_with("SET") => Some(Control::Setting),
         ["deallocate", "prepare"] if third == "all" => Some(Control::Reset),
         ["begin" | "start", _] if is_of_transaction() => Some(Control::Begin),
@@ -74,15 +62,15 @@ fn of_one(text: &str) -> Option<Control> {
     }
 }
 
-/// The first words of a statement, its second words (any, where there are none), and its class; none of what
-/// holds for one transaction only and is a part of it.
+/// First words, second words (any if empty), class. `None` for statements that belong to a single
+/// transaction.
 type ByWords = (&'static [&'static str], &'static [&'static str], Option<Control>);
 
 fn fits((first, second, _): &ByWords, words: [&str; 2]) -> bool {
     first.contains(&words[0]) && (second.is_empty() || second.contains(&words[1]))
 }
 
-/// The first row that fits counts.
+/// The first matching row wins.
 const BY_WORDS: &[ByWords] = &[
     (&["set"], &["local"], None),
     (&["alter"], &["session"], Some(Control::Setting)),
@@ -100,11 +88,10 @@ const BY_WORDS: &[ByWords] = &[
     (&["use"], &[], Some(Control::Database)),
 ];
 
-/// That of a `select` without a table, by the first thing it asks for.
 fn of_read(what: &str) -> Option<Control> {
     let begins_with = |known: &[&str]| known.iter().any(|known| what.starts_with(known));
     match () {
-        // Oracle's is a column of the sequence.
+        // In Oracle, a column of the sequence.
         () if begins_with(&SAID_BY_WRITES) || what.ends_with(".currval") => Some(Control::AfterWrite),
         () if what.starts_with("pg_advisory_unlock_all(") => Some(Control::Reset),
         () if begins_with(&["@@", "current_setting("]) => Some(Control::SessionRead),
@@ -120,7 +107,6 @@ fn of_show(what: &str) -> Option<Control> {
     }
 }
 
-/// What the reply to a write says, or can be made to say.
 const SAID_BY_WRITES: [&str; 7] = [
     "last_insert_id(",
     "@@identity",
@@ -131,7 +117,6 @@ const SAID_BY_WRITES: [&str; 7] = [
     "row_count(",
 ];
 
-/// Settings that drivers read with SHOW.
 const SESSION_SETTINGS: [&str; 8] = [
     "transaction",
     "transaction_isolation",

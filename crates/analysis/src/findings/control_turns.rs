@@ -1,22 +1,20 @@
-//! Round trips that do no work of their own ([`Control`]): ends of transactions, savepoints, settings,
-//! resets, tests of the connection, and reads of what is known already.
+//! Round trips that do no work ([`Control`]): ends of transactions, savepoints, settings, resets,
+//! connection tests, and reads of known facts.
 //!
-//! 1. A transaction around nothing: both round trips. Around one statement that reads or writes: both, it is
-//!    a transaction by itself. Around more: the turn of BEGIN, which can be sent with the first statement;
-//!    COMMIT has to wait for what it commits. A ROLLBACK where the server has said that no transaction is
-//!    open: its round trip.
+//! 1. An empty transaction: both round trips. Around one statement that reads or writes: both; it is atomic
+//!    by itself. Around more: BEGIN, which can be sent with the first statement; COMMIT must wait. A ROLLBACK
+//!    after the server reported that no transaction is open.
 //! 2. SAVEPOINT and RELEASE: both can be sent with the statement between them.
-//! 3. A setting that was made before on the same connection.
-//! 4. Whatever puts the session back, and settings made anew right after it: a pool's work whenever a
-//!    connection is given back.
-//! 5. A test of the connection right before another statement: a pool that tests each connection it emits.
-//! 6. Another current database right before a statement, which could name it.
-//! 7. A read of a session's setting; a read, right after a write, of what the reply to that has said.
-//! 8. MULTI, what it queues, and EXEC one by one: all but one, since nobody needs the replies before the
-//!    last.
+//! 3. A setting made before on the same connection.
+//! 4. Session resets, and settings repeated right after them: a pool does so on every return.
+//! 5. A connection test right before another statement: a pool tests each connection it emits.
+//! 6. A change of database right before a statement that could name it.
+//! 7. A read of a session setting; a read, right after a write, of a fact in the write's reply.
+//! 8. MULTI, queued commands and EXEC one by one: all but one, as no earlier reply is needed.
 //!
-//! The first three are reported only where a third of the connection's round trips in the operation are such:
-//! a transaction of several statements has its price, and one pair around much work is none.
+//! The first three are reported only if they are a third of the connection's round trips in the
+//! operation: a transaction of several statements has a price, and one pair around much work is not
+//! waste.
 
 use super::control::Control;
 use super::fingerprint_ids::Bound;
@@ -28,10 +26,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::time::Duration;
 
-/// One round trip in this many is little.
 const MIN_SHARE_DIVISOR: usize = 3;
 
-/// A statement that comes later than this after a test is not what the test was for.
+/// A later statement is not the reason for the test.
 const MAX_PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {
@@ -51,7 +48,6 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     }
 }
 
-/// The round trips of transactions' ends, and those of them that can be saved.
 #[derive(Default)]
 struct Transactions {
     turns: u64,
@@ -100,8 +96,8 @@ fn transactions(view: &OperationView<'_>, lane: Range<usize>) -> Transactions {
     found
 }
 
-/// Whether it rolls back although the server has said, with the reply before, that no transaction is open: a
-/// pool does so with each connection that it takes back.
+/// Whether it rolls back although the previous reply reported no open transaction, as pools do on
+/// every return.
 fn follows_none(view: &OperationView<'_>, index: usize, lane_start: usize) -> bool {
     let text = view
         .exchange(index)
@@ -115,13 +111,11 @@ fn follows_none(view: &OperationView<'_>, index: usize, lane_start: usize) -> bo
         .is_some_and(|exchange| exchange.transaction == Some(TransactionState::Idle))
 }
 
-/// The class of a round trip that no finding has claimed.
 fn control(view: &OperationView<'_>, index: usize) -> Option<Control> {
     view.turns.all.get(index).filter(|turn| !turn.is_claimed)?;
     class(view, index)
 }
 
-/// The class of a round trip, even if another finding has claimed it.
 fn class(view: &OperationView<'_>, index: usize) -> Option<Control> {
     let turn = view.turns.all.get(index)?;
     match turn.task {
@@ -131,7 +125,6 @@ fn class(view: &OperationView<'_>, index: usize) -> Option<Control> {
     }
 }
 
-/// Whether the protocol itself asks for nothing.
 fn is_ping(view: &OperationView<'_>, index: usize) -> bool {
     view.exchange(index).is_some_and(|exchange| {
         exchange.request_bytes <= MAX_PING_LEN
@@ -141,7 +134,6 @@ fn is_ping(view: &OperationView<'_>, index: usize) -> bool {
     })
 }
 
-/// Savepoints, and settings made again.
 fn settings(view: &OperationView<'_>, lane: Range<usize>, claimed: &[usize]) -> Vec<usize> {
     let mut made = HashSet::new();
     let mut saved = Vec::new();
@@ -161,7 +153,6 @@ fn settings(view: &OperationView<'_>, lane: Range<usize>, claimed: &[usize]) -> 
     saved
 }
 
-/// Round trips that are never needed, however few they are.
 fn always_saved(view: &OperationView<'_>, lane: Range<usize>) -> Vec<usize> {
     let mut saved = Vec::new();
     let mut was_reset = false;
@@ -189,8 +180,8 @@ fn always_saved(view: &OperationView<'_>, lane: Range<usize>) -> Vec<usize> {
     saved
 }
 
-/// Whether the next round trip is soon, and no such round trip itself, nor what a pool asks of a connection
-/// that it has opened or takes back.
+/// Whether a working round trip follows soon: not another test, nor a pool's work on open or
+/// return.
 fn precedes_work(view: &OperationView<'_>, index: usize, end: usize) -> bool {
     let own = class(view, index);
     let next = (index + 1 < end).then(|| view.turns.all.get(index + 1)).flatten();
@@ -199,7 +190,6 @@ fn precedes_work(view: &OperationView<'_>, index: usize, end: usize) -> bool {
     is_soon && next != own && !matches!(next, Some(Control::SessionRead | Control::Reset))
 }
 
-/// Commands that are queued one by one until EXEC.
 fn queues(view: &mut OperationView<'_>, lane: Range<usize>) {
     let mut begin = None;
     for index in lane {
@@ -231,10 +221,8 @@ fn queues(view: &mut OperationView<'_>, lane: Range<usize>) {
     }
 }
 
-/// The name of a round trip that tests the connection with a message of the protocol itself that has no name.
 const PING: &str = "(ping)";
 
-/// Bytes of a request that asks for nothing, at most.
 const MAX_PING_LEN: u64 = 16;
 
 fn note_each(view: &mut OperationView<'_>, turns: Vec<usize>) {

@@ -1,13 +1,13 @@
-//! What to do about a finding, in the words of the framework that wrote the statements.
+//! Remedies in the terms of the framework that wrote the statements.
 //!
-//! The first row that fits counts; where none does, the driver's words are said ([`super::remedies`]). Each
-//! row ends with how to check what the framework does. Spellings are those of the frameworks' manuals.
+//! The first matching row wins; without one, the driver's remedy is used ([`super::remedies`]).
+//! Each row ends with a way to check the framework. Spellings are from the frameworks' manuals.
 
 use super::frameworks::{Certainty, Framework, is_next_value};
 use super::software::Software;
 use model::FindingKind;
 
-/// The remedy of a kind in a framework; `None` if the driver's is as good.
+/// `None` if the driver's remedy is as good.
 pub(super) fn find_remedy(
     kind: FindingKind,
     (framework, certainty): (Framework, Certainty),
@@ -26,16 +26,11 @@ pub(super) fn find_remedy(
     })
 }
 
-/// What a remedy is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
-    /// Related rows read one at a time.
     Reads,
-    /// Values of a sequence, one at a time.
     Sequence,
-    /// Rows inserted one at a time.
     Inserts,
-    /// Rows updated or deleted one at a time.
     Changes,
     Connections,
     Fetches,
@@ -63,7 +58,6 @@ impl What {
 struct Row {
     framework: Framework,
     what: What,
-    /// `None` for all.
     software: Option<Software>,
     words: &'static str,
 }

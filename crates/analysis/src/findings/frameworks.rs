@@ -1,44 +1,33 @@
-//! Which framework wrote the statements of a connection: remedies use its own terms.
+//! Detects the framework behind a connection's statements, so that remedies use its terms.
 //!
-//! A framework names itself (sqlcommenter's keys `framework` and `db_driver`, a driver's name), or is
-//! recognised by how its statements are written ([`styles`]): by one that nobody else writes so, or by
-//! [`MIN_TYPICAL_STATEMENTS`] different ones that others hardly write so. Where two frameworks are as likely,
-//! none is recognised.
+//! A framework names itself (sqlcommenter's keys `framework` and `db_driver`, a driver's name) or
+//! shows in the style of its statements ([`styles`]): one unique statement, or
+//! [`MIN_TYPICAL_STATEMENTS`] different ones rare elsewhere. If two frameworks are equally likely,
+//! the result is none.
 
 mod styles;
 
 use model::{Fingerprint, Tags};
 use styles::Sign;
 
-/// Frameworks and libraries whose remedies longwire knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Framework {
-    /// Java's Hibernate ORM; through it Spring Data JPA.
+    /// Also Spring Data JPA, which uses it.
     Hibernate,
-    /// Python's Django.
     Django,
-    /// Python's SQLAlchemy.
     SqlAlchemy,
-    /// The ORM of Ruby on Rails.
     ActiveRecord,
-    /// Node's Sequelize.
     Sequelize,
-    /// Node's Prisma.
     Prisma,
-    /// Go's pgx and database/sql.
     Go,
 }
 
-/// How it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Certainty {
-    /// It says so itself.
     Named,
-    /// Its statements are written in its way.
     Style,
 }
 
-/// A part of the names by which frameworks tell themselves, in lower case.
 const NAMES: [(&str, Framework); 16] = [
     ("hibernate", Framework::Hibernate),
     ("django", Framework::Django),
@@ -73,14 +62,13 @@ impl Framework {
         }
     }
 
-    /// That of a name a program gives itself.
     pub(super) fn named(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         let known = NAMES.iter().find(|(part, _)| name.contains(part));
         known.map(|(_, framework)| *framework)
     }
 
-    /// Whether it can have written a statement: one by hand in the same program is not its own.
+    /// False for styles it does not write: hand-written statements of the same program.
     fn may_write(self, fingerprint: &str) -> bool {
         let is_quoted = fingerprint.contains(['"', '`']);
         match self {
@@ -93,7 +81,6 @@ impl Framework {
     }
 }
 
-/// Whether a statement asks a sequence for its next value.
 pub(super) fn is_next_value(fingerprint: &str) -> bool {
     ["select nextval", "select next value for", "values next value for"]
         .iter()
@@ -101,14 +88,12 @@ pub(super) fn is_next_value(fingerprint: &str) -> bool {
         || fingerprint.contains(".nextval from ")
 }
 
-/// What is known of one connection's framework.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Evidence {
     named: Option<Framework>,
     signs: [Signs; Framework::COUNT],
 }
 
-/// The signs of one framework.
 #[derive(Debug, Clone, Copy, Default)]
 struct Signs {
     is_sure: bool,
@@ -117,19 +102,15 @@ struct Signs {
     typical: u32,
 }
 
-/// Different typical statements that make up for a sure one.
 const MIN_TYPICAL_STATEMENTS: u32 = 2;
 
-/// What a fingerprint shows; found once for each.
 pub(super) type Style = Option<Sign>;
 
-/// The style of a fingerprint.
 pub(super) fn style(fingerprint: &str) -> Style {
     styles::sign(fingerprint)
 }
 
 impl Evidence {
-    /// Takes a statement by its fingerprint's number and style.
     pub(super) fn statement(&mut self, number: u32, style: Style) {
         match style {
             Some(Sign::Sure(framework)) => self.signs[framework as usize].is_sure = true,
@@ -144,8 +125,7 @@ impl Evidence {
         }
     }
 
-    /// Takes what a statement says about itself. An ORM that names itself counts more than the driver below
-    /// it.
+    /// An ORM's own name outweighs its driver's.
     pub(super) fn tags(&mut self, tags: &Tags) {
         for name in [&tags.db_driver, &tags.framework].into_iter().flatten() {
             if let Some(framework) = Framework::named(name)
@@ -156,8 +136,8 @@ impl Evidence {
         }
     }
 
-    /// The framework of a statement of the connection, or of the connection itself, whose driver calls itself
-    /// `driver`.
+    /// Framework of a statement, otherwise of its connection. `driver`: the driver's self-reported
+    /// name.
     pub(super) fn framework(
         &self,
         driver: Option<&str>,
@@ -180,7 +160,7 @@ impl Evidence {
         })
     }
 
-    /// The only framework whose signs hold: `Some(None)` if several do, `None` if none does.
+    /// `Some(None)` if several frameworks match, `None` if none.
     fn only(&self, holds: impl Fn(&Signs) -> bool) -> Option<Option<Framework>> {
         let mut found = ALL
             .into_iter()

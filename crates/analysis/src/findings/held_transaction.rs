@@ -1,20 +1,18 @@
-//! A transaction that goes on for many round trips, or while its client does something else, after its first
-//! write: what it wrote is locked until its end, and others who want it wait.
+//! A transaction stays open for many round trips, or through client work, after its first write:
+//! the rows it wrote stay locked, and others wait.
 //!
-//! Of its round trips after the first write one is the price of committing; those that another finding claims
-//! are left to that one. What is saved is time for which rows are held, not time for which this client waits:
-//! no round trip is claimed.
+//! One round trip after the first write is the price of committing; those claimed by other findings
+//! are excluded. The saving is lock time, not this client's waiting: no round trip is claimed.
 
 use super::ledger::Waste;
 use super::operation_view::OperationView;
 use model::{FindingKind, OperationTransaction};
 use std::time::Duration;
 
-/// Round trips after the first write from which on it is reported: pgbench's own transaction has five.
+/// Minimum round trips after the first write; pgbench's own transaction has five.
 const MIN_TURNS: u64 = 8;
 
-/// Time of the client after the first write from which on it is reported: longer than a program computes
-/// between statements.
+/// Minimum client time after the first write: longer than a program computes between statements.
 const THINKING: Duration = Duration::from_millis(50);
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {
@@ -25,7 +23,7 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
 }
 
 fn record_waste(view: &mut OperationView<'_>, transaction: &OperationTransaction) {
-    // In an earlier part of a very long operation: its round trips are not at hand.
+    // In an earlier part of a very long operation; its round trips are gone.
     let (Some(first), Some(last)) = (transaction.first_write, transaction.ended_by) else {
         return;
     };
@@ -56,7 +54,6 @@ fn record_waste(view: &mut OperationView<'_>, transaction: &OperationTransaction
     });
 }
 
-/// Round trips of the transaction behind step `first` up to `last` that no other finding has claimed.
 fn count_ungrouped(
     view: &OperationView<'_>,
     transaction: &OperationTransaction,

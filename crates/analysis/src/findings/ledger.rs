@@ -1,5 +1,4 @@
-//! What was found, summed over operations; at the end: what is large enough to report, what it costs, what to
-//! do.
+//! Sums waste over operations; at the end selects, prices and words the findings.
 
 use super::clients::Clients;
 use super::fingerprint_ids::is_catalogue;
@@ -17,7 +16,6 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Waste in one operation.
 #[derive(Debug, Clone)]
 pub(super) struct Waste {
     pub(super) kind: FindingKind,
@@ -28,19 +26,18 @@ pub(super) struct Waste {
     pub(super) count: u64,
     pub(super) turns: u64,
     pub(super) saves_turns: u64,
-    /// Of these, those that are saved only if a driver makes them, and not its program at each use.
+    /// Saved only if a driver makes them, not if the program does at each use.
     pub(super) programs_perhaps: u64,
-    /// Round trips saved that are no round trips.
+    /// Saved waits that are not round trips.
     pub(super) saves_waits: u64,
-    /// Time saved whatever the distance.
+    /// Saved time that is independent of distance.
     pub(super) spares: Duration,
     pub(super) evidence: Evidence,
-    /// A loop that is so tight that it may be a driver's own.
+    /// A loop so tight that it may be a driver's.
     pub(super) may_be_drivers: bool,
 }
 
 impl Waste {
-    /// Of a kind on a connection, nothing counted yet.
     pub(super) fn new(kind: FindingKind, connection: ConnectionId, protocol: Protocol) -> Self {
         Self {
             kind,
@@ -60,7 +57,6 @@ impl Waste {
     }
 }
 
-/// All waste by kind, statement and operation name.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     entries: HashMap<FindingKey, Entry>,
@@ -68,30 +64,24 @@ pub(super) struct Ledger {
     noted: u64,
 }
 
-/// The sum of what was noted under one key.
 #[derive(Debug)]
 struct Entry {
     first: Waste,
     operations: u64,
     last_operation: Option<u64>,
-    /// Until when operations with weak evidence went on.
     weak_until: Timestamp,
-    /// All evidence is weak.
     is_weak: bool,
-    /// Operations with weak evidence ran at the same time: clients of a pool, perhaps.
+    /// Operations with weak evidence overlapped: perhaps clients of a pool.
     is_side_by_side: bool,
 }
 
-/// Most findings that are distinguished.
 pub(super) const MAX_ENTRIES: usize = 4096;
 
 impl Ledger {
-    /// Notes waste of an operation.
     pub(super) fn record_waste(&mut self, waste: Waste, operation: &Operation) {
         self.note_named(waste, &operation.name, Some(operation));
     }
 
-    /// Notes waste that belongs to no operation under a name of its own.
     pub(super) fn note_named(&mut self, waste: Waste, name: &Arc<str>, operation: Option<&Operation>) {
         self.noted += 1;
         let key = FindingKey {
@@ -125,12 +115,10 @@ impl Ledger {
         entry.last_operation = id;
     }
 
-    /// How often waste was noted.
     pub(super) const fn noted(&self) -> u64 {
         self.noted
     }
 
-    /// What is large enough to report, priced; the most expensive first.
     pub(super) fn so_far(&self, clients: &Clients, rtts: &[Duration]) -> FindingsReport {
         let totals = self.totals();
         let entries = self.entries.iter().filter(|(key, entry)| {
@@ -151,7 +139,7 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// How often each was seen, whatever the name of the operation: what recurs under another name recurs.
+    /// Recurrence under another operation name counts.
     fn totals(&self) -> HashMap<(FindingKind, Option<&Fingerprint>), Total> {
         let mut totals: HashMap<_, Total> = HashMap::default();
         for (key, entry) in &self.entries {
@@ -163,7 +151,6 @@ impl Ledger {
     }
 }
 
-/// How often something was seen.
 #[derive(Debug, Clone, Copy, Default)]
 struct Total {
     count: u64,
@@ -175,7 +162,6 @@ fn of_all_names(key: &FindingKey) -> (FindingKind, Option<&Fingerprint>) {
 }
 
 impl Entry {
-    /// Whether its evidence is too weak for what sent it.
     fn may_be_chance(&self, clients: &Clients) -> bool {
         let software = software(&self.first, clients);
         self.is_weak && (self.is_side_by_side || software == Software::LoadGenerator)
@@ -261,8 +247,8 @@ fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]
     }
 }
 
-/// Round trips of setting sessions up that may be the program's own at each use: none where a driver or a
-/// framework makes them once a connection.
+/// Set-up round trips that the program may make at each use; zero if a driver or framework makes
+/// them once per connection.
 fn programs_perhaps(sum: &Waste, software: Software, clients: &Clients) -> u64 {
     let driver = clients
         .introduced(sum.connection)
@@ -274,8 +260,7 @@ fn programs_perhaps(sum: &Waste, software: Software, clients: &Clients) -> u64 {
     }
 }
 
-/// Whether these are reads of system tables that did not recur from operation to operation: what a driver or
-/// a framework asks when it is used for the first time.
+/// Reads of system tables that did not recur: the first use of a driver or framework.
 fn is_first_use(key: &FindingKey, operations: u64) -> bool {
     let is_read = matches!(
         key.kind,
@@ -284,10 +269,8 @@ fn is_first_use(key: &FindingKey, operations: u64) -> bool {
     is_read && operations < RECURRING && key.fingerprint.as_deref().is_some_and(is_catalogue)
 }
 
-/// Operations from which on reads of system tables recur.
 const RECURRING: u64 = 5;
 
-/// In the words of the framework where it is known and has some, otherwise of the driver.
 fn remedy(kind: FindingKind, software: Software, key: &FindingKey, sum: &Waste, clients: &Clients) -> String {
     let fingerprint = key.fingerprint.as_ref();
     let text = fingerprint.map(|fingerprint| &**fingerprint);
@@ -301,7 +284,7 @@ fn remedy(kind: FindingKind, software: Software, key: &FindingKey, sum: &Waste, 
     }
 }
 
-/// How often a kind has to be seen to be reported: what was seen once may not recur.
+/// Minimum occurrences to report: a single one may not recur.
 const fn least(kind: FindingKind) -> u64 {
     match kind {
         FindingKind::NPlusOne

@@ -1,7 +1,7 @@
-//! A listener that answers a connection with RESEND or REDIRECT: a round trip more before the login.
+//! A listener answers with RESEND or REDIRECT: an extra round trip before login.
 //!
-//! Oracle's connect takes one round trip; each further exchange of the connect phase is one that the listener
-//! requested. Not reported for connections that [`super::reconnect`] claims whole.
+//! Oracle's connect takes one round trip; the listener requested each further exchange of the
+//! connect phase. Not reported for connections that [`super::reconnect`] claims whole.
 
 use super::ledger::Waste;
 use super::operation_view::OperationView;

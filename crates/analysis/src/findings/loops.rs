@@ -1,66 +1,53 @@
-//! Statements that follow each other in a cycle: the loops of a program, as the wire shows them.
+//! Statements that repeat in a cycle: the loops of a program.
 //!
-//! A loop alone is no waste: pages that ask one statement each on a kept connection look the same. What makes
-//! it one:
-//! 1. Its operation is what a user waits for (an HTTP request, a transaction), or all of it is in one
-//!    transaction.
-//! 2. Or the statement before it returned as many rows as the loop has rounds, and the client hardly paused.
-//! 3. Or the client hardly computed between the round trips ([`TIGHT`]). That is weak evidence: a load
-//!    generator does so too, and so do many clients of one pool. The ledger drops it where such are seen.
+//! A loop alone is not waste: pages with one statement each on a kept connection look the same. It
+//! is waste if:
+//! 1. A user waits for the whole operation (an HTTP request, a transaction), or it lies in one transaction.
+//! 2. Or the statement before returned as many rows as the loop has rounds, and the client hardly paused.
+//! 3. Or the client hardly computed between round trips ([`TIGHT`]). This is weak evidence: load generators
+//!    and the clients of a pool do so too, and the ledger drops it if such are seen.
 
 use super::operation_view::{OperationView, Task, Turn};
 use crate::verb::Verb;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Round trips that repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Loop {
-    /// Its first round trip.
     pub(super) start: usize,
-    /// Round trips of one round.
     pub(super) period: usize,
-    /// How many rounds it has.
     pub(super) rounds: usize,
 }
 
-/// How certain it is that a loop is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// By what it is part of.
     Sure,
-    /// Only by the client's speed.
     Weak,
 }
 
-/// Rounds from which on turns that repeat are a loop.
 pub(super) const MIN_ROUNDS: usize = 5;
 
-/// Most round trips of one round.
 const MAX_PERIOD_TURNS: usize = 4;
 
-/// A client that computes no longer than this between round trips runs a loop of its own.
+/// A client that computes no longer than this between round trips runs a loop.
 pub(super) const TIGHT: Duration = Duration::from_micros(500);
 
-/// A client that pauses longer than this between round trips does not loop over a result.
+/// A client that pauses longer is not looping over a result.
 const MAX_PAUSE: Duration = Duration::from_millis(50);
 
-/// Most rows each, on average, that a statement replies or changes in a loop over single rows.
+/// Maximum mean rows per statement, returned or changed, in a loop over single rows.
 const MAX_ROWS: u64 = 20;
 
 impl Loop {
-    /// The round trips of its `place` in the round, one a round.
     pub(super) fn turns(self, place: usize) -> impl Iterator<Item = usize> {
         (0..self.rounds).map(move |round| self.start + round * self.period + place)
     }
 
-    /// All its round trips.
     pub(super) fn all(self) -> Range<usize> {
         self.start..self.start + self.rounds * self.period
     }
 }
 
-/// Hands over every loop of every connection that is waste.
 pub(super) fn each(view: &mut OperationView<'_>, take: fn(&mut OperationView<'_>, Loop, Evidence)) {
     let mut number = 0;
     while let Some(lane) = view.lane(number) {
@@ -75,7 +62,7 @@ pub(super) fn each(view: &mut OperationView<'_>, take: fn(&mut OperationView<'_>
     }
 }
 
-/// The next loop in `turns` from `from` on; a transaction's end ends a loop too.
+/// Next loop from `from` on; the end of a transaction also ends a loop.
 fn next(turns: &[Turn], from: usize, end: usize) -> Option<Loop> {
     (from..end).find_map(|start| {
         (1..=MAX_PERIOD_TURNS).find_map(|period| {
@@ -106,7 +93,6 @@ fn rounds(turns: &[Turn], start: usize, end: usize, period: usize) -> usize {
     1 + same / period
 }
 
-/// Whether the loop is waste of a program's, and how certain that is.
 fn evidence(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<Evidence> {
     let turns = view.turns.all.get(found.all())?;
     if view.is_one_piece() || turns.iter().all(|turn| turn.is_open) {
@@ -121,7 +107,6 @@ fn evidence(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<
     (pause <= TIGHT).then_some(Evidence::Weak)
 }
 
-/// Rows of the read before the loop.
 fn parent_rows(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<u64> {
     let before = (lane_start..found.start).rev().find(|&index| {
         view.turns
@@ -134,15 +119,14 @@ fn parent_rows(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Opti
     (turn.verb() == Some(Verb::Read)).then_some(exchange.rows?)
 }
 
-/// The client's longest time before a round trip in each round but the first, the median over the rounds. The
-/// longest, because a round that ends with computing is not haste, however quick its other round trips are.
+/// The client's longest pause in each round but the first; the median over rounds. The longest,
+/// because a round that ends with computing is not tight.
 pub(super) fn median_pause(turns: &[Turn], period: usize) -> Duration {
     let rounds = turns.chunks(period).skip(1);
     let pauses = rounds.map(|round| round.iter().map(|turn| turn.gap).max().unwrap_or_default());
     model::median(pauses).unwrap_or_default()
 }
 
-/// Whether the round trips reply or change few rows each.
 pub(super) fn has_few_rows(view: &OperationView<'_>, turns: impl Iterator<Item = usize>) -> bool {
     let mut count = 0;
     let mut rows = 0;

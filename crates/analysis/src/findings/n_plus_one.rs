@@ -1,16 +1,14 @@
-//! The same read again and again in an operation, for a row (or few) each.
+//! The same read repeated in an operation, for one or few rows each.
 //!
-//! 1. A loop that reads few rows each round ([`loops`]) is one. Independent: nothing else runs between its
-//!    rounds, so that no round can need what another statement replied. Dependent: other statements run in
-//!    every round.
-//! 2. In an operation that a user waits for as a whole, [`loops::MIN_ROUNDS`] reads with one fingerprint and
-//!    few rows each are one wherever they occur: dependent, as far as the wire shows. Also on several
-//!    connections, where none began before the one before was over.
-//! 3. Elsewhere the same within round trips between which the client hardly computed ([`loops::TIGHT`]): weak
-//!    evidence, as of a loop.
+//! 1. A loop that reads few rows per round ([`loops`]). Independent if each round consists of the read alone,
+//!    so that no round can need another reply. Dependent if other statements run in every round.
+//! 2. In an operation that a user waits for, [`loops::MIN_ROUNDS`] reads with one fingerprint and few rows
+//!    each, anywhere in it: dependent, as far as visible. Also on several connections that follow each other.
+//! 3. Elsewhere the same, within round trips with hardly any client computing ([`loops::TIGHT`]): weak
+//!    evidence, as for loops.
 //!
-//! Saved are all round trips but one: the rows requested at once. Not reported for reads that all ask the
-//! very same: these are [`super::repeated_read`]'s.
+//! Saved are all round trips but one: a single query returns all rows. Identical reads belong to
+//! [`super::repeated_read`].
 
 use super::frameworks;
 use super::ledger::Waste;
@@ -39,8 +37,7 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     }
 }
 
-/// The parts of a lane in which the client hardly computed between round trips, and did nothing but run
-/// statements.
+/// Parts of a lane in which the client only ran statements and hardly computed between them.
 fn stretches(view: &OperationView<'_>, lane: Range<usize>) -> Vec<Range<usize>> {
     let mut stretches = Vec::new();
     let mut start = lane.start;
@@ -55,9 +52,8 @@ fn stretches(view: &OperationView<'_>, lane: Range<usize>) -> Vec<Range<usize>> 
     stretches
 }
 
-/// Reads of one fingerprint on several connections, each begun when the one before was over: a program that
-/// gives its connection back after each statement. Reads that ran at once are waited for together, and are
-/// none.
+/// Reads of one fingerprint on several connections in sequence: the program returns its connection
+/// after each statement. Concurrent reads are waited for together and do not count.
 fn across(view: &mut OperationView<'_>) {
     let mut reads: Vec<(u32, Timestamp, usize)> = (0..view.turns.all.len())
         .filter(|&turn| view.turns.all[turn].is_free(Verb::Read))
@@ -92,7 +88,6 @@ fn of_loop(view: &mut OperationView<'_>, found: Loop, evidence: Evidence) {
     }
 }
 
-/// Reads of one fingerprint anywhere in the lane.
 fn scattered(view: &mut OperationView<'_>, lane: Range<usize>, evidence: Evidence) {
     let mut reads: Vec<(u32, usize)> = lane
         .filter(|&turn| view.turns.all[turn].is_free(Verb::Read))
@@ -134,8 +129,8 @@ fn record_waste(view: &mut OperationView<'_>, turns: &[usize], dependent: bool, 
     });
 }
 
-/// Whether all ask exactly the same, parameters included, for the same answer: a sequence gives another each
-/// time.
+/// Whether all are identical, parameters included, with equal answers; a sequence returns another
+/// value each time.
 fn ask_the_same(view: &OperationView<'_>, turns: &[usize]) -> bool {
     let mut digests = turns.iter().map(|&turn| {
         view.exchange(turn)

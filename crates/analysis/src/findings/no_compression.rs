@@ -1,8 +1,8 @@
 //! Much compressible data on a slow link.
 //!
-//! Claimed only where both are known: the link's rate, and how small the bytes become, measured while they
-//! passed (`--compressed-sizes`). Saved is the time of the bytes on the link less that of the compressed ones
-//! and of compressing, at the level that saves most.
+//! Claimed only if the link's rate and the compressed sizes (`--compressed-sizes`) are known. Saved
+//! is the transfer time of the bytes minus that of compressed bytes and compression, at the best
+//! level.
 
 use super::ledger::Waste;
 use super::loops::Evidence;
@@ -11,7 +11,7 @@ use model::{BitRate, FindingKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is saved has to be this part of the time of the bytes as they are, at least.
+/// Minimum saving, as a fraction of the uncompressed time.
 const MIN_SAVING_DIVISOR: u32 = 5;
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>, rate: BitRate) {

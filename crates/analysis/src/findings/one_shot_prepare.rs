@@ -1,9 +1,9 @@
-//! Statements prepared in a turn of their own, run once and closed.
+//! Statements prepared in a separate turn, run once and closed.
 //!
-//! Saved is the turn of preparing, and that of closing where it is one of its own: the statement could run
-//! unprepared, or be kept and run again. It was not kept where its connection prepares it again, in this
-//! operation or a later one; of others only where as many statements are closed as were prepared so, or the
-//! connection ends: what is kept may yet be used.
+//! Saved is the turn of preparing, and a separate turn of closing: the statement could run
+//! unprepared, or be kept. It was not kept if its connection prepares it again, in this or a later
+//! operation. Otherwise it counts only if as many statements are closed as were prepared so, or the
+//! connection ends: a kept statement may still be used.
 
 use super::ledger::Waste;
 use super::operation_view::{OperationView, Task};
@@ -11,16 +11,12 @@ use foldhash::{HashMap, HashSet};
 use model::{ConnectionId, FindingKind, OperationKind};
 use std::ops::Range;
 
-/// Which statements connections have prepared in round trips of their own, from operation to operation.
-/// Bounded.
 #[derive(Debug, Default)]
 pub(super) struct PreparedBefore(HashSet<(ConnectionId, u32)>);
 
-/// Most statements of all connections that are remembered.
 pub(super) const MAX_PREPARED: usize = 65_536;
 
 impl PreparedBefore {
-    /// Takes a statement; whether it was prepared before.
     fn again(&mut self, connection: ConnectionId, code: u32) -> bool {
         let key = (connection, code);
         if self.0.len() >= MAX_PREPARED {
@@ -49,8 +45,8 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     }
 }
 
-/// The round trips in which statements are prepared that run at most once before they are prepared again:
-/// those of statements that their connection has prepared before or will, and the others.
+/// Round trips that prepare statements run at most once before the next preparation: those their
+/// connection prepares repeatedly, and the others.
 fn run_once(view: &mut OperationView<'_>, lane: Range<usize>) -> (Vec<usize>, Vec<usize>) {
     let mut prepared: HashMap<u32, (usize, u64, bool)> = HashMap::default();
     let mut again = Vec::new();
@@ -87,7 +83,6 @@ fn run_once(view: &mut OperationView<'_>, lane: Range<usize>) -> (Vec<usize>, Ve
     (again, once)
 }
 
-/// Round trips in which a statement is closed and nothing else happens.
 fn closings(view: &OperationView<'_>, lane: Range<usize>) -> Vec<usize> {
     let closes = |&index: &usize| {
         let turn = &view.turns.all[index];
@@ -98,7 +93,7 @@ fn closings(view: &OperationView<'_>, lane: Range<usize>) -> Vec<usize> {
     lane.filter(closes).collect()
 }
 
-/// Statements closed on the connection of `lane`; no bound where it ended.
+/// Statements closed on the connection of `lane`; unlimited if it ended.
 fn closed(view: &OperationView<'_>, lane: &Range<usize>) -> u64 {
     if view.operation.kind == OperationKind::Connection && !view.operation.continues {
         return u64::MAX;

@@ -1,4 +1,4 @@
-//! The round trips of one operation's database connections, as findings look at them.
+//! The round trips of an operation's database connections, prepared for findings.
 
 use super::clients::Clients;
 use super::comment_defeats_cache::Preparations;
@@ -15,41 +15,32 @@ use model::{
 use std::ops::Range;
 use std::time::Duration;
 
-/// What a round trip is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Task {
-    /// A statement runs.
     Execute,
-    /// A statement is prepared, and does not run in the same round trip.
+    /// Prepares, without running in the same round trip.
     Prepare,
-    /// Further rows are requested.
     Fetch,
-    /// Nothing that can be determined: a ping, perhaps.
     Nothing,
 }
 
-/// One round trip (or an exchange of several) in the work of a database connection.
+/// One round trip (or an exchange of several) in a database connection's work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
-    /// Its step in the operation.
     pub(super) step: usize,
     pub(super) connection: ConnectionId,
     pub(super) code: Option<FingerprintId>,
-    /// What its statement is for: by its text, or, where that was not seen, by the replies to it.
+    /// By the text or, if unseen, by the replies.
     pub(super) verb: Option<Verb>,
     pub(super) task: Task,
-    /// One statement that reads or writes, alone, in one round trip, without an error.
+    /// A single read or write in one round trip, without an error.
     pub(super) is_plain: bool,
-    /// A transaction is open after it.
     pub(super) is_open: bool,
-    /// Time of the client before it.
     pub(super) gap: Duration,
-    /// A finding reports it.
     pub(super) is_claimed: bool,
 }
 
 impl Turn {
-    /// Whether two round trips do the same.
     pub(super) fn repeats(&self, other: &Self) -> bool {
         self.task == other.task
             && self.is_plain == other.is_plain
@@ -61,23 +52,19 @@ impl Turn {
         self.verb
     }
 
-    /// A plain statement of this verb that no finding has claimed.
     pub(super) fn is_free(&self, verb: Verb) -> bool {
         self.is_plain && !self.is_claimed && self.verb() == Some(verb)
     }
 }
 
-/// The round trips of an operation, connection by connection. Kept from operation to operation for its
-/// memory.
+/// Reused across operations for the memory.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     pub(super) all: Vec<Turn>,
-    /// The round trips of each connection.
     pub(super) lanes: Vec<Range<usize>>,
 }
 
 impl Turns {
-    /// Lists those of an operation.
     pub(super) fn list(&mut self, operation: &Operation, codes: &mut FingerprintIds) {
         self.all.clear();
         self.lanes.clear();
@@ -102,9 +89,8 @@ impl Turns {
         }
     }
 
-    /// Finds out what statements do whose text was not seen, each by all replies to it on its connection: one
-    /// that returned rows reads, one that reported rows and returned none writes. It is open of one whose
-    /// replies never had any.
+    /// Infers the verb of statements without text from all replies on the connection: rows returned
+    /// mean a read, rows reported but not returned a write; otherwise unknown.
     fn judge_unseen(&mut self, lane: Range<usize>, operation: &Operation) {
         let Some(turns) = self.all.get_mut(lane) else {
             return;
@@ -137,7 +123,6 @@ impl Turns {
         }
     }
 
-    /// A statement that was sent without waiting makes the turn it belongs to one of several statements.
     fn join(&mut self, exchange: &Exchange) {
         if exchange.executions == 0 && exchange.asked.prepares == 0 && exchange.asked.fetches == 0 {
             return;
@@ -194,7 +179,6 @@ fn turn(index: usize, step: &OperationStep, codes: &mut FingerprintIds) -> Turn 
     }
 }
 
-/// One statement alone, in one round trip, without an error.
 fn is_one_execution(exchange: &Exchange) -> bool {
     let asked = &exchange.asked;
     exchange.executions == 1
@@ -204,22 +188,19 @@ fn is_one_execution(exchange: &Exchange) -> bool {
         && exchange.error.is_none()
 }
 
-/// One operation, and where to note what is found in it.
 pub(super) struct OperationView<'a> {
     pub(super) operation: &'a Operation,
     pub(super) turns: &'a mut Turns,
     pub(super) clients: &'a Clients,
     pub(super) ledger: &'a mut Ledger,
     pub(super) preparations: &'a mut Preparations,
-    /// Round trips claimed since waste was last noted.
     pub(super) claimed: Vec<usize>,
-    /// What remedies leave out of the operation.
     pub(super) left_out: Vec<LeftOut>,
     pub(super) prepared_before: &'a mut PreparedBefore,
 }
 
 impl<'a> OperationView<'a> {
-    /// Whether the operation is what a user waits for as a whole, rather than all that a connection did.
+    /// Whether a user waits for the operation as a whole; false for a connection's life.
     pub(super) fn is_one_piece(&self) -> bool {
         matches!(
             self.operation.kind,
@@ -232,7 +213,6 @@ impl<'a> OperationView<'a> {
         self.operation.steps.get(turn.step).map(|step| &step.exchange)
     }
 
-    /// Claims a round trip for a finding.
     pub(super) fn claim(&mut self, turn: usize) {
         if let Some(claimed) = self.turns.all.get_mut(turn) {
             claimed.is_claimed = true;
@@ -240,7 +220,6 @@ impl<'a> OperationView<'a> {
         }
     }
 
-    /// Waste of a kind, of a round trip's statement on its connection; nothing counted yet.
     pub(super) fn waste(&self, kind: FindingKind, turn: usize) -> Option<Waste> {
         let turn = self.turns.all.get(turn)?;
         let step = self.operation.steps.get(turn.step)?;
@@ -250,7 +229,7 @@ impl<'a> OperationView<'a> {
         })
     }
 
-    /// Notes waste in this operation: of the round trips claimed for it, the last ones fall away.
+    /// Removes the last round trips claimed for the waste.
     pub(super) fn record_waste(&mut self, waste: Waste) {
         let claimed = std::mem::take(&mut self.claimed);
         if waste.saves_turns > 0 {
@@ -260,15 +239,14 @@ impl<'a> OperationView<'a> {
         self.ledger.record_waste(waste, self.operation);
     }
 
-    /// Notes waste that is these steps of the operation, whatever their phase.
     pub(super) fn note_steps(&mut self, waste: Waste, steps: &[usize]) {
         let steps = steps.iter().filter_map(|&step| u32::try_from(step).ok());
         self.leave_out(&waste, steps.collect(), Vec::new());
         self.ledger.record_waste(waste, self.operation);
     }
 
-    /// The last of the claimed exchanges that have so many round trips together; none where no exchanges have
-    /// just as many.
+    /// The last claimed exchanges with exactly `turns` round trips together; empty if there is no
+    /// exact match.
     fn whole_exchanges(&self, claimed: &[usize], turns: u64) -> Vec<usize> {
         let mut left = turns;
         let from = claimed.iter().rposition(|&turn| {
@@ -286,20 +264,18 @@ impl<'a> OperationView<'a> {
         if have == turns { exchanges } else { Vec::new() }
     }
 
-    /// Notes waste that is no round trip: the bytes of this one were held back.
+    /// Records held-back bytes of a round trip; no round trip is saved.
     pub(super) fn note_held_back(&mut self, waste: Waste, turn: usize) {
         let step = self.turns.all.get(turn).map(|turn| turn.step);
         self.note_steps_held_back(waste, step.as_slice());
     }
 
-    /// The same of steps of the operation that are no round trips of databases.
     pub(super) fn note_steps_held_back(&mut self, waste: Waste, steps: &[usize]) {
         let steps = steps.iter().filter_map(|&step| u32::try_from(step).ok());
         self.leave_out(&waste, Vec::new(), steps.collect());
         self.ledger.record_waste(waste, self.operation);
     }
 
-    /// The steps of round trips.
     fn steps(&self, turns: &[usize]) -> Vec<u32> {
         let turns = turns.iter().filter_map(|&turn| self.turns.all.get(turn));
         turns.filter_map(|turn| u32::try_from(turn.step).ok()).collect()
@@ -317,7 +293,7 @@ impl<'a> OperationView<'a> {
         });
     }
 
-    /// The round trips of the operation's connection with this number, from 0; `None` past the last.
+    /// Round trips of the connection with this number, from 0; `None` past the last.
     pub(super) fn lane(&self, number: usize) -> Option<Range<usize>> {
         self.turns.lanes.get(number).cloned()
     }

@@ -1,18 +1,13 @@
-//! Statements that ask for a part of a result, by their text: a loop of them fetches the result piece by
-//! piece.
+//! Statements that read a part of a result; a loop of them fetches it in pieces.
 
-/// How the parts are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Paging {
-    /// LIMIT and OFFSET, or what a dialect has for them.
     Offset,
-    /// A cursor of the server over its keys (SCAN of Redis).
     Scan,
-    /// A number of bytes of a large object.
     LargeObject,
 }
 
-/// How a statement asks for a part; `None` for one that asks for all.
+/// `None` if the statement reads the complete result.
 pub(super) fn paging(fingerprint: &str) -> Option<Paging> {
     let first = fingerprint.split(' ').next().unwrap_or_default();
     if SCANS.contains(&first) {

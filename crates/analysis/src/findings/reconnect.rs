@@ -1,12 +1,12 @@
-//! A connection made, and logged in, repeatedly.
+//! Repeated connecting and logging in.
 //!
-//! A connection counts when an earlier one of the same client host to the same server had been closed before
-//! it was opened, and it did little ([`MAX_WORK_TURNS`]), but more than to test whether the server answers: a
-//! load balancer's check is no work. Connections that were refused, themselves or before, do not count. Saved
-//! are all its round trips of connect, tls and login, and of the settings and catalogue reads with which its
-//! driver opens it: a pool keeps connections. Settings, and reads of them, may be made by a program that
-//! makes them again on each kept connection ([`super::software::Software::may_leave_settings_to_programs`]):
-//! then it saves no less than without them, and no more than with them.
+//! A connection counts if an earlier one between the same client host and server was closed before,
+//! and if it did little ([`MAX_WORK_TURNS`]) but more than a load balancer's check. Refused
+//! connections, and those after refused ones, do not count. Saved are the round trips of connect,
+//! tls and login, and the settings and catalogue reads of the driver: a pool keeps connections. A
+//! program may repeat settings, and reads of them, on each kept connection
+//! ([`super::software::Software::may_leave_settings_to_programs`]): the saving is then a range,
+//! without and with them.
 
 use super::control::Control;
 use super::fingerprint_ids::is_catalogue;
@@ -15,12 +15,12 @@ use super::operation_view::OperationView;
 use crate::verb::is_trial;
 use model::{ConnectionId, Exchange, FindingKind, NotSeen, Phase, Protocol};
 
-/// Round trips of work that justify a connection of their own.
+/// With more round trips of work, a connection is justified.
 const MAX_WORK_TURNS: u64 = 50;
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     let mut made: Vec<Made> = Vec::new();
-    // Mostly the next step is on the same connection.
+    // The next step is usually on the same connection.
     let mut last: Option<(ConnectionId, bool)> = None;
     let steps = view
         .operation
@@ -98,53 +98,47 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     }
 }
 
-/// A connection that was made in the operation.
 struct Made {
     connection: ConnectionId,
     protocol: Protocol,
     setup: u64,
-    /// Of these, those that a program may make at each use.
     programs_perhaps: u64,
-    /// Which steps of the operation these round trips are.
     steps: Vec<usize>,
     work: u64,
-    /// Nothing has come yet that is not a part of opening it.
     is_opening: bool,
-    /// Its last step was TLS, so the login comes next, encrypted.
+    /// The last step was TLS; an encrypted login follows.
     is_login_hidden: bool,
-    /// Nothing was asked of it, or nothing but whether it answers.
     only_tests: bool,
-    /// The server refused the login: a pool would have nothing to keep.
+    /// The login was refused: a pool would keep no connection.
     is_refused: bool,
 }
 
 impl Made {
-    /// Takes a step with which it is opened.
     fn add_setup(&mut self, step: usize, exchange: &Exchange) {
         self.setup += u64::from(exchange.turns);
         self.steps.push(step);
         self.is_refused |= exchange.phase != Phase::Work && exchange.error.is_some();
     }
 
-    /// Whether this is the login, in TLS that nothing opened: what a client of a database says first there. A
-    /// login may take more round trips than that one.
+    /// Whether this is an encrypted login: a database client's first message after TLS. A login may
+    /// take more round trips.
     fn is_hidden_login(&self, exchange: &Exchange) -> bool {
         self.is_login_hidden && exchange.not_seen == Some(NotSeen::Encrypted) && exchange.turns > 0
     }
 
-    /// Whether a driver does this to open the connection, before any work: it sets the session, reads its
-    /// settings or the types of the database.
+    /// Whether a driver does this on opening: it makes or reads settings, or reads the database's
+    /// types.
     fn is_setup(&self, exchange: &Exchange) -> bool {
         let text = exchange.fingerprint.as_deref().unwrap_or_default();
-        // asyncpg, before it reads types and after. Of a row policy's user it is work, but no connection
-        // opens with that.
+        // asyncpg sends it before and after reading types. With row-level security it is work, but
+        // does not come at the opening.
         let is_setting = || is_setting(text) || text.to_ascii_lowercase().starts_with("select set_config(");
         self.is_opening && !text.is_empty() && exchange.turns > 0 && (is_setting() || is_catalogue(text))
     }
 }
 
-/// Whether a program may make this at each use: a setting, or a read of one, that does not look like a
-/// driver's own.
+/// Whether a program may make this at each use: a setting, or a read of one, that is not a driver's
+/// own.
 fn is_programs_perhaps(exchange: &Exchange) -> bool {
     let text = exchange.fingerprint.as_deref().unwrap_or_default();
     let is_drivers = |own: &&str| text.to_ascii_lowercase().starts_with(own);
@@ -152,7 +146,7 @@ fn is_programs_perhaps(exchange: &Exchange) -> bool {
     reads_or_sets && !text.contains("set_config(") && !DRIVERS_OWN.iter().any(is_drivers)
 }
 
-/// What pgjdbc sends once a connection, whatever its program is called.
+/// pgjdbc sends these once per connection, under any program name.
 const DRIVERS_OWN: [&str; 2] = ["set extra_float_digits ", "set application_name "];
 
 fn is_setting(text: &str) -> bool {
@@ -162,5 +156,4 @@ fn is_setting(text: &str) -> bool {
     )
 }
 
-/// Connections of one operation that are examined.
 const MAX_EXAMINED_CONNECTIONS: usize = 256;

@@ -1,13 +1,11 @@
-//! Commands that the server answers with the place of another server: a node of a cluster that does not have
-//! the key.
+//! Commands answered with the address of another server: a cluster node without the key.
 //!
-//! Saved is the round trip: a client that keeps the map of the cluster asks the right node at once.
+//! Saved is the round trip: a client with the cluster's map asks the right node first.
 
 use super::ledger::Waste;
 use super::operation_view::OperationView;
 use model::FindingKind;
 
-/// Codes of errors that name another server (Redis).
 const REDIRECTIONS: [&str; 2] = ["MOVED", "ASK"];
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {

@@ -1,7 +1,7 @@
-//! What to do about a finding, in the words of the driver that was seen.
+//! Remedies in the terms of the client's driver.
 //!
-//! The first row of [`REMEDIES`] that fits counts: those for one software come before those for all.
-//! Spellings of settings are those of the drivers' manuals; their case matters.
+//! The first matching row of [`REMEDIES`] wins: rows for one software precede general ones.
+//! Spellings of settings are from the drivers' manuals; case matters.
 
 use super::control::Control;
 use super::frameworks;
@@ -9,7 +9,7 @@ use super::pages::{Paging, paging};
 use super::software::Software;
 use model::FindingKind;
 
-/// The remedy of a kind for a software. `dependent` chooses between the words for loops.
+/// `dependent` selects the words for loops.
 pub(super) fn find_remedy(
     kind: FindingKind,
     software: Software,
@@ -20,14 +20,12 @@ pub(super) fn find_remedy(
     row_of(kind, software, case).map_or_else(String::new, |row| row.words.to_owned())
 }
 
-/// The turns that the remedy of a kind for a software leaves each time: of those that a finding counts as
-/// wasted, not saved.
+/// Turns that the remedy leaves each time: counted as waste, but not saved.
 pub(super) fn turns_left(kind: FindingKind, software: Software) -> u64 {
     row_of(kind, software, None).map_or(0, |row| row.turns_left)
 }
 
-/// Words for one case of a kind come before those for all of it, and those for one software before those for
-/// all.
+/// Specific cases precede general ones; so do rows for one software.
 fn row_of(kind: FindingKind, software: Software, case: Option<Case>) -> Option<&'static Row> {
     let of_case = |row: &&Row| row.kind == kind && row.case.is_some() && row.case == case;
     let of_kind = |row: &&Row| row.kind == kind && row.case.is_none();
@@ -42,7 +40,6 @@ fn row_of(kind: FindingKind, software: Software, case: Option<Case>) -> Option<&
         .or_else(|| find(&of_kind, &of_all))
 }
 
-/// What kinds distinguish within themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Case {
     Independent,
@@ -67,11 +64,9 @@ fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -
     }
 }
 
-/// Added to the remedy of connections whose set-up may be the program's.
 pub(super) const PROGRAMS_PERHAPS: &str = "What follows the login (settings, reads of settings) may be the program's own, which it sends on a kept connection as well: \
                                            then the smaller number is saved.";
 
-/// Added to a remedy for a statement whose text was not seen.
 pub(super) fn of_unseen(software: Software) -> &'static str {
     match software {
         Software::Mysql
@@ -88,15 +83,11 @@ pub(super) fn of_unseen(software: Software) -> &'static str {
     }
 }
 
-/// One remedy.
 struct Row {
     kind: FindingKind,
-    /// The software it is for; empty for all.
     software: &'static [Software],
-    /// `None` for all cases.
     case: Option<Case>,
     words: &'static str,
-    /// Round trips that remain each time with the first way that the words name.
     turns_left: u64,
 }
 
@@ -325,8 +316,8 @@ const REMEDIES: &[Row] = &[
         &[For::Drda],
         "In autocommit the driver commits each statement with a turn of its own: setAutoCommit(false), and one commit for several statements.",
     ),
-    // Seen with SQLAlchemy 2.1 and PyMySQL: with AUTOCOMMIT alone the pool still sends ROLLBACK; psycopg then
-    // sends none.
+    // Seen with SQLAlchemy 2.1 and PyMySQL: with AUTOCOMMIT alone the pool still sends ROLLBACK;
+    // psycopg then sends none.
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Begin),
@@ -452,8 +443,8 @@ const REMEDIES: &[Row] = &[
         "Keep connections: with PDO::ATTR_PERSISTENT, which tries the connection at each use (one round trip); a pooler next to the application saves this one \
          too; p: before the host in mysqli logs in again at each use (two round trips).",
     )
-    // Measured with PHP 8 and MariaDB: COM_PING by PDO; COM_CHANGE_USER and the authentication after it by
-    // mysqli.
+    // Measured with PHP 8 and MariaDB: PDO sends COM_PING; mysqli sends COM_CHANGE_USER and
+    // authenticates again.
     .leaving(1),
     row(
         Kind::Reconnect,

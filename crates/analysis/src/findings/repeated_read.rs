@@ -1,10 +1,9 @@
-//! The same question with the same answer more than once in an operation: what a cache would save.
+//! The same question with the same answer more than once in an operation: a cache would save it.
 //!
-//! Equal are statements with all their parameters ([`model::RequestTraits::request_digest`]) whose answers
-//! have as many rows and bytes. All but the first can be saved. A question repeated after a pause of
-//! [`POLLS`] polls for another answer. On a connection that is kept, two equal questions may come from two
-//! pages: there both must be in one [`Stretch`]. Questions that carry identifiers of different requests are
-//! never a repetition, whatever the operation.
+//! Statements are equal with all parameters ([`model::RequestTraits::request_digest`]); answers
+//! with equal rows and bytes. All but the first can be saved. After a pause of [`POLLS`] the client
+//! polls for a new answer. On a kept connection two equal questions may come from two pages, so
+//! both must be in one [`Stretch`]. Questions with identifiers of different requests never match.
 
 use super::fingerprint_ids::Bound;
 use super::ledger::Waste;
@@ -67,21 +66,18 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     }
 }
 
-/// What is asked, and on whose behalf as far as that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Question {
     digest: u64,
     request: Option<RequestId>,
-    /// `None` if all of the operation is one.
+    /// `None` if the whole operation is one stretch.
     stretch: Option<u64>,
 }
 
-/// What an answer looks like.
 #[derive(Debug, Clone, Copy)]
 struct Answer {
     bytes: u64,
     rows: Option<u64>,
-    /// Which operation it belongs to is one.
     is_guess: bool,
 }
 
@@ -91,13 +87,12 @@ impl Answer {
     }
 }
 
-/// A part of what a connection did that one page did, most likely: a transaction, or round trips without a
-/// pause ([`loops::TIGHT`]) outside of any.
+/// A part of a connection's work that probably belongs to one page: a transaction, or round trips
+/// without a pause ([`loops::TIGHT`]) outside one.
 #[derive(Debug, Default)]
 struct Stretch {
     number: u64,
     last: Option<Turn>,
-    /// The last round trip ended a transaction.
     has_ended: bool,
 }
 
@@ -119,7 +114,7 @@ fn bound(turn: &Turn) -> Option<Bound> {
     turn.code.and_then(|code| code.bounds)
 }
 
-/// A program that pauses this long is polling: a cache would keep the change from it that it waits for.
+/// A client with this pause is polling: a cache would hide the change it waits for.
 const POLLS: Duration = Duration::from_millis(500);
 
 fn is_candidate(turn: &Turn) -> bool {

@@ -1,8 +1,8 @@
-//! Rows written one by one: a loop ([`loops`]) in which a statement writes few rows each round.
+//! Rows written one by one: a loop ([`loops`]) with a statement that writes few rows per round.
 //!
-//! Saved are all round trips but as many as it takes to send the rows [`MAX_STATEMENT_BYTES`] bytes at a
-//! time. Whether the loop is a program's or a driver's that was given a batch is decided at the end, when the
-//! driver is known ([`super::unrewritten_batch`]).
+//! Saved are all round trips except those needed to send the rows in pieces of
+//! [`MAX_STATEMENT_BYTES`]. Whether the loop is a program's or a driver's batch is decided at the
+//! end, when the driver is known ([`super::unrewritten_batch`]).
 
 use super::ledger::Waste;
 use super::loops::{self, Evidence, Loop};
@@ -11,12 +11,10 @@ use crate::verb::Verb;
 use model::FindingKind;
 use std::time::Duration;
 
-/// What drivers send at once at most: the smallest of the usual limits of a statement (MariaDB's
-/// `max_allowed_packet`).
+/// The smallest usual limit of a statement (MariaDB's `max_allowed_packet`).
 const MAX_STATEMENT_BYTES: u64 = 16 << 20;
 
-/// A driver that sends a batch row by row pauses no longer than this between them, on a busy machine and
-/// while it collects garbage too.
+/// Maximum pause between rows of a driver's batch, on a busy machine and during garbage collection.
 const DRIVERS_PAUSE: Duration = Duration::from_millis(5);
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {

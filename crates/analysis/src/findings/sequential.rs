@@ -1,12 +1,11 @@
-//! Queries that did not need each other's results, asked one after another.
+//! Independent queries sent one after another.
 //!
-//! Only statements without any literal and parameter count: these cannot have needed what another one
-//! replied. A run of [`MIN_BATCH_STATEMENTS`] of them, each different from the one before and asked without a
-//! pause, could have been one round trip. Not of system tables: monitoring asks so, and nobody waits for it.
+//! Only statements without literals and parameters count: they cannot depend on other replies. A
+//! run of [`MIN_BATCH_STATEMENTS`], each different from the one before and without a pause, could
+//! be one round trip. System tables are excluded: monitoring reads them, and no user waits.
 //!
-//! A row of [`MIN_SEQUENCE_STATEMENTS`] or more different statements of one request or transaction, none of
-//! them asked twice, is reported too, without a saving: which of them needed what another replied does not
-//! show.
+//! A row of [`MIN_SEQUENCE_STATEMENTS`] different statements in a request or transaction is also
+//! reported, without a saving: dependencies between them are not visible.
 
 use super::fingerprint_ids::FingerprintId;
 use super::ledger::Waste;
@@ -16,11 +15,8 @@ use crate::verb::Verb;
 use foldhash::HashSet;
 use model::FindingKind;
 
-/// Statements from which on they are worth sending together.
 const MIN_BATCH_STATEMENTS: usize = 3;
 
-/// Different statements one after another from which on a row of them is reported, whatever they need from
-/// each other.
 const MIN_SEQUENCE_STATEMENTS: usize = 20;
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {
@@ -41,8 +37,8 @@ fn look_for_rows(view: &mut OperationView<'_>) {
             let is_read = turn.is_free(Verb::Read);
             match turn.code.filter(|code| is_read && !code.is_catalogue) {
                 Some(code) if seen.insert(code.number) => row.push(index),
-                // Asked before in the row: another finding's, or nobody's. A transaction's own statements do
-                // not end it.
+                // Already asked in this row: another finding's, or no waste. A transaction's
+                // control statements do not end it.
                 Some(_) => {}
                 None if turn.code.is_some_and(|code| code.control.is_some()) => {}
                 None => {

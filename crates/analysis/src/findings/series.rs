@@ -1,6 +1,5 @@
-//! Autocommitted statements of one connection that follow each other. Where each statement, or each round of
-//! a loop, is an operation of its own, a loop lies across operations: they are inspected together, for loops
-//! alone.
+//! Autocommitted statements in sequence on one connection. If each statement or round is a separate
+//! operation, a loop spans operations; these are inspected together, for loops only.
 
 use super::operation_view::Turn;
 use model::{ConnectionId, ConnectionMap, Operation, OperationKind, OperationStep, Phase, TransactionState};
@@ -8,39 +7,34 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Statements that wait for the end of their series. Bounded by [`MAX_STATEMENTS`] each and
-/// [`MAX_TOTAL_STATEMENTS`].
+/// Bounded by [`MAX_STATEMENTS`] each and [`MAX_TOTAL_STATEMENTS`].
 #[derive(Debug, Default)]
 pub(super) struct AllSeries {
     open: ConnectionMap<Series>,
-    /// Statements of all of them.
     statements: usize,
 }
 
-/// Statements that followed each other on one connection.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     steps: Vec<OperationStep>,
     names: Vec<Arc<str>>,
-    /// Whether a finding about it alone has claimed it.
     claimed: Vec<bool>,
     id: u64,
 }
 
-/// Statements of a series that are inspected together; a longer loop is found in parts.
 const MAX_STATEMENTS: usize = 8192;
 
-/// Statements of all series in progress, about 25 MB. With more, what begins waits for another to end.
+/// Of all open series, about 25 MB. At the limit, new series wait for another to end.
 pub(super) const MAX_TOTAL_STATEMENTS: usize = 60_000;
 
-/// Statements of a burst that may be a round of a loop.
+/// Maximum length of a burst that may be a round of a loop.
 const MAX_BURST_LEN: usize = 64;
 
-/// A client that rests longer does something else next.
+/// After a longer pause the client does something else.
 const MAX_IDLE: Duration = Duration::from_secs(1);
 
 impl AllSeries {
-    /// Takes an operation, with the turns that were found in it. Returns the series that is over by it.
+    /// Adds an operation and its turns. Returns the series that it ends.
     pub(super) fn process_operation(&mut self, operation: &Operation, turns: &[Turn]) -> Option<Series> {
         let connection = operation.steps.first()?.exchange.connection;
         if !is_autocommitted(operation) {
@@ -71,14 +65,12 @@ impl AllSeries {
         over
     }
 
-    /// The connection does something else, or is over.
     pub(super) fn end(&mut self, connection: ConnectionId) -> Option<Series> {
         let series = self.open.remove(&connection)?;
         self.statements -= series.steps.len();
         series.may_loop().then_some(series)
     }
 
-    /// Those in progress.
     pub(super) fn end_all(&mut self) -> Vec<Series> {
         self.statements = 0;
         let mut all: Vec<(ConnectionId, Series)> = self.open.drain().collect();
@@ -99,8 +91,8 @@ impl Series {
         self.steps.len() < MAX_STATEMENTS && rest.is_some_and(|rest| rest <= MAX_IDLE)
     }
 
-    /// What lies between it and the statement before is the client's time, but for the way of that one's
-    /// reply and its own.
+    /// The time since the previous statement is the client's, minus the travel of that reply and
+    /// this request.
     fn push(&mut self, mut step: OperationStep, name: &Arc<str>, is_claimed: bool) {
         if let Some(last) = self.steps.last() {
             let rest = step.exchange.at.since(last.exchange.ended());
@@ -116,12 +108,10 @@ impl Series {
         self.steps.len() >= super::loops::MIN_ROUNDS
     }
 
-    /// Whether the step with this number was claimed already.
     pub(super) fn is_claimed(&self, step: usize) -> bool {
         self.claimed.get(step).copied().unwrap_or(false)
     }
 
-    /// All of it as one operation, under the name that most of its statements have as operations.
     pub(super) fn as_operation(&self) -> Option<Operation> {
         let mut counts: HashMap<&Arc<str>, usize> = HashMap::new();
         for name in &self.names {
@@ -135,8 +125,8 @@ impl Series {
     }
 }
 
-/// Whether an operation is a few statements of one connection that no transaction holds open. A long burst
-/// has its loops in itself.
+/// A few statements of one connection without an open transaction. A long burst contains its loops
+/// itself.
 fn is_autocommitted(operation: &Operation) -> bool {
     let is_short = match operation.kind {
         OperationKind::Transaction => operation.steps.len() == 1,

@@ -1,9 +1,9 @@
-//! A result fetched in more round trips than its size asks for.
+//! A result fetched in more round trips than its size needs.
 //!
-//! A statement whose rows come in several round trips: an execution that limits rows or bytes and the fetches
-//! behind it, a declared cursor's `fetch` again and again, or a loop over pages (LIMIT and OFFSET, SCAN,
-//! pieces of a large object). Saved are all round trips but one for every [`LARGE_REPLY`] bytes; of Informix,
-//! whose buffers were long limited to 32,767 bytes, one for each full buffer and one that finds the end.
+//! Rows come in several round trips: an execution with a limit of rows or bytes and its fetches,
+//! repeated `fetch` of a declared cursor, or a loop over pages (LIMIT and OFFSET, SCAN, pieces of a
+//! large object). Saved are all round trips but one per [`LARGE_REPLY`] bytes; for Informix, whose
+//! buffers were limited to 32,767 bytes, one per full buffer and one that finds the end.
 
 use super::ledger::Waste;
 use super::loops::{self, Evidence, Loop};
@@ -11,13 +11,12 @@ use super::operation_view::{OperationView, Task, Turn};
 use crate::verb::Verb;
 use model::{FindingKind, Protocol};
 
-/// What a client can easily hold at once: a reply of this many bytes costs one round trip.
+/// A client can easily hold this many bytes.
 const LARGE_REPLY: u64 = 1 << 20;
 
-/// The largest buffer of Informix before 12.10.
+/// Limit of buffers before Informix 12.10.
 const INFORMIX_BUFFER: u64 = 32_767;
 
-/// Round trips from which on a result is fetched piece by piece.
 const MIN_TURNS: u64 = 3;
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {
@@ -51,8 +50,8 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     loops::each(view, pages);
 }
 
-/// Parts of a result that are requested by statements of their own, again and again: [`super::pages`]. One
-/// with a row or none each is no page.
+/// Parts of a result requested by repeated statements ([`super::pages`]). Parts of one row or none
+/// are not pages.
 fn pages(view: &mut OperationView<'_>, found: Loop, evidence: Evidence) {
     for place in 0..found.period {
         let turns: Vec<usize> = found.turns(place).collect();
@@ -72,10 +71,8 @@ fn pages(view: &mut OperationView<'_>, found: Loop, evidence: Evidence) {
     }
 }
 
-/// Results of one connection that may be in progress at once.
 const MAX_OPEN: usize = 64;
 
-/// What a round trip asks of a result.
 enum Asks {
     First,
     More,

@@ -1,45 +1,27 @@
-//! Which software a client is, by how it introduced itself: remedies use its own terms.
+//! Detects the client's software by its introduction, so that remedies use its terms.
 
 use model::{ConnectionOutcome, Protocol};
 
-/// Clients whose own settings longwire knows, and the families of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Software {
-    /// PostgreSQL's JDBC driver.
     Pgjdbc,
-    /// KingbaseES's JDBC driver.
     Kingbase,
-    /// MySQL Connector/J.
     ConnectorJ,
-    /// MariaDB Connector/J.
     MariadbJdbc,
-    /// PHP's own MySQL library.
     Mysqlnd,
-    /// PyMySQL, mysql-connector-python, MySQLdb.
     PythonMysql,
-    /// A program that asks the same on purpose: a load generator.
     LoadGenerator,
-    /// Another client of PostgreSQL's protocol: mostly libpq.
     Postgres,
-    /// Another client of MySQL's protocol.
     Mysql,
-    /// A client of Redis.
     Redis,
-    /// A client of Oracle Net.
     Oracle,
-    /// A client of Informix SQLI.
     Informix,
-    /// A client of DRDA.
     Drda,
-    /// A client of TDS.
     Tds,
-    /// A client of a web server, which is what findings of HTTP are about.
     Web,
-    /// Nothing is known.
     Unknown,
 }
 
-/// What a client's own name contains.
 const NAMES: [(&str, Software); 12] = [
     ("PostgreSQL JDBC Driver", Software::Pgjdbc),
     ("Kingbase8 JDBC", Software::Kingbase),
@@ -56,7 +38,6 @@ const NAMES: [(&str, Software); 12] = [
 ];
 
 impl Software {
-    /// That of a connection.
     pub(super) fn from_connection(outcome: &ConnectionOutcome) -> Self {
         let protocol = outcome.decoding.protocol;
         if let Some(driver) = &outcome.driver
@@ -64,7 +45,8 @@ impl Software {
         {
             return *software;
         }
-        // pgjdbc under an application's name: of the common clients only it asks for this at start-up.
+        // pgjdbc under an application's name: the only common client that requests this at
+        // start-up.
         let is_jdbc = outcome
             .settings
             .iter()
@@ -75,10 +57,9 @@ impl Software {
         }
     }
 
-    /// Whether what sets a session up after the login may be the program's, which does it at each use of a
-    /// connection, kept or not. PHP's scripts begin anew with each request, and it does nothing after the
-    /// login by itself. Drivers of others do, or their frameworks, once a connection; so where the driver did
-    /// not introduce itself that is not known.
+    /// Whether the set-up after login may be the program's at each use of a connection. PHP scripts
+    /// start afresh with each request, and mysqlnd does no set-up by itself. Other drivers or
+    /// frameworks do it once per connection; unknown if the driver did not introduce itself.
     pub(super) const fn may_leave_settings_to_programs(self, is_driver_known: bool) -> bool {
         match self {
             Self::Mysqlnd => true,
@@ -97,7 +78,6 @@ impl Software {
         }
     }
 
-    /// The family of clients of which nothing is known but the protocol.
     pub(super) fn of_protocol(protocol: Protocol) -> Self {
         match protocol {
             Protocol::Postgres => Self::Postgres,

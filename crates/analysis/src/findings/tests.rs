@@ -1,4 +1,4 @@
-//! Each kind on operations made by hand: what it finds, what it claims, and what it leaves alone.
+//! Each kind on synthetic operations: findings, claims, and cases left alone.
 
 mod requests;
 mod series;
@@ -17,7 +17,6 @@ mod held_transaction;
 mod kinds;
 mod unseen;
 
-/// Exchanges of one operation, one after another.
 struct Made {
     steps: Vec<OperationStep>,
     now: Timestamp,
@@ -40,7 +39,6 @@ impl Made {
         }
     }
 
-    /// One exchange of one round trip after the client's `gap`, changed by `change`.
     fn exchange(&mut self, gap: Duration, change: impl FnOnce(&mut Exchange)) -> &mut Self {
         let at = self.now.after(gap);
         let first = Step {
@@ -135,7 +133,6 @@ impl Made {
         findings.finish().findings
     }
 
-    /// Kinds, counts, trips saved.
     fn told(&self, kind: OperationKind) -> Vec<(FindingKind, u64, u64)> {
         self.found(kind, None)
             .into_iter()
@@ -427,7 +424,6 @@ fn trials_of_connections_and_settings_made_again_are_turns_of_their_own() {
     assert_eq!(told, [(Kind::ControlTurns, 6, 6), (Kind::ControlTurns, 5, 5)]);
 }
 
-/// A message that only asks whether the server is alive: COM_PING, an empty query.
 #[test]
 fn a_ping_before_each_statement_is_told_as_a_ping() {
     let mut made = Made::new(Protocol::Mysql);
@@ -538,7 +534,7 @@ fn a_long_row_of_different_statements_is_counted_and_promises_nothing() {
     );
 }
 
-/// asyncpg sets the session before it reads types, and after.
+/// asyncpg sets the session before and after reading types.
 #[test]
 fn what_a_driver_asks_to_open_a_connection_is_saved_by_a_pool_and_left_out_of_replays() {
     let mut findings = engine();
@@ -588,12 +584,11 @@ fn what_a_driver_asks_to_open_a_connection_is_saved_by_a_pool_and_left_out_of_re
     assert_eq!(steps, vec![vec![0, 1, 2, 3, 4, 5]; 6]);
 }
 
-/// What is found in seven connections of three round trips of login and one of work each.
+/// Seven connections, each with three round trips of login and one of work.
 fn connected_anew(protocol: Protocol, driver: Option<&str>) -> Vec<Finding> {
     set_up_anew(protocol, driver, &[])
 }
 
-/// The same, with these statements after the login.
 fn set_up_anew(protocol: Protocol, driver: Option<&str>, setup: &[&str]) -> Vec<Finding> {
     let mut findings = engine();
     for id in 0..7 {
@@ -631,7 +626,7 @@ fn connections_made_anew_for_little_work_are_reconnects() {
     assert_eq!((findings[0].saves_turns, findings[0].operations), (18, 6));
 }
 
-/// PHP tries or logs in on a kept connection at each use: not all round trips of opening one are saved.
+/// PHP tests or logs in on a kept connection at each use, so part of the opening remains.
 #[test]
 fn a_remedy_promises_no_turns_that_it_leaves() {
     let findings = connected_anew(Protocol::Mysql, Some("mysqlnd"));
@@ -641,7 +636,7 @@ fn a_remedy_promises_no_turns_that_it_leaves() {
     assert_eq!(saving.saves, saving.rtt * 12);
 }
 
-/// Scripts set their session up at each use of a connection, drivers once a connection.
+/// Scripts set up their session at each use, drivers once per connection.
 #[test]
 fn settings_that_may_be_the_programs_own_are_not_promised() {
     let setup = ["set autocommit = ?", "show variables like ?", "set names ?"];
@@ -666,7 +661,7 @@ fn settings_that_may_be_the_programs_own_are_not_promised() {
     }
 }
 
-/// pgjdbc sets these once a connection, under whatever name.
+/// pgjdbc sets these once per connection, under any name.
 #[test]
 fn settings_of_a_driver_are_saved_by_a_pool() {
     let setup = ["set extra_float_digits = ?", "set application_name = ?"];
@@ -747,7 +742,7 @@ fn a_transfer_of_64_kib_a_round_trip_waits_for_the_window() {
         let first = &mut exchange.first;
         first.reply_bytes = exchange.reply_bytes;
         first.server_side_rtt = Some(Duration::from_millis(10));
-        // 64 windows, between which there are 63 round trips.
+        // 64 windows have 63 round trips between them.
         first.reply_ended = first.reply_started.map(|at| at.after(Duration::from_millis(630)));
     });
     let findings = made.found(Connection, None);

@@ -1,14 +1,12 @@
-//! A driver's batch that goes over the wire as one round trip a row.
+//! A driver's batch that takes one round trip per row.
 //!
-//! On the wire it is a loop that writes row by row, with hardly any pause; nothing distinguishes it from a
-//! program's own loop but the driver: one whose batches are such loops unless it is configured otherwise is
-//! taken to have been given a batch. The remedy says what to do in either case.
+//! On the wire it is a tight row-by-row loop, as a program's own loop would be. If the driver sends
+//! batches so by default, a batch is assumed. The remedy covers both cases.
 
 use super::software::Software;
 
-/// Whether batches of this software are a round trip a row unless a setting says otherwise. Not so: pgjdbc
-/// and MariaDB Connector/J send batches without waiting, Oracle's driver as an array, Derby's and Db2's as a
-/// chain.
+/// Whether batches take a round trip per row by default. pgjdbc and MariaDB Connector/J pipeline
+/// batches; Oracle's driver sends an array, Derby's and Db2's a chain.
 pub(super) const fn is_usual_of(software: Software) -> bool {
     matches!(software, Software::ConnectorJ | Software::Informix)
 }

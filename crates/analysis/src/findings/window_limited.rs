@@ -1,8 +1,8 @@
 //! Transfers that wait for the receiver's window instead of the link.
 //!
-//! A large reply that moves just under 64 KiB a round trip: the most that a receiver without window scaling
-//! allows a sender to have in flight. Saved are the round trips beyond those that a growing window needs.
-//! Reported only where the round trip was long enough to be what limited it.
+//! A large reply moves just under 64 KiB per round trip: the maximum in flight without window
+//! scaling. Saved are the round trips that a growing window avoids. Reported only if the round trip
+//! was long enough to be the limit.
 
 use super::ledger::Waste;
 use super::operation_view::OperationView;
@@ -10,16 +10,14 @@ use model::{FindingKind, Step};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Round trips below this limit no transfer.
 const MIN_RTT: Duration = Duration::from_millis(2);
 
-/// Bytes from which on a reply is a transfer.
 const MIN_BYTES: u64 = 512 * 1024;
 
-/// Bytes a round trip of a transfer that a window of 64 KiB limits.
+/// Bytes per round trip with a window of 64 KiB.
 const WINDOW: RangeInclusive<u64> = 52_000..=66_000;
 
-/// What a connection sends in its first round trip.
+/// The initial congestion window of ten segments.
 const FIRST_WINDOW: u64 = 14_600;
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {
@@ -44,15 +42,14 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     }
 }
 
-/// Round trips that a step's reply took beyond what it needs.
 fn waits(step: &Step) -> Option<u64> {
     let rtt = step.client_side_rtt? + step.server_side_rtt?;
     let span = step.reply_ended?.since(step.reply_started?);
     if rtt < MIN_RTT || step.reply_bytes < MIN_BYTES {
         return None;
     }
-    // From the first byte of the first window to the last byte of the last: one round trip less than there
-    // are windows.
+    // From the first byte of the first window to the last byte of the last: one round trip fewer
+    // than windows.
     let between = (span + rtt / 2).as_nanos().checked_div(rtt.as_nanos())?;
     let rounds = u64::try_from(between).ok()?.saturating_add(1);
     let a_round = step.reply_bytes.checked_div(rounds)?;

@@ -1,12 +1,12 @@
-//! What is behind the last dot of a part of a path: a file's ending, or a family name.
+//! The word after the last dot of a path part: a file's ending, or a family name.
 
-/// Whether words with dots between them are most likely a person's name (`jane.doe`), or a document with one,
-/// rather than a file of the program's.
+/// Whether dotted words are probably a person's name (`jane.doe`), or a document named so, and not
+/// a program's file.
 ///
-/// 1. Behind the last dot is no ending of a file and of no domain. Of documents ([`DOCUMENTS`]), which users
-///    bring, there is a dot more.
-/// 2. `shop.v1.Orders` and `chat.postMessage` are methods of programs: a version, or a capital behind a small
-///    letter or word, says so.
+/// 1. The last word is no ending of a file or domain. Documents ([`DOCUMENTS`]), which users bring, need one
+///    dot more.
+/// 2. `shop.v1.Orders` and `chat.postMessage` are methods of programs: they have a version, or a
+///    capital after a small letter or word.
 pub(super) fn is_dotted_name(part: &str) -> bool {
     let mut pieces: Vec<&str> = part.split('.').filter(|piece| !piece.is_empty()).collect();
     if let Some(last) = pieces.last()
@@ -29,7 +29,7 @@ fn begins_with_capital(text: &str) -> bool {
     text.starts_with(|letter: char| letter.is_uppercase())
 }
 
-/// Files of programs and of their pages, which may have several dots: `jquery.min.js`.
+/// Files of programs and pages may have several dots, as `jquery.min.js`.
 const PROGRAMS: [&str; 61] = [
     "action",
     "ashx",
@@ -94,12 +94,11 @@ const PROGRAMS: [&str; 61] = [
     "yml",
 ];
 
-/// Files that users bring, too.
 const DOCUMENTS: [&str; 38] = [
     "7z", "avif", "bmp", "csv", "doc", "docx", "gif", "ics", "jpeg", "jpg", "m3u8", "mkv", "mov", "mp3",
     "mp4", "odp", "ods", "odt", "ogg", "parquet", "pdf", "png", "ppt", "pptx", "rtf", "tgz", "tif", "tiff",
     "tsv", "txt", "vcf", "wav", "webm", "webp", "woff2", "xls", "xlsx", "zip",
 ];
 
-/// Names of services are domains, as those of Kubernetes: `events.k8s.io`.
+/// Services may be named by domains, as `events.k8s.io` of Kubernetes.
 const DOMAINS: [&str; 5] = ["com", "dev", "io", "net", "org"];

@@ -1,4 +1,4 @@
-//! HTTP requests without the values in them.
+//! HTTP requests without values.
 
 use super::MAXIMUM_LENGTH;
 use super::endings::is_dotted_name;
@@ -6,15 +6,14 @@ use super::interface_versions::is_interface_version;
 use super::letters;
 use super::secrets::is_secret_name;
 
-/// The method and the path, what names one thing of many replaced by `?`, and the names of the query string.
+/// Method, path with `?` for identifying values, and the names of the query string.
 ///
-/// 1. A part of the path stays when it is made of words: see [`is_wordy`]. Numbers, keys, tokens, e-mail
-///    addresses, letters that are no words ([`letters`]), names of people with a dot ([`is_dotted_name`]),
-///    quoted texts and whatever had to be percent-encoded become `?`. Versions of interfaces
-///    ([`is_interface_version`]) stay.
-/// 2. Of `name=value` in a part, or behind its semicolon, the name stays: `;jsessionid=?`. So it does of
-///    `token:value`, where the name is that of a secret.
-/// 3. Of a query string the names stay. Without a name (`?TOKEN`), a value becomes `?` unless it is one short
+/// 1. A path part of words stays: see [`is_wordy`]. Numbers, keys, tokens, e-mail addresses, letters that are
+///    no words ([`letters`]), dotted names of people ([`is_dotted_name`]), quoted and percent-encoded texts
+///    become `?`. Versions of interfaces ([`is_interface_version`]) stay.
+/// 2. Of `name=value` in a part, or after its semicolon, the name stays: `;jsessionid=?`. So does that of
+///    `token:value` if it names a secret.
+/// 3. Of a query string the names stay. A value without a name (`?TOKEN`) becomes `?` unless it is one short
 ///    word in lower case.
 pub(super) fn normalise(method: &str, target: &str) -> String {
     let (path, query) = target
@@ -44,7 +43,7 @@ pub(super) fn normalise(method: &str, target: &str) -> String {
     out
 }
 
-/// Writes the parts between slashes: versions of interfaces as they are, the others by `other`.
+/// Keeps versions of interfaces; writes all other parts with `other`.
 fn parts(path: &str, out: &mut String, other: impl Fn(&str, &mut String)) {
     let (mut before, mut rest) = (None, Some(path));
     while let Some(text) = rest {
@@ -62,7 +61,6 @@ fn parts(path: &str, out: &mut String, other: impl Fn(&str, &mut String)) {
     }
 }
 
-/// Writes a part of a path, and the names of what is behind its semicolons.
 fn of_path(part: &str, out: &mut String) {
     let mut pieces = part.split(';');
     part_of_path(pieces.next().unwrap_or_default(), out);
@@ -72,7 +70,7 @@ fn of_path(part: &str, out: &mut String) {
     }
 }
 
-/// Writes a part of a path without semicolons: as it is, `?`, or the name of the value in it.
+/// Writes a part without semicolons: unchanged, `?`, or the name of its value.
 fn part_of_path(part: &str, out: &mut String) {
     match named_value(part) {
         Some(name) if is_wordy(name) => {
@@ -84,8 +82,7 @@ fn part_of_path(part: &str, out: &mut String) {
     }
 }
 
-/// The name of the value that a part of a path holds: `name=value`, or `name:value` where the name is that of
-/// a secret.
+/// The name in `name=value`, or in `name:value` if it names a secret.
 fn named_value(part: &str) -> Option<&str> {
     let secret = || {
         part.match_indices(':')
@@ -95,12 +92,12 @@ fn named_value(part: &str) -> Option<&str> {
     part.split_once('=').map(|(name, _)| name).or_else(secret)
 }
 
-/// A path's pattern: like a path, but placeholders of frameworks and signs of regular expressions stay.
+/// Pattern of a path: placeholders of frameworks and signs of regular expressions stay.
 pub(super) fn route(text: &str) -> String {
     pattern(text, part_of_path)
 }
 
-/// The name of a controller, an action or an application, which may have dots.
+/// Dots are allowed in names of controllers, actions and applications.
 pub(super) fn program_name(text: &str) -> String {
     pattern(text, |part, out| {
         out.push_str(if is_wordy(part) { part } else { "?" })
@@ -116,8 +113,8 @@ fn pattern(text: &str, other: impl Fn(&str, &mut String)) -> String {
     out
 }
 
-/// Whether a part of a pattern is a framework's placeholder or a regular expression, with names that are
-/// words.
+/// Whether a part of a pattern is a framework's placeholder or a regular expression, with names
+/// that are words.
 fn is_placeholder(part: &str) -> bool {
     let is_marked = ['<', '{', ':', '^', '$', '%', '(', '[']
         .iter()
@@ -126,7 +123,6 @@ fn is_placeholder(part: &str) -> bool {
     is_marked && plain.split(|letter: char| !letter.is_alphanumeric()).all(is_word)
 }
 
-/// Writes `name=?`, or a flag.
 fn setting(pair: &str, out: &mut String) {
     match pair.split_once('=') {
         Some((name, _)) => {
@@ -141,7 +137,7 @@ fn setting(pair: &str, out: &mut String) {
     }
 }
 
-/// Whether a setting without a value is a word of the program's: short, in lower case.
+/// Whether a setting without a value is a short word in lower case.
 fn is_flag(text: &str) -> bool {
     text.len() <= MAX_FLAG_LEN
         && text
@@ -150,7 +146,7 @@ fn is_flag(text: &str) -> bool {
         && is_wordy(text)
 }
 
-/// Whether a text is words of the program's, rather than what names one thing of many or grants access.
+/// Whether a text consists of program words instead of an identifier or secret.
 fn is_wordy(text: &str) -> bool {
     if text.is_empty() {
         return true;
@@ -165,7 +161,7 @@ fn is_wordy(text: &str) -> bool {
         && !are_random_groups(words)
 }
 
-/// Whether words are groups of random letters, each too short to be judged alone: `qzvk-xjwp-bqfm`.
+/// Whether groups of letters, each too short to judge, are random together, as `qzvk-xjwp-bqfm`.
 fn are_random_groups<'a>(words: impl Iterator<Item = &'a str> + Clone) -> bool {
     let groups = words.filter(|word| !word.is_empty());
     groups.clone().count() > 1
@@ -176,7 +172,6 @@ fn are_random_groups<'a>(words: impl Iterator<Item = &'a str> + Clone) -> bool {
         && letters::are_random(groups)
 }
 
-/// Whether letters and digits without anything between them are a word of the program's.
 fn is_word(text: &str) -> bool {
     let letters = text.trim_end_matches(|letter: char| letter.is_ascii_digit());
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
@@ -197,7 +192,6 @@ fn is_word(text: &str) -> bool {
     }
 }
 
-/// `v1`, `v12`, `v1beta2`, `v1p1beta1`, `v1b3`.
 pub(super) fn is_version(text: &str) -> bool {
     let digits = |text: &str| {
         text.trim_start_matches(|letter: char| letter.is_ascii_digit())
@@ -216,8 +210,7 @@ pub(super) fn is_version(text: &str) -> bool {
     rest.len() < number.len() && digits(stage.unwrap_or(rest)) == 0
 }
 
-/// Whether most of the words written together by their capitals are words, and their letters do not look
-/// random.
+/// Whether most words in camel case are words and their letters do not look random.
 fn is_camel(text: &str) -> bool {
     let words = camel_words(text);
     let strange = words
@@ -228,7 +221,7 @@ fn is_camel(text: &str) -> bool {
         || (strange * 2 <= words.len() && !letters::are_random(words.iter().copied()))
 }
 
-/// The words that begin with a capital, runs of capitals as one: `get`, `HTTP`, `Port`.
+/// Splits at capitals, with runs of capitals as one word, as in `getHTTPPort`.
 fn camel_words(text: &str) -> Vec<&str> {
     let letters: Vec<(usize, bool)> = text
         .char_indices()
@@ -252,7 +245,7 @@ fn are_random(word: &str) -> bool {
     letters::are_random(std::iter::once(word))
 }
 
-/// Whether a word can be spoken: no long run of consonants and, if it has at least `with_vowel` letters, a
+/// Whether a word is pronounceable: no long run of consonants and, from `with_vowel` letters, a
 /// vowel.
 fn is_spoken(word: &str, with_vowel: usize) -> bool {
     let is_vowel = |letter: char| !letter.is_ascii() || "aeiouyAEIOUY".contains(letter);
@@ -260,17 +253,15 @@ fn is_spoken(word: &str, with_vowel: usize) -> bool {
     longest < MAX_CONSONANTS && (word.len() < with_vowel || word.contains(is_vowel))
 }
 
-/// Characters of a setting without a value that may be a word of the program's.
 const MAX_FLAG_LEN: usize = 16;
 /// Digits alone between other words: a year, a page.
 const MAX_DIGITS: usize = 6;
-/// Several words written together: `validatingadmissionpolicybindings` of Kubernetes.
+/// Some words have no separators, as `validatingadmissionpolicybindings` of Kubernetes.
 const MAX_WORD_LEN: usize = 36;
 const MAX_CAPITALS_LEN: usize = 12;
 const MAX_CAMEL_LEN: usize = 40;
-/// Letters of short words together, below which they are not judged: `gpg_keys`.
+/// Fewer letters in short words, as in `gpg_keys`, are not judged.
 const MIN_GROUPS_LEN: usize = 9;
-/// Fewer letters than this in both cases are not examined more closely.
 const MIN_CAMEL_LEN: usize = 6;
 /// A word of this many letters has a vowel.
 const MIN_VOWEL_WORD_LEN: usize = 7;

@@ -1,15 +1,14 @@
-//! Parts of a path that are the version of an interface, though they are numbers: `/api/2.0/runs`,
+//! Path parts that are versions of interfaces, though numeric: `/api/2.0/runs`,
 //! `/2010-04-01/Accounts`.
 
-/// Whether a part of a path is a version. `before` is the part before it, `behind` the rest of the path; both
-/// are absent at its ends.
+/// Whether a path part is a version. `before` is the part before it, `behind` the rest of the path;
+/// `None` at the ends.
 ///
 /// Parts follow it, and
 ///
-/// 1. behind the name of an interface ([`INTERFACES`]) it is a digit, two or three numbers with dots between
-///    them, a date or a month; or
-/// 2. elsewhere it is a number and a digit with a dot between them (`/oauth/2.0/token`), or a date that the
-///    path begins with.
+/// 1. after an interface's name ([`INTERFACES`]) it is a digit, two or three dotted numbers, a date or a
+///    month; or
+/// 2. elsewhere it is a number, a dot and a digit (`/oauth/2.0/token`), or a date at the path's beginning.
 ///
 /// Other numbers and dates are values: `/products/42`, `/price/9.95`, `/reports/2024-01-31`.
 pub(super) fn is_interface_version(part: &str, before: Option<&str>, behind: Option<&str>) -> bool {
@@ -29,7 +28,7 @@ pub(super) fn is_interface_version(part: &str, before: Option<&str>, behind: Opt
     }
 }
 
-/// How many numbers of one or two digits a text is, with `between` between them; `None` for any other text.
+/// Counts numbers of one or two digits separated by `between`; `None` for any other text.
 fn numbers(text: &str, between: char) -> Option<usize> {
     let is_number =
         |number: &str| (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -37,7 +36,6 @@ fn numbers(text: &str, between: char) -> Option<usize> {
     numbers.clone().all(is_number).then(|| numbers.count())
 }
 
-/// `2024-01-31`, or `2024-01`.
 fn is_date(text: &str) -> bool {
     let up_to = |text: &str, last: u8| {
         text.parse::<u8>()
@@ -57,9 +55,7 @@ fn is_date(text: &str) -> bool {
         && day.is_none_or(|day| day.len() == 2 && up_to(day, 31))
 }
 
-/// Names behind which a version follows.
 const INTERFACES: [&str; 8] = [
     "api", "apis", "rest", "ajax-api", "odata", "soap", "version", "ws",
 ];
-/// `2024-01-31`.
 const MAX_LEN: usize = 10;

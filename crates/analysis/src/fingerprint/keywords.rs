@@ -1,11 +1,11 @@
-//! The words of SQL whose case carries no meaning.
+//! SQL words that are case-insensitive.
 
-/// Words whose case carries no meaning; enough of SQL that two spellings of one statement meet.
+/// Enough words that two spellings of one statement match.
 pub(super) fn is_keyword(word: &[u8]) -> bool {
     (2..=MAX_KEYWORD_LEN).contains(&word.len()) && PACKED_KEYWORDS.binary_search(&packed(word)).is_ok()
 }
 
-/// A word of at most 16 letters as a number, in lower case: compared in one step.
+/// Packs at most 16 letters, in lower case, for comparison in one step.
 const fn packed(word: &[u8]) -> u128 {
     let mut number = 0;
     let mut index = 0;
@@ -18,7 +18,6 @@ const fn packed(word: &[u8]) -> u128 {
 
 const MAX_KEYWORD_LEN: usize = 11;
 
-/// Sorted, so that a word is found by binary search.
 static PACKED_KEYWORDS: [u128; KEYWORDS.len()] = sorted_keywords();
 
 const fn sorted_keywords() -> [u128; KEYWORDS.len()] {

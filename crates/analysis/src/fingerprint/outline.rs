@@ -1,32 +1,25 @@
-//! The outline of a statement's text: the text with its numbers and quoted literals emptied. Texts with one
-//! outline have one fingerprint, so that of a statement that comes again and again with other literals only
-//! the first is normalised.
+//! The outline of a statement: the text with numbers and quoted literals emptied. Texts with one
+//! outline have one fingerprint, so only the first of a repeated statement is normalised.
 //!
-//! Why they have: an outline differs from its text only inside tokens for which [`super::sql::normalise`]
-//! writes a `?` whatever is in them, and what is around them is unchanged. Where it could be in doubt what a
-//! token is, there is no outline:
+//! An outline differs from its text only inside tokens for which [`super::sql::normalise`] writes
+//! `?` regardless of content. There is no outline if a token may be ambiguous:
 //! 1. Comments, backslashes and dollars, and dialects in which other bytes begin literals.
-//! 2. Passwords written as names, which may have an apostrophe in the middle ([`holds_for_all`]), and other
-//!    secrets that are no literals: `normalise` says so.
+//! 2. Passwords written as names, which may contain an apostrophe ([`holds_for_all`]), and other secrets that
+//!    are no literals: `normalise` reports them.
 
 use super::Dialect;
 
-/// Longest text that has an outline: what is kept is bounded by it.
+/// Also bounds the memory of stored outlines.
 pub(super) const MAX_TEXT_LEN: usize = 1024;
 
-/// What a byte of a text is to its outline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// It stands for itself.
     Plain,
-    /// It is part of a word: digits behind it are too.
     Word,
     Digit,
-    /// A quote around a literal, or a name.
     Quote,
-    /// A hyphen or a slash: two may begin a comment.
+    /// A hyphen or slash: two may begin a comment.
     Mark,
-    /// With it there is no outline.
     Doubtful,
 }
 
@@ -47,7 +40,6 @@ static KINDS: [Kind; 256] = {
     kinds
 };
 
-/// Writes the outline of `text`. False when it has none.
 pub(super) fn write(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> bool {
     out.clear();
     if text.len() > MAX_TEXT_LEN || !matches!(dialect, Dialect::Standard | Dialect::Mysql) {
@@ -90,8 +82,8 @@ pub(super) fn write(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Whether the fingerprint of one text with this outline is that of all: no password may be in it that is
-/// written as a name.
+/// Whether all texts with this outline share a fingerprint: false if a password may be written as a
+/// name.
 pub(super) fn holds_for_all(outline: &[u8]) -> bool {
     let contains = |word: &[u8]| {
         outline
@@ -105,8 +97,8 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Bytes up to and with the quote that ends what was quoted, doubled ones passed over. `None` if none does,
-/// or a backslash may escape one.
+/// Bytes up to and including the closing quote, skipping doubled ones. `None` if it is missing, or
+/// a backslash may escape one.
 fn quoted(text: &[u8], quote: u8) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -1,12 +1,11 @@
-//! What prepared statements are called on their connections: which of those that were prepared before the
-//! observation are one statement, and which text they have where a later preparation shows it.
+//! Names of prepared statements: matches those prepared before the capture, and finds their texts
+//! by later preparations.
 //!
-//! 1. Statements of one name are one where neither the number of parameters nor that of the result's columns
-//!    contradicts.
-//! 2. A statement has the text that its name is given later on the same connection, where the shapes agree
-//!    and no other text has them too.
-//! 3. A name that the program chose, or that is made from the text, means the same on every connection. One
-//!    that the driver counts up (`S_1`, `17`) does not: rule 2 then holds only on its own connection.
+//! 1. Statements of one name are equal unless the numbers of parameters or result columns contradict.
+//! 2. A statement has the text that its name gets later on the same connection, if the shapes agree and no
+//!    other text matches.
+//! 3. A name chosen by the program, or derived from the text, means the same on every connection. A driver's
+//!    counter (`S_1`, `17`) does not: rule 2 then applies only to its own connection.
 
 use foldhash::HashMap;
 use model::{
@@ -14,12 +13,10 @@ use model::{
     unseen_fingerprint_with_shape,
 };
 
-/// The shape of a prepared statement, as far as it has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StatementShape {
-    /// Parameters of one execution.
     pub parameters: Option<u16>,
-    /// Columns of its result; 0 where it writes and returns none.
+    /// Columns of the result; 0 for a write that returns none.
     pub columns: Option<u16>,
 }
 
@@ -35,26 +32,24 @@ impl StatementShape {
     }
 }
 
-/// Prepared statements by name. Memory: [`MAXIMUM_STATEMENTS`] of them, with [`MAXIMUM_CONNECTIONS`] each.
+/// Bounded by [`MAXIMUM_STATEMENTS`] and [`MAXIMUM_CONNECTIONS`] for each.
 #[derive(Debug, Default)]
 pub(super) struct PreparedNames {
     names: HashMap<Box<[u8]>, Vec<Statement>>,
     count: usize,
-    /// What a recording says.
     recorded: Vec<RecognisedStatement>,
 }
 
 #[derive(Debug)]
 struct Statement {
     shape: StatementShape,
-    /// The fingerprint of its text, or what stands for it.
     fingerprint: Fingerprint,
     is_seen: bool,
     connections: Vec<ConnectionId>,
 }
 
 impl PreparedNames {
-    /// What stands for a statement whose preparation was not seen. Asked again when more of its shape shows.
+    /// Placeholder for an unseen preparation. Called again when more of the shape is known.
     pub(super) fn unseen(
         &mut self,
         connection: ConnectionId,
@@ -83,7 +78,7 @@ impl PreparedNames {
         self.insert(connection, name, shape, label.into(), false)
     }
 
-    /// A statement whose preparation was seen has this name. Asked again when more of its shape shows.
+    /// Records a seen preparation. Called again when more of the shape is known.
     pub(super) fn seen(
         &mut self,
         connection: ConnectionId,
@@ -124,14 +119,12 @@ impl PreparedNames {
         fingerprint
     }
 
-    /// A recording says which text a statement has.
     pub(super) fn recognise(&mut self, found: RecognisedStatement) {
         if self.recorded.len() < MAXIMUM_STATEMENTS {
             self.recorded.push(found);
         }
     }
 
-    /// Those whose text a later preparation has shown.
     pub(super) fn recognised(&self) -> Vec<RecognisedStatement> {
         let mut found: Vec<_> = self
             .names
@@ -155,7 +148,6 @@ impl Statement {
         }
     }
 
-    /// Whether the same text was given to its name on all of its connections.
     fn is_on_connections_of(&self, seen: &Self) -> bool {
         self.connections.len() <= MAXIMUM_CONNECTIONS
             && self
@@ -165,7 +157,6 @@ impl Statement {
     }
 }
 
-/// The place of the statement that fits: one that is already known on this connection before others.
 fn place_of(
     known: &[Statement],
     connection: ConnectionId,
@@ -178,7 +169,7 @@ fn place_of(
         .or_else(|| known.iter().position(fits))
 }
 
-/// The text of `unseen`, where exactly one of those that were seen under its name can be it.
+/// The text of `unseen` if exactly one text seen under its name matches.
 fn recognise(name: &[u8], unseen: &Statement, all: &[Statement]) -> Option<RecognisedStatement> {
     let mut candidates = all
         .iter()
@@ -197,9 +188,8 @@ fn recognise(name: &[u8], unseen: &Statement, all: &[Statement]) -> Option<Recog
     })
 }
 
-/// Whether a name is one that a driver counts up on each connection, so that it means something else on the
-/// next: it ends in a number that is too short for a digest of the text. Numbers of PgBouncer and PgCat are
-/// the same on all their connections.
+/// Whether a driver counts the name up per connection: it ends in a number too short for a digest.
+/// Numbers of PgBouncer and PgCat are equal on all their connections.
 fn is_counted(name: &[u8]) -> bool {
     if OF_POOLERS.iter().any(|prefix| name.starts_with(prefix)) {
         return false;
@@ -215,19 +205,18 @@ fn is_counted(name: &[u8]) -> bool {
     name.is_empty() || name.starts_with(ASYNCPG) || (ends_in_digit && digits < LENGTH_OF_DIGEST)
 }
 
-/// How names begin that a pooler gives to a text once, for all of its connections.
+/// Prefixes of names that a pooler uses on all connections.
 const OF_POOLERS: [&[u8]; 2] = [b"PGBOUNCER_", b"PGCAT_"];
 
 /// asyncpg counts in hexadecimal digits.
 const ASYNCPG: &[u8] = b"__asyncpg_stmt_";
 
-/// Hexadecimal digits that are a digest and no counter: pgx has 48, others no fewer than 16.
+/// Minimum hexadecimal digits of a digest: pgx has 48, others at least 16.
 const LENGTH_OF_DIGEST: usize = 16;
 
 const MAXIMUM_STATEMENTS: usize = 20_000;
 
-/// Connections of a statement that are distinguished; one with more is not taken for the same as on any of
-/// them.
+/// A statement with more connections matches none of them.
 const MAXIMUM_CONNECTIONS: usize = 64;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Redis commands without the values in them.
+//! Redis commands without values.
 
-/// The words of the command, and `?` for its arguments: at most two, and `...` for more, since one command
-/// takes any number of keys. Every argument of `text` is in double quotes, in which a backslash escapes.
+/// The command's words and at most two `?`, then `...`: a command takes any number of keys. In
+/// `text` every argument is double-quoted, with backslash escapes.
 pub(super) fn normalise(text: &[u8], out: &mut Vec<u8>) {
     out.clear();
     let mut arguments = 0;
@@ -30,7 +30,6 @@ pub(super) fn normalise(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The argument up to its quote, and what is behind that.
 fn argument(text: &[u8]) -> (&[u8], &[u8]) {
     let mut is_escaped = false;
     let end = text.iter().position(|&byte| {

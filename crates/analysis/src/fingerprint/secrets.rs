@@ -1,8 +1,8 @@
-//! Names of settings, columns and parameters whose values are secrets.
+//! Names of settings, columns and parameters with secret values.
 
-/// Whether a value with this name lets somebody in: `password`, `apiKey`, `x-auth-token`, `"SESSION_KEY"`.
+/// Whether the name denotes a credential: `password`, `apiKey`, `x-auth-token`, `"SESSION_KEY"`.
 ///
-/// Names that only end in such a word have it as a word of its own: `sort_key` is one, `monkey` is none.
+/// The last word of the name decides: `sort_key` matches, `monkey` does not.
 pub(super) fn is_secret_name(name: &[u8]) -> bool {
     let name = name.trim_ascii();
     let contains = |word: &&str| {
@@ -16,7 +16,6 @@ pub(super) fn is_secret_name(name: &[u8]) -> bool {
             .any(|word| word.as_bytes().eq_ignore_ascii_case(last))
 }
 
-/// The letters at the end of a name, from the last sign, digit or capital behind a small letter on.
 fn last_word(name: &[u8]) -> &[u8] {
     let end = name
         .iter()

@@ -1,4 +1,4 @@
-//! SQL without its literals.
+//! Removes the literals from SQL.
 
 mod secret_columns;
 mod secret_words;
@@ -6,26 +6,26 @@ mod secret_words;
 use super::keywords::is_keyword;
 use super::{Dialect, MAXIMUM_LENGTH};
 
-/// Writes `text` without literals and comments, one blank between words, keywords in lower case.
+/// Writes `text` without literals and comments, with single blanks and keywords in lower case.
 ///
 /// 1. `'...'`, `$tag$...$tag$`, numbers, `x'..'`, `$1`, `:1` become `?`; in the MySQL and Informix dialects
 ///    `"..."` too.
 /// 2. A list of `?` in `in (...)` becomes `(?, ...)`; further rows of `values (...), (...)` become `...`.
 ///    Oracle's `q'[...]'` and `:name`, and `@P1` of SQL Server's drivers, become `?` in their dialects.
 /// 3. Names keep their case, keywords lose it.
-/// 4. What follows `identified by`, and `replace` behind it, becomes `?`, as does each further one behind a
-///    comma (GRANT): Oracle's passwords are written as names are. So does what follows `using`, `new` and
+/// 4. The word after `identified by`, and `replace` after it, becomes `?`, as does each further one after a
+///    comma (GRANT): Oracle's passwords are written as names. So does the word after `using`, `new` and
 ///    `confirm` of a CONNECT, and `using` of an `identified via`.
-/// 5. So does a word behind a name of a secret (`where token=abc`, `password abc`), unless it refers to a
-///    column, and one in a row whose column has such a name: see [`Normaliser::begins_secret`].
-/// 6. The value of a setting with a dot in its name (`set app.token = ...`) becomes `?`, with all that is
-///    behind it.
-/// 7. Whether a backslash escapes a quote is a setting of the server's (`NO_BACKSLASH_ESCAPES`,
-///    `standard_conforming_strings`). Where it matters, the text is read in the way in which its literals
-///    end, and where they should; where that does not decide it, nothing is shown from there on.
+/// 5. So does a word after a secret's name (`where token=abc`, `password abc`), unless it refers to a column,
+///    and one in a row under such a column: see [`Normaliser::begins_secret`].
+/// 6. The value of a setting with a dot in its name (`set app.token = ...`) becomes `?`, with all that
+///    follows.
+/// 7. Whether a backslash escapes a quote is a server setting (`NO_BACKSLASH_ESCAPES`,
+///    `standard_conforming_strings`). If it matters, the reading in which all literals end properly wins; if
+///    that is ambiguous, the rest of the text is not shown.
 ///
-/// False when a secret was left out that is no literal: a text that differs in its literals alone may then
-/// have another fingerprint.
+/// Returns false if a secret that is no literal was removed: texts that differ only in literals may
+/// then have different fingerprints.
 pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> bool {
     let usual = scan_statement(text, dialect, dialect == Dialect::Mysql, out);
     if let Some(doubt) = usual.doubt {
@@ -48,16 +48,14 @@ pub(super) fn normalise(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> boo
     !usual.has_secret
 }
 
-/// A text of this length may have been cut, possibly inside a literal.
+/// A text of this length may be cut, possibly inside a literal.
 const MIN_TRUNCATED_LEN: usize = 4096;
 
-/// The result of reading a text with backslashes that escape, or that do not.
+/// A reading in which backslashes escape, or do not.
 struct Reading {
-    /// Length of what was written when it first mattered; `None` if it did not.
     doubt: Option<usize>,
-    /// Every literal ended, none in the middle of a word, and all of the text was read.
+    /// All literals ended outside words, and the text was read completely.
     is_whole: bool,
-    /// A secret was left out that is written as a name or a word.
     has_secret: bool,
 }
 
@@ -89,7 +87,7 @@ struct Normaliser<'a> {
     reading: Reading,
     out: &'a mut Vec<u8>,
     pending_blank: bool,
-    /// Which values of the rows that follow are secrets; empty where none is.
+    /// Empty if the rows that follow hold no secrets.
     secret_columns: Vec<bool>,
 }
 
@@ -143,7 +141,7 @@ impl Normaliser<'_> {
                         self.note_columns();
                         self.leave_out_setting();
                     }
-                    // Only a literal has one.
+                    // Only a literal has a backslash.
                     self.reading.is_whole &= byte != b'\\';
                 }
             }
@@ -165,7 +163,7 @@ impl Normaliser<'_> {
         !self.pending_blank && self.out.last().is_some_and(|&last| is_word(last) || last == b')')
     }
 
-    /// A sign belongs to the literal behind it when what stands before cannot be an operand.
+    /// A sign belongs to the next literal unless an operand precedes it.
     fn is_sign(&self) -> bool {
         self.peek(1).is_some_and(|next| next.is_ascii_digit())
             && self
@@ -192,7 +190,7 @@ impl Normaliser<'_> {
         self.pending_blank = true;
     }
 
-    /// Comments nest in PostgreSQL and not in MySQL; an unfinished one ends with the text.
+    /// Comments nest in PostgreSQL, not in MySQL; an unfinished one ends with the text.
     fn skip_comment(&mut self) {
         let mut depth = 0_usize;
         while let Some(byte) = self.peek(0) {
@@ -213,8 +211,7 @@ impl Normaliser<'_> {
         self.pending_blank = true;
     }
 
-    /// A literal from its quote on. `escapes` says whether a backslash escapes in it, and is `None` if that
-    /// depends on a setting of the server.
+    /// `escapes` is `None` if backslashes depend on a server setting.
     fn literal(&mut self, quote: u8, escapes: Option<bool>) {
         self.at += 1;
         let mut backslashes = 0_usize;
@@ -237,7 +234,7 @@ impl Normaliser<'_> {
             }
             self.at += 1;
         }
-        // A word hard behind a literal is most likely the rest of it.
+        // A word directly after a literal is probably the rest of it.
         self.reading.is_whole &= is_closed && !self.peek(0).is_some_and(is_word);
         self.placeholder();
         if is_doubtful {
@@ -245,7 +242,7 @@ impl Normaliser<'_> {
         }
     }
 
-    /// Leaves out the value of a setting with a dot in its name, and what is behind it.
+    /// Removes the value of a setting with a dot in its name, and all that follows.
     fn leave_out_setting(&mut self) {
         if self.names_own_setting() {
             self.at = self.text.len();
@@ -254,7 +251,7 @@ impl Normaliser<'_> {
         }
     }
 
-    /// Whether what was written ends in `set a.b =` or `set a.b to`, of a SET, or an ALTER that ends in one.
+    /// Whether the output ends in `set a.b =` or `set a.b to`, of a SET or ALTER.
     fn names_own_setting(&self) -> bool {
         let begin = self
             .out
@@ -296,7 +293,7 @@ impl Normaliser<'_> {
         }
     }
 
-    /// `$1` is a parameter, `$tag$ ... $tag$` a literal; any other dollar stands for itself.
+    /// `$1` is a parameter, `$tag$ ... $tag$` a literal; other dollars are copied.
     fn dollar(&mut self) {
         if self.peek(1).is_some_and(|next| next.is_ascii_digit()) {
             self.at += 1;
@@ -374,7 +371,7 @@ impl Normaliser<'_> {
         }
     }
 
-    /// Whether a colon begins a parameter: `:1`, `:name`, and no assignment.
+    /// Whether a colon begins a parameter (`:1`, `:name`) and not an assignment.
     fn names_parameter(&self) -> bool {
         self.peek(1)
             .is_some_and(|next| is_word(next) || next.is_ascii_digit())
@@ -391,7 +388,7 @@ impl Normaliser<'_> {
         self.placeholder();
     }
 
-    /// A literal between quotes of its own, `q'[...]'`: up to the closing one with an apostrophe behind it.
+    /// A literal `q'[...]'`, up to its closing bracket and apostrophe.
     fn own_quoted(&mut self) {
         self.at += 1;
         let close = match self.peek(0) {
@@ -409,7 +406,7 @@ impl Normaliser<'_> {
         self.placeholder();
     }
 
-    /// Writes a `?`, or nothing when it lengthens a list of them inside `in (...)`.
+    /// Writes `?`, unless it extends a list inside `in (...)`.
     fn placeholder(&mut self) {
         self.blank();
         if self.out.ends_with(b"in (?, ...) ") || self.out.ends_with(b"in (?, ..., ") {
@@ -421,7 +418,7 @@ impl Normaliser<'_> {
         }
     }
 
-    /// Writes a `)`, and folds a row of VALUES into the row before it.
+    /// Writes `)`, and folds a row of VALUES into the row before it.
     fn close(&mut self) {
         self.at += 1;
         self.pending_blank = false;
@@ -449,7 +446,6 @@ impl Normaliser<'_> {
     }
 }
 
-/// Where the parenthesis that the last byte closes was opened.
 fn matching_open(out: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     for (index, &byte) in out.iter().enumerate().rev() {
@@ -471,7 +467,7 @@ const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte == b'@' || byte >= 0x80
 }
 
-/// Words of `identified by values '...'` and `identified by password '...'`, whose secrets are literals.
+/// `identified by values '...'` and `identified by password '...'`, with literals as secrets.
 fn is_form_of_password(word: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"values") || word.eq_ignore_ascii_case(b"password")
 }
@@ -481,7 +477,6 @@ fn ends_with(text: &[u8], end: &[u8]) -> bool {
     start.is_some_and(|start| text[start..].eq_ignore_ascii_case(end))
 }
 
-/// The letters that `text` ends in.
 fn last_word(text: &[u8]) -> &[u8] {
     let letters = text
         .iter()
@@ -501,7 +496,7 @@ const fn is_own_quote(word: &[u8]) -> bool {
     matches!(word, [b'q' | b'Q'] | [b'n' | b'N', b'q' | b'Q'])
 }
 
-/// `@P1`, as drivers of SQL Server name parameters.
+/// `@P1`, a parameter name of SQL Server's drivers.
 fn is_numbered_parameter(word: &[u8]) -> bool {
     matches!(word, [b'@', b'p' | b'P', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }

@@ -75,7 +75,7 @@ fn literals_become_question_marks() {
         standard("select \"Name\" from T where a-1 > b -- secret"),
         "select \"Name\" from T where a-? > b"
     );
-    // The same statement with a value above and below zero.
+    // The same statement with values above and below zero.
     assert_eq!(
         standard("set b = b + -17 where a - -2 > 1"),
         "set b = b + ? where a - ? > ?"
@@ -224,12 +224,12 @@ fn versions_of_interfaces_stay_and_other_numbers_do_not() {
     }
 }
 
-/// NO_BACKSLASH_ESCAPES of MySQL, standard_conforming_strings=off of PostgreSQL: the text does not say which
-/// is set.
+/// NO_BACKSLASH_ESCAPES of MySQL, standard_conforming_strings=off of PostgreSQL: the text does not
+/// show the setting.
 #[test]
 fn whether_a_backslash_escapes_is_never_guessed_at_the_cost_of_a_literal() {
     for (text, expected) in [
-        // Their literals end in one way only.
+        // Literals end in one reading only.
         (
             r"insert into t values ('it\'s', 1)",
             "insert into t values (?, ?)",
@@ -244,16 +244,16 @@ fn whether_a_backslash_escapes_is_never_guessed_at_the_cost_of_a_literal() {
             r"insert into t values ('it\'s', a, 'that\'s', 1)",
             "insert into t values (?, a, ?, ?)",
         ),
-        // In both: nothing is shown behind the first.
+        // In both: the rest is hidden.
         (r"select 'a\' -- ', kestrel", "select ?..."),
-        // In neither: it was cut.
+        // In neither: the text was cut.
         (r"select 'it\'s', 'kestrel", "select ?..."),
     ] {
         for read in [standard, mysql] {
             assert_eq!(read(text), expected, "{text}");
         }
     }
-    // So long that it may have been cut.
+    // Long enough to have been cut.
     let long = format!(r"select '{}', 'it\'s', kestrel", "a".repeat(5000));
     assert_eq!(mysql(&long), "select ?, ?...");
     assert_eq!(mysql(r#"select "it's \"kestrel\" " from t"#), "select ? from t");
@@ -296,7 +296,7 @@ fn second_passwords_and_settings_of_applications_are_left_out() {
             "alter role app set app.token to kestrel",
             "alter role app set app.token to ?",
         ),
-        // No secrets of these.
+        // Not secrets.
         ("set search_path to app, public", "set search_path to app, public"),
         (
             "update a join b on b.i=a.i set a.x = b.y where a.z = b.z",
@@ -403,7 +403,7 @@ fn equal_fingerprints_share_one_allocation_and_their_number_is_bounded() {
     assert_eq!(&*fingerprints.intern("one more"), OTHER_STATEMENTS);
     let count = |fingerprints: &Fingerprints| fingerprints.known.0.lock().unwrap().all.len();
     assert_eq!(count(&fingerprints), MAXIMUM_FINGERPRINTS + 1);
-    // The bound is of the run, not of each connection.
+    // The limit is per run, not per connection.
     let mut others = Fingerprints::among(fingerprints.known.clone());
     assert_eq!(
         &*others.statement(b"select a from b", Dialect::Standard),
@@ -448,7 +448,7 @@ proptest! {
     }
 }
 
-/// Whether texts that were seen before change the fingerprint of one, as only their literals differ.
+/// Asserts that earlier texts do not change a fingerprint.
 fn assert_earlier_texts_change_nothing(texts: &[String], dialect: Dialect) {
     let mut seen = Fingerprints::default();
     for text in texts {
@@ -497,7 +497,6 @@ fn texts_that_differ_in_literals_are_read_once_and_no_others() {
     }
 }
 
-/// Pieces of which texts are made that are hard to tell apart.
 const PIECES: [&str; 43] = [
     "password ",
     " like ",
@@ -551,7 +550,7 @@ proptest! {
         digits in "[0-9]{1,3}",
         dialect in proptest::sample::select(DIALECTS.to_vec()),
     ) {
-        // Each with other numbers and literals behind it.
+        // Each followed by other numbers and literals.
         let texts = texts.iter().flat_map(|pieces| {
             let text = pieces.concat();
             [text.replace("22", &digits).replace("a", "a b"), text.replace("''", "'1 x'"), text]
@@ -586,7 +585,7 @@ fn names_in_use_are_never_let_go() {
     assert!(kept.iter().all(|name| Arc::ptr_eq(name, &known.intern(name))));
 }
 
-/// Letters that are drawn, not spoken: each kind of token that paths hold, always the same ones.
+/// Deterministic random letters, as in tokens of paths.
 fn drawn(letters: &[u8], length: usize, count: usize) -> Vec<String> {
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut next = || {
@@ -695,7 +694,6 @@ fn names_of_people_with_a_dot_are_hidden() {
     }
 }
 
-/// Statements with secrets as bare words, and how they are shown.
 const SECRETS_AS_WORDS: &[(&str, &str)] = &[
     ("select a from t where token=abc", "select a from t where token=?"),
     (
@@ -823,7 +821,7 @@ const SECRETS_AS_WORDS: &[(&str, &str)] = &[
         "update t set (name, token) = (jane, kestrel) where a = b",
         "update t set (name, token) = (jane, ?) where a = b",
     ),
-    // Columns, calls, keywords and what was none before.
+    // Columns, calls, keywords and former non-secrets.
     (
         "select a from t join s on t.key = s.id",
         "select a from t join s on t.key = s.id",
@@ -867,7 +865,7 @@ fn a_statement_with_a_secret_written_as_a_word_is_read_each_time() {
     }
 }
 
-/// Statements of applications in which names of secrets are tables, columns, aliases and terms of SQL.
+/// Real statements with secrets' names as tables, columns, aliases and terms of SQL.
 #[test]
 fn words_behind_names_of_secrets_stay_where_sql_has_them() {
     for text in [

@@ -1,4 +1,4 @@
-//! What is known of a client of databases.
+//! Evidence about a client of databases.
 
 use super::closeness::{Span, Spans};
 use super::server::{Near, Server};
@@ -7,39 +7,30 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// A client of databases.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     pub near: Near,
-    /// Statements with an identifier of a request that some server has in progress.
     pub identified: u64,
     pub statements: Asked,
-    /// Exchanges of which nothing but their times was seen (encrypted, or of a protocol that is not decoded):
-    /// maybe statements.
     pub undecoded: Asked,
 }
 
-/// What a client asked.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    /// What each server's requests explain.
     pub by: BTreeMap<IpAddr, Explained>,
     pub spans: Spans,
-    /// How many there are to be when responses are compared with them again.
     pub next_look: u64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Explained {
     pub inside: u64,
-    /// Statements before the server was first seen count as inside of nothing, not as outside.
+    /// Statements before the server was first seen count neither as inside nor outside.
     pub outside: u64,
-    /// Busy times with a statement inside.
     pub busy_times: u64,
     pub last_busy_time: Option<u64>,
-    /// When the last statement ended.
     pub last_ended: Option<Timestamp>,
-    /// The shortest time without a statement from one busy time's last to the next one's first.
+    /// Shortest gap between a busy time's last statement and the next one's first.
     pub quiet: Option<Duration>,
     pub identified: u64,
 }
@@ -60,7 +51,6 @@ impl Client {
     }
 }
 
-/// How much was seen of what a client asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Statements,
@@ -70,7 +60,6 @@ pub(super) enum Kind {
 impl Kind {
     pub const ALL: [Self; 2] = [Self::Statements, Self::Undecoded];
 
-    /// The words for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Statements => "statements",
@@ -87,8 +76,7 @@ impl Asked {
         });
     }
 
-    /// Adds an exchange that may be reported long after its end, during requests that have nothing to do with
-    /// it.
+    /// Adds an exchange that may be reported long after its end, during unrelated requests.
     pub fn add_late(&mut self, exchange: &Exchange, servers: &BTreeMap<IpAddr, Server>) {
         for (&address, server) in servers.iter().filter(|(_, server)| server.since <= exchange.at) {
             let explained = self.by.entry(address).or_default();
@@ -101,8 +89,8 @@ impl Asked {
         self.add(exchange);
     }
 
-    /// Whether it asks no more often during requests to a server than at other times, as far as there are
-    /// other times.
+    /// Whether its rate during a server's requests is no higher than at other times, if there are
+    /// any.
     pub fn is_as_busy_without(&self, address: IpAddr, server: &Server) -> bool {
         let Some(explained) = self.by.get(&address) else {
             return true;
@@ -113,5 +101,5 @@ impl Asked {
     }
 }
 
-/// The share of time without a request that shows what a client does without one.
+/// Minimum share of time without a request that shows the client's other activity.
 const MIN_IDLE: f64 = 0.1;

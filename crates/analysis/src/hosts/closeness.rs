@@ -1,27 +1,26 @@
-//! How many statements end closely in front of responses, against the same with times shifted a little.
+//! Counts statements that end closely before responses, against the same with slightly shifted
+//! times.
 //!
-//! A server's own statements stand in front of its responses, at a time that hardly changes: more than the
-//! same window has with times that are shifted by a few times its width. What it asks outside of requests
-//! (after its reply, a pool's pings, another program) changes nothing about that. A program elsewhere has as
-//! many with shifted times, however busy it is. Shifts are small because programs that share processors with
-//! the server are also active when it is, to a millisecond.
+//! A server's own statements precede its responses at a nearly constant distance: more than with
+//! times shifted by a few window widths. Its work outside requests (after the reply, a pool's
+//! pings, another program) does not change that. A program elsewhere has as many with shifted
+//! times, however busy. Shifts are small because programs on the same processors are active at the
+//! same times, to a millisecond.
 
 use model::Timestamp;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A span that something took: a request from its arrival to the first byte of its response, or a statement.
+/// A request from arrival to the first byte of its response, or a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub from: Timestamp,
     pub to: Timestamp,
 }
 
-/// The last spans of a server or of a client, in order of their ends.
 #[derive(Debug, Default)]
 pub(super) struct Spans {
     spans: VecDeque<Span>,
-    /// How many there were in all.
     seen: u64,
 }
 
@@ -30,7 +29,7 @@ impl Spans {
         if self.spans.len() >= MAX_SPANS {
             self.spans.pop_front();
         }
-        // Facts come in order of their ends, a response's by its last byte and not by its first one.
+        // Facts are ordered by end: a response's by its last byte, not its first.
         let place = self.spans.partition_point(|other| other.to <= span.to);
         self.spans.insert(place, span);
         self.seen += 1;
@@ -40,7 +39,6 @@ impl Spans {
         self.seen
     }
 
-    /// Whether one of those that are kept lasted at a moment.
     pub(super) fn any_lasted_at(&self, at: Timestamp) -> bool {
         let ended_before = self.spans.partition_point(|span| span.to < at);
         self.spans.range(ended_before..).any(|span| span.from <= at)
@@ -54,39 +52,32 @@ impl Spans {
         self.spans.back().map(|span| span.to)
     }
 
-    /// Those that ended after `after` and by `by`.
     fn ended_between(&self, after: Timestamp, by: Timestamp) -> impl Iterator<Item = &Span> {
         let place = |moment: Timestamp| self.spans.partition_point(|span| span.to <= moment);
         self.spans.range(place(after)..place(by).max(place(after)))
     }
 
-    /// The last ones.
     fn latest(&self) -> impl Iterator<Item = &Span> {
         self.spans.range(self.spans.len().saturating_sub(MAX_COMPARED)..)
     }
 }
 
-/// How closely the responses of a server follow the statements of a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Closeness {
-    /// Responses before which, since the request, the client had a statement.
+    /// Responses with a statement of the client since the request.
     pub responses: u64,
-    /// The time in front of a response in which most more statements end than by chance.
+    /// The time before a response with the largest excess of statements over chance.
     pub window: (Duration, Duration),
-    /// How many end there, on average.
+    /// Mean number of statements that end there.
     pub ends: f64,
-    /// The same with shifted times.
     pub shifted: f64,
-    /// How many more end there, in that half of the responses in which it is less.
+    /// Excess in the half of the responses with the smaller one.
     pub excess_of_half: f64,
-    /// By how many standard deviations that is more.
     pub deviations: f64,
-    /// The median time from the last statement to the response.
     pub gap: Duration,
 }
 
 impl Closeness {
-    /// Whether it is the server's own client.
     pub(super) fn is_its_own(&self) -> bool {
         let (responses, excess, deviations) = match self.window.0.is_zero() {
             true => (30, 0.25, 3.0),
@@ -98,21 +89,18 @@ impl Closeness {
             && self.excess_of_half >= self.excess() * MIN_HALF_SHARE
     }
 
-    /// Whether more of what there is so far would show that it is.
     pub(super) fn may_be_its_own(&self) -> bool {
         self.excess() >= 0.25 && self.deviations >= 3.0
     }
 
-    /// How many more end there than by chance.
     pub(super) fn excess(&self) -> f64 {
         self.ends - self.shifted
     }
 }
 
-/// Compares the last responses of a server with the statements of a client; `None` where no response has a
-/// statement before it.
+/// `None` if no response has a statement before it.
 pub(super) fn compare(responses: &Spans, statements: &Spans) -> Option<Closeness> {
-    // Where statements were forgotten, or not seen yet, a response has none before it.
+    // Where statements were dropped or not seen yet, a response has none before it.
     let known = statements.first()?..=statements.last()?.after(MAX_GAP);
     let mut gaps = Vec::new();
     let mut with_statement = Vec::new();
@@ -137,7 +125,6 @@ pub(super) fn compare(responses: &Spans, statements: &Spans) -> Option<Closeness
     })
 }
 
-/// What one window in front of the responses shows.
 fn in_window(
     responses: &[Span],
     statements: &[Span],
@@ -168,12 +155,12 @@ fn in_window(
     }
 }
 
-/// By how many standard deviations there are more statements than by chance, `more` for each response: the
-/// smaller number of two.
+/// Excess of statements over chance, `more` per response, in standard deviations; the smaller of
+/// two:
 ///
-/// 1. As their number by chance scatters. Requests at once share statements: each counts for a half.
-/// 2. As they scatter from one run of responses to the next: statements come in bursts, and two programs may
-///    fall into step for a while. It counts less here, since it is an estimate from few.
+/// 1. Against the scatter of random counts. Concurrent requests share statements: each counts half.
+/// 2. Against the scatter between runs of responses: statements come in bursts, and two programs
+///    may fall into step for a while. Weighted less, as it is an estimate from few.
 fn deviations(more: &[f64], by_chance: f64) -> f64 {
     let (count, excess) = (more.len().max(1) as f64, mean(more));
     let of_number = excess / (by_chance.max(MIN_CHANCE) * 2.0 / count).sqrt();
@@ -189,8 +176,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Adds to `sums`, for each response, `part` for each statement since its request that ends in a window in
-/// front of it. Both are in order of their ends, so one pass over them is enough.
+/// Adds `part` per statement since each response's request that ends in the window before it. Both
+/// are ordered by end, so one pass suffices.
 fn add_ends(
     sums: &mut [f64],
     part: f64,
@@ -215,8 +202,8 @@ fn add_ends(
     }
 }
 
-/// The times in front of a response that are inspected: next to it, and then from each distance on, 1.4 times
-/// the one before, a narrow and a wide one: the time that a server takes for its response scatters.
+/// Windows before a response: adjacent, then at distances growing by 1.4, a narrow and a wide one
+/// each, as a server's time for responses scatters.
 fn windows() -> impl Iterator<Item = (Duration, Duration)> {
     let next_to_it = NEAREST.map(|far| (Duration::ZERO, far));
     let distances = std::iter::successors(Some(NEAREST[1]), |near| Some(near.mul_f64(GROWTH[0])));
@@ -227,7 +214,6 @@ fn windows() -> impl Iterator<Item = (Duration, Duration)> {
         .chain(further.filter(|(_, far)| *far <= MAX_GAP))
 }
 
-/// By how much times are shifted.
 #[derive(Debug, Clone, Copy, Default)]
 struct Shift {
     by: Duration,
@@ -243,7 +229,6 @@ impl Shift {
     }
 }
 
-/// Shifts both ways for a window of this width.
 fn shifts(width: Duration) -> impl Iterator<Item = Shift> {
     let width = width.max(NEAREST[1]);
     SHIFTS.iter().flat_map(move |times| {
@@ -252,24 +237,20 @@ fn shifts(width: Duration) -> impl Iterator<Item = Shift> {
     })
 }
 
-/// Spans kept of each server and client, 64 kB, and the last responses that are compared.
+/// 64 kB per server and client; also the responses compared.
 const MAX_SPANS: usize = 4096;
 const MAX_COMPARED: usize = 512;
-/// The windows next to a response.
 const NEAREST: [Duration; 2] = [Duration::from_micros(100), Duration::from_micros(300)];
-/// How many times as far as its near end a window's far end is.
 const GROWTH: [f64; 2] = [1.4, 2.0];
-/// The longest time from the last statement to the response in which a server is recognised.
 const MAX_GAP: Duration = Duration::from_micros(6_500);
-/// In widths of a window: beyond it, and in no rhythm.
+/// In window widths, outside the window and without rhythm.
 const SHIFTS: [f64; 8] = [2.0, 2.6, 3.4, 4.4, 5.7, 7.4, 9.6, 12.5];
-/// The share of the excess that each half of the responses has: programs that fell into step do not stay
-/// there.
+/// Minimum share of the excess in each half: programs do not stay in step.
 const MIN_HALF_SHARE: f64 = 0.5;
-/// Runs of responses that are compared with each other, and what a deviation as they scatter counts.
+/// Runs of responses that are compared, and the weight of their deviation.
 const RUNS: usize = 30;
 const RUNS_COUNT: f64 = 4.5 / 3.5;
-/// Chance is never taken to be rarer than this.
+/// Lower bound of chance.
 const MIN_CHANCE: f64 = 0.02;
 
 #[cfg(test)]
@@ -280,7 +261,6 @@ mod tests {
         Timestamp::from_nanos(1_000_000_000 + count * 1000)
     }
 
-    /// A number without pattern, below `below`.
     fn random(state: &mut u64, below: u64) -> u64 {
         *state = state
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -288,8 +268,8 @@ mod tests {
         (*state >> 33) % below
     }
 
-    /// Pages of `clients` clients with four statements each and one after the reply, and a heartbeat; and a
-    /// job elsewhere that asks all the time.
+    /// Pages of `clients` clients with four statements each and one after the reply, a heartbeat,
+    /// and a job elsewhere that queries continuously.
     fn traffic(clients: u64, pages: u64) -> (Spans, Spans, Spans) {
         let (mut responses, mut own, mut other) = (Vec::new(), Vec::new(), Vec::new());
         let mut state = 7;
@@ -340,8 +320,8 @@ mod tests {
         }
     }
 
-    /// Pages every 11 ms, and bursts of another host's statements: for the first `in_step` of them shortly in
-    /// front of the response.
+    /// Pages every 11 ms; bursts of another host's statements, the first `in_step` shortly before
+    /// the response.
     fn in_step_for(in_step: u64, pages: u64) -> Closeness {
         let (mut responses, mut statements) = (Spans::default(), Spans::default());
         let mut state = 5;
@@ -383,7 +363,8 @@ mod tests {
 
     #[test]
     fn statements_that_only_come_before_requests_are_not_theirs() {
-        // A client that asks its database, then the server: its statement ends just before the request.
+        // A client queries its database, then the server: the statement ends just before the
+        // request.
         let (mut responses, mut statements) = (Spans::default(), Spans::default());
         for page in 0..100 {
             let from = page * 5_000;

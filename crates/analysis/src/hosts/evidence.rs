@@ -1,4 +1,4 @@
-//! What the traffic shows about servers of requests and clients of databases.
+//! Evidence about request servers and database clients.
 
 use super::client::{Asked, Client, Explained, Kind};
 use super::closeness::{self, Closeness, Spans};
@@ -10,18 +10,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// What was seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
-    /// Client and server of each connection.
     connections: ConnectionMap<(IpAddr, IpAddr)>,
     servers: BTreeMap<IpAddr, Server>,
     clients: BTreeMap<IpAddr, Client>,
-    /// Addresses at which databases are served.
     databases: HashSet<IpAddr>,
-    /// Whether exchanges of which nothing but times was seen are evidence.
     with_undecoded: bool,
-    /// Addresses whose packets the machine that captured received: they are not where the traffic was seen,
+    /// Addresses to which the capturing machine received packets: not at the observation point,
     /// however near.
     elsewhere: HashSet<IpAddr>,
 }
@@ -39,7 +35,7 @@ impl Evidence {
         }
     }
 
-    /// Takes a fact; returns the client whose statement it is, or whose exchange that may be one.
+    /// Returns the client of a statement, or of an exchange that may be one.
     pub(super) fn fact(&mut self, fact: &Fact) -> Option<IpAddr> {
         match fact {
             Fact::Opened {
@@ -95,13 +91,12 @@ impl Evidence {
         None
     }
 
-    /// Whether exchanges with a server, of which only times are seen, may be a database's statements: only
-    /// where such exchanges are evidence, and not if the server serves requests.
+    /// Whether undecoded exchanges with a server may be statements: only if these are evidence and
+    /// the server serves no requests.
     fn may_ask(&self, server: IpAddr) -> bool {
         self.with_undecoded && !self.servers.is_empty() && !self.servers.contains_key(&server)
     }
 
-    /// Takes a fact of a client of which it is not known where it is.
     pub(super) fn asked(&mut self, client: IpAddr, fact: &Fact) {
         if self.clients.len() >= MAX_CLIENTS && !self.clients.contains_key(&client) {
             return;
@@ -158,8 +153,8 @@ impl Evidence {
         known.statements.add(exchange);
     }
 
-    /// Takes a fact of a client that is taken to be on a server's host. Whether it lies outside of requests
-    /// to that server.
+    /// A fact of a client inferred to be on a server's host. Returns whether it lies outside that
+    /// server's requests.
     pub(super) fn asked_later(
         &mut self,
         client: IpAddr,
@@ -178,7 +173,6 @@ impl Evidence {
         !self.servers.get(&server).is_some_and(is_busy)
     }
 
-    /// From now on only what this client asks later counts.
     pub(super) fn begin_anew(&mut self, client: IpAddr) {
         if let Some(known) = self.clients.get_mut(&client) {
             known.statements.spans = Spans::default();
@@ -186,8 +180,7 @@ impl Evidence {
         }
     }
 
-    /// Whether the last responses of a server follow statements of a client more often than chance would have
-    /// it.
+    /// Whether a server's last responses follow a client's statements more often than by chance.
     pub(super) fn follows(&self, client: IpAddr, server: IpAddr) -> bool {
         let (Some(known), Some(server)) = (self.clients.get(&client), self.servers.get(&server)) else {
             return false;
@@ -197,23 +190,19 @@ impl Evidence {
         found.any(|found| found.is_its_own())
     }
 
-    /// Whether this client was seen to ask a database, and not only to exchange something with somebody.
     pub(super) fn asks_database(&self, client: IpAddr) -> bool {
         let known = self.clients.get(&client);
         known.is_some_and(|known| known.statements.spans.seen() > 0)
     }
 
-    /// The addresses at which requests are served.
     pub(super) fn servers(&self) -> impl Iterator<Item = IpAddr> {
         self.servers.keys().copied()
     }
 
-    /// The addresses from which databases are asked.
     pub(super) fn clients(&self) -> impl Iterator<Item = IpAddr> {
         self.clients.keys().copied()
     }
 
-    /// What is known of a client, at the `last` moment or before it.
     pub(super) fn judge_client(&mut self, client: IpAddr, last: bool) -> Verdict {
         match self.without_closeness(client) {
             Verdict::Unknown => self.following(client, last),
@@ -221,7 +210,6 @@ impl Evidence {
         }
     }
 
-    /// Whether statements of this client carry identifiers of requests.
     pub(super) fn is_identified(&self, client: IpAddr) -> bool {
         let known = self.clients.get(&client);
         known.is_some_and(|known| known.identified >= MIN_IDENTIFIED_REQUESTS)
@@ -252,8 +240,8 @@ impl Evidence {
         self.explaining(&possible)
     }
 
-    /// The server whose responses follow what a client asks closely: its statements, or else exchanges that
-    /// may be some.
+    /// The server with responses closely after the client's statements, or else after exchanges
+    /// that may be some.
     fn following(&mut self, client: IpAddr, last: bool) -> Verdict {
         let Some(known) = self.clients.get(&client) else {
             return Verdict::Unknown;
@@ -276,16 +264,15 @@ impl Evidence {
         verdicts.into_iter().max_by_key(strength).unwrap_or(nothing_yet)
     }
 
-    /// Whether more responses may show more.
     fn may_be_answered_more(&self) -> bool {
         self.servers
             .values()
             .all(|server| server.responses.seen() < MANY_RESPONSES)
     }
 
-    /// The server whose responses follow what a client asks closely. Of servers whose responses follow each
-    /// other's (a proxy) it is the innermost, and where that one is not clear, none. An address that serves
-    /// databases itself (a pooler, a database that asks another one) is no evidence.
+    /// The server with responses closely after the client's exchanges. Of nested servers (a proxy)
+    /// it is the innermost, if that is clear. An address that serves a database (a pooler, a
+    /// database with links) is no evidence.
     fn following_kind(&mut self, client: IpAddr, kind: Kind, last: bool) -> Verdict {
         let Some(known) = self.clients.get_mut(&client) else {
             return Verdict::Unknown;
@@ -308,8 +295,7 @@ impl Evidence {
             closeness.is_its_own() && !asked.is_as_busy_without(*address, server)
         };
         let own: Vec<_> = found.iter().filter(is_own).collect();
-        // A proxy's responses follow those of the server behind it, and so its statements, more or less
-        // closely.
+        // A proxy's responses follow those of the server behind it, and so its statements, too.
         let is_a_proxy = |server: &Server| {
             let is_one = |address: &IpAddr| own.iter().any(|(own, _, _)| own == address);
             let mut behind = found.iter().filter(|(address, _, _)| !is_one(address));
@@ -335,8 +321,8 @@ impl Evidence {
             }
             [(server, _, closeness), ..] => Verdict::Open(*server, closely(closeness, kind)),
             [] => match best {
-                // Of what may be anything, such as a session of SSH, only what stands out is worth a
-                // sentence.
+                // Exchanges may be anything, such as a session of SSH: only the exceptional is
+                // reported.
                 Some((address, server, closeness))
                     if !asked.is_as_busy_without(*address, server)
                         && (kind == Kind::Statements || closeness.may_be_its_own()) =>
@@ -348,8 +334,8 @@ impl Evidence {
         }
     }
 
-    /// The server whose requests have the identifiers of all statements that carry one: of several (a proxy
-    /// passes them on), the one that is busy least. When none has them all, several hosts use the address.
+    /// The server with the identifiers of all tagged statements; of several (a proxy forwards them)
+    /// the least busy. If none has them all, several hosts share the address.
     fn identifying(&self, known: &Client) -> Verdict {
         let busy = |address: &IpAddr| {
             let server = self.servers.get(address);
@@ -372,7 +358,7 @@ impl Evidence {
         }
     }
 
-    /// The only server at the observation point, when the client is there too.
+    /// The only server at the observation point, if the client is there too.
     fn here(&self, client: IpAddr, known: &Client) -> Option<IpAddr> {
         let is_here = |address: IpAddr, near: &Near| near.is_here() && !self.elsewhere.contains(&address);
         let mut here = self
@@ -385,8 +371,8 @@ impl Evidence {
         }
     }
 
-    /// The server whose requests explain all statements, when that is no coincidence. Of servers within each
-    /// other's requests (a proxy) it is the one that is busy least.
+    /// The server with requests that explain all statements beyond coincidence. Of nested servers
+    /// (a proxy) it is the least busy.
     fn explaining(&self, possible: &[(IpAddr, &Explained)]) -> Verdict {
         let mut sure: Vec<(f64, IpAddr, &Explained)> = Vec::new();
         for &(address, explained) in possible {
@@ -396,12 +382,12 @@ impl Evidence {
             let now = server.open.values().map(|request| request.started).max();
             let now = now.unwrap_or(server.busy_since).after(Duration::from_nanos(1));
             let share = server.share_busy(now);
-            // Statements that had nothing to do with the requests would come between one request's last and
-            // the next one's first, too.
+            // Unrelated statements would also come between one request's last statement and the
+            // next one's first.
             let period = now.since(server.since).as_secs_f64() / server.busy_times.max(1) as f64;
             let quiet = explained.quiet.unwrap_or_default().as_secs_f64();
             let other = (1.0 - quiet / period).clamp(0.0, share);
-            // Statements of one busy time follow from each other: they are elsewhere together, or not.
+            // Statements of one busy time depend on each other: they count once.
             let coincidence = other.powf(explained.busy_times as f64);
             if explained.inside >= MIN_STATEMENTS
                 && explained.busy_times >= MIN_BUSY_PERIODS
@@ -428,7 +414,6 @@ impl Evidence {
     }
 }
 
-/// How much of a protocol's exchanges is seen.
 fn kind(protocol: Protocol) -> Kind {
     match protocol.is_database() {
         true => Kind::Statements,
@@ -457,11 +442,10 @@ fn closely(closeness: &Closeness, kind: Kind) -> String {
 const MIN_STATEMENTS: u64 = 20;
 const MIN_BUSY_PERIODS: u64 = 10;
 const MIN_IDENTIFIED_REQUESTS: u64 = 3;
-/// How likely a coincidence may be: little, as busy times of two servers whose clients fall into step do not
-/// follow from chance.
+/// Small, as two servers with clients in step do not follow chance.
 const COINCIDENCE: f64 = 1e-6;
-/// How much busier than another a server is clearly busier.
+/// Minimum ratio for a server to count as busier.
 const CLEARLY: f64 = 1.05;
-/// Responses after which it is not waited for more evidence.
+/// Responses after which no further evidence is awaited.
 const MANY_RESPONSES: u64 = 400;
 const MAX_CLIENTS: usize = 1_000;

@@ -1,15 +1,17 @@
-//! Which addresses are one host because a capture says that one of its interfaces has them.
+//! Finds hosts by the interfaces that captures describe: all addresses of an interface belong to
+//! one host.
 //!
-//! Interfaces of one capture are not taken together: of files that were merged they are several machines'.
+//! Interfaces of one capture are kept separate: merged files describe several machines.
 
 use model::InterfaceAddresses;
 use std::net::IpAddr;
 
-/// The name of the interface that has both addresses; `None` if none has, or either is no evidence:
+/// The interface that has both addresses; `None` if there is none, or if either address is no
+/// evidence:
 ///
-/// 1. It means another host to everyone: loopback, link-local, multicast, unspecified.
-/// 2. Interfaces that do not have the same addresses have it: a bridge of containers has the same address on
-///    many machines.
+/// 1. Its meaning is local: loopback, link-local, multicast, unspecified.
+/// 2. Interfaces with different address lists share it: a container bridge has the same address on many
+///    machines.
 pub(super) fn with_both(interfaces: &[InterfaceAddresses], one: IpAddr, other: IpAddr) -> Option<&str> {
     let has = |interface: &&InterfaceAddresses, address: IpAddr| {
         interface
@@ -27,7 +29,6 @@ pub(super) fn with_both(interfaces: &[InterfaceAddresses], one: IpAddr, other: I
     (is_evidence(one) && is_evidence(other)).then_some(found.name.as_str())
 }
 
-/// Whether no two hosts of a network have this address.
 fn is_of_one_host(address: IpAddr) -> bool {
     let is_local = match address {
         IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),

@@ -1,18 +1,18 @@
-//! What the packets of a capture, beyond their addresses, say about which addresses are one machine's.
+//! Evidence in packets, beyond addresses, that addresses do or do not belong to one machine.
 //!
-//! 1. The capturing machine marks packets that it sent itself (Linux cooked captures): their addresses are
-//!    its own. That is proof.
-//! 2. Hop limits and link-layer addresses only exclude: two addresses that differ in them are not one
-//!    machine's. That they agree says nothing.
+//! 1. The capturing machine marks packets that it sent (Linux cooked captures): proof that it has
+//!    their source addresses.
+//! 2. Hop limits and link-layer addresses only exclude: if they differ, the machines differ. Agreement proves
+//!    no identity.
 //!
-//! Captures are not taken together: those of several files may be of several machines.
+//! Captures are inspected separately: several files may come from several machines.
 
 use model::{CapturedAddress, LinkAddress, Origin};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Of each address that a capturing machine has, one that stands for all of them. An address that captures do
-/// not agree about (loopback, a bridge of containers) stands for none.
+/// Maps each address of a capturing machine to one that stands for all. Addresses on which captures
+/// disagree (loopback, a container bridge) are left out.
 pub(super) fn own(captures: &[Vec<CapturedAddress>]) -> BTreeMap<IpAddr, IpAddr> {
     let sets: Vec<Vec<IpAddr>> = captures.iter().map(|capture| here(capture)).collect();
     let mut own = BTreeMap::new();
@@ -34,7 +34,7 @@ fn here(capture: &[CapturedAddress]) -> Vec<IpAddr> {
     addresses
 }
 
-/// Why two addresses are not one machine's; `None` if nothing excludes it.
+/// Why two addresses are on different machines; `None` if that is not certain.
 pub(super) fn excluded(captures: &[Vec<CapturedAddress>], one: IpAddr, other: IpAddr) -> Option<String> {
     captures.iter().find_map(|capture| {
         let of = |address: IpAddr| capture.iter().find(|seen| seen.address.to_canonical() == address);
@@ -42,15 +42,15 @@ pub(super) fn excluded(captures: &[Vec<CapturedAddress>], one: IpAddr, other: Ip
     })
 }
 
-/// The first that holds:
+/// Returns the first reason that holds:
 ///
 /// 1. The capturing machine sent the packets of one and received those of the other.
-/// 2. Packets of the one begin with another hop limit than those of the other: other operating systems.
-/// 3. They have passed different numbers of routers, without exception.
-/// 4. No router has passed on either's packets, and in the same network segment they come from different
-///    link-layer addresses. A machine with two cards has them in different segments.
+/// 2. Their packets begin with different hop limits: other operating systems.
+/// 3. They have always passed different numbers of routers.
+/// 4. No router has forwarded either's packets, and their link-layer addresses differ in one network segment.
+///    A machine with two cards has them in different segments.
 ///
-/// Between IPv4 and IPv6 hop limits are not compared.
+/// Hop limits of IPv4 and IPv6 are not compared.
 fn differ(one: &CapturedAddress, other: &CapturedAddress) -> Option<String> {
     let (first, second) = (one.address, other.address);
     for (mine, foreign) in [(one, other), (other, one)] {
@@ -85,7 +85,7 @@ fn differ(one: &CapturedAddress, other: &CapturedAddress) -> Option<String> {
     ))
 }
 
-/// The link-layer addresses of two senders in a segment in which each has one, and they differ.
+/// Two different link-layer addresses in a segment in which each sender has exactly one.
 fn neighbours<'a>(
     one: &'a [LinkAddress],
     other: &'a [LinkAddress],
@@ -146,7 +146,7 @@ mod tests {
             // The same machine, two cards in two segments, one card.
             (plain((64, 64), &[(2, 1)]), other((64, 64), &[(3, 2)]), None),
             (plain((64, 64), &[(2, 1)]), other((64, 64), &[(2, 1)]), None),
-            // At a router, which sees each packet before and after it has passed it on.
+            // At a router, which sees packets before and after forwarding.
             (plain((63, 64), &[(2, 1)]), other((63, 64), &[(3, 2)]), None),
             (plain((63, 64), &[]), other((63, 63), &[]), None),
             (

@@ -1,18 +1,15 @@
-//! What is known of a server of requests, and of how far something is from the observation point.
+//! Busy times and distance of a request server.
 
 use super::closeness::{self, Span, Spans};
 use model::{ConnectionId, ConnectionMap, Exchange, RequestId, Timestamp};
 use std::time::Duration;
 
-/// A server of requests.
 #[derive(Debug, Default)]
 pub(super) struct Server {
     pub open: ConnectionMap<OpenRequest>,
     pub since: Timestamp,
     pub busy_since: Timestamp,
-    /// Time with a request in flight, without the one that is.
     pub busy: Duration,
-    /// Times from idle to idle so far.
     pub busy_times: u64,
     pub near: Near,
     pub responses: Spans,
@@ -24,7 +21,7 @@ pub(super) struct OpenRequest {
     pub identifier: Option<RequestId>,
 }
 
-/// Round trips towards one side of the observation point and towards the other: the shortest.
+/// Minimum round trip towards each side of the observation point.
 #[derive(Debug, Default)]
 pub(super) struct Near {
     here: Option<Duration>,
@@ -42,7 +39,7 @@ impl Near {
         self.samples += 1;
     }
 
-    /// Whether it is at the observation point: it has no distance to it, and the others have.
+    /// Whether it is at the observation point: no distance to it, but to the others.
     pub fn is_here(&self) -> bool {
         match (self.here, self.there) {
             (Some(here), Some(there)) => {
@@ -90,7 +87,6 @@ impl Server {
         }
     }
 
-    /// The share of the time until `now` in which a request was in flight.
     pub fn share_busy(&self, now: Timestamp) -> f64 {
         let under_way = match self.open.is_empty() {
             true => Duration::ZERO,
@@ -104,14 +100,13 @@ impl Server {
         }
     }
 
-    /// Whether a request was in flight at a moment that may be long ago: its exchange is reported when its
-    /// client goes on.
+    /// Whether a request was in flight at a moment, possibly long ago: an exchange is reported when
+    /// its client continues.
     pub fn was_busy(&self, at: Timestamp) -> bool {
         self.open.values().any(|request| request.started <= at) || self.responses.any_lasted_at(at)
     }
 
-    /// Whether this server's responses follow those of another one, as a proxy's do, and not the other way
-    /// round.
+    /// Whether this server's responses follow another's, as a proxy's do, and not the reverse.
     pub fn is_around(&self, inner: &Self) -> bool {
         let follows = |outer: &Self, inner: &Self| {
             closeness::compare(&outer.responses, &inner.responses).is_some_and(|found| found.is_its_own())
@@ -119,7 +114,7 @@ impl Server {
         follows(self, inner) && !follows(inner, self)
     }
 
-    /// The same where it is not sure yet: too few responses, or their times scatter.
+    /// The same while uncertain: few responses, or scattered times.
     pub fn may_be_around(&self, inner: &Self) -> bool {
         let follows = |outer: &Self, inner: &Self| {
             closeness::compare(&outer.responses, &inner.responses).is_some_and(|found| found.may_be_its_own())
@@ -129,8 +124,8 @@ impl Server {
 }
 
 const MIN_SAMPLES: u64 = 10;
-/// Below this a round trip is no distance that could be distinguished from the host's own.
+/// Shorter round trips cannot be distinguished from the host's own time.
 const MIN_DISTANCE: Duration = Duration::from_micros(200);
-/// A side is here when the other is so many times as far.
+/// Minimum ratio of distances for the nearer side to be here.
 const NO_DISTANCE: u32 = 5;
 const MAX_OPEN: usize = 10_000;

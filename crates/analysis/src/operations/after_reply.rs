@@ -1,15 +1,14 @@
-//! Work that goes on after the response: no reply of it can have been waited for.
+//! Separates work after the response, which the client did not wait for.
 //!
-//! 1. A statement whose reply passed after the first byte of the response did is not part of what the request
-//!    waited for.
-//! 2. Unless the response is streamed: its server did nothing between parts of it for at least half of the
-//!    time until the last such reply. A head and a body that leave apart because an acknowledgement was
-//!    missing (Nagle) are in flight meanwhile, and are no such pause.
+//! 1. A statement with a reply later than the response's first byte is not part of the request's wait.
+//! 2. Unless the response is streamed: the server paused between its parts for at least half of the
+//!    time until the last such reply. A head and a body separated by a missing acknowledgement
+//!    (Nagle) are in flight meanwhile, so that is no pause.
 
 use super::Member;
 use model::{ConnectionId, Exchange, Timestamp};
 
-/// The members that the response to a request on `connection` may have waited for, and the others.
+/// Returns members that the response on `connection` may have waited for, and the others.
 pub(super) fn split(members: Vec<Member>, connection: ConnectionId) -> (Vec<Member>, Vec<Member>) {
     let response = members.iter().rev().find(|member| {
         member.exchange.connection == connection
@@ -39,7 +38,6 @@ pub(super) fn split(members: Vec<Member>, connection: ConnectionId) -> (Vec<Memb
     }
 }
 
-/// When the first byte of the last reply of an exchange passed, and its last one.
 fn begins(exchange: &Exchange) -> Option<(Timestamp, Timestamp)> {
     let last = exchange.steps().last()?;
     Some((last.reply_started?, last.reply_ended?))

@@ -1,24 +1,21 @@
-//! Where an operation's time went: a walk back from its end along what it waited for.
+//! Attributes an operation's time by walking back from its end along the waits.
 //!
-//! Every nanosecond between start and end is met once: the exchange that ended last, then the time before it
-//! began (the client), then the exchange that ended last before that, and so on. What ran at the same time is
-//! hidden behind it and is not counted. Within one exchange, in this order and never beyond its length:
-//! server time, retransmissions, client time inside the request, one round trip per round trip, and the rest
-//! is transfer. The wait of a step without a known server-side round trip is `unknown`.
+//! Every nanosecond counts once: the exchange that ended last, then the client's time before it,
+//! then the exchange that ended last before that, and so on. Concurrent work is hidden and not
+//! counted. Within an exchange, in this order and up to its length: server time, retransmissions,
+//! client time inside the request, round trips; the rest is transfer. A step without a known
+//! server-side round trip is `unknown`.
 
 use super::span;
 use model::{Attribution, Exchange, OperationStep, Phase, PoolerTime, Step, Timestamp};
 use std::time::Duration;
 
-/// What the walk found.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
     pub(super) attribution: Attribution,
     pub(super) setup: Duration,
 }
 
-/// Attributes the time from `from` to `to` to the steps and the client between them. `by_end` is their order
-/// by their end.
 pub(super) fn walk(
     steps: &[OperationStep],
     parents: &[Option<u32>],
@@ -46,8 +43,7 @@ pub(super) fn walk(
     walker.walked
 }
 
-/// Attributes the time from `from` to `to` to some of the steps, none of which was made for another, and the
-/// client between them.
+/// Like [`walk`], for selected steps without parents.
 pub(super) fn walk_some(
     steps: &[OperationStep],
     some: &[u32],
@@ -67,14 +63,13 @@ pub(super) fn walk_some(
 
 struct Walker<'a> {
     steps: &'a [OperationStep],
-    /// The steps made for each; empty where there are none, or that does not matter.
     children: Vec<Vec<u32>>,
     walked: Walked,
 }
 
 impl Walker<'_> {
-    /// Walks back over siblings, sorted by their end. Children are walked by a work list, not by recursion:
-    /// the depth of a garbage capture is unknown.
+    /// Walks back over siblings, sorted by end. Children use a work list instead of recursion, as a
+    /// garbage capture may nest to any depth.
     fn level(&mut self, siblings: &[u32], from: Timestamp, to: Timestamp) {
         let mut work = vec![(siblings.to_vec(), from, to)];
         while let Some((siblings, from, to)) = work.pop() {
@@ -88,7 +83,7 @@ impl Walker<'_> {
                 if span::started(&step.exchange) >= until {
                     continue;
                 }
-                // A damaged capture may let an exchange end before it began.
+                // A damaged capture may contain an exchange that ends before it begins.
                 let ended = span::ended(&step.exchange).min(until).max(from);
                 let started = self.counted_from(step).max(from).min(ended);
                 let gap = until.since(ended);
@@ -106,8 +101,8 @@ impl Walker<'_> {
         }
     }
 
-    /// A pipelined exchange counts from the end of the one before it: until then the client waited for that
-    /// one.
+    /// A pipelined exchange counts from the end of the previous one, which the client waited for
+    /// until then.
     fn counted_from(&self, step: &OperationStep) -> Timestamp {
         let started = span::started(&step.exchange);
         match step.after {
@@ -123,7 +118,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Attributes one exchange; returns the part that its children explain.
+    /// Returns the part that children explain.
     fn exchange(
         &mut self,
         index: u32,
@@ -158,7 +153,6 @@ impl Walker<'_> {
     }
 }
 
-/// The parts of one exchange, `left` in all.
 fn parts(exchange: &Exchange, children_explain_wait: bool, left: Duration) -> Attribution {
     let mut ledger = Ledger {
         parts: Attribution::default(),
@@ -205,14 +199,14 @@ fn ended(step: &Step) -> Timestamp {
     step.reply_ended.unwrap_or(step.request_ended)
 }
 
-/// Distributes a span of time, never more than there is.
+/// Distributes a span of time and never more.
 struct Ledger {
     parts: Attribution,
     left: Duration,
 }
 
 impl Ledger {
-    /// Adds `wanted`, or the rest of the time, to one part; returns what it got.
+    /// Adds `wanted` or the remaining time; returns the amount added.
     fn add_part(
         &mut self,
         part: impl FnOnce(&mut Attribution) -> &mut Duration,
@@ -224,8 +218,8 @@ impl Ledger {
         given
     }
 
-    /// The wait for the first byte of a step's reply, as far as it is not the server's own time, nor the
-    /// `pooler`'s and what is behind it.
+    /// Attributes the wait for the first byte, without server time and the time of the `pooler` and
+    /// behind it.
     fn wait(&mut self, step: &Step, pooler: Duration) {
         let round_trip = span::client_side(step) + span::server_side(step);
         let wait = step
@@ -237,7 +231,7 @@ impl Ledger {
         } else if step.turn {
             self.add_part(|parts| &mut parts.round_trip, round_trip);
         } else if step.reply_started.is_some() {
-            // Behind an earlier reply: on the way, and then waiting for the server to come to it.
+            // After an earlier reply: travel, then waiting for the server.
             self.add_part(
                 |parts| &mut parts.transfer,
                 ended(step).since(step.reply_started.unwrap_or_default()),
@@ -279,7 +273,7 @@ mod tests {
             (us(300), us(10_000), us(10_300))
         );
         assert_eq!(whole.server_margin.around(whole.server), [us(100), us(350)]);
-        // Of less time, no more is in doubt.
+        // The margin is limited to the shortened time.
         let cut = parts(&exchange, false, us(50));
         assert_eq!(cut.server_margin.around(cut.server), [us(0), us(100)]);
     }

@@ -1,11 +1,10 @@
-//! Work that a host does without any request, too: what it does of it during requests is not theirs.
+//! Recognises background work: statements that a host sends without any request, too.
 //!
-//! Of each statement text that a host sends it is counted how often it is seen while requests to the host are
-//! open and while none is. Seen without a request at least [`MIN_OUTSIDE`] times, it counts as background as
-//! long as it is not seen during requests more than twice as often for the time that they take. A host that
-//! is never idle shows nothing. A text that was seen without a request at all is no proof that the only
-//! request in flight caused it: how likely it did shows in how much more often it is seen during requests
-//! ([`Cause::Doubtful`]).
+//! Each statement text of a host is counted with and without open requests. A text seen at least
+//! [`MIN_OUTSIDE`] times without one is background, unless it is more than twice as frequent during
+//! requests, per time. A host that is never idle shows nothing. A text ever seen without a request
+//! does not prove that the only request in flight caused it: the ratio of frequencies yields the
+//! probability ([`Cause::Doubtful`]).
 
 use super::Member;
 use crate::verb::Verb;
@@ -14,17 +13,14 @@ use model::{ConnectionId, ConnectionMap, Fingerprint, Share, Timestamp};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// The background work of all hosts.
 #[derive(Debug, Default)]
 pub(super) struct Background {
     hosts: HashMap<IpAddr, Host>,
-    /// The host of each connection with an open request.
     requests: ConnectionMap<IpAddr>,
 }
 
 #[derive(Debug, Default)]
 struct Host {
-    /// When each open request began.
     open: ConnectionMap<Timestamp>,
     busy_since: Timestamp,
     idle_since: Timestamp,
@@ -39,17 +35,15 @@ struct Seen {
     without: u64,
 }
 
-/// What may have caused a statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cause {
     Request,
-    /// A request or the host itself, and how likely a request.
+    /// A request or the host itself, with the probability of a request.
     Doubtful(Share),
     Host,
 }
 
 impl Background {
-    /// A request has reached a host.
     pub(super) fn started(&mut self, host: IpAddr, connection: ConnectionId, at: Timestamp) {
         if self.hosts.len() >= MAX_HOSTS && !self.hosts.contains_key(&host) {
             return;
@@ -65,7 +59,6 @@ impl Background {
         self.requests.insert(connection, host);
     }
 
-    /// The request of a connection is answered, or the connection has ended.
     pub(super) fn ended(&mut self, connection: ConnectionId, at: Timestamp) {
         let Some(host) = self.requests.remove(&connection) else {
             return;
@@ -79,7 +72,6 @@ impl Background {
         }
     }
 
-    /// Counts a statement, and tells what may have caused it.
     pub(super) fn cause_of(&mut self, member: &Member) -> Cause {
         let exchange = &member.exchange;
         let is_tagged = exchange.tags.as_ref().is_some_and(|tags| tags.request.is_some());
@@ -114,7 +106,7 @@ impl Background {
         }
         match seen.cause(busy, idle) {
             _ if !is_during => Cause::Request,
-            // Beginnings and ends of transactions, and pings, have the same text whoever sends them.
+            // Transaction control and pings have the same text for all senders.
             Cause::Doubtful(_) if Verb::from_fingerprint(fingerprint) == Verb::Control => Cause::Request,
             cause => cause,
         }
@@ -122,8 +114,8 @@ impl Background {
 }
 
 impl Seen {
-    /// What may have caused a statement during requests, by how often it was seen and the seconds with and
-    /// without a request.
+    /// Cause of a statement during requests, by its counts and the seconds with and without
+    /// requests.
     fn cause(self, busy: f64, idle: f64) -> Cause {
         if self.without == 0 || idle <= 0.0 {
             return Cause::Request;
@@ -141,7 +133,6 @@ impl Seen {
 }
 
 impl Host {
-    /// Seconds with and without a request until now.
     fn times(&self, now: Timestamp) -> (f64, f64) {
         let (busy, idle) = match self.open.is_empty() {
             true => (Duration::ZERO, now.since(self.idle_since)),
@@ -152,13 +143,13 @@ impl Host {
 }
 
 const MIN_OUTSIDE: u64 = 5;
-/// Statements during requests that are no more than chance, however short the requests are.
+/// Statements during requests that may be chance, however short the requests.
 const SLACK: f64 = 2.0;
-/// So likely a statement is a request's that it is no question, and at least.
+/// Bounds of a request's probability; above the upper one it is certain.
 const SURE: f64 = 0.99;
 const MIN_LIKELIHOOD: f64 = 0.1;
 const MAX_HOSTS: usize = 1_000;
-/// Texts counted for each host: some 100 kB.
+/// Some 100 kB for each host.
 const MAX_STATEMENTS: usize = 1_000;
 
 #[cfg(test)]
@@ -172,7 +163,7 @@ mod tests {
             matches!(cause(1, 0), Cause::Request),
             "never seen without a request"
         );
-        // Twenty are to be expected during requests of the five seen in a fifth of the time.
+        // Expected are twenty during requests if five were seen in a fifth of the time.
         assert!(matches!(cause(20, 5), Cause::Host));
         let Cause::Doubtful(likely) = cause(100, 5) else {
             panic!("a fifth of them is the host's own");

@@ -1,16 +1,13 @@
-//! Bursts: what no request caused and no transaction holds, of one connection, without a pause in which its
-//! client rests.
+//! Bursts: statements of one connection outside requests and transactions, without a pause of the
+//! client.
 //!
-//! 1. A pause ends a burst when it is longer than [`TIMES_THE_MEAN`] times the mean pause within it so far,
-//!    and than [`MIN_PAUSE`]; one of [`MAX_PAUSE`] always does. A pause is the client's: from the reply
-//!    having reached it to its next request.
-//! 2. A transaction ends it, and so does a statement that waits for an event ([`waits_for_event`]): that wait
-//!    is a pause.
-//! 3. So does a statement whose comment names another route.
-//! 4. Connecting, however slow it is, belongs to what follows it within [`AFTER_CONNECTING`], a burst or a
-//!    transaction.
+//! 1. A pause ends a burst if it exceeds [`MIN_PAUSE`] and [`TIMES_THE_MEAN`] times the burst's mean pause;
+//!    [`MAX_PAUSE`] always does. A pause is the client's: from the reply's arrival to the next request.
+//! 2. A transaction ends it, and so does a statement that waits for an event ([`waits_for_event`]).
+//! 3. So does a statement with another route in a comment.
+//! 4. Connecting, however slow, belongs to the burst or transaction that follows within [`AFTER_CONNECTING`].
 //!
-//! Where the figures are from: docs/definitions.md#bursts.
+//! Source of the figures: docs/definitions.md#bursts.
 
 use super::Member;
 use super::naming::Naming;
@@ -22,36 +19,31 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The shortest pause that ends a burst.
+/// Shorter pauses never end a burst.
 const MIN_PAUSE: Duration = Duration::from_millis(10);
 
-/// Pauses from which on all end a burst.
+/// Longer pauses always end a burst.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-/// A pause so many times as long as those before it is none of them.
 const TIMES_THE_MEAN: u32 = 10;
 
-/// The longest pause between connecting and what it was done for: a program that has just begun is slow, and
-/// a pool that connects ahead rests for longer.
+/// Maximum pause after connecting: a program that has just started is slow, and a pool that
+/// connects ahead rests longer.
 const AFTER_CONNECTING: Duration = Duration::from_millis(100);
 
-/// Different statements of a burst that are counted.
 const MAX_COUNTED: usize = 1000;
 
-/// Where an exchange goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Nobody waits for it.
+    /// No client waits for it.
     Alone,
     Transaction {
         is_over: bool,
     },
     Burst,
-    /// It is an operation by itself.
     Event,
 }
 
-/// Where an exchange of a connection goes that is, or is not, inside of a transaction.
 pub(super) fn position_of(member: &Member, is_inside: bool) -> Place {
     let exchange = &member.exchange;
     if exchange.phase == Phase::Close {
@@ -67,30 +59,23 @@ pub(super) fn position_of(member: &Member, is_inside: bool) -> Place {
     }
 }
 
-/// What is known of a burst in progress.
 #[derive(Debug, Default)]
 pub(super) struct Burst {
     pauses: u32,
     paused: Duration,
     exchanges: u32,
-    /// Executions of statements that work.
     executions: u32,
-    /// Of those that only test the connection.
     trials: u32,
-    /// Statements that work, up to [`MAX_COUNTED`].
+    /// Working statements, up to [`MAX_COUNTED`].
     statements: HashSet<Arc<str>>,
-    /// The one of these that came last for the first time.
     last: Option<Arc<str>>,
-    /// The route that comments name.
     route: Option<Arc<str>>,
     connects: bool,
     server: Option<Endpoint>,
-    /// Nothing was added since the last look.
     is_resting: bool,
 }
 
 impl Burst {
-    /// Whether an exchange that begins after a pause still belongs to it.
     pub(super) fn goes_on(&self, member: &Member, pause: Duration) -> bool {
         if self.only_connects() && member.exchange.phase < Phase::Work {
             return true;
@@ -105,7 +90,6 @@ impl Burst {
         pause <= longest && !is_other
     }
 
-    /// Adds an exchange after a pause.
     pub(super) fn add(&mut self, member: &Member, pause: Duration) {
         let exchange = &member.exchange;
         if self.only_connects() && exchange.phase == Phase::Work {
@@ -135,17 +119,14 @@ impl Burst {
         }
     }
 
-    /// Whether it consists of connecting alone.
     pub(super) fn only_connects(&self) -> bool {
         self.connects && self.exchanges == 0
     }
 
-    /// Whether nothing was added since this was last asked.
     pub(super) fn rests(&mut self) -> bool {
         std::mem::replace(&mut self.is_resting, true)
     }
 
-    /// What kind of operation it is.
     pub(super) fn kind(&self) -> OperationKind {
         match (self.connects, self.exchanges) {
             (true, 0) => OperationKind::Connection,
@@ -154,8 +135,8 @@ impl Burst {
         }
     }
 
-    /// Its name: the route; else its first statement, and how it goes on, so that bursts of one name ask the
-    /// same.
+    /// The route; otherwise the first statement and a summary of the rest, so that bursts of one
+    /// name do the same.
     pub(super) fn name(&self, naming: &Naming) -> Option<Arc<str>> {
         let Some(first) = naming.name() else {
             return self.server.map(|server| match self.only_connects() {
@@ -176,12 +157,11 @@ impl Burst {
     }
 }
 
-/// The name of connecting alone.
 pub(super) fn connecting(server: Endpoint) -> Arc<str> {
     Arc::from(format!("connecting to {server}"))
 }
 
-/// The name of what begins with connecting: it waits for more than what does not.
+/// A separate name for operations that begin with connecting, as they wait for more.
 pub(super) fn after_connecting(name: &str, connects: bool) -> String {
     match connects {
         true => format!("connect, {name}"),
@@ -197,7 +177,7 @@ fn route(member: &Member) -> Option<Arc<str>> {
         .and_then(|tags| tags.operation_name())
 }
 
-/// The client's pause before an exchange, where the one before it ended then.
+/// The client's pause, if the previous exchange ended at `ended`.
 pub(super) fn pause(member: &Member, ended: model::Timestamp) -> Duration {
     span::started(&member.exchange).since(ended)
 }

@@ -1,17 +1,17 @@
-//! What each exchange of an operation waited for.
+//! Finds the wait that each exchange of an operation depends on.
 //!
-//! 1. An exchange whose server is the client of others (a web server asking a database) contains those that
-//!    lie between its request reaching that server and the end of its reply leaving it. The innermost such
-//!    exchange is the parent. A web server may begin its reply before it has asked everything.
-//! 2. A request sent on a connection while an earlier reply of that connection was owed waited for the
-//!    earlier *request*; one whose client pipelines, for what [`super::pipelines`] finds.
-//! 3. Any other exchange waited for the sibling (same parent) that ended last before it began; the first
-//!    child waited for its parent's request; the first of the operation waited for nothing.
-//! 4. A parent's reply waited for the child that ended last, all of it: that its first bytes may leave before
-//!    the last child is a difference of less than the time in which they were produced.
+//! 1. An exchange with a server that is a client itself (a web server with a database) contains
+//!    those between its request's arrival and the end of its reply at that server. The innermost
+//!    such exchange is the parent. A web server may begin its reply before its last query.
+//! 2. A pipelined request waited for the earlier *request* on its connection; if its client pipelines
+//!    regularly, see [`super::pipelines`].
+//! 3. Any other exchange waited for the sibling (same parent) that ended last before it began; the
+//!    first child waited for its parent's request; the operation's first exchange waited for none.
+//! 4. A parent's reply waited for the whole child that ended last. Its first bytes may leave earlier, but the
+//!    difference is below the time of producing them.
 //!
-//! This is causality by time: two siblings that follow each other without depending on each other look
-//! dependent. What all operations of a name show beyond that is in `predict::concurrency`.
+//! This is causality by time: independent siblings in sequence look dependent.
+//! `predict::concurrency` adds the evidence of all operations of a name.
 
 use super::pipelines::{self, Pipelined};
 use super::span;
@@ -19,31 +19,26 @@ use super::{Members, Timestamp};
 use foldhash::HashMap;
 use model::{ConnectionId, ConnectionMap, OperationStep, Protocol};
 
-/// The steps in order of their start, and for each its parent.
 #[derive(Debug)]
 pub(super) struct Linked {
     pub(super) steps: Vec<OperationStep>,
     pub(super) parents: Vec<Option<u32>>,
-    /// What was inspected of each.
     pub(super) moments: Vec<Moment>,
-    /// Their order by their end.
     pub(super) by_end: Vec<u32>,
 }
 
-/// What of a step is inspected again and again. Steps are large, and these lie side by side: all of an
-/// operation's stay in the processor's cache.
+/// The frequently read part of a step. Steps are large; these are contiguous, and those of an
+/// operation fit into the processor's cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     pub(super) at: Timestamp,
     pub(super) started: Timestamp,
     pub(super) ended: Timestamp,
-    /// When its reply had passed.
     pub(super) replied: Option<Timestamp>,
     pub(super) connection: ConnectionId,
     pub(super) turns: u32,
-    /// Whether its first request was waited for.
     pub(super) begins_turn: bool,
-    /// Whether its server may ask other servers on its behalf.
+    /// Whether its server may query others on its behalf.
     may_contain: bool,
 }
 
@@ -63,7 +58,7 @@ impl Moment {
     }
 }
 
-/// Orders the members of an operation and finds what each waited for.
+/// Orders the members of an operation and links each to its wait.
 pub(super) fn link(mut members: Members) -> Linked {
     let all = |steps: &[OperationStep]| steps.iter().map(Moment::from_step).collect::<Vec<Moment>>();
     let mut moments = all(&members.steps);
@@ -100,7 +95,7 @@ struct Trigger {
     client_before: std::time::Duration,
 }
 
-/// Whether the server of such a connection may ask other servers on behalf of a request.
+/// Whether servers of this protocol may query others on behalf of a request.
 fn may_contain(protocol: Protocol) -> bool {
     !protocol.is_database()
 }
@@ -142,7 +137,8 @@ fn triggers(
     let mut latest = Latest::default();
     let mut triggers = Vec::with_capacity(moments.len());
     for (index, moment) in moments.iter().enumerate() {
-        // What has not begun yet cannot be waited for, even when it is over at once (a one-way message).
+        // An exchange that has not begun cannot be waited for, even if it takes no time (a one-way
+        // message).
         let is_over =
             |&ending: &u32| moments[ending as usize].ended <= moment.started && ending < index as u32;
         while let Some(ended) = ending.next_if(is_over) {
@@ -176,7 +172,7 @@ fn triggers(
     triggers
 }
 
-/// The child of each parent that ended last so far. Mostly none has a parent.
+/// The child of each parent that ended last. Usually no step has a parent.
 #[derive(Debug, Default)]
 struct LastEnded {
     without_parent: Option<u32>,
@@ -201,7 +197,7 @@ impl LastEnded {
     }
 }
 
-/// The latest step of each connection. Mostly the next one is on the same.
+/// Latest step of each connection. Usually the next one is on the same.
 #[derive(Debug, Default)]
 struct Latest {
     last: Option<(ConnectionId, u32)>,
@@ -209,7 +205,6 @@ struct Latest {
 }
 
 impl Latest {
-    /// Notes a step; returns the one before it on its connection.
     fn replace(&mut self, connection: ConnectionId, step: u32) -> Option<u32> {
         match self.last.replace((connection, step)) {
             Some((last, earlier)) if last == connection => Some(earlier),
@@ -222,17 +217,16 @@ impl Latest {
     }
 }
 
-/// Whether a client waited for the reply of `earlier`, which passed before it asked again on the same
-/// connection. The kernel's round trip to a client on this host is longer than it takes from reply to
-/// request: shifted to the client by it, the reply would come too late.
+/// Whether the client waited for the reply of `earlier`, by its passing before the next request.
+/// Shifting the reply to a client on this host would make it too late: the kernel's round trip
+/// exceeds the time from reply to request.
 fn turned_around(earlier: &Moment, moment: &Moment) -> bool {
     moment.begins_turn
         && earlier.replied.is_some_and(|replied| replied <= moment.at)
         && earlier.ended > moment.started
 }
 
-/// What a step that began at `started` waited for: of its parent, the earlier step that it was sent behind,
-/// and its sibling that ended last.
+/// Candidates are the earlier step on its connection and the sibling that ended last.
 fn trigger(
     steps: &[OperationStep],
     moments: &[Moment],
@@ -281,7 +275,7 @@ fn wait_for_children(steps: &mut [OperationStep], parents: &[Option<u32>]) {
         let own = left.map(|left| left.since(child_ended)).unwrap_or_default();
         let finished = span::finished_at_server(&step.exchange).unwrap_or(child_ended);
         let first = &mut step.exchange.first;
-        // What lies before the last child's end is the children's, or the time between them.
+        // The time before the last child's end belongs to the children or lies between them.
         first.server_inside_reply = first.server_inside_reply.min(finished.since(child_ended));
         first.server = own + first.server_inside_reply;
         first.server_margin = first.server_margin.within(own);

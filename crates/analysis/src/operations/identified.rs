@@ -1,5 +1,4 @@
-//! Exchanges that carry the identifier of a request, where the request itself was not seen: traffic of a
-//! database alone.
+//! Exchanges with the identifier of an unseen request: captures of a database alone.
 
 use super::Member;
 use crate::stage_output::StageOutput;
@@ -7,24 +6,19 @@ use foldhash::HashMap;
 use model::{Assigned, ConnectionId, ConnectionMap, Phase, RequestId, Timestamp, TransactionState};
 use std::time::Duration;
 
-/// Which requests there are, and which connections are in a transaction for one.
 #[derive(Debug, Default)]
 pub(super) struct Identified {
     in_transaction: ConnectionMap<RequestId>,
-    /// An exchange that has begun a transaction and carries nothing: it belongs where the next one of its
-    /// connection does.
+    /// The first exchange of a transaction, if untagged: it belongs to the request of the next one.
     beginning: ConnectionMap<Member>,
-    /// When something last came of each request.
     last: HashMap<RequestId, Timestamp>,
     now: Timestamp,
     since_look: usize,
 }
 
-/// An exchange, and the request that it belongs to, if any.
 pub(super) type Sorted = (Member, Option<(RequestId, Assigned)>);
 
 impl Identified {
-    /// Takes the next exchange; gives back those about which it is now known.
     pub(super) fn process_member(&mut self, member: Member) -> StageOutput<Sorted> {
         let connection = member.exchange.connection;
         self.now = self.now.max(member.exchange.ended());
@@ -54,7 +48,7 @@ impl Identified {
             let its = of.map(|(request, _)| (request, Assigned::Transaction));
             return vec![(beginning, its), (member, of)].into();
         }
-        // Only where identifiers are in use at all.
+        // Only if identifiers are in use at all.
         if of.is_none() && is_open && member.exchange.phase == Phase::Work && !self.last.is_empty() {
             self.beginning.insert(connection, member);
             return StageOutput::Stays;
@@ -62,21 +56,18 @@ impl Identified {
         StageOutput::Go((member, of))
     }
 
-    /// A connection has ended: what waited on it.
     pub(super) fn closed(&mut self, connection: ConnectionId) -> Option<Member> {
         self.in_transaction.remove(&connection);
         self.beginning.remove(&connection)
     }
 
-    /// What still waits at the end.
     pub(super) fn finish(&mut self) -> Vec<Member> {
         let mut left: Vec<Member> = std::mem::take(&mut self.beginning).into_values().collect();
         left.sort_by_key(|member| member.exchange.at);
         left
     }
 
-    /// Requests that are over, as nothing has come of them for [`IDLE`], or of which nothing came for longest
-    /// when there are too many.
+    /// Requests idle for [`IDLE`], and beyond the limit those idle longest.
     pub(super) fn over(&mut self) -> Vec<RequestId> {
         self.since_look += 1;
         if self.since_look < EXCHANGES_PER_SWEEP {
@@ -103,9 +94,7 @@ impl Identified {
     }
 }
 
-/// After this time without anything a request is over.
+/// A request idle for longer is over.
 const IDLE: Duration = Duration::from_secs(10);
-/// Requests in flight at once.
 const MAX_REQUESTS: usize = 10_000;
-/// Exchanges after which requests are inspected again.
 const EXCHANGES_PER_SWEEP: usize = 1_000;

@@ -1,12 +1,12 @@
-//! Marks: statements by which a client says what it is about to do, so that its work has a name.
+//! Marks: statements with which a client names its next work.
 //!
-//! `SELECT 1 AS "longwire NAME"` (MySQL: in backticks) begins a span of that name and ends the one before it;
-//! without a name it only ends one. A column's name is an identifier: every database takes it, and it is no
-//! literal, so that it remains in fingerprints.
+//! `SELECT 1 AS "longwire NAME"` (MySQL: in backticks) begins a span of that name and ends the one
+//! before; without a name it only ends one. Every database accepts a column name, and as an
+//! identifier it stays in fingerprints.
 
 use model::Exchange;
 
-/// The name that a mark gives, empty for one that only ends a span; `None` if the exchange is no mark.
+/// Name of a mark, empty if it only ends a span; `None` if the exchange is not a mark.
 pub(super) fn find_mark(exchange: &Exchange) -> Option<&str> {
     let text = exchange.fingerprint.as_deref()?;
     let alias = strip_start(text, "select ? as ")?

@@ -1,41 +1,33 @@
-//! The name of a transaction: the one place where it is chosen.
+//! Chooses the name of a transaction.
 //!
-//! The route, or controller and action, that a comment of one of its statements carries ([`model::Tags`]).
-//! Without any: the first statement that works (reads, writes, calls, defines) and runs; without one, what
-//! comes nearest to it: a statement that was only prepared, a test of the connection, a statement that
-//! controls the transaction or the session.
+//! The route, or controller and action, in a statement's comment ([`model::Tags`]). Otherwise the
+//! first working statement that runs (reads, writes, calls, defines); otherwise the next best: a
+//! prepared statement, a connection test, a control statement.
 
 use crate::verb;
 use model::Exchange;
 use std::sync::Arc;
 
-/// The best name so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Naming {
     name: Option<Arc<str>>,
     aptness: Aptness,
 }
 
-/// How well a statement names its transaction.
+/// Aptness of a statement as a name, ascending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 enum Aptness {
-    /// No statement.
     #[default]
     Nothing,
-    /// It controls the transaction or the session.
     Control,
-    /// It tests whether the connection works.
     Trial,
-    /// It works, and is prepared.
     Prepared,
-    /// It works, and runs.
     Work,
-    /// It carries the name of the request that it was sent for.
     Tagged,
 }
 
 impl Naming {
-    /// Takes the next exchange of the transaction; of equally apt ones the first counts.
+    /// The first of equally apt exchanges wins.
     pub(super) fn offer(&mut self, exchange: &Exchange) {
         if self.aptness == Aptness::Tagged {
             return;
@@ -58,7 +50,6 @@ impl Naming {
         }
     }
 
-    /// The name; `None` while there was no statement.
     pub(super) fn name(&self) -> Option<&Arc<str>> {
         self.name.as_ref()
     }
@@ -73,5 +64,5 @@ fn aptness(fingerprint: &str, executions: u32) -> Aptness {
     }
 }
 
-/// The name of an empty statement: pools send one to test a connection.
+/// Name of an empty statement, as pools send to test connections.
 const CONNECTION_CHECK: &str = "connection check";

@@ -1,20 +1,18 @@
-//! What clients waited for that send requests before they have the replies to earlier ones (pipelining).
+//! Waits of clients that pipeline: that send requests before they have the replies to earlier ones.
 //!
-//! A reply that arrived before the next request left need not have been waited for. What a connection's
-//! requests show together:
+//! A client need not have waited for a reply that arrived before its next request. The requests of
+//! a connection together show:
 //!
-//! 1. A client that was seen to send a statement behind another without having the other's reply does not
-//!    need that reply. Only of such pairs of statements is more concluded; all others wait as
-//!    [`super::dependencies`] says.
-//! 2. Pauses in which replies come end, nearly each time, only when all replies are there, and begin with
-//!    exactly as many requests in flight: batches, which wait for their last reply.
-//! 3. They are no longer than others, or requests follow replies sooner than the client takes to send one
-//!    behind another, time and again: it waited for none. A client that waits has to read the reply before it
-//!    can send.
-//! 4. They are longer, and one in three begins with about the most requests that ever were in progress: the
-//!    client has a window, and a request waits for the reply to the one a window before it.
-//! 5. Otherwise, as far as the single pause shows: one that began with clearly fewer requests in flight than
-//!    there were at other times was not a wait for replies while some are owed.
+//! 1. A client that once sent a statement behind another without the reply does not need that reply. Only
+//!    such pairs of statements are inspected; all others wait as in [`super::dependencies`].
+//! 2. Pauses with replies nearly always end only when all replies have arrived, and begin with the
+//!    same number of requests in flight: batches, which wait for their last reply.
+//! 3. They are no longer than others, or requests repeatedly follow replies sooner than the client takes to
+//!    send one behind another: it waited for none, as it must read a reply before it can send.
+//! 4. They are longer, and one in three begins with about the maximum in flight: the client has a window, and
+//!    a request waits for the reply to the one a window before it.
+//! 5. Otherwise each pause is judged alone: one that begins with clearly fewer requests in flight than at
+//!    other times was not a wait, while replies are still expected.
 
 use super::dependencies::Moment;
 use super::span;
@@ -22,17 +20,15 @@ use foldhash::HashMap;
 use model::{ConnectionId, Operation, OperationStep, Phase, Timestamp};
 use std::time::Duration;
 
-/// What a request waited for whose client did not need the reply to the one before it.
+/// A request that did not need the reply to the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pipelined {
-    /// The request that it was sent behind.
     pub behind: u32,
-    /// The step a window before it, whose reply it waited for.
+    /// The step a window earlier; its reply was waited for.
     pub window: Option<u32>,
 }
 
 impl Pipelined {
-    /// Since when its client could send it.
     pub(super) fn since(self, moments: &[Moment]) -> Timestamp {
         let behind = moments[self.behind as usize].started;
         self.window
@@ -40,7 +36,7 @@ impl Pipelined {
     }
 }
 
-/// Finds what was pipelined, by what the steps show; one entry a step, none at all where nothing was.
+/// One entry per step; empty if no step was pipelined.
 pub(super) fn find(
     steps: &[OperationStep],
     moments: &[Moment],
@@ -59,8 +55,8 @@ pub(super) fn find(
     found
 }
 
-/// Lets the steps of `operation` wait as a client makes them wait that has no more than `window` requests in
-/// flight: where that is known, what was seen need not show it.
+/// Makes the steps of `operation` wait as with at most `window` requests in flight, for a known
+/// window that need not show in the traffic.
 pub fn limit_under_way(operation: &mut Operation, window: usize) {
     let moments: Vec<Moment> = operation.steps.iter().map(Moment::from_step).collect();
     let parents = vec![None; moments.len()];
@@ -77,38 +73,35 @@ pub fn limit_under_way(operation: &mut Operation, window: usize) {
     }
 }
 
-/// The steps of one connection that have replies, in the order of their requests.
 #[derive(Debug, Default)]
 struct Train {
     places: Vec<usize>,
 }
 
-/// How a request was sent that is not the first of its connection.
 #[derive(Debug)]
 struct Sent {
-    /// Replies owed when it was sent, and when the one before it had been.
+    /// Expected replies when this and the previous request were sent.
     owed: usize,
     owed_before: usize,
-    /// Whether a reply came between the two.
+    /// A reply came between the two.
     resumed: bool,
-    /// From the end of the one before it.
+    /// Since the previous request's end.
     pause: Duration,
-    /// From the last reply before it.
+    /// Since the last reply.
     reaction: Duration,
-    /// Whether its client was seen to need no reply to send it (rule 1).
+    /// Proven to need no reply (rule 1).
     is_open: bool,
 }
 
-/// What bounds the requests that a client has in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limit {
-    /// Rule 4.
+    /// Rule 4 above applies.
     Window(usize),
-    /// Rule 2.
+    /// Rule 2 above applies.
     Batches,
-    /// Rule 3.
+    /// Rule 3 above applies.
     None,
-    /// Rule 5, with the most that were in progress.
+    /// Rule 5, with the maximum seen in flight.
     Unknown(usize),
 }
 
@@ -129,7 +122,6 @@ fn trains(steps: &[OperationStep], moments: &[Moment]) -> Vec<Train> {
 }
 
 impl Train {
-    /// How each request but the first was sent.
     fn requests(&self, steps: &[OperationStep], moments: &[Moment], parents: &[Option<u32>]) -> Vec<Sent> {
         let times: Vec<[Timestamp; 3]> = self
             .places
@@ -157,7 +149,6 @@ impl Train {
         requests
     }
 
-    /// Rule 1.
     fn open(&self, requests: &mut [Sent], steps: &[OperationStep], parents: &[Option<u32>]) {
         let kind = |number: usize| {
             let [before, now] = [self.places[number], self.places[number + 1]];
@@ -206,7 +197,6 @@ impl Train {
 }
 
 impl Sent {
-    /// Whether it was certainly sent without waiting for a reply.
     const fn is_unwaited(&self) -> bool {
         self.owed > 0 && !self.resumed
     }
@@ -249,15 +239,14 @@ impl Limit {
     }
 }
 
-/// Whether so many are about the most: replies that are on their way to the client while it sends are not
-/// owed any more.
+/// Allows for replies that were still on their way to the client when it sent.
 const fn is_near(owed: usize, most: usize) -> bool {
     owed * 5 >= most * 4
 }
 
-/// When a request's first and last byte left its client, and when the last of its reply arrived. Next to the
-/// client, the order on the wire is the order at the client; the round trip to it that the kernel measures is
-/// longer than it takes from a reply to a request.
+/// When the request's first and last byte left the client, and the reply's last byte arrived. Near
+/// the client, wire order is the client's order; the kernel's round trip to it is longer than the
+/// time from reply to request.
 fn times(step: &OperationStep, moment: &Moment) -> [Timestamp; 3] {
     let first = &step.exchange.first;
     let side = span::client_side(first);
@@ -267,10 +256,9 @@ fn times(step: &OperationStep, moment: &Moment) -> [Timestamp; 3] {
     }
 }
 
-/// A pair of statements is open where one in so many was sent without the reply: packets that a capture has
-/// in the wrong order are rarer.
+/// Minimum share of unwaited requests in an open pair, as a divisor: reordered packets in captures
+/// are rarer.
 const SHARE_UNWAITED: usize = 16;
-/// Fewer pauses show no rule.
 const MIN_PAUSES: usize = 3;
 const NEXT_TO_CLIENT: Duration = Duration::from_millis(1);
 

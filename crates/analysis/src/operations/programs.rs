@@ -1,21 +1,19 @@
-//! Which programs of the observed machine have the ends of connections, and what cannot be for a request
-//! because of it.
+//! Programs at the ends of connections on the observed machine, and the requests that these
+//! exclude.
 //!
-//! A program that serves requests and has its own connections to databases asks them itself: a statement of
-//! another program (a job, another worker of the same server) is for none of its requests. From a program
-//! that serves requests and asks nothing, a web server in front of workers or a proxy, nothing follows.
+//! A program that serves requests and has its own database connections queries on them: statements
+//! of other programs (a job, another worker) do not belong to its requests. A program that serves
+//! requests without queries (a web server before workers, a proxy) excludes none.
 
 use model::{ConnectionId, ConnectionMap};
 use std::collections::HashSet;
 
-/// The numbers of the programs at the ends of a connection, client first, as far as they are known.
+/// Process numbers at both ends, client first, if known.
 pub(super) type Ends = [Option<u32>; 2];
 
-/// The programs of open connections.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
     ends: ConnectionMap<Ends>,
-    /// Programs that asked a database.
     asking: HashSet<u32>,
 }
 
@@ -24,7 +22,6 @@ impl Programs {
         self.ends.insert(connection, ends);
     }
 
-    /// A statement came on this connection.
     pub(super) fn asks(&mut self, connection: ConnectionId) {
         if let Some(&[Some(client), _]) = self.ends.get(&connection)
             && self.asking.len() < MAX_ASKING
@@ -33,7 +30,7 @@ impl Programs {
         }
     }
 
-    /// Whether a statement on one connection cannot be for a request on another one.
+    /// Whether a statement on one connection cannot belong to a request on the other.
     pub(super) fn exclude(&self, statement: ConnectionId, request: ConnectionId) -> bool {
         let (Some(&[Some(asks), _]), Some(&[_, Some(serves)])) =
             (self.ends.get(&statement), self.ends.get(&request))
@@ -48,5 +45,4 @@ impl Programs {
     }
 }
 
-/// Programs of which it is kept that they asked a database.
 const MAX_ASKING: usize = 10_000;

@@ -1,23 +1,21 @@
 //! Requests and the work they caused on other connections.
 //!
-//! Whose work an exchange is, by these rules in order. Only requests are considered that its client's host
-//! serves, that had arrived when it began, and that are not answered yet; a request that one of these servers
-//! made for another (a proxy, FastCGI) counts as part of it.
-//! 1. It carries the identifier of one of them ([`model::Tags::request`]). One that carries the identifier of
-//!    no request belongs to none.
-//! 2. Its connection is in a transaction that began for one of them.
-//! 3. There is only one, and its host does not send such statements without a request, too: then it is a
-//!    guess.
-//! 4. Otherwise it waits until all of them are answered, or many: [`window`] decides about all that waited,
-//!    by a guess.
+//! The owner of an exchange is found by these rules, in order. Candidates are requests served by
+//! its client's host that had arrived when it began and are not answered yet; a request made for
+//! another one (a proxy, FastCGI) counts as part of it.
+//! 1. It carries the identifier of a candidate ([`model::Tags::request`]). With the identifier of no request,
+//!    it has no owner.
+//! 2. Its connection is in a transaction that began for a candidate.
+//! 3. There is one candidate. It is a guess if the host also sends such statements without a request.
+//! 4. Otherwise it waits until all or many candidates are answered: [`window`] then guesses for all that
+//!    waited.
 //!
-//! How it was decided is kept with it ([`Assigned`]); the first three are proofs.
+//! The rule is recorded ([`Assigned`]); the first three are proofs.
 //!
-//! Where the protocol to a database is opaque (TLS), an exchange is reported only when the next one of its
-//! connection begins: which request it belongs to is decided when it begins (a connection works for the
-//! request that it worked for before, otherwise for the earliest that has no connection, otherwise for the
-//! latest), and a request that is answered meanwhile waits for it. It takes it if it ended before the reply
-//! did.
+//! If the database protocol is opaque (TLS), an exchange is reported only when the next one on its
+//! connection begins. Its request is decided at its beginning: the one its connection worked for
+//! before, otherwise the earliest without a connection, otherwise the latest. A request answered
+//! meanwhile waits for it, and owns it if it ended before the reply.
 
 mod affinity;
 mod likelihood;
@@ -43,111 +41,88 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use window::{Candidate, Window};
 
-/// Requests that are not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     open: Vec<OpenRequest>,
-    /// Which request a connection worked for last, as far as that was decided at once.
     worked_for: ConnectionMap<u64>,
-    /// For which request a connection is in a transaction, and that it is proven.
     in_transaction: ConnectionMap<u64>,
-    /// What waits for a decision, of each host that serves requests.
     windows: HashMap<IpAddr, Window>,
     shapes: Shapes,
     lives: Lives,
-    /// Hosts that serve requests.
     serving: HashSet<IpAddr>,
     pub(super) programs: Programs,
-    /// What is in progress on connections whose replies have no end that can be seen.
+    /// Open exchanges of connections without visible ends of replies.
     under_way: ConnectionMap<UnderWay>,
-    /// How many decisions, and ends of opaque exchanges, each request waits for.
+    /// Decisions and ends of opaque exchanges that each request waits for.
     awaited: HashMap<u64, u32>,
-    /// Requests that are answered, and wait for these.
     waiting: Vec<Answered>,
-    /// Those of them that an outer request waits for.
     within: HashSet<u64>,
-    /// Identifiers that several requests in flight had at once.
     repeated_identifiers: u64,
     emptied: ExchangeRecycler,
 }
 
-/// An opaque exchange that has begun.
 #[derive(Debug, Clone, Copy)]
 struct UnderWay {
-    /// Which request it is for, and how that was known when it began.
     request: u64,
     assigned: Assigned,
-    /// Its own time.
     at: Timestamp,
 }
 
-/// An HTTP request that is answered.
 #[derive(Debug)]
 struct Answered {
     request: OpenRequest,
     name: Arc<str>,
-    /// When the first and the last byte of its reply passed.
     replied: Timestamp,
     ended: Timestamp,
 }
 
-/// A request that is not answered yet.
 #[derive(Debug)]
 struct OpenRequest {
     id: u64,
     connection: ConnectionId,
     server: Endpoint,
-    /// Its server's host.
     host: IpAddr,
     started: Timestamp,
     name: Fingerprint,
     identifier: Option<RequestId>,
-    /// The request that it was made for, and how that is known.
     outer: Option<(u64, Assigned)>,
     has_connection: bool,
-    /// Whether it was among several that a statement could be for.
     is_contended: bool,
     members: Vec<Member>,
 }
 
-/// A request that has reached its server.
 pub(super) struct Arrival {
     pub(super) id: u64,
     pub(super) connection: ConnectionId,
     pub(super) at: Timestamp,
     pub(super) name: Fingerprint,
     pub(super) identifier: Option<RequestId>,
-    /// The handshake that opened its connection, for the first request.
+    /// The connection's handshake, with the first request.
     pub(super) handshake: Option<Member>,
 }
 
-/// Both sides of a connection, and the hosts they are on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sides {
     pub(super) client: Endpoint,
     pub(super) server: Endpoint,
-    /// An address that stands for the client's host.
     pub(super) client_host: IpAddr,
-    /// The same of the server's.
     pub(super) server_host: IpAddr,
 }
 
-/// Most exchanges one HTTP request may collect; further ones count for their connection.
+/// Further ones of an HTTP request count for their connection.
 const MAXIMUM_MEMBERS: usize = 100_000;
 
-/// Hosts of which it is kept that they serve requests, and how many statements these have.
+/// Also bounds the hosts in `serving`.
 const MAXIMUM_WINDOWS: usize = 1_000;
 
-/// Most answered requests that wait for the end of an opaque exchange; with more, the oldest does not wait.
+/// Answered requests waiting for an opaque exchange; beyond it the oldest stops waiting.
 const MAXIMUM_WAITING: usize = 1_000;
 
 impl Requests {
-    /// Gives the boxes of exchanges back to `boxes`.
     pub(super) fn give_back(&mut self, boxes: ExchangePool) {
         self.emptied = ExchangeRecycler::new(boxes);
     }
 
-    /// A request has reached its server.
     pub(super) fn started(&mut self, arrival: Arrival, sides: Sides) {
         if self.serving.len() < MAXIMUM_WINDOWS {
             self.serving.insert(sides.server_host);
@@ -173,8 +148,8 @@ impl Requests {
         });
     }
 
-    /// The request that a server makes another one for: with the same identifier, otherwise the only one,
-    /// otherwise the earliest of the same path that has made none, otherwise the latest.
+    /// Finds the outer request: with the same identifier, otherwise the only one, otherwise the
+    /// earliest of the same path without an inner request, otherwise the latest.
     fn outer_of(&self, arrival: &Arrival, sides: Sides) -> Option<(u64, Assigned)> {
         let mut possible = self.open.iter().filter(|open| {
             open.host == sides.client_host
@@ -200,7 +175,7 @@ impl Requests {
         Some((chosen.id, Assigned::Order))
     }
 
-    /// An opaque exchange has begun, which will be reported only when the next one does.
+    /// An opaque exchange has begun; it is reported when the next one begins.
     pub(super) fn begun(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp) {
         if let Some((position, assigned)) = self.cause(connection, sides, at) {
             let request = self.works_for(position, connection);
@@ -214,8 +189,8 @@ impl Requests {
         }
     }
 
-    /// Takes an exchange that some request caused, or that answers one; gives back what none caused. `doubt`
-    /// is how likely any request caused it, where that is in doubt.
+    /// Accepts an exchange that a request may have caused, or that answers one; returns it if no
+    /// request did. `doubt`: probability that any request caused it.
     pub(super) fn claim(
         &mut self,
         member: Member,
@@ -234,7 +209,6 @@ impl Requests {
         left.into()
     }
 
-    /// Takes an exchange of which nothing is known but when it was.
     fn claim_opaque(&mut self, mut member: Member) -> Option<Member> {
         let connection = member.exchange.connection;
         let Some((position, assigned)) = self.cause(connection, member.sides, member.exchange.at) else {
@@ -245,7 +219,6 @@ impl Requests {
         self.assign_member(self.open[position].id, member)
     }
 
-    /// An exchange that no request can have caused.
     fn nobodys(&self, member: Member) -> Member {
         Member {
             outside_requests: self.serving.contains(&member.sides.client_host),
@@ -253,7 +226,6 @@ impl Requests {
         }
     }
 
-    /// Takes an exchange with a database.
     fn claim_statement(
         &mut self,
         mut member: Member,
@@ -301,7 +273,6 @@ impl Requests {
         }
     }
 
-    /// The requests that could have caused an exchange: of those within each other the innermost.
     fn possible(&self, member: &Member) -> Vec<u64> {
         let exchange = &member.exchange;
         let is_tagged = exchange.tags.as_ref().is_some_and(|tags| tags.request.is_some());
@@ -327,7 +298,6 @@ impl Requests {
             .collect()
     }
 
-    /// What proves whose an exchange is.
     fn proof(&mut self, member: &Member, possible: &[u64]) -> Proof {
         let carried = member.exchange.tags.as_ref().and_then(|tags| tags.request);
         if let Some(carried) = carried {
@@ -361,8 +331,8 @@ impl Requests {
         }
     }
 
-    /// Whether an exchange may be what a pool does with a connection after the request before: no work, on a
-    /// connection that did not work for this request yet.
+    /// Whether this may be a pool's work after the previous request: no work yet for this request
+    /// on the connection.
     fn is_left_over(&self, member: &Member, id: u64) -> bool {
         let connection = member.exchange.connection;
         let is_work = member
@@ -390,7 +360,6 @@ impl Requests {
         }
     }
 
-    /// Keeps an exchange until it is known which request caused it.
     fn wait(
         &mut self,
         host: IpAddr,
@@ -433,7 +402,7 @@ impl Requests {
         }
     }
 
-    /// Decides about what waits on a host, as far as that can be done; gives back what no request caused.
+    /// Decides the host's waiting exchanges if possible; returns those without an owner.
     fn decide(&mut self, host: IpAddr, now: Timestamp, all: bool, out: &mut GroupedSink<'_>) -> Vec<Member> {
         let Some(window) = self.windows.get_mut(&host) else {
             return Vec::new();
@@ -462,11 +431,11 @@ impl Requests {
         left
     }
 
-    /// Takes an exchange whose request was known when it began, or the handshake before it.
+    /// Assigns an exchange whose request was decided at its beginning, or the handshake before it.
     fn claim_begun(&mut self, member: Member, begun: UnderWay, out: &mut GroupedSink<'_>) -> Option<Member> {
         let ends = member.exchange.at == begun.at;
         let connection = member.exchange.connection;
-        // What ended later than the reply is none that the reply waited for.
+        // The reply did not wait for an exchange that ended later.
         let is_late = self
             .waiting
             .iter()
@@ -485,8 +454,7 @@ impl Requests {
         left
     }
 
-    /// Adds an exchange to the request with this number, or to the one that it is part of; returns it back
-    /// when neither is there.
+    /// Adds an exchange to a request or the outer one; returns it if neither exists.
     fn assign_member(&mut self, id: u64, member: Member) -> Option<Member> {
         match self.request(id) {
             Some(request) if request.members.len() < MAXIMUM_MEMBERS => {
@@ -501,7 +469,6 @@ impl Requests {
         }
     }
 
-    /// The request with this number: open, or answered and waiting.
     fn request(&mut self, id: u64) -> Option<&mut OpenRequest> {
         let waiting = self.waiting.iter_mut().map(|answered| &mut answered.request);
         self.open
@@ -510,7 +477,6 @@ impl Requests {
             .find(|request| request.id == id)
     }
 
-    /// The connection works for the open request at `position`, whose number it gives.
     fn works_for(&mut self, position: usize, connection: ConnectionId) -> u64 {
         let open = &mut self.open[position];
         open.has_connection = true;
@@ -518,7 +484,6 @@ impl Requests {
         open.id
     }
 
-    /// A connection has ended.
     pub(super) fn closed(&mut self, connection: ConnectionId, out: &mut GroupedSink<'_>) {
         self.worked_for.remove(&connection);
         let under_way = self.open.iter().map(|open| (open.host, open.started));
@@ -530,7 +495,7 @@ impl Requests {
         }
     }
 
-    /// The observation is over; gives back what no request caused.
+    /// Returns exchanges without an owner.
     pub(super) fn finish(&mut self, out: &mut GroupedSink<'_>) -> Vec<Member> {
         let mut hosts: Vec<IpAddr> = self.windows.keys().copied().collect();
         hosts.sort_unstable();
@@ -544,8 +509,7 @@ impl Requests {
         left
     }
 
-    /// A connection was opened: what opaque exchanges on it are for shows best in the order in which workers
-    /// connect.
+    /// The order in which workers connect best shows the owner of opaque exchanges.
     pub(super) fn opened(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp) {
         if let Some((position, _)) = self.cause(connection, sides, at) {
             self.works_for(position, connection);
@@ -556,7 +520,6 @@ impl Requests {
         open.could_cause(connection, sides, at) && !self.programs.exclude(connection, open.connection)
     }
 
-    /// The open request that an opaque exchange is for, most likely.
     fn cause(&self, connection: ConnectionId, sides: Sides, at: Timestamp) -> Option<(usize, Assigned)> {
         let could_cause = |open: &OpenRequest| self.could_cause(open, connection, sides, at);
         let mut possible = self.open.iter().filter(|open| could_cause(open));
@@ -577,8 +540,7 @@ impl Requests {
             .map(|position| (position, assigned))
     }
 
-    /// The open request that an exchange answers. Requests of one connection may be answered in another order
-    /// (FastCGI).
+    /// The open request that an exchange answers. FastCGI may answer out of order.
     fn position_of(&self, member: &Member) -> Option<usize> {
         let of_connection = |open: &OpenRequest| open.connection == member.exchange.connection;
         let arrived = member.exchange.first.request_ended;
@@ -631,7 +593,6 @@ impl Requests {
         self.decide(host, ended, false, out)
     }
 
-    /// One thing less that the request waits for.
     fn no_longer_awaited(&mut self, id: u64, out: &mut GroupedSink<'_>) {
         match self.awaited.get_mut(&id) {
             Some(count) if *count > 1 => *count -= 1,
@@ -645,7 +606,7 @@ impl Requests {
         }
     }
 
-    /// Emits an answered request, or adds it to the one that it was made for.
+    /// Emits an answered request, or adds it to its outer request.
     fn emit_request(&mut self, answered: Answered, out: &mut GroupedSink<'_>) {
         let Answered {
             mut request,
@@ -690,7 +651,6 @@ impl Requests {
         }
     }
 
-    /// What is odd about identifiers, in a sentence.
     pub(super) fn warning(&self) -> Option<Warning> {
         (self.repeated_identifiers > 0).then(|| {
             let text = format!(
@@ -703,11 +663,10 @@ impl Requests {
     }
 }
 
-/// What is known of whose an exchange is; a guess only where it has one possible owner.
+/// Knowledge of the owner; a guess only if there is one candidate.
 #[derive(Debug, Clone, Copy)]
 enum Proof {
     None,
-    /// No request can have caused it.
     Nobodys,
     Of(u64, Assigned),
 }

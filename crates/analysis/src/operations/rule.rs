@@ -1,33 +1,28 @@
-//! What makes exchanges one operation.
+//! Rules that group exchanges into operations.
 
 use model::parse_duration;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What makes exchanges one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rule {
-    /// HTTP requests with the work they caused, and what carries the identifier of a request; of the rest
-    /// transactions, and what no transaction holds by burst: statements of one connection without a longer
-    /// pause.
+    /// HTTP requests and their work, and exchanges with a request's identifier; otherwise
+    /// transactions, and outside them bursts: statements of one connection without a longer pause.
     #[default]
     Auto,
-    /// A connection's life.
     Connection,
-    /// A transaction, or a statement outside of any; connecting is separate.
+    /// A transaction, a statement outside one, or connecting.
     Transaction,
-    /// Exchanges of one client host that follow each other without a pause longer than this.
+    /// Exchanges of one client host without a longer pause between them.
     Gap(Duration),
-    /// HTTP requests with the work they caused; nothing else.
+    /// Only HTTP requests and their work.
     Http,
-    /// What lies between marks that the client makes: `SELECT 1 AS "longwire NAME"`.
+    /// Between marks of the client: `SELECT 1 AS "longwire NAME"`.
     Marked,
-    /// All that was observed.
     Whole,
 }
 
-/// A text that is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not a way to find operations: use auto, connection, transaction, gap:50ms, marked, http or whole"

@@ -1,16 +1,15 @@
-//! An exchange as its client experienced it: shifted from the observation point to the client.
+//! Shifts times of an exchange from the observation point to its ends.
 
 use model::{Exchange, Step, Timestamp};
 use std::time::Duration;
 
-/// Half of the client-side round trip before the first byte passed: when the client began to send. The
-/// handshake and every other exchange use the round trip of their first step.
+/// When the client began to send: half of the client-side round trip earlier. Handshakes and all
+/// other exchanges use the round trip of their first step.
 pub(crate) fn started(exchange: &Exchange) -> Timestamp {
     exchange.at.before(half(client_side(&exchange.first)))
 }
 
-/// When the client had the last byte of the reply; without one, when it had sent the last byte of the
-/// request.
+/// When the client had the reply's last byte; without a reply, when it had sent the request's.
 pub(super) fn ended(exchange: &Exchange) -> Timestamp {
     let last = exchange.more.last().unwrap_or(&exchange.first);
     let rtt = client_side(last);
@@ -20,7 +19,7 @@ pub(super) fn ended(exchange: &Exchange) -> Timestamp {
     }
 }
 
-/// When the request had reached its server.
+/// When the request reached the server.
 pub(crate) fn reached_server(exchange: &Exchange) -> Timestamp {
     exchange
         .first
@@ -28,7 +27,7 @@ pub(crate) fn reached_server(exchange: &Exchange) -> Timestamp {
         .after(half(server_side(&exchange.first)))
 }
 
-/// When the first byte of the reply left the server; `None` if none came.
+/// When the reply's first byte left the server; `None` without a reply.
 pub(crate) fn left_server(exchange: &Exchange) -> Option<Timestamp> {
     let rtt = server_side(&exchange.first);
     exchange
@@ -37,7 +36,7 @@ pub(crate) fn left_server(exchange: &Exchange) -> Option<Timestamp> {
         .map(|at| at.before(rtt - half(rtt)).max(reached_server(exchange)))
 }
 
-/// When the last byte of the reply left the server; `None` if none came.
+/// When the reply's last byte left the server; `None` without a reply.
 pub(super) fn finished_at_server(exchange: &Exchange) -> Option<Timestamp> {
     let last = exchange.more.last().unwrap_or(&exchange.first);
     let rtt = server_side(last);
@@ -45,7 +44,7 @@ pub(super) fn finished_at_server(exchange: &Exchange) -> Option<Timestamp> {
     last.reply_ended.map(|at| at.before(rtt - half(rtt)).max(left))
 }
 
-/// Half of a round trip. Dividing costs, and one side of the observation point mostly has none.
+/// Avoids the division, as one side usually has no round trip.
 #[inline]
 fn half(rtt: Duration) -> Duration {
     if rtt.is_zero() { rtt } else { rtt / 2 }

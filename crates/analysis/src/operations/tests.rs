@@ -28,7 +28,7 @@ fn micros(number: u64) -> Duration {
     Duration::from_micros(number)
 }
 
-/// An exchange on `connection` with a server-side round trip of 100 us and none on the client's side.
+/// Server-side round trip 100 us, none on the client's side.
 fn exchange(connection: u32, phase: Phase, from: u64, server: u64, reply: u64) -> Exchange {
     let first_byte = from + 100 + server;
     let step = Step {
@@ -221,7 +221,7 @@ fn a_reply_that_has_begun_still_waits_for_what_its_server_asks() {
     });
     run.exchange(exchange(1, Phase::Work, 1_000, 400, 0), Protocol::Mysql);
     run.exchange(exchange(1, Phase::Work, 5_000, 400, 0), Protocol::Mysql);
-    // First byte at 4,100, last byte at 7,100; the server produced for 2,500 of the 3,000 in between.
+    // First byte at 4,100, last byte at 7,100; the server worked for 2,500 of the 3,000 between.
     let mut page = exchange(0, Phase::Work, 0, 4_000, 3_000);
     page.first.server_inside_reply = micros(2_500);
     page.first.server += micros(2_500);
@@ -241,8 +241,8 @@ fn a_reply_that_has_begun_still_waits_for_what_its_server_asks() {
     assert_eq!(page.attribution.round_trip, micros(200 + 100));
 }
 
-/// Two requests, the connections that worked for them, and when each connection's three statements began; the
-/// last bytes of both responses come 40 ms after the first ones.
+/// Two requests; their connections, and the start of each connection's three statements. The
+/// responses' last bytes come 40 ms after the first.
 fn answered_in_pieces(run: &mut Run, first_bytes: [u64; 2], began: [[u64; 3]; 2]) {
     for page in [0, 1] {
         run.opened(page, host(1, 40_000 + page as u16), host(2, 80));
@@ -272,7 +272,7 @@ fn answered_in_pieces(run: &mut Run, first_bytes: [u64; 2], began: [[u64; 3]; 2]
 #[test]
 fn a_request_that_is_answered_while_a_connection_works_did_not_wait_for_it() {
     let mut run = Run::new(Rule::Http);
-    // The first connection began first and goes on after the first byte of the first response.
+    // The first connection continues after the first byte of the first response.
     answered_in_pieces(
         &mut run,
         [4_300, 6_300],
@@ -357,7 +357,7 @@ fn transactions_end_where_the_server_says_so() {
 fn a_client_that_turns_around_within_its_round_trip_still_waited() {
     let mut run = Run::new(Rule::Connection);
     run.opened(0, host(1, 40_000), host(2, 5432));
-    // From reply to request in 5 us, where the kernel says that the client is 30 us away.
+    // Reply to request takes 5 us, but the kernel reports 30 us to the client.
     for number in 0..10 {
         let mut quick = exchange(0, Phase::Work, number * 105, 0, 0);
         quick.first.client_side_rtt = Some(micros(30));
@@ -549,8 +549,8 @@ fn a_handshake_takes_the_protocol_of_what_follows() {
     assert_eq!(operations[0].setup, micros(100));
 }
 
-/// Two requests of 10 ms, each with two opaque exchanges, of which the second is reported when the next page
-/// is in progress.
+/// Two requests of 10 ms with two opaque exchanges each; the second is reported during the next
+/// page.
 fn run_with_opaque_exchanges(last_reply: u64) -> Run {
     let mut run = Run::new(Rule::Auto);
     run.opened(0, host(1, 40_000), host(2, 80));
@@ -613,7 +613,7 @@ fn what_a_host_asks_while_it_serves_no_request_is_outside_of_them() {
             Protocol::Postgres,
         );
     };
-    // It is not known yet that the host serves any.
+    // The host is not known yet to serve requests.
     asks(&mut run, 0, 1);
     run.fact(Fact::Started {
         connection: ConnectionId(0),
@@ -672,7 +672,7 @@ fn a_request_whose_opaque_exchange_is_never_told_comes_at_the_end() {
     assert_eq!(operations.len(), 1);
 }
 
-/// Exchanges as a chaotic capture may give them: overlapping, nested, of zero length, with any round trips.
+/// As in a chaotic capture: overlapping, nested, zero length, any round trips.
 fn any_member() -> impl Strategy<Value = (u32, u64, u64, u64, u64, u64, bool, u8)> {
     (
         0_u32..4,
@@ -719,8 +719,8 @@ proptest! {
     }
 }
 
-/// `pages` requests to one address of a web server, 10 ms apart and 4 ms long, each with three statements
-/// sent from another; one statement more where `stray` says, in us.
+/// `pages` requests to one address of a web server, 10 ms apart and 4 ms long, each with three
+/// statements from another address; `stray` adds a statement, in us.
 fn pages_of_two_addresses(
     settings: HostSettings,
     pages: u64,
@@ -861,7 +861,7 @@ fn an_address_that_leaves_its_host_later_is_reported() {
             fingerprint: Some(Arc::from("GET /page")),
             request: None,
         };
-        // In the second half the statement comes when no request is in flight.
+        // In the second half the statement comes without a request in flight.
         let late = if page < pages { 500 } else { 6_000 };
         let statement = Fact::Exchange {
             exchange: exchange(1, Phase::Work, from + late, 400, 0).into(),
@@ -967,8 +967,8 @@ fn identifiers_alone_make_requests_of_the_traffic_of_a_database() {
         run.opened(connection, host(2, 50_000 + connection as u16), host(3, 5432));
     }
     let work = |connection, from| exchange(connection, Phase::Work, from, 100, 0);
-    // Two requests at once, each with a transaction whose begin and commit carry nothing, on a connection
-    // that both use.
+    // Two concurrent requests share a connection for transactions; begin and commit carry no
+    // identifier.
     run.exchange(
         tagged(work(0, 0), Some(1), Some("/orders/<int:pk>")),
         Protocol::Postgres,
@@ -1006,7 +1006,7 @@ fn statements_go_to_the_request_whose_identifier_they_carry_and_to_no_other() {
         run.fact(arrival(page, u64::from(page), u128::from(page) + 1));
     }
     let work = |connection, from| exchange(connection, Phase::Work, from, 100, 0);
-    // Crosswise, where order would say otherwise; and one of a request that was not seen.
+    // Crosswise, against the order; and one of an unseen request.
     run.exchange(tagged(work(10, 100), Some(2), None), Protocol::Postgres);
     run.exchange(tagged(work(11, 110), Some(1), None), Protocol::Postgres);
     run.exchange(tagged(work(10, 500), Some(77), None), Protocol::Postgres);

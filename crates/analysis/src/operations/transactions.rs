@@ -1,16 +1,15 @@
-//! Transactions in operations, and how long they were open.
+//! Transactions in operations, and the time they were open.
 //!
-//! A transaction is open from the arrival of the request after whose reply the server says so, to the moment
-//! at which the reply leaves the server after which it says that none is open. Both moments are shifted from
-//! the observation point to the server. Where the time between them went is walked as that of an operation
-//! is, with this connection's exchanges only: what the application did meanwhile, on other connections too,
-//! is the client's time.
+//! A transaction is open from the arrival of the request whose reply reports it open, until the
+//! reply that reports none open leaves the server. Both times are shifted to the server. The time
+//! between is attributed as an operation's, with this connection's exchanges only: work on other
+//! connections is client time.
 //!
-//! Operations may cut a transaction (their parts, pauses): what is known of it is kept for its connection
-//! until it ends.
+//! Operations (parts, pauses) may cut a transaction, so its state is kept per connection until it
+//! ends.
 //!
-//! Memory: a few figures for each connection that is open, and one entry for each transaction of the
-//! operation at hand.
+//! Memory: a few figures per open connection, and one entry per transaction of the current
+//! operation.
 
 use super::naming::Naming;
 use super::{attribution, span};
@@ -21,44 +20,36 @@ use model::{
 };
 use std::sync::Arc;
 
-/// What is known of each connection's transaction.
 #[derive(Debug, Default)]
 pub(super) struct Transactions {
     connections: ConnectionMap<Known>,
 }
 
-/// Whether a transaction is open on a connection.
 #[derive(Debug)]
 enum Known {
-    /// None is.
     Idle,
-    /// One that began before the capture.
     Unseen,
-    /// This one.
     Open(Box<Open>),
 }
 
-/// A transaction that is open.
 #[derive(Debug)]
 struct Open {
     naming: Naming,
     held: HeldTime,
-    /// Up to when `held` counts.
+    /// End of the time counted in `held`.
     until: Timestamp,
-    /// When its last exchange so far began.
     last: Timestamp,
-    /// Whether a statement that writes has arrived.
     has_written: bool,
-    /// The first such step, where that is in the operation at hand.
+    /// If in the current operation.
     first_write: Option<u32>,
-    /// The step that opened it, where that is in the operation at hand.
+    /// If in the current operation.
     opened_by: Option<u32>,
-    /// Its steps in the operation at hand that are not counted to their end.
+    /// Steps of the current operation not counted completely.
     steps: Vec<u32>,
 }
 
 impl Transactions {
-    /// Finds the transactions of an operation. Nothing is kept of connections that are not open any more.
+    /// Adds the transactions of an operation. Drops connections that are closed.
     pub(super) fn operation(&mut self, operation: &mut Operation, is_open: &dyn Fn(ConnectionId) -> bool) {
         let mut found = Vec::new();
         let mut open = Vec::new();
@@ -89,7 +80,7 @@ impl Transactions {
         }
     }
 
-    /// An exchange that belongs to no operation. A transaction with such an exchange is not reported.
+    /// An exchange outside all operations. Its transaction is not reported.
     pub(super) fn alone(&mut self, exchange: &Exchange) {
         let state = match exchange.transaction {
             Some(TransactionState::Idle) => Known::Idle,
@@ -99,12 +90,10 @@ impl Transactions {
         self.connections.insert(exchange.connection, state);
     }
 
-    /// A connection has ended, and what was open on it.
     pub(super) fn closed(&mut self, connection: ConnectionId) {
         self.connections.remove(&connection);
     }
 
-    /// Takes the next step; returns the transaction that it ends.
     fn step(
         &mut self,
         index: u32,
@@ -121,7 +110,7 @@ impl Transactions {
         if is_idle && matches!(self.connections.get(&connection), Some(Known::Idle)) {
             return None;
         }
-        // Operations may come in another order than they ran: what was cut by one is not gone on with by any.
+        // Operations may be out of order: after a cut, none continues the transaction.
         if let Some(Known::Open(open)) = self.connections.get(&connection)
             && open.opened_by.is_none()
             && (begins(exchange) || exchange.at < open.last)
@@ -146,7 +135,7 @@ impl Transactions {
             }
             Some(Known::Unseen) => {}
             Some(Known::Idle) => self.open(index, exchange),
-            // Of a connection joined in the middle it has to be said that it begins here.
+            // A connection joined in the middle needs a statement that begins one.
             None if begins(exchange) => self.open(index, exchange),
             None => {
                 self.connections.insert(connection, Known::Unseen);
@@ -171,7 +160,7 @@ impl Transactions {
             .insert(exchange.connection, Known::Open(Box::new(open)));
     }
 
-    /// Whether the step is the first that the operation at hand has of a transaction that is open after it.
+    /// Whether the step is the operation's first of a transaction that stays open.
     fn is_first_of_open(&self, index: u32, step: &OperationStep) -> bool {
         if step.exchange.transaction == Some(TransactionState::Idle) {
             return false;
@@ -182,7 +171,7 @@ impl Transactions {
         }
     }
 
-    /// The operation, or this part of it, is over: what is open is counted up to here.
+    /// At the end of the operation or part: counts open transactions up to here.
     fn cut(&mut self, connection: ConnectionId, steps: &[OperationStep]) -> Option<OperationTransaction> {
         let Some(Known::Open(open)) = self.connections.get_mut(&connection) else {
             return None;
@@ -197,13 +186,12 @@ impl Transactions {
 }
 
 impl Open {
-    /// Takes an exchange after the one that opened it.
     fn add(&mut self, index: u32, exchange: &Exchange, steps: &[OperationStep]) {
         if !self.has_written && holds_rows(exchange) {
             let arrived = span::reached_server(exchange);
             self.count_until(span::started(exchange).min(arrived), steps);
             self.count_request(exchange, arrived);
-            // Sent without waiting, it may have arrived before earlier ones were answered.
+            // If pipelined, it may have arrived before earlier ones were answered.
             self.steps
                 .retain(|&step| span::ended(&steps[step as usize].exchange) > arrived);
         }
@@ -211,7 +199,6 @@ impl Open {
         self.add_exchange(index, exchange, exchange.turns);
     }
 
-    /// Counts what a step does, and `turns` of it.
     fn add_exchange(&mut self, index: u32, exchange: &Exchange, turns: u32) {
         self.naming.offer(exchange);
         self.last = exchange.at;
@@ -229,14 +216,13 @@ impl Open {
         }
     }
 
-    /// Counts the time up to `to`.
     fn count_until(&mut self, to: Timestamp, steps: &[OperationStep]) {
         let walked = attribution::walk_some(steps, &self.steps, self.until, to.max(self.until));
         self.count(&walked);
         self.until = to.max(self.until);
     }
 
-    /// Counts the way of a request to the server, where it arrives at `to`.
+    /// Counts a request's travel to the server, arriving at `to`.
     fn count_request(&mut self, exchange: &Exchange, to: Timestamp) {
         let way = to.since(self.until);
         let step = &exchange.first;
@@ -258,7 +244,6 @@ impl Open {
         }
     }
 
-    /// As it is now.
     fn found(&self, connection: ConnectionId, ended_by: Option<u32>) -> OperationTransaction {
         OperationTransaction {
             name: self.naming.name().cloned().unwrap_or_else(|| Arc::from(UNNAMED)),
@@ -271,7 +256,7 @@ impl Open {
     }
 }
 
-/// Round trips of an exchange whose round trip begins after its request has arrived.
+/// Round trips that begin after the request has arrived.
 fn turns_after_arrival(exchange: &Exchange) -> u32 {
     exchange.turns.saturating_sub(u32::from(exchange.first.turn))
 }
@@ -280,7 +265,6 @@ fn holds_rows(exchange: &Exchange) -> bool {
     exchange.executions > 0 && exchange.fingerprint.as_deref().is_some_and(verb::holds_rows)
 }
 
-/// Whether the text of an exchange says that a transaction begins with it.
 fn begins(exchange: &Exchange) -> bool {
     exchange.fingerprint.as_deref().is_some_and(|text| {
         Verb::from_fingerprint(text) == Verb::Control
@@ -288,5 +272,4 @@ fn begins(exchange: &Exchange) -> bool {
     })
 }
 
-/// The name of a transaction without any statement whose text was seen.
 const UNNAMED: &str = "transaction";

@@ -1,4 +1,4 @@
-//! The sums of transactions that stayed open between replies.
+//! Sums of transactions that stayed open between replies.
 
 use super::MAXIMUM_GROUPS;
 use foldhash::HashMap;
@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Transactions by the name of their operation and their own; at most [`MAXIMUM_GROUPS`] are distinguished.
+/// At most [`MAXIMUM_GROUPS`], by the operation's name and their own.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     groups: HashMap<(Arc<str>, Arc<str>), Group>,
@@ -22,11 +22,10 @@ struct Group {
     rows_held: DistributionBuilder,
 }
 
-/// The name of transactions, and of their operations, beyond [`MAXIMUM_GROUPS`].
+/// Also names their operations.
 const OTHER_TRANSACTIONS: &str = "(other transactions)";
 
 impl Held {
-    /// Takes the transactions that ended in an operation.
     pub(super) fn operation(&mut self, operation: &Operation) {
         for transaction in operation.ended_transactions() {
             let key = (operation.name.clone(), transaction.name.clone());
@@ -42,7 +41,6 @@ impl Held {
         }
     }
 
-    /// The sums of the `most` that were open longest in all, those first.
     pub(super) fn so_far(&mut self, most: usize) -> Vec<HeldTransactions> {
         let mut all: Vec<&mut Group> = self.groups.values_mut().collect();
         let order = |one: &HeldTransactions| Reverse(one.attribution.total());

@@ -4,7 +4,7 @@ use model::{
     RequestTraits, Step,
 };
 
-/// An operation of a statement with its own name, at so many milliseconds and so long, on a connection.
+/// `at` and `long` in milliseconds.
 fn operation(name: &str, connection: u32, at: u64, long: u64) -> Operation {
     let at = Timestamp::from_nanos(at * 1_000_000);
     let duration = Duration::from_millis(long);
@@ -68,7 +68,6 @@ fn step(name: &str, connection: ConnectionId, at: Timestamp, duration: Duration)
     OperationStep::first(exchange, Protocol::Postgres)
 }
 
-/// That operations of this name take so long elsewhere.
 fn prediction(name: &str, long: u64) -> Prediction {
     let duration = Duration::from_millis(long);
     Prediction {
@@ -103,7 +102,7 @@ fn close_to(pace: Option<f64>, expected: f64) {
     assert!((pace - expected).abs() < 0.001, "{pace}, not {expected}");
 }
 
-/// Two clients: one fetches a page of 10 ms each 100 ms, the other asks something short of 1 ms as often.
+/// One client fetches a page of 10 ms each 100 ms, the other does 1 ms of work as often.
 fn two_clients() -> Vec<Operation> {
     let rounds = (0..100).flat_map(|round| {
         let at = round * 100;

@@ -1,4 +1,4 @@
-//! What requests ask for in addition to statements that run, and digests that recognise equal questions.
+//! Properties of requests beyond running statements, and digests of equal questions.
 
 use crate::fingerprint::{KnownFingerprints, StatementShape};
 use crate::verb::Verb;
@@ -6,16 +6,14 @@ use foldhash::HashMap;
 use model::{ConnectionId, Content, Fingerprint, RequestTraits, StatementId};
 use std::hash::{BuildHasher, RandomState};
 
-/// A prepared statement: its fingerprint, and the digest of its text.
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     pub(super) fingerprint: Fingerprint,
     digest: Option<u64>,
-    /// `None` if it has no name, or none was announced.
+    /// `None` without a name or announcement.
     called: Option<Box<Called>>,
 }
 
-/// What the protocol calls a prepared statement, and its shape as far as it has shown.
 #[derive(Debug, Clone)]
 struct Called {
     name: Box<[u8]>,
@@ -37,7 +35,6 @@ impl Called {
     }
 }
 
-/// Prepared statements of a connection, bounded.
 #[derive(Debug, Default)]
 pub(super) struct PreparedStatements {
     known: HashMap<StatementId, Prepared>,
@@ -48,8 +45,8 @@ impl PreparedStatements {
         self.known.get(&statement?)
     }
 
-    /// Keeps what stands for a statement whose preparation was not seen. Its questions have no digest: nobody
-    /// knows whether it reads.
+    /// Stores a placeholder for an unseen preparation. Its questions have no digest, as it may not
+    /// be a read.
     pub(super) fn unseen(
         &mut self,
         connection: ConnectionId,
@@ -70,7 +67,6 @@ impl PreparedStatements {
         }
     }
 
-    /// Keeps what a statement is called whose preparation was seen.
     pub(super) fn named(
         &mut self,
         connection: ConnectionId,
@@ -86,8 +82,8 @@ impl PreparedStatements {
         }
     }
 
-    /// Keeps how many columns a statement's result has. Returns the fingerprints before and after where
-    /// another one stands for it from here on.
+    /// Stores the number of result columns. Returns old and new fingerprint if another placeholder
+    /// now fits.
     pub(super) fn columns(
         &mut self,
         connection: ConnectionId,
@@ -127,7 +123,6 @@ impl PreparedStatements {
     }
 }
 
-/// What the requests of one exchange have asked so far.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Asking {
     asked: RequestTraits,
@@ -136,18 +131,17 @@ pub(super) struct Asking {
     rows: Digest,
 }
 
-/// The digest of a question that is still being sent.
 #[derive(Debug, Default, Clone, Copy)]
 enum Digest {
     #[default]
     Nothing,
     So(u64),
-    /// Not all of it was seen, or it is no question.
+    /// Incomplete bytes, or not a question.
     Untold,
 }
 
 impl Asking {
-    /// Takes one message of the request; `fingerprint` is that of its text, if it has one.
+    /// `fingerprint` belongs to the message's text, if any.
     pub(super) fn process_message(
         &mut self,
         content: Content<'_>,
@@ -234,7 +228,7 @@ impl Asking {
         }
     }
 
-    /// Takes a statement's text: which rows it writes, if it is the first one that is executed.
+    /// Finds the rows that a statement writes, if it is the first executed.
     fn writes(&mut self, fingerprint: Option<&str>, key: Option<&RandomState>, text: &[u8]) {
         let Some(key) = key else { return };
         self.rows = match self.rows {
@@ -255,15 +249,14 @@ impl Asking {
     }
 }
 
-/// Whether the statement, one alone, changes rows that it describes itself: with literals, not with
-/// parameters.
+/// Whether a single statement identifies the rows it changes by literals, not parameters.
 fn writes_rows_it_names(fingerprint: &str) -> bool {
     let is_alone = || !fingerprint.trim_end_matches([';', ' ']).contains(';');
     (fingerprint.starts_with("update ") || fingerprint.starts_with("delete ")) && is_alone()
 }
 
-/// What is behind the only WHERE of a text. With several (a subquery, a literal with that word), which rows
-/// are meant is not known.
+/// The text after the only WHERE. With several (a subquery, a literal with that word) the rows are
+/// ambiguous.
 fn condition(text: &[u8]) -> Option<&[u8]> {
     let text = text.get(..MAX_DIGESTED.min(text.len()))?;
     let mut places = text
@@ -276,8 +269,7 @@ fn condition(text: &[u8]) -> Option<&[u8]> {
 
 const WHERE: &[u8] = b" where ";
 
-/// The keyed hash of a text; `None` for one so long that it may have been cut and that hashing it would take
-/// long.
+/// Keyed hash of a text; `None` for long texts, which may be cut and are slow to hash.
 fn digest_of(key: &RandomState, text: &[u8]) -> Option<u64> {
     (text.len() <= MAX_DIGESTED).then(|| key.hash_one(text))
 }

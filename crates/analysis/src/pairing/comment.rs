@@ -1,16 +1,15 @@
-//! What a statement's comment says about the request that it was sent for.
+//! Tags in a statement's comments, about the request it was sent for.
 //!
 //! Two forms, at the statement's end or beginning: sqlcommenter's `/*key='value',...*/` (values
 //! percent-encoded; specification: google.github.io/sqlcommenter/spec) and ActiveRecord's
-//! `/*key:value,...*/`. Of a value at most [`MAX_VALUE_LEN`] bytes are kept; routes lose what looks like a
-//! value ([`crate::fingerprint`]'s rule for paths), as comments may hold anything.
+//! `/*key:value,...*/`. At most [`MAX_VALUE_LEN`] bytes of a value are kept; routes lose
+//! identifying values ([`crate::fingerprint`]'s rule for paths), as comments may hold anything.
 
 use crate::fingerprint::{program_name, route};
 use model::{RequestId, SpanId, Tags};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The tags of a statement's comments; `None` if there are no comments.
 pub(super) fn tags(statement: &[u8]) -> Option<Tags> {
     let comments = comments(statement);
     if comments == [None, None] {
@@ -25,7 +24,6 @@ pub(super) fn tags(statement: &[u8]) -> Option<Tags> {
     Some(tags)
 }
 
-/// The comment at the end and the one at the beginning, without their marks.
 fn comments(statement: &[u8]) -> [Option<&[u8]>; 2] {
     let text = statement.trim_ascii();
     let text = text.strip_suffix(b";").unwrap_or(text).trim_ascii_end();
@@ -45,7 +43,6 @@ fn find_last(text: &[u8], pair: &[u8; 2]) -> Option<usize> {
     text.windows(2).rposition(|found| found == pair)
 }
 
-/// `key='value'` or `key:value`, between commas that are not quoted.
 fn pairs(comment: &[u8]) -> impl Iterator<Item = &[u8]> {
     let (mut quoted, mut escaped) = (false, false);
     comment.split(move |&byte| {
@@ -89,7 +86,7 @@ fn add_tag(pair: &[u8], tags: &mut Tags) {
     }
 }
 
-/// A value without its percent-encoding and without backslashes before quotes; `None` if it is no text.
+/// Undoes percent-encoding and backslashes before quotes; `None` if the result is not text.
 fn decoded(value: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(value).ok()?;
     if !text.contains(['%', '\\']) {
@@ -120,8 +117,7 @@ fn hexadecimal(byte: u8) -> Option<u8> {
         .and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// A program's name and version: letters, digits and the signs between them; what follows any other character
-/// is left out.
+/// Name and version of a program, cut at the first unusual character.
 fn software(value: &str) -> String {
     let is_of_name = |letter: &char| letter.is_ascii_alphanumeric() || "._-+: /".contains(*letter);
     value
@@ -136,7 +132,6 @@ fn named(value: &str) -> Option<Arc<str>> {
     (!value.is_empty()).then(|| Arc::from(value))
 }
 
-/// Bytes of a comment that are inspected.
 const MAX_COMMENT_LEN: usize = 4096;
 const MAX_VALUE_LEN: usize = 512;
 const MAX_SOFTWARE_LEN: usize = 64;

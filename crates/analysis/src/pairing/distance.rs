@@ -1,30 +1,27 @@
-//! How far the two sides of the observation point are, and what follows from it for the server's time.
+//! Distance of both sides from the observation point, and the server time that follows.
 
 use super::waits::Waits;
 use model::{Margin, Step, Timestamp};
 use std::time::Duration;
 
-/// The distance to both sides at one moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Distance {
-    /// Shortest round trip to the client of late; `None` before any was measured.
+    /// Recent minimum, `None` before any measurement.
     pub(super) client_side: Option<Duration>,
-    /// The same to the server.
+    /// Recent minimum, `None` before any measurement.
     pub(super) server_side: Option<Duration>,
-    /// Shortest and longest round trip to the server to be expected; `None` where nothing shows them, or
-    /// there is none.
+    /// Expected minimum and maximum to the server, `None` if unknown.
     pub(super) bounds: Option<[Duration; 2]>,
 }
 
 impl Distance {
-    /// The first byte of the reply to `step` came: what of the wait was the server's own time.
+    /// Computes the server time of a reply at its first byte.
     ///
-    /// 1. The wait less the server-side round trip and less retransmissions.
-    /// 2. Behind another reply (pipelining): from the end of that, when it is later. Not of one that was
-    ///    still in progress (replies of FastCGI that overlap).
+    /// 1. The wait minus the server-side round trip and retransmissions.
+    /// 2. After another reply (pipelining): from that reply's end, if later. Replies of FastCGI
+    ///    that overlap do not count.
     /// 3. Unknown (zero) before any round trip was measured.
-    /// 4. The round trip is the shortest of late, and may have been any within [`Distance::bounds`]: that is
-    ///    the margin.
+    /// 4. The round trip is a recent minimum, but may be any within [`Distance::bounds`]: that is the margin.
     pub(super) fn begin_reply(
         &self,
         step: &mut Step,
@@ -52,9 +49,8 @@ impl Distance {
         step.server_margin = Margin::between(server, [shortest, longest]);
     }
 
-    /// The same for an exchange whose request the server acknowledged after `own`, before it replied: both
-    /// ways took about as long as they did for its reply. Each way varies by half of what round trips vary
-    /// by.
+    /// Narrows the bounds for a request acknowledged after `own`, before the reply: its travel took
+    /// about as long, and each way varies by half of the round trip's variation.
     #[must_use]
     pub(super) fn seen_by(self, own: Option<Duration>) -> Self {
         let Some((own, [nearest, farthest])) = own.zip(self.bounds) else {

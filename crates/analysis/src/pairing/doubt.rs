@@ -1,9 +1,9 @@
-//! Replies after bytes that were not seen, or that could not be decoded: which requests they answer.
+//! Assigns replies to requests after lost or undecodable bytes.
 //!
-//! How many requests or replies such bytes hold is not known, so what follows could answer any of the
-//! requests that are owed. The replies wait until the client goes on after it had to wait: by then all that
-//! was owed has arrived, and the last reply answers the last request. What is left over belongs to the
-//! exchange that lost its bytes.
+//! Such bytes hold an unknown number of requests or replies, so the next reply may answer any
+//! pending request. Replies wait until the client continues after a wait: by then all expected ones
+//! have arrived, and the last reply answers the last request. The remainder belongs to the exchange
+//! that lost bytes.
 
 use super::Pairing;
 use super::exchange_builder::{ExchangeBuilder, Progress};
@@ -12,31 +12,29 @@ use crate::fact::FactSink;
 use model::{ConnectionId, Message, Protocol, Role};
 use std::collections::VecDeque;
 
-/// Replies whose requests are not known yet, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     replies: VecDeque<ExchangeBuilder>,
-    /// The last of them goes on.
     is_open: bool,
-    /// Requests without a reply when the client last went on, and how often it waited with as many.
+    /// Requests without a reply when the client last continued, and its waits with the same number.
     unanswered: (u64, u32),
 }
 
-/// Most replies that wait. Beyond them the oldest are taken as part of the reply that lost bytes.
+/// Beyond it, the oldest count as part of the reply that lost bytes.
 const MAXIMUM_ANSWERS: usize = 1024;
 
-/// Bytes of a reply at least, before any was seen.
+/// Minimum bytes of a reply, before any was seen.
 const MIN_REPLY_BYTES: u64 = 5;
 /// Waits after which no reply is expected any more.
 const WAITS_ENOUGH: u32 = 3;
 
 impl Answers {
-    /// How many wait.
     pub(super) fn count(&self) -> usize {
         self.replies.len()
     }
 
-    /// Whether the client has waited several times while as many requests had no reply: those get none.
+    /// Whether the client waited several times with equally many unanswered requests: these get no
+    /// reply.
     fn persists(&mut self, unanswered: u64, waited: bool) -> bool {
         let (before, times) = self.unanswered;
         let times = if before == unanswered { times } else { 0 };
@@ -44,7 +42,6 @@ impl Answers {
         self.unanswered.1 >= WAITS_ENOUGH
     }
 
-    /// Adds opaque bytes to the reply that is in flight, if one is.
     pub(super) fn take_more(&mut self, message: &Message<'_>) -> bool {
         let Some(last) = self.replies.back_mut().filter(|_| self.is_open) else {
             return false;
@@ -76,12 +73,11 @@ impl Answers {
 }
 
 impl Pairing {
-    /// Whether the oldest owed reply lost bytes, so that what follows may answer another request.
+    /// Whether the oldest expected reply lost bytes, so that the next may answer another request.
     pub(super) fn is_in_doubt(&self) -> bool {
         self.queue.front().is_some_and(|front| front.lost)
     }
 
-    /// The client speaks after the server.
     pub(super) fn client_goes_on(
         &mut self,
         message: &Message<'_>,
@@ -107,8 +103,8 @@ impl Pairing {
         }
     }
 
-    /// As many requests as may have got no reply that was seen: as many replies as the lost bytes can have
-    /// been, and lost bytes of the client that were no request of their own.
+    /// Maximum number of requests without a seen reply: possible replies in the lost bytes, and
+    /// lost client bytes that were no request.
     fn replies_lost(&self) -> u64 {
         let front = self.queue.front();
         let bytes = front.map_or(0, |front| front.lost_reply_bytes);
@@ -120,7 +116,6 @@ impl Pairing {
         bytes.div_ceil(shortest) + fragments.count() as u64
     }
 
-    /// A message of a reply of which it is not known which request it answers.
     pub(super) fn answer_in_doubt(&mut self, message: &Message<'_>, role: Role) {
         let alone = self.queue.len() == 1;
         let (server, client) = (self.server_side.current(), self.client_side.current());
@@ -140,7 +135,7 @@ impl Pairing {
         }
     }
 
-    /// All replies that were owed have arrived: gives each to its request, and emits these.
+    /// All expected replies have arrived: assigns them to requests and emits these.
     pub(super) fn settle_doubt(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
         if !self.is_in_doubt() {
             return;
@@ -163,7 +158,6 @@ impl Pairing {
         self.answers = Answers::default();
     }
 
-    /// Gives the oldest `count` replies to the oldest request.
     fn give_answers(&mut self, count: usize) {
         let previous_reply_ended = self.previous_reply_ended;
         let bounds = self.path.bounds();

@@ -1,4 +1,4 @@
-//! An exchange that is not complete yet.
+//! Builds an exchange from messages.
 
 use super::asking::Asking;
 use super::distance::Distance;
@@ -11,18 +11,14 @@ use model::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far an exchange has progressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// The client is still writing its request.
     Writing,
-    /// The server owes a reply, or is writing it.
     Awaiting,
-    /// The server waits for more from the client.
     Paused,
 }
 
-/// How much a statement says about what its exchange is for; the weightiest names it.
+/// How well a statement describes its exchange; the weightiest names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
     Nothing,
@@ -34,7 +30,7 @@ pub(super) enum Weight {
 }
 
 impl Weight {
-    /// That of a statement that is prepared: no more than its execution will have.
+    /// No more than its execution will have.
     pub(super) fn of_prepared(fingerprint: &str) -> Self {
         Self::of_executed(fingerprint).min(Self::Prepared)
     }
@@ -47,26 +43,21 @@ impl Weight {
     }
 }
 
-/// An exchange that is not complete yet.
 #[derive(Debug)]
 pub(super) struct ExchangeBuilder {
     pub(super) exchange: Box<Exchange>,
     pub(super) step: Step,
     pub(super) progress: Progress,
-    /// Some of its bytes are opaque, so that what it says is not known, nor how many requests and replies
-    /// they are.
+    /// Some bytes are opaque; they may hold several requests and replies.
     pub(super) lost: bool,
-    /// Its request has opaque bytes.
     pub(super) lost_request: bool,
-    /// Opaque bytes of its reply.
     pub(super) lost_reply_bytes: u64,
     pub(super) asking: Asking,
-    /// An HTTP request's head has come, and not all of the request.
     head_only: bool,
     weight: Weight,
     rows_of_statement: u64,
     returned_rows: bool,
-    /// How long after its passage the request's last byte was acknowledged, before any reply.
+    /// Delay of the acknowledgement of the request's last byte, before any reply.
     acknowledged_after: Option<Duration>,
 }
 
@@ -75,7 +66,7 @@ impl ExchangeBuilder {
         Self::stored(connection, message, turn, Box::new)
     }
 
-    /// The same; `store` puts the exchange into a box.
+    /// `store` boxes the exchange.
     #[inline]
     pub(super) fn stored(
         connection: ConnectionId,
@@ -101,12 +92,11 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Whether any byte of the reply to the step in progress has come.
     pub(super) fn has_reply(&self) -> bool {
         self.step.reply_started.is_some()
     }
 
-    /// Whether its reply has begun and is not whole, as far as is known.
+    /// Whether the reply is incomplete, as far as known.
     pub(super) fn is_cut(&self) -> bool {
         self.has_reply()
             && self.progress == Progress::Awaiting
@@ -114,7 +104,7 @@ impl ExchangeBuilder {
             && self.exchange.request_messages > 0
     }
 
-    /// The server answers because it has waited for the client in vain until `at`: nobody waited for it.
+    /// The server gave up waiting for the client at `at`: no client waited for this reply.
     pub(super) fn client_was_awaited(&mut self, at: Timestamp) {
         let step = &mut self.step;
         if step.reply_started.is_none() {
@@ -124,8 +114,8 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Whether this message completes an HTTP request, for the first time: a body that the server was
-    /// requested first is part of a request that its server knows.
+    /// Whether this message completes an HTTP request for the first time. The server already knows
+    /// a request with a body that it requested.
     pub(super) fn starts_request(&mut self, content: Content<'_>, role: Role) -> bool {
         self.head_only |= matches!(content, Content::HttpRequest { .. });
         role == Role::Request && std::mem::take(&mut self.head_only)
@@ -144,7 +134,7 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Payload that passed `rtt` before `at` was acknowledged: where it ended the request, that is this
+    /// Payload that passed `rtt` before `at` was acknowledged. At the request's end, that is this
     /// exchange's own round trip.
     pub(super) fn acknowledged(&mut self, at: Timestamp, rtt: Duration) {
         if !self.has_reply() && self.step.request_ended.after(rtt) == at {
@@ -152,7 +142,6 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Notes an execution of a statement whose text was not seen.
     pub(super) fn note_unnamed(&mut self, content: Content<'_>, fingerprint: Option<&str>) {
         let is_unseen = fingerprint.is_none_or(is_unseen_fingerprint);
         if matches!(content, Content::Execute { .. } | Content::Fetch { .. }) && is_unseen {
@@ -160,8 +149,8 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Takes a statement, which names the exchange if it is the weightiest. `text` is its literal text where
-    /// that is kept: it always belongs to the statement that names the exchange.
+    /// The weightiest statement names the exchange. `text` is the literal text of the naming
+    /// statement, if kept.
     pub(super) fn name(
         &mut self,
         fingerprint: Option<Fingerprint>,
@@ -183,9 +172,8 @@ impl ExchangeBuilder {
         }
     }
 
-    /// Whether the statement that names the exchange gives way to another of the same weight: to one whose
-    /// text was not seen the next one, since drivers send a BEGIN that they have prepared in front of the
-    /// first statement.
+    /// Whether the naming statement yields to one of equal weight: an unseen text yields, as
+    /// drivers send a prepared BEGIN before the first statement.
     fn gives_way(&self, to: Option<&Fingerprint>, weight: Weight) -> bool {
         let is_another = weight == self.weight && weight == Weight::Executed && to.is_some();
         let name = self.exchange.fingerprint.as_ref();
@@ -215,7 +203,6 @@ impl ExchangeBuilder {
         self.add_more(message);
     }
 
-    /// Adds a message to a reply that has begun.
     pub(super) fn add_more(&mut self, message: &Message<'_>) {
         self.step.reply_ended = Some(message.ended);
         self.step.reply_bytes += message.bytes;
@@ -226,7 +213,7 @@ impl ExchangeBuilder {
         self.read_content(message);
     }
 
-    /// Adds a reply that was assembled separately, because it was not known which request it answers.
+    /// Adds a separately assembled reply, now that its request is known.
     pub(super) fn add_answer(
         &mut self,
         answer: ExchangeBuilder,
@@ -284,7 +271,7 @@ impl ExchangeBuilder {
         }
     }
 
-    /// The client goes on after a pause: the step so far is done.
+    /// The client continues after a pause: the step is complete.
     pub(super) fn next_step(&mut self, message: &Message<'_>, waits: &mut Waits) {
         let done = self.complete_step(waits);
         self.store(done);
@@ -333,7 +320,6 @@ impl ExchangeBuilder {
     }
 }
 
-/// A step at `at` in which nothing has happened yet.
 pub(super) fn empty_step(at: Timestamp) -> Step {
     Step {
         request_started: at,
@@ -353,7 +339,6 @@ pub(super) fn empty_step(at: Timestamp) -> Step {
     }
 }
 
-/// An exchange that contains nothing but its first step.
 #[inline]
 pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, first: Step) -> Exchange {
     Exchange {

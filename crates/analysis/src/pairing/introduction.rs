@@ -1,9 +1,8 @@
-//! How a client introduces itself: its software, and the start-up parameters that bear on speed.
+//! A client's software, and start-up parameters that affect speed.
 
 use model::Content;
 use std::sync::Arc;
 
-/// What a client has reported about itself.
 #[derive(Debug, Default)]
 pub(super) struct Introduction {
     pub(super) driver: Option<Arc<str>>,
@@ -11,7 +10,7 @@ pub(super) struct Introduction {
 }
 
 impl Introduction {
-    /// Takes one message of the client. The first name of a client counts.
+    /// The first name of a client wins.
     pub(super) fn process_content(&mut self, content: Content<'_>) {
         match content {
             Content::Client { text } if self.driver.is_none() => {
@@ -34,7 +33,7 @@ impl Introduction {
     }
 }
 
-/// The text without what a terminal would obey, cut to [`MAX_VALUE_LEN`] bytes.
+/// Removes control characters and cuts to [`MAX_VALUE_LEN`] bytes.
 fn printable(text: &[u8]) -> String {
     let shown = text.get(..MAX_VALUE_LEN).unwrap_or(text);
     let shown = String::from_utf8_lossy(shown);
@@ -42,7 +41,7 @@ fn printable(text: &[u8]) -> String {
     shown.collect::<String>().trim().to_owned()
 }
 
-/// Start-up parameters that bear on speed, or show whose driver it is. Never one that may hold a name or a
+/// Start-up parameters that affect speed or identify the driver. Never one that may hold a name or
 /// secret.
 const KNOWN: [&str; 14] = [
     "comm_compress",

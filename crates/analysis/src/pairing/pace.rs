@@ -1,32 +1,30 @@
-//! The pace of a client that sends requests without waiting: whether it would have sent the next one now in
-//! any case.
+//! The pace of a client that pipelines: whether it would have sent the next request now in any
+//! case.
 
 use std::time::Duration;
 
-/// How long a client takes from one request to the next while it waits for nothing. The median of what was
-/// seen, followed in small steps: one long pause (another program had the processor) does not change it much.
+/// A client's time between unwaited requests: the median, tracked in small steps. One long pause
+/// (another program had the processor) hardly changes it.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Pace {
     pause: Duration,
     seen: u32,
 }
 
-/// How a request was sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
-    /// Replies to earlier ones were still owed.
+    /// Earlier replies were still expected.
     pub(super) is_behind: bool,
-    /// Since the one before it.
+    /// Since the previous request.
     pub(super) pause: Duration,
-    /// Since the last reply; `None` if none came after the request before it.
+    /// Since the last reply; `None` if none came after the previous request.
     pub(super) reaction: Option<Duration>,
 }
 
 impl Pace {
-    /// Whether a request that follows a reply follows the request before it as one does that waits for
-    /// nothing: no later, and sooner after the reply than the client takes to write a request. One that
-    /// waited has to read the reply, and then to write. Where no reply is owed any more, only what is far
-    /// from a wait counts.
+    /// Whether a request after a reply keeps the pace of unwaited requests: not later, and sooner
+    /// after the reply than the client takes to write a request. A client that waited must read the
+    /// reply, then write. If no reply is expected, only cases far from a wait count.
     pub(super) fn is_kept(self, sent: Sent) -> bool {
         let Some(reaction) = sent.reaction.filter(|_| self.seen >= MIN_REQUESTS) else {
             return false;
@@ -37,8 +35,7 @@ impl Pace {
         }
     }
 
-    /// Learns from a request that was sent without waiting. Requests in one packet have no pause between
-    /// them.
+    /// Learns from an unwaited request. Requests in one packet have no pause between them.
     pub(super) fn record_request(&mut self, sent: Sent) {
         if !sent.is_behind || sent.reaction.is_some() || sent.pause.is_zero() {
             return;
@@ -53,7 +50,6 @@ impl Pace {
     }
 }
 
-/// Requests sent without waiting before their pace is known.
 const MIN_REQUESTS: u32 = 3;
 
 #[cfg(test)]

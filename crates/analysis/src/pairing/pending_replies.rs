@@ -1,29 +1,26 @@
-//! How many requests are owed a reply: on one connection, and on all of a run.
+//! Limits of expected replies: per connection, and per run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Most requests that may be owed a reply on one connection. When a client sends more, its oldest ones are
-/// given up, and which replies answer the others is decided as behind lost bytes: no real client does so,
-/// garbage may.
+/// Per connection. Beyond it the oldest requests are given up, and replies are matched as after
+/// lost bytes: no real client sends more, garbage may.
 pub const MAX_PENDING_REPLIES: usize = 100_000;
 
-/// Most of all connections of a run together, as far as each may not have [`MIN_PENDING_REPLIES`]. Each takes
-/// 0.9 KB.
+/// Per run, except that each connection may have [`MIN_PENDING_REPLIES`]. Each takes 0.9 KB.
 pub const MAX_TOTAL_PENDING_REPLIES: usize = 200_000;
 
-/// What a connection may always be owed, however much the others are.
+/// Always allowed per connection.
 const MIN_PENDING_REPLIES: usize = 128;
 
-/// Requests that are owed a reply on all connections of a run; clones are of the same run.
+/// Expected replies of a run; clones share one count.
 #[derive(Debug, Clone, Default)]
 pub struct PendingReplyBudget(Arc<AtomicUsize>);
 
-/// One connection's part of them.
 #[derive(Debug, Default)]
 pub(super) struct Share {
     all: PendingReplyBudget,
-    /// What is counted in `all`: never [`STEP`] away from what is owed.
+    /// Differs from the true number by less than [`STEP`].
     counted: usize,
 }
 
@@ -32,7 +29,6 @@ impl Share {
         Self { all, counted: 0 }
     }
 
-    /// This many are owed on this connection now.
     pub(super) fn count(&mut self, owed: usize) {
         if owed.abs_diff(self.counted) >= STEP {
             self.all.0.fetch_add(owed, Ordering::Relaxed);
@@ -41,7 +37,6 @@ impl Share {
         }
     }
 
-    /// How many may be owed.
     pub(super) fn most(&self) -> usize {
         match self.all.0.load(Ordering::Relaxed) {
             ..MAX_TOTAL_PENDING_REPLIES => MAX_PENDING_REPLIES,
@@ -56,5 +51,5 @@ impl Drop for Share {
     }
 }
 
-/// Connections count in steps, so that they seldom contend.
+/// Connections count in steps to avoid contention.
 const STEP: usize = 64;

@@ -25,7 +25,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// A connection whose handshake ended at 10 ms.
+    /// The handshake ends at 10 ms.
     fn new() -> Self {
         let mut conversation = Self {
             pairing: Pairing::new(ConnectionId(0), at(0), endpoint(40_000), endpoint(5432), false),
@@ -87,7 +87,7 @@ impl Conversation {
         self.finish_with(ConnectionTotals::default())
     }
 
-    /// The same, where packets of both directions were seen.
+    /// The same, with packets of both directions.
     fn finish_seen(self) -> (Vec<Exchange>, ConnectionOutcome) {
         self.finish_with(ConnectionTotals {
             seen: [true, true],
@@ -367,7 +367,7 @@ fn a_farewell_inside_tls_is_no_request_without_a_reply() {
     );
 }
 
-/// By the extended protocol, as PostgreSQL's JDBC driver sends them.
+/// By the extended protocol, as in PostgreSQL's JDBC driver.
 #[test]
 fn a_prepared_begin_or_set_is_executed_too() {
     let mut conversation = Conversation::new();
@@ -416,8 +416,7 @@ fn unseen(statement: u32, name: &[u8]) -> Content<'_> {
     }
 }
 
-/// By name, in every exchange that runs it; what announces it is no message. Rows that came back show that it
-/// reads.
+/// By name, in every exchange that runs it; announcing is no message. Returned rows show a read.
 #[test]
 fn a_statement_prepared_before_the_observation_names_its_exchanges() {
     let mut conversation = Conversation::new();
@@ -458,7 +457,7 @@ fn a_statement_prepared_before_the_observation_names_its_exchanges() {
     );
 }
 
-/// A driver that has prepared BEGIN sends it in front of the first statement of a transaction.
+/// A driver with a prepared BEGIN sends it before the first statement of a transaction.
 #[test]
 fn of_statements_prepared_before_in_one_exchange_the_last_names_it() {
     let mut conversation = Conversation::new();
@@ -474,8 +473,7 @@ fn of_statements_prepared_before_in_one_exchange_the_last_names_it() {
     assert_eq!(exchanges[1].executions, 1);
 }
 
-/// BEGIN and a statement that are sent together: the literal is that of the statement that names the
-/// exchange.
+/// BEGIN and a statement sent together: the literal belongs to the naming statement.
 #[test]
 fn a_literal_belongs_to_the_statement_that_names_its_exchange() {
     let client = Direction::ClientToServer;
@@ -567,7 +565,6 @@ fn an_opaque_reply_to_pipelined_requests_answers_all_of_them() {
     assert_eq!(exchanges.len(), 5);
 }
 
-/// Reports for each exchange its bytes and its rows.
 fn told(exchanges: &[Exchange]) -> Vec<(u64, u64, Option<u64>)> {
     let of = |exchange: &Exchange| (exchange.request_bytes, exchange.reply_bytes, exchange.rows);
     exchanges[1..].iter().map(of).collect()
@@ -688,7 +685,6 @@ fn a_reply_that_loses_bytes_tells_when_its_exchange_began() {
     assert_eq!((exchanges[1].at, exchanges[1].reply_bytes), (at(20), 300));
 }
 
-/// When requests started, as far as others can be asked on their behalf.
 fn started(conversation: &Conversation) -> Vec<Timestamp> {
     let started = conversation.facts.iter().filter_map(|fact| match fact {
         Fact::Started { at, .. } => Some(*at),
@@ -729,7 +725,7 @@ fn a_body_that_waited_for_a_permission_starts_no_second_request() {
     assert_eq!(conversation.finish().0.len(), 2);
 }
 
-/// The reply to the second request began while the first one's was in progress: its server time is its own.
+/// The reply to the second request began during the first: its server time is its own.
 #[test]
 fn the_server_time_of_a_reply_that_overlaps_is_counted_from_its_request() {
     let mut conversation = Conversation::new();

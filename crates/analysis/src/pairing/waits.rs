@@ -1,10 +1,10 @@
-//! Waits inside a step that are neither round trip nor transfer: idle senders and retransmissions.
+//! Waits inside a step other than round trips and transfer: idle senders and retransmissions.
 
 use model::{Direction, Timestamp};
 use std::time::Duration;
 
-/// Waits noted while the messages they belong to are not complete yet. Bounded: past [`MAXIMUM_NOTES`] the
-/// newest note of a kind absorbs the next.
+/// Waits recorded until their messages are complete. Beyond [`MAXIMUM_NOTES`] the newest note of a
+/// kind absorbs the next.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     client_idle: Vec<Idle>,
@@ -47,17 +47,16 @@ impl Waits {
         }
     }
 
-    /// Idle time of the client that ended after `since`; older notes belonged to no request and are dropped.
+    /// Client idle time that ended after `since`; drops older notes, which belong to no request.
     pub(super) fn take_client_idle(&mut self, since: Timestamp) -> Duration {
         take_after(&mut self.client_idle, since)
     }
 
-    /// Idle time of the server that ended after `since`; older notes lie before the reply and are dropped.
+    /// Server idle time that ended after `since`; drops older notes, which precede the reply.
     pub(super) fn take_server_idle(&mut self, since: Timestamp) -> Duration {
         take_after(&mut self.server_idle, since)
     }
 
-    /// Whether a note of the server's idle time waits to be taken.
     pub(super) fn server_was_idle(&self) -> bool {
         !self.server_idle.is_empty()
     }
@@ -69,7 +68,7 @@ impl Waits {
         self.recoveries.push(Recovery { from, to });
     }
 
-    /// Time between `from` and `to` in which bytes waited for a retransmission, overlaps counted once.
+    /// Time with bytes waiting for a retransmission, without overlaps.
     pub(super) fn recovery_between(&self, from: Timestamp, to: Timestamp) -> Duration {
         let mut covered_until = from;
         let mut sum = Duration::ZERO;
@@ -82,7 +81,7 @@ impl Waits {
         sum
     }
 
-    /// Forgets retransmissions that ended before `at`.
+    /// Drops retransmissions that ended before `at`.
     pub(super) fn forget_recoveries_before(&mut self, at: Timestamp) {
         self.recoveries.retain(|recovery| recovery.to > at);
     }

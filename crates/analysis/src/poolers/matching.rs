@@ -1,22 +1,20 @@
-//! Which exchange behind a pooler belongs to one in front of it.
+//! Matches exchanges behind a pooler with those in front.
 
 use foldhash::HashMap;
 use model::{ConnectionId, Endpoint, Exchange, Fingerprint, Protocol};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-/// Most exchanges behind poolers that are kept: of one fingerprint, and fingerprints. The oldest go first:
-/// what none in front of the pooler took by then is the pooler's own.
+/// Limits of stored back exchanges: per fingerprint, and of fingerprints. The oldest are dropped
+/// first: without a front exchange by then, they are the pooler's own.
 const MAX_EXCHANGES_PER_FINGERPRINT: usize = 256;
 const MAX_FINGERPRINTS: usize = 1_000;
 
-/// Exchanges that may belong to one that ends later.
 #[derive(Debug, Default)]
 pub(super) struct Matcher {
     kept: HashMap<(IpAddr, Protocol, Fingerprint), VecDeque<Back>>,
 }
 
-/// An exchange that may be behind a pooler.
 #[derive(Debug)]
 pub(super) struct Back {
     pub(super) exchange: Exchange,
@@ -25,7 +23,6 @@ pub(super) struct Back {
 }
 
 impl Matcher {
-    /// Keeps an exchange of a client on `host`.
     pub(super) fn offer(&mut self, exchange: &Exchange, protocol: Protocol, host: IpAddr, server: Endpoint) {
         let Some(fingerprint) = &exchange.fingerprint else {
             return;
@@ -48,8 +45,8 @@ impl Matcher {
         });
     }
 
-    /// Takes the first exchange that lies within `front`, whose server is on `host`, of those with a server
-    /// that `is_behind` it.
+    /// Removes the first exchange within `front`, of those with a server that `is_behind` `front`'s
+    /// on `host`.
     pub(super) fn behind(
         &mut self,
         front: &Exchange,
@@ -69,7 +66,6 @@ impl Matcher {
     }
 }
 
-/// Whether an exchange may be what a server asked another one on behalf of `front`.
 fn lies_within(back: &Exchange, front: &Exchange) -> bool {
     let digests = (front.asked.request_digest, back.asked.request_digest);
     back.at >= front.at

@@ -27,7 +27,7 @@ fn opened(connection: ConnectionId, client: Endpoint, server: Endpoint) -> Fact 
     }
 }
 
-/// A statement with a reply of one moment, observed at the pooler: `trip` is the round trip to its server.
+/// Observed at the pooler, with an instantaneous reply; `trip` is the round trip to the server.
 fn statement(connection: ConnectionId, from: u64, to: u64, trip: u64, digest: u64) -> Fact {
     let micros = Duration::from_micros;
     let first = Step {
@@ -77,7 +77,6 @@ fn statement(connection: ConnectionId, from: u64, to: u64, trip: u64, digest: u6
     }
 }
 
-/// Runs facts through the stage: exchanges that come out, and what it says.
 fn run(facts: Vec<Fact>) -> (Vec<Exchange>, Vec<String>) {
     let mut poolers = Poolers::default();
     let mut out: Vec<Fact> = Vec::new();
@@ -95,8 +94,8 @@ fn run(facts: Vec<Fact>) -> (Vec<Exchange>, Vec<String>) {
     )
 }
 
-/// `count` statements through a pooler on host 2: it waits 300 us, the database is 200 us away and takes 400
-/// us, 100 us processing.
+/// `count` statements through a pooler on host 2: it waits 300 us and processes for 100 us; the
+/// database is 200 us away and takes 400 us.
 fn pooled(count: u64) -> Vec<Fact> {
     let mut facts = vec![
         opened(FRONT, host(1, 40_000), host(2, 6432)),

@@ -1,23 +1,22 @@
-//! Between which bounds round trips to one server lie, from the samples of all its connections.
+//! Bounds of the round trip to a server, from the samples of all its connections.
 
 use foldhash::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The paths of a run, by the hosts at their ends; clones are of the same run.
+/// Paths of a run by hosts, shared by clones.
 #[derive(Debug, Clone, Default)]
 pub struct Paths(Arc<Mutex<HashMap<(IpAddr, IpAddr), Path>>>);
 
-/// The way between the observation point and one server, on which connections of one client are; clones are
-/// the same path.
+/// The path between the observation point and a server, for one client's connections; clones share
+/// it.
 ///
-/// A connection shows few round trips that hold no time of an application: its handshake, and
-/// acknowledgements without payload. All between the same two hosts show the same path.
+/// A connection shows few round trips without application time: its handshake, and acknowledgements
+/// without payload. All connections between two hosts share a path.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Path(Arc<Mutex<Recent>>);
 
-/// The last samples.
 #[derive(Debug, Default)]
 struct Recent {
     samples: Vec<Duration>,
@@ -26,7 +25,7 @@ struct Recent {
 }
 
 impl Paths {
-    /// The path between two hosts. With too many hosts, one that no other connection has.
+    /// Beyond the limit of hosts, returns an unshared path.
     pub(crate) fn between(&self, client: IpAddr, server: IpAddr) -> Path {
         let mut paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if paths.len() >= MAXIMUM_PATHS && !paths.contains_key(&(client, server)) {
@@ -37,13 +36,12 @@ impl Paths {
 }
 
 impl Path {
-    /// Takes a sample.
     pub(crate) fn sample(&self, rtt: Duration) {
         let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         recent.sample(rtt);
     }
 
-    /// Shortest and longest round trip to be expected; `None` before the first sample.
+    /// Expected minimum and maximum; `None` before the first sample.
     pub(crate) fn bounds(&self) -> Option<[Duration; 2]> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).bounds
     }
@@ -60,14 +58,13 @@ impl Recent {
     }
 }
 
-/// Shortest and longest round trip to be expected after `samples`.
+/// Expected minimum and maximum after `samples`.
 ///
-/// 1. Of n independent samples the next lies between the shortest and the longest in n - 1 of n + 1 cases:
-///    nine in ten from 19 on. So the bounds are farther apart the fewer there are: by two spreads over n - 1
-///    each way.
-/// 2. Few samples may be alike by chance: the spread counts as no less than what a host takes to wake up and
-///    a sixteenth of the round trip.
-/// 3. One sample shows no spread: half of it, as TCP begins with (RFC 6298 section 2.2).
+/// 1. Of n independent samples the next lies within their range in n - 1 of n + 1 cases: nine in ten from 19
+///    on. So the range is widened by two spreads over n - 1 each way.
+/// 2. Few samples may be alike by chance: the spread is at least a host's wake-up time and a sixteenth of the
+///    round trip.
+/// 3. One sample shows no spread: half of it, as in TCP (RFC 6298 section 2.2).
 fn bounds(samples: &[Duration]) -> Option<[Duration; 2]> {
     let (shortest, longest) = (*samples.iter().min()?, *samples.iter().max()?);
     let further = match u32::try_from(samples.len() - 1) {
@@ -80,11 +77,10 @@ fn bounds(samples: &[Duration]) -> Option<[Duration; 2]> {
     Some([shortest.saturating_sub(further), longest.saturating_add(further)])
 }
 
-/// Samples kept of a path.
 const SAMPLES: usize = 64;
-/// Paths kept: 20 MB.
+/// They take some 20 MB.
 const MAXIMUM_PATHS: usize = 16_384;
-/// Time a host may take to wake up and answer.
+/// Maximum time of a host to wake up and answer.
 const WAKE_UP: Duration = Duration::from_micros(50);
 
 #[cfg(test)]
@@ -127,8 +123,8 @@ mod tests {
         assert_eq!(paths.between(host(2), host(1)).bounds(), None);
     }
 
-    /// Of round trips that vary by chance, the next one is within the bounds in nine of ten cases, however
-    /// few were seen.
+    /// With random variation, the next round trip lies within the bounds in nine of ten cases,
+    /// however few the samples.
     #[test]
     fn nine_of_ten_round_trips_lie_within_the_bounds() {
         let mut state = 1_u64;

@@ -1,18 +1,14 @@
-//! How frameworks write statements, as far as fingerprints show it: quotes, aliases and casts; the case of
-//! keywords and literals is gone.
+//! Styles of frameworks in fingerprints: quotes, aliases and casts. The case of keywords and the
+//! literals are lost.
 
 use super::Framework;
 
-/// What a statement's style shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Sign {
-    /// Nobody else is known to write so.
     Sure(Framework),
-    /// Others hardly write so.
     Typical(Framework),
 }
 
-/// The framework that a fingerprint shows.
 pub(super) fn sign(fingerprint: &str) -> Option<Sign> {
     let words: Vec<&str> = Words(fingerprint).collect();
     let sure = [
@@ -37,7 +33,7 @@ pub(super) fn sign(fingerprint: &str) -> Option<Sign> {
         .or_else(|| typical().map(|(_, framework)| Sign::Typical(*framework)))
 }
 
-/// `a1_0.id ... author a1_0` (6) and `author0_.id as id1_0_ ... author author0_` (5).
+/// Matches `a1_0.id ... author a1_0` (6) and `author0_.id as id1_0_ ... author author0_` (5).
 fn is_hibernate(_: &str, words: &[&str]) -> bool {
     let is_alias = |word: &str| !word.contains('.') && (is_alias_of_6(word) || is_alias_of_5(word));
     words.windows(2).any(|pair| {
@@ -46,22 +42,20 @@ fn is_hibernate(_: &str, words: &[&str]) -> bool {
     })
 }
 
-/// Letters, digits, an underscore, digits.
 fn is_alias_of_6(word: &str) -> bool {
     let (head, number) = word.rsplit_once('_').unwrap_or_default();
     let letters = head.trim_end_matches(|letter: char| letter.is_ascii_digit());
     !letters.is_empty() && letters.len() < head.len() && is_number(number) && is_plain(letters)
 }
 
-/// A name, digits, an underscore.
 fn is_alias_of_5(word: &str) -> bool {
     let head = word.strip_suffix('_').unwrap_or_default();
     head.ends_with(|letter: char| letter.is_ascii_digit())
         && head.starts_with(|letter: char| letter.is_ascii_alphabetic())
 }
 
-/// Columns of three quoted parts, with the `?=?` that stands for `1=1`, or an `offset` that changes nothing;
-/// relations loaded by a join.
+/// Columns of three quoted parts with `?=?` for `1=1` or a neutral `offset`; relations loaded by a
+/// join.
 fn is_prisma(fingerprint: &str, words: &[&str]) -> bool {
     let first = words
         .get(1)
@@ -70,7 +64,7 @@ fn is_prisma(fingerprint: &str, words: &[&str]) -> bool {
         || (first == 3 && (fingerprint.contains("?=?") || fingerprint.contains(" offset ?")))
 }
 
-/// `as t0_r0` of an eager load, `select ? as one from "t"`, its own tables.
+/// `as t0_r0` of an eager load, `select ? as one from "t"`, Rails' own tables.
 fn is_active_record(fingerprint: &str, words: &[&str]) -> bool {
     let asks_for_one = words.starts_with(&["select", "?", "as", "one", "from"]);
     (asks_for_one && words.get(5).is_some_and(|table| is_quoted(table)))
@@ -78,7 +72,7 @@ fn is_active_record(fingerprint: &str, words: &[&str]) -> bool {
         || fingerprint.contains("ar_internal_metadata")
 }
 
-/// `"Users" as "User"`, a table that is called after its model, or `"User"."id" as "User.id"`.
+/// `"Users" as "User"`, the table and its model, or `"User"."id" as "User.id"`.
 fn is_sequelize(_: &str, words: &[&str]) -> bool {
     words
         .windows(4)
@@ -98,8 +92,8 @@ fn is_plural_of(table: &str, model: &str) -> bool {
     }
 }
 
-/// A parameter cast to a type in capitals next to a column with its table's name, `authors as authors_1`,
-/// `as count_1`, its own names, or what its dialect asks on the first connection.
+/// A parameter cast to a type in capitals with qualified columns, `authors as authors_1`, `as
+/// count_1`, SQLAlchemy's own names, or the dialect's first queries.
 fn is_sqlalchemy(fingerprint: &str, words: &[&str]) -> bool {
     let numbered = |name: &str, alias: &str| {
         let number = alias.strip_prefix(name).and_then(|rest| rest.strip_prefix('_'));
@@ -122,7 +116,6 @@ fn is_sqlalchemy(fingerprint: &str, words: &[&str]) -> bool {
         || fingerprint == "select pg_catalog.version()"
 }
 
-/// Whether a column bears the name of an unquoted table without an alias.
 fn names_tables(words: &[&str]) -> bool {
     let tables = words
         .windows(2)
@@ -131,8 +124,8 @@ fn names_tables(words: &[&str]) -> bool {
     tables.any(|table| is_plain(table) && words.iter().any(|word| qualifier(word) == Some(table)))
 }
 
-/// `as "__count"`, `select ? as "a"`, a join's condition in brackets with quoted columns,
-/// `returning "t"."c"`, its own tables.
+/// `as "__count"`, `select ? as "a"`, a bracketed join condition with quoted columns, `returning
+/// "t"."c"`, Django's own tables.
 fn is_django(fingerprint: &str, words: &[&str]) -> bool {
     let has_join = words.contains(&"join") && words.contains(&"on");
     let in_brackets = [" on (\"", " on (`"]
@@ -172,8 +165,8 @@ fn renames_after_tables(words: &[&str]) -> bool {
         })
 }
 
-/// `select "t"."a", "t"."b" from "t"`: all columns, at least two, in a table whose name has the application's
-/// before it.
+/// `select "t"."a", "t"."b" from "t"`: all columns, at least two, in a table with the application's
+/// prefix.
 fn qualifies_in_quotes(words: &[&str]) -> bool {
     has_quoted_columns(words)
         && words
@@ -182,7 +175,6 @@ fn qualifies_in_quotes(words: &[&str]) -> bool {
         && !words.contains(&"as")
 }
 
-/// Whether all columns selected, at least two, are quoted with their tables.
 fn has_quoted_columns(words: &[&str]) -> bool {
     let Some(columns) = selected(words) else {
         return false;
@@ -193,13 +185,11 @@ fn has_quoted_columns(words: &[&str]) -> bool {
             .all(|word| is_quoted(word) && parts(word).count() == 2 && !word.ends_with('*'))
 }
 
-/// What stands between SELECT and FROM.
 fn selected<'w, 't>(words: &'w [&'t str]) -> Option<&'w [&'t str]> {
     let from = words.iter().position(|&word| word == "from")?;
     (words.first() == Some(&"select")).then(|| words.get(1..from))?
 }
 
-/// The part of a column's name before the dot, of two.
 fn qualifier(word: &str) -> Option<&str> {
     let (table, column) = word.split_once('.')?;
     (!column.contains('.')).then_some(table)
@@ -221,7 +211,6 @@ fn unquoted(word: &str) -> String {
     word.replace(['"', '`'], "")
 }
 
-/// Parts of a name, at the dots outside of quotes.
 fn parts(word: &str) -> impl Iterator<Item = &str> {
     let mut quote = None;
     word.split(move |letter: char| {
@@ -234,7 +223,7 @@ fn parts(word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Names, keywords and placeholders of a fingerprint; quoted names whole.
+/// Names, keywords and placeholders; quoted names are not split.
 struct Words<'t>(&'t str);
 
 impl<'t> Iterator for Words<'t> {

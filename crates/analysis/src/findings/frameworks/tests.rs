@@ -1,4 +1,4 @@
-//! Statements of real frameworks, and others: each is recognised as what it is, or not at all.
+//! Real statements of frameworks and others: each is recognised correctly or not at all.
 
 use super::*;
 use crate::fingerprint::{Dialect, Fingerprints};
@@ -71,7 +71,7 @@ fn what_is_written_by_hand_or_by_others_is_no_frameworks() {
     assert_eq!(evidence(&others).framework(None, None), None);
 }
 
-/// How many reads of each are recognised alone: fewer would be a step back.
+/// Fewer recognised reads would be a regression.
 #[test]
 fn most_reads_show_their_framework() {
     for (texts, least) in [

@@ -1,9 +1,8 @@
-//! Round trips without work: each class is found, counted once, and has words of its own.
+//! Round trips without work: each class is found, counted once, and worded.
 
 use super::*;
 
-/// Counts, trips saved and fingerprints of control-round-trips findings, sorted, and that no round trip is
-/// saved twice.
+/// Counts, saved trips and fingerprints, sorted; asserts that no round trip is saved twice.
 fn controls(made: &Made, kind: OperationKind) -> Vec<(u64, u64, Option<String>)> {
     let findings = made.found(kind, None);
     let saved: u64 = findings.iter().map(|finding| finding.saves_turns).sum();
@@ -24,7 +23,6 @@ fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Statements of an operation, each round the same.
 fn rounds(count: u64, statements: &[&str]) -> Made {
     let mut made = Made::new(Protocol::Postgres);
     for round in 0..count {
@@ -53,8 +51,7 @@ fn empty_statements_before_others_are_probes_even_where_they_are_few() {
     }
 }
 
-/// HikariCP tests a connection that it has just opened, and reads its isolation level: once, and not before a
-/// statement.
+/// HikariCP tests a new connection once and reads its isolation level.
 #[test]
 fn a_test_before_a_read_of_the_session_is_not_before_a_statement() {
     let mut made = rounds(6, &["", WORK]);
@@ -63,7 +60,7 @@ fn a_test_before_a_read_of_the_session_is_not_before_a_statement() {
     assert_eq!(controls(&made, Connection), [(6, 6, text(""))]);
 }
 
-/// A pool that keeps idle connections alive tests them, and nobody waits for it.
+/// A pool's keep-alive tests: no client waits for them.
 #[test]
 fn probes_of_idle_connections_are_none() {
     let mut made = Made::new(Protocol::Mysql);
@@ -109,7 +106,6 @@ fn savepoints_around_one_statement_leave_one_turn() {
     assert_eq!(saved, 40);
 }
 
-/// Settings for one transaction need it.
 #[test]
 fn a_transaction_for_a_setting_of_its_own_stays() {
     let mut made = Made::new(Protocol::Postgres);

@@ -1,9 +1,6 @@
-//! Transactions that hold their rows for long.
-
 use super::*;
 use model::{HeldTime, OperationTransaction};
 
-/// A transaction that writes first and then makes `queries`, all different; `thinking` of the client in it.
 fn transaction(id: u64, queries: &[&str], thinking: Duration) -> Operation {
     let mut made = Made::new(Protocol::Postgres);
     made.statement("begin")
@@ -67,7 +64,7 @@ fn many_turns_after_the_first_write_hold_its_rows() {
         finding.fingerprint.as_deref(),
         Some("update stock set n = ? where i = ?")
     );
-    // Eight queries and the commit, which has its price.
+    // Eight queries and the commit, which is the price.
     assert_eq!((finding.count, finding.turns, finding.saves_turns), (5, 45, 0));
     assert_eq!(finding.savings[0].saves, Duration::from_millis(5 * 8 * 10));
     assert_eq!(finding.savings[1].saves, Duration::from_millis(5 * 8 * 40));

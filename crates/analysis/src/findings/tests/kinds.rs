@@ -1,4 +1,4 @@
-//! Kinds that look at more than one statement's text: pages, redirections, stalls, one-shot statements,
+//! Kinds that inspect several statements: pages, redirections, stalls, one-shot statements,
 //! catalogues, checks.
 
 use super::*;
@@ -53,7 +53,7 @@ fn a_reply_in_two_parts_stalls_like_a_request() {
     assert_eq!(findings[0].savings[0].saves, Duration::from_millis(6 * 44));
 }
 
-/// libpq: the unnamed statement is parsed, then bound, and never closed.
+/// libpq parses and binds the unnamed statement and never closes it.
 #[test]
 fn statements_prepared_anew_each_time_are_used_once_though_nothing_closes_them() {
     let mut findings = engine();
@@ -168,7 +168,7 @@ fn a_loop_over_the_connections_of_a_pool_is_n_plus_one_unless_it_ran_at_once() {
     }
 }
 
-/// A page's response: its head, then after `span` the rest, of which its server computed for `inside`.
+/// The head, then the rest after `span`, of which the server computes for `inside`.
 fn page(id: u64, span: Duration, inside: Duration) -> Operation {
     let mut made = Made::new(Protocol::Http);
     made.exchange(THINKING, |exchange| {

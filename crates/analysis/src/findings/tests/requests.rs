@@ -1,4 +1,4 @@
-//! Statements that carry identifiers of requests, and those that show a framework.
+//! Statements with identifiers of requests, or with a framework's style.
 
 use super::*;
 use model::{Assigned, RequestId, Tags};
@@ -10,7 +10,6 @@ fn request(number: u128) -> Option<Arc<Tags>> {
     }))
 }
 
-/// Prepared in a turn of its own and run, for one request.
 fn prepared_and_run(made: &mut Made, number: u128) {
     made.exchange(THINKING, |exchange| {
         exchange.fingerprint = Some(LOOKUP.into());
@@ -43,7 +42,7 @@ fn an_identifier_in_the_comment_makes_each_preparation_a_new_one() {
     for number in 0..10 {
         prepared_and_run(&mut made, number + 1);
     }
-    // The first two may be of a client that keeps nothing.
+    // The first two may be of a client that keeps none.
     assert_eq!(made.told(Connection), [(Kind::CommentDefeatsCache, 8, 8)]);
     let findings = made.found(Connection, None);
     assert_eq!(findings[0].savings[1].saves, Duration::from_millis(8 * 40));
@@ -66,7 +65,7 @@ fn pages_of_their_own_operations_add_up() {
     assert_eq!((findings[0].count, findings[0].operations), (8, 8));
 }
 
-/// asyncpg asks for the statement's description, waits, and runs it in the same exchange.
+/// asyncpg waits for the statement's description and runs it in the same exchange.
 #[test]
 fn preparing_may_be_the_first_turn_of_an_exchange() {
     let mut made = Made::new(Protocol::Postgres);
@@ -139,7 +138,6 @@ fn preparing_along_with_running_costs_no_turn() {
     assert_eq!(found.most(), Duration::ZERO);
 }
 
-/// A read of a digest that always has the same answer.
 fn send_request(made: &mut Made, gap: Duration, tags: Option<Arc<Tags>>) {
     made.exchange(gap, |exchange| {
         exchange.fingerprint = Some(LOOKUP.into());

@@ -1,8 +1,7 @@
-//! Loops across operations: statements that are autocommitted are operations of their own.
+//! Loops across operations of autocommitted statements.
 
 use super::*;
 
-/// Each step of `made` as a transaction of its own, of one engine; what is found.
 fn alone(made: &Made) -> Vec<(FindingKind, u64, u64, String)> {
     let mut findings = engine();
     let mut whole = made.operation(OperationKind::Transaction);
@@ -63,7 +62,6 @@ fn statements_of_pages_are_no_loop() {
     assert_eq!(alone(&made), []);
 }
 
-/// Bursts of two statements with a pause between: rounds of a loop that each are an operation.
 #[test]
 fn a_loop_whose_rounds_are_bursts_is_found_across_them() {
     let mut findings = engine();

@@ -1,5 +1,3 @@
-//! Statements that were prepared before the observation.
-
 use super::*;
 
 fn run(made: &mut Made, name: &str, returns: bool, rows: u64) {
@@ -32,7 +30,6 @@ fn a_loop_that_returns_rows_is_n_plus_one_and_one_that_reports_them_writes() {
     }
 }
 
-/// One whose replies never had a row may do anything.
 #[test]
 fn what_never_had_a_row_is_not_judged() {
     let mut made = Made::new(Protocol::Postgres);
@@ -42,7 +39,6 @@ fn what_never_had_a_row_is_not_judged() {
     assert_eq!(made.told(Http), []);
 }
 
-/// A read that found nothing once is a read.
 #[test]
 fn what_a_statement_does_shows_in_all_replies_to_it() {
     let mut made = Made::new(Protocol::Postgres);
@@ -53,7 +49,7 @@ fn what_a_statement_does_shows_in_all_replies_to_it() {
     assert_eq!(made.told(Http), [(Kind::NPlusOne, 12, 11)]);
 }
 
-/// On a kept connection, without five equal rounds: three reads and a write, again and again.
+/// On a kept connection, without five equal rounds: repeatedly three reads and a write.
 #[test]
 fn reads_among_other_turns_without_a_pause_are_a_loop() {
     let mut made = Made::new(Protocol::Postgres);

@@ -1,12 +1,11 @@
-//! Values of columns whose names are those of secrets: `insert into a (name, password) values (b, c)`,
-//! `set (name, password) = (b, c)`.
+//! Values of columns with secret names: `insert into a (name, password) values (b, c)`, `set (name,
+//! password) = (b, c)`.
 
 use super::super::secrets::is_secret_name;
 use super::{Normaliser, is_word, last_word, matching_open};
 
 impl Normaliser<'_> {
-    /// Notes which columns hold secrets, when what was just written is followed by rows: a list of names, and
-    /// `values`, `in` or `=` behind it.
+    /// Records secret columns if rows follow: a list of names, then `values`, `in` or `=`.
     pub(super) fn note_columns(&mut self) {
         self.secret_columns.clear();
         let out = self.out.as_slice();
@@ -25,7 +24,6 @@ impl Normaliser<'_> {
         }
     }
 
-    /// Whether a value begins here of a row's column that holds secrets.
     pub(super) fn is_in_secret_column(&self, byte: u8) -> bool {
         let is_of_value = is_word(byte) || byte.is_ascii_digit() || matches!(byte, b'"' | b'`' | b'$');
         if self.secret_columns.is_empty() || !is_of_value {
@@ -36,8 +34,7 @@ impl Normaliser<'_> {
     }
 }
 
-/// How many values are in front of what comes next, in a row that has not ended. Calls around it are of one
-/// value.
+/// Number of values before the next one in an open row. A call counts as one value.
 fn place_in_row(out: &[u8]) -> Option<usize> {
     let (mut depth, mut place) = (0_usize, 0);
     for (at, byte) in out.iter().enumerate().rev() {

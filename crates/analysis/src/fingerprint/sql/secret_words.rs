@@ -1,4 +1,4 @@
-//! Passwords, tokens and keys that are written as words, where a literal would be expected.
+//! Passwords, tokens and keys written as words instead of literals.
 
 use super::super::keywords::is_keyword;
 use super::super::secrets::is_secret_name;
@@ -8,18 +8,18 @@ use super::{
 };
 
 impl Normaliser<'_> {
-    /// Whether a secret begins here that is no literal, and no placeholder.
+    /// Whether a secret begins here that is neither literal nor placeholder.
     ///
-    /// 1. Behind `identified by` and its like, whatever is there.
-    /// 2. Behind a name of a secret and an operator, as a sign or a word (`token=`, `api_key := `,
-    ///    `password:`, `token like`, `key in (`, `= any(`).
-    /// 3. Behind a name of a secret alone, where no word of SQL's can be (`password abc`): see
+    /// 1. After `identified by` and similar, any word.
+    /// 2. After a secret's name and an operator, as a sign or a word (`token=`, `api_key := `, `password:`,
+    ///    `token like`, `key in (`, `= any(`).
+    /// 3. After a secret's name alone, where SQL allows no word (`password abc`): see
     ///    [`Normaliser::follows_secret_name`].
-    /// 4. In a row whose column has the name of a secret: see [`Normaliser::is_in_secret_column`].
+    /// 4. In a row under a secret column: see [`Normaliser::is_in_secret_column`].
     ///
-    /// For 2 to 4, keywords, calls of functions, and names of columns are none: those with a table that the
-    /// statement named before (`a.key = b.id`), and the column itself (`set key = key + 1`). Nor is a number,
-    /// unless it is only the beginning (`6f9619ff-8b86`).
+    /// For 2 to 4, these are not secrets: keywords, function calls, columns of a table named before
+    /// (`a.key = b.id`), the column itself (`set key = key + 1`), and numbers, unless more follows
+    /// (`6f9619ff-8b86`).
     pub(super) fn begins_secret(&self, byte: u8) -> bool {
         if matches!(byte, b'?' | b')' | b',' | b';') {
             return false;
@@ -37,7 +37,6 @@ impl Normaliser<'_> {
             && !self.is_plain_value(byte)
     }
 
-    /// Writes a `?` for it.
     pub(super) fn leave_out_secret(&mut self) {
         self.reading.has_secret = true;
         if let Some(quote) = self.peek(0).and_then(|byte| self.closing_quote(byte)) {
@@ -59,7 +58,7 @@ impl Normaliser<'_> {
         self.placeholder();
     }
 
-    /// Skips what a server would refuse in a name and a hasty user writes in a password. Outside of passwords
+    /// Skips signs that a server refuses in a name but users write in passwords. Outside passwords
     /// a quote begins a literal.
     fn skip_secret(&mut self, is_password: bool) {
         while let Some(byte) = self.peek(0) {
@@ -68,19 +67,17 @@ impl Normaliser<'_> {
             if byte.is_ascii_whitespace() || matches!(byte, b';' | b',' | b')') || is_quote {
                 return;
             }
-            // Only a literal has one.
+            // Only a literal has a backslash.
             self.reading.is_whole &= byte != b'\\' || is_password;
             self.at += 1;
         }
     }
 
-    /// Whether what was written ends in a name of a secret and an operator behind which a value is expected.
+    /// Whether the output ends in a secret's name and an operator that expects a value.
     fn expects_value_of_secret(&self) -> bool {
         self.name_before_value().is_some_and(is_secret_name)
     }
 
-    /// The name that what was written ends in, with an operator behind it, and with values of a list before
-    /// this one.
     fn name_before_value(&self) -> Option<&[u8]> {
         let out = before_list(self.out)?;
         let is_set = self.begins_with(b"set");
@@ -100,11 +97,11 @@ impl Normaliser<'_> {
         })
     }
 
-    /// Whether a word begins here hard behind a name of a secret: `password abc`, as in
-    /// `alter role a password abc` or `where token abc`.
+    /// Whether a word directly follows a secret's name: `password abc`, as in `alter role a
+    /// password abc` or `where token abc`.
     ///
-    /// Not where a word may stand there: behind the name of a table or a procedure, an alias of what is
-    /// selected or sorted by, and what is declared.
+    /// False where SQL allows a word: after a table's or procedure's name, an alias in a select or
+    /// sort list, or in a declaration.
     fn follows_secret_name(&self, byte: u8) -> bool {
         let is_of_value = is_word(byte) || byte.is_ascii_digit() || matches!(byte, b'"' | b'`' | b'$');
         if !is_of_value || !self.pending_blank || is_in(&WORDS_BEHIND_NAMES, self.next_word()) {
@@ -135,7 +132,6 @@ impl Normaliser<'_> {
         !is_of_name && !defines && !self.begins_with(b"declare")
     }
 
-    /// Whether the value behind the name of a secret is none that the statement's text gives away.
     fn is_plain_value(&self, byte: u8) -> bool {
         let rest = &self.text[self.at..];
         if byte == b'$' {
@@ -151,7 +147,6 @@ impl Normaliser<'_> {
         is_literal || is_call || is_keyword(word) || is_in(&OPERATORS, word) || self.is_column()
     }
 
-    /// Whether `$tag$` begins here.
     fn is_dollar_quoted(&self) -> bool {
         let rest = &self.text[self.at + 1..];
         let tag = rest
@@ -161,7 +156,7 @@ impl Normaliser<'_> {
         rest.get(tag) == Some(&b'$')
     }
 
-    /// Whether digits begin here behind which no other signs of a secret follow.
+    /// Whether digits begin here without further signs of a secret.
     fn is_whole_number(&self) -> bool {
         let rest = &self.text[self.at..];
         let sign = usize::from(matches!(rest.first(), Some(b'-' | b'+')));
@@ -176,8 +171,8 @@ impl Normaliser<'_> {
                 .is_none_or(|byte| !b"-+!#$%&^@\\|~".contains(byte))
     }
 
-    /// Whether a name of a column begins here: with a table named before, or the same as before
-    /// (`set key = key + 1`).
+    /// Whether a column name begins here: with a table named before, or the same as before (`set
+    /// key = key + 1`).
     fn is_column(&self) -> bool {
         let rest = &self.text[self.at..];
         let is_of_name = |byte: &&u8| {
@@ -200,7 +195,6 @@ impl Normaliser<'_> {
         is_whole && (is_known || is_itself)
     }
 
-    /// The quote that ends a name that begins with this one.
     fn closing_quote(&self, byte: u8) -> Option<u8> {
         match byte {
             b'"' | b'`' => Some(byte),
@@ -218,7 +212,6 @@ impl Normaliser<'_> {
         &rest[..length]
     }
 
-    /// Whether a password written as a name comes next.
     pub(super) fn expects_password(&self) -> bool {
         let mut out = self.out.trim_ascii_end();
         while let Some(before) = out.strip_suffix(b"=") {
@@ -243,13 +236,11 @@ impl Normaliser<'_> {
         }
     }
 
-    /// Whether the current statement begins with a word.
     fn begins_with(&self, word: &[u8]) -> bool {
         let statement = self.statement();
         statement.len() >= word.len() && statement[..word.len()].eq_ignore_ascii_case(word)
     }
 
-    /// What was written of the current statement.
     fn statement(&self) -> &[u8] {
         let begin = self
             .out
@@ -260,21 +251,19 @@ impl Normaliser<'_> {
     }
 }
 
-/// The length of a text without the bytes at its end for which `skipped` is true.
 fn end_without(text: &[u8], skipped: impl Fn(u8) -> bool) -> usize {
     let last = text.iter().rposition(|byte| !skipped(*byte));
     last.map_or(0, |at| at + 1)
 }
 
-/// The name that a text ends in.
 fn last_name(text: &[u8]) -> &[u8] {
     let is_of_name =
         |byte| is_word(byte) || byte.is_ascii_digit() || matches!(byte, b'"' | b'`' | b']' | b'-');
     &text[end_without(text, is_of_name)..]
 }
 
-/// The name that an operand is of: `name`, `name::text`, `a name collate b`, and the secret in a call
-/// (`lower(name)`), else the last one in it.
+/// The name in `name`, `name::text`, `a name collate b`; in a call (`lower(name)`), the secret's
+/// name, otherwise the last.
 fn name_of_operand(operand: &[u8]) -> &[u8] {
     let uncast = operand.windows(2).rposition(|pair| pair == b"::");
     let uncast = uncast.filter(|at| {
@@ -300,8 +289,8 @@ fn name_of_operand(operand: &[u8]) -> &[u8] {
     names.find(|name| is_secret_name(name)).unwrap_or_default()
 }
 
-/// What is in front of the list that the next value is in, or of the value. `None` behind a comma outside of
-/// a list of values.
+/// The text before the list that contains the next value, or before the value. `None` after a comma
+/// outside a list.
 fn before_list(out: &[u8]) -> Option<&[u8]> {
     let is_open = |byte| matches!(byte, b' ' | b'(' | b'[');
     let mut list = out.trim_ascii_end();
@@ -317,7 +306,7 @@ fn before_list(out: &[u8]) -> Option<&[u8]> {
     let mut before = list;
     loop {
         let opened = &before[..end_without(before, is_open)];
-        // The arguments of a call are those of a value too.
+        // Arguments of a call belong to a value too.
         let function = last_name(opened);
         let is_call =
             before[opened.len()..].starts_with(b"(") && !function.is_empty() && !is_in(&OPERATORS, function);
@@ -328,7 +317,7 @@ fn before_list(out: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// A text that ends in an operator, without it. `set password to` has one more than other statements.
+/// Removes a trailing operator. `set password to` has one more than other statements.
 fn without_operator_word(text: &[u8], is_set: bool) -> Option<&[u8]> {
     let text = &text[..end_without(text, |byte| matches!(byte, b' ' | b'('))];
     let longer = [&b"distinct from"[..], b"similar to", b"between ? and"];
@@ -363,7 +352,6 @@ fn unquoted(name: &[u8]) -> &[u8] {
     &name[from..name.len() - behind]
 }
 
-/// Whether a text holds a word, in either case, with no letters around it.
 fn has_word(text: &[u8], word: &[u8]) -> bool {
     let is_letter = |at: usize| {
         text.get(at)
@@ -374,16 +362,14 @@ fn has_word(text: &[u8], word: &[u8]) -> bool {
     })
 }
 
-/// Words between a name and a value that it is compared with.
+/// Words between a name and the value compared with it.
 const OPERATORS: [&str; 17] = [
     "like", "ilike", "rlike", "regexp", "glob", "match", "contains", "in", "any", "all", "some", "not", "is",
     "between", "array", "binary", "distinct",
 ];
-/// Functions whose results are numbers.
 const COUNTING: [&str; 5] = ["count", "length", "len", "char_length", "octet_length"];
-/// Names that SQL gives to rows.
 const ROWS: [&str; 5] = ["excluded", "new", "old", "inserted", "deleted"];
-/// Words other than keywords that stand behind a name, and are no value of it.
+/// Words other than keywords that follow a name without being its value.
 const WORDS_BEHIND_NAMES: [&str; 74] = [
     "allow",
     "anti",
@@ -460,7 +446,7 @@ const WORDS_BEHIND_NAMES: [&str; 74] = [
     "within",
     "xor",
 ];
-/// Clauses whose names may have a word behind them: another name.
+/// Clauses in which an alias may follow a name.
 const CLAUSES_OF_NAMES: [&str; 15] = [
     "select",
     "distinct",
@@ -478,11 +464,10 @@ const CLAUSES_OF_NAMES: [&str; 15] = [
     "truncate",
     "analyze",
 ];
-/// Clauses whose names have none.
 const CLAUSES: [&str; 12] = [
     "where", "on", "and", "or", "having", "set", "values", "when", "then", "else", "not", "options",
 ];
-/// Words hard before a name that make it one of a procedure or a table, or part of a longer term of SQL's.
+/// Words before the name of a procedure or table, or of a longer SQL term.
 const WORDS_BEFORE_NAMES: [&str; 19] = [
     "call",
     "exec",
@@ -504,7 +489,7 @@ const WORDS_BEFORE_NAMES: [&str; 19] = [
     "as",
     "on",
 ];
-/// Statements that define something, whose columns have types behind them.
+/// Types follow the columns in definitions.
 const DEFINING: [&[u8]; 4] = [b"create", b"alter", b"drop", b"comment"];
 const DEFINED: [&str; 12] = [
     "table",

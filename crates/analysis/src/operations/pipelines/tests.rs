@@ -3,14 +3,12 @@ use crate::pairing::no_exchange;
 use model::{Exchange, Protocol, Step};
 use std::sync::Arc;
 
-/// When a client sends on.
 #[derive(Clone, Copy)]
 enum Client {
-    /// When fewer than so many replies are expected.
+    /// Fewer replies than this are expected.
     Window(usize),
-    /// When so many were sent and all are answered.
+    /// This many were sent and all are answered.
     Batches(usize),
-    /// At once.
     Free,
 }
 
@@ -18,8 +16,8 @@ const US: Duration = Duration::from_micros(1);
 const FLIGHT: Duration = Duration::from_micros(15);
 const READ: Duration = Duration::from_micros(9);
 
-/// `count` requests of `client`, which writes each in `writing(number)`, to a server that answers one in
-/// `serving`, as seen at the client.
+/// `count` requests, written in `writing(number)` each, answered in `serving` each, as seen at the
+/// client.
 fn run(
     client: Client,
     count: usize,
@@ -79,15 +77,14 @@ fn found(steps: &[OperationStep]) -> Vec<Option<Pipelined>> {
     find(steps, &moments, &vec![None; steps.len()])
 }
 
-/// `least` and up to a quarter more, unevenly.
 fn uneven(least: Duration) -> impl Fn(usize) -> Duration {
     move |number| least + least * (number as u32 * 7 % 11) / 44
 }
 
 #[test]
 fn who_sends_without_waiting_waits_for_no_reply_that_it_happens_to_get() {
-    // The server is quicker than the client now and then: replies arrive while it writes, and at times none
-    // is owed.
+    // The server is sometimes quicker: replies arrive while the client writes, and at times none is
+    // expected.
     let steps = run(Client::Free, 400, uneven(20 * US), 6 * US);
     assert!(steps.iter().filter(|step| step.exchange.first.turn).count() < 400);
     let found = found(&steps);

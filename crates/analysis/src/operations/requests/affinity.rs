@@ -1,14 +1,13 @@
-//! Whether the requests of one HTTP connection keep asking on the same connection to a database: a process
-//! serves an HTTP connection as long as it is kept, and has a connection of its own to the database.
+//! Whether requests of one HTTP connection query on the same database connection: a process serves
+//! an HTTP connection as long as it is kept, with a database connection of its own.
 //!
-//! Each request is compared with the others of its HTTP connection: the share that asks where those ask,
-//! beyond chance, is what the program does. Where connections rotate, it is none, and nothing follows; nor
-//! does it where each request has an HTTP connection of its own.
+//! Each request is compared with the others of its HTTP connection: the share on the same database
+//! connection, beyond chance. With rotating connections, or an HTTP connection per request, the
+//! share is zero, which is no proof.
 
 use foldhash::HashMap;
 use std::collections::{BTreeMap, VecDeque};
 
-/// How often requests of each HTTP connection asked on each connection to a database.
 #[derive(Debug, Clone, Default)]
 struct Counts {
     of_pair: HashMap<(u32, u32), f64>,
@@ -38,19 +37,16 @@ fn get<K: Eq + std::hash::Hash>(counts: &HashMap<K, f64>, key: &K) -> f64 {
     counts.get(key).copied().unwrap_or(0.0)
 }
 
-/// What was learned of it.
 #[derive(Debug, Default)]
 pub(super) struct Affinity {
-    /// Of requests that are decided about.
     known: Counts,
-    /// Of those that are being decided about.
     current: Counts,
-    /// The HTTP connection of each of these, by its index, and the connection that it asked on last.
+    /// The HTTP connection, and the database connection of the last query, by index.
     requests: BTreeMap<u32, (u32, u32)>,
-    /// Of the last requests that are decided about and could be compared: how much more likely it is to ask
-    /// where the others of their HTTP connection do than where any do.
+    /// Of the last comparable decided requests: probability of following the others of the HTTP
+    /// connection, relative to any.
     compared: VecDeque<f64>,
-    /// How likely a request asks where the others of its HTTP connection do.
+    /// Probability that a request follows the others of its HTTP connection.
     follows: f64,
 }
 
@@ -60,7 +56,7 @@ impl Affinity {
         self.requests.clear();
     }
 
-    /// A request of the HTTP connection `asker` asked on `connection` last.
+    /// `asker` is the HTTP connection, `connection` the one queried last.
     pub(super) fn observe(&mut self, request: u32, asker: u32, connection: u32) {
         self.current.add(asker, connection, 1.0);
         self.requests.insert(request, (asker, connection));
@@ -83,7 +79,6 @@ impl Affinity {
         self.current = Counts::default();
     }
 
-    /// Estimates anew how many requests ask where the others of their HTTP connection do.
     pub(super) fn refresh(&mut self) {
         let current = self.ratios();
         let all = || self.compared.iter().chain(&current);
@@ -99,8 +94,8 @@ impl Affinity {
         };
     }
 
-    /// Of each request that is being decided about and can be compared: how much more of the others of its
-    /// HTTP connection ask where it does than of any.
+    /// Per comparable request being decided: share of its HTTP connection's others on the same
+    /// database connection, relative to all.
     fn ratios(&self) -> Vec<f64> {
         let of = |(request, &(asker, connection)): (&u32, &(u32, u32))| {
             let (usual, any) = self.shares(*request, asker, connection)?;
@@ -109,7 +104,6 @@ impl Affinity {
         self.requests.iter().filter_map(of).collect()
     }
 
-    /// Whether requests of an HTTP connection certainly ask on this connection.
     pub(super) fn is_kept(&self, asker: u32, connection: u32) -> bool {
         let count = |counts: &HashMap<u32, f64>| get(counts, &asker);
         let of_asker = count(&self.known.of_asker) + count(&self.current.of_asker);
@@ -118,8 +112,7 @@ impl Affinity {
         self.follows >= ALL && of_asker >= MIN_KEPT && of_pair > KEPT * of_asker
     }
 
-    /// What it costs that a request asked on `connection` last; less than nothing where that is what others
-    /// of its HTTP connection do.
+    /// Cost of `connection` as a request's last; negative if others of its HTTP connection use it.
     pub(super) fn cost(&self, request: u32, asker: u32, connection: u32) -> f64 {
         self.shares(request, asker, connection)
             .map_or(0.0, |(usual, any)| {
@@ -127,8 +120,8 @@ impl Affinity {
             })
     }
 
-    /// The share of other requests of the same HTTP connection, and of any, that asked on `connection`;
-    /// `None` if there are none.
+    /// Shares of other requests on `connection`: of the same HTTP connection, and of all; `None`
+    /// without any.
     fn shares(&self, request: u32, asker: u32, connection: u32) -> Option<(f64, f64)> {
         let own = self.requests.get(&request).copied();
         let without = |is_own: bool| f64::from(u8::from(own.is_some() && is_own));
@@ -145,36 +138,31 @@ impl Affinity {
     }
 }
 
-/// How often the share is estimated, each time with the one before.
 const ROUNDS: usize = 10;
-/// As many requests are assumed not to follow the others before any is seen.
 const DOUBT: f64 = 2.0;
 const SMOOTHING: f64 = 0.5;
-/// Other requests of an HTTP connection from which on something follows.
+/// Minimum of other requests on the HTTP connection for evidence.
 const MIN_OTHER_REQUESTS: f64 = 1.0;
-/// Where no more than this share follow, connections rotate, and that some stay the same for a while is
-/// chance.
+/// Up to this share, connections rotate and repetitions are chance.
 const MAX_ROTATING_SHARE: f64 = 0.5;
-/// Where more than this share follow, the others are taken for mistakes of the assignment, and so many
-/// follow.
+/// Above this share, exceptions count as errors of the assignment.
 const NEARLY_ALL: f64 = 0.9;
 const ALL: f64 = 0.999;
 const MAX_COMPARED: usize = 300;
-/// Requests of an HTTP connection, and the share of them, that ask on a connection before it is taken to be
-/// kept for it.
+/// Minimum requests, and share of them, for a connection to count as kept.
 const MIN_KEPT: f64 = 4.0;
 const KEPT: f64 = 0.7;
-/// Requests from which on older ones count half.
+/// From this many requests on, older ones count half.
 const MAX_KNOWN: f64 = 4_000.0;
-/// Pairs that are kept: about 2 MB.
+/// They take about 2 MB.
 const MAX_PAIRS: usize = 50_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What it costs that a request of the first HTTP connection asked on the first connection to a database,
-    /// and on another, when 80 requests of four HTTP connections asked as `asked` says.
+    /// Costs of the first and of another database connection for the first HTTP connection, after
+    /// 80 requests of four HTTP connections distributed by `asked`.
     fn costs(asked: impl Fn(u32) -> u32) -> [f64; 2] {
         let mut affinity = Affinity::default();
         (0..80).for_each(|request| affinity.observe(request, request % 4, asked(request)));
@@ -184,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_told_from_what_is_not() {
-        // One in 21 is a mistake.
+        // One in 21 is an error.
         let [own, other] = costs(|request| (request + u32::from(request % 21 == 0)) % 4);
         assert!(own < -1.0 && other > 1.0, "{own} {other}");
     }

@@ -1,54 +1,45 @@
-//! How likely it is that a statement follows another one, begins a request, or is its last: learned from
-//! requests whose statements are known.
+//! Probabilities that a statement follows another, begins a request, or ends it; learned from
+//! requests with known statements.
 //!
-//! Costs are negative logarithms, less their mean: an assignment as likely as what was learned from costs
-//! nothing.
+//! Costs are negative logarithms minus their mean: an assignment as likely as the learned ones
+//! costs zero.
 
 use super::affinity::Affinity;
 use foldhash::{HashMap, HashMapExt};
 
-/// Between which two moments of a request a pause lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pause {
-    /// From the request to its first statement.
     BeforeFirst,
-    /// From a reply to the next statement, on the same connection.
     SameConnection,
-    /// The same, on another connection.
     OtherConnection,
-    /// From the last reply to the first byte of the response.
     BeforeResponse,
-    /// From the beginning of a statement to that of another one that does not wait for it.
     AtOnce,
-    /// From the request to its response, without a statement.
     WithoutWork,
 }
 
 const PAUSES: usize = 6;
 
-/// Statements that a request has sent, in order; 0 is none.
+/// Sequence of a request's statements, 0 if empty.
 pub(super) type Prefix = u32;
 
 pub(super) const NOTHING: Prefix = 0;
 
-/// What follows the last statement of a request, in place of a statement's kind.
+/// Follows a request's last statement, instead of a kind.
 pub(super) const RESPONSE: u32 = u32::MAX;
 
-/// In place of a kind: the sum of all.
 const ALL: u32 = u32::MAX - 1;
 
-/// What was observed, each with its weight.
 #[derive(Debug, Clone)]
 struct Counts {
     pauses: [[f64; BINS]; PAUSES],
     ranks: [[f64; RANKS]; PAUSES],
     places: [f64; PLACES],
-    /// What followed which statements; which statements of requests of a name; and which kind of statement.
+    /// Successors of prefixes, prefixes by request name, and kinds.
     next: HashMap<(Prefix, u32), f64>,
     next_of_name: HashMap<(u32, Prefix, u32), f64>,
     next_of_kind: HashMap<(u32, u32), f64>,
     any: HashMap<u32, f64>,
-    /// Requests of a name without and with statements.
+    /// Requests without and with statements, by name.
     idle: HashMap<u32, [f64; 2]>,
 }
 
@@ -117,29 +108,25 @@ impl Counts {
     }
 }
 
-/// The cost of each length of a pause, and the share of pauses that are at least as long.
+/// Cost by length of a pause, and the share of longer pauses.
 #[derive(Debug, Clone, Default)]
 struct Lengths {
     cost: Vec<f64>,
     longer: Vec<f64>,
 }
 
-/// What was learned.
 #[derive(Debug, Default)]
 pub(super) struct Likelihood {
     pub(super) affinity: Affinity,
-    /// Of requests that are decided about.
     known: Counts,
-    /// Of those that are being decided about, by the assignment so far.
     current: Counts,
     sum: Counts,
     lengths: Vec<Lengths>,
     rank_costs: Vec<Vec<f64>>,
     place_costs: Vec<f64>,
     follows: HashMap<(Prefix, u32), Prefix>,
-    /// Of each prefix: the one before, the kind of its last statement, how many there are.
+    /// Parent prefix, kind of the last statement, length.
     prefixes: Vec<(Prefix, u32, u32)>,
-    /// How likely each prefix is all.
     ends: Vec<f64>,
 }
 
@@ -149,7 +136,6 @@ impl Likelihood {
         self.affinity.forget_current();
     }
 
-    /// What was learned by the current assignment is kept, the older the less.
     pub(super) fn keep_current(&mut self) {
         if self.known.requests() > MAX_KNOWN {
             self.known.halve();
@@ -166,13 +152,11 @@ impl Likelihood {
         self.current.ranks[pause as usize][rank.min(RANKS - 1)] += 1.0;
     }
 
-    /// A response was the `response`-th to come by the order of requests, and its statements began as the
-    /// `work`-th.
+    /// Ranks in the order of requests: of the first statement, and of the response.
     pub(super) fn observe_place(&mut self, work: usize, response: usize) {
         self.current.places[bucket_index(work, response)] += 1.0;
     }
 
-    /// A request of a name had these statements.
     pub(super) fn observe_request(&mut self, name: u32, kinds: &[u32]) {
         self.current.idle.entry(name).or_default()[usize::from(!kinds.is_empty())] += 1.0;
         if kinds.is_empty() {
@@ -194,7 +178,6 @@ impl Likelihood {
         }
     }
 
-    /// The prefix with one more statement.
     pub(super) fn after(&mut self, prefix: Prefix, kind: u32) -> Prefix {
         if let Some(found) = self.find_after(prefix, kind) {
             return found;
@@ -213,12 +196,11 @@ impl Likelihood {
         new
     }
 
-    /// The same; `None` if it was not met yet.
     pub(super) fn find_after(&self, prefix: Prefix, kind: u32) -> Option<Prefix> {
         self.follows.get(&(self.base(prefix), kind)).copied()
     }
 
-    /// Long sequences begin anew.
+    /// Long sequences start over.
     fn base(&self, prefix: Prefix) -> Prefix {
         match self.prefixes.get(prefix as usize) {
             Some((_, _, depth)) if *depth < MAX_PREFIX_LEN => prefix,
@@ -232,7 +214,6 @@ impl Likelihood {
             .map_or(ALL, |(_, kind, _)| *kind)
     }
 
-    /// Computes costs anew from what was observed.
     pub(super) fn refresh(&mut self) {
         self.sum = self.known.clone();
         self.sum.add(&self.current);
@@ -251,7 +232,6 @@ impl Likelihood {
         self.ends = all.map(|prefix| self.chance(prefix, RESPONSE)).collect();
     }
 
-    /// How likely `kind` is what follows a prefix.
     pub(super) fn chance(&self, prefix: Prefix, kind: u32) -> f64 {
         let counts = &self.sum;
         let last = self.last(prefix);
@@ -261,13 +241,11 @@ impl Likelihood {
         (get(&counts.next, &(prefix, kind)) + of_kind) / (get(&counts.next, &(prefix, ALL)) + 1.0)
     }
 
-    /// How likely a prefix is all.
     pub(super) fn chance_of_end(&self, prefix: Prefix) -> f64 {
         self.ends.get(prefix as usize).copied().unwrap_or(0.5)
     }
 
-    /// What it costs that a request of this name has just these statements, beyond what [`Self::chance`] says
-    /// of any.
+    /// Cost of exactly these statements for the request's name, beyond [`Self::chance`].
     pub(super) fn cost_of_name(&self, name: u32, prefix: Prefix) -> f64 {
         let counts = &self.sum;
         let (mut cost, mut at, mut kind) = (0.0, prefix, RESPONSE);
@@ -288,13 +266,12 @@ impl Likelihood {
         lengths.map_or(0.0, |lengths| lengths.cost[bin(nanoseconds)])
     }
 
-    /// How likely such a pause is at least so long.
     pub(super) fn chance_of_longer(&self, pause: Pause, nanoseconds: u64) -> f64 {
         let lengths = self.lengths.get(pause as usize);
         lengths.map_or(1.0, |lengths| lengths.longer[bin(nanoseconds)])
     }
 
-    /// What it costs that `rank` others had waited for longer.
+    /// Cost if `rank` others had waited longer.
     pub(super) fn cost_of_rank(&self, pause: Pause, rank: usize) -> f64 {
         let costs = self.rank_costs.get(pause as usize);
         costs.map_or(0.0, |costs| costs[rank.min(RANKS - 1)])
@@ -307,8 +284,8 @@ impl Likelihood {
             .unwrap_or(0.0)
     }
 
-    /// How likely the next statement is on another connection than the last. A wrong assignment looks like
-    /// such a move: a few of them are taken for mistakes, and requests for ones that keep their connection.
+    /// Probability that the next statement is on another connection. Wrong assignments look like
+    /// moves, so a few moves are ignored.
     pub(super) fn chance_of_moving(&self) -> f64 {
         let [same, other] = [Pause::SameConnection, Pause::OtherConnection].map(|pause| self.count(pause));
         match (other + 0.2) / (same + other + 1.0) {
@@ -317,7 +294,6 @@ impl Likelihood {
         }
     }
 
-    /// How likely a statement does not wait for the one before.
     pub(super) fn chance_of_at_once(&self) -> f64 {
         let one_by_one = self.count(Pause::SameConnection) + self.count(Pause::OtherConnection);
         let at_once = self.count(Pause::AtOnce) + 0.02;
@@ -328,7 +304,6 @@ impl Likelihood {
         self.sum.pauses[pause as usize].iter().sum()
     }
 
-    /// How likely a request of this name has no statement.
     pub(super) fn chance_of_idle(&self, name: u32) -> f64 {
         let [without, with] = self.sum.idle.get(&name).copied().unwrap_or_default();
         (without + 0.05) / (without + with + 1.0)
@@ -340,15 +315,12 @@ fn bucket_index(work: usize, response: usize) -> usize {
     displaced.clamp(0, PLACES as i64 - 1) as usize
 }
 
-/// Which bin of a histogram of pauses a length falls into: each is wider than the one before by the same
-/// factor.
 fn bin(nanoseconds: u64) -> usize {
     let milliseconds = nanoseconds as f64 / 1e6;
     let bin = (milliseconds.max(MIN_SECONDS) / MIN_SECONDS).ln() / GROWTH.ln();
     (bin as usize).min(BINS - 1)
 }
 
-/// The width of a bin in milliseconds.
 fn width(bin: usize) -> f64 {
     let from = MIN_SECONDS * GROWTH.powi(bin as i32);
     if bin == 0 {
@@ -358,7 +330,7 @@ fn width(bin: usize) -> f64 {
     }
 }
 
-/// A smoothed histogram, with a few observations of what is typical in advance.
+/// A smoothed histogram, with typical observations as a prior.
 fn lengths(counts: &[f64; BINS], typical: f64) -> Lengths {
     let advance = |bin: usize| {
         let middle = MIN_SECONDS * GROWTH.powf(bin as f64 + 0.5);
@@ -417,18 +389,16 @@ const GROWTH: f64 = 1.3;
 const RANKS: usize = 24;
 const PLACES: usize = 33;
 const KERNEL: [f64; 7] = [0.04, 0.11, 0.21, 0.28, 0.21, 0.11, 0.04];
-/// What is typical before anything was observed, in milliseconds, in the order of [`Pause`], and as how many
-/// observations it counts.
+/// Prior pauses in milliseconds, in the order of [`Pause`], and their weight in observations.
 const TYPICAL: [f64; PAUSES] = [0.5, 0.2, 0.3, 0.3, 0.1, 1.0];
 const IN_ADVANCE: f64 = 3.0;
-/// Sequences that are longer are taken for new ones from here.
+/// Longer sequences start over.
 const MAX_PREFIX_LEN: u32 = 40;
 const MAX_PREFIXES: usize = 50_000;
-/// The share of moves to another connection up to which they are taken for mistakes, and how likely one is
-/// then.
+/// Maximum share of moves taken for errors, and the probability then used.
 const FEW_MOVES: f64 = 0.1;
 const RAREST_MOVE: f64 = 0.001;
-/// Requests from which on older ones count half.
+/// From this many requests on, older ones count half.
 const MAX_KNOWN: f64 = 300.0;
 
 #[cfg(test)]

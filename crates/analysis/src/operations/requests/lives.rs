@@ -1,25 +1,23 @@
-//! Connections that live for one request: opened while it is in progress and closed with it, as those of a
-//! program that keeps none (PHP).
+//! Connections that live for one request, opened and closed within it, as of a program without
+//! persistent connections (PHP).
 //!
-//! Only the request that such a connection was opened for can own any of its statements. Whether a host's
-//! connections to a server are of this kind shows in those that have ended:
-//! 1. One that began while requests were in flight, and worked clearly longer than each of them, is not.
-//! 2. One that lay within a request is, unless many requests came and went meanwhile: then the request that
-//!    it lay within is only a long one.
+//! Only the request it was opened for can own the connection's statements. The ended connections
+//! between a host and a server decide for all:
+//! 1. A connection that began during requests and worked clearly longer than each of them is not of
+//!    this kind.
+//! 2. A connection within a request is, unless many requests came and went meanwhile: then the enclosing
+//!    request is just long.
 
 use super::Sides;
 use model::{ConnectionId, ConnectionMap, Endpoint, Timestamp};
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
-/// How long connections to databases live.
 #[derive(Debug, Default)]
 pub(super) struct Lives {
-    /// Open connections whose opening was seen.
     open: ConnectionMap<Life>,
-    /// By the host that opens them and the server.
     ended: HashMap<(IpAddr, Endpoint), Ended>,
-    /// The host of each of the requests that were answered last, when it arrived and when its reply ended.
+    /// Of recently answered requests: host, arrival, end of the reply.
     answered: VecDeque<(IpAddr, Timestamp, Timestamp)>,
 }
 
@@ -27,13 +25,12 @@ pub(super) struct Lives {
 struct Life {
     sides: Sides,
     opened: Timestamp,
-    /// When its last exchange ended.
     worked: Timestamp,
-    /// It has said goodbye; the end of its packets is certain only much later.
+    /// It said goodbye, but the end of its packets is certain only much later.
     is_over: bool,
 }
 
-/// Connections that have ended: which lay within a request, and which were open for longer than any.
+/// Connections that ended within a request, and those open for longer than any.
 #[derive(Debug, Default)]
 struct Ended {
     within_one: u64,
@@ -41,7 +38,6 @@ struct Ended {
 }
 
 impl Lives {
-    /// A connection was opened.
     pub(super) fn opened(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp) {
         let life = Life {
             sides,
@@ -52,19 +48,16 @@ impl Lives {
         self.open.insert(connection, life);
     }
 
-    /// When an open connection was opened, if that was seen.
     pub(super) fn opening(&self, connection: ConnectionId) -> Option<Timestamp> {
         self.open.get(&connection).map(|life| life.opened)
     }
 
-    /// An exchange of a connection ended.
     pub(super) fn worked(&mut self, connection: ConnectionId, until: Timestamp) {
         if let Some(life) = self.open.get_mut(&connection) {
             life.worked = life.worked.max(until);
         }
     }
 
-    /// The reply to a request is over.
     pub(super) fn answered(&mut self, host: IpAddr, arrived: Timestamp, ended: Timestamp) {
         if self.answered.len() >= MAX_ANSWERED {
             self.answered.pop_front();
@@ -72,7 +65,6 @@ impl Lives {
         self.answered.push_back((host, arrived, ended));
     }
 
-    /// A connection has ended.
     pub(super) fn closed(
         &mut self,
         connection: ConnectionId,
@@ -82,8 +74,8 @@ impl Lives {
         self.open.remove(&connection);
     }
 
-    /// A connection does no more; `under_way` are the hosts and arrivals of requests whose replies have not
-    /// ended.
+    /// The connection is idle for good; `under_way`: host and arrival of requests with unfinished
+    /// replies.
     pub(super) fn over(
         &mut self,
         connection: ConnectionId,
@@ -120,30 +112,27 @@ impl Lives {
         }
     }
 
-    /// Whether connections between these sides live for one request each.
     pub(super) fn are_of_one_request(&self, sides: &Sides) -> bool {
         let ended = self.ended.get(&(sides.client_host, sides.server));
         ended.is_some_and(|ended| ended.within_one >= ENOUGH.max(ended.others.saturating_mul(EXCEPTION)))
     }
 
-    /// Whether a statement on a connection may be for a request that arrived at `arrived`.
     pub(super) fn may_be_for(&self, connection: ConnectionId, sides: &Sides, arrived: Timestamp) -> bool {
         let is_later = self.opening(connection).is_some_and(|opening| opening < arrived);
         !is_later || !self.are_of_one_request(sides)
     }
 }
 
-/// Connections that have to lie within a request, and for each that does not, before it is said of all.
+/// Minimum connections within a request, per one that is not.
 const ENOUGH: u64 = 4;
 const EXCEPTION: u64 = 20;
-/// A connection may work for this part of its request's time after the response: programs end their
+/// Divisor of a request's time: its connection may work so long after the response, as programs end
 /// transactions then.
 const LATE: u32 = 8;
-/// Requests that may come and go while a connection that is one request's is open.
+/// Requests that may come and go during a connection's life.
 const MAX_BETWEEN: usize = 8;
 const MAX_ANSWERED: usize = 512;
 const MAX_PAIRS: usize = 1_000;
-/// The end of a request that is in flight.
 pub(super) const FOREVER: Timestamp = Timestamp::from_nanos(u64::MAX);
 
 #[cfg(test)]
@@ -169,7 +158,6 @@ mod tests {
         }
     }
 
-    /// Whether connections live for one request each, after ten with a request each.
     fn after(connection: impl Fn(&mut Lives, u64, ConnectionId)) -> bool {
         let mut lives = Lives::default();
         for number in 0..10 {

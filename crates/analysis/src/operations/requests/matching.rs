@@ -1,18 +1,17 @@
-//! The cheapest way to give each row a column of its own.
+//! Minimum-cost assignment of rows to columns.
 
-/// A cost that no pairing may have.
 pub(super) const IMPOSSIBLE: f64 = 1e12;
 
-/// For each row the column that it gets when the sum of costs is least; `None` if only an [`IMPOSSIBLE`] one
-/// is left. `cost` has `rows` times `columns` numbers, row by row; there are at least as many columns as
-/// rows.
+/// Returns each row's column in the assignment of minimum total cost; `None` if only an
+/// [`IMPOSSIBLE`] one is left. `cost` is row-major, with at least as many columns as rows.
 ///
-/// The Hungarian method with potentials: O(rows² · columns) (R. Jonker, A. Volgenant, Computing 38, 1987).
+/// The Hungarian method with potentials: O(rows² · columns) (R. Jonker, A. Volgenant, Computing 38,
+/// 1987).
 pub(super) fn cheapest(cost: &[f64], rows: usize, columns: usize) -> Vec<Option<usize>> {
     let at = |row: usize, column: usize| cost.get(row * columns + column).copied().unwrap_or(IMPOSSIBLE);
     let mut of_row = vec![0.0; rows + 1];
     let mut of_column = vec![0.0; columns + 1];
-    // Numbers from 1; 0 is "none".
+    // Indices start at 1; 0 is "none".
     let mut row_of = vec![0_usize; columns + 1];
     for row in 1..=rows {
         let path = shortest_path(row, &at, &mut of_row, &mut of_column, &mut row_of);
@@ -27,10 +26,8 @@ pub(super) fn cheapest(cost: &[f64], rows: usize, columns: usize) -> Vec<Option<
     found
 }
 
-/// A way from a row without a column to a column without a row.
 struct Path {
     end: usize,
-    /// The column before each.
     before: Vec<usize>,
 }
 
@@ -89,7 +86,6 @@ fn augment(mut column: usize, before: &[usize], row_of: &mut [usize]) {
 mod tests {
     use super::*;
 
-    /// By trying all ways.
     fn least(cost: &[f64], rows: usize, columns: usize, row: usize, taken: &mut Vec<usize>) -> f64 {
         if row == rows {
             return 0.0;

@@ -1,9 +1,8 @@
-//! Which statements that follow each other on a connection are one request's: runs.
+//! Cuts each connection's statements into runs that belong to one request.
 //!
-//! A program that keeps a connection for its request uses it in runs, one request after another. What is in a
-//! transaction is never cut (an [`AssignmentUnit`]). Where runs begin shows in what requests whose statements
-//! are proven did ([`Shapes`]); without any, in how many statements there are for each request, and in the
-//! pauses between them.
+//! A program that keeps a connection for a request uses it in runs. Transactions are never cut (an
+//! [`AssignmentUnit`]). Cuts follow requests with proven statements ([`Shapes`]); without any, the
+//! number of statements per request and the pauses.
 
 use super::super::Member;
 use super::Sides;
@@ -12,20 +11,16 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-/// Exchanges of one connection that certainly belong to one request: a transaction, a statement outside of
-/// any, or what it takes to connect.
+/// Exchanges that certainly belong to one request: a transaction, a statement outside one, or
+/// connecting.
 #[derive(Debug)]
 pub(super) struct AssignmentUnit {
     pub(super) members: Vec<Member>,
     pub(super) started: Timestamp,
     pub(super) ended: Timestamp,
-    /// What it does: equal for equal statements.
     pub(super) shape: u64,
-    /// The request that it is proven to belong to.
     pub(super) owner: Option<(u64, Assigned)>,
-    /// Connecting and logging in, no work.
     pub(super) is_setup: bool,
-    /// A transaction that is not over.
     pub(super) is_open: bool,
 }
 
@@ -44,7 +39,7 @@ impl AssignmentUnit {
         unit
     }
 
-    /// It ends its connection: nothing waits for it.
+    /// It ends its connection, and no reply follows.
     pub(super) fn is_farewell(&self) -> bool {
         self.members
             .iter()
@@ -73,7 +68,6 @@ fn mixed(shape: u64, fingerprint: Option<&Fingerprint>) -> u64 {
     hasher.finish()
 }
 
-/// Adds an exchange to a connection's atoms.
 pub(super) fn push(units: &mut Vec<AssignmentUnit>, member: Member, owner: Option<(u64, Assigned)>) {
     match units.last_mut() {
         Some(last) if last.is_open || (last.is_setup && member.exchange.phase < Phase::Work) => {
@@ -83,12 +77,10 @@ pub(super) fn push(units: &mut Vec<AssignmentUnit>, member: Member, owner: Optio
     }
 }
 
-/// The atoms of one connection, in order.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionUnits {
-    /// What the connection did before, proven and emitted, for a request that is not answered yet.
+    /// Earlier work, proven and emitted, for an unanswered request.
     pub(super) before: Option<Before>,
-    /// When it was opened, if that was seen.
     pub(super) opened: Option<Timestamp>,
     pub(super) is_closed: bool,
     pub(super) units: Vec<AssignmentUnit>,
@@ -100,8 +92,9 @@ impl ConnectionUnits {
         Some(&first.sides)
     }
 
-    /// Makes one atom of all, which ends with what ended by `held`, the end of the requests that it may be
-    /// for: what follows is not waited for, but the same request's, if the connection has ended.
+    /// Merges all units. The merged unit ends with the exchanges before `held`, the end of the
+    /// candidates: later ones are not waited for, but belong to the same request if the connection
+    /// has ended.
     pub(super) fn unite(&mut self, held: Timestamp) {
         let within = self.units.iter().take_while(|unit| unit.ended <= held).count();
         let is_all = within == self.units.len();
@@ -128,7 +121,6 @@ impl ConnectionUnits {
     }
 }
 
-/// One atom of all these, in order, which ends at `ended`.
 pub(super) fn united(
     units: Vec<AssignmentUnit>,
     ended: Timestamp,
@@ -148,17 +140,14 @@ pub(super) fn united(
     })
 }
 
-/// What a connection did for a request before the first of its atoms.
 #[derive(Debug, Clone)]
 pub(super) struct Before {
     pub(super) request: u64,
     pub(super) shape: Vec<u64>,
-    /// When the last of it ended.
     pub(super) ended: Timestamp,
 }
 
 impl Before {
-    /// Of the exchanges that a request has from this connection.
     pub(super) fn from_members(
         request: u64,
         members: &[Member],
@@ -181,23 +170,21 @@ impl Before {
     }
 }
 
-/// Where a lane is cut.
 #[derive(Debug, Default)]
 pub(super) struct Cuts {
-    /// Where runs end, in order; the last is the number of atoms.
+    /// The last is the number of units.
     pub(super) ends: Vec<usize>,
-    /// Whether the first run goes on with what was before.
     pub(super) goes_on: bool,
 }
 
-/// What requests of each name do on a connection, as far as is proven.
+/// Proven work per connection, by request name.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
     known: HashMap<Fingerprint, Vec<Vec<u64>>>,
 }
 
 impl Shapes {
-    /// Notes what a request of this name did, connection by connection, when all of it is proven.
+    /// Records a request's work by connection, if all of it is proven.
     pub(super) fn learn(&mut self, name: &Fingerprint, members: &[Member]) {
         let is_known = self.known.contains_key(name);
         if !is_known && self.known.len() >= MAX_NAMES {
@@ -227,19 +214,17 @@ impl Shapes {
         }
     }
 
-    /// Whether a request of this name may do this on one connection; `None` if nothing is known of the name.
+    /// Whether a request of this name may do this on a connection; `None` if the name is unknown.
     pub(super) fn fits(&self, name: &Fingerprint, shape: &[u64]) -> Option<bool> {
         let known = self.known.get(name)?;
         Some(known.iter().any(|known| known == shape))
     }
 
-    /// Whether a request of this name may do this on one connection, and go on.
     fn begins(&self, name: &Fingerprint, shape: &[u64]) -> bool {
         let known = self.known.get(name);
         known.is_some_and(|known| known.iter().any(|known| known.starts_with(shape)))
     }
 
-    /// Whether requests of this name are known to do nothing here.
     pub(super) fn is_idle(&self, name: &Fingerprint) -> bool {
         self.known.get(name).is_some_and(Vec::is_empty)
     }
@@ -249,32 +234,28 @@ fn is_work(member: &Member) -> bool {
     member.protocol.is_database() && member.exchange.phase == Phase::Work
 }
 
-/// Where a run lies.
 #[derive(Debug, Clone, Copy)]
 struct Place {
-    /// The usual pause of its connection, in nanoseconds.
+    /// Usual pause of the connection, in nanoseconds.
     pause: u64,
-    /// Nothing came after it so far.
     is_last: bool,
 }
 
-/// What cuts a connection's atoms into runs.
 pub(super) struct Cutting<'a> {
     pub(super) shapes: &'a Shapes,
-    /// Requests that may own what lies between two times: their names.
+    /// Names of requests that may own the span between two times.
     pub(super) owners: &'a dyn Fn(Timestamp, Timestamp) -> Vec<Fingerprint>,
-    /// The name of a request.
     pub(super) name_of: &'a dyn Fn(u64) -> Option<Fingerprint>,
-    /// Whether a request may own what lies between two times.
+    /// Whether a request may own the span between two times.
     pub(super) may_own: &'a dyn Fn(u64, Timestamp, Timestamp) -> bool,
-    /// Whether a request is in flight that may own what began at a time and is not over.
+    /// Whether an open request may own unfinished work that began at a time.
     pub(super) is_open_behind: &'a dyn Fn(Timestamp) -> bool,
-    /// How many atoms a request has on average, where all have as many.
+    /// Mean units per request, if all have equally many.
     pub(super) usual: Option<usize>,
 }
 
 impl Cutting<'_> {
-    /// By dynamic programming: the cuts whose runs cost least in all.
+    /// Minimum-cost cuts, by dynamic programming.
     pub(super) fn cut(&self, lane: &ConnectionUnits) -> Cuts {
         let units = &lane.units;
         let pause = usual_pause(units);
@@ -324,7 +305,6 @@ impl Cutting<'_> {
         cuts
     }
 
-    /// What it costs that a request's run was over with what was seen before.
     fn cost_of_ending(&self, before: &Before) -> f64 {
         match (self.name_of)(before.request).and_then(|name| self.shapes.fits(&name, &before.shape)) {
             Some(true) => 0.0,
@@ -397,7 +377,7 @@ impl Cutting<'_> {
     }
 }
 
-/// The median pause between two atoms, in nanoseconds.
+/// Median pause between units, in nanoseconds.
 fn usual_pause(units: &[AssignmentUnit]) -> u64 {
     let pauses = units.windows(2).map(|pair| Duration::from_nanos(gap(pair)));
     let median = model::median(pauses).unwrap_or_default();
@@ -411,15 +391,14 @@ fn gap(pair: &[AssignmentUnit]) -> u64 {
     }
 }
 
-/// A pause so many times the usual one lies between two requests, as a rule.
+/// A pause this many times the usual one probably separates requests.
 const LONG_PAUSE: u64 = 4;
-/// What a run costs: nobody can own it, no known request does this, as long as usual, of another length.
+/// Costs of a run: without an owner, of no known shape, of usual length, of another length.
 const COST_NOBODYS: f64 = 20.0;
 const COST_STRANGE: f64 = 5.0;
 const COST_USUAL: f64 = 0.5;
 const COST_UNUSUAL: f64 = 2.0;
 
-/// Most atoms of a run that is looked for.
 pub(super) const MAX_SHAPE_LEN: usize = 256;
 const MAX_SHAPES: usize = 64;
 const MAX_NAMES: usize = 2_000;

@@ -1,14 +1,14 @@
-//! Whose statements are, of all that overlap: the most likely assignment of all of them together, and how
-//! likely each part of it is.
+//! Finds the most likely assignment of all overlapping statements to requests, with a probability
+//! for each.
 //!
-//! Statements and responses are gone through in the order of time. A state is which statements belong
-//! together so far (a [`Chain`]); whose they are shows with the response. Of all states the most likely are
-//! kept (a beam), states that only differ in what is over are one, and from the last one the probabilities of
-//! all decisions are computed back (forward-backward on the lattice of states).
+//! Statements and responses are processed in time order. A state is a grouping of statements
+//! ([`Chain`]); the response reveals the owner. The most likely states are kept (a beam), states
+//! that differ only in finished work are merged, and probabilities of all decisions are computed
+//! backwards from the last one (forward-backward on the lattice).
 //!
-//! A statement lies inside its request; a request waits for one statement at a time unless it was seen
-//! otherwise; a request that is answered while a statement is in flight is not that statement's. Wrong
-//! decisions end with their response: what does not fit any more is dropped.
+//! A statement lies inside its request; a request waits for one statement at a time unless
+//! concurrency was seen; a request answered while a statement is in flight does not own it. A wrong
+//! decision ends with its response: states that no longer fit are dropped.
 
 mod lattice;
 mod learning;
@@ -21,31 +21,25 @@ use learning::learn;
 use options::Fitting;
 use states::{Chain, Decision, Edge, Layer, Next, State, hash, holder};
 
-/// A request, by times in nanoseconds.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
     pub(super) arrived: u64,
-    /// The first byte of its response; `None` while it is not answered.
+    /// In nanoseconds. `None` while the request is unanswered.
     pub(super) responded: Option<u64>,
-    /// Its name, as a number.
     pub(super) name: u32,
-    /// The HTTP connection that it came on.
     pub(super) asker: u32,
 }
 
-/// Work that belongs to one request: a transaction, or a statement outside of any.
 #[derive(Debug, Clone)]
 pub(super) struct Work {
     pub(super) connection: u32,
     pub(super) started: u64,
     pub(super) ended: u64,
-    /// Equal for equal statements.
     pub(super) kind: u32,
-    /// The request that it is proven to belong to, as its index.
     pub(super) owner: Option<u32>,
 }
 
-/// What was done for a request before, proven and emitted.
+/// Earlier work for a request, proven and emitted.
 #[derive(Debug, Clone)]
 pub(super) struct Earlier {
     pub(super) request: u32,
@@ -54,7 +48,6 @@ pub(super) struct Earlier {
     pub(super) kinds: Vec<u32>,
 }
 
-/// All that overlaps.
 #[derive(Debug, Default)]
 pub(super) struct Group {
     pub(super) requests: Vec<Request>,
@@ -62,21 +55,21 @@ pub(super) struct Group {
     pub(super) earlier: Vec<Earlier>,
 }
 
-/// Whose work is, as an index, and how likely; `None` where it is more likely nobody's.
+/// Owner's index and probability; `None` if an owner is unlikely.
 pub(super) type Owner = (Option<u32>, f64);
 
-/// Learns from a request that was alone: all of the work is its own.
+/// Learns from a request that ran alone: all work is its own.
 pub(super) fn learn_alone(group: &Group, likelihood: &mut Likelihood) {
     let owners: Vec<Owner> = group.work.iter().map(|_| (Some(0), 1.0)).collect();
     learn(group, &owners, likelihood);
     likelihood.keep_current();
 }
 
-/// Whose each piece of work is. Begins with what `first` says; learns from the result.
+/// Finds the owner of each piece of work, starting with `first`; learns from the result.
 ///
-/// It is searched for twice, with and without the order in which requests wait for a connection or a thread;
-/// the clearer result counts. Where the two differ, the model of how the program works is in doubt, and with
-/// it the probabilities ([`doubted`]).
+/// Searches twice, with and without the order in which requests wait for a connection or thread;
+/// the clearer result counts. If the two differ, the model of the program is in doubt, and so are
+/// the probabilities ([`doubted`]).
 pub(super) fn assign(group: &Group, first: &[Option<u32>], likelihood: &mut Likelihood) -> Vec<Owner> {
     let queued = search(group, first, likelihood, 1.0);
     let mut owners = search(group, first, likelihood, 0.0);
@@ -107,9 +100,9 @@ fn search(group: &Group, first: &[Option<u32>], likelihood: &mut Likelihood, que
     owners
 }
 
-/// How likely an owner is, given whether the other search agrees, and the share of all of which it does.
-/// Fitted to threads, Node and asyncpg with a pool of eight and 16 requests at once (bench/attribution.sh):
-/// the share of right ones among those that agree and others.
+/// Probability of an owner, given agreement with the other search and the share that agrees. Fitted
+/// to threads, Node and asyncpg with a pool of eight and 16 concurrent requests
+/// (bench/attribution.sh): the share of correct owners with and without agreement.
 fn doubted(probability: f64, agrees: bool, agreeing: f64) -> f64 {
     let factor = match agrees {
         true => (0.2 + 1.25 * agreeing).min(1.0),
@@ -118,7 +111,7 @@ fn doubted(probability: f64, agrees: bool, agreeing: f64) -> f64 {
     probability * factor
 }
 
-/// A number that looks random, the same in every run (D. Steele, G. Lea, C. Flood: SplitMix64, 2014).
+/// Deterministic pseudo-random number (D. Steele, G. Lea, C. Flood: SplitMix64, 2014).
 fn mixed(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -151,11 +144,8 @@ fn events(group: &Group) -> Vec<(u64, Event)> {
 struct Search<'a> {
     group: &'a Group,
     likelihood: &'a mut Likelihood,
-    /// How much it counts who has waited for longest.
     queued: f64,
-    /// Requests that are not answered, in order of their arrival.
     open: Vec<u32>,
-    /// When requests arrived, in order.
     arrivals: Vec<u64>,
     states: Vec<State>,
     layers: Vec<Layer>,
@@ -178,8 +168,7 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Chains of what was done before. They have no work that is decided about: their last is behind all of
-    /// it.
+    /// Chains of earlier work. They contain no undecided work, so `last` lies beyond all of it.
     fn initial(&mut self) -> State {
         let mut chains = Vec::new();
         for (index, earlier) in (self.group.work.len() as u32..).zip(&self.group.earlier) {
@@ -219,7 +208,6 @@ impl<'a> Search<'a> {
         self.owners()
     }
 
-    /// Keeps the most likely of what may follow.
     fn select(&mut self, event: Event, mut next: Vec<Next>) {
         let least = next.iter().map(|next| next.rank).fold(f64::INFINITY, f64::min);
         next.retain(|next| next.rank <= least + MAX_DISTANCE);
@@ -299,22 +287,21 @@ impl<'a> Search<'a> {
     }
 }
 
-/// How often the assignment is searched for, each time with what the one before taught.
+/// Iterations of the search; each learns from the one before.
 const ROUNDS: usize = 3;
-/// The order in which requests have waited has to make an assignment more likely than this to count.
+/// Queue order counts only if it makes the assignment more likely than this.
 const QUEUED_DISCOUNT: f64 = 0.95;
-/// States that are kept, fewer where there are many chains in each.
+/// Maximum states, fewer if each has many chains.
 const MAX_BEAM: usize = 48;
 const MIN_BEAM: usize = 8;
 const MAX_CHAINS: usize = 1_024;
-/// States less likely than the best by this are not kept.
 const MAX_DISTANCE: f64 = 30.0;
 const MAX_RANK: usize = 32;
-/// What it costs that work is nobody's, that a chain fits no request any more, is left at the end, and that a
-/// request had no work.
+/// Costs: work without an owner, a chain that fits no request, a leftover chain, a request without
+/// work.
 const COST_NOBODYS: f64 = 9.0;
 const COST_DROPPED: f64 = 12.0;
 const COST_LEFT: f64 = 2.0;
 const COST_WITHOUT_WORK: f64 = 2.0;
-/// How likely it is that work of a request that is not answered is that one's.
+/// Probability that work belongs to an unanswered request.
 const UNANSWERED: f64 = 0.5;

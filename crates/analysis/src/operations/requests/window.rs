@@ -1,13 +1,13 @@
-//! Statements of one host while several of its requests are in flight: whose each is, decided together.
+//! Assigns statements of one host to several requests in flight, all together.
 //!
-//! Statements wait here, connection by connection, until the requests that could have caused them are
-//! answered. A first guess takes each connection's statements for runs ([`super::runs`]) and gives runs to
-//! requests ([`super::matching`]) by the order of their beginnings and the pause before the response. From
-//! it, and from requests that were alone, is learned how requests go on ([`super::likelihood`]);
-//! [`super::search`] then decides about all that waits, with a probability for each.
+//! Statements wait, by connection, until their candidates are answered. A first guess cuts each
+//! connection into runs ([`super::runs`]) and assigns them ([`super::matching`]) by start and by
+//! the pause before the response. From it, and from requests that ran alone, [`super::likelihood`]
+//! learns the course of requests; [`super::search`] then decides, with a probability for each
+//! statement.
 //!
-//! What a response waited for ended before its first byte, unless requests of that name were seen to ask for
-//! more while it is sent.
+//! A statement ends before the first byte of its response, unless requests of that name query while
+//! streaming.
 
 mod first_guess;
 
@@ -21,17 +21,13 @@ use model::{Assigned, ConnectionId, ConnectionMap, Fingerprint, Phase, Share, Ti
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A request that could have caused what waits.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) id: u64,
-    /// The HTTP connection that it came on.
     pub(super) connection: ConnectionId,
     pub(super) started: Timestamp,
-    /// When its reply began and ended; `None` while it is not answered.
     pub(super) answered: Option<(Timestamp, Timestamp)>,
     pub(super) name: Fingerprint,
-    /// Whether it has statements while its response is sent.
     pub(super) is_streamed: bool,
 }
 
@@ -40,29 +36,25 @@ impl Candidate {
         self.started <= started && self.work_ended().is_none_or(|until| ended <= until)
     }
 
-    /// When its response no longer waited for any statement.
+    /// End of the time in which the response could wait for statements.
     fn work_ended(&self) -> Option<Timestamp> {
         let (replied, ended) = self.answered?;
         Some(if self.is_streamed { ended } else { replied })
     }
 }
 
-/// What waits on one host.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     candidates: Vec<Candidate>,
     lanes: ConnectionMap<ConnectionUnits>,
     waiting: usize,
-    /// Statements and transactions decided about so far, and requests.
     decided: (usize, usize),
     likelihood: Likelihood,
-    /// How many requests it was learned from that were alone.
     alone: usize,
-    /// Names of requests that have statements while their response is sent.
     streamed: HashSet<Fingerprint>,
 }
 
-/// A decision: a statement, and the request it was given to; none where no request fits.
+/// A statement and its request; `None` if no request fits.
 pub(super) type Decision = (Member, Option<u64>);
 
 impl Window {
@@ -74,7 +66,6 @@ impl Window {
         self.candidates.iter().any(|candidate| candidate.id == id)
     }
 
-    /// The numbers of all candidates.
     pub(super) fn ids(&self) -> Vec<u64> {
         self.candidates.iter().map(|candidate| candidate.id).collect()
     }
@@ -84,8 +75,8 @@ impl Window {
         self.candidates.push(candidate);
     }
 
-    /// Keeps a statement; with `owner` where it is proven whose it is. `lane` is what is known of its
-    /// connection, for the first that is kept of it.
+    /// Stores a statement, with `owner` if proven. `lane` describes the connection, for its first
+    /// statement.
     pub(super) fn keep(
         &mut self,
         member: Member,
@@ -98,15 +89,14 @@ impl Window {
         push(&mut lane.units, member, owner);
     }
 
-    /// A request's reply began at `replied`, and is over.
     pub(super) fn answered(&mut self, id: u64, replied: Timestamp, ended: Timestamp) {
         if let Some(candidate) = self.candidates.iter_mut().find(|candidate| candidate.id == id) {
             candidate.answered = Some((replied, ended));
         }
     }
 
-    /// Which candidates can be decided about now, at `now`: all when none is in progress, otherwise the
-    /// earlier ones of many, and those that have waited for long.
+    /// Candidates to decide at `now`: all if none is in flight, otherwise the earlier of many, and
+    /// long-waiting ones.
     pub(super) fn ripe(&self, now: Timestamp) -> Vec<u64> {
         let mut answered: Vec<(Timestamp, u64)> = Vec::new();
         for candidate in &self.candidates {
@@ -124,7 +114,6 @@ impl Window {
         answered.into_iter().take(count).map(|(_, id)| id).collect()
     }
 
-    /// Whether more waits than may.
     pub(super) fn is_full(&self) -> bool {
         self.waiting >= MAX_WAITING
             && !self
@@ -133,7 +122,7 @@ impl Window {
                 .any(|candidate| candidate.answered.is_some())
     }
 
-    /// Learns from a request that was alone: from its beginning and the first byte of its response, and its
+    /// Learns from a request that ran alone: its start, the first byte of its response, and its
     /// exchanges.
     pub(super) fn learn_alone(&mut self, request: &OpenRequest, replied: Timestamp, lives: &Lives) {
         let (name, from, members) = (&request.name, request.started, &request.members);
@@ -176,7 +165,7 @@ impl Window {
         search::learn_alone(&group, &mut self.likelihood);
     }
 
-    /// Decides about the candidates in `ripe`, and emits what is theirs, and what no request can have caused.
+    /// Decides the candidates in `ripe`; emits their statements, and those without an owner.
     pub(super) fn decide(&mut self, ripe: &[u64], shapes: &Shapes, lives: &Lives) -> Vec<Decision> {
         self.unite_lives(lives);
         self.find_streamed();
@@ -195,8 +184,8 @@ impl Window {
         decisions
     }
 
-    /// All that a connection did that lives for one request is that request's. It may be requested while the
-    /// response is sent: from PHP, the end of the page goes out after its connection is closed.
+    /// Merges the work of connections that live for one request. It may continue during the
+    /// response: PHP sends the end of the page after closing its connection.
     fn unite_lives(&mut self, lives: &Lives) {
         for lane in self.lanes.values_mut() {
             let is_one = lane.sides().is_some_and(|sides| lives.are_of_one_request(sides));
@@ -226,7 +215,7 @@ impl Window {
         }
     }
 
-    /// A statement that only fits into the rest of a response shows that this one is sent while it is made.
+    /// A statement that only fits into the rest of a response shows that its request streams.
     fn find_streamed(&mut self) {
         let times: Vec<(Timestamp, Timestamp)> = self
             .lanes
@@ -252,8 +241,8 @@ impl Window {
         }
     }
 
-    /// So does one on a connection that the requests of an HTTP connection are known to keep, while the
-    /// response of one of them is sent.
+    /// So does a statement on the kept connection of an HTTP connection, during a response of its
+    /// requests.
     fn find_streamed_where_kept(&mut self) -> bool {
         let affinity = &self.likelihood.affinity;
         let mut found = false;
@@ -288,7 +277,6 @@ impl Window {
         lanes
     }
 
-    /// What is searched: the work of `lanes`, one after the other.
     fn group(&self, lanes: &[ConnectionId]) -> Group {
         let index = |id: u64| self.candidates.iter().position(|candidate| candidate.id == id);
         let mut group = Group::default();
@@ -320,7 +308,7 @@ impl Window {
         group
     }
 
-    /// Takes out what is due: that of requests in `ripe`, and what is nobody's.
+    /// Removes the work of requests in `ripe`, and work without an owner.
     fn emit_decisions(&mut self, lanes: &[ConnectionId], owners: &[Owner], ripe: &[u64]) -> Vec<Decision> {
         let horizon = self.horizon(ripe);
         let mut decisions = Vec::new();
@@ -356,7 +344,7 @@ impl Window {
         decisions
     }
 
-    /// Before this, nothing can be for a request that is not decided about now.
+    /// Earlier work can only belong to requests decided now.
     fn horizon(&self, ripe: &[u64]) -> Timestamp {
         let others = self
             .candidates
@@ -380,7 +368,7 @@ fn decided(unit: AssignmentUnit, owner: Option<u64>, probability: f64) -> impl I
     })
 }
 
-/// Whether a request's work on a connection is all that this one did, and lived for.
+/// Whether a request's work on a connection is the connection's whole life.
 fn is_one_life(units: &[AssignmentUnit], lives: &Lives) -> bool {
     let first = units.first().and_then(|first| first.members.first());
     first.is_some_and(|first| first.exchange.is_handshake() && lives.are_of_one_request(&first.sides))
@@ -406,7 +394,7 @@ fn work(connection: ConnectionId, unit: &AssignmentUnit) -> Work {
     }
 }
 
-/// Shapes that are not equal have different kinds, but for one pair in two thousand millions.
+/// Collisions are one pair in two thousand million.
 fn kind(shape: u64) -> u32 {
     ((shape ^ (shape >> 32)) as u32) >> 1
 }
@@ -418,11 +406,8 @@ fn number_of(name: &Fingerprint) -> u32 {
 }
 
 const KIND_OF_SETUP: u32 = 1;
-/// Requests that were alone of which is learned.
 const MAX_ALONE: usize = 500;
-/// Answered requests that wait for those that overlap them.
+/// Answered requests waiting for overlapping ones.
 const MAX_ANSWERED_REQUESTS: usize = 256;
-/// Statements that wait on one host.
 const MAX_WAITING: usize = 4_000;
-/// An answered request waits no longer than this for those that overlap it.
 const MAX_WAIT: std::time::Duration = std::time::Duration::from_secs(10);

@@ -1,10 +1,9 @@
-//! Processes that serve an HTTP connection each, with a connection to the database each.
+//! Processes that serve one HTTP connection each, with one database connection each.
 
 use super::*;
 
-/// Rounds of two pages at once whose times say nothing about which statement is whose, after thirty pages
-/// alone; each page's HTTP connection and the one that it asked on, where `lane` says which that is by round
-/// and page. Returns how many rounds are right.
+/// Thirty pages alone, then rounds of two concurrent pages with uninformative times; `lane` maps
+/// round and page to the connections. Returns the number of correct rounds.
 fn right(lane: impl Fn(u64, u32) -> u32) -> usize {
     let mut run = Run::new(Rule::Http);
     for page in 0..2_u16 {
@@ -27,7 +26,7 @@ fn right(lane: impl Fn(u64, u32) -> u32) -> usize {
         run.exchange(exchange(page, Phase::Work, from, 2_000, 0), Protocol::Http);
     }
     for round in 30..66 {
-        // Whichever comes first in each of the three: pages, statements, responses.
+        // Random order of pages, statements and responses.
         let first = |bit: u64| ((round * 0x9e37_79b9) >> (20 + bit) & 1) as u32;
         let from = 10_000 * round;
         for (place, page) in [first(0), 1 - first(0)].into_iter().enumerate() {

@@ -1,11 +1,11 @@
-//! What `auto` makes of traffic that no request caused.
+//! Rule `auto` on traffic outside requests.
 
 use super::*;
 
 const IDLE: Option<TransactionState> = Some(TransactionState::Idle);
 const OPEN: Option<TransactionState> = Some(TransactionState::Open);
 
-/// A statement: its text, when it is sent in us, and the state of the transaction after it. It takes 160 us.
+/// Text, start in us, transaction state afterwards. Each takes 160 us.
 type Said<'s> = (&'s str, u64, Option<TransactionState>);
 
 fn said(run: &mut Run, (text, from, state): Said<'_>) {
@@ -15,7 +15,6 @@ fn said(run: &mut Run, (text, from, state): Said<'_>) {
     run.exchange(exchange, Protocol::Postgres);
 }
 
-/// The name, kind and number of exchanges of what `auto` makes of a connection.
 fn grouped(logs_in: bool, all: &[Said<'_>]) -> Vec<(String, &'static str, usize)> {
     let mut run = Run::new(Rule::Auto);
     run.opened(0, host(1, 40_000), host(2, 5432));
@@ -78,7 +77,7 @@ fn statements_without_a_pause_are_a_burst_named_by_what_it_asks() {
 
 #[test]
 fn how_long_a_pause_may_be_depends_on_those_before_it() {
-    // 5 ms each: 40 ms is no longer than ten times that, 70 ms is.
+    // 5 ms each: 40 ms is within ten times that, 70 ms is not.
     let slow: Vec<Said<'_>> = (0..5)
         .map(|round| ("select a from s", 5_160 * round, IDLE))
         .collect();
@@ -90,7 +89,7 @@ fn how_long_a_pause_may_be_depends_on_those_before_it() {
     };
     assert_eq!(count(40_000), [6]);
     assert_eq!(count(70_000), [5, 1]);
-    // However slow the client is, a second ends it.
+    // However slow the client, a second ends it.
     let ever_slower = [0, 9_000, 89_000, 489_000, 1_700_000];
     let all: Vec<Said<'_>> = ever_slower
         .iter()

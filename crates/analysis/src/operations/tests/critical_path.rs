@@ -18,7 +18,7 @@ fn statement(connection: u32, from: u64, text: &str) -> Exchange {
     }
 }
 
-/// A response that begins at `first_byte` and goes on for `reply`, in which its server paused for `pause`.
+/// Begins at `first_byte` and continues for `reply`, in which the server paused for `pause`.
 fn response(connection: u32, from: u64, first_byte: u64, reply: u64, pause: u64) -> Exchange {
     let mut exchange = exchange(connection, Phase::Work, from, first_byte - from - 100, reply);
     exchange.first.server_inside_reply = micros(pause);
@@ -37,8 +37,8 @@ fn what_is_done_after_a_head_that_left_before_its_body_is_no_work_of_the_page() 
     let mut run = web();
     request(&mut run, 0, 0);
     run.exchange(statement(1, 500, "select ?"), Protocol::Postgres);
-    // The head leaves at 1.2 ms and the body at 41 ms, when the head was acknowledged: meanwhile the server
-    // works on.
+    // The head leaves at 1.2 ms, the body at 41 ms after the acknowledgement; the server works
+    // meanwhile.
     run.exchange(
         statement(1, 1_500, "insert into log values (?)"),
         Protocol::Postgres,
@@ -64,8 +64,8 @@ fn a_streamed_response_keeps_the_statements_between_its_parts() {
     assert_eq!(operations[0].steps.len(), 4);
 }
 
-/// Pages of 4 ms every 10 ms with two statements each, and a heartbeat every 3 ms; how many of a page's steps
-/// are heartbeats, from a page on.
+/// Pages of 4 ms every 10 ms with two statements each, and a heartbeat every 3 ms; counts
+/// heartbeats among the steps of a page.
 fn heartbeats(from_page: usize) -> (usize, usize) {
     let mut run = web();
     run.opened(2, host(2, 50_001), host(3, 5432));

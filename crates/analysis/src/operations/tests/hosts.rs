@@ -1,10 +1,7 @@
-//! Which hosts are found among several servers and clients of one database.
-
 use super::*;
 use crate::hosts::HostSettings;
 use std::collections::HashMap;
 
-/// A number without pattern, below `below`.
 fn random(state: &mut u64, below: u64) -> u64 {
     *state = state
         .wrapping_mul(6_364_136_223_846_793_005)
@@ -12,14 +9,14 @@ fn random(state: &mut u64, below: u64) -> u64 {
     (*state >> 33) % below
 }
 
-/// Pages through a proxy (10.0.0.9) to a web server (10.0.0.2) that asks its database from 10.0.0.3 and works
-/// on after each reply; and a job on 10.0.0.7 that asks the same database all the time. The notes, and how
-/// many steps the pages have.
+/// Pages through a proxy (10.0.0.9) to a web server (10.0.0.2) that queries from 10.0.0.3 and works
+/// after each reply; a job on 10.0.0.7 queries the same database. Returns the notes, and the steps
+/// of each page.
 fn pages_through_a_proxy(settings: HostSettings) -> (Vec<String>, Vec<usize>) {
     pages_that_ask(Protocol::Postgres, settings)
 }
 
-/// The same in a protocol. An exchange that is not decoded is reported when its client goes on.
+/// The same in a given protocol. Undecoded exchanges are reported when their client continues.
 fn pages_that_ask(database: Protocol, settings: HostSettings) -> (Vec<String>, Vec<usize>) {
     let mut state = 11;
     let mut facts: Vec<(u64, Fact)> = Vec::new();
@@ -43,8 +40,7 @@ fn pages_that_ask(database: Protocol, settings: HostSettings) -> (Vec<String>, V
         exchange: exchange.into(),
         protocol,
     };
-    // When a statement is reported: of what is not decoded, its beginning at once, and the rest with the next
-    // one.
+    // Time of each report: an undecoded statement's beginning at once, the rest with the next one.
     let mut reported: HashMap<u32, (u64, Fact)> = HashMap::new();
     let mut statement = |facts: &mut Vec<(u64, Fact)>, connection: u32, from: u64, server: u64| {
         let fact = made(exchange(connection, Phase::Work, from, server, 0), database);
@@ -101,7 +97,6 @@ fn pages_that_ask(database: Protocol, settings: HostSettings) -> (Vec<String>, V
     grouped(facts, settings)
 }
 
-/// What is said of the hosts, and how many steps each page has.
 fn grouped(facts: Vec<(u64, Fact)>, settings: HostSettings) -> (Vec<String>, Vec<usize>) {
     let mut operations = Operations::new(Rule::Http).with_hosts(settings);
     let mut steps = Vec::new();
@@ -150,12 +145,12 @@ fn what_is_encrypted_or_not_decoded_is_asked_from_its_web_server_s_host_where_th
             "{notes:?}"
         );
         assert_eq!(steps.len(), 100);
-        // One may begin after a reply and before the next request that is reported earlier.
+        // One may begin between a reply and the next request that is reported earlier.
         assert!(
             steps.iter().filter(|steps| **steps == 5).count() >= 98,
             "{steps:?}"
         );
-        // A session of SSH beside what passes is waited for nowhere else.
+        // A parallel session of SSH delays no other facts.
         let (notes, steps) = pages_that_ask(database, HostSettings::default());
         assert!(notes.iter().all(|note| !note.contains("one host")), "{notes:?}");
         assert_eq!(steps, vec![2; 100]);

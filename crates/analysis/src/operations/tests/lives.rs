@@ -1,8 +1,7 @@
-//! Connections that are opened and closed within one request.
+//! Connections opened and closed within one request.
 
 use super::*;
 
-/// What passes, and when; in the order of time it is handed on.
 #[derive(Default)]
 struct Timeline(Vec<(u64, Passed)>);
 
@@ -13,8 +12,8 @@ enum Passed {
 }
 
 impl Timeline {
-    /// A page of PHP on HTTP connection `page`: it connects, asks three times, sends the first byte of its
-    /// response while it asks once more, closes its connection `lane` and sends the rest, which takes `rest`.
+    /// A page of PHP on HTTP connection `page`: connects, queries three times, sends the first byte
+    /// and queries again, closes connection `lane`, and sends the rest for `rest`.
     fn page(&mut self, page: u32, lane: u32, from: u64, rest: u64) {
         let replied = from + 2_000;
         self.0.push((from, Passed::Arrived(page)));
@@ -69,7 +68,6 @@ impl Timeline {
     }
 }
 
-/// Of each page, in order: its HTTP connection, and what it asked on.
 fn lanes(operations: &[Operation]) -> Vec<(u32, Vec<u32>)> {
     let mut pages: Vec<(Timestamp, u32, Vec<u32>)> = Vec::new();
     for operation in operations {
@@ -99,11 +97,11 @@ fn a_response_that_pauses_gets_nothing_of_connections_that_others_opened_and_clo
 #[test]
 fn a_request_that_arrives_later_gets_nothing_of_an_older_connection() {
     let mut timeline = Timeline::default();
-    // It is known of five that each connection is one page's.
+    // Five show that each connection belongs to one page.
     for round in 0..5 {
         timeline.page(0, 10 + round, 10_000 * u64::from(round), 300);
     }
-    // The last statement of the sixth ends after its response, when only the other page is in progress.
+    // The last statement of the sixth ends after its response, with only the other page in flight.
     timeline.page(0, 15, 50_000, 20);
     timeline.page(1, 16, 51_800, 300);
     let pages = lanes(&timeline.operations());

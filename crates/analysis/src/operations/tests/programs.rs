@@ -1,10 +1,10 @@
-//! Statements of one host, of the programs that serve its requests and of others.
+//! Statements of one host from several programs.
 
 use super::*;
 
-/// Two pages at once, of two workers (10 and 11) with a connection each, and a job (20) that asks meanwhile;
-/// each page's steps as (connection, how assigned). `programs` says what is known of each connection's ends,
-/// `job` which protocol the job speaks.
+/// Two concurrent pages of workers 10 and 11 with a connection each, and a job (20) that queries
+/// meanwhile; returns each page's steps as (connection, how assigned). `programs` are the
+/// connections' ends, `job` the job's protocol.
 fn pages_and_job(programs: &[(u32, [Option<u32>; 2])], job: Protocol) -> Vec<Vec<(u32, Option<Assigned>)>> {
     let protocol = |connection: u32| if connection == 4 { job } else { Protocol::Postgres };
     let mut run = Run::new(Rule::Http);
@@ -17,7 +17,7 @@ fn pages_and_job(programs: &[(u32, [Option<u32>; 2])], job: Protocol) -> Vec<Vec
     for (connection, ends) in programs {
         run.operations.programs(ConnectionId(*connection), *ends);
     }
-    // Before any request each asks once: it is known who asks.
+    // Each queries once before any request, so its role is known.
     for connection in 2..5 {
         run.exchange(
             exchange(connection, Phase::Work, 1_000, 100, 0),
@@ -66,7 +66,6 @@ fn pages(programs: &[(u32, [Option<u32>; 2])]) -> Vec<Vec<(u32, Option<Assigned>
     pages_and_job(programs, Protocol::Postgres)
 }
 
-/// Two workers that serve and ask, and a job.
 const WORKERS: [(u32, [Option<u32>; 2]); 5] = [
     (0, [None, Some(10)]),
     (1, [None, Some(11)]),

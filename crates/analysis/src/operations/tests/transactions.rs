@@ -1,12 +1,10 @@
-//! Transactions: their names, how long they are open, and connections that are kept for them.
-
 use super::*;
 use model::{HeldTime, OperationTransaction};
 
 const OPEN: Option<TransactionState> = Some(TransactionState::Open);
 const IDLE: Option<TransactionState> = Some(TransactionState::Idle);
 
-/// A statement on connection 0: 100 us of round trip, and `server` us.
+/// With a round trip of 100 us, and `server` us.
 fn statement(text: &str, from: u64, server: u64, state: Option<TransactionState>) -> Exchange {
     let mut exchange = exchange(0, Phase::Work, from, server, 0);
     exchange.fingerprint = Some(Arc::from(text));
@@ -19,7 +17,7 @@ impl Run {
         self.exchange(statement(text, from, server, state), Protocol::Postgres);
     }
 
-    /// A connection that was opened while it was observed.
+    /// A connection with a seen opening.
     fn connected(rule: Rule) -> Self {
         let mut run = Self::new(rule);
         run.opened(0, host(1, 40_000), host(2, 5432));
@@ -27,7 +25,7 @@ impl Run {
         run
     }
 
-    /// Reads, writes, reads and commits, from `from` on; over at `from` + 3,200.
+    /// Reads, writes, reads and commits from `from` on; ends at `from` + 3,200.
     fn order(&mut self, from: u64) {
         self.say("begin", from, 0, OPEN);
         self.say("select n from stock where i = ?", from + 200, 400, OPEN);
@@ -120,8 +118,8 @@ fn a_transaction_is_open_from_the_arrival_of_begin_until_the_reply_to_commit_lea
     // BEGIN arrives at 1,050, the reply to COMMIT leaves at 4,150.
     assert_eq!(held.total(), micros(3_100));
     assert_eq!((held.turns, held.turns_after_write, held.writes), (4, 2, 1));
-    // The first write arrives at 2,050: before it BEGIN's reply is on its way (50), the query's round trip
-    // (100), and the update's way (50).
+    // The first write arrives at 2,050. Before: BEGIN's reply travels (50), the query's round trip
+    // (100), the update travels (50).
     assert_eq!(held.before_write.total(), micros(1_000));
     assert_eq!(held.before_write.server, micros(400));
     assert_eq!(held.before_write.round_trip, micros(200));

@@ -1,4 +1,4 @@
-//! Between which bounds the server's time of an exchange is known.
+//! Bounds of an exchange's server time.
 
 use super::*;
 
@@ -10,7 +10,6 @@ fn range(exchange: &Exchange) -> [Duration; 2] {
     exchange.first.server_margin.around(exchange.first.server)
 }
 
-/// Round trips to the server as acknowledgements show them.
 fn shown(conversation: &mut Conversation, round_trips: &[f64]) {
     for rtt in round_trips {
         conversation.pairing.round_trip(at(12), Side::Server, ms(*rtt));
@@ -61,7 +60,8 @@ fn a_request_that_was_acknowledged_before_its_reply_shows_its_own_round_trip() {
     conversation.pairing.round_trip(at(29), Side::Server, ms(9.0));
     conversation.server(Role::Reply, 33);
     let (exchanges, _) = conversation.finish();
-    // Four samples: 7.33 to 9.67 ms. This one took 9 ms, and each way varies by half as much: 7.83 to 9.67.
+    // Four samples: 7.33 to 9.67 ms. This one took 9 ms, and each way varies by half as much: 7.83
+    // to 9.67.
     let [shortest, longest] = range(&exchanges[1]);
     assert!(shortest.abs_diff(ms(3.333)) < ms(0.001), "{shortest:?}");
     assert!(longest.abs_diff(ms(5.167)) < ms(0.001), "{longest:?}");

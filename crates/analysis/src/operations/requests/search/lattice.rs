@@ -1,4 +1,4 @@
-//! From the lattice of states to owners: the most likely way, and how likely each decision on it is
+//! Extracts owners from the lattice: the most likely path, with a probability per decision
 //! (forward-backward).
 
 use super::states::{Decision, State};
@@ -6,7 +6,6 @@ use super::{COST_LEFT, Event, Owner, Search, UNANSWERED};
 use foldhash::{HashMap, HashMapExt};
 
 impl Search<'_> {
-    /// The decisions of the most likely way, and how likely each is.
     fn decisions(&self) -> Vec<(Decision, f64)> {
         let mut ahead: Vec<Vec<f64>> = vec![vec![0.0]];
         for layer in &self.layers {
@@ -45,8 +44,8 @@ impl Search<'_> {
         decisions
     }
 
-    /// Follows the decisions. Work belongs to the request whose response its chain ends with, as likely as
-    /// all that leads there.
+    /// Work belongs to the request with the response that ends the chain, with the probability of all paths
+    /// there.
     pub(super) fn owners(&self) -> Vec<Owner> {
         let mut owners: Vec<Owner> = self.group.work.iter().map(|work| (work.owner, 0.0)).collect();
         let mut chains: HashMap<u32, Vec<(u32, bool, f64)>> = HashMap::new();
@@ -82,7 +81,6 @@ impl Search<'_> {
         owners
     }
 
-    /// What is not answered yet: in order.
     fn give_to_open(&self, chains: HashMap<u32, Vec<(u32, bool, f64)>>, owners: &mut [Owner]) {
         let Some(state) = self
             .states
@@ -99,7 +97,6 @@ impl Search<'_> {
     }
 }
 
-/// The cost of one or the other: their probabilities add.
 fn either(one: f64, other: f64) -> f64 {
     let (less, more) = if one < other { (one, other) } else { (other, one) };
     if more.is_infinite() {

@@ -1,9 +1,8 @@
-//! What an assignment teaches about pauses, order and statements.
+//! Learns pauses, order and statements from an assignment.
 
 use super::super::likelihood::{Likelihood, Pause};
 use super::{Event, Group, MAX_RANK, Owner, Request, Work, events};
 
-/// Observes what an assignment says about pauses, order and statements.
 pub(super) fn learn(group: &Group, owners: &[Owner], likelihood: &mut Likelihood) {
     likelihood.forget_current();
     let mut learning = Learning {
@@ -37,7 +36,6 @@ struct Learning<'a> {
     active: Vec<Active>,
 }
 
-/// A request whose work has begun.
 struct Active {
     request: u32,
     ended: u64,

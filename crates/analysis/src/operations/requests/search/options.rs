@@ -1,12 +1,12 @@
-//! What may follow a state: whose a statement may be, which statements a response may have waited for, and
-//! what each costs.
+//! Successors of a state and their costs: owners of a statement, and the statements that a response
+//! waited for.
 
 use super::super::likelihood::{NOTHING, Pause, Prefix};
 use super::states::{Chain, Decision, Next, State, holder};
 use super::{COST_DROPPED, COST_NOBODYS, COST_WITHOUT_WORK, MAX_RANK, Request, Search, Work, mixed};
 
 impl Search<'_> {
-    /// What a chain that waits costs by now at least: the longer it waits, the less likely.
+    /// Minimum cost of a waiting chain; grows with the wait.
     fn waiting(&self, chain: &Chain, at: u64) -> f64 {
         if chain.ended >= at {
             return 0.0;
@@ -25,13 +25,13 @@ impl Search<'_> {
         -(all + 1e-6).ln() - self.paid(chain)
     }
 
-    /// What it costs that another one takes a chain's connection: it has ended, or goes on elsewhere.
+    /// Cost if another request takes the chain's connection: the chain ended or moved.
     fn cost_of_taking(&self, chain: &Chain) -> f64 {
         let end = self.likelihood.chance_of_end(chain.prefix);
         -(end + (1.0 - end) * self.likelihood.chance_of_moving()).ln()
     }
 
-    /// What was paid already for a chain whose connection was taken.
+    /// Cost already counted for a chain without its connection.
     fn paid(&self, chain: &Chain) -> f64 {
         match chain.connection {
             Some(_) => 0.0,
@@ -109,7 +109,7 @@ impl Search<'_> {
         all
     }
 
-    /// The prefix with one more statement; a number of its own while there is none.
+    /// Uses a temporary number for a new prefix.
     fn prefix(&self, prefix: Prefix, kind: u32) -> Prefix {
         let new = || (mixed(u64::from(prefix) << 32 | u64::from(kind)) as u32) | 1 << 31;
         self.likelihood.find_after(prefix, kind).unwrap_or_else(new)
@@ -205,7 +205,6 @@ impl Search<'_> {
         all
     }
 
-    /// What it costs that a request has asked on the connection of a chain's last work.
     fn cost_of_connection(&self, request: u32, asker: u32, chain: &Chain) -> f64 {
         let works = self.group.work.len();
         let last = chain.last as usize;
@@ -222,7 +221,6 @@ impl Search<'_> {
         })
     }
 
-    /// Chains that no request that is not answered can have begun.
     fn count_unfit(&self, state: &State, without: Option<usize>) -> usize {
         let others = state
             .chains
@@ -234,7 +232,6 @@ impl Search<'_> {
     }
 }
 
-/// What may follow a state.
 struct Options {
     from: u32,
     cost: f64,
@@ -276,7 +273,7 @@ impl Options {
     }
 }
 
-/// Whether chains, in order of their start, can each have a request that is not answered and arrived before.
+/// Matches chains, in order of start, with unanswered requests that arrived before.
 pub(super) struct Fitting<'a> {
     requests: &'a [Request],
     open: std::slice::Iter<'a, u32>,

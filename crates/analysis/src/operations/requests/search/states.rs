@@ -1,20 +1,16 @@
-//! States of the search: which statements belong together so far, and how one leads to the next.
+//! States of the search: groupings of statements, and their transitions.
 
 use super::super::likelihood::Prefix;
 use super::{Event, Work, mixed};
 
-/// Statements of one request, as far as they have begun.
 #[derive(Debug, Clone)]
 pub(super) struct Chain {
-    /// The work that ended last.
     pub(super) last: u32,
     pub(super) ended: u64,
     pub(super) started: u64,
     pub(super) last_started: u64,
     pub(super) prefix: Prefix,
-    /// The connection that it has, unless another one has taken it.
     pub(super) connection: Option<u32>,
-    /// Whose it is, where that is proven.
     pub(super) owner: Option<u32>,
 }
 
@@ -25,7 +21,6 @@ impl Chain {
         mixed((u64::from(self.last) << 32) ^ u64::from(self.prefix) ^ (owner << 17) ^ (kept << 63))
     }
 
-    /// With one more.
     pub(super) fn with(&self, index: u32, work: &Work, prefix: Prefix) -> Self {
         let is_last = work.ended >= self.ended;
         Self {
@@ -58,15 +53,14 @@ impl Chain {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
-    /// In order of their start.
     pub(super) chains: Vec<Chain>,
-    /// Requests whose work has begun, or that had none.
+    /// Requests with work begun, or known to have none.
     pub(super) begun: usize,
     pub(super) cost: f64,
     pub(super) hash: u64,
 }
 
-/// What is decided about a statement or a response; a chain is named by its last work.
+/// A decision about a statement or response. A chain is identified by its last work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
     Begin,
@@ -77,7 +71,6 @@ pub(super) enum Decision {
     WithoutWork,
 }
 
-/// A way from a state to one after the next decision.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edge {
     pub(super) from: u32,
@@ -89,24 +82,20 @@ pub(super) struct Edge {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Next {
     pub(super) from: u32,
-    /// The chain's position.
     pub(super) chain: usize,
     pub(super) decision: Decision,
     pub(super) cost: f64,
-    /// With all before, and with what chains that wait will cost at least.
+    /// Total cost, with the minimum future cost of waiting chains.
     pub(super) rank: f64,
     pub(super) hash: u64,
 }
 
-/// All decisions about one event.
 pub(super) struct Layer {
     pub(super) event: Event,
     pub(super) edges: Vec<Edge>,
-    /// The cheapest edge to each state.
     pub(super) cheapest: Vec<usize>,
 }
 
-/// The chain that has the connection of some work, and waits.
 pub(super) fn holder(chains: &[Chain], work: &Work) -> Option<usize> {
     let holds = |chain: &Chain| chain.connection == Some(work.connection) && chain.ended <= work.started;
     chains.iter().position(holds)

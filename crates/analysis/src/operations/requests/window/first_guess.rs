@@ -1,5 +1,5 @@
-//! A first guess whose statements are: runs of each connection, given to requests by the order of their
-//! beginnings and the pause before the response.
+//! First guess of owners: assigns each connection's runs by start and by the pause before the
+//! response.
 
 use super::super::matching::{IMPOSSIBLE, cheapest};
 use super::super::runs::{AssignmentUnit, Before, Cutting, Shapes};
@@ -8,7 +8,6 @@ use model::{ConnectionId, ConnectionMap, Timestamp};
 use std::collections::HashMap;
 
 impl Window {
-    /// The first guess, as indices of candidates, in the order of [`Window::group`].
     pub(super) fn first_guess(&self, lanes: &[ConnectionId], shapes: &Shapes) -> Vec<Option<u32>> {
         let index = |id: u64| self.candidates.iter().position(|candidate| candidate.id == id);
         let (runs, given) = self.give_out(self.runs(shapes), shapes);
@@ -26,7 +25,6 @@ impl Window {
             .collect()
     }
 
-    /// The runs of all connections, in order on each.
     fn runs(&self, shapes: &Shapes) -> Vec<Run> {
         let owners = |started, ended| {
             let possible = self
@@ -67,7 +65,7 @@ impl Window {
         runs
     }
 
-    /// Atoms of each request, where all have the same name and one connection each would be enough.
+    /// Units per request, if all have the same name and need one connection each.
     fn usual_length(&self) -> Option<usize> {
         let first = self.candidates.first()?;
         if self
@@ -90,13 +88,12 @@ impl Window {
             .filter(|candidate| candidate.answered.is_some())
             .count();
         let under_way = self.candidates.len() - answered;
-        // One in progress that has a connection is half done, as a rule; others wait for one.
+        // An open one with a connection is on average half done; others wait for one.
         let busy = under_way.min(self.lanes.len());
         let requests = (self.decided.1 + answered) as f64 + busy as f64 / 2.0;
         Some(((units as f64 / requests).round() as usize).max(1))
     }
 
-    /// Which request each run is given to.
     fn give_out(&self, runs: Vec<Run>, shapes: &Shapes) -> (Vec<Run>, Vec<Option<u64>>) {
         let mut given: Vec<Option<u64>> = runs.iter().map(|run| run.owner).collect();
         let free = (0..runs.len()).filter(|&run| given[run].is_none() && !runs[run].shape.is_empty());
@@ -110,7 +107,7 @@ impl Window {
         for (run, candidate) in pair(&runs, &free, &open, shapes) {
             given[run] = Some(candidate);
         }
-        // A run that no request has room for may be several requests': a connection need not be kept.
+        // A run that no request has room for may belong to several: a connection need not be kept.
         let mut pieces = Vec::new();
         let mut owners = Vec::new();
         for (run, owner) in runs.into_iter().zip(given) {
@@ -129,9 +126,8 @@ impl Window {
         (pieces, owners)
     }
 
-    /// The rest, piece by piece: to the request that the connection worked for before, otherwise to the one
-    /// that has waited longest, each only when nothing else is in progress for it; otherwise to any that was
-    /// there.
+    /// Assigns the remaining pieces: to the connection's previous request, otherwise to the
+    /// longest-waiting one, each only if idle; otherwise to any candidate.
     fn give_out_rest(&self, runs: &[Run], given: &mut [Option<u64>]) {
         let mut rest: Vec<usize> = (0..runs.len()).filter(|&run| given[run].is_none()).collect();
         rest.sort_by_key(|&run| runs[run].started);
@@ -162,7 +158,6 @@ impl Window {
     }
 }
 
-/// When each request was waiting for statements.
 #[derive(Debug, Default)]
 struct Busy(HashMap<u64, Vec<(Timestamp, Timestamp)>>);
 
@@ -171,8 +166,7 @@ impl Busy {
         self.0.entry(request).or_default().extend(&run.times);
     }
 
-    /// Since when a request had waited for nothing when a run began; `None` if it waited for something during
-    /// the run.
+    /// Start of the request's idle time before a run; `None` if it was busy during the run.
     fn idle_since(&self, candidate: &Candidate, run: &Run) -> Option<Timestamp> {
         let times = self.0.get(&candidate.id).map(Vec::as_slice).unwrap_or_default();
         let mut since = candidate.started;
@@ -188,7 +182,6 @@ impl Busy {
     }
 }
 
-/// Consecutive atoms of a connection.
 #[derive(Debug)]
 struct Run {
     lane: model::ConnectionId,
@@ -197,14 +190,12 @@ struct Run {
     ended: Timestamp,
     owner: Option<u64>,
     shape: Vec<u64>,
-    /// When each of its atoms began and ended.
     times: Vec<(Timestamp, Timestamp)>,
 }
 
 impl Run {
-    /// Its atoms, each as a run.
     fn split(self) -> Vec<Self> {
-        // What it takes to connect has no shape.
+        // Connecting has no shape.
         let setups = self.times.len() - self.shape.len();
         let pieces = self
             .times
@@ -266,14 +257,13 @@ fn pair(runs: &[Run], free: &[usize], open: &[&Candidate], shapes: &Shapes) -> V
         .collect()
 }
 
-/// How far pairs deviate from the order, as a rule.
 #[derive(Debug, Clone, Copy)]
 struct Scale {
-    /// Places by which all are displaced: runs or requests before them were not seen.
+    /// Common displacement in places: earlier runs or requests were not seen.
     displaced: f64,
-    /// Places in the order of beginnings, beyond that.
+    /// Places in the order of starts, beyond `displaced`.
     places: f64,
-    /// Nanoseconds from a run's end to its request's reply.
+    /// Nanoseconds from the run's end to the reply.
     reply: f64,
 }
 
@@ -324,7 +314,7 @@ fn pair_once(
     shapes: &Shapes,
     scale: Scale,
 ) -> Vec<(usize, usize)> {
-    // Behind the candidates: a place for each run that is given to none.
+    // After the candidates, a column per unassigned run.
     let columns = open.len() + free.len();
     let mut cost = Vec::with_capacity(free.len() * columns);
     for (row, &run) in free.iter().enumerate() {
@@ -349,13 +339,11 @@ fn pair_once(
         .collect()
 }
 
-/// How often pairs are looked for, each time with the deviations found before.
+/// Each iteration uses the deviations found before.
 const ROUNDS: usize = 3;
-/// The share of pairs that deviate no more than is typical.
 const TYPICAL: f64 = 0.8;
 const MIN_PLACES: f64 = 0.5;
-/// 20 microseconds.
 const MIN_REPLY_NS: f64 = 20_000.0;
-/// What it costs to give a run to a request that is known to do other things, and to none.
+/// Costs of a run for a request known to do other work, and for none.
 const COST_STRANGE: f64 = 9.0;
 const COST_NOBODYS: f64 = 400.0;
