@@ -1,25 +1,23 @@
-//! What every protocol decoder does.
+//! The interface of protocol decoders.
 
 use crate::framing::Input;
 use crate::resume::Resumption;
 use model::{Decoding, Direction, Message, Timestamp};
 
-/// Receives messages as they complete. The message borrows from the decoder: keep what is needed, not the
-/// message.
+/// Receives messages as they complete. A message borrows from the decoder.
 pub type MessageSink<'s> = dyn FnMut(Message<'_>) + 's;
 
-/// Round trips the payload of one connection into messages.
+/// Turns the payload of one connection into messages.
 ///
-/// Calling order: `feed` and `skip` in any order and any number, in the order in which the bytes passed;
-/// within one direction every stream byte exactly once. The result does not depend on how the bytes were
-/// split into calls. After an error the direction that failed must not be fed again before it was restarted:
-/// its bytes are opaque from the start of the message that failed. The other direction can go on where the
-/// protocol allows it.
+/// Each stream byte of a direction comes exactly once, in order. The result does not depend on how
+/// the bytes are split into calls. A failed direction must not be fed before a restart: its bytes
+/// are opaque from the failed message on. The other direction may continue if the protocol allows
+/// it.
 pub trait Decoder {
-    /// Takes all of `input`: what one call of [`Decoder::feed`] or [`Decoder::skip`] brings.
+    /// Consumes the input of one [`Decoder::feed`] or [`Decoder::skip`].
     ///
     /// # Errors
-    /// As these two.
+    /// As `feed` and `skip`.
     fn process_input(
         &mut self,
         direction: Direction,
@@ -27,10 +25,10 @@ pub trait Decoder {
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError>;
 
-    /// Takes bytes that passed at `at`.
+    /// Consumes bytes that passed at `at`.
     ///
     /// # Errors
-    /// When the bytes are not this protocol. Messages completed before the fault have been handed to `sink`.
+    /// If the bytes are not this protocol. Earlier messages were already emitted.
     fn feed(
         &mut self,
         at: Timestamp,
@@ -41,11 +39,10 @@ pub trait Decoder {
         self.process_input(direction, Input::seen(at, bytes), sink)
     }
 
-    /// `count` bytes passed that are not available (missing from the capture). Inside the body of a message
-    /// whose content is not needed they change nothing.
+    /// Skips `count` uncaptured bytes, harmless inside unneeded message bodies.
     ///
     /// # Errors
-    /// When the place in the protocol is lost.
+    /// If the position in the protocol is lost.
     fn skip(
         &mut self,
         at: Timestamp,
@@ -56,88 +53,82 @@ pub trait Decoder {
         self.process_input(direction, Input::unseen(at, count), sink)
     }
 
-    /// Bytes taken in `direction` that no message was emitted for yet (an unfinished message).
+    /// Bytes of an unfinished message in `direction`.
     fn pending(&self, direction: Direction) -> u64;
 
-    /// Whether what follows on the connection is TLS (after an answered request for it): the stream then goes
-    /// on with the TLS decoder. Asked after each `feed`. Bytes that came behind the switch in the same `feed`
-    /// are not this decoder's: it leaves them alone, and the caller knows from the messages' bytes where they
-    /// begin.
+    /// Whether TLS follows an answered request for it. Checked after each `feed`, which leaves the
+    /// first TLS bytes alone.
     fn tls_follows(&self) -> bool {
         false
     }
 
-    /// Goes on inside TLS, once it follows, with what is known of the connection; `None` if that is not
-    /// known, or where it begins anew. The decoder is of no further use.
+    /// Returns the decoder for the data inside TLS; `None` if unknown or starting afresh. Ends the
+    /// use of this one.
     fn go_on_inside(&mut self) -> Option<Box<dyn Decoder + Send>> {
         None
     }
 
-    /// What was found inside, of a decoder that opens encryption; `None` for others, and while nothing was
-    /// opened or refused.
+    /// The protocol found after decryption; `None` until then, and for decoders that do not
+    /// decrypt.
     fn inside(&self) -> Option<Decoding> {
         None
     }
 
-    /// Whether something passed that the protocol does not have, though it was no error: a beginning that has
-    /// it is probably another protocol's.
+    /// Whether valid but unusual bytes passed. At the beginning they suggest another protocol.
     fn has_doubts(&self) -> bool {
         false
     }
 
-    /// Goes on after an error in `direction`: the next byte fed there is taken for the first of a message.
-    /// Returns whether the protocol can do that; where it cannot, the direction stays opaque.
+    /// Resumes after an error: the next byte begins a message. Returns false if the protocol cannot
+    /// do so.
     fn restart(&mut self, direction: Direction) -> bool {
         let _ = direction;
         false
     }
 
-    /// Where in `bytes` a message of `direction` begins, behind bytes that were lost. `whole` says that no
-    /// more comes before the other side speaks. `None` if a protocol has no way to determine it: then a
-    /// message may only begin where the search does.
+    /// Finds the next message in `bytes`, after lost bytes. `whole` says that no more come before
+    /// the other side speaks. `None` if the protocol cannot search.
     fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         let _ = (direction, bytes, whole);
         None
     }
 
-    /// The place in `direction` is lost, because bytes were not captured: what was being said there is over,
-    /// and how many messages were lost is not known. Its bytes are opaque until it is restarted.
+    /// Bytes were not captured: open messages are over, and `direction` is opaque until restarted.
     fn desync(&mut self, direction: Direction) {
         let _ = direction;
     }
 
-    /// Whether a reply is expected, as far as the decoder knows that.
+    /// Whether a reply is expected, as far as known.
     fn has_pending_reply(&self) -> bool {
         false
     }
 
-    /// The client begins a new round trip while a direction is lost: what was owed before is over.
+    /// A new round trip begins while a direction is lost: no earlier reply is expected.
     fn clear_pending(&mut self) {}
 
-    /// Nothing follows in `direction`, as was seen at `at`: emits a message that only the end completes (a
-    /// body that lasts until the close).
+    /// `direction` ended at `at`: emits a body that lasts until the close.
     fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let _ = (at, direction, sink);
     }
 
-    /// The connection ended: emits a message that only the end completes (a body that lasts until the close).
+    /// The connection ended, so a body that lasts until the close is emitted.
     fn finish(&mut self, sink: &mut MessageSink<'_>) {
         let _ = sink;
     }
 }
 
-/// Why bytes could not be decoded.
+/// Reason of undecodable bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{protocol} {direction} at stream offset {offset}: expected {expected}, found {found}")]
 pub struct DecodeError {
     /// Name of the protocol.
     pub protocol: &'static str,
-    /// `client-to-server` or `server-to-client`.
+    /// Either `client-to-server` or `server-to-client`.
     pub direction: &'static str,
-    /// Offset in that direction's stream of the message that failed.
+    /// Stream offset of the failed message.
     pub offset: u64,
-    /// What the protocol has there.
+    /// Value that the protocol requires.
     pub expected: &'static str,
-    /// What was found. Never payload text: at most a number or a tag.
+    /// Actual number or tag, never payload text.
     pub found: String,
 }

@@ -1,17 +1,16 @@
-//! Cuts one direction of a stream into framed messages (a header that gives the length of the body, then the
-//! body), wherever the calls split it.
+//! Cuts one direction of a stream into messages (a header with the body's length, then the body),
+//! for any split into calls.
 //!
-//! A message that lies wholly inside one call is emitted in place, without a copy. Of a message that spans
-//! calls only the bytes its decoder asked to keep are copied; a body that is not needed is counted, never
-//! stored.
+//! A message inside one call is emitted without a copy. Otherwise only bytes that the decoder keeps
+//! are copied; an unneeded body is never stored.
 //!
-//! Use: a decoder holds one [`Framer`] a direction next to (not inside) its own state, and loops:
-//! `while let Some(frame) = framer.next(&mut input, header_length, plan)? { state.take(frame, sink) }`.
+//! A decoder holds one [`Framer`] per direction next to (not inside) its state, and calls
+//! [`Framer::next`] in a loop, passing each frame to the state.
 
 use crate::decoder::DecodeError;
 use model::{Direction, Timestamp};
 
-/// What one call of `feed` or `skip` brings, consumed from its beginning.
+/// Input of one `feed` or `skip`.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
     at: Timestamp,
@@ -25,7 +24,7 @@ impl<'a> Input<'a> {
         Self { at, bytes, unseen: 0 }
     }
 
-    /// `count` bytes that passed at `at` and that are not available.
+    /// `count` uncaptured bytes at `at`.
     pub const fn unseen(at: Timestamp, count: u64) -> Self {
         Self {
             at,
@@ -34,24 +33,24 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// When they passed.
+    /// When the bytes passed.
     pub const fn at(&self) -> Timestamp {
         self.at
     }
 
-    /// The bytes not consumed yet.
+    /// Bytes not consumed yet.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Consumes up to `most` of the seen bytes and gives them.
+    /// Consumes up to `most` seen bytes.
     pub fn take_bytes(&mut self, most: usize) -> &'a [u8] {
         let (taken, rest) = self.bytes.split_at(most.min(self.bytes.len()));
         self.bytes = rest;
         taken
     }
 
-    /// Consumes up to `most` bytes, seen or not, and says how many there were.
+    /// Consumes up to `most` bytes, returning their number.
     pub fn pass(&mut self, most: u64) -> u64 {
         let seen = self.take_bytes(usize::try_from(most).unwrap_or(usize::MAX)).len() as u64;
         let unseen = self.unseen.min(most - seen);
@@ -59,85 +58,79 @@ impl<'a> Input<'a> {
         seen + unseen
     }
 
-    /// How many bytes are not available and not consumed yet.
+    /// Unavailable bytes not consumed yet.
     pub const fn unseen_count(&self) -> u64 {
         self.unseen
     }
 
-    /// How many bytes are not consumed yet, seen or not.
+    /// Unconsumed bytes, seen or not.
     pub const fn length(&self) -> u64 {
         self.bytes.len() as u64 + self.unseen
     }
 
-    /// Whether all is consumed.
+    /// Whether everything is consumed.
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.unseen == 0
     }
 }
 
-/// What a header announces.
+/// Sizes announced by a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FramePlan {
-    /// Bytes that follow the header.
+    /// Length of the body.
     pub body: u64,
-    /// How many of them, from the first, the decoder wants to see. Bounds what is stored; 0 for a body that
-    /// is only counted.
+    /// Maximum leading bytes to store.
     pub keep: usize,
 }
 
-/// Why a header is not one of this protocol: see [`DecodeError`], which the framer makes of it.
+/// Fault that the framer turns into a [`DecodeError`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeaderFault {
-    /// What the protocol has there.
+    /// Value that the protocol requires.
     pub expected: &'static str,
-    /// What was found; a number or a tag, never payload text.
+    /// Actual number or tag, never payload text.
     pub found: String,
 }
 
-/// One whole message.
+/// A message with header and body.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    /// When its first byte had passed.
+    /// When the first byte passed.
     pub started: Timestamp,
-    /// When its last byte had passed.
+    /// When the last byte passed.
     pub ended: Timestamp,
-    /// Bytes it took on the stream, header included.
+    /// In bytes, header included.
     pub bytes: u64,
-    /// Its header.
+    /// Bytes of the header.
     pub header: &'a [u8],
-    /// The first bytes of its body: at most as many as the plan asked to keep.
+    /// Leading bytes, as planned.
     pub body: &'a [u8],
-    /// Whether bytes the plan asked to keep are missing from `body` because they were not seen.
+    /// Whether planned bytes were not seen.
     pub holed: bool,
 }
 
-/// Cuts one direction of a stream into messages. Holds at most [`MAX_HEADER`] bytes and what plans ask to
-/// keep.
+/// Cuts one direction into messages. Holds at most [`MAX_HEADER`] and the planned bytes.
 #[derive(Debug)]
 pub struct Framer {
     protocol: &'static str,
     direction: Direction,
-    /// Stream offset of the current message's first byte.
     offset: u64,
-    /// Bytes taken of the current message.
+    /// Of the current message.
     taken: u64,
     started: Timestamp,
     header: [u8; MAX_HEADER],
-    /// Header bytes there are.
     header_filled: usize,
-    /// Header bytes there must be: fixed when the first byte comes.
     header_length: usize,
-    /// Set once the header is whole.
+    /// Set once the header is complete.
     plan: Option<FramePlan>,
     body_left: u64,
     kept: Vec<u8>,
     holed: bool,
-    /// The message in `header` and `kept` has been emitted.
     handed_out: bool,
 }
 
 impl Framer {
-    /// A framer at the beginning of a stream.
+    /// Starts at a stream's beginning.
     pub const fn new(protocol: &'static str, direction: Direction) -> Self {
         Self {
             protocol,
@@ -156,13 +149,13 @@ impl Framer {
         }
     }
 
-    /// The next whole message of `input`, or `None` when it is used up.
+    /// Returns the next message, or `None` when `input` is used up.
     ///
-    /// `header_length` (1 to [`MAX_HEADER`]) is only inspected when a message begins, `plan` only when its
-    /// header is whole: neither may depend on how the input was split.
+    /// `header_length` (1 to [`MAX_HEADER`]) is called at a message's start, `plan` at the header's
+    /// end, independently of the split.
     ///
     /// # Errors
-    /// When `plan` refuses the header, or bytes of a header were not seen.
+    /// If `plan` refuses the header, or header bytes were not seen.
     #[inline]
     pub fn next<'a, 'i: 'a>(
         &'a mut self,
@@ -197,18 +190,18 @@ impl Framer {
         }))
     }
 
-    /// Forgets an unfinished message: the next byte is the first of another.
+    /// Drops an unfinished message.
     pub fn restart(&mut self) {
         self.handed_out = true;
         self.forget_handed_out();
     }
 
-    /// Bytes taken of a message that is not whole yet.
+    /// Bytes of an unfinished message.
     pub const fn pending(&self) -> u64 {
         if self.handed_out { 0 } else { self.taken }
     }
 
-    /// Stream offset after the last whole message.
+    /// Offset after the last message.
     pub const fn offset(&self) -> u64 {
         if self.handed_out {
             self.offset + self.taken
@@ -217,7 +210,7 @@ impl Framer {
         }
     }
 
-    /// The error for a fault at the beginning of the message that is being taken.
+    /// Creates the error for the current message.
     pub fn fault(&self, fault: HeaderFault) -> DecodeError {
         DecodeError {
             protocol: self.protocol,
@@ -336,10 +329,9 @@ impl Framer {
     }
 }
 
-/// The longest header, in bytes.
+/// In bytes, without the body.
 pub const MAX_HEADER: usize = 16;
 
-/// Bytes of buffer that stay allocated between messages.
 const KEPT_BETWEEN_MESSAGES: usize = 4096;
 
 #[cfg(test)]
@@ -348,7 +340,7 @@ mod tests {
 
     const AT: Timestamp = Timestamp::from_nanos(7);
 
-    /// One length byte, then the body; at most three bytes are kept.
+    /// One length byte, then the body, of which three bytes are kept.
     fn plan(header: &[u8]) -> Result<FramePlan, HeaderFault> {
         match header {
             [0xFF] => Err(HeaderFault {

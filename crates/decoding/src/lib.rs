@@ -1,8 +1,4 @@
-//! What decoders of protocols are made of: the [`decoder::Decoder`] they implement, [`framing`] that cuts a
-//! stream into messages, a bounds-checked [`reader`], [`resume`] behind lost bytes, [`pending_replies`] with
-//! their limit.
-//!
-//! It knows no protocol, does no I/O, knows no clock and never panics on what was received.
+//! Building blocks of protocol decoders. No protocol, I/O or clock; never panics on received data.
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]

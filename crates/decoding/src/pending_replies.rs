@@ -1,16 +1,14 @@
-//! Requests without a reply: the one place where they wait, in decoders and in pairing, and no more of them
-//! than a limit.
+//! A bounded queue of requests without a reply.
 
 use crate::framing::HeaderFault;
 use std::collections::VecDeque;
 use std::ops::Deref;
 
-/// One entry for every request that waits for its reply, oldest first; at most `LIMIT`.
+/// Requests that wait for replies, oldest first; at most `LIMIT`.
 ///
-/// A client can send requests for ever and read nothing. Beyond the limit [`PendingReplies::push`] refuses an
-/// entry, and who calls it must give up the place in the protocol: a decoder returns the error, so that the
-/// client's direction is opaque from there on, because a reply could not be distinguished from that to
-/// another request any more. Reading is that of [`VecDeque`]; the memory grows in steps and is given back.
+/// A client may send requests forever and read no reply. At the limit [`PendingReplies::push`]
+/// fails, and the client's direction becomes opaque, as replies can no longer be assigned. Reads
+/// like [`VecDeque`]; unused memory is released.
 #[derive(Debug, Clone)]
 pub struct PendingReplies<T, const LIMIT: usize> {
     entries: VecDeque<T>,
@@ -24,10 +22,10 @@ impl<T, const LIMIT: usize> Default for PendingReplies<T, LIMIT> {
     }
 }
 
-/// An entry beyond the limit.
+/// The limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyPending {
-    /// How many there may be.
+    /// Maximum number of entries.
     pub limit: usize,
 }
 
@@ -41,14 +39,14 @@ impl From<TooManyPending> for HeaderFault {
 }
 
 impl<T, const LIMIT: usize> PendingReplies<T, LIMIT> {
-    /// Adds the newest.
+    /// Adds the newest entry.
     ///
     /// # Errors
-    /// When as many are pending as may be.
+    /// At the limit.
     pub fn push(&mut self, entry: T) -> Result<(), TooManyPending> {
         self.check()?;
         if self.entries.len() == self.entries.capacity() {
-            // Doubling would hold twice of what the limit says.
+            // Doubling would take twice the memory of the limit.
             let more = (self.entries.len() / 4).max(FEW);
             self.entries.reserve_exact(more);
         }
@@ -56,10 +54,10 @@ impl<T, const LIMIT: usize> PendingReplies<T, LIMIT> {
         Ok(())
     }
 
-    /// Whether one more may be added.
+    /// Checks for room.
     ///
     /// # Errors
-    /// When not.
+    /// At the limit.
     pub fn check(&self) -> Result<(), TooManyPending> {
         match self.entries.len() < LIMIT {
             true => Ok(()),
@@ -67,12 +65,12 @@ impl<T, const LIMIT: usize> PendingReplies<T, LIMIT> {
         }
     }
 
-    /// Puts the oldest back, which was popped and whose reply has only begun.
+    /// Puts back the oldest entry.
     pub fn put_back(&mut self, entry: T) {
         self.entries.push_front(entry);
     }
 
-    /// Takes the oldest away.
+    /// Removes the oldest entry.
     pub fn pop(&mut self) -> Option<T> {
         let entry = self.entries.pop_front();
         let (length, capacity) = (self.entries.len(), self.entries.capacity());
@@ -82,38 +80,38 @@ impl<T, const LIMIT: usize> PendingReplies<T, LIMIT> {
         entry
     }
 
-    /// Takes the `count` oldest away.
+    /// Removes `count` oldest entries.
     pub fn discard(&mut self, count: usize) {
         let count = count.min(self.entries.len());
         self.entries.drain(..count);
     }
 
-    /// The oldest.
+    /// The oldest entry, if any.
     pub fn front_mut(&mut self) -> Option<&mut T> {
         self.entries.front_mut()
     }
 
-    /// The newest.
+    /// The newest entry, if any.
     pub fn back_mut(&mut self) -> Option<&mut T> {
         self.entries.back_mut()
     }
 
-    /// The one at `place`, from the oldest.
+    /// Counts from the oldest.
     pub fn get_mut(&mut self, place: usize) -> Option<&mut T> {
         self.entries.get_mut(place)
     }
 
-    /// All, oldest first.
+    /// All entries, oldest first.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.entries.iter_mut()
     }
 
-    /// Keeps those for which `keep` holds.
+    /// Keeps entries that match `keep`.
     pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.entries.retain(keep);
     }
 
-    /// Nothing is pending any more.
+    /// Removes all entries and memory.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.entries.shrink_to(FEW);
@@ -128,10 +126,9 @@ impl<T, const LIMIT: usize> Deref for PendingReplies<T, LIMIT> {
     }
 }
 
-/// Room that is kept.
 const FEW: usize = 16;
 
-/// Room from which on it is given back.
+/// Larger room is released.
 const MANY: usize = 1024;
 
 #[cfg(test)]

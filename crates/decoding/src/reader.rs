@@ -1,24 +1,23 @@
-//! Checked reading of a byte slice: the one way in which decoders look at lengths and numbers.
+//! Bounds-checked reading of lengths and numbers.
 
-/// Reads a slice from its beginning. Every method gives `None`, and takes nothing, when the slice is too
-/// short.
+/// Reads a slice from the front. On a short slice, methods return `None` and consume no bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// A reader over `bytes`.
+    /// Starts at the first byte.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// What has not been read yet.
+    /// Returns the unread bytes.
     pub const fn rest(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// How many bytes have not been read yet.
+    /// Number of unread bytes.
     pub const fn left(&self) -> usize {
         self.bytes.len()
     }
@@ -28,68 +27,68 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// The next `length` bytes.
+    /// Reads `length` bytes at once.
     pub fn take_bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.bytes.split_at_checked(length)?;
         self.bytes = rest;
         Some(taken)
     }
 
-    /// A reader confined to the next `length` bytes.
+    /// Limits a reader to `length` bytes.
     pub fn sub(&mut self, length: usize) -> Option<Reader<'a>> {
         self.take_bytes(length).map(Reader::new)
     }
 
-    /// The next `N` bytes.
+    /// Reads `N` bytes at once.
     pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.bytes.split_first_chunk::<N>()?;
         self.bytes = rest;
         Some(*taken)
     }
 
-    /// One byte.
+    /// Reads a single byte.
     pub fn u8(&mut self) -> Option<u8> {
         let (first, rest) = self.bytes.split_first()?;
         self.bytes = rest;
         Some(*first)
     }
 
-    /// Two bytes, most significant first.
+    /// Two bytes, big-endian order.
     pub fn u16_be(&mut self) -> Option<u16> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// Three bytes, most significant first.
+    /// Three bytes, big-endian order.
     pub fn u24_be(&mut self) -> Option<u32> {
         self.array().map(|[a, b, c]| u32::from_be_bytes([0, a, b, c]))
     }
 
-    /// Four bytes, most significant first.
+    /// Four bytes, big-endian order.
     pub fn u32_be(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Two bytes, least significant first.
+    /// Two bytes, little-endian order.
     pub fn u16_le(&mut self) -> Option<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// Three bytes, least significant first.
+    /// Three bytes, little-endian order.
     pub fn u24_le(&mut self) -> Option<u32> {
         self.array().map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]))
     }
 
-    /// Four bytes, least significant first.
+    /// Four bytes, little-endian order.
     pub fn u32_le(&mut self) -> Option<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// Eight bytes, least significant first.
+    /// Eight bytes, little-endian order.
     pub fn u64_le(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// The bytes before the next NUL, which is taken too.
+    /// Reads up to a NUL, which is consumed too.
     pub fn cstr(&mut self) -> Option<&'a [u8]> {
         let end = self.bytes.iter().position(|&byte| byte == 0)?;
         let text = self.take_bytes(end)?;
@@ -97,8 +96,8 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// MySQL's length-encoded integer: one byte below 251, or 0xFC, 0xFD, 0xFE and 2, 3, 8 bytes. `None` also
-    /// for 0xFB (NULL) and 0xFF (an error packet), which are no integers.
+    /// MySQL's length-encoded integer: one byte below 251, or 0xFC, 0xFD, 0xFE and 2, 3, 8 bytes.
+    /// `None` also for 0xFB (NULL) and 0xFF (an error packet).
     pub fn lenenc_int(&mut self) -> Option<u64> {
         let mut ahead = *self;
         let value = match ahead.u8()? {
@@ -112,7 +111,7 @@ impl<'a> Reader<'a> {
         Some(value)
     }
 
-    /// MySQL's length-encoded string: a length-encoded integer and that many bytes.
+    /// MySQL's length-encoded string of bytes.
     pub fn lenenc_bytes(&mut self) -> Option<&'a [u8]> {
         let mut ahead = *self;
         let length = ahead.lenenc_int()?;

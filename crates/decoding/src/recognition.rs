@@ -1,25 +1,24 @@
-//! How sure a look at bytes makes.
+//! Certainty of protocol recognition.
 
 use model::Direction;
 
-/// How sure a look at the first bytes of one direction makes.
+/// Verdict on the first bytes of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recognition {
-    /// These bytes are this protocol's and no other's.
+    /// Only this protocol fits.
     Certain,
-    /// They could be this protocol's from the middle of a connection; what else passes has to agree.
+    /// Fits in mid-connection if the other direction agrees.
     Plausible,
-    /// More bytes are needed to decide.
+    /// More bytes are needed.
     More,
-    /// They are not this protocol's.
+    /// This protocol does not fit.
     Never,
 }
 
-/// What every `recognise` is held to, for the tests of decoders: each sample gets its verdict, at some point
-/// and from there on.
+/// For tests: each sample gets its verdict at some point and keeps it.
 ///
 /// # Panics
-/// When a sample gets another verdict.
+/// If a verdict differs.
 pub fn assert_verdicts(
     recognise: fn(Direction, &[u8]) -> Recognition,
     samples: &[(Direction, &[u8], Recognition)],

@@ -1,34 +1,34 @@
-//! Where messages begin in bytes of which the beginning was lost.
+//! Finds the start of messages after lost bytes.
 
-/// What a look at bytes behind lost ones gives.
+/// Result of a search after lost bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resumption {
-    /// A message begins at this place.
+    /// Position of a message's start.
     At(usize),
     /// More bytes could decide.
     More,
-    /// None begins there.
+    /// No message begins there.
     Nowhere,
 }
 
-/// What may stand at a place where a message is looked for.
+/// Content of a possible message start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageShape {
-    /// A message of this many bytes, which random bytes could be.
+    /// A message, though random bytes could match.
     Likely(usize),
-    /// A message of this many bytes, which hardly anything else can be.
+    /// A message, with little doubt.
     Sure(usize),
     /// More bytes could decide.
     Cut,
-    /// No message.
+    /// Not a message at all.
     Wrong,
 }
 
-/// The first place from which on messages follow each other: to the end of `bytes`, or at least three of
-/// them, of which the last may go on beyond. At the very beginning, where a message is expected, one that
-/// fits is enough. Only when `whole`: before that, more bytes could show a better place.
+/// Returns the first position from which messages follow each other to the end of `bytes`, or at
+/// least three. At the very beginning one matching message is enough if `whole`: otherwise more
+/// bytes could show a better position.
 ///
-/// `shape` is shown what stands at a place, and the bytes of the message before it if there is one.
+/// `shape` receives the bytes at a position, and the message before it, if any.
 pub fn find(bytes: &[u8], whole: bool, shape: impl Fn(&[u8], Option<&[u8]>) -> MessageShape) -> Resumption {
     if !whole {
         return Resumption::More;
@@ -38,7 +38,6 @@ pub fn find(bytes: &[u8], whole: bool, shape: impl Fn(&[u8], Option<&[u8]>) -> M
         .map_or(Resumption::Nowhere, Resumption::At)
 }
 
-/// Whether messages follow each other from `from` on.
 fn follow(bytes: &[u8], from: usize, shape: &impl Fn(&[u8], Option<&[u8]>) -> MessageShape) -> bool {
     let mut before = None;
     let mut at = from;
@@ -73,7 +72,7 @@ const LONG_ENOUGH: usize = 8;
 mod tests {
     use super::*;
 
-    /// A letter, then a digit that says how many bytes follow; `Z` is hardly anything else.
+    /// A letter, then a digit with the number of bytes that follow.
     fn shape(bytes: &[u8], _: Option<&[u8]>) -> MessageShape {
         match *bytes {
             [b'Z', b'0', ..] => MessageShape::Sure(2),

@@ -1,7 +1,6 @@
-//! How statements begin: what distinguishes a text that is SQL from one that is not.
+//! Distinguishes SQL from other text.
 
-/// Whether a text begins with a word that statements begin with; comments, brackets and white space before it
-/// do not count.
+/// Whether a text begins with SQL, after comments, brackets and white space.
 pub fn begins_statement(text: &[u8]) -> bool {
     let text = behind_comments(text);
     let is_of_word = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
@@ -10,7 +9,7 @@ pub fn begins_statement(text: &[u8]) -> bool {
     ends && VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(word))
 }
 
-/// The same of a text of two bytes a character, the less significant first.
+/// The same for little-endian UTF-16.
 pub fn begins_statement_16(text: &[u8]) -> bool {
     let wide = text.chunks_exact(2).take(MAX_INSPECTED_LEN);
     let narrow: Vec<u8> = wide
@@ -108,7 +107,6 @@ const VERBS: [&[u8]; 67] = [
     b"identify_system",
     b"start_replication",
 ];
-/// Characters that are inspected.
 const MAX_INSPECTED_LEN: usize = 256;
 
 #[cfg(test)]
