@@ -1,11 +1,11 @@
-//! Writes batches while the run goes on: sorting and compressing takes as long as half of reading.
+//! Writes batches on a thread: sorting and compressing take half as long as reading.
 
 use crate::files::{Batch, TableFiles};
 use crate::worker::Worker;
 use std::io;
 use std::sync::mpsc::Receiver;
 
-/// A thread that writes files. An error of earlier jobs is that of the next one.
+/// A thread that writes files. Its error is returned by the next call.
 pub(crate) struct BackgroundWriter(Worker<Job>);
 
 enum Job {
@@ -19,24 +19,22 @@ impl BackgroundWriter {
         Worker::start("tables", 0, move |jobs| work(files, jobs)).map(Self)
     }
 
-    /// Has a batch written. Waits while another one is not.
     pub(crate) fn write(&mut self, batch: Batch) -> io::Result<()> {
         self.0.bring(Job::Write(batch))
     }
 
-    /// Has all files completed.
     pub(crate) fn complete(&mut self) -> io::Result<()> {
         self.0.bring(Job::Complete)
     }
 
-    /// Completes all files, and waits for that.
+    /// Waits until all files are complete.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.0.bring(Job::Finish)?;
         self.0.finish()
     }
 }
 
-/// Without [`Job::Finish`] the run has come to a bad end: its unfinished files go.
+/// Without [`Job::Finish`] the run failed: its unfinished files are deleted.
 fn work(mut files: TableFiles, jobs: &Receiver<Job>) -> io::Result<()> {
     for job in jobs {
         match job {

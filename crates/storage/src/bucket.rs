@@ -1,5 +1,5 @@
-//! An object store that speaks the S3 API: whole objects are put, listed, got and deleted, with signed URLs
-//! (Signature Version 4).
+//! An object store with the S3 API: puts, lists, gets and deletes complete objects, with signed
+//! URLs (Signature Version 4).
 
 mod credentials;
 
@@ -17,22 +17,20 @@ use ureq::http::Response;
 use ureq::typestate::WithoutBody;
 use ureq::{Agent, Body, RequestBuilder};
 
-/// A part of a bucket: objects whose names begin with `prefix`.
 pub(crate) struct ObjectStore {
     agent: Agent,
     bucket: Bucket,
     credentials: Option<Credentials>,
-    /// Empty, or with a slash at its end.
     prefix: String,
 }
 
-/// Whether this names a bucket.
 pub(crate) fn is_bucket(text: &str) -> bool {
     text.starts_with(SCHEME)
 }
 
 impl ObjectStore {
-    /// `s3://BUCKET/PREFIX`. Region, endpoint and credentials are where the tools of AWS look for them.
+    /// Parses `s3://BUCKET/PREFIX`. Region, endpoint and credentials come from the settings of
+    /// AWS's tools.
     pub(crate) fn new(url: &str) -> io::Result<Self> {
         let place = url.strip_prefix(SCHEME).unwrap_or(url);
         let (name, prefix) = place.split_once('/').unwrap_or((place, ""));
@@ -48,7 +46,7 @@ impl ObjectStore {
         };
         let region = variable(["AWS_REGION", "AWS_DEFAULT_REGION"]).unwrap_or_else(|| "us-east-1".to_owned());
         let own = variable(["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
-        // Names with dots fit no certificate of a wildcard; others' servers mostly know paths alone.
+        // Dotted names match no wildcard certificate; other servers mostly support paths only.
         let style = match own.is_none() && !name.contains('.') {
             true => UrlStyle::VirtualHost,
             false => UrlStyle::Path,
@@ -76,7 +74,6 @@ impl ObjectStore {
         })
     }
 
-    /// Whether the bucket is there and may be listed.
     pub(crate) fn check(&self) -> io::Result<()> {
         let ask = || {
             let mut action = self.bucket.list_objects_v2(self.credentials.as_ref());
@@ -88,7 +85,7 @@ impl ObjectStore {
         self.answer_within(FIRST_PAUSE, "", ask, |_| Ok(()))
     }
 
-    /// The names, without the prefix, of all objects below the folder of this name.
+    /// Names below a folder, without the prefix.
     pub(crate) fn names(&self, folder: &str) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         let mut token: Option<String> = None;
@@ -116,7 +113,7 @@ impl ObjectStore {
         }
     }
 
-    /// Puts all of `file` as the object of this name: it is there as a whole, or as it was before.
+    /// Puts `file` as an object, atomically.
     pub(crate) fn put(&self, name: &str, file: &File) -> io::Result<()> {
         let bytes = file.metadata()?.len();
         let ask = || {
@@ -132,7 +129,6 @@ impl ObjectStore {
         self.answer(name, ask, |_| Ok(()))
     }
 
-    /// Writes the bytes of an object to `file`.
     pub(crate) fn get(&self, name: &str, file: &mut File) -> io::Result<()> {
         let ask = || {
             let action = self
@@ -149,7 +145,6 @@ impl ObjectStore {
         })
     }
 
-    /// Deletes the object of this name.
     pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         let ask = || {
             let action = self
@@ -165,8 +160,8 @@ impl ObjectStore {
         format!("{}{name}", self.prefix)
     }
 
-    /// What `take` makes of the answer to a request, asked again while that may help: not reached, broken
-    /// off, or too busy.
+    /// Retries a request if that may help (not reached, broken off, too busy), and parses the
+    /// answer with `take`.
     fn answer<T>(
         &self,
         name: &str,
@@ -176,7 +171,6 @@ impl ObjectStore {
         self.answer_within(LAST_PAUSE, name, ask, take)
     }
 
-    /// The same, with pauses of at most `last`.
     fn answer_within<T>(
         &self,
         last: Duration,
@@ -224,15 +218,13 @@ impl ObjectStore {
     }
 }
 
-/// The answer to a request without a body. A server that connects, answers and goes on only after
-/// [`SHORT_TIMEOUT`] is silent.
+/// A request without a body. A server silent for [`SHORT_TIMEOUT`] at any step times out.
 fn answered_soon(request: RequestBuilder<WithoutBody>) -> Result<Response<Body>, ureq::Error> {
     let config = request.config();
     let config = config.timeout_connect(Some(SHORT_TIMEOUT));
     config.timeout_per_read(Some(SHORT_TIMEOUT)).build().call()
 }
 
-/// Whether the rest of an answer did not come in time.
 fn is_timeout(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     error.kind() == io::ErrorKind::TimedOut || matches!(inner, Some(ureq::Error::Timeout(_)))
@@ -242,7 +234,7 @@ fn invalid(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
 
-/// Why an answer is none, and whether it may help to ask again.
+/// Returns the reason, and whether a retry may help.
 fn refusal(answer: &mut Response<Body>) -> (String, bool) {
     let status = answer.status();
     let text = body(answer, MAX_ERROR_BYTES).unwrap_or_default();
@@ -256,7 +248,7 @@ fn body(answer: &mut Response<Body>, most: u64) -> Result<String, ureq::Error> {
     answer.body_mut().with_config().limit(most).read_to_string()
 }
 
-/// What an answer says was wrong, in a word (S3 API Reference, "REST Error Responses").
+/// The error code of an answer (S3 API Reference, "REST Error Responses").
 fn error_code(body: &str) -> Option<&str> {
     let (_, rest) = body.split_once("<Code>")?;
     let (code, _) = rest.split_once("</Code>")?;
@@ -270,24 +262,23 @@ const SCHEME: &str = "s3://";
 /// For one request, of up to some hundred megabytes.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// For a request whose answer somebody waits for.
+/// For a request that a caller waits for.
 const SHORT_TIMEOUT: Duration = match cfg!(test) {
     true => Duration::from_millis(200),
     false => Duration::from_secs(10),
 };
 
-/// How long a signed URL is good for.
 const VALID: Duration = Duration::from_secs(600);
 
-/// A server that is silent so often is not asked again: twice [`SHORT_TIMEOUT`].
+/// Gives up after twice [`SHORT_TIMEOUT`].
 const MAX_TIMEOUTS: u32 = 2;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// No pause is longer: half a minute of attempts.
+/// Longest pause, for half a minute of attempts.
 const LAST_PAUSE: Duration = Duration::from_secs(16);
 
-/// Bytes of a page of a list: a thousand names of up to a thousand bytes, and what is said of them.
+/// Bytes per page of a list: a thousand names of up to a thousand bytes, with attributes.
 const MAX_LISTING_BYTES: u64 = 8 << 20;
 
 const MAX_ERROR_BYTES: u64 = 16 << 10;
@@ -309,7 +300,6 @@ mod tests {
         }
     }
 
-    /// Every way to read gives up, and says why.
     fn is_said_to_be_silent(store: &ObjectStore) {
         let mut file = tempfile::tempfile().expect("a file");
         let errors = [
@@ -328,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_silent_server_is_given_up_and_said_to_be_silent() {
-        // It accepts, and never says a word.
+        // It accepts but never answers.
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         is_said_to_be_silent(&store_at(&listener));
         listener.set_nonblocking(true).expect("it does not wait");

@@ -1,4 +1,4 @@
-//! A file that gets its name once it is whole.
+//! A file that gets its name once complete.
 
 use std::fs::{self, File};
 use std::io;
@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 use tables::{TableName, TableRows, TableWriter};
 use tempfile::TempPath;
 
-/// A file of a table in progress. In a folder it is there under a name that no reader of tables takes for one
-/// (`.NAME.parquet.RANDOM.tmp`), and that nobody else who writes the same has; for a bucket it has no name at
-/// all. Either is gone when it is dropped.
+/// A table's file in progress. In a folder it has a unique name that readers of tables ignore
+/// (`.NAME.parquet.RANDOM.tmp`); for a bucket it has no name. Dropping it deletes it.
 pub(crate) struct UnfinishedFile {
     writer: TableWriter<File>,
-    /// Its name of now, and that to come.
     in_folder: Option<(TempPath, PathBuf)>,
 }
 
 impl UnfinishedFile {
-    /// Begins the file that will be `path`, with the rows of `run`; makes its folder. It is for its owner
-    /// only.
+    /// Creates the file that becomes `path`, with the rows of `run`, and its folder. Only the owner
+    /// may read it.
     pub(crate) fn in_folder(table: TableName, run: &str, path: PathBuf) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
@@ -33,7 +31,6 @@ impl UnfinishedFile {
         })
     }
 
-    /// Begins a file without a name.
     pub(crate) fn unnamed(table: TableName, run: &str) -> io::Result<Self> {
         Ok(Self {
             writer: TableWriter::new(table, run, tempfile::tempfile()?)?,
@@ -41,19 +38,19 @@ impl UnfinishedFile {
         })
     }
 
-    /// Writes rows as one row group; returns the bytes of the file so far.
+    /// Returns the file's size after writing a row group.
     pub(crate) fn write(&mut self, rows: &TableRows) -> io::Result<u64> {
         self.writer.write(rows)?;
         Ok(self.writer.bytes())
     }
 
-    /// Completes it: in a folder it has its name once all of it is on the disk.
+    /// In a folder, the file gets its name once it is completely on disk.
     pub(crate) fn finish(self) -> io::Result<File> {
         let file = self.writer.finish()?;
         if let Some((temporary, path)) = self.in_folder {
             file.sync_all()?;
             temporary.persist(&path)?;
-            // Whoever may not read the folder may still write into it.
+            // A folder may be writable but not readable.
             if let Some(Ok(folder)) = path.parent().map(File::open) {
                 folder.sync_all()?;
             }

@@ -1,4 +1,4 @@
-//! The files of a run: each partition has one at a time.
+//! The files of a run: one open file per partition.
 
 use crate::file::UnfinishedFile;
 use crate::place::TablesPlace;
@@ -12,56 +12,46 @@ use std::sync::mpsc::Receiver;
 use tables::date::day;
 use tables::{TableName, TableRows};
 
-/// Where rows belong.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Partition {
     pub(crate) table: TableName,
-    /// Days since the epoch.
     pub(crate) day: u64,
     pub(crate) protocol: Option<String>,
 }
 
-/// What kind of run tables are written of.
+/// How a run treats earlier files of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
-    /// There is none of its name but this one, and it waits for nothing.
+    /// The name is unique, and the first write checks the bucket.
     Once,
-    /// The same; whether the bucket is there is not asked before the first file goes there.
+    /// As `Once`, but without a check of the bucket before the first upload.
     Resumed,
-    /// The files of a run of the same host and source that began at the same time give way, all of them: for
-    /// what can be read again.
+    /// Replaces all files of an earlier run with the same host, source and start: for input that
+    /// can be read again.
     Again,
 }
 
-/// Rows of all partitions that waited at the same time, and the run that they are of.
 pub(crate) struct Batch {
     pub(crate) run: String,
     pub(crate) rows: Vec<(Partition, TableRows)>,
 }
 
-/// Writes batches to files.
 pub(crate) struct TableFiles {
     place: TablesPlace,
-    /// Puts files with their names into a bucket, one after the other.
     uploads: Option<Worker<(String, File)>>,
     host: String,
     part: u32,
-    /// Under way, with their names.
     files: BTreeMap<Partition, (UnfinishedFile, String)>,
     written: Written,
     run: String,
 }
 
-/// The outcome of runs of this name.
 enum Written {
-    /// There is none but this one.
     Once,
-    /// The same input may have been written before: these are the files of now.
     Again(BTreeSet<String>),
 }
 
 impl TableFiles {
-    /// Files in `root`, of `host`.
     pub(crate) fn new(root: &Path, host: &str, kind: RunKind) -> io::Result<Self> {
         let place = TablesPlace::new(root)?;
         let uploads = match &place {
@@ -70,7 +60,7 @@ impl TableFiles {
                 None
             }
             TablesPlace::Bucket(store) => {
-                // A bucket that is not there, or not ours, is found out now and not after an hour.
+                // Reports a missing or forbidden bucket now, not after an hour.
                 if kind != RunKind::Resumed {
                     store.check()?;
                 }
@@ -98,8 +88,8 @@ impl TableFiles {
         })
     }
 
-    /// Writes a batch as one row group for each partition, so that the numbers of rows follow those of the
-    /// row groups before: a reader of the whole run holds no more than its writer did.
+    /// Writes one row group per partition, so that row numbers ascend over row groups: a reader of
+    /// the run holds no more rows than its writer.
     pub(crate) fn write(&mut self, batch: Batch) -> io::Result<()> {
         self.run = batch.run;
         let mut has_large = false;
@@ -118,7 +108,7 @@ impl TableFiles {
         Ok(())
     }
 
-    /// Completes all files; what comes later begins new ones.
+    /// Later rows begin new files.
     pub(crate) fn complete(&mut self) -> io::Result<()> {
         if let Some(uploads) = &mut self.uploads {
             uploads.check()?;
@@ -139,7 +129,7 @@ impl TableFiles {
         Ok(())
     }
 
-    /// Completes all files, and takes away those of the same run that are left from before.
+    /// Completes all files, and deletes those left from an earlier run of the name.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.complete()?;
         self.uploads.take().map_or(Ok(()), Worker::finish)?;
@@ -180,8 +170,8 @@ impl TableFiles {
     }
 }
 
-/// A name as part of a path: what is special to paths or to readers of partitions as `%` and two digits, as
-/// Hive has it.
+/// Escapes a name for a path as in Hive: `%` and two digits for characters special to paths or
+/// partitions.
 fn escaped(name: &str) -> String {
     let mut escaped = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -194,13 +184,11 @@ fn escaped(name: &str) -> String {
     escaped
 }
 
-/// A file of this size is completed, and another begun.
 const BYTES_OF_FILE: u64 = 128 << 20;
 
-/// Files that wait for the bucket at most: some windows of a run with several protocols.
+/// Files waiting for upload: some windows of a run with several protocols.
 const MAX_WAITING: usize = 64;
 
-/// Files open at once at most.
 const OPEN_FILES: usize = 64;
 
 pub(crate) const NANOS_A_DAY: u64 = 86_400_000_000_000;

@@ -1,7 +1,5 @@
-//! Folders of Parquet files: `TABLE/date=2026-11-23/host=NAME/protocol=postgresql/RUN-0000.parquet`. Files
-//! are there whole or not at all.
-//!
-//! [`Folder`] writes what a run observed, [`recordings`] reads all runs of a folder back as lines of records.
+//! Folders of Parquet files:
+//! `TABLE/date=2026-11-23/host=NAME/protocol=postgresql/RUN-0000.parquet`. Files appear atomically.
 
 mod background;
 mod bucket;

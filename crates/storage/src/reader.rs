@@ -1,4 +1,4 @@
-//! A folder of tables as lines of records: one recording for each run.
+//! Reads a folder of tables as lines of records: one recording per run.
 
 use crate::bucket::{ObjectStore, is_bucket};
 use crate::place::TablesPlace;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tables::{TableName, TableReader, TableRows};
 use tempfile::TempDir;
 
-/// Whether `directory` is one that [`crate::Folder`] wrote to, or names a bucket.
+/// Whether [`crate::Folder`] wrote `directory`, or it names a bucket.
 pub fn is_folder_of_tables(directory: &Path) -> bool {
     let names_bucket = directory.to_str().is_some_and(is_bucket);
     names_bucket
@@ -20,12 +20,12 @@ pub fn is_folder_of_tables(directory: &Path) -> bool {
             .any(|table| table.is_read_back() && directory.join(table.name()).is_dir())
 }
 
-/// The runs in a folder of tables, each with the name of its files and its records as lines, in the order in
-/// which they were written. They hold no more rows at a time than their writer did. Unfinished files of runs
-/// that died are passed over.
+/// The runs of a folder of tables, with the name of their files and their records as lines in the
+/// original order. Each holds no more rows than its writer did. Unfinished files of crashed runs
+/// are skipped.
 ///
 /// # Errors
-/// When a file cannot be read, or is no table.
+/// If a file cannot be read, or is not a table.
 pub fn recordings(directory: &Path) -> io::Result<Vec<(String, Box<dyn BufRead + Send>)>> {
     match TablesPlace::new(directory)? {
         TablesPlace::Folder(folder) => recordings_in(directory, &folder, None),
@@ -36,8 +36,7 @@ pub fn recordings(directory: &Path) -> io::Result<Vec<(String, Box<dyn BufRead +
     }
 }
 
-/// A copy of the tables of a bucket: a run is read in the order of its rows, from here and there in its
-/// files.
+/// Copies the tables of a bucket: row order needs random access to the files.
 fn fetched(directory: &Path, store: &ObjectStore) -> io::Result<TempDir> {
     let copy = tempfile::Builder::new().prefix("longwire-tables-").tempdir()?;
     let mut is_empty = true;
@@ -64,7 +63,6 @@ fn fetched(directory: &Path, store: &ObjectStore) -> io::Result<TempDir> {
     }
 }
 
-/// The runs in `folder`, which `directory` is the name of for its readers.
 fn recordings_in(
     directory: &Path,
     folder: &Path,
@@ -107,13 +105,11 @@ fn recordings_in(
     Ok(lines.collect())
 }
 
-/// Whether a file is a table that has its name: not one in progress, nor a note of another program.
 fn is_whole(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".parquet") && !name.starts_with('.')
 }
 
-/// The run of a file, by its name: `RUN-0000.parquet`.
 fn run_of(path: &Path) -> Option<String> {
     let name = path.file_stem()?.to_str()?;
     let (run, part) = name.rsplit_once('-')?;
@@ -128,8 +124,8 @@ fn of_file(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// All files below `directory`, where a link leads to too, at most `depth` folders down: those of a table are
-/// date, host and protocol. None where it does not exist.
+/// All files below `directory`, following links, at most `depth` folders down (date, host and
+/// protocol). Empty if it does not exist.
 fn find(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -149,10 +145,8 @@ fn find(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<
     Ok(())
 }
 
-/// Folders between that of a table and its files, and one more.
 const FOLDERS: usize = 4;
 
-/// A row group of a run.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Group {
     begin: u64,
@@ -161,25 +155,19 @@ struct Group {
     number: usize,
 }
 
-/// The lines of a run.
 struct Lines {
-    /// Row groups not read yet, the first last.
     groups: Vec<Group>,
-    /// Row groups in progress, by the number of their next row.
     waiting: BinaryHeap<Reverse<Waiting>>,
-    /// The number of the row before.
     last: Option<u64>,
     line: Vec<u8>,
     read: usize,
-    /// Files that go when no run needs them.
+    /// Deleted when no run needs it.
     _copy: Option<Arc<TempDir>>,
 }
 
-/// Rows of a row group that are still to come, in the order of their numbers.
 struct Waiting {
     next: u64,
     rows: TableRows,
-    /// The numbers of rows and their places, the first last.
     order: Vec<(u64, usize)>,
 }
 
@@ -192,7 +180,7 @@ impl Waiting {
         Some(Self { next, rows, order })
     }
 
-    /// Writes the line of the next row; returns the rest of the rest.
+    /// Returns the remaining rows.
     fn line(mut self, line: &mut Vec<u8>) -> Option<Self> {
         let (_, row) = self.order.pop()?;
         self.rows.line(row, line);
@@ -223,7 +211,7 @@ impl Ord for Waiting {
 }
 
 impl Lines {
-    /// Makes the next line; it is empty at the end.
+    /// The line is empty at the end.
     fn next_line(&mut self) -> io::Result<()> {
         self.line.clear();
         self.read = 0;

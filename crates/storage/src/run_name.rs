@@ -1,11 +1,12 @@
-//! Which files belong together.
+//! Name of a run, shared by its files.
 
 use tables::date::day;
 
-/// The name of a run whose first record with a time is of `at_ns`, of what `origin` says of it: the same ones
-/// have the same name, on any machine.
+/// Name of a run by the time of its first record and its `origin`: equal input has the same name on
+/// any machine.
 pub fn run_name(at_ns: u64, origin: &[&str]) -> String {
-    // FNV-1a (Fowler, Noll, Vo), 64 bits: the standard library's hashes may differ between versions.
+    // FNV-1a (Fowler, Noll, Vo), 64 bits: the standard library's hashes may change between
+    // versions.
     let bytes = origin.iter().flat_map(|text| text.bytes().chain([0]));
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

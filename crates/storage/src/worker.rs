@@ -1,18 +1,16 @@
-//! A thread that does jobs in their order, and whose error is told to whoever brings the next one.
+//! A thread that runs jobs in order and reports its error to the next caller.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
-/// A thread with a queue of jobs.
 pub(crate) struct Worker<J> {
-    /// Absent at the end.
     jobs: Option<SyncSender<J>>,
-    /// Absent once its error was told.
+    /// `None` once its error was returned.
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// The thread sees that nothing more comes, and ends before this does: nothing of it is left behind.
+/// Waits for the thread to end.
 impl<J> Drop for Worker<J> {
     fn drop(&mut self) {
         self.jobs = None;
@@ -23,7 +21,6 @@ impl<J> Drop for Worker<J> {
 }
 
 impl<J: Send + 'static> Worker<J> {
-    /// Starts a thread that does `work` on what comes; at most `waiting` jobs wait.
     pub(crate) fn start(
         name: &str,
         waiting: usize,
@@ -39,7 +36,7 @@ impl<J: Send + 'static> Worker<J> {
         })
     }
 
-    /// Brings a job; waits until there is room for it. Its error is that of earlier ones.
+    /// Returns the error of earlier jobs.
     pub(crate) fn bring(&mut self, job: J) -> io::Result<()> {
         match self.jobs.as_ref().map(|jobs| jobs.send(job)) {
             Some(Ok(())) => Ok(()),
@@ -47,7 +44,7 @@ impl<J: Send + 'static> Worker<J> {
         }
     }
 
-    /// Brings a job, unless too many wait.
+    /// Fails if too many jobs wait.
     pub(crate) fn try_bring(&mut self, job: J) -> io::Result<()> {
         match self.jobs.as_ref().map(|jobs| jobs.try_send(job)) {
             Some(Ok(())) => Ok(()),
@@ -56,7 +53,7 @@ impl<J: Send + 'static> Worker<J> {
         }
     }
 
-    /// Tells the error of earlier jobs, if there was one.
+    /// Returns the error of earlier jobs.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         match self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
             true => self.ended(),
@@ -64,7 +61,6 @@ impl<J: Send + 'static> Worker<J> {
         }
     }
 
-    /// Waits until all jobs are done.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.jobs = None;
         joined(&mut self.thread)

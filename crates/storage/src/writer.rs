@@ -1,4 +1,4 @@
-//! Records of a run to the rows of its tables.
+//! Turns the records of a run into rows of its tables.
 
 use crate::background::BackgroundWriter;
 use crate::files::{Batch, NANOS_A_DAY, Partition, RunKind, TableFiles};
@@ -8,29 +8,27 @@ use std::io;
 use std::path::Path;
 use tables::{RecordRow, TableRows};
 
-/// Takes records (`docs/output.md`) and writes their rows to a folder or a bucket. It holds at most
-/// [`ROWS_HELD`] rows, or some more than [`BYTES_HELD`] bytes of their texts, and twice as many that are
-/// being written.
+/// Writes records (`docs/output.md`) as rows to a folder or bucket. Holds at most [`ROWS_HELD`]
+/// rows, or slightly more than [`BYTES_HELD`] bytes of text, and twice as many in writing.
 pub struct Folder {
     writer: BackgroundWriter,
     host: String,
     source: String,
-    /// Known from the first row with a time on.
     run: Option<String>,
     row: RecordRow,
     partitions: Vec<(Partition, TableRows)>,
     held: usize,
     sequence: u64,
-    /// The time of the last row with one: rows without are put on its day.
+    /// Time of the last row that has one; rows without go to its day.
     at_ns: u64,
 }
 
 impl Folder {
-    /// Tables in `root`, a folder or `s3://BUCKET/PREFIX`, of what `host` observed at `source`. `kind` says
-    /// what becomes of an earlier run of this name.
+    /// Creates tables in `root`, a folder or `s3://BUCKET/PREFIX`, for observations of `host` at
+    /// `source`. `kind` decides about an earlier run of this name.
     ///
     /// # Errors
-    /// When the folder cannot be made, or the bucket cannot be listed.
+    /// If the folder cannot be created, or the bucket cannot be listed.
     pub fn create(root: &Path, host: &str, source: &str, kind: RunKind) -> io::Result<Self> {
         let files = TableFiles::new(root, host, kind)?;
         Ok(Self {
@@ -46,10 +44,10 @@ impl Folder {
         })
     }
 
-    /// Takes a record of the type `kind`: what it has besides type and schema, and all of it.
+    /// Adds a record of type `kind`: its keys besides type and schema, and the whole line.
     ///
     /// # Errors
-    /// When a file cannot be written, this one or one before.
+    /// If a file cannot be written, also earlier.
     pub fn record(
         &mut self,
         kind: &'static str,
@@ -62,7 +60,7 @@ impl Folder {
             self.at_ns = at.cast_unsigned();
             if self.run.is_none() {
                 self.run = Some(run_name(self.at_ns, &[&self.host, &self.source]));
-                // What came before has no time: it is of the day on which the run begins.
+                // Earlier rows have no time: they belong to the day on which the run begins.
                 for (partition, _) in &mut self.partitions {
                     partition.day = self.at_ns / NANOS_A_DAY;
                 }
@@ -81,7 +79,6 @@ impl Folder {
         Ok(())
     }
 
-    /// Where the rows of the row's partition are.
     fn slot_index(&mut self) -> usize {
         let table = self.row.table();
         let day = self.at_ns / NANOS_A_DAY;
@@ -103,11 +100,11 @@ impl Folder {
         })
     }
 
-    /// Completes all files: what was written so far will be there for readers. What comes later begins new
-    /// ones. Before the first record with a time there is nothing to complete.
+    /// Completes all files, so that readers see the rows; later rows begin new ones. Has no effect
+    /// before the first record with a time.
     ///
     /// # Errors
-    /// When a file before could not be written.
+    /// If an earlier file could not be written.
     pub fn rotate(&mut self) -> io::Result<()> {
         match self.write_rows()? {
             true => self.writer.complete(),
@@ -115,17 +112,16 @@ impl Folder {
         }
     }
 
-    /// Completes all files, and takes away those of the same run that are left from before. A run in which
-    /// nothing has a time has no tables.
+    /// Completes all files, and deletes those left from an earlier run of the name. A run without
+    /// any time has no tables.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.write_rows()?;
         self.writer.finish()
     }
 
-    /// Has the rows that are held written, if it is known which run they are of.
     fn write_rows(&mut self) -> io::Result<bool> {
         let Some(run) = self.run.clone() else {
             return Ok(false);
@@ -137,8 +133,7 @@ impl Folder {
     }
 }
 
-/// Rows held at most before they become row groups: about 40 MB.
+/// They take about 40 MB.
 const ROWS_HELD: usize = 1 << 17;
 
-/// Bytes of their texts held at most.
 const BYTES_HELD: usize = 32 << 20;

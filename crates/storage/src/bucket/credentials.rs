@@ -1,13 +1,13 @@
-//! Who asks: the variables of AWS's tools, then their file of credentials.
+//! Credentials from the variables of AWS's tools, then from their file.
 
 use rusty_s3::Credentials;
 use std::env;
 use std::io;
 use std::path::PathBuf;
 
-/// The credentials of the environment, or of the profile in the file of credentials (AWS SDKs and Tools
-/// Reference Guide, "Configuration and credential files"). `None` if there are none: requests are not signed
-/// then.
+/// Credentials of the environment, or of the profile in the file of credentials (AWS SDKs and Tools
+/// Reference Guide, "Configuration and credential files"). `None` if there are none: requests are
+/// then not signed.
 pub(super) fn credentials() -> io::Result<Option<Credentials>> {
     if let (Some(key), Some(secret)) = (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")) {
         return Ok(Some(made(key, secret, variable("AWS_SESSION_TOKEN"))));
