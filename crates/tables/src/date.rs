@@ -1,9 +1,9 @@
-//! The day of a time, for the folders of partitions.
+//! Day of a time, for partition folders.
 
-/// The day (UTC) of a time in nanoseconds since the epoch, as `2026-11-23`.
+/// Day (UTC) of a time in nanoseconds since the epoch, as `2026-11-23`.
 pub fn day(at_ns: u64) -> String {
-    // Eras of 400 years that begin on 1 March, so that the leap day is the last day of its year: Howard
-    // Hinnant, chrono-compatible low-level date algorithms, `civil_from_days`.
+    // Eras of 400 years beginning on 1 March, so that the leap day is the last day of its year:
+    // Howard Hinnant, chrono-compatible low-level date algorithms, `civil_from_days`.
     let days = at_ns / NANOS_A_DAY + DAYS_TO_EPOCH;
     let (era, day_of_era) = (days / DAYS_OF_ERA, days % DAYS_OF_ERA);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

@@ -1,8 +1,4 @@
-//! Records as rows of Parquet files, and back. `docs/export.md` describes the tables for their readers.
-//!
-//! [`schema`] has the tables and their columns, [`row`] takes the values of a record (as `docs/output.md` has
-//! it), [`rows`] holds those of many, [`writer`] writes them as row groups of a file, [`reader`] reads these
-//! and makes lines of them, [`date`] has the day of a partition.
+//! Converts records (`docs/output.md`) to rows of Parquet files (`docs/export.md`), and back.
 
 pub mod date;
 mod error;

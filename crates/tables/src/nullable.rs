@@ -1,10 +1,9 @@
-//! Values of which some, or all, are null.
+//! Values that may be null.
 
-/// One value or null for each row. As long as all are null they take no memory: most columns of a table are
-/// empty in most runs.
+/// One value or null per row. Needs no memory while all are null, as most columns are in most runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NullableValues<T> {
-    /// How many nulls there are before the first value.
+    /// Nulls before the first value.
     before: usize,
     values: Vec<T>,
     present: Vec<bool>,
@@ -32,7 +31,6 @@ impl<T: Copy + Default> NullableValues<T> {
         }
     }
 
-    /// That of the last row.
     pub(crate) fn last(&self) -> Option<T> {
         self.get(self.present.len().checked_sub(1)?)
     }

@@ -1,4 +1,4 @@
-//! Row groups of a Parquet file to rows, and rows to the lines that they were.
+//! Reads row groups of a Parquet file, and turns rows into their original lines.
 
 use crate::error::TableError;
 use crate::nullable::NullableValues;
@@ -11,19 +11,17 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 
-/// Reads a file of a table.
 pub struct TableReader<R: ChunkReader> {
     table: TableName,
     file: SerializedFileReader<R>,
-    /// For each column of the table its place in the file.
     places: Vec<Option<usize>>,
 }
 
 impl<R: ChunkReader + 'static> TableReader<R> {
-    /// Reads where the row groups are.
+    /// Reads the positions of row groups.
     ///
     /// # Errors
-    /// When it is no whole Parquet file, or one of another schema.
+    /// If it is not a complete Parquet file, or has another schema.
     pub fn new(table: TableName, input: R) -> Result<Self, TableError> {
         let file = SerializedFileReader::new(input)?;
         let metadata = file.metadata().file_metadata();
@@ -43,7 +41,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
         Ok(Self { table, file, places })
     }
 
-    /// The lowest number of a row in each row group.
+    /// Lowest row number of each row group.
     pub fn begins(&self) -> Vec<u64> {
         let place = self.places.get(SEQUENCE).copied().flatten();
         let groups = self.file.metadata().row_groups().iter();
@@ -60,10 +58,10 @@ impl<R: ChunkReader + 'static> TableReader<R> {
             .collect()
     }
 
-    /// The rows of a row group, by its number from 0. They are held as a whole.
+    /// Reads a row group completely, by its number from 0.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn rows(&self, group: usize) -> Result<TableRows, TableError> {
         let group = self.file.get_row_group(group)?;
         let count = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
@@ -77,7 +75,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     }
 }
 
-/// The values of a column; null where the file has no such one.
+/// Null if the file has no such column.
 fn read_column(
     group: &dyn RowGroupReader,
     column: &TableColumn,
@@ -112,7 +110,7 @@ fn read_column(
     }
 }
 
-/// One value for each row: a column holds only those that are not null.
+/// A column stores only non-null values.
 fn spread<T: DataType, V>(
     mut reader: ColumnReaderImpl<T>,
     count: usize,
@@ -137,7 +135,7 @@ fn spread<T: DataType, V>(
 }
 
 impl TableRows {
-    /// Writes the line of the record that a row was, with the keys that it had.
+    /// Writes the original line of a row, with its keys.
     pub fn line(&self, row: usize, line: &mut Vec<u8>) {
         let Some(kind) = self.table().record() else {
             line.extend_from_slice(
@@ -173,7 +171,7 @@ impl TableRows {
             }
             object = of_object;
             match (key, number) {
-                // Keys of their own, without the braces.
+                // Additional keys, without the braces.
                 ("more", _) => {
                     line.extend_from_slice(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())
                 }

@@ -1,4 +1,4 @@
-//! A record as a row, without the text of its line in between.
+//! A record as a row, without intermediate text.
 
 use crate::error::TableError;
 use crate::schema::{ColumnKind, TableName};
@@ -10,34 +10,27 @@ mod cells;
 
 use cells::{Cells, Target};
 
-/// The values of a record in the columns of its table. Filled again for the next one: it allocates nothing
-/// then.
+/// A record's values in the columns of its table. Refilling it allocates no memory.
 #[derive(Debug)]
 pub struct RecordRow {
     table: TableName,
     cells: Vec<Cell>,
-    /// What the texts of the cells are parts of.
     text: Vec<u8>,
-    /// The key of a map whose value comes next.
     key: String,
-    /// What is before keys in the names of their columns.
     prefix: &'static str,
-    /// The keys of this table that were met before, in their order, and which of them should be next.
+    /// To predict the next key.
     known: Vec<KnownKey>,
     next: usize,
-    /// Those of all tables.
     known_of: BTreeMap<TableName, Vec<KnownKey>>,
     more: Map<String, Value>,
 }
 
-/// A value of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cell {
-    /// Null.
     Absent,
     /// Of [`ColumnKind::Integer`] and [`ColumnKind::Digest`]; of [`ColumnKind::Flag`] 0 or 1.
     Number(i64),
-    /// Of [`ColumnKind::Text`] and, as JSON, [`ColumnKind::Nested`]: where it is in the texts of the row.
+    /// Position in the row's texts, of [`ColumnKind::Text`] and, as JSON, [`ColumnKind::Nested`].
     Text(usize, usize),
 }
 
@@ -58,11 +51,11 @@ impl Default for RecordRow {
 }
 
 impl RecordRow {
-    /// Takes the values of a record of the type `kind`, number `sequence` of its run: `keys` are what it has
-    /// besides type and schema, `line` is all of it. Statement texts as sent (`literal`) are left out.
+    /// Fills in a record of type `kind`, number `sequence` of its run: `keys` are its keys besides
+    /// type and schema, `line` is all of it. Literal statement texts (`literal`) are left out.
     ///
     /// # Errors
-    /// When the record is no object.
+    /// If the record is not an object.
     pub fn fill(
         &mut self,
         kind: &'static str,
@@ -94,12 +87,11 @@ impl RecordRow {
         Ok(())
     }
 
-    /// Which table it belongs to.
     pub const fn table(&self) -> TableName {
         self.table
     }
 
-    /// The value of a column of numbers; `None` if it is null, or the table has no such one.
+    /// Value of a numeric column; `None` if it is null, or the table has no such column.
     pub fn number(&self, name: &str) -> Option<i64> {
         match self.cell(name) {
             Cell::Number(value) => Some(value),
@@ -107,7 +99,7 @@ impl RecordRow {
         }
     }
 
-    /// The value of a column of texts; `None` if it is null, or the table has no such one.
+    /// Value of a text column; `None` if it is null, or the table has no such column.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.cell(name) {
             Cell::Text(begin, end) => self
@@ -126,7 +118,6 @@ impl RecordRow {
             .unwrap_or(Cell::Absent)
     }
 
-    /// Each value, with the text that it is where it is one.
     pub(crate) fn cells(&self) -> impl Iterator<Item = (Cell, &[u8])> {
         self.cells.iter().map(|cell| match cell {
             Cell::Text(begin, end) => (*cell, self.text.get(*begin..*end).unwrap_or_default()),
@@ -155,8 +146,8 @@ impl RecordRow {
         Ok(())
     }
 
-    /// Takes the value of a key of the record. Keys of a type come in the same order each time, so that the
-    /// next one is mostly known to be next.
+    /// Stores the value of a key. Keys of a type have a constant order, so the next one is usually
+    /// predicted.
     fn take_known(
         &mut self,
         key: &'static str,
@@ -181,7 +172,6 @@ impl RecordRow {
         self.take_value(key, known.map_or(KeyMeaning::More, |known| known.meaning), value)
     }
 
-    /// What becomes of the value of a key.
     fn meaning(&self, key: &str) -> KeyMeaning {
         let name = match key {
             "literal" => return KeyMeaning::LeftOut,
@@ -191,7 +181,7 @@ impl RecordRow {
         if let Some(prefix) = self.table.prefix(key).filter(|_| self.prefix.is_empty()) {
             return KeyMeaning::Object(prefix);
         }
-        // Of other records the whole text is there.
+        // The whole text of other records is stored.
         if self.table == TableName::Runs {
             return match name {
                 "at_ns" => KeyMeaning::Column(AT_OF_RUNS),
@@ -245,7 +235,6 @@ impl RecordRow {
     }
 }
 
-/// A key, and what is before it in the name of its column.
 #[derive(Debug)]
 struct KnownKey {
     prefix: &'static str,
@@ -253,31 +242,24 @@ struct KnownKey {
     meaning: KeyMeaning,
 }
 
-/// What becomes of the value of a key.
 #[derive(Debug, Clone, Copy)]
 enum KeyMeaning {
-    /// Nothing.
     LeftOut,
-    /// It goes to this column.
     Column(usize),
-    /// It goes to this column as JSON.
     Json(usize),
-    /// Its keys have columns whose names begin with this.
+    /// The names of its keys' columns begin with this.
     Object(&'static str),
-    /// There is no column for it.
     More,
 }
 
 /// `protocol` is a folder's key: engines would find two columns of one name.
 pub(crate) const PROTOCOL: &str = "protocol_name";
 
-/// The column of a row's number, in all tables; that of the run is the file's alone.
+/// Column of the row number, in all tables. The run's column exists in files only.
 pub(crate) const SEQUENCE: usize = 1;
 
-/// The first column that is not in all tables.
 const OWN: usize = 2;
 
-/// Columns of [`TableName::Runs`].
 const RECORD_TYPE: usize = 2;
 const AT_OF_RUNS: usize = 3;
 pub(crate) const RECORD: usize = 4;

@@ -1,4 +1,4 @@
-//! Rows of one table, column by column.
+//! Rows of one table, by column.
 
 use crate::nullable::NullableValues;
 use crate::row::{Cell, RecordRow, SEQUENCE};
@@ -6,8 +6,7 @@ use crate::schema::{ColumnKind, TableName};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Rows that wait until they become a row group, or that were read from one. Equal texts of a column are held
-/// once.
+/// Rows that wait for a row group, or were read from one. Equal texts of a column are stored once.
 #[derive(Debug, Clone)]
 pub struct TableRows {
     table: TableName,
@@ -15,19 +14,15 @@ pub struct TableRows {
     count: usize,
 }
 
-/// The values of a column, one for each row.
 #[derive(Debug, Clone)]
 pub(crate) enum ColumnValues {
     /// Integers, and flags as 0 or 1.
     Numbers(NullableValues<i64>),
-    /// Texts.
     Texts(TextValues),
 }
 
-/// Texts of a column.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TextValues {
-    /// For each row the position of its text.
     pub(crate) positions: NullableValues<u32>,
     pub(crate) texts: Vec<Arc<[u8]>>,
     known: HashMap<Arc<[u8]>, u32>,
@@ -35,7 +30,6 @@ pub(crate) struct TextValues {
 }
 
 impl TableRows {
-    /// No rows of `table`.
     pub fn new(table: TableName) -> Self {
         let columns = table.columns().iter().map(|column| match column.kind {
             ColumnKind::Integer | ColumnKind::Flag | ColumnKind::Digest => {
@@ -50,7 +44,6 @@ impl TableRows {
         }
     }
 
-    /// From whole columns that were read.
     pub(crate) fn of_columns(table: TableName, columns: Vec<ColumnValues>, count: usize) -> Self {
         Self {
             table,
@@ -59,17 +52,14 @@ impl TableRows {
         }
     }
 
-    /// Their table.
     pub const fn table(&self) -> TableName {
         self.table
     }
 
-    /// How many.
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// Bytes of their texts.
     pub fn text_bytes(&self) -> usize {
         let texts = self.columns.iter().map(|values| match values {
             ColumnValues::Numbers(_) => 0,
@@ -78,7 +68,7 @@ impl TableRows {
         texts.sum()
     }
 
-    /// Adds a row, which is of this table.
+    /// `row` must be of this table.
     pub fn push(&mut self, row: &RecordRow) {
         debug_assert_eq!(row.table(), self.table, "a row of its table");
         for (values, (cell, text)) in self.columns.iter_mut().zip(row.cells()) {
@@ -92,7 +82,6 @@ impl TableRows {
         self.count += 1;
     }
 
-    /// The number of a row in its run.
     pub fn sequence(&self, row: usize) -> u64 {
         match self.columns.get(SEQUENCE) {
             Some(ColumnValues::Numbers(values)) => values.get(row).map_or(0, i64::cast_unsigned),
@@ -100,7 +89,6 @@ impl TableRows {
         }
     }
 
-    /// The rows in the order of their table.
     pub(crate) fn order(&self) -> Vec<u32> {
         let columns = self.table.columns();
         let keys: Vec<Vec<u64>> = self
@@ -126,7 +114,7 @@ impl TableRows {
 }
 
 impl ColumnValues {
-    /// Numbers in the order of the values of `count` rows; what is absent comes first.
+    /// Null comes first in the order.
     fn sort_keys(&self, count: usize) -> Vec<u64> {
         match self {
             Self::Numbers(values) => {
@@ -144,14 +132,13 @@ impl ColumnValues {
 }
 
 impl TextValues {
-    /// Adds the text of the next row.
     pub(crate) fn push(&mut self, text: Option<&[u8]>) {
         let position = text.map(|text| self.position(text));
         self.positions.push(position);
     }
 
     fn position(&mut self, text: &[u8]) -> u32 {
-        // Mostly it is that of the row before.
+        // Usually equal to the previous row's.
         let last = self.positions.last();
         if let Some(last) = last.filter(|last| {
             self.texts
@@ -171,7 +158,6 @@ impl TextValues {
         position
     }
 
-    /// For each text its place, from 1, among all in their order.
     fn ranks(&self) -> Vec<u64> {
         let mut places: Vec<usize> = (0..self.texts.len()).collect();
         places.sort_unstable_by_key(|place| self.texts.get(*place));
@@ -185,8 +171,7 @@ impl TextValues {
     }
 }
 
-/// No table is sorted by more columns.
 const MAX_KEYS: usize = 3;
 
-/// Makes the order of signed numbers that of unsigned ones.
+/// Maps the order of signed numbers to that of unsigned ones.
 const SIGN: u64 = 1 << 63;

@@ -1,32 +1,27 @@
-//! The tables and their columns: the keys of the records of `docs/output.md`.
+//! Tables and their columns: the keys of the records in `docs/output.md`.
 
-/// The version of tables and columns. It changes when a column changes its meaning or goes; a new column
-/// leaves it as it is.
+/// Changes when a column changes its meaning or is removed, not when one is added.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Under which key the metadata of a file has [`SCHEMA_VERSION`].
+/// Metadata key of [`SCHEMA_VERSION`] in a file.
 pub(crate) const SCHEMA_KEY: &str = "longwire.schema";
 
-/// A table: a folder of its own.
+/// A table, with a separate folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableName {
-    /// One row for each exchange.
     Exchanges,
-    /// One row for each connection, at its end.
     Connections,
-    /// One row for each operation.
     Operations,
-    /// One row for each statement of a run or window.
     Statements,
-    /// One row for each finding of a run or window, and each round trip that it is priced at.
+    /// One row per finding of a run or window and round trip it is priced at.
     Findings,
-    /// All other records of a run, as they are: its conditions, warnings and totals, and what else is needed
-    /// to read it again.
+    /// All other records of a run, unchanged: conditions, warnings, totals, and the rest needed to
+    /// read it again.
     Runs,
 }
 
 impl TableName {
-    /// All tables. `runs` is the last: what a run says of its end is there once everything else is.
+    /// `runs` is last, as a run's end is recorded after all else is stored.
     pub const ALL: [Self; 6] = [
         Self::Exchanges,
         Self::Connections,
@@ -36,7 +31,6 @@ impl TableName {
         Self::Runs,
     ];
 
-    /// Its folder.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exchanges => "exchanges",
@@ -48,13 +42,12 @@ impl TableName {
         }
     }
 
-    /// The table of records of this `type`.
     pub fn of_record(kind: &str) -> Self {
         let of_rows = Self::ALL.into_iter().find(|table| table.record() == Some(kind));
         of_rows.unwrap_or(Self::Runs)
     }
 
-    /// The `type` of its records; `None` for `runs`, which holds several.
+    /// `None` for `runs`, which holds several types.
     pub fn record(self) -> Option<&'static str> {
         match self {
             Self::Exchanges => Some("exchange"),
@@ -66,17 +59,17 @@ impl TableName {
         }
     }
 
-    /// Whether a reader of a whole run needs it: the others are computed again.
+    /// False for tables that readers of a run compute again.
     pub fn is_read_back(self) -> bool {
         matches!(self, Self::Exchanges | Self::Connections | Self::Runs)
     }
 
-    /// Whether there is a folder for each protocol. Operations and findings may have several.
+    /// Operations and findings may have several protocols.
     pub fn is_by_protocol(self) -> bool {
         matches!(self, Self::Exchanges | Self::Connections)
     }
 
-    /// Its columns, in order: the first two and the last are the same in all tables.
+    /// The first two and the last are the same in all tables.
     pub const fn columns(self) -> &'static [TableColumn] {
         match self {
             Self::Exchanges => EXCHANGES,
@@ -88,8 +81,8 @@ impl TableName {
         }
     }
 
-    /// The part of the name of the columns that hold the keys of the object `key`; `None` if it is one column
-    /// as JSON, or none.
+    /// Name prefix of the columns for the keys of object `key`; `None` if it is one JSON column, or
+    /// not stored.
     pub(crate) fn prefix(self, key: &str) -> Option<&'static str> {
         let prefixes = match self {
             Self::Exchanges => &OBJECTS[..],
@@ -101,7 +94,7 @@ impl TableName {
             .find(|prefix| prefix.strip_suffix('_') == Some(key))
     }
 
-    /// The columns that rows of a row group are sorted by: so that a query for one statement reads few pages.
+    /// Sort order within a row group: a query for one statement then reads few pages.
     pub fn sorted_by(self) -> &'static [&'static str] {
         match self {
             Self::Exchanges => &["fingerprint", "at_ns", "sequence"],
@@ -113,32 +106,27 @@ impl TableName {
     }
 }
 
-/// A column: null where the record has no such key.
+/// Null if the record lacks the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableColumn {
-    /// The key of the record.
     pub name: &'static str,
-    /// What it holds.
     pub kind: ColumnKind,
 }
 
-/// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// A signed 64-bit number; `_ns` are nanoseconds, `at_ns` those since the epoch.
+    /// `_ns` are nanoseconds, `at_ns` since the epoch.
     Integer,
-    /// True or false.
     Flag,
-    /// Text (UTF-8).
     Text,
-    /// What has keys or items of its own, as JSON.
+    /// Objects and arrays, as JSON.
     Nested,
-    /// The first half of a digest: digests are only compared, and hardly become smaller than they are.
+    /// First half of a digest, as digests are only compared and barely compress.
     Digest,
 }
 
-/// Columns of a table, with those that all have: the run, the number of the record in its run, and keys
-/// without a column or values that do not fit into theirs, so that nothing is lost.
+/// Adds the columns of all tables: run, record number, and keys without a fitting column, so that
+/// no data is lost.
 macro_rules! columns {
     ($($name:literal: $kind:ident,)*) => {
         &[
@@ -150,11 +138,10 @@ macro_rules! columns {
     };
 }
 
-/// Objects of exchanges with a column for each key.
 const OBJECTS: [&str; 2] = ["asked_", "tags_"];
 
 impl TableColumn {
-    /// The object whose key the column holds, and the key of the object or of the record.
+    /// Object and key that the column holds.
     pub(crate) fn key(&self) -> (Option<&'static str>, &'static str) {
         let in_object = OBJECTS
             .iter()

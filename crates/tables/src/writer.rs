@@ -1,4 +1,4 @@
-//! Rows to row groups of a Parquet file.
+//! Writes rows as row groups of a Parquet file.
 
 use crate::error::TableError;
 use crate::rows::{ColumnValues, TableRows};
@@ -13,7 +13,6 @@ use parquet::schema::types::{ColumnPath, Type};
 use std::io::Write;
 use std::sync::Arc;
 
-/// Writes the rows of one table to one file.
 pub struct TableWriter<W: Write + Send> {
     table: TableName,
     run: ByteArray,
@@ -24,7 +23,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Begins a file of rows of `run`.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// If `out` fails.
     pub fn new(table: TableName, run: &str, out: W) -> Result<Self, TableError> {
         let file = SerializedFileWriter::new(out, schema(table)?, Arc::new(properties(table)?))?;
         Ok(Self {
@@ -37,7 +36,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Writes rows of this table as one row group, sorted.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// If `out` fails.
     pub fn write(&mut self, rows: &TableRows) -> Result<(), TableError> {
         if rows.count() == 0 {
             return Ok(());
@@ -63,15 +62,14 @@ impl<W: Write + Send> TableWriter<W> {
         Ok(())
     }
 
-    /// Bytes written so far.
     pub fn bytes(&self) -> u64 {
         u64::try_from(self.file.bytes_written()).unwrap_or(u64::MAX)
     }
 
-    /// Completes the file and gives back what it was written to.
+    /// Completes the file and returns the underlying writer.
     ///
     /// # Errors
-    /// When `out` fails.
+    /// If `out` fails.
     pub fn finish(self) -> Result<W, TableError> {
         Ok(self.file.into_inner()?)
     }
@@ -98,7 +96,6 @@ fn write_column(
     }
 }
 
-/// Writes the values of rows in their order.
 fn write_values<T: DataType>(
     out: &mut SerializedColumnWriter<'_>,
     order: &[u32],
@@ -161,11 +158,12 @@ fn properties(table: TableName) -> Result<WriterProperties, ParquetError> {
     for column in columns {
         let path = ColumnPath::from(column.name);
         properties = match (column.name, column.kind) {
-            // They grow, and never repeat.
+            // Ascending without repetitions.
             ("at_ns" | "sequence", _) => properties
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
-            // A dictionary of them is small where time stamps have microseconds; else it is given up at once.
+            // A dictionary is small if time stamps have microseconds; otherwise it is given up at
+            // once.
             (_, ColumnKind::Integer) => properties
                 .set_column_dictionary_page_size_limit(path.clone(), DICTIONARY_OF_NUMBERS)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
@@ -176,10 +174,10 @@ fn properties(table: TableName) -> Result<WriterProperties, ParquetError> {
     Ok(properties.build())
 }
 
-/// Bytes of a dictionary of numbers: 8,192 of them.
+/// In bytes, for 8,192 numbers.
 const DICTIONARY_OF_NUMBERS: usize = 64 << 10;
 
 const ZSTD_LEVEL: i32 = 3;
 
-/// So that the statistics of pages tell which of them hold a statement.
+/// Page statistics then show which pages hold a statement.
 const ROWS_OF_PAGE: usize = 4096;

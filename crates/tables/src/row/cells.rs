@@ -1,28 +1,23 @@
-//! What a record gives of itself to a serializer, into the cells of a row.
+//! A serializer that fills the cells of a row.
 
 use super::{Cell, RecordRow};
 use crate::schema::ColumnKind;
 use serde::ser::{Error as _, Impossible, SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
-/// Takes one value.
 pub(super) struct Cells<'r> {
     pub(super) row: &'r mut RecordRow,
     pub(super) target: Target,
 }
 
-/// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
-    /// The whole record.
     Record,
-    /// A key of it.
     Key,
-    /// The value of this column, which is not nested.
+    /// A column that is not nested.
     Column(usize),
 }
 
-/// Takes the keys and values of a record.
 pub(super) struct Keys<'r> {
     row: &'r mut RecordRow,
 }
@@ -64,7 +59,7 @@ impl<'r> Cells<'r> {
     }
 }
 
-/// The value does not fit into its column: it is kept with the keys that have none.
+/// The value does not fit its column and is kept with the additional keys.
 fn unfit() -> Fault {
     Fault::custom("no record with values of this kind")
 }
@@ -155,7 +150,7 @@ impl<'r> Serializer for Cells<'r> {
         self.keys()
     }
 
-    // No column is of these.
+    // No column has this type.
 
     fn serialize_f32(self, _: f32) -> Result<(), Fault> {
         Err(unfit())
