@@ -1,10 +1,10 @@
-//! The outcome of exports.
+//! Counts the outcomes of exports.
 
 use metrics::{FamilyKind, SeriesFamily};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The outcome of what was to be exported; clones are of the same exporter.
+/// Shared by the clones of an exporter.
 #[derive(Debug, Clone, Default)]
 pub struct ExportCounts(Arc<Counts>);
 
@@ -43,23 +43,22 @@ impl ExportCounts {
         self.0.spans_dropped.fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    /// Exports that were given up, with all retries. Of metrics nothing is lost by it: they are sums, which
-    /// the next one brings.
+    /// Exports abandoned after all retries. Metrics lose no data: they are sums, included in the
+    /// next export.
     pub fn given_up(&self) -> u64 {
         self.0.failed.load(Ordering::Relaxed)
     }
 
-    /// Spans that were dropped: the queue was full, or their export was given up.
+    /// Spans dropped because the queue was full or their export was given up.
     pub fn dropped(&self) -> u64 {
         self.0.spans_dropped.load(Ordering::Relaxed)
     }
 
-    /// Data points and spans that a collector took the request of, and rejected.
+    /// Data points and spans rejected by a collector that accepted the request.
     pub fn rejections(&self) -> u64 {
         self.0.rejected.load(Ordering::Relaxed)
     }
 
-    /// All of it as counters, which count since `since`.
     pub(crate) fn families(&self, since: u64) -> Vec<SeriesFamily> {
         let counter = |name, otel_name, help, count: &AtomicU64| {
             SeriesFamily::new(name, otel_name, help, FamilyKind::Counter).with(

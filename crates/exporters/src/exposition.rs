@@ -1,4 +1,4 @@
-//! All that is exported, put together when somebody asks.
+//! Collects all exported series on request.
 
 use crate::counts::ExportCounts;
 use crate::own;
@@ -7,10 +7,9 @@ use model::Timestamp;
 use std::fmt;
 use std::sync::Arc;
 
-/// Families that the observation itself adds: packets, drops.
+/// Families of packets and drops from the observation.
 pub type MoreFamilies = Arc<dyn Fn() -> Vec<SeriesFamily> + Send + Sync>;
 
-/// What was observed, the outcome of exports, and what longwire itself costs.
 #[derive(Clone)]
 pub struct Exposition {
     registry: SharedRegistry,
@@ -29,7 +28,6 @@ impl fmt::Debug for Exposition {
 }
 
 impl Exposition {
-    /// Of what `registry` sums up since `began`.
     pub fn new(registry: SharedRegistry, began: Timestamp) -> Self {
         Self {
             registry,
@@ -39,7 +37,6 @@ impl Exposition {
         }
     }
 
-    /// The same with further families.
     #[must_use]
     pub fn with_more(self, more: MoreFamilies) -> Self {
         Self {
@@ -48,13 +45,12 @@ impl Exposition {
         }
     }
 
-    /// What becomes of exports.
     pub const fn counts(&self) -> &ExportCounts {
         &self.counts
     }
 
-    /// All series as they are now. The observation waits for the time it takes to copy them: a few
-    /// milliseconds for the usual number of names.
+    /// All current series. The observation waits while they are copied: a few milliseconds for the
+    /// usual number of names.
     pub fn families(&self) -> Vec<SeriesFamily> {
         let since = self.began.as_nanos();
         let mut all = self.registry.families();

@@ -1,18 +1,17 @@
-//! Whether the observation goes on.
+//! Reports whether the observation is alive.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Says whether the observation goes on: whoever observes reports that it does, and whoever asks learns how
-/// long ago that was.
+/// The observer reports that it is alive; readers get the time since then.
 #[derive(Debug, Clone)]
 pub struct Health(Arc<State>);
 
 #[derive(Debug)]
 struct State {
     began: Instant,
-    /// Milliseconds after `began`.
+    /// In milliseconds after `began`.
     alive: AtomicU64,
     trouble: Mutex<Option<String>>,
 }
@@ -28,21 +27,19 @@ impl Default for Health {
 }
 
 impl Health {
-    /// The observation goes on.
     pub fn alive(&self) {
         let passed = u64::try_from(self.0.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.0.alive.store(passed, Ordering::Relaxed);
     }
 
-    /// Something is wrong that does not end the observation, or it is right again.
     pub fn set_trouble(&self, trouble: Option<String>) {
         *self.0.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
-    /// That all is well, or why not.
+    /// Checks the state of the observation.
     ///
     /// # Errors
-    /// When nothing was observed for longer than an observation may be busy, or something else is wrong.
+    /// If the observation has not reported for longer than it may be busy, or has a problem.
     pub fn state(&self) -> Result<(), String> {
         let alive = Duration::from_millis(self.0.alive.load(Ordering::Relaxed));
         let silent = self.0.began.elapsed().saturating_sub(alive);

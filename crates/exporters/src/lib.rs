@@ -1,7 +1,7 @@
-//! Hands sums and spans to monitoring systems, without ever making the observation wait: a page for
+//! Exports sums and spans to monitoring systems without blocking the observation: a page for
 //! Prometheus, and OTLP over HTTP.
 //!
-//! What cannot be delivered is counted ([`ExportCounts`]) and exported itself as soon as somebody listens
+//! Undelivered data is counted ([`ExportCounts`]), and the counts are exported once delivery works
 //! again.
 
 mod counts;

@@ -1,4 +1,4 @@
-//! Exports metrics at intervals, and spans as they come, each by a thread of its own.
+//! Exports metrics at intervals and spans as they come, each on a thread.
 
 mod sending;
 mod settings;
@@ -21,7 +21,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sys::signals::block_all_signals;
 use sys::threads::spawn;
 
-/// Exports until it is finished.
 #[derive(Debug)]
 pub struct OtlpExporter {
     threads: Vec<(SyncSender<Stop>, JoinHandle<()>)>,
@@ -29,7 +28,6 @@ pub struct OtlpExporter {
     queue: Option<SpanQueue>,
 }
 
-/// What to make a [`SpanSink`] from.
 #[derive(Debug, Clone)]
 struct SpanQueue {
     options: TraceOptions,
@@ -39,7 +37,7 @@ struct SpanQueue {
     counts: crate::counts::ExportCounts,
 }
 
-/// Sentences about exports that fail or work again; clones are of the same list.
+/// Messages about failing and recovered exports, shared by clones.
 #[derive(Debug, Clone, Default)]
 struct News(Arc<Mutex<Vec<String>>>);
 
@@ -53,10 +51,10 @@ impl News {
 }
 
 impl OtlpExporter {
-    /// Begins to export what `exposition` gives.
+    /// Starts the exporting threads.
     ///
     /// # Errors
-    /// When a file of TLS cannot be used, or the system refuses a thread.
+    /// If a TLS file cannot be used, or a thread cannot be started.
     pub fn start(settings: &OtlpSettings, exposition: &Exposition) -> Result<Self, ExportError> {
         let news = News::default();
         let sending = Sending::new(
@@ -101,7 +99,6 @@ impl OtlpExporter {
         Ok(Self { threads, news, queue })
     }
 
-    /// What takes operations, where traces are wanted.
     pub fn span_sink(&self) -> Option<SpanSink> {
         self.queue.clone().map(|queue| SpanSink {
             options: queue.options,
@@ -113,12 +110,11 @@ impl OtlpExporter {
         })
     }
 
-    /// What became known since the last call: that exports fail, or work again.
+    /// New messages since the last call.
     pub fn news(&self) -> Vec<String> {
         std::mem::take(&mut *self.news.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Exports the rest, which may take as long as `within`.
     pub fn finish(self, within: Duration) -> Vec<String> {
         let until = Instant::now() + within;
         drop(self.queue);
@@ -126,7 +122,7 @@ impl OtlpExporter {
             stop.send(Stop { until }).ok();
         }
         for (_, thread) in self.threads {
-            // An attempt in progress ends by its own timeout, which may be later: it is left alone.
+            // An attempt in progress ends by its own timeout, possibly later: it is not awaited.
             while !thread.is_finished() && Instant::now() < until {
                 std::thread::sleep(POLL_INTERVAL);
             }
@@ -153,7 +149,7 @@ fn start_thread(
     Ok((sender, thread))
 }
 
-/// Whether the exports of a signal arrive: said once when that changes.
+/// Whether a signal's exports arrive; changes are reported once.
 struct State {
     shown: String,
     fails: bool,
@@ -203,7 +199,7 @@ impl MetricsExport {
             let was_stopped = stopped.is_some();
             self.export(next, stop, &mut stopped);
             if stopped.is_some() && !was_stopped {
-                // What was in progress is of an earlier moment: the last sums follow.
+                // The export in progress is older: the last sums follow.
                 self.export(next, stop, &mut stopped);
             }
         }
@@ -230,7 +226,7 @@ impl MetricsExport {
     }
 }
 
-/// Families so that a request does not become larger than collectors take.
+/// Splits families below the request sizes that collectors accept.
 fn in_requests(families: Vec<SeriesFamily>) -> Vec<Vec<SeriesFamily>> {
     let mut all: Vec<Vec<SeriesFamily>> = Vec::new();
     let mut series = usize::MAX;
@@ -282,7 +278,7 @@ impl SpansExport {
         }
     }
 
-    /// The next spans: as many as go into an export, or those that came until it is time.
+    /// A full batch of spans, or those that came until the delay ended.
     fn batch(&self, stop: &Receiver<Stop>, stopped: &mut Option<Stop>) -> Vec<SpansOfOperation> {
         let until = Instant::now() + self.settings.batch_delay;
         let (mut batch, mut count) = (Vec::new(), 0);
@@ -297,7 +293,7 @@ impl SpansExport {
                     *stopped = stop.try_recv().ok()
                 }
                 Err(RecvTimeoutError::Disconnected) if stopped.is_none() => {
-                    // Nobody observes any more: the word to stop is on its way.
+                    // The observation has ended: the stop message is on its way.
                     *stopped = stop.recv().ok().or(Some(Stop {
                         until: Instant::now(),
                     }));
@@ -314,10 +310,10 @@ fn now() -> Timestamp {
     Timestamp::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Series of one request: some megabytes at most.
+/// A request has some megabytes at most.
 const MAX_SERIES: usize = 2_000;
 
-/// How long the spans of one export are tried: they leave the queue to others then.
+/// For one export of spans, so that retries do not block the queue.
 const MAX_DELIVERY_DURATION: Duration = Duration::from_secs(60);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);

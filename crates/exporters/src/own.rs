@@ -1,11 +1,11 @@
-//! What longwire itself costs.
+//! Cost of longwire itself.
 
 use metrics::{FamilyKind, SeriesFamily};
 use std::sync::Arc;
 use sys::processor::{Of, processor_time};
 
-/// Processor time, memory and open files of this process, under the names that Prometheus's own clients use,
-/// and the version.
+/// Processor time, memory and open files of this process, named as by Prometheus's own clients, and
+/// the version.
 pub(crate) fn families(since: u64) -> Vec<SeriesFamily> {
     let gauge = |name, otel_name, help| SeriesFamily::new(name, otel_name, help, FamilyKind::Gauge);
     let seconds = processor_time(Of::Process).as_secs_f64();
@@ -50,7 +50,7 @@ pub(crate) fn families(since: u64) -> Vec<SeriesFamily> {
     all
 }
 
-/// `proc_pid_statm(5)`: the second number, in pages.
+/// The second number of `proc_pid_statm(5)`, in pages.
 fn resident_bytes() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: f64 = text.split(' ').nth(1)?.parse().ok()?;
@@ -58,6 +58,6 @@ fn resident_bytes() -> Option<f64> {
 }
 
 fn open_files() -> Option<f64> {
-    // Without the one that this itself opens.
+    // Excludes the descriptor opened here.
     Some((std::fs::read_dir("/proc/self/fd").ok()?.count().saturating_sub(1)) as f64)
 }

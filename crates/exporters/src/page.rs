@@ -1,4 +1,4 @@
-//! The page for Prometheus, and the one that says whether all is well.
+//! HTTP pages for Prometheus and for health checks.
 
 use crate::exposition::Exposition;
 use crate::health::Health;
@@ -8,10 +8,10 @@ use sys::error::LiveError;
 use sys::http::{HttpRequest, HttpResponse};
 use sys::metrics::MetricsServer;
 
-/// Serves `/metrics` and `/health` at `address`, until what is returned is dropped.
+/// Serves `/metrics` and `/health` at `address` until the result is dropped.
 ///
 /// # Errors
-/// As [`MetricsServer::start`].
+/// As those of [`MetricsServer::start`].
 pub fn serve_metrics(
     address: SocketAddr,
     exposition: Exposition,
@@ -38,8 +38,8 @@ fn metrics_page(exposition: &Exposition, request: &HttpRequest) -> HttpResponse 
     }
 }
 
-/// Whether the client prefers protobuf: Prometheus names what it wants first, and does so when it scrapes
-/// native histograms.
+/// Whether the client prefers protobuf. Prometheus lists its preference first, and prefers it if it
+/// scrapes native histograms.
 fn takes_protobuf(accept: &str) -> bool {
     let first = accept.split(',').next().unwrap_or_default();
     first.contains("application/vnd.google.protobuf") && first.contains("io.prometheus.client.MetricFamily")

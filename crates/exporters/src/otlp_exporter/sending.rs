@@ -1,5 +1,4 @@
-//! One export over HTTP, tried again as long as that may help (OTLP specification, "OTLP/HTTP Response" and
-//! "Retries").
+//! One export over HTTP, with retries (OTLP specification, "OTLP/HTTP Response" and "Retries").
 
 use super::settings::OtlpTarget;
 use crate::counts::ExportCounts;
@@ -12,7 +11,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use ureq::{Agent, Body, http};
 
-/// Sends exports of one signal.
 pub(super) struct Sending {
     agent: Agent,
     target: OtlpTarget,
@@ -20,16 +18,14 @@ pub(super) struct Sending {
     pause: Duration,
 }
 
-/// That no more is wanted; until when the last exports may take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stop {
     pub(super) until: Instant,
 }
 
-/// The outcome of an attempt.
 enum Attempt {
     Taken,
-    /// It may be tried again, at the earliest after this time.
+    /// A retry may help, at the earliest after this time.
     Again(Option<Duration>, String),
     Refused(String),
 }
@@ -44,8 +40,8 @@ impl Sending {
         })
     }
 
-    /// Delivers a body, trying again until `until`; when `stop` says that no more is wanted, until then.
-    /// Returns the reason why it was given up.
+    /// Delivers a body, with retries until `until`, or until `stop`'s deadline. Returns the reason
+    /// of a failure.
     pub(super) fn deliver(
         &mut self,
         body: &[u8],
@@ -76,7 +72,7 @@ impl Sending {
                 return Err(reason);
             }
             self.counts.retry();
-            // One that is told to stop tries once more at once: nothing is left to wait for.
+            // After a stop request, one more attempt follows at once.
             match stopped {
                 Some(_) => std::thread::sleep(wait),
                 None => match stop.recv_timeout(wait) {
@@ -88,8 +84,8 @@ impl Sending {
         }
     }
 
-    /// Twice as long each time, and up to half as long again at random: many agents shall not come at the
-    /// same moment.
+    /// Doubles each time, plus up to a half at random, so that many agents do not retry at the same
+    /// moment.
     fn next_pause(&mut self) -> Duration {
         let pause = self.pause;
         self.pause = (pause * 2).min(MAX_PAUSE);
@@ -161,5 +157,4 @@ fn compressed(body: &[u8]) -> Vec<u8> {
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// Bytes of a collector's answer that are read.
 const MAX_RESPONSE_BYTES: u64 = 64 * 1024;

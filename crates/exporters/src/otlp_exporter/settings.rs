@@ -1,5 +1,5 @@
-//! Where, how and how often is exported: OpenTelemetry's variables (its specification, "OTLP Exporter
-//! Configuration" and "SDK environment variables"), and what is given besides.
+//! Target and schedule of exports: OpenTelemetry's variables (its specification, "OTLP Exporter
+//! Configuration" and "SDK environment variables"), and explicit settings.
 
 use crate::error::ExportError;
 use http_client::PemFiles;
@@ -8,41 +8,29 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where and how is exported.
 #[derive(Debug, Clone)]
 pub struct OtlpSettings {
-    /// Where metrics go.
     pub metrics: OtlpTarget,
-    /// Where traces go.
     pub traces: OtlpTarget,
-    /// What is said of this process.
     pub resource: ResourceAttributes,
-    /// How metrics are written.
     pub metrics_options: MetricsOptions,
-    /// How often metrics are exported.
     pub interval: Duration,
-    /// Which operations become traces; `None` for none.
+    /// `None` turns traces off.
     pub trace_options: Option<TraceOptions>,
-    /// Spans that may wait to be exported; further ones are dropped.
+    /// Further spans are dropped.
     pub most_waiting: usize,
-    /// Spans of one export.
     pub batch: usize,
-    /// How long spans wait for more of them.
     pub batch_delay: Duration,
-    /// Files of TLS.
     pub tls: PemFiles,
 }
 
-/// Where the exports of one signal go.
 #[derive(Clone)]
 pub struct OtlpTarget {
-    /// The whole URL.
     pub url: String,
-    /// Fields of every request; they may hold secrets.
+    /// Header fields of every request; they may hold secrets.
     pub headers: Vec<(String, String)>,
-    /// Whether bodies are compressed with gzip.
     pub gzip: bool,
-    /// How long one attempt may take.
+    /// For a single attempt.
     pub timeout: Duration,
 }
 
@@ -70,15 +58,14 @@ impl fmt::Debug for OtlpTarget {
     }
 }
 
-/// Gives the value of a variable; `None` if it is not set, or empty, which means the same.
+/// Returns the value of a variable; `None` if it is unset or empty, which are equal.
 type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
 
 impl OtlpSettings {
-    /// Those of the variables that `variables` gives; `endpoint`, where it is given, instead of the
-    /// variables' own. `host` is this host's name.
+    /// `endpoint` overrides the variables. `host` is this host's name.
     ///
     /// # Errors
-    /// When a variable has a value that it cannot have, or asks for what there is not: gRPC, JSON, delta.
+    /// If a value is invalid or unsupported: gRPC, JSON, delta.
     pub fn of_variables(
         endpoint: Option<&str>,
         host: Option<&str>,
@@ -129,7 +116,7 @@ fn target(endpoint: Option<&str>, signal: &str, variables: Variables<'_>) -> Res
         .map(str::to_owned)
         .or_else(|| variables("OTEL_EXPORTER_OTLP_ENDPOINT"));
     let url = match (endpoint, of_signal("ENDPOINT")) {
-        // A signal's own endpoint is used as it is.
+        // A signal's own endpoint is used unchanged.
         (None, Some(url)) => url,
         _ => {
             let base = base.unwrap_or_else(|| "http://localhost:4318".to_owned());
@@ -172,7 +159,7 @@ fn target(endpoint: Option<&str>, signal: &str, variables: Variables<'_>) -> Res
     })
 }
 
-/// `name=value,...`, with percent-encoded values (W3C Baggage).
+/// Parses `name=value,...` with percent-encoded values (W3C Baggage).
 fn headers(variables: Variables<'_>, name: &str) -> Result<Vec<(String, String)>, ExportError> {
     let text = variables(name).unwrap_or_default();
     let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
@@ -263,7 +250,6 @@ fn choice<T: Copy>(
         })
 }
 
-/// A value without its percent-encoding.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

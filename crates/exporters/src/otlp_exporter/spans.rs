@@ -1,4 +1,4 @@
-//! Spans on their way from the observation to the thread that exports them.
+//! Passes spans from the observation to the exporting thread.
 
 use crate::counts::ExportCounts;
 use analysis::fact::Fact;
@@ -10,13 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Takes operations from the observation, which never waits: what there is no room for is dropped and
-/// counted.
+/// Accepts operations without blocking; spans beyond the limit are dropped and counted.
 #[derive(Debug)]
 pub struct SpanSink {
     pub(super) options: TraceOptions,
     pub(super) sender: Sender<SpansOfOperation>,
-    /// Spans on their way.
     pub(super) waiting: Arc<AtomicUsize>,
     pub(super) most_waiting: usize,
     pub(super) counts: ExportCounts,
@@ -24,7 +22,6 @@ pub struct SpanSink {
 }
 
 impl SpanSink {
-    /// Takes the next fact.
     pub fn fact(&mut self, fact: &Fact) {
         match fact {
             Fact::Opened {
@@ -39,7 +36,7 @@ impl SpanSink {
         }
     }
 
-    /// Takes an operation; `is_flagged` says whether waste was found in it.
+    /// `is_flagged` says whether waste was found.
     pub fn operation(&mut self, operation: &Operation, is_flagged: bool) {
         let server_of = |connection| self.servers.get(&connection).copied();
         let Some(spans) = spans_of(operation, is_flagged, &self.options, &mut RandomIds, &server_of) else {
@@ -65,7 +62,7 @@ impl SpanIds for RandomIds {
     }
 }
 
-/// A random number: the standard library keys each of these hashers anew.
+/// The standard library keys each of these hashers anew.
 pub(super) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
