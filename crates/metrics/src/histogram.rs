@@ -1,20 +1,19 @@
-//! Histograms with the buckets of both kinds that Prometheus and OTLP know: given bounds, and a constant
-//! number for each doubling.
+//! Histograms with both kinds of buckets of Prometheus and OTLP: explicit bounds, and a constant
+//! number per doubling.
 
 use std::time::Duration;
 
-/// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
-    /// Time; shown in seconds.
+    /// Is exported in seconds.
     Time,
-    /// Round trips that a client waited for; shown as they are.
+    /// Round trips that a client waited for.
     Turns,
 }
 
-/// How many values fell where. Sum and count are exact.
+/// Sum and count are exact.
 ///
-/// Memory: the given bounds, and at most a few hundred buckets of the other kind (eight for each doubling).
+/// Holds the explicit bounds, and at most a few hundred exponential buckets (eight per doubling).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
     quantity: Quantity,
@@ -22,21 +21,21 @@ pub struct Histogram {
     /// In nanoseconds, or round trips.
     sum: u128,
     zeros: u64,
-    /// How many are at most as large as each bound, and larger than the one before; last those beyond all.
+    /// Count up to and including each bound, above the previous one; last, the rest.
     classic: Vec<u64>,
-    /// Number of a bucket, and how many are in it; ordered by number. Bucket i ends at 2^(i / 8), included,
-    /// and begins where i - 1 ends.
+    /// Number of a bucket and count, in order. Bucket i ends at 2^(i / 8), inclusive, and begins
+    /// where i - 1 ends.
     exponential: Vec<(i32, u64)>,
 }
 
-/// Buckets for each doubling are 2 to the power of this: Prometheus's `schema`, OpenTelemetry's `scale`.
+/// Buckets per doubling as a power of two: Prometheus's `schema`, OpenTelemetry's `scale`.
 pub const SCHEMA: i32 = 3;
 
 const BUCKETS_A_DOUBLING: i32 = 1 << SCHEMA;
 
 impl Quantity {
-    /// Upper bounds of the given buckets, ascending, in [`Quantity::unit`]. Those of times contain the ones
-    /// that the OpenTelemetry conventions advise for `db.client.operation.duration`.
+    /// Upper bounds, ascending, in [`Quantity::unit`]. Those of times include the ones that the
+    /// OpenTelemetry conventions advise for `db.client.operation.duration`.
     pub const fn bounds(self) -> &'static [f64] {
         match self {
             Self::Time => &[
@@ -49,7 +48,7 @@ impl Quantity {
         }
     }
 
-    /// The unit as OpenTelemetry writes it.
+    /// As written in OpenTelemetry.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Time => "s",
@@ -57,7 +56,7 @@ impl Quantity {
         }
     }
 
-    /// A value in the unit, of one in nanoseconds or round trips.
+    /// Converts nanoseconds or round trips to the unit.
     fn in_unit(self, value: u128) -> f64 {
         match self {
             // Whole seconds apart: a sum over months has more nanoseconds than a double has digits.
@@ -70,7 +69,6 @@ impl Quantity {
 const NANOS: u128 = 1_000_000_000;
 
 impl Histogram {
-    /// An empty one.
     pub fn new(quantity: Quantity) -> Self {
         Self {
             quantity,
@@ -82,12 +80,11 @@ impl Histogram {
         }
     }
 
-    /// Adds a time. Of turns it would be meaningless.
+    /// Must only be called for [`Quantity::Time`].
     pub fn add_time(&mut self, time: Duration) {
         self.add(time.as_nanos());
     }
 
-    /// Adds a number of round trips.
     pub fn add_turns(&mut self, turns: u64) {
         self.add(u128::from(turns));
     }
@@ -117,7 +114,7 @@ impl Histogram {
         }
     }
 
-    /// Adds all values of another of the same quantity.
+    /// `other` must have the same quantity.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.sum += other.sum;
@@ -130,48 +127,44 @@ impl Histogram {
         }
     }
 
-    /// What is counted.
     pub const fn quantity(&self) -> Quantity {
         self.quantity
     }
 
-    /// How many values.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their sum, in the quantity's unit; exact but for the last digit of a double.
+    /// In the quantity's unit; exact except for the last digit of a double.
     pub fn sum(&self) -> f64 {
         self.quantity.in_unit(self.sum)
     }
 
-    /// The sum in nanoseconds or round trips, exact.
+    /// In nanoseconds or round trips, exact.
     pub const fn exact_sum(&self) -> u128 {
         self.sum
     }
 
-    /// How many are zero.
     pub const fn zeros(&self) -> u64 {
         self.zeros
     }
 
-    /// How many lie above the bound before and at most at each of [`Quantity::bounds`]; last those beyond
-    /// all.
+    /// Count up to and including each of [`Quantity::bounds`], above the previous one; last, the
+    /// rest.
     pub fn classic(&self) -> &[u64] {
         &self.classic
     }
 
-    /// Buckets with something in them, by number: bucket i ends at 2^(i / 8), included, and begins where i -
-    /// 1 ends. Zeros are in none.
+    /// Non-empty buckets by number: bucket i ends at 2^(i / 8), inclusive, and begins where i - 1
+    /// ends. Zeros are in no bucket.
     pub fn exponential(&self) -> &[(i32, u64)] {
         &self.exponential
     }
 }
 
-/// The bucket of a value above zero.
+/// `value` must be above zero.
 fn bucket_of(value: f64) -> i32 {
-    // The logarithm rounds; at the bounds themselves, which round trips often are, the neighbour may be
-    // right.
+    // The logarithm rounds. At the bounds, which round trips often hit, the neighbour may be right.
     let near = (value.log2() * f64::from(BUCKETS_A_DOUBLING)).ceil() as i32;
     if value <= end_of(near - 1) {
         near - 1
@@ -182,7 +175,6 @@ fn bucket_of(value: f64) -> i32 {
     }
 }
 
-/// Where a bucket ends.
 fn end_of(bucket: i32) -> f64 {
     (f64::from(bucket) / f64::from(BUCKETS_A_DOUBLING)).exp2()
 }

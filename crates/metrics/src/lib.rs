@@ -1,11 +1,12 @@
-//! What was observed, as series for monitoring systems: histograms of duration, round trips, network, server
-//! and client time by target, operation and statement, transactions held, findings, and counts.
+//! Observations as series for monitoring systems: histograms of duration, round trips, network,
+//! server and client time by target, operation and statement, held transactions, findings, and
+//! counts.
 //!
-//! [`Registry`] takes the same facts and operations as the totals of a run do, so that sums agree with what
-//! `read` says of the same traffic, to the nanosecond. [`Registry::families`] gives them as [`SeriesFamily`],
-//! which [`prometheus_text`], [`prometheus_protobuf`] and OTLP write.
+//! [`Registry`] receives the same facts and operations as a run's totals, so sums agree with `read`
+//! on the same traffic, to the nanosecond. [`Registry::families`] returns [`SeriesFamily`] values
+//! for [`prometheus_text`], [`prometheus_protobuf`] and OTLP.
 //!
-//! Memory is bounded: names are limited ([`NameLimits`]), and what has no series of its own is summed under
+//! Memory is bounded: names are limited ([`NameLimits`]), and the others are summed under
 //! [`OTHER`].
 
 mod family;

@@ -1,48 +1,45 @@
-//! Names that have a series of their own, of any number of names: those with most round trips and those with
-//! most time.
+//! Limits the names with separate series to those with most round trips and most time.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// The name under which those without a series of their own are summed.
+/// Name for the sum of names without a series.
 pub const OTHER: &str = "(other)";
 
-/// What a name costs: by this it is decided which have a series of their own.
+/// Decides which names have a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Cost {
     pub(crate) turns: u64,
     pub(crate) time: Duration,
 }
 
-/// What can be summed under another name.
 pub(crate) trait Mergeable: Default {
-    /// Adds all of the other.
     fn merge(&mut self, other: &Self);
 }
 
-/// Values of at most so many names, and of all others together. Nothing is lost: the values of a name that
-/// has to go are added to the others'.
+/// Values of a limited number of names, and of all others together. No data is lost: the values of
+/// a removed name are added to the others'.
 ///
-/// While there is room, a name has its own at once. When there is none, its cost is noted, and
-/// [`TopNames::refresh`] decides again: one half of the room is for those with most round trips, the other
-/// for those with most time, both lately.
+/// While there is room, a name gets a series at once. Afterwards its cost is counted, and
+/// [`TopNames::refresh`] decides: half of the room goes to names with most recent round trips, half
+/// to those with most recent time.
 #[derive(Debug)]
 pub(crate) struct TopNames<K, V> {
     most: usize,
     named: HashMap<K, Named<V>>,
     waiting: HashMap<K, Cost>,
     other: Named<V>,
-    /// How many names lost their series.
+    /// Names that lost their series.
     merged: u64,
 }
 
-/// A value with what it cost lately.
+/// A value with its recent cost.
 #[derive(Debug)]
 struct Named<V> {
     value: V,
     cost: Cost,
-    /// When its series began, in nanoseconds since the epoch.
+    /// Start of the series, in nanoseconds since the epoch.
     since: u64,
 }
 
@@ -57,7 +54,7 @@ impl<K: Eq + Hash + Clone + Ord, V: Mergeable> TopNames<K, V> {
         }
     }
 
-    /// Where something of this name, of this cost, at this time, is to be added.
+    /// The value to add to, for a name with this cost at this time.
     pub(crate) fn at(&mut self, name: &K, cost: Cost, now: u64) -> &mut V {
         if self.other.since == 0 {
             self.other.since = now;
@@ -69,7 +66,6 @@ impl<K: Eq + Hash + Clone + Ord, V: Mergeable> TopNames<K, V> {
             }
             self.named.insert(name.clone(), Named::since(now));
         }
-        // There, or put there just now.
         match self.named.get_mut(name) {
             Some(named) => {
                 named.cost.add(cost);
@@ -79,7 +75,7 @@ impl<K: Eq + Hash + Clone + Ord, V: Mergeable> TopNames<K, V> {
         }
     }
 
-    /// The value of a name that has its own.
+    /// The name must have a series.
     pub(crate) fn known(&mut self, name: &K) -> &mut V {
         match self.named.get_mut(name) {
             Some(named) => &mut named.value,
@@ -98,7 +94,7 @@ impl<K: Eq + Hash + Clone + Ord, V: Mergeable> TopNames<K, V> {
         self.waiting.insert(name.clone(), cost);
     }
 
-    /// The cheaper half of those that wait: one that comes again has to begin anew.
+    /// Drops the cheaper half of the waiting names; they restart from zero.
     fn forget_half(&mut self) {
         let mut times: Vec<Duration> = self.waiting.values().map(|cost| cost.time).collect();
         let half = times.len() / 2;
@@ -107,8 +103,7 @@ impl<K: Eq + Hash + Clone + Ord, V: Mergeable> TopNames<K, V> {
         self.waiting.retain(|_, cost| cost.time > middle);
     }
 
-    /// Decides anew who has a series; call it about once a minute, with the time. What was spent before
-    /// counts half.
+    /// Decides anew which names have a series; call about once a minute. Earlier cost counts half.
     pub(crate) fn refresh(&mut self, now: u64) {
         if !self.waiting.is_empty() {
             for name in self.newcomers() {
@@ -127,9 +122,10 @@ impl<K: Eq + Hash + Clone + Ord, V: Mergeable> TopNames<K, V> {
         self.waiting.retain(|_, cost| *cost != Cost::default());
     }
 
-    /// Makes room for the names that wait and cost more than twice what those cost that go, and returns them.
+    /// Makes room for waiting names that cost more than twice as much as those removed, and returns
+    /// them.
     fn newcomers(&mut self) -> Vec<K> {
-        // One that has a series keeps it unless another is well ahead: series that come and go say little.
+        // A name keeps its series unless another is well ahead: unstable series are of little use.
         let settled = self
             .named
             .iter()
@@ -165,13 +161,12 @@ impl<K: Eq + Hash + Clone + Ord, V: Mergeable> TopNames<K, V> {
         chosen
     }
 
-    /// How many names lost their series since the beginning.
+    /// Number of names that lost their series.
     pub(crate) const fn merged(&self) -> u64 {
         self.merged
     }
 
-    /// All values with the time since when they count, in the order of their names; last that of the others,
-    /// without a name.
+    /// All values with their start, ordered by name; last the others, without a name.
     pub(crate) fn values(&self) -> impl Iterator<Item = (Option<&K>, &V, u64)> {
         let mut names: Vec<(&K, &Named<V>)> = self.named.iter().collect();
         names.sort_by_key(|(name, _)| *name);
@@ -211,7 +206,7 @@ impl Cost {
     }
 }
 
-/// Names that wait, for each that may have a series.
+/// Waiting names per possible series.
 const WAITING: usize = 16;
 
 #[cfg(test)]

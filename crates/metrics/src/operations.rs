@@ -1,4 +1,4 @@
-//! What is summed of operations, and of transactions held in them.
+//! Sums of operations, and of transactions held in them.
 
 use crate::family::{FamilyKind, Label, Series, SeriesFamily, SeriesValue};
 use crate::histogram::{Histogram, Quantity};
@@ -12,15 +12,14 @@ use std::time::Duration;
 
 type OperationKey = (OperationKind, Arc<str>);
 
-/// Name of the operation, and of the transaction in it.
 type HeldKey = (Arc<str>, Arc<str>);
 
-/// Operations by kind and name.
+/// By kind and name.
 #[derive(Debug)]
 pub(crate) struct OperationSums {
     names: TopNames<OperationKey, Parts>,
     held: TopNames<HeldKey, HeldSums>,
-    /// What has come so far of operations that come in parts, by their number.
+    /// Sums of operations emitted in parts, by number.
     unfinished: HashMap<u64, Unfinished>,
 }
 
@@ -31,7 +30,6 @@ struct Unfinished {
     turns: u64,
 }
 
-/// How long transactions were open.
 #[derive(Debug)]
 struct HeldSums {
     open: Histogram,
@@ -55,7 +53,7 @@ impl Mergeable for HeldSums {
 }
 
 impl OperationSums {
-    /// At most so many names of operations, and of transactions.
+    /// `most` limits names of operations, and of transactions.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             names: TopNames::new(most),
@@ -64,7 +62,7 @@ impl OperationSums {
         }
     }
 
-    /// Takes an operation, or a part of one.
+    /// Accepts an operation, or a part of one.
     pub(crate) fn process_operation(&mut self, operation: &Operation, now: u64) {
         for transaction in operation.ended_transactions() {
             self.held(&operation.name, transaction, now);

@@ -1,5 +1,4 @@
-//! The five histograms of one name: duration, round trips, and the network's, the server's and the client's
-//! part.
+//! The five histograms of a name: duration, round trips, network, server and client time.
 
 use crate::family::{FamilyKind, Label, Series, SeriesFamily, SeriesValue};
 use crate::histogram::{Histogram, Quantity};
@@ -8,7 +7,6 @@ use analysis::waited::ExchangeWait;
 use model::Attribution;
 use std::time::Duration;
 
-/// How long things of one name took, where that time went, and their round trips.
 #[derive(Debug, Clone)]
 pub(crate) struct Parts {
     duration: Histogram,
@@ -42,7 +40,6 @@ impl Mergeable for Parts {
 }
 
 impl Parts {
-    /// Adds an exchange.
     pub(crate) fn exchange(&mut self, waited: ExchangeWait, turns: u32) {
         self.duration.add_time(waited.total);
         self.network.add_time(waited.network);
@@ -51,7 +48,6 @@ impl Parts {
         self.turns.add_turns(u64::from(turns));
     }
 
-    /// Adds an operation.
     pub(crate) fn operation(&mut self, duration: Duration, attribution: &Attribution, turns: u64) {
         self.duration.add_time(duration);
         self.network.add_time(attribution.network());
@@ -61,14 +57,11 @@ impl Parts {
     }
 }
 
-/// What a group of five families is about.
 pub(crate) struct PartNames {
-    /// Names of the five families, in the order of [`PartFamilies`]: Prometheus's, OpenTelemetry's, and what
-    /// it says.
+    /// In the order of [`PartFamilies`]: Prometheus's name, OpenTelemetry's name, description.
     pub(crate) families: [(&'static str, &'static str, &'static str); 5],
 }
 
-/// Five families in progress.
 pub(crate) struct PartFamilies([SeriesFamily; 5]);
 
 impl PartFamilies {
@@ -80,7 +73,6 @@ impl PartFamilies {
         )
     }
 
-    /// Adds the series of one name.
     pub(crate) fn add(&mut self, labels: &[Label], parts: &Parts, since: u64) {
         let histograms = [
             &parts.duration,

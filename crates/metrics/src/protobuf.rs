@@ -1,17 +1,16 @@
-//! Prometheus's protobuf format: `io.prometheus.client.MetricFamily`, each behind its length. The only one
-//! that carries native histograms.
+//! Prometheus's protobuf format: length-prefixed `io.prometheus.client.MetricFamily` messages. The
+//! only format with native histograms.
 //!
-//! The messages are those of `metrics.proto` of prometheus/client_model, without what is never written.
+//! Follows `metrics.proto` of prometheus/client_model, without unused fields.
 
 use crate::family::{FamilyKind, Series, SeriesFamily, SeriesValue};
 use crate::histogram::{Histogram, SCHEMA};
 use prost::Message;
 
-/// What an answer in this format is called in HTTP.
 pub const PROTOBUF_CONTENT_TYPE: &str =
     "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/// The families in Prometheus's protobuf format; histograms have both kinds of buckets.
+/// Histograms have both kinds of buckets.
 pub fn prometheus_protobuf(families: &[SeriesFamily]) -> Vec<u8> {
     let some = families.iter().filter(|family| !family.series.is_empty());
     some.flat_map(|family| message(family).encode_length_delimited_to_vec())
@@ -84,8 +83,7 @@ fn histogram_message(histogram: &Histogram) -> HistogramMessage {
     }
 }
 
-/// Runs of buckets that follow each other, each by its distance from the one before, and the difference of
-/// each bucket from the one before.
+/// Runs of adjacent buckets, by distance, and the difference of each bucket from the previous one.
 fn spans(buckets: &[(i32, u64)]) -> (Vec<BucketSpan>, Vec<i64>) {
     let mut spans: Vec<BucketSpan> = Vec::new();
     let mut deltas = Vec::new();

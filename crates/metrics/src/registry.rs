@@ -1,4 +1,4 @@
-//! Everything that is summed up, and its families.
+//! The registry of all sums, and their families.
 
 use crate::family::{FamilyKind, Label, SeriesFamily};
 use crate::names::{Cost, TopNames};
@@ -15,16 +15,14 @@ use model::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many names have series of their own; all others are summed as one.
+/// Maximum names with a separate series; all others are summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NameLimits {
-    /// Servers.
     pub targets: usize,
-    /// Operations, and as many transactions.
+    /// Also the limit of transactions.
     pub operations: usize,
-    /// Statements on a server.
+    /// Statements per server, in all.
     pub statements: usize,
-    /// Findings.
     pub findings: usize,
 }
 
@@ -39,10 +37,9 @@ impl Default for NameLimits {
     }
 }
 
-/// Sums up what was observed since the beginning, for as long as it goes on.
+/// Sums of all observations since the beginning.
 ///
-/// Memory: [`NameLimits`], sixteen names more for each that has a series, and a few bytes for each open
-/// connection.
+/// Holds [`NameLimits`], sixteen waiting names per series, and a few bytes per open connection.
 #[derive(Debug)]
 pub struct Registry {
     limits: NameLimits,
@@ -57,7 +54,7 @@ pub struct Registry {
     evidence: Evidence,
 }
 
-/// What was found in the last window that is over.
+/// Findings of the last complete window.
 #[derive(Debug, Default)]
 struct FoundLately {
     findings: Vec<Finding>,
@@ -65,7 +62,7 @@ struct FoundLately {
 }
 
 impl Registry {
-    /// Nothing summed yet. `began` is when: counters count from then on.
+    /// Counters count from `began`.
     pub fn new(limits: NameLimits, began: Timestamp) -> Self {
         Self {
             limits,
@@ -81,7 +78,6 @@ impl Registry {
         }
     }
 
-    /// Takes the next fact.
     pub fn fact(&mut self, fact: &Fact) {
         let now = fact.time();
         if now.since(self.refreshed) >= REFRESH {
@@ -134,20 +130,19 @@ impl Registry {
         self.servers.get(&connection).copied()
     }
 
-    /// Takes the next operation, or part of one.
+    /// Accepts an operation, or a part of one.
     pub fn operation(&mut self, operation: &Operation) {
         let now = operation.at.after(operation.duration);
         self.operations.process_operation(operation, now.as_nanos());
     }
 
-    /// Takes what was found in the last `window`, costliest first; what was found before is forgotten.
+    /// Replaces the findings by those of the last `window`, costliest first.
     pub fn found(&mut self, mut findings: Vec<Finding>, window: Duration) {
         findings.retain(|finding| !finding.may_be_others());
         findings.truncate(self.limits.findings);
         self.findings = FoundLately { findings, window };
     }
 
-    /// All series as they are now.
     pub fn families(&self) -> Vec<SeriesFamily> {
         let targets = targets::of_targets(self.targets.values());
         let statements = targets::of_statements(self.statements.values());
@@ -280,5 +275,5 @@ fn labels_of(finding: &Finding) -> Vec<Label> {
     ]
 }
 
-/// How often it is decided who has a series.
+/// Interval between decisions about series.
 const REFRESH: Duration = Duration::from_secs(60);

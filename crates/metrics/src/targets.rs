@@ -1,4 +1,4 @@
-//! What is summed of each server that was talked to, and of each statement on it.
+//! Sums by server, and by statement on a server.
 
 use crate::family::{FamilyKind, Label, SeriesFamily};
 use crate::names::{Mergeable, OTHER};
@@ -8,7 +8,6 @@ use analysis::waited::ExchangeWait;
 use model::{Endpoint, Exchange, Fingerprint, Protocol};
 use std::sync::Arc;
 
-/// A statement on a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct StatementKey {
     pub(crate) target: Option<Endpoint>,
@@ -16,10 +15,9 @@ pub(crate) struct StatementKey {
     pub(crate) fingerprint: Fingerprint,
 }
 
-/// What passed between clients and one server.
 #[derive(Debug, Default)]
 pub(crate) struct TargetSums {
-    /// What it speaks, once that is known; of several targets together, absent.
+    /// `None` until known, and for several targets together.
     pub(crate) protocol: Option<Protocol>,
     parts: Parts,
     errors: u64,
@@ -29,7 +27,6 @@ pub(crate) struct TargetSums {
     pub(crate) closed: u64,
 }
 
-/// All executions of one statement on one server.
 #[derive(Debug, Default)]
 pub(crate) struct StatementSums {
     parts: Parts,
@@ -78,7 +75,6 @@ impl Mergeable for StatementSums {
     }
 }
 
-/// The families of all targets.
 pub(crate) fn of_targets<'t>(
     targets: impl Iterator<Item = (Option<&'t Endpoint>, &'t TargetSums, u64)>,
 ) -> impl Iterator<Item = SeriesFamily> {
@@ -123,7 +119,6 @@ pub(crate) fn of_targets<'t>(
     parts.into_families().chain([errors, bytes, opened, closed])
 }
 
-/// The families of all statements.
 pub(crate) fn of_statements<'s>(
     statements: impl Iterator<Item = (Option<&'s StatementKey>, &'s StatementSums, u64)>,
 ) -> impl Iterator<Item = SeriesFamily> {

@@ -5,11 +5,9 @@ use crate::histogram::Histogram;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// What an answer in this format is called in HTTP.
 pub const TEXT_CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The families in Prometheus's text format. Of histograms it has the given buckets alone; those of both
-/// kinds are in protobuf.
+/// Histograms have the explicit buckets only; protobuf has both kinds.
 pub fn prometheus_text(families: &[SeriesFamily]) -> String {
     let mut text = String::new();
     for family in families.iter().filter(|family| !family.series.is_empty()) {
@@ -84,8 +82,7 @@ fn escaped(value: &str) -> String {
         .replace('\n', "\\n")
 }
 
-/// A name as the value of a label: one that is longer than [`MAX_VALUE_LEN`] is cut, and a hash of all of it
-/// keeps it apart from others that begin alike.
+/// Cuts a label's value to [`MAX_VALUE_LEN`]; a hash of the whole keeps it distinct.
 pub(crate) fn short(name: &str) -> Arc<str> {
     if name.len() <= MAX_VALUE_LEN {
         return Arc::from(name);
@@ -98,7 +95,7 @@ pub(crate) fn short(name: &str) -> Arc<str> {
     Arc::from(format!("{begin}... #{:08x}", hash as u32))
 }
 
-/// Bytes of the longest value of a label that is not cut.
+/// In bytes.
 const MAX_VALUE_LEN: usize = 200;
 
 #[cfg(test)]
