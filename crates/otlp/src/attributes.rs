@@ -1,10 +1,10 @@
-//! Attributes: from labels, and of the resource.
+//! Attributes from labels, and of the resource.
 
 use crate::messages::{AnyValue, KeyValue, Resource, Scope, Value};
 use crate::summary::query_summary;
 use model::Protocol;
 
-/// What is said of the process that exports: `service.name`, `host.name` and the like, by name.
+/// Attributes of the exporting process by name: `service.name`, `host.name` and similar.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ResourceAttributes(pub Vec<(String, String)>);
 
@@ -16,7 +16,6 @@ impl ResourceAttributes {
     }
 }
 
-/// Who made the figures.
 pub(crate) fn scope() -> Scope {
     Scope {
         name: "longwire".to_owned(),
@@ -47,7 +46,7 @@ fn key_value(key: &str, value: Value) -> KeyValue {
     }
 }
 
-/// The attributes of a target: `server.address` and `server.port`.
+/// `server.address` and `server.port` of a target.
 pub(crate) fn server(target: &str) -> Vec<KeyValue> {
     let parts = target
         .rsplit_once(':')
@@ -61,7 +60,7 @@ pub(crate) fn server(target: &str) -> Vec<KeyValue> {
     }
 }
 
-/// The attribute that says what a target speaks: of a database, the value that the conventions have for it.
+/// The protocol of a target; for a database, the conventions' value.
 pub(crate) fn system(protocol: Option<Protocol>) -> KeyValue {
     match protocol {
         Some(protocol) if !protocol.is_database() => text("network.protocol.name", protocol.name()),
@@ -82,7 +81,7 @@ fn system_name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// Attributes of what a series' labels say. With `keep_text`, the statement itself is one of them.
+/// `keep_text` adds the statement itself.
 pub(crate) fn of_labels(labels: &[metrics::Label], keep_text: bool) -> Vec<KeyValue> {
     let protocol = labels.iter().find(|(name, _)| *name == "protocol");
     let protocol = protocol.and_then(|(_, value)| {
@@ -106,7 +105,7 @@ pub(crate) fn of_labels(labels: &[metrics::Label], keep_text: bool) -> Vec<KeyVa
     each.collect()
 }
 
-/// The attributes of a statement. One that is no database's is a request.
+/// Statements of other protocols than databases' are requests.
 pub(crate) fn statement(protocol: Option<Protocol>, fingerprint: &str, keep_text: bool) -> Vec<KeyValue> {
     let Some(protocol) = protocol else {
         return vec![text("db.query.summary", fingerprint)];

@@ -1,8 +1,7 @@
-//! Sums and operations as OpenTelemetry's messages (OTLP 1.x, protobuf), after its conventions for databases
-//! where there are any.
+//! Sums and operations as OpenTelemetry messages (OTLP 1.x, protobuf), following its conventions
+//! for databases.
 //!
-//! Only messages are made here: who sends them, when, and what happens if nobody takes them is not this
-//! crate's.
+//! Only builds messages; sending is left to others.
 
 mod attributes;
 mod messages;

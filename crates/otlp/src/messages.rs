@@ -1,5 +1,4 @@
-//! The messages of OTLP that are sent, after `opentelemetry-proto`'s `.proto` files (version 1.7), without
-//! fields that are never written.
+//! OTLP messages from `opentelemetry-proto`'s `.proto` files (version 1.7), without unused fields.
 
 use prost::{Message, Oneof};
 
@@ -95,7 +94,7 @@ pub(crate) struct Gauge {
     pub(crate) data_points: Vec<NumberPoint>,
 }
 
-/// The sums are since the beginning: AGGREGATION_TEMPORALITY_CUMULATIVE.
+/// Sums count since the beginning: AGGREGATION_TEMPORALITY_CUMULATIVE.
 pub(crate) const CUMULATIVE: i32 = 2;
 
 #[derive(Clone, PartialEq, Message)]
@@ -114,7 +113,7 @@ pub(crate) struct NumberPoint {
     pub(crate) start: u64,
     #[prost(fixed64, tag = "3")]
     pub(crate) time: u64,
-    /// A oneof with one field that is ever written: present even when zero.
+    /// The only written field of a oneof: present even if zero.
     #[prost(double, optional, tag = "4")]
     pub(crate) number: Option<f64>,
     #[prost(message, repeated, tag = "7")]
@@ -227,7 +226,6 @@ pub(crate) struct Span {
     pub(crate) status: Option<Status>,
 }
 
-/// Kinds of spans that are made.
 pub(crate) mod span_kind {
     pub(crate) const INTERNAL: i32 = 1;
     pub(crate) const SERVER: i32 = 2;
@@ -240,10 +238,10 @@ pub(crate) struct Status {
     pub(crate) code: i32,
 }
 
-/// STATUS_CODE_ERROR.
+/// STATUS_CODE_ERROR of the specification.
 pub(crate) const FAILED: i32 = 2;
 
-/// What a collector answers, of metrics and of traces alike.
+/// A collector's answer, for metrics and traces alike.
 #[derive(Clone, PartialEq, Message)]
 struct Answer {
     #[prost(message, optional, tag = "1")]
@@ -258,8 +256,8 @@ struct PartialSuccess {
     message: String,
 }
 
-/// Of a collector's answer to an export that it took: how many data points or spans it rejected, and why;
-/// `None` if none. An answer that is not understood says nothing.
+/// Rejected data points or spans in a collector's answer, and the reason; `None` if there are none,
+/// or the answer is not understood.
 pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     let partial = Answer::decode(answer).ok()?.partial_success?;
     let count = u64::try_from(partial.rejected).unwrap_or_default();

@@ -10,28 +10,24 @@ use model::Timestamp;
 use prost::Message;
 use std::collections::BTreeMap;
 
-/// How metrics are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MetricsOptions {
-    /// Which buckets histograms have.
     pub histograms: HistogramKind,
-    /// Whether statements are attributes with all of their text (`db.query.text`; without literals in any
-    /// case), and not only by their summary.
+    /// Adds the full text of statements (`db.query.text`, never with literals) to their summary.
     pub keep_text: bool,
 }
 
-/// Which buckets histograms have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HistogramKind {
-    /// Given bounds: `explicit_bucket_histogram`.
+    /// Written as `explicit_bucket_histogram`, with fixed bounds.
     #[default]
     Explicit,
-    /// Eight for each doubling: `base2_exponential_bucket_histogram`.
+    /// Written as `base2_exponential_bucket_histogram`, with eight per doubling.
     Exponential,
 }
 
-/// The body of an export of metrics, as they were at `time`. Series whose attributes are the same, because
-/// only their texts differ, are one.
+/// Builds an export of metrics at `time`. Series with equal attributes, different only in text, are
+/// merged.
 pub fn metrics_request(
     families: &[SeriesFamily],
     resource: &ResourceAttributes,
@@ -54,14 +50,14 @@ pub fn metrics_request(
     request.encode_to_vec()
 }
 
-/// A series under attributes: since when, and its value.
+/// Start and value of a series.
 struct Point {
     attributes: Vec<KeyValue>,
     since: u64,
     value: SeriesValue,
 }
 
-/// The metric's name, and the attributes as text.
+/// Metric name, and attributes as text.
 type PointKey = (&'static str, Vec<(String, String)>);
 
 fn of_family(family: &SeriesFamily, options: MetricsOptions, time: u64) -> Vec<Metric> {
@@ -94,7 +90,7 @@ fn of_family(family: &SeriesFamily, options: MetricsOptions, time: u64) -> Vec<M
         .collect()
 }
 
-/// The conventions' name is for databases; requests of other protocols have one of their own.
+/// The conventions' name is for databases; other protocols have separate names.
 fn name_for(family: &SeriesFamily, attributes: &[KeyValue]) -> &'static str {
     let is_request = attributes
         .iter()
@@ -206,8 +202,7 @@ fn explicit(attributes: Vec<KeyValue>, start: u64, time: u64, histogram: &Histog
     }
 }
 
-/// The bounds that the conventions advise for durations of databases' operations, with the counts of the
-/// finer ones between; those of other quantities are as they are.
+/// Merges the buckets of durations into the conventions' bounds; other quantities are unchanged.
 fn advised(histogram: &Histogram) -> (Vec<f64>, Vec<u64>) {
     let all = histogram.quantity().bounds();
     let wanted = match histogram.quantity() {
@@ -243,7 +238,7 @@ fn exponential(attributes: Vec<KeyValue>, start: u64, time: u64, histogram: &His
             }
         }
         Buckets {
-            // Here bucket i begins, without its bound, at 2^(i / 8); there it ends with it.
+            // Here bucket i begins after 2^(i / 8); there it ends with it.
             offset: first - 1,
             bucket_counts: counts,
         }

@@ -1,11 +1,10 @@
-//! `db.query.summary`: what a statement does and to what, in a few words. Statements that differ in their
-//! columns and conditions have the same.
+//! `db.query.summary`: operation and targets of a statement, independent of columns and conditions.
 
 use model::Protocol;
 
-/// The summary of a fingerprint, after the OpenTelemetry conventions: operations in capitals and their
-/// targets in the order of the text, at most 255 bytes. Of HTTP it is the fingerprint itself. Misleads where
-/// a target is named by a function's result or a literal.
+/// Summary of a fingerprint after the OpenTelemetry conventions: operations in capitals and their
+/// targets in text order, at most 255 bytes. For HTTP it is the fingerprint itself. Misleads if a
+/// target is named by a function's result or a literal.
 pub fn query_summary(protocol: Protocol, fingerprint: &str) -> String {
     match protocol {
         Protocol::Redis => fingerprint.split(' ').next().unwrap_or_default().to_owned(),
@@ -47,27 +46,23 @@ fn of_sql(fingerprint: &str) -> String {
             words.push(plain.to_ascii_uppercase());
             expects = Expects::Nothing;
         } else if expects != Expects::Comma || !is_name(&word) {
-            // After a table a name is its alias, or the word before it: a comma may still follow.
+            // After a table, a name is its alias, or the word before it: a comma may still follow.
             expects = Expects::Nothing;
         }
     }
     cut(&words.join(" "))
 }
 
-/// What the next word may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expects {
-    /// The text begins.
     Operation,
-    /// A table.
     Target,
-    /// After a table: a comma makes way for another one.
+    /// After a table, a comma introduces another.
     Comma,
-    /// Nothing of interest.
     Nothing,
 }
 
-/// Words, and single signs; quoted names are one word.
+/// Words and single signs; quoted names are one word.
 fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
     let mut rest = text.trim_start();
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Operations as traces: a span for the operation, and one below it for each of its exchanges.
+//! Operations as traces: a span per operation, with a child span per exchange.
 
 use crate::attributes::{ResourceAttributes, fraction, number, scope, server, statement, system, text, yes};
 use crate::messages::{FAILED, KeyValue, ResourceSpans, ScopeSpans, Span, Status, TracesRequest, span_kind};
@@ -10,39 +10,33 @@ use model::{
 use prost::Message;
 use std::time::Duration;
 
-/// Which operations become traces.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TraceOptions {
-    /// The share of all operations, 0 to 1; decided by the trace's number, so that others who sample the same
-    /// share by it take the same.
+    /// Share of all operations, 0 to 1. The trace identifier decides, so that other samplers with
+    /// the same share agree.
     pub sampled: f64,
-    /// Operations that took at least this long; `None` for none.
+    /// Minimum duration of an exported operation, `None` to disable.
     pub slow: Option<Duration>,
-    /// Those in which waste was found.
+    /// Exports operations with waste.
     pub flagged: bool,
-    /// Whether spans have the text of statements, without literals, and not only their summary.
+    /// Adds the text of statements, without literals, to their summary.
     pub keep_text: bool,
 }
 
-/// Numbers for traces and spans that have none: random ones, from whoever has a source of them.
+/// Random identifiers for traces and spans that have none.
 pub trait SpanIds {
-    /// The next one, never 0.
     fn next(&mut self) -> u64;
 }
 
-/// Why an operation became a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanChoice {
-    /// It is one of the share that is requested.
     Sampled,
-    /// It took long.
     Slow,
-    /// Waste was found in it.
     Flagged,
 }
 
 impl SpanChoice {
-    /// The word for it in the attribute `longwire.chosen`.
+    /// Value of the attribute `longwire.chosen`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sampled => "sampled",
@@ -52,21 +46,19 @@ impl SpanChoice {
     }
 }
 
-/// The spans of one operation, ready to be sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpansOfOperation(Vec<Span>);
 
 impl SpansOfOperation {
-    /// How many there are.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 }
 
-/// The spans of an operation; `None` if it is not to become a trace. `is_flagged` says whether waste was
-/// found in it, `server_of` which server a connection is with.
+/// Builds the spans of an operation; `None` if it becomes no trace. `is_flagged`: whether waste was
+/// found in it. `server_of`: server of a connection.
 ///
-/// Where its traffic carries a `traceparent`, the spans belong to that trace, below the span that it names.
+/// If the traffic carries a `traceparent`, the spans join that trace, below the span it names.
 pub fn spans_of(
     operation: &Operation,
     is_flagged: bool,
@@ -80,7 +72,7 @@ pub fn spans_of(
         |(trace, _)| trace,
     );
     let choice = choose(operation, trace, is_flagged, options)?;
-    // The request itself names the client's span; a statement inside names the one that sent it, which is the
+    // The request names the client's span; a statement inside names the sender's, that is the
     // application's.
     let of_request = operation
         .steps
@@ -192,8 +184,7 @@ fn of_step(
     }
 }
 
-/// When the client began to wait, and when it had all: half a round trip of its side before and after what
-/// was observed.
+/// Start and end of the client's wait: half of its round trip before and after the observation.
 fn client_side(exchange: &Exchange) -> (Timestamp, Timestamp) {
     let half = exchange.first.client_side_rtt.unwrap_or_default() / 2;
     (exchange.at.before(half), exchange.ended().after(half))
@@ -230,7 +221,6 @@ fn of_exchange(
     all
 }
 
-/// The body of an export of these spans.
 pub fn traces_request(operations: Vec<SpansOfOperation>, resource: &ResourceAttributes) -> Vec<u8> {
     let request = TracesRequest {
         resource_spans: vec![ResourceSpans {
@@ -252,7 +242,7 @@ fn name_of(text: &str) -> String {
     text.chars().take(MAX_NAME_LEN).collect()
 }
 
-/// Most exchanges of an operation that become spans; the operation says so where it has more.
+/// Further exchanges of an operation get no span; the operation reports that.
 const MAX_STEPS: usize = 500;
 
 const MAX_NAME_LEN: usize = 255;
