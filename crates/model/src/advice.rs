@@ -41,8 +41,8 @@ pub struct Advice {
     pub turns: u64,
     /// Payload bytes of request and reply.
     pub payload_bytes: [u64; 2],
-    /// First operation's begin to the last one's end. `None` for traffic made by longwire, which
-    /// has no monthly rate.
+    /// From the first operation's start to the last one's end. `None` for traffic made by longwire,
+    /// which has no monthly rate.
     pub span: Option<Duration>,
     /// Round-trip time of the links.
     pub rtt: Duration,

@@ -114,7 +114,7 @@ impl BudgetMeasure {
 /// Forbidden waste, where it costs most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForbiddenWaste {
-    /// The statement, if only one is concerned.
+    /// The statement, if there is a single one.
     pub fingerprint: Option<Fingerprint>,
     /// How often it was seen.
     pub count: u64,

@@ -1,4 +1,4 @@
-//! A map by connection, fast enough for lookups at every packet.
+//! A map by connection, for lookups at every packet.
 
 use crate::ConnectionId;
 use std::collections::HashMap;

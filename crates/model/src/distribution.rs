@@ -1,4 +1,4 @@
-//! Percentiles of durations in bounded memory; used by all crates.
+//! Percentiles of durations in bounded memory.
 
 use crate::Distribution;
 use std::time::Duration;

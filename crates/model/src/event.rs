@@ -47,7 +47,7 @@ pub enum ConnectionEvent<'a> {
     AssumedRoundTrip {
         /// Time from which it is known.
         at: Timestamp,
-        /// The part of the path concerned.
+        /// The affected part of the path.
         side: Side,
         /// An upper limit of the true value, zero on loopback.
         rtt: Duration,

@@ -57,7 +57,7 @@ pub struct Exchange {
     pub connection: ConnectionId,
     /// Purpose of the exchange.
     pub phase: Phase,
-    /// When the first byte of the request (or of a greeting) passed.
+    /// First byte of the request or greeting.
     pub at: Timestamp,
     /// Waits of the client that distance lengthens by one round trip each.
     pub turns: u32,
@@ -69,7 +69,7 @@ pub struct Exchange {
     pub request_messages: u32,
     /// Messages of the reply; 0 for an opaque protocol.
     pub reply_messages: u32,
-    /// Rows returned or affected; `None` if the protocol does not report them.
+    /// Rows returned or affected, if reported.
     pub rows: Option<u64>,
     /// Executed statements, several in a pipelined batch.
     pub executions: u32,
@@ -83,13 +83,13 @@ pub struct Exchange {
     pub not_seen: Option<NotSeen>,
     /// Further properties of the request.
     pub asked: RequestTraits,
-    /// Transaction state after the reply; `None` if the protocol does not report it.
+    /// Transaction state after the reply, if reported.
     pub transaction: Option<TransactionState>,
     /// Code of the first error in the reply.
     pub error: Option<Arc<str>>,
     /// Statement text as sent, only if literals are kept on request.
     pub literal: Option<Arc<str>>,
-    /// Tags of the request: the first in any of its statements or heads.
+    /// Tags of the request's first tagged statement or head.
     pub tags: Option<Arc<Tags>>,
     /// Bytes in a tunnel at each tried level.
     pub levels: Option<Arc<[AtLevel]>>,
@@ -109,7 +109,7 @@ impl Exchange {
         std::iter::once(&self.first).chain(&self.more)
     }
 
-    /// When the last byte of the reply (without one, of the request) passed.
+    /// Last byte of the reply, or without one of the request.
     pub fn ended(&self) -> Timestamp {
         let last = self.more.last().unwrap_or(&self.first);
         last.reply_ended.unwrap_or(last.request_ended)
@@ -169,7 +169,7 @@ impl PoolerTime {
 pub struct RequestTraits {
     /// Number of prepared statements.
     pub prepares: u32,
-    /// Executions of prepared statements (the part of [`Exchange::executions`] not sent as text).
+    /// Executions of prepared statements, within [`Exchange::executions`].
     pub prepared_executions: u32,
     /// Messages that request further rows of a running statement.
     pub fetches: u32,
@@ -178,7 +178,7 @@ pub struct RequestTraits {
     /// Maximum rows requested by the last limiting message; 0 if another message has the limit
     /// (MySQL's cursors).
     pub fetch_rows: Option<u32>,
-    /// Maximum row bytes requested by the last limiting message; `None` without a limit.
+    /// Maximum row bytes requested by the last limiting message.
     pub fetch_bytes: Option<u32>,
     /// Parameter sets of an execution (array and bulk execution), else 0.
     pub sets: u32,
@@ -219,11 +219,9 @@ pub struct Step {
     pub server_margin: Margin,
     /// Part of `server` after the reply's first byte.
     pub server_inside_reply: Duration,
-    /// Round-trip time between observation point and client at this step; `None` before a
-    /// measurement.
+    /// Client-side round-trip time at this step, once measured.
     pub client_side_rtt: Option<Duration>,
-    /// Round-trip time between observation point and server at this step; `None` before a
-    /// measurement.
+    /// Server-side round-trip time at this step, once measured.
     pub server_side_rtt: Option<Duration>,
     /// Time within this step that bytes waited for a retransmission.
     pub recovery: Duration,

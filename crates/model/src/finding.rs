@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Finding {
     /// The kind of waste.
     pub kind: FindingKind,
-    /// The statement, if only one is concerned.
+    /// The statement, if there is a single one.
     pub fingerprint: Option<Fingerprint>,
     /// Name of the operations; each name has a separate finding.
     pub operation_name: Arc<str>,
@@ -126,7 +126,7 @@ pub enum Remains {
 pub struct FindingKey {
     /// The kind of waste.
     pub kind: FindingKind,
-    /// The statement, if only one is concerned.
+    /// The statement, if there is a single one.
     pub fingerprint: Option<Fingerprint>,
     /// Name of the operations.
     pub operation_name: Arc<str>,
@@ -179,7 +179,7 @@ impl Finding {
 pub enum FindingKind {
     /// The same statement repeated in an operation, with one row (or few) each.
     NPlusOne,
-    /// One row inserted (updated, deleted) per round trip, by a loop of the program.
+    /// One row written per round trip by the program.
     RowByRow,
     /// A driver's batch with one round trip per row.
     UnrewrittenBatch,

@@ -39,7 +39,7 @@ impl Margin {
         self.above = self.above.saturating_add(other.above);
     }
 
-    /// Margin of a figure of which only `part` counts.
+    /// Margin of the `part` of a figure that counts.
     #[must_use]
     pub fn within(self, part: Duration) -> Self {
         Self {

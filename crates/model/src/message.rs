@@ -82,9 +82,9 @@ impl Phase {
 pub enum Content<'a> {
     /// Content that longwire does not use.
     Other,
-    /// Undecoded bytes, because payload before or among them is missing from the capture.
+    /// Undecoded bytes, because payload is missing.
     Cut,
-    /// Text of a statement that runs now, possibly cut at the decoder's limit.
+    /// Statement that runs now, possibly cut by the decoder.
     Statement {
         /// The SQL text (without query attributes or parameters).
         text: &'a [u8],
@@ -100,7 +100,7 @@ pub enum Content<'a> {
     Execute {
         /// The statement, unless prepared before the observation.
         statement: Option<StatementId>,
-        /// Maximum rows requested in this round trip; `None` without a limit.
+        /// Maximum rows requested, if limited.
         fetch_rows: Option<u32>,
         /// Maximum row bytes, where the protocol has them (Informix's FET_BUF_SIZE, DRDA's
         /// QRYBLKSZ).

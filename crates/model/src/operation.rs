@@ -13,7 +13,7 @@ pub struct Operation {
     pub kind: OperationKind,
     /// Common name of operations that do the same work.
     pub name: Arc<str>,
-    /// Begin of the wait, half a client-side round trip before the first byte passed.
+    /// Start of the wait, half a client-side round trip before the first byte passed.
     pub at: Timestamp,
     /// Time the user waited.
     pub duration: Duration,
@@ -112,7 +112,7 @@ pub struct OperationStep {
     pub exchange: Exchange,
     /// Protocol of the connection.
     pub protocol: Protocol,
-    /// Index of the step that had to complete first; `None` at the operation's begin.
+    /// Index of the step that had to complete first.
     pub after: Option<u32>,
     /// Whether `after` counts from that step's request at its server, as for a pipelined request or
     /// a server's call.

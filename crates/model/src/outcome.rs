@@ -91,7 +91,7 @@ pub struct Distribution {
     pub max: Option<Duration>,
     /// Mean of the samples.
     pub mean: Option<Duration>,
-    /// Median, shown from the first sample on as the least misleading figure.
+    /// Median, never withheld as the least misleading figure.
     pub p50: Option<Duration>,
     /// 90th percentile of the samples.
     pub p90: Option<Duration>,
@@ -112,7 +112,7 @@ pub struct StatementOutcome {
     pub turns: u64,
     /// Messages that fetched parts of a result.
     pub fetches: u64,
-    /// Maximum rows of the last fetch or execution; `None` if unlimited or in bytes.
+    /// Maximum rows of the last fetch or execution.
     pub fetch_rows: Option<u32>,
     /// Maximum row bytes (Informix's FET_BUF_SIZE, DRDA's QRYBLKSZ).
     pub fetch_bytes: Option<u32>,
@@ -138,7 +138,7 @@ pub struct StatementOutcome {
     pub text_source: Option<TextSource>,
 }
 
-/// Unseen statement whose text a later preparation showed.
+/// Unseen statement with a text from a later preparation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecognisedStatement {
     /// Its fingerprint in exchanges.
@@ -335,7 +335,7 @@ pub enum OrderKind {
     InSequence,
     /// Some were sent at once.
     AtOnce,
-    /// Undecided, so `low` assumes all at once and `high` all in sequence.
+    /// Unknown, so `low` assumes all at once and `high` all in sequence.
     Open,
 }
 
@@ -468,7 +468,7 @@ pub struct Summary {
     pub spread: Distribution,
     /// Packets of all protocols; `None` for a relay.
     pub packets: Option<u64>,
-    /// Exchanges dropped because longwire was too slow, not counted in operations and statements.
+    /// Exchanges dropped because longwire was too slow, not counted elsewhere.
     pub dropped_exchanges: u64,
     /// Totals of longwire's own samples (ping, echo, load); `spread` then is of these.
     pub samples: Option<SampleTotals>,

@@ -112,7 +112,7 @@ pub struct HoldingStatement {
 pub struct PlanFix {
     /// Kind of its finding.
     pub kind: FindingKind,
-    /// The statement, if only one is concerned.
+    /// The statement, if there is a single one.
     pub fingerprint: Option<Fingerprint>,
     /// Saved round trips of the median operation times rtt, without other time.
     pub saves: Duration,

@@ -1,4 +1,4 @@
-//! Units for bytes, rates and shares, and text forms of durations.
+//! Units with their text forms.
 
 use std::fmt;
 use std::time::Duration;

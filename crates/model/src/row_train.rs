@@ -47,7 +47,7 @@ impl RowTrain {
         ByteCount::from_bytes(self.segment.as_bytes() + self.headers.as_bytes())
     }
 
-    /// Row rate from the mean gap, pauses included.
+    /// Row rate from the mean gap, pauses included, unless the span is zero.
     pub fn rate(&self) -> Option<BitRate> {
         self.rate_at(self.gaps.mean?)
     }

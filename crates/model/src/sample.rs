@@ -13,7 +13,7 @@ pub struct Sample {
     pub target: Arc<str>,
     /// Start of sending or connecting.
     pub at: Timestamp,
-    /// Scheduled begin, from which open-loop figures count, as users wait for earlier samples as
+    /// Scheduled start, from which open-loop figures count, as users wait for earlier samples as
     /// well.
     pub intended_at: Option<Timestamp>,
     /// From `at` to the reply's last byte, by kernel receive timestamp if available.

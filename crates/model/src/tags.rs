@@ -1,4 +1,4 @@
-//! Identifiers and names of requests, from HTTP fields and statement comments.
+//! Identifiers and names of requests.
 
 use crate::Share;
 use std::fmt;

@@ -111,7 +111,7 @@ impl ParameterUnit {
 pub struct TrialOutcome {
     /// From the first byte of the job's transaction to the last.
     pub duration: Duration,
-    /// Begin and end, if not visible in the traffic.
+    /// Start and end, if not visible in the traffic.
     pub span: Option<[Timestamp; 2]>,
     /// Rows inserted, fetched or updated, counted at the end.
     pub rows: u64,
