@@ -12,9 +12,9 @@ use std::time::Duration;
 pub struct Outage {
     /// Duration of an outage.
     pub lasts: Duration,
-    /// Begin of the first outage.
+    /// Start of the first outage.
     pub after: Duration,
-    /// From one outage's begin to the next; `None` for a single one.
+    /// From one outage's start to the next; `None` for a single one.
     pub every: Option<Duration>,
 }
 

@@ -27,7 +27,7 @@ pub struct DirectionCounts {
     pub dropped_by_loss: u64,
     /// Packets dropped by an outage.
     pub dropped_by_outage: u64,
-    /// Begin of the current uninterrupted serialisation on the network's clock, initially 0.
+    /// Start of the current uninterrupted serialisation on the network's clock, initially 0.
     pub busy_since: u64,
 }
 
