@@ -108,7 +108,7 @@ pub fn closed_loop(
                 if end > since || !done.operations.is_empty() {
                     done.elapsed = done.elapsed.max(Duration::from_nanos(end.since(since)));
                 }
-                // The first one only sets the begin.
+                // The first one only sets the start.
                 done.operations.push(whole);
                 if done.operations.len() > wanted {
                     done.operations.remove(0);

@@ -8,7 +8,7 @@
 //! 1. If the second of two exchanges was ever sent before the first reply had arrived, they never wait for
 //!    each other in operations of that name. Exchanges are matched by statement and occurrence
 //!    ([`evidence`]). A reply that arrived more recently than the client's reaction time counts as pending.
-//! 2. A pool that reuses the last returned connection hands out another only while that one is in use
+//! 2. A pool that reuses the last returned connection uses another only while that one is in use
 //!    ([`pools`]).
 //! 3. Uses of connections (transactions, or the time up to the statement that returns the connection) that
 //!    overlap without nesting most likely run in parallel.

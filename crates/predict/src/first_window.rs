@@ -1,7 +1,7 @@
 //! Detects senders that start with more than the initial window of a new connection.
 //!
 //! Slow start needs a round trip per doubling. A large reply in fewer round trips used a window
-//! that was already open, from unseen transfers or a system setting. Small replies show nothing.
+//! that was already open, from unseen transfers or a system setting. Small replies cannot show it.
 
 use model::Step;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use crate::plan::OperationPlan;
 
 #[derive(Debug, Clone, Default)]
 pub struct Load {
-    /// Begin and end, by [`Whose`].
+    /// Start and end, indexed like `Whose::ALL`.
     spans: [Vec<(u64, u64)>; 3],
 }
 
@@ -32,7 +32,7 @@ impl Load {
         }
     }
 
-    /// Work of all of `whose` together on `cores` evenly shared cores.
+    /// Work of all these together on `cores` evenly shared cores.
     pub fn work(&self, whose: &[Whose], cores: u32) -> CoreTime {
         let mut changes: Vec<(u64, i32)> = Vec::new();
         for &(begin, end) in whose.iter().flat_map(|whose| &self.spans[whose.index()]) {

@@ -131,7 +131,7 @@ impl PlanNode {
     }
 }
 
-/// Measured work by [`Whose`]; `None` if time is work.
+/// Measured work, indexed by [`Whose`]; `None` if time is work.
 pub type Work = [Option<CoreTime>; 3];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

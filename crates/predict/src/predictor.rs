@@ -339,7 +339,7 @@ impl Predictor {
         self.finish_all().predictions
     }
 
-    /// Returns all results, with no prediction for a name with too many foreign round trips.
+    /// Returns all results, with no prediction for a name with too many of others' round trips.
     pub fn finish_all(mut self) -> Predicted {
         self.replay_waiting();
         self.simulate_contention();

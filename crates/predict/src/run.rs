@@ -150,7 +150,7 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
-    /// Limits concurrent requests whose server makes calls.
+    /// Limits concurrent requests with calls of their server.
     #[must_use]
     pub fn with_workers(self, workers: Option<u32>) -> Self {
         let workers = workers.map(|workers| (workers.max(1), VecDeque::new()));

@@ -68,7 +68,7 @@ impl SamplePool {
         self.plans().for_each(|plan| plan.keep_work_only(work));
     }
 
-    /// Whether the operations are requests whose server makes calls.
+    /// Whether the operations are requests with calls of their server.
     pub fn needs_workers(&self) -> bool {
         let first = self.operations.first().and_then(|one| one.parts.first());
         first.is_some_and(|part| part.plan.request.is_some())
@@ -119,7 +119,7 @@ impl Recorded {
         self.parts.iter().map(|part| part.plan.measured).sum()
     }
 
-    /// Begin in the measurement.
+    /// Start in the measurement.
     pub fn began(&self) -> u64 {
         let first = self.parts.first().and_then(|part| part.plan.nodes.first());
         first.map_or(0, |node| node.computed_at[0])

@@ -37,7 +37,7 @@ impl PacedReplies {
     }
 }
 
-/// Time saved by senders whose windows do not shrink while idle: BBR, and systems with
+/// Time saved by senders that keep their windows while idle: BBR, and systems with
 /// `tcp_slow_start_after_idle` off. A measurement without distance cannot show it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KeptWindows {

@@ -7,7 +7,7 @@ use model::{Operation, OperationKind, OrderKind, Prediction, Timestamp};
 use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 
-/// Connection, begin and end in microseconds from the operation's begin, statement.
+/// Connection, start and end in microseconds from the operation's start, statement.
 type Query = (u32, u64, u64, &'static str);
 
 const fn micros(number: u64) -> Duration {
@@ -149,7 +149,7 @@ fn few_operations_leave_it_open_and_both_answers_are_the_bounds() {
 #[test]
 fn what_one_operation_of_many_does_is_not_said_of_the_name() {
     let usual = |number: u64| page("usual", number, &[(1, 100, 250, Q), (1, 700, 850, "select b")]);
-    // A scheduler's statement came in between.
+    // A scheduler's statement came between them.
     let other = page(
         "usual",
         24,

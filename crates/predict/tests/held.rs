@@ -102,7 +102,7 @@ fn the_parts_of_a_long_operation_are_one_transaction() {
     };
     let operations = [
         part(7, true, [Some(0), Some(2), None]),
-        // Another operation in between has an unrelated open transaction on its connection.
+        // Another operation meanwhile has an unrelated open transaction on its connection.
         part(8, false, [None, None, Some(3)]),
         part(7, true, [None, None, None]),
         part(7, false, [None, None, Some(3)]),

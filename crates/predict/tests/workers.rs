@@ -121,7 +121,7 @@ fn who_has_workers_enough_waits_for_none() {
     let predictions = predicted(&operations, 4, Workers::Inferred);
     assert_eq!(predictions[0].workers, None);
     near(predictions[0].duration, 22 * MS);
-    // More clients than were measured: nothing shows a limit.
+    // More clients than were measured, so no limit is known.
     near(predicted(&operations, 16, Workers::Inferred)[0].duration, 22 * MS);
     near(predicted(&operations, 16, Workers::Count(8))[0].duration, 44 * MS);
 }

@@ -228,7 +228,7 @@ fn crosses(one: (usize, usize), other: (usize, usize)) -> bool {
 }
 
 /// Whether the connection of `earlier` was in use when `later` took another, although the reply had
-/// arrived: the pool hands out the last returned connection, it was the last used, and it is not
+/// arrived: the pool reuses the last returned connection, it was the last used, and it is not
 /// used again, as by a client that keeps it.
 fn was_in_use(family: &Family<'_>, earlier: usize, later: usize, pools: &Pools) -> bool {
     let connection = family.connection(earlier);

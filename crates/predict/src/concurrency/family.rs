@@ -17,8 +17,8 @@ pub struct Family<'a> {
     connections: usize,
 }
 
-/// Identity of a step across operations. Without a statement text it includes the connection:
-/// nothing shows that those of two connections are the same statement.
+/// Identity of a step across operations. Without a statement text it includes the connection,
+/// as those of two connections may be different statements.
 pub type Class = (Phase, Option<Fingerprint>, Option<ConnectionId>);
 
 pub fn find_families(operation: &Operation) -> Vec<Family<'_>> {

@@ -63,7 +63,7 @@ impl Pools {
         })
     }
 
-    /// Whether the connection's pool hands out the last returned connection.
+    /// Whether the connection's pool reuses the last returned connection.
     pub fn gives_last(&self, connection: ConnectionId) -> bool {
         self.pool(connection).is_some_and(|pool| {
             pool.given >= ENOUGH && pool.given_ones.len() > 1 && pool.given_last * 10 >= pool.given * 9

@@ -242,8 +242,7 @@ impl Queue {
         self.connections.get(*self.units.get(&place)?).copied()
     }
 
-    /// For the first place of a queued unit: the last earlier place of the unit whose connection it
-    /// gets.
+    /// For the first place of a queued unit, the last place of the previous unit on the connection.
     pub fn before(&self, place: usize) -> Option<usize> {
         let unit = *self.units.get(&place)?;
         let earlier = self.before[unit]?;

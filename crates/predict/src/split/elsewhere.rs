@@ -3,9 +3,9 @@
 //! A pause before each request delays it as distance does, without packets. It does not show three
 //! effects:
 //!
-//! 1. Distances whose pauses do not fit into a visit. The rest is added; where transactions wait for each
+//! 1. Distances with longer pauses than a visit allows. The rest is added; if transactions wait for each
 //!    other's rows, for example, their whole time could grow with distance instead.
-//! 2. A nearer place: one client gains the shorter rtt; of many clients some or all still wait for the server.
+//! 2. A nearer place: one client gains the shorter rtt, but many clients still wait for the server.
 //! 3. A link's rate: a queue in each direction. The throughput of this closed network is known exactly
 //!    (product form; Buzen's convolution, in logarithms against overflow). Its service times vary more than
 //!    packets of one size, so it is the upper bound; the slowest part alone is the lower bound.
@@ -93,7 +93,7 @@ impl PausedWorkload {
         }
     }
 
-    /// The same over a link whose queues take these seconds per transaction in each direction.
+    /// The same over a link with these seconds per transaction and direction in queues.
     fn behind(&self, distance: Bounds, queues: [f64; 2]) -> Bounds {
         let slowest = queues.into_iter().fold(0.0, f64::max);
         if slowest <= 0.0 {
