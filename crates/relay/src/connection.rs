@@ -24,7 +24,7 @@ pub(super) struct ReadyPair {
     pub(super) at: Timestamp,
     /// Events from while the server side was prepared, in order, from `at` on.
     pub(super) early: Vec<Early>,
-    /// Whether a MySQL login is in progress whose sequence numbers differ by one.
+    /// Whether a MySQL login is in progress with sequence numbers that differ by one.
     pub(super) login_shifted: bool,
 }
 

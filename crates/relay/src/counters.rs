@@ -18,7 +18,7 @@ pub struct Counters {
     pub segments: u64,
     /// Mean time from the kernel's receipt of a segment's last packet to the kernel's acceptance
     /// for sending, without segments that waited for the receiver. A result near this figure
-    /// measures the relay, not the database.
+    /// measures the relay, not the database. `None` before the first segment.
     pub own_time: Option<Duration>,
     /// Connections that lost the offer of channel binding, because TLS ends at the relay.
     pub unbound: u64,

@@ -1,4 +1,4 @@
-//! Sequence numbers of a MySQL login whose client does not know about longwire's TLS request.
+//! Sequence numbers of a MySQL login after a TLS request by longwire that its client does not see.
 //!
 //! That request is one more packet on the server's side, so until the login is over the server
 //! counts one further than the client (MySQL internals manual, "Connection Phase"). Each command

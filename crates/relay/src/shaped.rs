@@ -1,5 +1,5 @@
-//! A relay whose connections share an emulated link: the model of `link::network`, driven by the
-//! clock.
+//! A relay with one emulated link for all connections: the model of `link::network`, driven by
+//! the clock.
 //!
 //! ```text
 //!  client --socket--> read --> sender, link, receiver (model) --due--> send --socket--> server
@@ -60,7 +60,7 @@ pub(super) struct Shaper {
     rests: bool,
     rested_for: Option<u64>,
     link: LinkDescription,
-    /// Wakes name slots whose observers have pending events.
+    /// Wakes name slots with pending events for their observers.
     network: SimulatedNetwork<u32>,
     slots: Vec<Slot>,
     /// Closed slots, oldest first; the link may still carry their packets.

@@ -62,7 +62,7 @@ pub(super) struct ChannelPlan {
 }
 
 impl ReplayScript {
-    /// `moved` selects the exchanges whose connections cross the link; the others keep their
+    /// `moved` selects exchanges with connections over the link; the others keep their
     /// measured times.
     ///
     /// # Errors

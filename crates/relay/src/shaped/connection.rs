@@ -17,7 +17,7 @@ pub(super) struct Shaped {
     /// Whether the server knows that the handshake is over; before that it is silent.
     pub(super) established: bool,
     pub(super) resetting: Option<Direction>,
-    /// Sides (client, server) whose sockets accept no more bytes. Their earlier bytes are still
+    /// Sides (client, server) with sockets that accept no more bytes. Their earlier bytes are still
     /// forwarded, then a reset.
     broken: [bool; 2],
     reorderer: EventReorderer,
