@@ -86,8 +86,8 @@ impl Poller {
             })
     }
 
-    /// Watches for readable, writable, and the end. It is edge-triggered: use `fd` until it would
-    /// block.
+    /// Watches for readable, writable, and the end, edge-triggered: `fd` must be used until it
+    /// would block.
     pub fn watch(&self, fd: BorrowedFd<'_>, token: u64) -> Result<(), LiveError> {
         let flags = READABLE | WRITABLE | EventFlags::RDHUP | EventFlags::PRI | EventFlags::ET;
         self.register(fd, token, flags)
