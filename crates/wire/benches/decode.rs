@@ -1,4 +1,4 @@
-//! Cost of decoding: per small message, per exchange, per byte of bulk data.
+//! Cost of decoding per small message, per exchange, per byte of bulk data.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use model::{Direction, Message, Timestamp};

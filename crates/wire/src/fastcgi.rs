@@ -5,7 +5,6 @@
 //! Parameters are inspected up to [`MAXIMUM_PARAMS`], the head of a reply up to [`MAXIMUM_HEAD`];
 //! bodies are only counted.
 //!
-//! Messages and exchanges:
 //! - A record is a message. The empty STDIN record completes a request, END_REQUEST its reply. An
 //!   authorizer's request has no input: it is complete after the parameters.
 //! - Method and target are reported at the end of the parameters, the status at the end of the

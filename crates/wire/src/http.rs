@@ -2,7 +2,6 @@
 //!
 //! Source: RFC 9112. Heads are inspected up to [`MAXIMUM_HEAD`]; bodies are only counted.
 //!
-//! Messages and exchanges:
 //! - Head and body are one message each. The last of them completes the request or the reply.
 //! - `Expect: 100-continue`: the head completes a request, `100 Continue` is a pause, and the body
 //!   is a further round trip. A body sent without waiting belongs to no request.

@@ -5,7 +5,6 @@
 //! 32-bit length that counts itself, and a body; the client's first messages have no tag. Largest
 //! message: [`MAXIMUM_MESSAGE`].
 //!
-//! Messages and exchanges:
 //! - `Query`, `Sync`, `FunctionCall` complete a request; `ReadyForQuery` completes its reply.
 //! - `Flush` completes a request too. The last reply to the messages before it is a pause of the
 //!   same exchange, or the exchange's end if the client has continued without waiting.

@@ -4,7 +4,6 @@
 //! Requests are arrays of strings or single lines; replies are values of any type. Only the first
 //! [`MAXIMUM_KEPT`] bytes of a value are inspected, the rest is counted.
 //!
-//! Messages and exchanges:
 //! - Each request has one reply, in the order of the requests, however many are in flight.
 //! - `SUBSCRIBE` and relatives have a confirmation per channel; together they are the reply.
 //! - Published messages, pushes and the lines of `MONITOR` are unrequested notices.

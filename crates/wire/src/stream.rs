@@ -1,7 +1,7 @@
 //! Payload of one connection to messages: detects the protocol, decodes, and falls back to opaque.
 //!
-//! Never fails. After [`Stream::finish`], the `bytes` of a direction's messages sum to the bytes
-//! fed and skipped in it.
+//! Decoding never fails. After [`Stream::finish`], the `bytes` of a direction's messages sum to the
+//! bytes fed and skipped in it.
 
 mod buffered_bursts;
 mod detection;
@@ -32,8 +32,8 @@ pub struct Stream {
     protocol: Protocol,
     encrypted: bool,
     cut: bool,
-    /// Per direction: bytes fed or skipped, bytes emitted, time of the first byte not emitted, and
-    /// whether decoding has stopped.
+    /// For each direction, bytes fed or skipped, bytes emitted, time of the first byte not emitted,
+    /// and whether decoding has stopped.
     given: [u64; 2],
     handed_out: [u64; 2],
     began: [Timestamp; 2],

@@ -3,7 +3,6 @@
 //! Source: RFC 8446 (TLS 1.3) and RFC 5246 (TLS 1.2). Largest record: 2^14 bytes plus the overhead
 //! of encryption.
 //!
-//! Records and exchanges:
 //! - The `ClientHello` is a request; the server's flight is its reply. A flight ends when the
 //!   client speaks next, so its last record is emitted only then.
 //! - Up to TLS 1.2 the client's `Finished` requests the server's, unless the server's came first
@@ -66,7 +65,7 @@ enum HandshakePhase {
     New,
     /// TLS 1.3 after the client's last flight began, without data of the client.
     NewFinishing { finished: bool },
-    /// Application data flows.
+    /// Application data is flowing.
     Done,
 }
 

@@ -1,5 +1,5 @@
-//! MySQL and MariaDB: recordings with the counts of another decoder, and cases without a recording,
-//! written from the protocol's documentation.
+//! MySQL and MariaDB decoding of recordings with the counts of another decoder, and cases without a
+//! recording, written from the protocol's documentation.
 
 mod streams;
 

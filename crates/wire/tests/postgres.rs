@@ -39,7 +39,7 @@ fn messages(tags: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Plays a conversation after a login: `>` and the client's tags, `<` and the server's. Returns
+/// Plays a conversation after a login: `>` and the client's tags, `<` and the server's, and returns
 /// the roles.
 fn roles(conversation: &[&str]) -> Vec<Role> {
     let mut bytes = vec![

@@ -41,7 +41,7 @@ struct Part {
 
 #[derive(Debug)]
 struct PendingReply {
-    /// Request number; 0 for a question about the application.
+    /// Request number, or 0 for a question about the application.
     request: u16,
     head: Head,
     /// Part of the reply that arrived while an earlier reply is incomplete.

@@ -1,7 +1,7 @@
-//! Compressed protocol: blocks with a 7-byte header around the frames, after login.
+//! Blocks of the compressed protocol, with a 7-byte header around the frames, after login.
 //!
-//! Header: compressed length (3 bytes), sequence number, uncompressed length (3 bytes; 0 for a
-//! stored block). The content is zlib or, with MySQL, zstd: distinguished by its first byte.
+//! The header is compressed length (3 bytes), sequence number, uncompressed length (3 bytes; 0 for
+//! a stored block). The content is zlib or, with MySQL, zstd: distinguished by its first byte.
 
 use super::lane::Meter;
 use super::{fault, wrong_byte};

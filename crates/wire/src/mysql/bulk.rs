@@ -1,7 +1,7 @@
 //! Counts the parameter sets of MariaDB's `COM_STMT_BULK_EXECUTE` while its body passes.
 //!
-//! Body: command, statement (4 bytes), flags (2), if flag 128 is set a type (2 bytes) for each
-//! parameter, then for each set and parameter an indicator byte and, if that is 0, the value.
+//! The body is command, statement (4 bytes), flags (2), if flag 128 is set a type (2 bytes) for
+//! each parameter, then for each set and parameter an indicator byte and, if that is 0, the value.
 
 use super::statements::Statements;
 use super::values::ValueSize;

@@ -74,7 +74,7 @@ pub(super) struct Conversation {
     pub(super) shown: Option<Shown>,
     pub(super) inspected: Option<StatementId>,
     pub(super) pending: PendingReplies<PendingReply, MAX_OWED>,
-    /// More replies were expected than are stored: beyond those in `owed` they cannot be
+    /// More replies were expected than are stored: beyond those in `pending` they cannot be
     /// distinguished.
     pub(super) too_many_owed: bool,
     pub(super) progress: Progress,

@@ -1,4 +1,4 @@
-//! Ends of a result or a reply: OK, EOF, error.
+//! Ends of a result or a reply, with OK, EOF or error.
 
 use super::fault;
 use super::lane::{FULL_FRAME, MessageStart, Unit};

@@ -1,5 +1,5 @@
-//! Replies to `COM_STMT_PREPARE`: the statement's number, then definitions of its parameters and
-//! columns.
+//! Replies to `COM_STMT_PREPARE` with the statement's number, then definitions of its parameters
+//! and columns.
 
 use super::conversation::{Conversation, Progress, Shown};
 use super::endings::{OK, is_plain_eof, ready};

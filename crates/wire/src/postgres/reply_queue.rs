@@ -6,8 +6,8 @@ use decoding::pending_replies::{PendingReplies, TooManyPending};
 ///
 /// The answers end with `ParseComplete`, `BindComplete`, `RowDescription` or `NoData` (`Describe`),
 /// `CloseComplete` and `ReadyForQuery` (`Sync`, `Query`). `Execute` ends with `CommandComplete`,
-/// `EmptyQueryResponse` or `PortalSuspended`. `Flush` has no answer, but the client waits for the one
-/// before it.
+/// `EmptyQueryResponse` or `PortalSuspended`. `Flush` has no answer, but the client waits for the
+/// one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PendingReply {
     /// Start-up, a password, or a request for encryption.

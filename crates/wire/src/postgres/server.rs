@@ -86,7 +86,8 @@ impl Session {
         }
     }
 
-    /// The answer to `due` is complete. If a `Flush` follows, the client may be waiting for it.
+    /// The answer to `pending_reply` is complete. If a `Flush` follows, the client may be waiting
+    /// for it.
     fn resolve_reply(&mut self, pending_reply: PendingReply) -> Role {
         if !self.pending.resolve_reply(pending_reply) || !self.pending.resolve_reply(PendingReply::Flush) {
             Role::ReplyPart

@@ -5,7 +5,7 @@ use decoding::reader::Reader;
 use decoding::resume::MessageShape;
 use model::Direction;
 
-/// In bytes. PostgreSQL itself allocates at most 1 GiB for one message.
+/// PostgreSQL itself allocates at most 1 GiB for one message.
 pub const MAXIMUM_MESSAGE: u32 = 1 << 30;
 
 pub(super) const STATEMENT_LIMIT: usize = 64 * 1024;

@@ -7,8 +7,8 @@ use super::value::{Value, Values};
 ///
 /// Each command has one reply, except `Subscribe` (one confirmation per channel), `UnsubscribeAll`
 /// (one per subscribed channel, at least one), `RepliesOff`, `RepliesSkip` (this one and the next)
-/// and `Empty`. `Hello` and `Info` may contain the server's version. `Monitor` also sends a line for
-/// every command of every client, and `Replicate` a stream without replies.
+/// and `Empty`. `Hello` and `Info` may contain the server's version. `Monitor` also sends a line
+/// for every command of every client, and `Replicate` a stream without replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Plain,

@@ -19,7 +19,8 @@ pub(super) enum PendingReply {
     Replication,
 }
 
-/// Runs, oldest first. Equal neighbours are one run, so a million `SET`s take the room of one.
+/// Runs with the oldest first. Equal neighbours are one run, so a million `SET`s take the room of
+/// one.
 #[derive(Debug, Default)]
 pub(super) struct ReplyQueue {
     runs: PendingReplies<(PendingReply, u64), MAXIMUM_RUNS>,

@@ -226,7 +226,7 @@ fn number_of(kind: u8) -> State {
     }
 }
 
-/// Fast path: length of a string that has arrived in full, with framing.
+/// Length with framing of a string that has arrived in full (fast path).
 fn whole_text(bytes: &[u8]) -> Option<usize> {
     let (b'$', rest) = bytes.split_first()? else {
         return None;

@@ -1,4 +1,5 @@
-//! Commands with subcommands. Any other second word is an argument: it may be a key, or a secret.
+//! Commands with subcommands, since any other second word is an argument, perhaps a key or a
+//! secret.
 
 pub(super) fn belongs_to(command: &[u8], word: &[u8]) -> bool {
     SUBCOMMANDS

@@ -10,15 +10,15 @@ pub(super) struct BufferedBursts {
     pub(super) passed: Vec<Passed>,
     pub(super) window: Window,
     passing: Option<Direction>,
-    /// Bytes were lost. As after joining in the middle, the following bytes may be the middle of a
-    /// message.
+    /// Some bytes were lost. As after joining in the middle, the following bytes may be the middle
+    /// of a message.
     pub(super) lost: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Window {
     bytes: [Vec<u8>; 2],
-    /// Per direction: number of `bytes` before the first hole after a seen byte.
+    /// For each direction, number of `bytes` before the first hole after a seen byte.
     whole: [Option<usize>; 2],
     chunks: Vec<Chunk>,
     turns: usize,

@@ -1,4 +1,4 @@
-//! Protocol detection: buffers payload until the first messages of both directions agree on a
+//! Protocol detection, which buffers payload until the first messages of both directions agree on a
 //! protocol.
 //!
 //! - First bytes that only one protocol has, with a matching answer, decide at once. (HTTP and

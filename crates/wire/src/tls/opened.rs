@@ -36,7 +36,7 @@ struct Connection {
 }
 
 impl OpenedTlsDecoder {
-    /// Begins at TLS. `inside` decodes the plain text from its first byte.
+    /// Begins at the TLS handshake. `inside` decodes the plain text from its first byte.
     pub(crate) fn new(secrets: Arc<dyn Secrets>, inside: Stream) -> Self {
         let TlsDecoder {
             client,
