@@ -44,8 +44,8 @@ impl Encoding {
     }
 }
 
-/// A statement's text: two optional groups, each of four bytes of length and the text. Truncated
-/// texts are accepted.
+/// The text of a statement: two optional groups, each of four bytes of length and the text.
+/// Truncated texts are accepted.
 pub(super) fn statement(body: &[u8], encoding: Encoding) -> &[u8] {
     let mut fields = Reader::new(body);
     let given = match fields.u8() {

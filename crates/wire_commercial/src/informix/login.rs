@@ -228,8 +228,8 @@ fn padded<'a>(fields: &mut Reader<'a>) -> Option<&'a [u8]> {
     Some(text)
 }
 
-/// Reported settings: fetching of rows, formats of texts and dates. None holds a name, a place or a
-/// secret.
+/// Settings to report, for fetching of rows, formats of texts and dates. None holds a name, a place
+/// or a secret.
 const TOLD: [&[u8]; 14] = [
     b"FET_BUF_SIZE",
     b"BIG_FET_BUF_SIZE",

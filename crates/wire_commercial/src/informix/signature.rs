@@ -13,7 +13,7 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// A login packet: its length, its type, the protocol, flags, and two tags.
+/// A login packet with length, type, protocol, flags, and two tags.
 fn login(direction: Direction, bytes: &[u8]) -> Recognition {
     if direction == Direction::ClientToServer && bytes.first() == Some(&b's') {
         return old_login(bytes);

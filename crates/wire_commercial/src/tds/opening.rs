@@ -104,7 +104,7 @@ fn is_name(wide: &[u8]) -> bool {
         .all(|pair| pair[1] == 0 && (pair[0].is_ascii_alphanumeric() || b"_.[]#@$ \";".contains(&pair[0])))
 }
 
-/// Skips headers: their total length, and each with a length and a kind.
+/// Skips the headers, with their total length, and each with a length and a kind.
 fn headers(body: &[u8]) -> Option<&[u8]> {
     let mut fields = Reader::new(body);
     let all = usize::try_from(fields.u32_le()?).ok()?;

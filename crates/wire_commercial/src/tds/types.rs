@@ -15,7 +15,7 @@ pub(super) enum ColumnShape {
     Long,
     /// Chunks, each after its length, if the total is unknown.
     Chunks,
-    /// Text and image: a pointer, a time, four bytes of length.
+    /// Text and image, with a pointer, a time, four bytes of length.
     Pointed,
 }
 

@@ -35,7 +35,8 @@ pub struct Refusal {
 pub struct OracleVersion(pub u32);
 
 impl fmt::Display for OracleVersion {
-    /// Writes five numbers. From 18 on they take 8, 8, 4, 8 and 4 bits, before that 8, 4, 8, 4 and 8.
+    /// Writes five numbers. From 18 on they take 8, 8, 4, 8 and 4 bits, before that 8, 4, 8, 4 and
+    /// 8.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = if self.0 >> 24 >= 18 {
             [8, 8, 4, 8, 4]

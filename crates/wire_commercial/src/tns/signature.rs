@@ -53,7 +53,7 @@ fn may_be_header(bytes: &[u8]) -> bool {
             .all(|byte| byte.is_none_or(|byte| byte == 0))
 }
 
-/// Version and lowest accepted version of a CONNECT packet: 0x012c to 0x0140.
+/// Version and lowest accepted version of a CONNECT packet, from 0x012c to 0x0140.
 fn versions(bytes: &[u8], length: u32) -> Recognition {
     if length < MIN_CONNECT_LEN {
         return Recognition::Never;
