@@ -2,8 +2,8 @@
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorReply {
-    /// An SQLSTATE, but for MySQL and MariaDB their number, a slash and the SQLSTATE (`1062/23000`), or
-    /// the number alone before the login.
+    /// An SQLSTATE, but for MySQL and MariaDB their number, a slash and the SQLSTATE
+    /// (`1062/23000`), or the number alone before the login.
     pub code: String,
     /// The server's text, unchanged if it quotes only names of tables, columns, users and the like,
     /// otherwise filtered by [`without_values`].

@@ -364,7 +364,7 @@ fn host_and_port(authority: &str, from: usize, dialect: JdbcDialect) -> Option<A
         Some(digits) => digits.parse().ok()?,
         None => dialect.port()?,
     };
-    // The default host is this machine. SQL Server's named instances are asked for their port.
+    // The default host is this machine. Drivers look up the port of SQL Server's named instances.
     if host.contains('\\') {
         return None;
     }
