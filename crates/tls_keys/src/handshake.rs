@@ -15,7 +15,7 @@ pub(crate) struct ServerHello {
     /// `None` if the suite is not supported.
     pub(crate) suite: Option<Suite>,
     pub(crate) is_13: bool,
-    /// As stated; TLS 1.3 states the version of TLS 1.2.
+    /// As stated in the message, where TLS 1.3 states the version of TLS 1.2.
     pub(crate) version: u16,
     /// Encrypt-then-MAC, by RFC 7366.
     pub(crate) encrypts_then_macs: bool,
