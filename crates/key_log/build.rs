@@ -1,6 +1,6 @@
 //! Compiles `preload/openssl.rs` into a shared library for the target, embedded in the crate.
 //!
-//! On targets without glibc's `LD_PRELOAD`, an empty file replaces it.
+//! Without glibc's `LD_PRELOAD`, an empty file replaces it.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! Preloaded library (`LD_PRELOAD`) that makes every OpenSSL in a program append its keys to the file
-//! in `LONGWIRE_KEY_LOG`, in the format of RFC 9850.
+//! Preloaded library (`LD_PRELOAD`) that makes every OpenSSL in a program append its keys to the
+//! file in `LONGWIRE_KEY_LOG`, in the format of RFC 9850.
 //!
-//! It wraps the functions that create a context, and sets OpenSSL's key log callback. A program's own
-//! callback replaces it: that program has another key log.
+//! It wraps the functions that create a context, and sets OpenSSL's key log callback. A program's
+//! own callback replaces it: that program has another key log.
 //!
 //! It must not disturb the program: it never prints, panics, changes `errno` or, after loading,
 //! allocates in the program's memory. It ignores failures, and never creates the file.
@@ -147,7 +147,7 @@ impl Library {
         Self { handle }
     }
 
-    /// Its function `name`; `None` if there is only `own`.
+    /// Its function `name`, or `None` if there is only `own`.
     fn function(&self, name: &CStr, own: *const ()) -> Option<*mut c_void> {
         let _errno = KeptErrno::now();
         let from = if self.handle.is_null() {

@@ -15,8 +15,8 @@ pub(crate) struct PrivateDirectory {
 }
 
 impl PrivateDirectory {
-    /// Creates a directory in memory if the system allows loading libraries from there, or else among
-    /// temporary files. Removes directories of killed runs from both.
+    /// Creates a directory in memory if the system allows loading libraries from there, or else
+    /// among temporary files. Removes directories of killed runs from both.
     pub fn make() -> Result<Self, KeyCollectionError> {
         let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let own = own.filter(|path| is_own(path));

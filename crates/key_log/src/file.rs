@@ -19,7 +19,7 @@ pub(crate) struct KeyFile {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Without a name: it vanishes with the last process that has it open, even a killed one.
+    /// Without a name: it vanishes with the last process that has it open.
     Memory,
     Made,
     There,

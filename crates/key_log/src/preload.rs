@@ -1,4 +1,4 @@
-//! The library preloaded into programs.
+//! The preloaded library as a file.
 
 use crate::KeyCollectionError;
 use crate::directory::PrivateDirectory;
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Built by `build.rs`; empty if the target does not support it.
+/// Built by `build.rs`, and empty if the target does not support it.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
 
 pub(crate) const NAME: &str = "liblongwire_key_log.so";
