@@ -1,16 +1,14 @@
-//! Echo: TCP round trips of messages of given sizes, and rates, between two longwires.
+//! Echo measures TCP round trips with messages of given sizes, and transfer rates, between two
+//! longwires.
 //!
-//! One side listens ([`Listener`]) and answers every request with a reply; the other asks on one or many
-//! streams ([`measure`]), or fills one direction ([`bulk()`]) and asks at the same time. What the two say to
-//! each other first is in [`greeting`]; afterwards a stream carries requests and replies and nothing else, so
-//! that sizes are what was requested.
+//! A [`Listener`] answers every request with a reply. The client sends requests on one or many
+//! streams ([`measure`]), or fills one direction at the same time ([`bulk()`]). After the
+//! [`greeting`] a stream carries only requests and replies, so sizes are exact.
 //!
-//! The measured path is as short as the system allows: one stream a thread sends and receives with blocking
-//! calls, polling a little before it sleeps where that pays ([`sys::spin`]); many streams share one epoll
-//! loop a core, which has no time to sleep; nothing is allocated, locked or written per message. A round trip
-//! costs one reading of the clock (about 40 ns), and two more while it polls.
-//!
-//! Start reading at [`measure`], on the other side at [`Listener::serve`].
+//! A thread with one stream uses blocking calls and polls briefly before it sleeps where that pays
+//! ([`sys::spin`]). Many streams share one epoll loop per core. No allocation, lock or write
+//! happens per message. A round trip costs one clock read (about 40 ns), and two more while
+//! polling.
 
 mod answering;
 mod bulk;
@@ -32,40 +30,33 @@ pub use listener::{Listener, ListenerOptions};
 use model::Direction;
 use std::time::Duration;
 
-/// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EchoPlan {
-    /// Payload bytes of a request, 1 to [`MAX_BYTES`].
+    /// 1 to [`MAX_BYTES`] payload bytes.
     pub request: u32,
-    /// Payload bytes of a reply, likewise.
     pub reply: u32,
-    /// Streams at once, 1 to [`MAX_STREAMS`].
+    /// 1 to [`MAX_STREAMS`] parallel streams.
     pub streams: u32,
-    /// How long round trips are counted; a warm-up comes before.
+    /// Does not include the warm-up.
     pub duration: Duration,
-    /// How both sides wait for messages.
     pub spin: Spin,
 }
 
-/// How a side of echo waits for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spin {
-    /// Asleep: each wake-up is in the round trip, as in an application's.
+    /// Sleeps, so that each wake-up is part of the round trip, as in an application.
     Never,
-    /// Polling for a short time before it sleeps, while that pays ([`sys::spin`]). Only where a thread has
-    /// one stream.
+    /// Polls briefly before sleeping, while that pays ([`sys::spin`]). Only for threads with one
+    /// stream.
     WhilePaying,
-    /// Polling until it comes: no wake-ups, one processor each. A listener does so only where it was started
-    /// that way.
+    /// Polls until a message arrives. Takes one processor, so a listener must be started with
+    /// permission.
     Always,
 }
 
-/// What is measured of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BulkPlan {
-    /// Which way the bytes go.
     pub direction: Direction,
-    /// How long they are counted.
     pub duration: Duration,
     /// Payload bytes of the requests sent at the same time.
     pub request: u32,
@@ -73,12 +64,10 @@ pub struct BulkPlan {
     pub reply: u32,
 }
 
-/// The port when none is named.
 pub const DEFAULT_PORT: u16 = 7717;
-/// Payload bytes of a message at most. Memory does not depend on it: messages are sent and read in parts.
+/// Maximum payload bytes of a message. Does not affect memory: messages are sent and read in parts.
 pub const MAX_BYTES: u32 = 64 * 1024 * 1024;
-/// Streams of one client at most.
 pub const MAX_STREAMS: u32 = 1024;
 
-/// How long a connection may take to be made and greeted.
+/// For connecting and greeting.
 const GREETING: Duration = Duration::from_secs(5);

@@ -1,9 +1,5 @@
-//! Round trips: of a server by its own protocol ([`ping`]), and of the path between two longwires ([`echo`]).
-//!
-//! It asks one thing at a time and knows when; what the times mean is said in `report`. It may open
-//! connections of `client`, and sockets of its own where a protocol's first message is enough.
-//!
-//! Start reading at [`ping`].
+//! Round trips of a server in its own protocol ([`ping`]), and of the path between two longwires
+//! ([`echo`]).
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,8 @@
-//! Ping: the same minimal exchange again and again, and how long each took.
+//! Repeats one minimal exchange and times it.
 //!
-//! A thread a target. Each asks at its own pace over a connection of its own (or a new one each time, where a
-//! probe is about that), and in the pauses asks an echo of longwire's own the same way: what this machine
-//! adds. What happens is reported as [`PingEvent`]s, in the caller's thread. A kind of exchange is a file
-//! under `probes` and a row in `probes.rs`.
+//! Each target has a thread and a connection. Probes of connecting open a new one each time. In the
+//! pauses, a local echo is measured the same way: the overhead of this machine. Each kind of
+//! exchange is a file in `probes` and a row in `probes.rs`.
 //!
 //! Start reading at [`run()`].
 
@@ -34,112 +33,92 @@ use sys::Clock;
 use sys::signals::block_all_signals;
 use sys::target::Target;
 
-/// What is to be asked of one target.
 #[derive(Debug, Clone)]
 pub struct PingPlan {
-    /// Whom.
     pub target: Target,
-    /// What.
     pub question: Question,
-    /// How often.
     pub pace: Pace,
-    /// Ends after this many samples, first ones of a connection not counted.
+    /// The first samples of connections do not count.
     pub count: Option<u64>,
-    /// A sample without a whole reply within this is lost.
+    /// Without a complete reply within this time, a sample is lost.
     pub timeout: Duration,
 }
 
-/// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Question {
-    /// A statement in a session that is logged in; where longwire has no login, the same as without one.
+    /// A statement in a logged-in session; like [`Self::NoLogin`] where longwire cannot log in.
     Statement {
-        /// The statement; `None` for the minimal one that also asks for the server's own time.
+        /// `None` for the minimal statement, which also reads the server's own time.
         sql: Option<String>,
-        /// Whether it is prepared once and then executed.
         prepared: bool,
     },
-    /// A new connection, logged in, up to the reply to its first query.
+    /// A new connection with login, up to the reply to its first query.
     Connect,
-    /// What needs no credentials: the first message of the protocol, or a TCP connection where there is none.
+    /// The first message of the protocol, or else a TCP connection.
     NoLogin,
     /// An ICMP echo of the target's host.
     Icmp,
-    /// A statement by a JDBC driver, on an open connection or on a new one each time.
+    /// A statement through a JDBC driver, on an open connection or on a new one each time.
     Driver(Box<DriverQuestion>),
 }
 
-/// What is asked through a JDBC driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriverQuestion {
-    /// The bridge to it.
     pub bridge: BridgeOptions,
-    /// Whom it connects to.
     pub login: Login,
-    /// The statement; `None` for the minimal one that the database has.
+    /// `None` for the database's minimal statement.
     pub sql: Option<String>,
-    /// Whether it is prepared once and then executed.
     pub prepared: bool,
-    /// Whether each sample is a new connection, up to the statement's result.
     pub connect: bool,
 }
 
-/// What happened.
 #[derive(Debug, Clone)]
 pub enum PingEvent {
-    /// A connection was made, or a probe without one is ready.
     Opened(Opened),
-    /// A sample was taken, or lost.
     Sample(Sample),
-    /// The sample that comes next was the opening of a connection.
+    /// The next sample is the opening of a connection.
     Legs {
-        /// When it began.
         at: Timestamp,
-        /// Its legs, which sum to the sample's duration.
+        /// They sum to the sample's duration.
         legs: Vec<Leg>,
     },
-    /// The echo of longwire's own was asked.
     Floor(Duration),
-    /// What a reader of the figures must know.
+    /// For readers of the figures.
     Caution(&'static str),
-    /// This target cannot be asked at all; no more events follow for it.
+    /// No more events follow for this target.
     Failed(PingError),
 }
 
-/// What is known of the time that the server itself needs for an answer.
+/// Knowledge of the server's own time for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AnswerTime {
-    /// Nothing: the work asked for may take any time.
+    /// The work may take any time.
     #[default]
     Unknown,
     /// The server reports it with each answer.
     Reported,
-    /// What is asked needs next to none.
+    /// The request needs almost no work.
     Negligible,
 }
 
-/// A connection that was made.
 #[derive(Debug, Clone, Default)]
 pub struct Opened {
-    /// The server's address; `None` for a Unix socket.
     pub server: Option<SocketAddr>,
-    /// Its product and version, where it reported them.
+    /// Product and version, where the server reported them.
     pub version: Option<String>,
-    /// What is asked, in a few words.
     pub question: String,
-    /// What a reader of the figures must know from the start.
+    /// For readers of the figures.
     pub caution: Option<&'static str>,
-    /// What is known of the server's time for an answer.
     pub answer_time: AnswerTime,
-    /// What opening it took; none for a probe that connects each time.
+    /// Empty for a probe that connects each time.
     pub legs: Vec<Leg>,
 }
 
-/// Asks as planned until all counts are reached or `stop` is set, which ends waiting within a moment. `tell`
-/// is called with the number of the plan and what happened there.
+/// Sends requests as planned until all counts are reached or `stop` is set. Calls `tell` with the
+/// plan's number and the event.
 ///
 /// # Errors
-/// As `tell`; then nothing more is asked.
+/// Returns the error of `tell`, and stops.
 pub fn run<E>(
     plans: &[PingPlan],
     clock: Clock,
@@ -159,7 +138,7 @@ pub fn run<E>(
             });
         }
         drop(sender);
-        // With the receiver gone, nobody waits for room.
+        // With the receiver gone, no thread waits for room.
         let told = events
             .into_iter()
             .try_for_each(|(number, event)| tell(number, event));
@@ -171,7 +150,7 @@ pub fn run<E>(
 }
 
 impl PingPlan {
-    /// What the samples are of: the target without its secrets.
+    /// The target without its secrets.
     pub fn name(&self) -> String {
         match &self.question {
             Question::Driver(question) => question.login.url.to_string(),
@@ -181,5 +160,5 @@ impl PingPlan {
     }
 }
 
-/// Events that wait to be reported: while their reader does not take them, nothing more is asked.
+/// Requests pause while the reader of events does not keep up.
 const MAX_WAITING: usize = 1024;

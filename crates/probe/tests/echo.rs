@@ -1,4 +1,3 @@
-//! Echo between two longwires: sizes, streams, rates, a known distance, and visitors that are none.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 use model::ObserverFactory;
@@ -23,7 +22,6 @@ const fn ms(milliseconds: u64) -> Duration {
 
 static RUNS: AtomicBool = AtomicBool::new(false);
 
-/// A listener on a thread, ended with the value.
 struct Stand {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -86,8 +84,7 @@ fn every_size_and_number_of_streams_is_answered() {
         assert!(outcome.client_processor > Duration::ZERO, "{context}");
         assert!(outcome.server_processor > Some(Duration::ZERO), "{context}");
         assert!(outcome.spread.min > Some(Duration::from_micros(1)), "{context}");
-        // Closed loops: the number of streams, each with one request in flight, is the number of round trips
-        // at any time.
+        // Little's law: in closed loops, the round trips in flight equal the number of streams.
         let under_way = outcome.per_second * outcome.spread.mean.unwrap().as_secs_f64();
         let share = under_way / f64::from(streams);
         assert!((0.5..1.1).contains(&share), "{share}: {context}");
@@ -168,10 +165,10 @@ fn rates_are_measured_each_way_with_round_trips_beside() {
         };
         let outcome = echo::bulk(&echo, &plan, &RUNS).expect("bytes");
         let share = outcome.rate.expect("a rate").as_bits_per_second() as f64 / rate;
-        // Headers, echoes at the same time, and a busy machine take their share.
+        // Headers, simultaneous echoes and a busy machine take their share.
         assert!((0.6..1.001).contains(&share), "{share}: {outcome:?}");
         assert!(outcome.loaded.count > 5, "{outcome:?}");
-        // 100 kB at the rate is 10 or 20 ms: the queue is seen.
+        // 100 kB at this rate take 10 or 20 ms, which shows as queueing.
         assert!(outcome.queue_delay() > Some(ms(2)), "{outcome:?}");
     }
     drop(echo);
@@ -297,7 +294,6 @@ fn once_ends_with_the_first_client_and_a_stop_ends_a_run() {
     assert_eq!(stand.serving.take().unwrap().join().unwrap(), 1);
 }
 
-/// Looks at nothing.
 struct Nobody;
 
 impl ObserverFactory for Nobody {

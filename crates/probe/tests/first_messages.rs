@@ -1,5 +1,5 @@
-//! Pings that need no credentials, of servers that are not available for a test: a scripted listener answers
-//! with recorded bytes, slowly, in halves, with garbage, or not at all. And of a Redis that is available.
+//! A scripted listener stands in for servers that are not available: it answers with recorded
+//! bytes, slowly, in halves, with garbage, or not at all.
 
 use model::Sample;
 use probe::ping;
@@ -11,7 +11,6 @@ use std::time::Duration;
 use sys::{Clock, Target};
 use testbed::Redis;
 
-/// A listener that does the same with every connection, each in a thread of its own.
 fn listener(script: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
     let port = listener
@@ -27,17 +26,15 @@ fn listener(script: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
     port
 }
 
-/// Reads what one write of the client brings; false at its end.
+/// Reads one write of the client; returns false at its end.
 fn heard(stream: &mut TcpStream) -> bool {
     stream.read(&mut [0; 4096]).is_ok_and(|count| count > 0)
 }
 
-/// Answers every message with the same bytes.
 fn answering(answer: &'static [u8]) -> u16 {
     listener(move |mut stream| while heard(&mut stream) && stream.write_all(answer).is_ok() {})
 }
 
-/// The outcome of a number of pings.
 #[derive(Default, Debug)]
 struct Told {
     opened: Vec<Opened>,
@@ -73,7 +70,7 @@ const REFUSED: &[u8] = b"\0\x67\0\0\x04\0\0\0\x22\0\0\x5b(DESCRIPTION=(TMP=)(VSN
 const PINGED: &[u8] =
     b"\0\x46\0\0\x04\0\0\0\x22\0\0\x3a(DESCRIPTION=(TMP=)(VSNNUM=387584000)(ERR=0)(ALIAS=LISTENER)) ";
 const RESEND: &[u8] = b"\0\x08\0\0\x0b\0\0\0";
-/// MS-TDS, section 4.3.
+/// From MS-TDS, section 4.3.
 const PRELOGIN: &[u8] = b"\x04\x01\0\x2b\0\0\x01\0\0\0\x1a\0\x06\x01\0\x20\0\x01\x02\0\x21\0\x01\x03\0\x22\0\0\x04\0\x22\0\x01\xff\
     \x08\0\x01\x55\0\0\x02\0\0";
 

@@ -1,5 +1,5 @@
-//! Oracle's own driver against a listener that is scripted, since no database is available: what it refuses,
-//! how long it is waited for, and what is reported of it. With the feature `oracle` only.
+//! Oracle's own driver against a scripted listener, since no database is available. Only with the
+//! feature `oracle`.
 
 use client::session::oracle::OracleSession;
 use client::session::{SessionError, SessionOptions};
@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sys::{Clock, Target};
 
-/// A listener that does the same with every connection.
 fn listener(script: impl Fn(TcpStream) + Send + 'static) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
     let port = listener
@@ -22,7 +21,6 @@ fn listener(script: impl Fn(TcpStream) + Send + 'static) -> u16 {
     port
 }
 
-/// Reads what one write of the client brings.
 fn heard(stream: &mut TcpStream) -> Vec<u8> {
     let mut bytes = vec![0; 4096];
     let count = stream.read(&mut bytes).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What the listener does on a connection once it is greeted, each on a thread of its own.
+//! The listener's threads for greeted connections.
 
 use super::greeting::Hello;
 use super::listener::Site;
@@ -11,23 +11,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use sys::processor::{Of, processor_time};
 
-/// A connection of the listener.
 #[derive(Debug)]
 pub(super) struct PeerConnection {
     pub(super) socket: Arc<TcpStream>,
-    /// Grows while something happens on it: those on which nothing does are closed.
+    /// Grows with activity, so that idle connections are found.
     pub(super) progress: AtomicU64,
 }
 
 impl PeerConnection {
     pub(super) fn note_progress(&self) {
-        // One writer at a time: a plain addition, without a locked instruction.
+        // There is one writer: a plain addition, without a locked instruction.
         let next = self.progress.load(Ordering::Relaxed).wrapping_add(1);
         self.progress.store(next, Ordering::Relaxed);
     }
 }
 
-/// Answers requests until the client ends.
 pub(super) fn echo(peer_connection: &PeerConnection, hello: &Hello) {
     let mut filler = Filler::new(hello.request.max(hello.reply));
     let stream = Stream::new(Arc::clone(&peer_connection.socket), hello.reply, hello.request);
@@ -39,7 +37,6 @@ pub(super) fn echo(peer_connection: &PeerConnection, hello: &Hello) {
     }
 }
 
-/// Tells what processor time was used, as often as it is asked.
 pub(super) fn account(peer_connection: &PeerConnection, site: &Site) {
     let _client = site.client();
     let mut question = [0];
@@ -55,8 +52,8 @@ pub(super) fn account(peer_connection: &PeerConnection, site: &Site) {
     }
 }
 
-/// Takes bytes until their end, then reports how many came, and in how many nanoseconds (8 bytes each),
-/// without those at the beginning that do not count.
+/// Receives bytes until their end, then reports their number and nanoseconds (8 bytes each),
+/// without the skipped beginning.
 pub(super) fn sink(peer_connection: &PeerConnection, hello: &Hello) {
     let mut room = vec![0; BULK_PART];
     let mut counted = Counted::new(hello.skip);
@@ -71,11 +68,10 @@ pub(super) fn sink(peer_connection: &PeerConnection, hello: &Hello) {
     }
     let (bytes, elapsed) = counted.result();
     let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
-    // A client that is gone does not want to know.
+    // The client may be gone.
     let _ = (&*peer_connection.socket).write_all(&[bytes.to_be_bytes(), nanos.to_be_bytes()].concat());
 }
 
-/// Sends bytes until the client has enough.
 pub(super) fn source(peer_connection: &PeerConnection) {
     let filler = Filler::new(BULK_PART as u32);
     loop {
@@ -88,12 +84,11 @@ pub(super) fn source(peer_connection: &PeerConnection) {
     }
 }
 
-/// Bytes that arrived, counted from a while after the first on: by then TCP has found its rate.
+/// Bytes counted from some time after the first, when TCP has found its rate.
 #[derive(Debug)]
 pub(super) struct Counted {
     skip: Duration,
     first: Option<Instant>,
-    /// When counting began.
     since: Option<Instant>,
     last: Option<Instant>,
     bytes: u64,
@@ -117,12 +112,12 @@ impl Counted {
             self.bytes += u64::try_from(count).unwrap_or(0);
             self.last = Some(now);
         } else if now.saturating_duration_since(first) >= self.skip {
-            // What this read brought arrived before: the count begins behind it.
+            // The bytes of this read arrived before: the count begins after it.
             self.since = Some(now);
         }
     }
 
-    /// Bytes counted, and from when to when they came.
+    /// The time is that from the first to the last counted byte.
     pub(super) fn result(&self) -> (u64, Duration) {
         let elapsed = match (self.since, self.last) {
             (Some(since), Some(last)) => last.saturating_duration_since(since),
@@ -132,5 +127,4 @@ impl Counted {
     }
 }
 
-/// Read and written at once in bulk.
 pub(super) const BULK_PART: usize = 256 * 1024;

@@ -1,4 +1,4 @@
-//! The rate of one direction, and round trips at the same time.
+//! The transfer rate of one direction, and round trips at the same time.
 
 use super::answering::{BULK_PART, Counted};
 use super::client::{Echo, wait_until};
@@ -19,11 +19,11 @@ use sys::error::OsError;
 use sys::processor::{Of, processor_time};
 use sys::tcp_info::KernelFigures;
 
-/// Fills one direction for as long as planned, or until `stop` is set, with round trips before it and at the
-/// same time.
+/// Fills one direction for the planned time or until `stop` is set, with round trips before and
+/// during it.
 ///
 /// # Errors
-/// When a connection cannot be opened or breaks, or no round trip was completed.
+/// Fails if a connection cannot be opened or breaks, or no round trip was completed.
 pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutcome, EchoError> {
     let idle_for = (plan.duration / 4).clamp(MIN_IDLE, MAX_IDLE);
     let idle = round_trips(echo, plan, &CountingWindow::new(idle_for), stop)?;
@@ -80,8 +80,7 @@ fn rate(bytes: u64, elapsed: Duration) -> Option<BitRate> {
     BitRate::from_bits_per_second(u64::try_from(rate).ok()?)
 }
 
-/// Round trips of one stream over the course; none completed is an error before the bulk and an empty spread
-/// during it.
+/// No completed round trip is an error before the bulk, and an empty spread during it.
 fn round_trips(
     echo: &Echo,
     plan: &BulkPlan,
@@ -127,10 +126,8 @@ fn spread(trips: Trips) -> Result<Distribution, Ending> {
     }
 }
 
-/// Bytes that arrived and the time they took.
 type Moved = Result<(u64, Duration), Ending>;
 
-/// Sends until `end`, and asks the listener what arrived.
 fn fill(mut socket: &TcpStream, end: Instant, stop: &AtomicBool) -> Moved {
     let broken = |error: io::Error| Ending::Broken(OsError::from_io_error(&error));
     let filler = Filler::new(BULK_PART as u32);
@@ -150,7 +147,6 @@ fn fill(mut socket: &TcpStream, end: Instant, stop: &AtomicBool) -> Moved {
     Ok((number(bytes), Duration::from_nanos(number(nanos))))
 }
 
-/// Receives until `end`.
 fn receive_bytes(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &AtomicBool) -> Moved {
     let broken = |error: io::Error| Ending::Broken(OsError::from_io_error(&error));
     let mut room = vec![0; BULK_PART];
@@ -168,11 +164,10 @@ fn receive_bytes(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &At
     Ok(counted.result())
 }
 
-/// In which TCP finds the rate of most paths; not counted.
+/// Excluded from the result: TCP finds the rate of most paths in this time.
 const FINDING_THE_RATE: Duration = Duration::from_millis(700);
 const MIN_IDLE: Duration = Duration::from_millis(300);
 const MAX_IDLE: Duration = Duration::from_secs(2);
-/// How often is looked whether to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long what is on its way may take to arrive.
+/// For bytes still in transit.
 const DRAINING: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! The side that asks.
+//! The client side of echo.
 
 use super::error::Ending;
 use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Purpose, VERSION, Verdict};
@@ -19,21 +19,19 @@ use sys::resolve;
 use sys::target::Target;
 use sys::tcp_info::KernelFigures;
 
-/// A client of a longwire that listens.
 #[derive(Debug)]
 pub struct Echo {
     target: Target,
     account: TcpStream,
-    /// Processors of the other side.
     processors: u32,
     spins: bool,
 }
 
 impl Echo {
-    /// Connects and greets. `target` is a `tcp://` one.
+    /// `target` is a `tcp://` URL.
     ///
     /// # Errors
-    /// When nothing listens there, or something other than longwire.
+    /// Fails if no longwire listens there.
     pub fn connect(target: &Target) -> Result<Self, EchoError> {
         let hello = Hello {
             purpose: Purpose::Account,
@@ -52,17 +50,15 @@ impl Echo {
         })
     }
 
-    /// Whether the other side polls as long as it takes where it is asked to ([`Spin::Always`]).
+    /// Whether the other side agrees to poll without limit ([`Spin::Always`]).
     pub const fn spins(&self) -> bool {
         self.spins
     }
 
-    /// Processors that the other side's process may use.
     pub const fn processors(&self) -> u32 {
         self.processors
     }
 
-    /// Whether the other side is on this machine: both then share its processors.
     pub fn is_here(&self) -> bool {
         match (self.account.local_addr(), self.account.peer_addr()) {
             (Ok(local), Ok(peer)) => local.ip() == peer.ip(),
@@ -70,7 +66,6 @@ impl Echo {
         }
     }
 
-    /// What the other side has used so far; `None` if it does not say.
     pub(super) fn account(&self) -> Option<Account> {
         let mut bytes = [0; usage::LENGTH];
         (&self.account).write_all(&[QUESTION]).ok()?;
@@ -90,7 +85,7 @@ impl Echo {
 /// Measures round trips as planned, or until `stop` is set.
 ///
 /// # Errors
-/// When a stream cannot be opened, all of them break, or no round trip was completed.
+/// Fails if a stream cannot be opened, all of them break, or no round trip was completed.
 pub fn measure(echo: &Echo, plan: &EchoPlan, stop: &AtomicBool) -> Result<EchoOutcome, EchoError> {
     let sockets = open_streams(echo, plan)?;
     let window = CountingWindow::new(plan.duration);
@@ -106,10 +101,10 @@ pub fn measure(echo: &Echo, plan: &EchoPlan, stop: &AtomicBool) -> Result<EchoOu
     outcome(echo, plan, trips, accounts, &sockets, stop)
 }
 
-/// What this machine adds by itself: the median round trip of such messages to a listener in this process.
+/// This machine's own overhead: the median round trip to a listener in this process.
 ///
 /// # Errors
-/// When this machine cannot listen on loopback, or does not answer itself.
+/// Fails if this machine cannot listen on loopback, or does not answer itself.
 pub fn floor(plan: &EchoPlan, stop: &AtomicBool) -> Result<Option<Duration>, EchoError> {
     let listener = Listener::bind(
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -138,7 +133,6 @@ pub fn floor(plan: &EchoPlan, stop: &AtomicBool) -> Result<Option<Duration>, Ech
 
 const FLOOR: Duration = Duration::from_millis(200);
 
-/// Two accounts of the other side: when counting began and when it ended.
 type Accounts = [Option<Account>; 2];
 type Worker<'scope> = ScopedJoinHandle<'scope, Trips>;
 
@@ -156,7 +150,7 @@ fn open_streams(echo: &Echo, plan: &EchoPlan) -> Result<Vec<Arc<TcpStream>>, Ech
         .collect()
 }
 
-/// Starts the threads: one a stream, or one a processor where there are more streams.
+/// One per stream, or one per processor if there are more streams.
 fn workers<'scope>(
     scope: &'scope std::thread::Scope<'scope, '_>,
     sockets: &[Arc<TcpStream>],
@@ -176,7 +170,6 @@ fn workers<'scope>(
     sockets.chunks(share).map(start).collect()
 }
 
-/// Waits for the course to end, and asks for accounts when counting begins and ends.
 fn attend(
     echo: &Echo,
     window: &CountingWindow,
@@ -196,7 +189,6 @@ fn attend(
     [before, after]
 }
 
-/// Sleeps until `moment`, or until `ended`: looks now and then, rarely enough not to use the processors.
 pub(super) fn wait_until(moment: Instant, ended: &dyn Fn() -> bool) {
     loop {
         let left = moment.saturating_duration_since(Instant::now());
@@ -276,7 +268,6 @@ impl Echo {
     }
 }
 
-/// Connects, greets, and reads the answer.
 fn open(target: &Target, hello: &Hello) -> Result<(TcpStream, Answer), EchoError> {
     let addresses = resolve::addresses(target)?;
     let mut socket = resolve::connect(target, &addresses, GREETING)?;

@@ -1,43 +1,35 @@
-//! What the two sides say to each other before messages pass: 32 bytes each way, all numbers with the high
-//! byte first.
+//! The greeting before messages: 32 bytes each way, numbers in big-endian order.
 //!
 //! | bytes | of the client's | of the listener's |
 //! |---|---|---|
 //! | 0-7 | `longwire` | `longwire` |
 //! | 8-9 | version, 1 | version, 1 |
-//! | 10 | what the connection is for: 1 account, 2 echo, 3 bytes to the listener, 4 bytes from it | verdict: 0 accepted, else why not |
-//! | 11 | how to wait: 0 asleep, 1 polling, 2 polling while it pays | 1: polls where it is asked to |
+//! | 10 | purpose: 1 account, 2 echo, 3 sink, 4 source | 0 accepted, else the reason |
+//! | 11 | how to wait: 0 asleep, 1 polling, 2 polling while it pays | 1: polls on request |
 //! | 12-15 | payload bytes of a request | most payload bytes of a message |
 //! | 16-19 | payload bytes of a reply | most streams of a client |
 //! | 20-23 | streams of this client | processors |
 //! | 24-31 | of bytes to the listener: nanoseconds at their beginning that do not count | 0 |
 //!
-//! Every connection of a client begins with it. On an `account` connection the client then sends single bytes
-//! and gets each time what processor time the listener has used ([`super::usage`]).
+//! Every connection of a client begins with it. On an `account` connection each byte of the client
+//! is answered with the listener's processor time ([`super::usage`]).
 
 use super::Spin;
 use std::time::Duration;
 
-/// Bytes of a greeting, each way.
 pub(super) const LENGTH: usize = 32;
 const MAGIC: [u8; 8] = *b"longwire";
-/// The version spoken here. Another one is refused, in both directions.
+/// Any other version is refused, in both directions.
 pub(super) const VERSION: u16 = 1;
 
-/// What a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Asking for the listener's processor time.
     Account,
-    /// Requests and replies.
     Echo,
-    /// Bytes to the listener.
     Sink,
-    /// Bytes from the listener.
     Source,
 }
 
-/// What the client says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) purpose: Purpose,
@@ -48,7 +40,6 @@ pub(super) struct Hello {
     pub(super) skip: Duration,
 }
 
-/// Why a listener refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Accepted,
@@ -56,11 +47,9 @@ pub(super) enum Verdict {
     Sizes,
     Streams,
     Busy,
-    /// A purpose this version does not know.
     Purpose,
 }
 
-/// What the listener says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) version: u16,
@@ -68,18 +57,15 @@ pub(super) struct Answer {
     pub(super) most_bytes: u32,
     pub(super) most_streams: u32,
     pub(super) processors: u32,
-    /// Whether the listener polls as long as it takes where it is asked to.
+    /// Whether the listener polls without limit.
     pub(super) spins: bool,
 }
 
-/// Why a greeting is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoGreeting {
-    /// Something else speaks.
     Foreign,
-    /// Longwire of another version.
     Version(u16),
-    /// A value that this version does not know.
+    /// A value unknown to this version.
     Unknown,
 }
 
@@ -96,7 +82,7 @@ impl Hello {
         let spin = match self.spin {
             Spin::Never => 0,
             Spin::Always => 1,
-            // Added last: a listener that does not know it takes it for the former.
+            // Added last: older listeners read it as the former.
             Spin::WhilePaying => 2,
         };
         encode(VERSION, [purpose, spin], words, skip)

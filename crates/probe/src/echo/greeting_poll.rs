@@ -1,7 +1,7 @@
-//! Those who have connected to the listener and not greeted: one thread, the listener's own, has them all.
+//! The listener's own thread handles all connections that have not greeted yet.
 //!
-//! No connection has more than the deadline in all. There is room for a bounded number; one that finds no
-//! room pushes out the one that has waited longest of the place with the most there.
+//! Each has a deadline, and their number is bounded. A new connection may evict the oldest one of
+//! the address with the most.
 
 use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Verdict};
 use super::listener::answer;
@@ -14,12 +14,11 @@ use std::time::{Duration, Instant};
 use sys::eviction;
 use sys::poller::{Poller, ReadyList};
 
-/// The door of a listener.
 pub(super) struct GreetingPoll<'a> {
     listener: &'a TcpListener,
     poller: Poller,
     ready: ReadyList,
-    /// By number, in the order in which they came.
+    /// By number, in order of arrival.
     pending_peers: BTreeMap<u64, PendingPeer>,
     next: u64,
 }
@@ -32,7 +31,6 @@ struct PendingPeer {
     until: Instant,
 }
 
-/// What a newcomer's bytes amount to.
 enum Came {
     Part,
     Whole,
@@ -52,8 +50,8 @@ impl<'a> GreetingPoll<'a> {
         })
     }
 
-    /// Waits for connections and bytes, at most `longest`; those that `judge` accepts are passed to `welcome`
-    /// as they are: not blocking.
+    /// Waits at most `longest`. Connections accepted by `judge` go to `welcome`, still in
+    /// non-blocking mode.
     pub(super) fn attend(
         &mut self,
         longest: Duration,
@@ -67,7 +65,7 @@ impl<'a> GreetingPoll<'a> {
         }
         self.accept();
         let now = Instant::now();
-        // All have the same time, so that those who came first are the first to have used it up.
+        // All have the same limit, so the oldest reach it first.
         while self
             .pending_peers
             .first_entry()
@@ -82,8 +80,8 @@ impl<'a> GreetingPoll<'a> {
             match self.listener.accept() {
                 Ok((socket, peer)) => self.receive(socket, peer),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // None left; or one that broke while it waited, or no descriptors: the next round tries
-                // again.
+                // The queue is empty, a connection broke while it waited, or descriptors are
+                // exhausted: the next round tries again.
                 Err(_) => return,
             }
         }
@@ -140,7 +138,7 @@ impl<'a> GreetingPoll<'a> {
             Ok(hello) => judge(hello),
         };
         self.poller.forget(pending_peer.socket.as_fd());
-        // 32 bytes on a connection that has carried none: the kernel takes them, or it is broken.
+        // 32 bytes on a connection that has carried none: the kernel accepts them, or it is broken.
         let told = (&pending_peer.socket).write_all(&answer.encode()).is_ok();
         if let Ok(hello) = hello
             && told
@@ -152,7 +150,7 @@ impl<'a> GreetingPoll<'a> {
 }
 
 impl PendingPeer {
-    /// Reads what is there of the greeting, and nothing behind it.
+    /// Reads no bytes after the greeting.
     fn hear(&mut self) -> Came {
         loop {
             let room = self.said.get_mut(self.count..).unwrap_or_default();
@@ -170,6 +168,5 @@ impl PendingPeer {
     }
 }
 
-/// Connections that have not greeted, at once.
 const MAX_PENDING_PEERS: usize = 256;
 const LISTENER: u64 = u64::MAX;

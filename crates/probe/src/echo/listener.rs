@@ -1,5 +1,3 @@
-//! The side that answers.
-
 use super::answering::{self, PeerConnection};
 use super::greeting::{Answer, Hello, Purpose, VERSION, Verdict};
 use super::greeting_poll::GreetingPoll;
@@ -15,15 +13,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How a listener behaves.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenerOptions {
-    /// Ends when the first client has.
     pub once: bool,
-    /// Connections on which nothing happens for this long are closed.
+    /// Limit for connections without activity.
     pub idle: Duration,
-    /// Whether clients may have it poll for messages as long as it takes: that takes a processor. For a short
-    /// time, while that pays, all may ([`sys::spin`]).
+    /// Whether clients may make it poll without limit, which takes a processor. Polling briefly is
+    /// always allowed ([`sys::spin`]).
     pub spin: bool,
 }
 
@@ -37,11 +33,11 @@ impl Default for ListenerOptions {
     }
 }
 
-/// Answers clients of any number, at once and one after another, until it is told to end.
+/// Serves any number of clients until stopped.
 ///
-/// At most [`Listener::MAX_CONNECTIONS`] connections; those that do not greet within 5 seconds, or on which
-/// nothing happens, are closed. Memory is 0.5 MiB a connection, whatever sizes a client names; threads are at
-/// most [`MAX_THREADS`] and one a processor. Who has not greeted has none.
+/// Idle connections, and those that do not greet within 5 seconds, are closed. Memory is 0.5 MiB
+/// per connection for all message sizes. There are at most [`MAX_THREADS`] threads, plus one per
+/// processor, and none for connections that have not greeted.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -50,28 +46,21 @@ pub struct Listener {
     site: Arc<Site>,
 }
 
-/// What all connections of a listener share.
 #[derive(Debug)]
 pub(super) struct Site {
     guests: Mutex<HashMap<u64, Arc<PeerConnection>>>,
     next: AtomicU64,
-    /// Clients that have their account open now, and those that ever had.
+    /// Clients with an open account connection, and all clients ever.
     clients: AtomicU32,
     served: AtomicU64,
-    /// Threads that serve a connection each.
     threads: AtomicUsize,
     spin: bool,
     pool: OnceLock<Option<Pool>>,
 }
 
 impl Listener {
-    /// Connections of all clients at once.
     pub const MAX_CONNECTIONS: usize = 2048;
 
-    /// Listens on `address`.
-    ///
-    /// # Errors
-    /// When the port is taken, not permitted, or not this machine's.
     pub fn bind(address: SocketAddr, options: ListenerOptions) -> Result<Self, LiveError> {
         listening::raise_file_limit();
         let (socket, address) = listening::listen(address, &SERVICE)?;
@@ -92,16 +81,15 @@ impl Listener {
         })
     }
 
-    /// Where it listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until `stop` is set, or until the first client has ended where that was requested. Returns how
-    /// many clients it had.
+    /// Serves until `stop` is set, or until the first client has ended if so configured. Returns
+    /// the number of clients.
     ///
     /// # Errors
-    /// When the system does not let it wait for connections.
+    /// Fails if the system refuses to wait for connections.
     pub fn serve(&self, stop: &AtomicBool) -> Result<u64, EchoError> {
         let mut door = GreetingPoll::open(&self.socket)?;
         let mut look = Instant::now();
@@ -141,7 +129,6 @@ impl Site {
         self.clients.load(Ordering::Relaxed)
     }
 
-    /// Counts a client for as long as the value lives.
     pub(super) fn client(&self) -> impl Drop + '_ {
         struct Leaving<'a>(&'a Site);
         impl Drop for Leaving<'_> {
@@ -158,7 +145,6 @@ impl Site {
         self.guests().remove(&number);
     }
 
-    /// What a client that says this is answered.
     fn judge(&self, hello: &Hello) -> Answer {
         let verdict = match judge(hello) {
             Verdict::Accepted if !self.has_room(hello) => Verdict::Busy,
@@ -176,7 +162,6 @@ impl Site {
         self.guests().len() < Listener::MAX_CONNECTIONS && (threads < MAX_THREADS || !needs_thread)
     }
 
-    /// Serves a connection that was greeted.
     fn welcome(self: &Arc<Self>, socket: TcpStream, hello: Hello) {
         let spin = match hello.spin {
             Spin::Always if !self.spin => Spin::WhilePaying,
@@ -211,14 +196,14 @@ impl Site {
         self.threads.fetch_add(1, Ordering::Relaxed);
         let busy = Busy(Arc::clone(self));
         let thread = std::thread::Builder::new().stack_size(STACK);
-        // Where no thread is available, `gone` is dropped with the closure and the connection closed.
+        // If no thread is available, `gone` is dropped with the closure, which closes the
+        // connection.
         let _ = thread.spawn(move || {
             gone.site.serve(&peer_connection, &hello);
             drop((gone, busy));
         });
     }
 
-    /// Serves one connection to its end.
     fn serve(&self, peer_connection: &PeerConnection, hello: &Hello) {
         match hello.purpose {
             Purpose::Account => answering::account(peer_connection, self),
@@ -228,8 +213,7 @@ impl Site {
         }
     }
 
-    /// Closes connections on which nothing has happened for `idle`. `known` holds what was seen of each, and
-    /// when.
+    /// `known` holds the last seen progress of each connection, and its time.
     fn close_idle(&self, known: &mut HashMap<u64, (u64, Instant)>, idle: Duration) {
         let guests = self.guests();
         known.retain(|number, _| guests.contains_key(number));
@@ -245,7 +229,7 @@ impl Site {
     }
 }
 
-/// One of the threads that serve a connection each; given back when dropped.
+/// Freed when a serving thread ends.
 struct Busy(Arc<Site>);
 
 impl Drop for Busy {
@@ -275,8 +259,8 @@ pub(super) fn answer(verdict: Verdict) -> Answer {
     }
 }
 
-/// Fills `bytes` within `longest` in all, however slowly they come; afterwards the socket waits for ever
-/// again.
+/// Fills `bytes` within `longest` in total, however slowly they arrive. Afterwards the socket
+/// blocks without limit again.
 pub(super) fn read_within(
     socket: &TcpStream,
     bytes: &mut [u8],
@@ -300,7 +284,6 @@ pub(super) fn read_within(
     socket.set_read_timeout(None)
 }
 
-/// Processors that this process may use.
 pub(super) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
@@ -311,9 +294,7 @@ const SERVICE: ListeningService<'static> = ListeningService {
     clients: ClientSide::AsClientsLike,
 };
 
-/// How often is looked whether to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Threads that serve a connection each, of all clients.
 const MAX_THREADS: usize = 128;
-/// The stack of a thread that answers: its buffers are elsewhere.
+/// The buffers of an answering thread are elsewhere.
 const STACK: usize = 128 * 1024;

@@ -1,5 +1,4 @@
-//! Many streams on few threads: one epoll loop a processor, for clients with more streams than there are
-//! processors.
+//! One epoll loop per processor, for clients with more streams than processors.
 
 use super::Spin;
 use super::answering::PeerConnection;
@@ -13,32 +12,26 @@ use std::time::Duration;
 use sys::error::LiveError;
 use sys::poller::{Poller, ReadyList, Waker};
 
-/// The listener's loops, started when the first stream for them comes.
 #[derive(Debug)]
 pub(super) struct Pool {
     workers: Vec<Arc<WorkerHandle>>,
     next: AtomicUsize,
 }
 
-/// One loop, as others see it.
 #[derive(Debug)]
 struct WorkerHandle {
     arrivals: Mutex<Vec<Arrival>>,
     waker: Waker,
-    /// Set, with a ring, to end it.
     stop: std::sync::atomic::AtomicBool,
 }
 
-/// A greeted stream.
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub(super) peer_connection: Arc<PeerConnection>,
     pub(super) hello: Hello,
-    /// Called when the stream has ended.
     pub(super) gone: Gone,
 }
 
-/// Leaves the listener's list when dropped.
 #[derive(Debug)]
 pub(super) struct Gone {
     pub(super) site: Arc<super::listener::Site>,
@@ -52,7 +45,6 @@ impl Drop for Gone {
 }
 
 impl Pool {
-    /// Starts `loops` of them.
     pub(super) fn start(loops: usize) -> Result<Self, LiveError> {
         let mut workers = Vec::new();
         for _ in 0..loops.max(1) {
@@ -73,7 +65,6 @@ impl Pool {
         })
     }
 
-    /// Gives a stream to the next loop.
     pub(super) fn add_arrival(&self, arrival: Arrival) {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         if let Some(handle) = turn
@@ -97,12 +88,10 @@ impl Drop for Pool {
     }
 }
 
-/// One loop, as itself.
 struct Loop {
     poller: Poller,
     handle: Arc<WorkerHandle>,
     polled_streams: Vec<Option<PollingStream>>,
-    /// Streams whose clients want it to poll instead of sleeping.
     spinning: usize,
     filler: Filler,
 }

@@ -1,4 +1,4 @@
-//! One stream: messages of a known size out and in, in parts where they are large.
+//! Sends and receives messages of a known size, large ones in parts.
 
 use super::Spin;
 use super::error::Ending;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use sys::error::OsError;
 use sys::spin::AdaptiveSpin;
 
-/// Bytes that fill messages, and room to read them into. Contents are random once, so that nothing on the way
-/// compresses them; what arrives is not inspected.
+/// Random bytes to send, so that nothing on the path compresses them, and a receive buffer.
+/// Received bytes are not inspected.
 #[derive(Debug)]
 pub(super) struct Filler {
     out: Box<[u8]>,
@@ -18,7 +18,7 @@ pub(super) struct Filler {
 }
 
 impl Filler {
-    /// For messages of up to `largest` bytes; larger ones go in parts.
+    /// Larger messages than `largest` bytes are sent in parts.
     pub(super) fn new(largest: u32) -> Self {
         let size = usize::try_from(largest).unwrap_or(PART).clamp(1, PART);
         let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -43,20 +43,16 @@ impl Filler {
     }
 }
 
-/// Parts in which messages are sent and read: the memory of a thread, whatever the sizes requested.
+/// Bounds the memory of a thread for all message sizes.
 const PART: usize = 256 * 1024;
 
-/// How far a call came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Came {
-    /// The whole message.
     Whole,
-    /// A part; more when the socket is ready again.
     Part,
 }
 
-/// A connection whose two sides take round trips: whole messages of `outgoing` bytes out, of `incoming` bytes
-/// in.
+/// Sends messages of `outgoing` bytes and receives messages of `incoming` bytes, alternating.
 #[derive(Debug)]
 pub(super) struct Stream {
     socket: Arc<TcpStream>,
@@ -64,9 +60,8 @@ pub(super) struct Stream {
     incoming: u32,
     to_send: u32,
     to_receive: u32,
-    /// Present where a blocking socket is polled before it is slept on.
+    /// `None` if the socket is not polled before a blocking read.
     spin: Option<AdaptiveSpin>,
-    /// Whether the last bytes received were found by polling.
     polled: bool,
 }
 
@@ -83,7 +78,7 @@ impl Stream {
         }
     }
 
-    /// The same, waiting as `spin` says, for a thread that has no other stream.
+    /// Only for a thread without other streams.
     pub(super) fn waiting(mut self, spin: Spin) -> io::Result<Self> {
         match spin {
             Spin::Never => {}
@@ -93,23 +88,20 @@ impl Stream {
         Ok(self)
     }
 
-    /// Whether the end of the last message received was found by polling instead of being woken for it.
     pub(super) const fn was_polled(&self) -> bool {
         self.polled
     }
 
-    /// Whether bytes of a message begun wait to be sent.
     pub(super) fn is_sending(&self) -> bool {
         self.to_send > 0
     }
 
-    /// Begins to send a message.
     pub(super) fn begin(&mut self, filler: &Filler) -> Result<Came, Ending> {
         self.to_send = self.outgoing;
         self.send_on(filler)
     }
 
-    /// Sends the rest of the message begun. On a blocking socket, all of it.
+    /// Sends the rest of the current message; all of it on a blocking socket.
     pub(super) fn send_on(&mut self, filler: &Filler) -> Result<Came, Ending> {
         while self.to_send > 0 {
             match (&*self.socket).write(part(filler.out(), self.to_send)) {
@@ -121,8 +113,8 @@ impl Stream {
         Ok(Came::Whole)
     }
 
-    /// Receives what is there of the message expected; then expects the next one. A blocking socket waits for
-    /// something.
+    /// Receives available bytes of the expected message, then expects the next one. A blocking
+    /// socket waits for bytes.
     pub(super) fn receive(&mut self, filler: &mut Filler) -> Result<Came, Ending> {
         loop {
             let room = filler.into();
@@ -146,8 +138,7 @@ impl Stream {
         }
     }
 
-    /// Sends a whole message, waiting where it must: asleep on a blocking socket, perhaps after polling, else
-    /// polling.
+    /// A blocking socket sleeps, perhaps after polling, and others poll.
     pub(super) fn send_whole(&mut self, filler: &Filler) -> Result<(), Ending> {
         let mut came = self.begin(filler)?;
         while came == Came::Part {
@@ -157,7 +148,6 @@ impl Stream {
         Ok(())
     }
 
-    /// Receives a whole message, likewise.
     pub(super) fn receive_whole(&mut self, filler: &mut Filler) -> Result<(), Ending> {
         while self.receive(filler)? == Came::Part {
             std::hint::spin_loop();
@@ -171,7 +161,7 @@ fn part(bytes: &[u8], left: u32) -> &[u8] {
     bytes.get(..size).unwrap_or(bytes)
 }
 
-/// Nothing now, or a signal came: to be tried again.
+/// No data yet, or interrupted by a signal.
 pub(super) fn passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

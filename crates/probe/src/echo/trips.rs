@@ -1,4 +1,4 @@
-//! The measured path of the side that asks.
+//! The measured path of the client.
 
 use super::error::Ending;
 use super::stream::{Came, Filler, Stream};
@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 use sys::poller::{Poller, ReadyList};
 use sys::processor::{Of, processor_time};
 
-/// When round trips count.
 #[derive(Debug)]
 pub(super) struct CountingWindow {
     pub(super) counts_from: Instant,
@@ -21,7 +20,7 @@ pub(super) struct CountingWindow {
 }
 
 impl CountingWindow {
-    /// Counts for `duration`, after a warm-up.
+    /// A warm-up comes first.
     pub(super) fn new(duration: Duration) -> Self {
         Self::after(warm_up(duration), duration)
     }
@@ -35,7 +34,7 @@ impl CountingWindow {
         }
     }
 
-    /// Nothing counts any more. A thread that waits for a message is to be woken by closing its socket.
+    /// To wake a thread that waits for a message, close its socket.
     pub(super) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
@@ -45,31 +44,27 @@ impl CountingWindow {
     }
 }
 
-/// Before round trips count: caches, the scheduler's choice of processors, and windows settle.
+/// Time for caches, the scheduler's choice of processors and TCP windows to settle.
 pub(super) fn warm_up(duration: Duration) -> Duration {
     (duration / 10).min(Duration::from_millis(300))
 }
 
-/// What a thread has measured.
 #[derive(Debug, Default)]
 pub(super) struct Trips {
-    /// Round trips in nanoseconds.
+    /// Times are in nanoseconds.
     pub(super) times: Vec<u64>,
-    /// Earlier ones of a long run.
     pub(super) folded: DistributionBuilder,
-    /// From the beginning of counting to the last round trip counted, or to the end.
+    /// From the start of counting to the last counted round trip, or to the end.
     pub(super) elapsed: Duration,
-    /// Processor time while they were counted.
     pub(super) processor: Duration,
-    /// Round trips whose reply was found by polling where sleeping was possible.
+    /// Round trips found by polling where sleeping was possible.
     pub(super) polled: u64,
-    /// Streams that broke, and how the last of them did.
+    /// Broken streams, and the reason of the last.
     pub(super) errors: u64,
     pub(super) broken: Option<Ending>,
 }
 
 impl Trips {
-    /// Adds what another thread measured at the same time.
     pub(super) fn add(&mut self, mut other: Self) {
         self.times.append(&mut other.times);
         self.folded.merge(other.folded);
@@ -81,11 +76,10 @@ impl Trips {
     }
 }
 
-/// Counts what completes within the course.
 struct Counter<'a> {
     window: &'a CountingWindow,
     trips: Trips,
-    /// Processor time when counting began; `None` before.
+    /// Processor time when counting began, `None` before.
     began: Option<Duration>,
 }
 
@@ -102,7 +96,7 @@ impl<'a> Counter<'a> {
         }
     }
 
-    /// A round trip that began at `from` was completed. Tells whether the course goes on.
+    /// Returns whether the run continues.
     fn completed(&mut self, from: Instant, now: Instant) -> bool {
         if self.window.is_over(now) {
             return false;
@@ -121,12 +115,11 @@ impl<'a> Counter<'a> {
         true
     }
 
-    /// The reply of the one completed last was found by polling.
     fn polled(&mut self) {
         self.trips.polled += u64::from(self.began.is_some());
     }
 
-    /// Once in half a million round trips; those in progress meanwhile are that much longer.
+    /// Runs once per half a million round trips, and lengthens round trips in progress.
     #[cold]
     fn fold(&mut self) {
         let Trips { times, folded, .. } = &mut self.trips;
@@ -136,7 +129,7 @@ impl<'a> Counter<'a> {
     }
 
     fn broke(&mut self, ending: Ending) {
-        // At the end of the course sockets are closed to wake the threads that wait.
+        // Sockets are closed at the end to wake waiting threads.
         if !self.window.is_over(Instant::now()) {
             self.trips.errors += 1;
             self.trips.broken = Some(ending);
@@ -153,7 +146,6 @@ impl<'a> Counter<'a> {
     }
 }
 
-/// One stream on this thread: waiting as the plan says.
 pub(super) fn of_one(socket: Arc<TcpStream>, plan: &EchoPlan, window: &CountingWindow) -> Trips {
     let mut counter = Counter::new(window);
     let mut filler = Filler::new(plan.request.max(plan.reply));
@@ -185,7 +177,6 @@ pub(super) fn of_one(socket: Arc<TcpStream>, plan: &EchoPlan, window: &CountingW
     counter.finish()
 }
 
-/// Many streams on this thread: each asks again as soon as it was answered.
 pub(super) fn of_many(sockets: &[Arc<TcpStream>], plan: &EchoPlan, window: &CountingWindow) -> Trips {
     let mut counter = Counter::new(window);
     match Many::new(sockets, plan) {
@@ -197,7 +188,7 @@ pub(super) fn of_many(sockets: &[Arc<TcpStream>], plan: &EchoPlan, window: &Coun
 
 struct Many {
     poller: Poller,
-    /// Each with when its request was sent; absent once it broke.
+    /// With the send time of the current request; `None` once the stream broke.
     streams: Vec<Option<(Stream, Instant)>>,
     filler: Filler,
     longest: Option<Duration>,
@@ -245,7 +236,7 @@ impl Many {
         }
     }
 
-    /// Moves one stream on; returns whether the course goes on.
+    /// Returns whether the run continues.
     fn advance(&mut self, place: usize, readable: bool, counter: &mut Counter<'_>) -> bool {
         let Some(Some((stream, from))) = self.streams.get_mut(place) else {
             return true;
@@ -284,5 +275,5 @@ fn advance(
     Ok(true)
 }
 
-/// Round trips of a thread kept one by one: 4 MiB.
+/// Round trips per thread that are kept individually, in 4 MiB.
 const KEPT: usize = 512 * 1024;

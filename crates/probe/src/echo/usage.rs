@@ -1,14 +1,10 @@
-//! Processor time of the listener, as it reports it.
-
 use std::time::Duration;
 
-/// Bytes of an account.
 pub(super) const LENGTH: usize = 16;
-/// The byte that asks for one.
 pub(super) const QUESTION: u8 = b'?';
 
-/// What the listener reports of itself: processor time of its process in nanoseconds (bytes 0-7), its other
-/// clients now (bytes 8-11), nothing yet (12-15).
+/// As reported by the listener: processor time of its process in nanoseconds (bytes 0-7), its other
+/// clients now (bytes 8-11), reserved (12-15).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Account {
     pub(super) processor: Duration,

@@ -1,57 +1,33 @@
-//! Why a sample was lost, or a target cannot be asked.
-
 use client::bridge::BridgeError;
 use client::session::SessionError;
 use std::time::Duration;
 use sys::error::{LiveError, OsError};
 
-/// Why a sample was lost, or a target cannot be asked. Texts hold no literal and no secret.
+/// Reasons for lost samples and unusable targets. Texts contain no literal and no secret.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PingError {
-    /// No connection.
     #[error(transparent)]
     Connect(#[from] LiveError),
-    /// Nothing, or not all of the reply, came in time.
     #[error("no complete reply within {}", model::format_duration(*after))]
-    TimedOut {
-        /// How long was waited.
-        after: Duration,
-    },
-    /// The connection ended before the reply did.
+    TimedOut { after: Duration },
     #[error("server: the connection was closed before the reply was complete")]
     Closed,
-    /// The connection broke.
     #[error("link: the connection broke: {reason}")]
-    Broken {
-        /// What the operating system says.
-        reason: OsError,
-    },
-    /// The server does not speak the target's protocol.
+    Broken { reason: OsError },
     #[error("server: its answer is not {expected}")]
-    Unexpected {
-        /// What should have come.
-        expected: &'static str,
-    },
-    /// The session failed in another way.
+    Unexpected { expected: &'static str },
     #[error(transparent)]
     Session(SessionError),
-    /// The JDBC driver, or what leads to it, failed.
     #[error(transparent)]
     Bridge(BridgeError),
-    /// The system does not let this program send ICMP.
     #[error("longwire may not send ICMP here: {reason}")]
-    IcmpRefused {
-        /// What the operating system says.
-        reason: OsError,
-    },
-    /// The user ended it.
+    IcmpRefused { reason: OsError },
     #[error("stopped")]
     Stopped,
 }
 
 impl PingError {
-    /// Whether it is no more than silence: such a target is asked again, any other cannot be asked from the
-    /// start.
+    /// Such a target is tried again; any other fails at the start.
     pub const fn is_silence(&self) -> bool {
         matches!(
             self,
@@ -59,12 +35,10 @@ impl PingError {
         )
     }
 
-    /// Whether another protocol answered: there is no point in asking again.
     pub const fn is_other_protocol(&self) -> bool {
         matches!(self, Self::Session(SessionError::OtherProtocol { .. }))
     }
 
-    /// What to do next, in one line, where there is something.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Connect(error) => error.hint(),

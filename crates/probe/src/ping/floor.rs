@@ -1,8 +1,8 @@
-//! The instrument's floor: the same kind of exchange with an echo of longwire's own.
+//! The instrument's floor is the same kind of exchange with a local echo.
 //!
-//! A sleeping processor takes 50 to 300 us to reach full speed again (measured on virtual machines), so the
-//! echo is asked over loopback at the same pace as the target, with the same numbers of bytes, and read the
-//! same way.
+//! A sleeping processor takes 50 to 300 us to reach full speed again (measured on virtual
+//! machines). So the echo runs over loopback at the target's pace, with the same number of bytes,
+//! read the same way.
 
 use super::plain::{Complete, Plain, ProbeContext};
 use super::probes::Kind;
@@ -11,7 +11,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 use sys::signals::block_all_signals;
 
-/// An echo, and a connection to it.
 pub(super) struct Echo<'a> {
     kind: Kind,
     context: ProbeContext<'a>,
@@ -22,8 +21,8 @@ pub(super) struct Echo<'a> {
 }
 
 impl<'a> Echo<'a> {
-    /// Starts one that answers `request` bytes with `reply` bytes. `None` if the system gives no socket or
-    /// thread for it: then there is no floor to report.
+    /// Starts an echo that answers `request` bytes with `reply` bytes. `None` if the system
+    /// provides no socket or thread: then no floor is reported.
     pub(super) fn start(kind: Kind, context: ProbeContext<'a>, request: u64, reply: u64) -> Option<Self> {
         let request = usize::try_from(request).ok()?.clamp(1, MAX_REPLY_LEN);
         let reply = usize::try_from(reply).ok()?.clamp(1, MAX_REPLY_LEN);
@@ -52,7 +51,6 @@ impl<'a> Echo<'a> {
         })
     }
 
-    /// One exchange with it.
     pub(super) fn measure_round_trip(&mut self) -> Option<Duration> {
         if self.kind == Kind::Connecting {
             self.connection = Plain::connect(self.context, self.address).ok()?;
@@ -80,7 +78,7 @@ impl Drop for Echo<'_> {
     }
 }
 
-/// Answers until the connection ends; false when there will be no other.
+/// Answers until the connection ends; returns false if no other follows.
 fn answer(mut stream: TcpStream, request: usize, reply: usize) -> bool {
     stream.set_nodelay(true).ok();
     let mut asked = vec![0; request];
@@ -98,5 +96,4 @@ fn answer(mut stream: TcpStream, request: usize, reply: usize) -> bool {
 
 const GO_ON: u8 = 1;
 const END: u8 = 0;
-/// A reply that is longer is not a floor any more.
 const MAX_REPLY_LEN: usize = 64 * 1024;

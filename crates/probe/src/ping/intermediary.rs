@@ -1,21 +1,19 @@
-//! Whether something between this host and a target answers TCP in its place.
+//! Detects an intermediary that answers TCP in the target's place.
 //!
-//! The kernel's round trip is that of the TCP connection, an answer's that to the server. Where the second is
-//! far longer, either something stands in between, or the server takes long. It is called an intermediary
-//! only if all of this holds:
-//! 1. The server reported its own time with each answer, or what was asked needs no work: its time is not in
-//!    the round trip.
-//! 2. The smallest round trip of [`MIN_SAMPLES`] or more is [`FAR`] times that of the connection, and
-//!    [`MIN_DISTANCE`] longer.
-//! 3. Half of the round trips are at most half as long again as the smallest: distance is constant, and what
-//!    a busy server adds is not.
+//! The kernel measures the round trip of the TCP connection, an answer that to the server. If the
+//! second is far longer, there is an intermediary or the server is slow. An intermediary is
+//! reported only if:
+//! - Server time is not in the round trip: the server reports it, or the request needs no work.
+//! - The minimum of [`MIN_SAMPLES`] or more round trips is [`FAR`] times that of the connection, and
+//!   [`MIN_DISTANCE`] longer.
+//! - The median is at most 1.5 times the minimum: distance is constant, the load of a busy server is not.
 
 use super::AnswerTime;
 use model::{Intermediary, SampleOutcome};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What stands in front of `target`, if the samples show it; `handshake` is how long TCP's took.
+/// `handshake` is the time of the TCP handshake. `None` if the samples show no intermediary.
 pub fn find_intermediary(
     target: &Arc<str>,
     samples: &SampleOutcome,
@@ -45,7 +43,7 @@ pub fn find_intermediary(
 
 const MIN_SAMPLES: u64 = 5;
 const FAR: u32 = 10;
-/// What waking up, parsing and scheduling may add on a server that is not busy is less.
+/// More than wake-up, parsing and scheduling add on an idle server.
 const MIN_DISTANCE: Duration = Duration::from_millis(2);
 
 #[cfg(test)]
@@ -53,8 +51,8 @@ mod tests {
     use super::*;
     use model::{Sample, SampleTally, Timestamp};
 
-    /// Samples of so many microseconds each; the kernel's round trip is 45 us, and `server` is what the
-    /// server reports.
+    /// `times` are samples in microseconds; the kernel's round trip is 45 us, and `server` the
+    /// reported server time.
     fn found(
         times: &[u64],
         server: Option<u64>,

@@ -1,34 +1,22 @@
-//! How often is asked.
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// This far apart, counted from the first. Times that have passed while an answer was waited for are left
-    /// out.
+    /// Counted from the first start. Times that pass while waiting for an answer are skipped.
     Every(Duration),
-    /// The next as soon as the last one was answered.
     Flood,
 }
 
-/// An interval that cannot be meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PaceError {
-    /// It is zero.
     #[error("an interval of zero: use --flood to ask as fast as answers come")]
     Nothing,
-    /// It is longer than a day.
     #[error("an interval of more than a day")]
     TooLong,
 }
 
 impl Pace {
-    /// Every so often.
-    ///
-    /// # Errors
-    /// When `interval` is zero or longer than a day.
     pub fn every(interval: Duration) -> Result<Self, PaceError> {
         if interval.is_zero() {
             Err(PaceError::Nothing)
@@ -39,7 +27,6 @@ impl Pace {
         }
     }
 
-    /// The pause before a second question to a target that has just answered its first.
     pub(super) fn settle(self) -> Duration {
         match self {
             Self::Every(interval) => interval.min(SETTLE),
@@ -47,7 +34,7 @@ impl Pace {
         }
     }
 
-    /// The minimum pause before a server that refuses is asked again.
+    /// The minimum pause after a refusal.
     pub(super) const fn patience(self) -> Duration {
         match self {
             Self::Every(_) => Duration::ZERO,
@@ -56,7 +43,6 @@ impl Pace {
     }
 }
 
-/// When the next sample is due.
 #[derive(Debug)]
 pub(super) struct Schedule {
     began: Instant,
@@ -65,7 +51,6 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// The first is due at `began`.
     pub(super) fn starting(began: Instant, pace: Pace) -> Self {
         Self {
             began,
@@ -74,7 +59,6 @@ impl Schedule {
         }
     }
 
-    /// When the next is due; `None` if it is whenever one is ready.
     pub(super) fn due(&self) -> Option<Instant> {
         match self.pace {
             Pace::Every(_) => Some(self.next),
@@ -82,7 +66,6 @@ impl Schedule {
         }
     }
 
-    /// On to the next time that has not passed at `now`.
     pub(super) fn advance(&mut self, now: Instant) {
         let Pace::Every(interval) = self.pace else { return };
         let passed = now.saturating_duration_since(self.began).as_nanos();
@@ -94,7 +77,7 @@ impl Schedule {
     }
 }
 
-/// Waits until `when`; returns early, with false, once `stop` is set.
+/// Returns false at once if `stop` is set.
 pub(super) fn wait_until(when: Instant, stop: &AtomicBool) -> bool {
     loop {
         if stop.load(Ordering::Relaxed) {
@@ -104,14 +87,14 @@ pub(super) fn wait_until(when: Instant, stop: &AtomicBool) -> bool {
         if left.is_zero() {
             return true;
         }
-        // A flag that a signal sets wakes no thread: it is inspected again after a while.
+        // A flag set by a signal wakes no thread, so it is polled.
         std::thread::sleep(left.min(POLL_INTERVAL));
     }
 }
 
 const MAX_INTERVAL: Duration = Duration::from_secs(24 * 3600);
-/// The first question wakes what the second finds awake: the usual pause between them is fairer, and a user
-/// need not wait longer.
+/// The first request wakes what the second finds awake: the usual pause is fairer, but a user need
+/// not wait longer than this.
 const SETTLE: Duration = Duration::from_millis(100);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -129,7 +112,7 @@ mod tests {
         assert_eq!(schedule.due(), Some(began + second));
         schedule.advance(began + Duration::from_millis(3500));
         assert_eq!(schedule.due(), Some(began + second * 4));
-        // A clock that is read a little before the time it slept for does not give the same time twice.
+        // Even if the clock is read a little before the end of the sleep, no due time comes twice.
         schedule.advance(began + Duration::from_millis(3999));
         assert_eq!(schedule.due(), Some(began + second * 5));
     }

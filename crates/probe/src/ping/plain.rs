@@ -1,4 +1,4 @@
-//! A plain TCP connection with the kernel's receive timestamps: what probes without a login ask over.
+//! TCP connections with the kernel's receive timestamps, for probes without a login.
 
 use super::PingError;
 use client::session::{ClientConnection, Deadline, KernelFigures, Reply, SessionOptions};
@@ -13,7 +13,6 @@ use sys::socket::Socket;
 use sys::target::Target;
 use sys::wait::{PollFlags, until_ready};
 
-/// What every probe works with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProbeContext<'a> {
     pub(super) target: &'a Target,
@@ -22,26 +21,24 @@ pub(super) struct ProbeContext<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
-/// One exchange, or as much of one as a probe is about.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
-    /// When its first byte was handed to the kernel, or its connection begun.
+    /// When the first byte was handed to the kernel, or connecting began.
     pub(super) at: Timestamp,
     /// Until the last byte of the reply arrived.
     pub(super) duration: Duration,
-    /// Server time, where the server reported it.
+    /// `None` if the server did not report it.
     pub(super) server: Option<Duration>,
-    /// `None` if code other than longwire's asked, which does not report them.
+    /// `None` if other code than longwire's sent the request and does not report them.
     pub(super) turns: Option<u64>,
     pub(super) kernel_rtt: Option<Duration>,
     pub(super) request_bytes: u64,
     pub(super) reply_bytes: u64,
-    /// The server's code and text where the answer was an error: it answered all the same.
+    /// An error is an answer all the same.
     pub(super) error: Option<String>,
 }
 
 impl<'a> ProbeContext<'a> {
-    /// How sessions are opened.
     pub(super) fn session_options(self) -> SessionOptions<'a> {
         SessionOptions {
             timeout: self.timeout,
@@ -52,7 +49,6 @@ impl<'a> ProbeContext<'a> {
 }
 
 impl Answer {
-    /// The reply of a session, with the kernel's figures after it.
     pub(super) fn from_reply(reply: Reply, kernel: Option<KernelFigures>) -> Self {
         Self {
             at: reply.sent_at,
@@ -67,16 +63,14 @@ impl Answer {
     }
 }
 
-/// A TCP connection.
 pub(super) struct Plain<'a> {
     connection: ClientConnection<'a>,
     timeout: Duration,
-    /// When connecting began, and how long the handshake took.
+    /// When connecting began, and the duration of the handshake.
     began: Timestamp,
     handshake: Duration,
 }
 
-/// What came: the bytes, and when the last of them arrived.
 #[derive(Debug)]
 pub(super) struct Arrived {
     pub(super) bytes: Vec<u8>,
@@ -84,11 +78,10 @@ pub(super) struct Arrived {
 }
 
 impl<'a> Plain<'a> {
-    /// Connects to `address`.
     pub(super) fn connect(context: ProbeContext<'a>, address: SocketAddr) -> Result<Self, PingError> {
         let failed = |reason| resolve::failed(context.target, address, reason);
         let socket = Socket::unconnected(&address).map_err(failed)?;
-        // In its own namespace and without waiting: the wait below can be ended.
+        // Non-blocking, so that the wait below can be ended.
         let began = context.clock.now();
         let deadline = Deadline::after(context.timeout);
         socket.begin_to_connect(&address).map_err(failed)?;
@@ -116,22 +109,19 @@ impl<'a> Plain<'a> {
         })
     }
 
-    /// When connecting began.
     pub(super) const fn began(&self) -> Timestamp {
         self.began
     }
 
-    /// How long the TCP handshake took, as this program saw it.
     pub(super) const fn handshake(&self) -> Duration {
         self.handshake
     }
 
-    /// The kernel's own smoothed round trip now.
     pub(super) fn kernel_rtt(&self) -> Option<Duration> {
         self.socket().info()?.rtt
     }
 
-    /// The answer to one request of `request_bytes` bytes that was sent at `at`: one round trip.
+    /// One round trip, for a request of `request_bytes` bytes sent at `at`.
     pub(super) fn answer(&self, at: Timestamp, request_bytes: usize, arrived: &Arrived) -> Answer {
         Answer {
             at,
@@ -145,7 +135,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Whether the server has closed it meanwhile, or said something unasked.
+    /// The server closed the connection, or sent bytes without a request.
     pub(super) fn is_stale(&self) -> bool {
         until_ready(self.socket().as_fd(), PollFlags::IN, Duration::ZERO)
     }
@@ -154,12 +144,10 @@ impl<'a> Plain<'a> {
         self.connection.transport().socket()
     }
 
-    /// Sends `request` and returns when its first byte was handed over.
     pub(super) fn send(&mut self, request: &[u8]) -> Result<Timestamp, PingError> {
         Ok(self.connection.send(request, &Deadline::after(self.timeout))?)
     }
 
-    /// Waits until what has come is `complete`.
     pub(super) fn receive(&mut self, complete: impl Fn(&[u8]) -> Complete) -> Result<Arrived, PingError> {
         let deadline = Deadline::after(self.timeout);
         let mut bytes = Vec::new();
@@ -188,16 +176,14 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// Whether a reply is whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Complete {
     Yes,
     NotYet,
-    /// It is not what should have come, which is named.
+    /// The bytes are wrong; names the expected ones.
     Never(&'static str),
 }
 
-/// Of a probe: more is not what was requested.
+/// Longer replies are not a probe's.
 const MAX_REPLY_LEN: usize = 256 * 1024;
-/// How often the end is looked for while waiting.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);

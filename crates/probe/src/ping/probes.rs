@@ -1,4 +1,4 @@
-//! The kinds of exchange: one file each, and what is asked of which target.
+//! The kinds of exchange, one file each.
 
 mod connecting;
 mod connection;
@@ -23,43 +23,36 @@ use std::time::Duration;
 use sys::resolve;
 use sys::target::Scheme;
 
-/// An exchange that can be repeated.
 pub(super) trait Probe {
-    /// Opens what lasts longer than one exchange.
     fn open(&mut self) -> Result<Opened, PingError>;
 
-    /// One exchange. After an error the probe is closed and opened again.
+    /// After an error the probe is closed and opened again.
     fn send_request(&mut self) -> Result<Answer, PingError>;
 
-    /// What a reader of the figures must know since the last exchange; returned once.
+    /// Returned once per exchange.
     fn caution(&mut self) -> Option<&'static str> {
         None
     }
 
-    /// When the last exchange began, and its legs, where it was the opening of a connection; returned once.
+    /// Returned once, if the last exchange opened a connection.
     fn legs(&mut self) -> Option<(Timestamp, Vec<Leg>)> {
         None
     }
 
-    /// Closes what is open.
     fn close(&mut self) {}
 
-    /// What an echo that is to show the instrument's floor must do; `None` if none can be like it.
+    /// The comparable kind of echo, if any, for the instrument's floor.
     fn kind(&self) -> Option<Kind> {
         Some(Kind::Exchange)
     }
 }
 
-/// What is timed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A request and its reply on an open connection.
     Exchange,
-    /// A TCP handshake.
     Connecting,
 }
 
-/// The probe for a plan.
 pub(super) fn create_probe<'a>(
     plan: &'a PingPlan,
     context: ProbeContext<'a>,
@@ -100,7 +93,6 @@ pub(super) fn create_probe<'a>(
     })
 }
 
-/// A statement on Oracle Database, where longwire was built to log in there.
 #[cfg(feature = "oracle")]
 fn oracle<'a>(
     context: ProbeContext<'a>,
@@ -112,7 +104,7 @@ fn oracle<'a>(
     Ok(Box::new(oracle_statement::OracleStatement::new(context, sql)))
 }
 
-/// What can be asked of Oracle Database without logging in, and that there was to be a login.
+/// Without the feature `oracle`: measures without a login, and says so.
 #[cfg(not(feature = "oracle"))]
 fn oracle<'a>(
     context: ProbeContext<'a>,
@@ -125,7 +117,6 @@ fn oracle<'a>(
     Ok(Box::new(oracle_listener::OracleListener::new(context, true)))
 }
 
-/// The TCP handshake of a connection that is kept.
 fn tcp_leg(duration: Duration) -> Leg {
     Leg {
         name: "tcp".into(),
@@ -138,7 +129,7 @@ fn tcp_leg(duration: Duration) -> Leg {
     }
 }
 
-/// The first of the target's addresses that accepts a connection, which is closed again.
+/// The connection is closed again.
 fn reachable(context: ProbeContext<'_>) -> Result<SocketAddr, PingError> {
     let addresses = resolve::addresses(context.target)?;
     let mut last = PingError::TimedOut {

@@ -1,5 +1,3 @@
-//! Histograms of the samples for Prometheus, served while a run goes on.
-
 use model::Sample;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -8,14 +6,13 @@ use std::time::Duration;
 use sys::error::LiveError;
 use sys::metrics::MetricsServer;
 
-/// Serves what is reported to it at `http://ADDRESS/metrics`, until it is dropped.
+/// Serves `http://ADDRESS/metrics` until dropped.
 #[derive(Debug)]
 pub struct Prometheus {
     server: MetricsServer,
     targets: Arc<Mutex<Vec<Figures>>>,
 }
 
-/// Of one target.
 #[derive(Debug)]
 struct Figures {
     name: String,
@@ -29,7 +26,7 @@ struct Figures {
     server: Histogram,
 }
 
-/// Samples at or below each bound, as Prometheus wants them.
+/// Samples at or below each bound, as in Prometheus.
 #[derive(Debug, Clone, Default)]
 struct Histogram {
     buckets: [u64; BOUNDS.len()],
@@ -38,10 +35,7 @@ struct Histogram {
 }
 
 impl Prometheus {
-    /// Begins to serve at `address` for these targets.
-    ///
-    /// # Errors
-    /// As [`MetricsServer::start`].
+    /// Fails as [`MetricsServer::start`] does.
     pub fn start(address: SocketAddr, targets: &[String]) -> Result<Self, LiveError> {
         let figures: Vec<_> = targets.iter().map(|name| Figures::named(name)).collect();
         let targets = Arc::new(Mutex::new(figures));
@@ -52,12 +46,10 @@ impl Prometheus {
         Ok(Self { server, targets })
     }
 
-    /// Where it is served.
     pub const fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Adds a sample of the target with this number.
     pub fn sample(&self, target: usize, sample: &Sample) {
         let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(figures) = targets.get_mut(target) {
@@ -137,10 +129,9 @@ impl Histogram {
     }
 }
 
-/// A name, its help, and the value of a target.
+/// Name, help and value.
 type Metric<'a, T> = (&'static str, &'static str, fn(&'a Figures) -> T);
 
-/// All figures in the text format.
 fn page(targets: &[Figures]) -> String {
     let mut out = String::new();
     let counters: [Metric<'_, u64>; 4] = [
@@ -205,7 +196,7 @@ fn page(targets: &[Figures]) -> String {
     out
 }
 
-/// Upper bounds in microseconds: 1, 2, 5 a decade, from 20 us to 10 s.
+/// Upper bounds in microseconds: 1, 2, 5 per decade, from 20 us to 10 s.
 const BOUNDS: [u64; 18] = [
     20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
     2_000_000, 5_000_000, 10_000_000,

@@ -1,12 +1,11 @@
-//! Rows of one statement, a packet each.
+//! Rows of one statement, one packet each.
 //!
-//! A server collects rows in a buffer of its own and sends that when it is full, so rows and packets have
-//! nothing to do with each other. Here the server is asked for each row with a request of its own, all of
-//! them sent ahead: it then sends every row by itself, and the client waits for none before it asks for the
-//! next. The row is as large as fits one packet, exactly: its size is found out with packets that came, and
-//! confirmed by the kernel's count of them.
+//! A server fills a buffer with rows and sends it when full, so rows and packets do not correspond.
+//! Here each row is requested separately, with all requests sent ahead: the server sends every row
+//! alone, and the client does not wait between them. A row fills one packet exactly: the size is
+//! found from received packets and confirmed by the kernel's packet count.
 //!
-//! A packet is read by itself, so that its receive timestamp is its own.
+//! Each packet is read separately, so that it has its own receive timestamp.
 
 mod calibration;
 mod error;
@@ -27,27 +26,20 @@ use sys::target::{Scheme, Target};
 use sys::transport::Transport;
 use wire_line::WireLine;
 
-/// Rows that can be requested.
 pub const MAX_ROWS: u64 = 100_000;
 
-/// What is requested.
 #[derive(Debug, Clone)]
 pub struct RowsOptions<'a> {
-    /// How many rows: 2 to [`MAX_ROWS`].
+    /// From 2 to [`MAX_ROWS`].
     pub rows: u64,
-    /// How long opening the connection may take, and each wait for bytes.
+    /// Limit for opening the connection, and for each wait for bytes.
     pub timeout: Duration,
-    /// Set to end early.
     pub stop: &'a AtomicBool,
-    /// The timeline of arrivals.
     pub clock: Clock,
 }
 
-/// Asks the target for rows, each a packet of its own.
-///
-/// # Errors
-/// When the target's protocol has no such rows, the connection is encrypted or has no packets, or the server
-/// refuses.
+/// Fails if the protocol has no such rows, the connection is encrypted or has no packets, or the
+/// server refuses.
 pub fn measure(target: &Target, options: &RowsOptions<'_>) -> Result<RowTrain, RowsError> {
     let rows = options.rows;
     if !(2..=MAX_ROWS).contains(&rows) {
@@ -83,7 +75,6 @@ pub fn measure(target: &Target, options: &RowsOptions<'_>) -> Result<RowTrain, R
     Ok(outcome(&train, language, &calibrated, round_trip, kernel, pause))
 }
 
-/// The shortest of a few minimal statements.
 fn least_round_trip(session: &mut Session<'_>, timeout: Duration) -> Result<Option<Duration>, RowsError> {
     let mut least = None;
     for _ in 0..ROUND_TRIPS {
@@ -93,7 +84,6 @@ fn least_round_trip(session: &mut Session<'_>, timeout: Duration) -> Result<Opti
     Ok(least)
 }
 
-/// What rows cost in which protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Language(SqlProtocol);
 
@@ -105,7 +95,6 @@ impl Language {
         })
     }
 
-    /// Asks for a reply larger than any packet, and reads it.
     fn ask_for_much(self, line: &mut WireLine<'_>) -> Result<(), RowsError> {
         match self.0 {
             SqlProtocol::Postgres => postgres::ask_for_much(line, CALIBRATION),
@@ -113,8 +102,7 @@ impl Language {
         }
     }
 
-    /// Makes the statement of `rows` rows ready, each with `filler` bytes of value; returns the request for
-    /// one row.
+    /// Returns the request for one row of `filler` bytes.
     fn prepare(self, line: &mut WireLine<'_>, rows: u64, filler: usize) -> Result<Vec<u8>, RowsError> {
         match self.0 {
             SqlProtocol::Postgres => postgres::prepare(line, rows, filler),
@@ -122,7 +110,6 @@ impl Language {
         }
     }
 
-    /// Ends the statement.
     fn finish(self, line: &mut WireLine<'_>, request: &[u8]) -> Result<(), RowsError> {
         match self.0 {
             SqlProtocol::Postgres => postgres::finish(line),
@@ -130,7 +117,7 @@ impl Language {
         }
     }
 
-    /// Bytes of a row's packet that are not its value: framing, and the end mark behind the row.
+    /// Bytes of a row's packet besides the value: framing, and the end mark after the row.
     const fn overhead(self) -> usize {
         match self.0 {
             SqlProtocol::Postgres => postgres::OVERHEAD,
@@ -138,7 +125,6 @@ impl Language {
         }
     }
 
-    /// Says what is wrong with a row's packet.
     fn check(self, packet: &[u8]) -> Result<(), RowsError> {
         let is_row = match self.0 {
             SqlProtocol::Postgres => postgres::is_row(packet),
@@ -148,8 +134,7 @@ impl Language {
         is_row.then_some(()).ok_or(RowsError::OutOfStep { found })
     }
 
-    /// How many rows of a size the server is asked for at most: MySQL and MariaDB keep all of them in a table
-    /// of their own first.
+    /// MySQL and MariaDB first store all rows in a temporary table.
     fn most_rows(self, segment: usize) -> u64 {
         match self.0 {
             SqlProtocol::Postgres => MAX_ROWS,
@@ -158,15 +143,13 @@ impl Language {
     }
 }
 
-/// Rows that came.
 struct Train {
     sent_at: Timestamp,
-    /// One a row, with whether the row before shares its stamp.
+    /// Arrival of each row, and whether the row before has the same timestamp.
     arrivals: Vec<(Timestamp, bool)>,
     packets: Option<u64>,
 }
 
-/// Asks for `rows` rows of `segment` bytes each and reads them one by one.
 fn request_rows(
     line: &mut WireLine<'_>,
     language: Language,
@@ -239,8 +222,8 @@ fn outcome(
     }
 }
 
-/// Bytes of the value by which the size of packets is found out: more than any packet holds, on loopback too.
+/// Exceeds any packet, on loopback too.
 const CALIBRATION: usize = 128 * 1024;
 const ROUND_TRIPS: usize = 5;
-/// Bytes that a server is made to keep.
+/// Maximum memory used on the server.
 const MAX_SERVER_BYTES: u64 = 64 << 20;

@@ -1,5 +1,3 @@
-//! One target, asked at its pace.
-
 use super::floor::Echo;
 use super::pace::{Schedule, wait_until};
 use super::plain::{Answer, ProbeContext};
@@ -11,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use sys::Clock;
 
-/// Asks until the count is reached, `stop` is set, or no receiver of `tell` is left.
+/// Ends when the count is reached, `stop` is set, or `tell` has no receiver left.
 pub(super) fn run(
     plan: &PingPlan,
     name: &Arc<str>,
@@ -43,11 +41,8 @@ pub(super) fn run(
     }
 }
 
-/// Why it does not go on.
 enum Ended {
-    /// The user ended it, or no receiver is left.
     Stopped,
-    /// The target cannot be asked.
     Failed(PingError),
 }
 
@@ -88,8 +83,8 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         Ok(())
     }
 
-    /// Opens the probe's connection; a failure is a lost sample, or the end when it is the first attempt and
-    /// more than silence. Says whether it is open.
+    /// Returns whether the connection is open. A failure is a lost sample; anything but silence at
+    /// the first attempt ends the run.
     fn open(&self, probe: &mut dyn Probe, number: u64) -> Result<bool, Ended> {
         match probe.open() {
             Ok(opening) => self.emit_event(PingEvent::Opened(opening)).map(|()| true),
@@ -99,7 +94,6 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         }
     }
 
-    /// One exchange, and what there is to say of it before its sample.
     fn send_request(&self, probe: &mut dyn Probe) -> Result<Result<Answer, PingError>, Ended> {
         let asked = probe.send_request();
         if let Some(caution) = probe.caution() {
@@ -111,8 +105,7 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         Ok(asked)
     }
 
-    /// The first exchange of a connection, and an echo to match it. Returns whether the connection is still
-    /// open.
+    /// Starts a matching echo, too. Returns whether the connection is still open.
     fn first<'a>(
         &'a self,
         probe: &mut dyn Probe,
@@ -133,7 +126,7 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
             *echo = probe
                 .kind()
                 .and_then(|kind| Echo::start(kind, self.context, sizes.0, sizes.1));
-            // The echo's own first exchange is no more typical than the target's.
+            // The echo's first exchange is no more typical than the target's.
             echo.as_mut().and_then(Echo::measure_round_trip);
             if self.plan.pace == Pace::Flood {
                 let floors = echo
@@ -147,12 +140,11 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         Ok(answered)
     }
 
-    /// Waits for the next sample's time.
     fn pause(&self, schedule: &Schedule, echo: Option<&mut Echo<'_>>) -> Result<(), Ended> {
         self.rest_until(schedule.due().unwrap_or_else(Instant::now), echo)
     }
 
-    /// Waits, and asks the echo half-way.
+    /// Measures the echo half-way.
     fn rest_until(&self, due: Instant, echo: Option<&mut Echo<'_>>) -> Result<(), Ended> {
         let now = Instant::now();
         if let Some(echo) = echo
@@ -218,7 +210,6 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
         }
     }
 
-    /// Where `when` lies on the samples' clock.
     fn on_clock(&self, when: Instant) -> Timestamp {
         let (now, clock) = (Instant::now(), self.context.clock.now());
         match when.checked_duration_since(now) {
@@ -228,5 +219,5 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
     }
 }
 
-/// Exchanges with the echo before a flood, which has no pauses for them.
+/// A flood has no pauses for the echo, so this many are measured before.
 const ECHOES: usize = 200;

@@ -1,11 +1,10 @@
-//! From one database to another, through the link that the first has to the second.
+//! Measures a link from one database to another.
 //!
-//! The client is connected to the source only. It makes the source call the far database and time that by its
-//! own clock; only numbers come back. So the client's own distance is in none of the figures, however often
-//! it is paid.
+//! The client is connected only to the source, which calls the far database and times the call with
+//! its own clock. Only numbers come back, so the client's own distance is in no figure.
 //!
-//! A call may cost several round trips. Each kind of link is therefore called in a way that makes one round
-//! trip a span of its own, and calls are counted in these spans: see the kinds, [`postgres`] and [`mariadb`].
+//! A call may take several round trips. Each kind of link is called so that one round trip can be
+//! timed alone, and calls are counted in these spans: see [`postgres`] and [`mariadb`].
 
 mod error;
 mod mariadb;
@@ -25,33 +24,26 @@ use sums::SampleSums;
 use sys::clock::Clock;
 use sys::target::{Scheme, Target};
 
-/// What is requested.
 #[derive(Debug, Clone)]
 pub struct ViaOptions<'a> {
-    /// Name of the link in the source database.
     pub link: &'a str,
-    /// What samples are called: the source without its secrets.
+    /// Without secrets of the source.
     pub target: Arc<str>,
-    /// Ends after this many samples; absent: when stopped.
+    /// Without a count, it runs until stopped.
     pub count: Option<u64>,
-    /// From the beginning of one sample to that of the next, where that one is over by then.
+    /// From start to start, if the sample has ended by then.
     pub interval: Duration,
-    /// How long one sample may take.
     pub timeout: Duration,
-    /// Set to end early.
     pub stop: &'a AtomicBool,
-    /// The timeline of the samples' times of day.
     pub clock: Clock,
 }
 
-/// Measures from the database of `source` through the link named in `options`. Each sample is shown to `each`
-/// as it comes: one turn of the link, or several that follow each other.
-///
-/// Nothing is left behind in the source: what is made there is temporary, or dropped at the end.
+/// Each sample is passed to `each`: one round trip of the link, or several in sequence. Tables in
+/// the source are temporary, or dropped at the end.
 ///
 /// # Errors
-/// When the source has no such link, or it cannot be used. What breaks later is in [`EarlyEnd`], together
-/// with what was measured so far.
+/// Fails if the source has no such link, or it cannot be used. Later errors are in [`EarlyEnd`],
+/// with the results until then.
 pub fn run(
     source: &Target,
     options: &ViaOptions<'_>,
@@ -90,12 +82,9 @@ pub fn run(
     Ok((sums.outcome(link, options, client_rtt), ended))
 }
 
-/// How a run ended, where not as asked.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct EarlyEnd {
-    /// What ended it before its time.
     pub by: Option<ViaError>,
-    /// A table of the source that could not be dropped.
     pub left_behind: Option<String>,
 }
 
@@ -112,7 +101,7 @@ fn open<'a>(
     Session::open(source, session)
 }
 
-/// In a session of its own: the first may have broken, or been left in the middle of a reply by Ctrl-C.
+/// In a new session: the first may be broken, or left in the middle of a reply by Ctrl-C.
 fn drop_table(source: &Target, options: &ViaOptions<'_>, table: &str) -> Result<(), ViaError> {
     let unstopped = AtomicBool::new(false);
     let within = ViaOptions {
@@ -130,51 +119,45 @@ fn drop_table(source: &Target, options: &ViaOptions<'_>, table: &str) -> Result<
     Ok(())
 }
 
-/// A link that is open, and how to measure it.
 struct OpenLink {
-    /// What carries it.
     through: &'static str,
-    /// Time to open it, where that happens once.
+    /// Time to open it, if that happens once.
     connect: Option<Duration>,
-    /// Statements that take one sample, and leave its [`Spans`] where `read` finds them.
+    /// Stores its [`Spans`] for `read`.
     sample: String,
-    /// Query whose one value is the text of the spans: see [`Spans::parse`].
+    /// Returns the spans as one text for [`Spans::parse`].
     read: &'static str,
-    /// Round trips that the second span has by construction, or has more than the third.
+    /// Round trips of the second span, or its surplus over the third.
     turns: u32,
-    /// How the round trips of a whole call are known.
     established: Established,
-    /// Statement that opens it again when a call has failed, where the source does not do that by itself.
+    /// For sources that do not reopen the link after a failed call.
     reopen: Option<String>,
-    /// A table in the source that is not temporary.
+    /// Not a temporary table.
     leftover: Option<String>,
 }
 
-/// How the round trips of a whole call are known.
+/// How the round trips of a call are known.
 enum Established {
-    /// The far server was asked what it had been sent: this many statements a call, each a round trip.
+    /// Reported by the far server: this many statements per call, each a round trip.
     ByFarServer { statements: Option<u64>, how: String },
-    /// By dividing the time of a call by that of a round trip. What the round trips are for, where they were
-    /// counted so.
+    /// Call time divided by the time of one round trip. `words` says what the round trips are for.
     ByDivision { words: &'static str },
 }
 
 /// The spans of one sample, by the source's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Spans {
-    /// A whole call.
     call: Duration,
-    /// Several round trips, or a call that has that many more than the next.
+    /// Several round trips, or a call with that many more than `fewer`.
     turns: Duration,
-    /// A call with fewer round trips, where there is one.
     fewer: Option<Duration>,
-    /// Of the round trips, the far server's own time, where it reported it.
+    /// Only if the far server reports it.
     far: Option<Duration>,
 }
 
 impl Spans {
-    /// Reads `5123 5100 - 12`: call, round trips, fewer round trips, far server's time, in microseconds; `-`
-    /// for what is absent.
+    /// Parses `5123 5100 - 12`: call, round trips, fewer round trips, far server's time, in
+    /// microseconds, `-` if unknown.
     fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let mut next = || words.next().map(str::parse::<f64>);
@@ -192,14 +175,13 @@ fn microseconds(count: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(count / 1e6).ok()
 }
 
-/// The source database.
 struct Source<'a, 'b> {
     session: &'a mut Session<'b>,
     timeout: Duration,
 }
 
 impl Source<'_, '_> {
-    /// Runs one statement; an error of it is an error.
+    /// Fails on a server error.
     fn run(&mut self, sql: &str) -> Result<Rows, ViaError> {
         let rows = self.session.query(sql, self.timeout)?;
         match rows.reply.error.clone() {
@@ -208,12 +190,10 @@ impl Source<'_, '_> {
         }
     }
 
-    /// The first value of the first row, as text.
     fn value(&mut self, sql: &str) -> Result<Option<String>, ViaError> {
         Ok(self.run(sql)?.first().map(ToOwned::to_owned))
     }
 
-    /// The first values of all rows.
     fn column(&mut self, sql: &str) -> Result<Vec<String>, ViaError> {
         let text = |value: &Option<Vec<u8>>| {
             let value = value.as_deref().unwrap_or_default();
@@ -230,7 +210,6 @@ impl Source<'_, '_> {
     }
 }
 
-/// How long dropping a table may take at the end.
 const DROP_WITHIN: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

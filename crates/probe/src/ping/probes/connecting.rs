@@ -1,11 +1,11 @@
-//! A TCP handshake: for servers whose protocol has nothing that needs no credentials.
+//! A TCP handshake, for protocols without a reply before login.
 
 use super::{Kind, Probe, reachable};
 use crate::ping::plain::{Answer, Plain, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 
-/// SYN, SYN-ACK: one round trip, answered by the server's kernel. A new connection each time, closed at once.
+/// One round trip, answered by the server's kernel. Closes the connection at once.
 pub(super) struct Connecting<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,

@@ -6,8 +6,8 @@ use crate::ping::{Opened, PingError};
 use client::session::{Session, SessionError};
 use model::{Direction, Leg, Phase, Timestamp};
 
-/// Everything from the name of the host to the last byte of the first query's reply, again and again; each
-/// connection is closed as its protocol has it.
+/// From name resolution to the last byte of the first reply. Closes each connection as the protocol
+/// requires.
 pub(super) struct Connection<'a> {
     context: ProbeContext<'a>,
     legs: Option<(Timestamp, Vec<Leg>)>,
@@ -60,7 +60,7 @@ impl Probe for Connection<'_> {
                     saves_turns: 0,
                 });
             }
-            // Where there is no SQL the connection is all there is.
+            // Without SQL, the connection alone is measured.
             Err(SessionError::NoSql) => {}
             Err(error) => return Err(error.into()),
         }

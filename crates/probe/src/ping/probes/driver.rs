@@ -1,4 +1,4 @@
-//! Any database that has a JDBC driver: a statement, timed in Java around the driver's calls.
+//! A statement through a JDBC driver, timed in Java around the driver's calls.
 
 use super::{Kind, Probe};
 use crate::ping::plain::{Answer, ProbeContext};
@@ -7,7 +7,6 @@ use client::bridge::{Bridge, BridgeConnection, Execute, HowRun, Introduction, Wa
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A statement on an open connection, or on a new one each time.
 pub(super) struct Driver<'a> {
     context: ProbeContext<'a>,
     question: &'a DriverQuestion,
@@ -48,8 +47,8 @@ impl<'a> Driver<'a> {
         Ok(bridge.connect(&self.question.login, self.wait())?)
     }
 
-    /// An application's driver has run for a while: on a connection that is not asked later, the minimal
-    /// statement is run until Java has compiled most of what it takes.
+    /// An application's driver is warm: runs the minimal statement, on a connection not measured
+    /// later, until Java has compiled most of the path.
     fn warm_up(&mut self) -> Result<(), PingError> {
         let (mut connection, _) = self.connect()?;
         let began = Instant::now();
@@ -73,7 +72,6 @@ impl<'a> Driver<'a> {
         Ok(connection.execute(&execute, self.wait())?.duration)
     }
 
-    /// What is asked, by whom, and what the bridge itself adds.
     fn asked(&self, who: &Introduction) -> Result<String, PingError> {
         let how = match (self.question.connect, self.question.prepared) {
             (true, _) => "a new connection each time, up to the result of ",
@@ -146,7 +144,7 @@ impl Probe for Driver<'_> {
     }
 }
 
-/// Of the echo that shows the machine's floor: about what a minimal statement and its result take.
+/// About the size of a minimal statement and its result.
 const USUAL_BYTES: u64 = 64;
 /// Java compiles a method again at about this many calls.
 const MAX_WARM_UP_CALLS: u32 = 300;

@@ -1,4 +1,4 @@
-//! HTTP: a HEAD request on a connection that is kept.
+//! A HEAD request on a persistent HTTP connection.
 
 use super::{Probe, reachable};
 use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
@@ -6,9 +6,8 @@ use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// `HEAD` of the target's path: a reply without a body. Server time is what a `Server-Timing` header reports.
-/// A server that does not keep connections is connected to again before the next request, apart from what is
-/// timed.
+/// Server time comes from the `Server-Timing` header. If the server closes connections, the next
+/// one is opened before the request and not timed.
 pub(super) struct Http<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,
@@ -32,7 +31,6 @@ impl<'a> Http<'a> {
         }
     }
 
-    /// A connection that is open, as far as can be known here.
     fn connection(&mut self) -> Result<Plain<'a>, PingError> {
         match self.connection.take().filter(|connection| !connection.is_stale()) {
             Some(connection) => Ok(connection),
@@ -92,7 +90,6 @@ fn whole(bytes: &[u8]) -> Complete {
     }
 }
 
-/// What matters of a reply's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Head {
     failed: bool,
@@ -125,8 +122,8 @@ impl Head {
     }
 }
 
-/// `db;dur=53, app;dur=47.2`: the metric called `total`, else the longest, because metrics may lie within
-/// each other. Durations are milliseconds. Source: W3C Server Timing.
+/// Parses `db;dur=53, app;dur=47.2` (milliseconds): returns the metric `total`, else the longest,
+/// since metrics may contain each other. See W3C Server Timing.
 fn server_timing(value: &str) -> Option<Duration> {
     let metrics = value.split(',').filter_map(|metric| {
         let mut parts = metric.split(';').map(str::trim);

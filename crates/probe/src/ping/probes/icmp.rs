@@ -1,4 +1,4 @@
-//! An ICMP echo of the target's host, to compare.
+//! An ICMP echo of the target's host.
 
 use super::{Kind, Probe};
 use crate::ping::plain::{Answer, ProbeContext};
@@ -14,7 +14,7 @@ use sys::resolve;
 use sys::socket::{Received, Sent, Socket};
 use sys::wait::{PollFlags, until_ready};
 
-/// ICMP echoes by a ping socket (`icmp(7)`), or a raw one where only those are allowed.
+/// Uses a ping socket (`icmp(7)`), or a raw one where only those are allowed.
 pub(super) struct Icmp<'a> {
     context: ProbeContext<'a>,
     socket: Option<Socket>,
@@ -34,8 +34,8 @@ impl<'a> Icmp<'a> {
         }
     }
 
-    /// Type, code, a checksum, an identifier (the kernel fills in both of a ping socket), a number, and 56
-    /// bytes as ping has.
+    /// Type, code, checksum, identifier, sequence number, and 56 bytes as ping has. The kernel sets
+    /// checksum and identifier of a ping socket.
     fn request(&self) -> Vec<u8> {
         let kind = if self.is_v6() { 128 } else { 8 };
         let mut request = vec![kind, 0, 0, 0];
@@ -53,9 +53,8 @@ impl<'a> Icmp<'a> {
         self.address.is_some_and(|address| address.is_ipv6())
     }
 
-    /// Whether `packet` answers the last request.
     fn answers(&self, packet: &[u8]) -> bool {
-        // A raw socket of IPv4 hands over the IP header too.
+        // A raw IPv4 socket also returns the IP header.
         let skipped = match packet.first() {
             Some(first) if self.raw && !self.is_v6() => usize::from(first & 0xf) * 4,
             _ => 0,
@@ -145,14 +144,14 @@ impl Probe for Icmp<'_> {
     }
 }
 
-/// An ICMP socket for the family of `address`, and whether it is a raw one.
+/// Returns the socket, and whether it is raw.
 fn icmp_socket(address: &IpAddr) -> Result<(Socket, bool), OsError> {
     Socket::icmp_echo(address)
         .map(|socket| (socket, false))
         .or_else(|_| Socket::icmp_raw(address).map(|socket| (socket, true)))
 }
 
-/// Tells our raw echoes from those of others.
+/// Distinguishes raw echoes of this process from others.
 fn identifier() -> [u8; 2] {
     (std::process::id() as u16).to_be_bytes()
 }

@@ -1,12 +1,12 @@
-//! MySQL's and MariaDB's greeting: the server speaks first.
+//! The greeting of MySQL and MariaDB: the server speaks first.
 
 use super::{Probe, reachable};
 use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 
-/// From the SYN to the last byte of the server's greeting: two round trips, the TCP handshake and the wait
-/// for a server that speaks first. Each is an aborted connection to the server.
+/// From SYN to the last byte of the greeting: two round trips, for the TCP handshake and the
+/// greeting. The server counts each as an aborted connection.
 pub(super) struct MysqlGreeting<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,
@@ -39,8 +39,8 @@ impl Probe for MysqlGreeting<'_> {
     fn send_request(&mut self) -> Result<Answer, PingError> {
         let mut connection = Plain::connect(self.context, self.address.ok_or(PingError::Closed)?)?;
         let arrived = connection.receive(whole)?;
-        // Behind length and number: 10 is a greeting, 255 an error (too many connections, this host is
-        // blocked).
+        // After length and sequence number: 10 is a greeting, 255 an error (too many connections,
+        // blocked host).
         let refused = arrived.bytes.get(4) == Some(&0xff);
         Ok(Answer {
             turns: Some(2),
@@ -55,7 +55,8 @@ impl Probe for MysqlGreeting<'_> {
     }
 }
 
-/// Whether a whole first packet has come: three bytes of length, a number that is 0, and that many bytes.
+/// Whether the first packet is complete: three bytes of length, a zero sequence number, and the
+/// payload.
 fn whole(bytes: &[u8]) -> Complete {
     match bytes {
         [low, middle, high, 0, body @ ..] => {

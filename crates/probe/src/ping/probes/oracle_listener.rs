@@ -1,4 +1,4 @@
-//! Oracle's listener, asked as `tnsping` asks it.
+//! Oracle's listener, asked as by `tnsping`.
 
 use super::{Probe, reachable};
 use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
@@ -6,9 +6,9 @@ use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use wire::tns;
 
-/// CONNECT with COMMAND=ping, and what the listener answers to it, on a new connection each time: the
-/// listener closes it. The handshake is apart from it. One round trip; a listener that first wants the packet
-/// again (RESEND) costs a second.
+/// CONNECT with COMMAND=ping on a new connection each time, since the listener closes it. The
+/// handshake is not included. Takes one round trip, and a second if the listener requests the
+/// packet again (RESEND).
 pub(super) struct OracleListener<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,
@@ -22,7 +22,7 @@ impl<'a> OracleListener<'a> {
         Self {
             context,
             address: None,
-            // A host whose name has no room in a packet is none that was found.
+            // A host name too long for a packet cannot have been resolved.
             request: tns::ping_request(&target.host, target.port).unwrap_or_default(),
             login_was_meant,
         }
@@ -99,5 +99,5 @@ fn whole(bytes: &[u8]) -> Complete {
 }
 
 const EXPECTED: &str = "a listener's answer to CONNECT";
-/// A listener that wants the packet again and again is none.
+/// A listener that keeps requesting the packet is faulty.
 const MAX_RESENDS: u64 = 4;

@@ -1,12 +1,11 @@
-//! A statement on Oracle Database, in a session that its own driver has opened.
+//! A statement on Oracle Database, in a session opened by its own driver.
 
 use super::Probe;
 use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{Opened, PingError};
 use client::session::oracle::OracleSession;
 
-/// `select 1 from dual`, or the user's own, again and again. The driver prepares it once and then executes
-/// it.
+/// `select 1 from dual`, or the user's statement. The driver prepares it once, then executes it.
 pub(super) struct OracleStatement<'a> {
     context: ProbeContext<'a>,
     sql: String,

@@ -1,4 +1,4 @@
-//! PostgreSQL's SSLRequest: eight bytes, answered with one before any login.
+//! PostgreSQL answers the eight bytes of SSLRequest with one before login.
 
 use super::{Probe, reachable};
 use crate::ping::pace::wait_until;
@@ -8,10 +8,9 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use wire::tls_request::SSL_REQUEST;
 
-/// SSLRequest and its one byte, on a new connection each time: the server hears none but the first. The
-/// handshake is apart from it, and so is the server's making of a process for the connection, which is waited
-/// for before anything is asked: what is timed is one round trip. Source: PostgreSQL manual, "SSL Session
-/// Encryption".
+/// Uses a new connection each time: the server reads only the first SSLRequest. Neither the
+/// handshake nor the server's fork is included (the probe waits for both), so one round trip is
+/// timed. See PostgreSQL manual, "SSL Session Encryption".
 pub(super) struct PostgresRequest<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,
@@ -46,7 +45,7 @@ impl Probe for PostgresRequest<'_> {
         let at = connection.send(&SSL_REQUEST)?;
         let arrived = connection.receive(|bytes| match bytes {
             [] => Complete::NotYet,
-            // An old server, or one that has no room for another client, answers with an error message.
+            // An old or full server answers with an error message.
             [b'S' | b'N' | b'E', ..] => Complete::Yes,
             _ => Complete::Never("PostgreSQL's answer to SSLRequest"),
         })?;
@@ -58,5 +57,5 @@ impl Probe for PostgresRequest<'_> {
     }
 }
 
-/// The time PostgreSQL may take to fork a process for a connection; it does not report when it has.
+/// Time allowed for PostgreSQL to fork a process for a connection; it does not report this.
 const FORK: Duration = Duration::from_millis(20);

@@ -1,12 +1,12 @@
-//! Redis's own PING, on a connection that is kept.
+//! Redis's PING on a persistent connection.
 
 use super::Probe;
 use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{AnswerTime, Opened, PingError};
 use client::session::{Session, SessionError};
 
-/// `PING`: answered by `+PONG`, or by `-NOAUTH` where a password is wanted first. Either is one round trip.
-/// With a login, the password is proved before it, where the target has one.
+/// The reply is `+PONG`, or `-NOAUTH` without a password. Either is one round trip. A password in
+/// the target is sent first.
 pub(super) struct RedisPing<'a> {
     context: ProbeContext<'a>,
     session: Option<Session<'a>>,

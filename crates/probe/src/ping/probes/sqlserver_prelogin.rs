@@ -1,4 +1,4 @@
-//! SQL Server's PRELOGIN: what client and server agree on before the login.
+//! SQL Server's PRELOGIN, before the login.
 
 use super::{Probe, reachable};
 use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
@@ -6,8 +6,8 @@ use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
 use wire::tds;
 
-/// PRELOGIN and its answer, on a new connection each time: the server hears it once. The handshake is apart
-/// from it, so that what is timed is one round trip.
+/// Uses a new connection each time, since the server accepts it once. The handshake is not
+/// included: one round trip is timed.
 pub(super) struct SqlServerPrelogin<'a> {
     context: ProbeContext<'a>,
     address: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! PostgreSQL and MySQL: a minimal statement in a session that is logged in.
+//! A minimal statement in a logged-in session of PostgreSQL or MySQL.
 
 use super::Probe;
 use crate::ping::plain::{Answer, ProbeContext};
@@ -8,25 +8,23 @@ use client::{mysql, postgres};
 use std::time::Duration;
 use sys::target::Scheme;
 
-/// One statement again and again. Without one of the user's own it asks the server how long the statement has
-/// taken so far.
+/// The minimal statement reads how long it has taken on the server so far.
 pub(super) struct Statement<'a> {
     context: ProbeContext<'a>,
     session: Option<Session<'a>>,
-    /// Whether it was tried to open one: a server is asked what else it speaks once.
+    /// Whether opening was tried: the server is asked only once which other protocol it speaks.
     was_tried: bool,
     asked: Asked,
-    /// Of a statement that is prepared: whether it is on this connection.
+    /// Whether the prepared statement exists on this connection.
     is_prepared: Option<bool>,
     caution: Option<&'static str>,
 }
 
-/// What is asked.
 #[derive(PartialEq, Eq)]
 enum Asked {
-    /// The server's own time.
+    /// The minimal statement, for the server's own time.
     Time,
-    /// This text; its result does not matter.
+    /// The user's statement, with its result ignored.
     Text(String),
 }
 
@@ -34,7 +32,7 @@ impl<'a> Statement<'a> {
     pub(super) fn new(context: ProbeContext<'a>, sql: Option<&str>, prepared: bool) -> Self {
         let asked = match sql {
             Some(sql) => Asked::Text(sql.to_owned()),
-            // The result of a prepared one is not inspected.
+            // The result of a prepared statement is not read.
             None if prepared => Asked::Text(NOTHING.to_owned()),
             None => Asked::Time,
         };
@@ -56,13 +54,13 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// A simple query, and the server time in its result.
+    /// Returns the server time in the result, too.
     fn query(&mut self) -> Result<(Reply, Option<Duration>), PingError> {
         let sql = self.text().to_owned();
         let session = self.session.as_mut().ok_or(PingError::Closed)?;
         let mut rows = session.query(&sql, self.context.timeout)?;
         if self.asked == Asked::Time && rows.reply.error.is_some() {
-            // It does not know this statement, as servers that only speak the same protocol may not.
+            // Servers that only share the protocol may not support this statement.
             self.asked = Asked::Text(NOTHING.to_owned());
             self.caution = Some(
                 "the server does not report its own time: it is part of the round-trip time; the statement is `select 1`",
@@ -78,7 +76,7 @@ impl<'a> Statement<'a> {
         Ok((rows.reply, told))
     }
 
-    /// Executes the prepared statement; prepares it first where it is not, and that time counts.
+    /// The time to prepare the statement first, if needed, counts too.
     fn execute(&mut self) -> Result<Reply, PingError> {
         let scheme = self.context.target.scheme;
         let [prepare, execute] = match is_mysql(scheme) {
@@ -153,7 +151,7 @@ impl Probe for Statement<'_> {
     }
 
     fn close(&mut self) {
-        // It has failed: a server that is still there does not wait for a goodbye.
+        // After an error, the server expects no goodbye.
         self.session = None;
     }
 }
@@ -170,8 +168,8 @@ const fn is_mysql(scheme: Scheme) -> bool {
     matches!(scheme, Scheme::Mysql | Scheme::Mariadb)
 }
 
-/// What the server reported: PostgreSQL in seconds, MySQL in microseconds. Zero is not a time: MySQL with
-/// `--sysdate-is-now` always reports it.
+/// PostgreSQL reports server time in seconds, MySQL in microseconds. Zero means unknown, since
+/// MySQL with `--sysdate-is-now` always reports it.
 fn told(scheme: Scheme, text: &str) -> Option<Duration> {
     let span = match is_mysql(scheme) {
         true => Duration::from_micros(text.parse().ok()?),
@@ -180,7 +178,7 @@ fn told(scheme: Scheme, text: &str) -> Option<Duration> {
     Some(span).filter(|span| !span.is_zero())
 }
 
-/// A statement for a line of text: cut, since it may be long. Literals stay: the user has just typed them.
+/// Shortens a statement for one line. Literals stay, since the user typed them.
 pub(super) fn shown(sql: &str) -> String {
     match sql.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", sql.get(..end).unwrap_or_default()),
@@ -188,7 +186,7 @@ pub(super) fn shown(sql: &str) -> String {
     }
 }
 
-/// Parse and Sync; then Bind, Execute and Sync: as libpq's PQprepare and PQexecPrepared say it.
+/// Parse and Sync, then Bind, Execute and Sync, as libpq's PQprepare and PQexecPrepared.
 fn postgres_requests(sql: &str) -> [Vec<u8>; 2] {
     let (mut prepare, mut execute) = (Vec::new(), Vec::new());
     postgres::parse(&mut prepare, NAME, sql);
@@ -199,7 +197,7 @@ fn postgres_requests(sql: &str) -> [Vec<u8>; 2] {
     [prepare, execute]
 }
 
-/// COM_STMT_PREPARE, then COM_STMT_EXECUTE of statement 1: the first of a connection has that number.
+/// COM_STMT_PREPARE, then COM_STMT_EXECUTE of statement 1, the first number of a connection.
 fn mysql_requests(sql: &str) -> [Vec<u8>; 2] {
     let (mut prepare, mut execute) = (Vec::new(), Vec::new());
     mysql::prepare(&mut prepare, sql);
@@ -207,9 +205,9 @@ fn mysql_requests(sql: &str) -> [Vec<u8>; 2] {
     [prepare, execute]
 }
 
-/// From the arrival of the statement to this expression's evaluation, in seconds.
+/// From the arrival of the statement to the evaluation of this expression, in seconds.
 const POSTGRES_TIME: &str = "select extract(epoch from clock_timestamp() - statement_timestamp())";
-/// The same in microseconds: now() is when the statement began, sysdate() when it is asked.
+/// In microseconds, from now(), the start of the statement, to sysdate(), the time of evaluation.
 const MYSQL_TIME: &str = "select timestampdiff(microsecond, now(6), sysdate(6))";
 const NOTHING: &str = "select 1";
 const NAME: &str = "longwire_ping";

@@ -1,30 +1,27 @@
-//! How large a row must be to fill a packet.
+//! Finds the row size that fills a packet.
 //!
-//! 1. A large reply comes in packets as full as the path allows; the kernel keeps the size of the largest
-//!    (`tcpi_rcv_mss`).
-//! 2. A short train of rows of that size is counted (`tcpi_data_segs_in`). As many packets as rows: found.
-//! 3. More packets than rows: the server sends a row in several pieces, because its own buffer is smaller
-//!    than the packet. The sizes of the usual buffers are tried.
-//! 4. Fewer packets than rows: packets can hold more than a row. When a larger one has been seen by now, that
-//!    size is tried.
+//! - A large reply comes in packets as full as the path allows; the kernel keeps the size of the largest
+//!   (`tcpi_rcv_mss`).
+//! - A short train of rows of that size is counted (`tcpi_data_segs_in`). As many packets as rows is a match.
+//! - With more packets than rows, the server splits a row, since its buffer is smaller than the packet. The
+//!   usual buffer sizes are tried.
+//! - With fewer packets than rows, a packet holds more than a row. If a larger one has been seen, its size is
+//!   tried.
 
 use super::wire_line::WireLine;
 use super::{Language, RowsError, request_rows};
 
-/// What was found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Calibrated {
-    /// Payload of a packet that is a row.
     pub segment: usize,
     /// Payload of the largest packet of the large reply.
     pub largest_seen: usize,
     /// Headers of IP and TCP.
     pub headers: usize,
-    /// Sizes that were tried and given up.
+    /// Number of rejected sizes.
     pub corrections: u64,
 }
 
-/// Finds the size.
 pub(super) fn calibrate(line: &mut WireLine<'_>, language: Language) -> Result<Calibrated, RowsError> {
     language.ask_for_much(line)?;
     let largest_seen = line
@@ -45,7 +42,7 @@ pub(super) fn calibrate(line: &mut WireLine<'_>, language: Language) -> Result<C
             too_large = too_large.min(calibrated.segment);
             smaller(calibrated.segment, line.own_segment())
         } else {
-            // Where the rows of a trial that fits share packets, a larger one has been seen.
+            // If the rows of a trial share packets, a larger packet has been seen.
             line.received_segment()
                 .filter(|seen| packets < TRIAL && *seen > calibrated.segment && *seen < too_large)
         };
@@ -56,7 +53,6 @@ pub(super) fn calibrate(line: &mut WireLine<'_>, language: Language) -> Result<C
     Ok(calibrated)
 }
 
-/// The next size to try below `segment`.
 fn smaller(segment: usize, own: Option<usize>) -> Option<usize> {
     own.into_iter()
         .chain(BUFFERS)
@@ -64,15 +60,14 @@ fn smaller(segment: usize, own: Option<usize>) -> Option<usize> {
         .max()
 }
 
-/// Sizes of servers' buffers: MySQL's `net_buffer_length`, PostgreSQL's, and smaller ones of pools in
-/// between.
+/// Of MySQL (`net_buffer_length`), PostgreSQL, and poolers with smaller ones.
 const BUFFERS: [usize; 5] = [16_384, 8_192, 4_096, 2_048, 1_024];
-/// Rows of a train that is only counted: fewer than TCP sends without an acknowledgement.
+/// Rows of a counted train: fewer than TCP sends without an acknowledgement.
 const TRIAL: u64 = 8;
 const TRIES: usize = 8;
-/// Every path carries this (RFC 879).
+/// Every path supports this (RFC 879).
 const MIN_VALUE_BYTES: usize = 536;
-/// What a row's framing allows: a longer value would need a longer length.
+/// A longer value would need a longer length field in the row.
 const MAX_VALUE_BYTES: usize = 65_000;
 
 #[cfg(test)]

@@ -1,63 +1,40 @@
-//! Why rows could not be sent a packet each.
-
 use super::MAX_ROWS;
 use client::session::SessionError;
 use client::{ErrorReply, ReplyFault};
 use sys::error::Blame;
 
-/// Why rows could not be sent a packet each. Texts hold no secret and no value.
+/// Errors of row trains. Texts contain no secret and no value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RowsError {
-    /// The connection could not be made, or broke.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A number of rows that is too small to measure with, or absurd.
     #[error("{rows} rows: write a number from 2 to {MAX_ROWS}")]
-    Count {
-        /// As requested.
-        rows: u64,
-    },
-    /// More rows than a server should be made to keep.
+    Count { rows: u64 },
+    /// The server would store too many rows.
     #[error(
         "{rows} rows: this server keeps all rows before it sends the first, so {most} of this size are the most"
     )]
-    TooMany {
-        /// As requested.
-        rows: u64,
-        /// That would be done.
-        most: u64,
-    },
-    /// The protocol has no way to make the server send row by row.
+    TooMany { rows: u64, most: u64 },
+    /// The protocol cannot make the server send single rows.
     #[error("--rows works with PostgreSQL's and MySQL's protocol, not with {scheme}:// targets")]
-    Scheme {
-        /// The target's scheme.
-        scheme: &'static str,
-    },
-    /// Inside TLS, rows are records, and the client's kernel sees neither.
+    Scheme { scheme: &'static str },
+    /// Inside TLS, rows are records, invisible to the client's kernel.
     #[error(
         "rows cannot be made one packet each inside TLS: each would need its own record, whose size TLS decides"
     )]
     Encrypted,
-    /// A Unix-domain socket.
     #[error("a Unix-domain socket has no packets that rows could fill")]
     NoPackets,
-    /// The server answered a statement with an error.
     #[error("server: {code} {text}")]
     Statement {
-        /// Its code: an SQLSTATE, or MySQL's number.
         code: String,
-        /// What it says, without what it quotes.
+        /// The text without quoted parts.
         text: String,
     },
-    /// The server did not open a cursor.
     #[error("server: it sends all rows at once: it opened no cursor for the statement")]
     NoCursor,
-    /// The server sent something other than the expected row.
     #[error("server: {found} where the next row was to come")]
-    OutOfStep {
-        /// What came.
-        found: &'static str,
-    },
+    OutOfStep { found: &'static str },
 }
 
 impl From<ErrorReply> for RowsError {
@@ -79,7 +56,6 @@ impl From<ReplyFault> for RowsError {
 }
 
 impl RowsError {
-    /// Who is to blame.
     pub const fn blame(&self) -> Blame {
         match self {
             Self::Session(error) => error.blame(),
@@ -92,7 +68,6 @@ impl RowsError {
         }
     }
 
-    /// What to do next, in one line, where there is something.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Session(error) => return error.hint(),

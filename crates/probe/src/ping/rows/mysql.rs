@@ -1,16 +1,16 @@
-//! MySQL and MariaDB: a cursor of many rows, fetched row by row.
+//! A MySQL or MariaDB cursor of many rows, fetched row by row.
 //!
-//! `COM_STMT_PREPARE`, `COM_STMT_EXECUTE` with a read-only cursor; then for each row `COM_STMT_FETCH` of one
-//! row. The server answers each with the row's packet and an EOF packet, in one send. It makes all rows when
-//! it opens the cursor, and keeps them in a temporary table.
+//! Sends `COM_STMT_PREPARE`, then `COM_STMT_EXECUTE` with a read-only cursor, then a
+//! `COM_STMT_FETCH` per row. The server answers each with a row packet and an EOF packet, in one
+//! send. It stores all rows in a temporary table when it opens the cursor.
 //!
-//! Source: MySQL 8.4 source documentation, "Prepared Statements" and "Binary Protocol Resultset".
+//! See MySQL 8.4 source documentation, "Prepared Statements" and "Binary Protocol Resultset".
 
 use super::RowsError;
 use super::wire_line::WireLine;
 use client::mysql::{ExpectedAnswer, MysqlReplies, close, fetch, open_cursor, query};
 
-/// The row's header, mark, bitmap of NULLs and length of the value; header and body of EOF.
+/// The row's header, marker, NULL bitmap and value length; header and body of EOF.
 pub(super) const OVERHEAD: usize = 4 + 1 + 1 + 3 + EOF;
 
 pub(super) fn ask_for_much(line: &mut WireLine<'_>, bytes: usize) -> Result<(), RowsError> {
@@ -21,7 +21,6 @@ pub(super) fn ask_for_much(line: &mut WireLine<'_>, bytes: usize) -> Result<(), 
     send_request(line, &request, ExpectedAnswer::Answer).map(|_| ())
 }
 
-/// Opens the cursor.
 pub(super) fn prepare(line: &mut WireLine<'_>, rows: u64, filler: usize) -> Result<Vec<u8>, RowsError> {
     let text = format!(
         "select repeat('x', {filler}) from {} limit {rows}",
@@ -40,7 +39,7 @@ pub(super) fn prepare(line: &mut WireLine<'_>, rows: u64, filler: usize) -> Resu
     Ok(request)
 }
 
-/// Closes the statement that `one_row` requested a row of; the server does not answer.
+/// Closes the statement of `one_row`; the server does not answer.
 pub(super) fn finish(line: &mut WireLine<'_>, one_row: &[u8]) -> Result<(), RowsError> {
     let statement = one_row.get(5..).and_then(<[u8]>::first_chunk);
     let mut request = Vec::new();
@@ -57,7 +56,7 @@ pub(super) fn is_row(packet: &[u8]) -> bool {
     ends && packet.get(3..5) == Some(&[1, 0])
 }
 
-/// Tables of ten rows whose product has at least `rows`: there is no series in the SQL that all servers know.
+/// Tables of ten rows with a product of at least `rows`: no series function exists in all servers.
 fn factors(rows: u64) -> Vec<String> {
     let ten: Vec<String> = (0..10).map(|number| format!("select {number}")).collect();
     let ten = ten.join(" union all ");

@@ -1,15 +1,16 @@
-//! PostgreSQL: a portal of many rows, executed row by row.
+//! A PostgreSQL portal of many rows, executed row by row.
 //!
-//! `Parse`, `Bind`, `Flush`; then for each row `Execute` with a limit of one row, and `Flush`. The server
-//! answers each pair with one `DataRow` and `PortalSuspended`, behind the last row too, in one send.
+//! Sends `Parse`, `Bind`, `Flush`, then per row `Execute` with a limit of one and `Flush`. The
+//! server answers each pair with one `DataRow` and `PortalSuspended`, in one send, also after the
+//! last row.
 //!
-//! Source: PostgreSQL manual, "Message Formats".
+//! See PostgreSQL manual, "Message Formats".
 
 use super::RowsError;
 use super::wire_line::WireLine;
 use client::postgres::{FLUSH, PostgresReplies, SYNC, bind, execute, parse, query};
 
-/// `DataRow`'s tag and length, number of columns, length of the value; `PortalSuspended`.
+/// `DataRow`'s tag and length, column count and value length, then `PortalSuspended`.
 pub(super) const OVERHEAD: usize = 5 + 2 + 4 + PORTAL_SUSPENDED.len();
 
 pub(super) fn ask_for_much(line: &mut WireLine<'_>, bytes: usize) -> Result<(), RowsError> {
@@ -23,7 +24,7 @@ pub(super) fn ask_for_much(line: &mut WireLine<'_>, bytes: usize) -> Result<(), 
 }
 
 pub(super) fn prepare(line: &mut WireLine<'_>, rows: u64, filler: usize) -> Result<Vec<u8>, RowsError> {
-    // Inside a subquery the rows are made one by one; as a table function they would all be made first.
+    // A subquery produces rows one by one; a table function would first produce all of them.
     let text = format!("select repeat('x', {filler}) from (select generate_series(1, {rows})) rows");
     let mut request = Vec::new();
     parse(&mut request, "", &text);

@@ -9,7 +9,6 @@ use sys::clock::WallOffset;
 use sys::socket::Socket;
 use sys::wait::PollFlags;
 
-/// A logged-in connection.
 pub(super) struct WireLine<'a> {
     connection: ClientConnection<'a>,
     timeout: Duration,
@@ -17,7 +16,6 @@ pub(super) struct WireLine<'a> {
     asking: Asking,
 }
 
-/// Requests that are being sent while replies come.
 #[derive(Default)]
 struct Asking {
     requests: Vec<u8>,
@@ -25,7 +23,6 @@ struct Asking {
 }
 
 impl<'a> WireLine<'a> {
-    /// Over `connection`.
     pub fn new(connection: ClientConnection<'a>, options: &RowsOptions<'a>) -> Self {
         Self {
             connection: connection.naming_resets(),
@@ -43,25 +40,23 @@ impl<'a> WireLine<'a> {
         self.socket().info()
     }
 
-    /// Payload of the largest packet that came, as the kernel guesses it.
+    /// As estimated by the kernel.
     pub fn received_segment(&self) -> Option<usize> {
         self.kernel()?
             .received_segment_size
             .and_then(|size| size.try_into().ok())
     }
 
-    /// Payload of the largest packet it sends.
     pub fn own_segment(&self) -> Option<usize> {
         self.kernel()?.segment_size.and_then(|size| size.try_into().ok())
     }
 
-    /// Packets with payload that came so far.
+    /// Received packets with payload.
     pub fn data_packets(&self) -> Option<u32> {
         self.kernel()?.data_packets_in
     }
 
-    /// Headers of IP and TCP in each packet: without IP options, with TCP's timestamps where they were agreed
-    /// on.
+    /// Headers of IP and TCP per packet: without IP options, with TCP timestamps where negotiated.
     pub fn header_bytes(&self) -> usize {
         let ip = match self.socket().peer() {
             Ok(peer) if peer.is_ipv6() && peer.ip().to_canonical().is_ipv6() => 40,
@@ -71,13 +66,11 @@ impl<'a> WireLine<'a> {
         ip + 20 + if timestamps { 12 } else { 0 }
     }
 
-    /// Sends all of `bytes`.
     pub fn send_all(&mut self, bytes: &[u8]) -> Result<(), RowsError> {
         self.connection.send(bytes, &Deadline::after(self.timeout))?;
         Ok(())
     }
 
-    /// Sends `request`, and reads until nothing is owed of `replies` any more.
     pub fn send_request(&mut self, request: &[u8], replies: &mut impl ReplyReader) -> Result<(), RowsError> {
         self.send_all(request)?;
         while replies.expected_replies() > 0 {
@@ -90,7 +83,7 @@ impl<'a> WireLine<'a> {
         Ok(())
     }
 
-    /// Begins to send `request` as often as given; the rest follows while packets are read.
+    /// Starts sending `request` repeatedly; the rest follows while packets are read.
     pub fn begin_asking(&mut self, request: &[u8], times: u64) -> Timestamp {
         self.asking = Asking {
             requests: request.repeat(usize::try_from(times).unwrap_or_default()),
@@ -99,8 +92,8 @@ impl<'a> WireLine<'a> {
         self.connection.clock().now()
     }
 
-    /// Reads `length` bytes, a row's packet. When the last of them came, and whether the bytes before had the
-    /// same stamp. An error may come instead, which is shorter.
+    /// Returns the arrival of the last byte, and whether earlier bytes had the same timestamp. An
+    /// error packet is shorter.
     pub fn read_packet(&mut self, length: usize, language: Language) -> Result<(Timestamp, bool), RowsError> {
         let before = self.connection.stamp();
         let mut deadline = Deadline::after(self.timeout);
@@ -125,7 +118,6 @@ impl<'a> WireLine<'a> {
         Ok((at, before.is_some() && before == stamp))
     }
 
-    /// Sends the rest of the requests, as far as the kernel takes it, or waits.
     fn send_or_wait(&mut self, deadline: &Deadline) -> Result<(), RowsError> {
         let rest = self.asking.requests.get(self.asking.sent..).unwrap_or_default();
         let mut events = PollFlags::IN;

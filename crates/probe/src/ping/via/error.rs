@@ -1,86 +1,56 @@
-//! Why the way from one database to another could not be measured.
-
 use client::session::SessionError;
 use sys::error::Blame;
 
-/// Why the way from one database to another could not be measured. Texts hold no secret and no value.
+/// Errors of measuring a database link. Texts contain no secret and no value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ViaError {
-    /// The connection to the source could not be made, or broke.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// Databases of this kind have no links that longwire measures.
     #[error("longwire cannot measure database links of {scheme}:// sources")]
-    Scheme {
-        /// The source's scheme.
-        scheme: &'static str,
-    },
-    /// Oracle's links are measured by a script.
+    Scheme { scheme: &'static str },
     #[error("longwire measures Oracle's database links by a script")]
     Oracle,
-    /// That is no name of an Oracle database link.
     #[error("--link: a database link's name has letters, digits and _ $ # . @ only")]
     LinkName,
-    /// A number of calls that is too small to measure with, or absurd.
     #[error("{calls} calls: write a number from 1 to 100000")]
-    Calls {
-        /// As requested.
-        calls: u64,
-    },
-    /// The source does not know the link.
+    Calls { calls: u64 },
     #[error("the source database has no foreign server '{link}'{}", listed(there))]
     NoSuchLink {
-        /// As requested.
         link: String,
-        /// The foreign servers it has.
+        /// The source's foreign servers.
         there: Vec<String>,
     },
-    /// The link belongs to a wrapper that is neither of the two, and `dblink` is not installed.
+    /// The link has an unsupported wrapper, and `dblink` is not installed.
     #[error("the foreign server '{link}' uses {wrapper}, and the source database has no extension dblink")]
-    NoDblink {
-        /// As requested.
-        link: String,
-        /// Its foreign-data wrapper.
-        wrapper: String,
-    },
-    /// The source is MySQL or an old MariaDB: it cannot time a call by itself.
+    NoDblink { link: String, wrapper: String },
+    /// MySQL or an old MariaDB.
     #[error(
         "the source database cannot time its own calls: that takes MariaDB 10.1 or later, and it is {version}"
     )]
-    CannotTime {
-        /// What the source says of itself.
-        version: String,
-    },
-    /// No storage engine for links is there.
+    CannotTime { version: String },
     #[error("the source database has neither of the engines FEDERATED and CONNECT")]
     NoEngine,
-    /// The table behind the link is too large: each call would fetch all of it.
     #[error("the table of the link has about {rows} rows, and each call would fetch all of them")]
     LargeTable {
-        /// As the far server estimates.
+        /// As estimated by the far server.
         rows: u64,
     },
-    /// The source is a MariaDB whose `SYSDATE` stands still inside a statement.
+    /// MariaDB with a `SYSDATE` that stands still within a statement.
     #[error("the source database runs with sysdate-is-now: its clock stands still while it makes a call")]
     ClockStands,
-    /// No database is chosen in which a table could be made.
     #[error("the source's URL names no database, and the link needs a table of its own for a while")]
     NoDatabase,
-    /// The source answered a statement with an error.
     #[error("the source database answered: {code} {text}")]
     Statement {
-        /// Its code: an SQLSTATE, or MariaDB's number.
         code: String,
-        /// What it says, without what it quotes.
+        /// The text without quoted parts.
         text: String,
     },
-    /// The source did not give back the spans it measured.
     #[error("the source database did not give back the times it measured")]
     NoSpans,
 }
 
 impl ViaError {
-    /// Who is to blame.
     pub const fn blame(&self) -> Blame {
         match self {
             Self::Session(error) => error.blame(),
@@ -97,7 +67,6 @@ impl ViaError {
         }
     }
 
-    /// What to do next, in one line, where there is something.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Session(error) => return error.hint(),
@@ -120,15 +89,14 @@ impl ViaError {
         Some(hint.to_owned())
     }
 
-    /// Whether it only says that the run was ended from outside.
     pub(super) const fn is_stop(&self) -> bool {
         matches!(self, Self::Session(SessionError::Stopped))
     }
 }
 
-/// By SQLSTATE (PostgreSQL manual, appendix A) or MariaDB's number.
+/// Takes SQLSTATE (PostgreSQL manual, appendix A) or MariaDB's error number.
 fn statement_hint(code: &str) -> Option<&'static str> {
-    // MariaDB's number has an SQLSTATE behind it.
+    // MariaDB's number is followed by an SQLSTATE.
     Some(match code.split('/').next().unwrap_or(code) {
         "08001" | "08006" | "1158" | "1159" | "1160" | "1161" | "1429" | "1296" | "2003" | "10000" => {
             "the source could not reach the far database: check the link's host, port and user mapping from there"

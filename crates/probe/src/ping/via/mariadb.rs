@@ -1,19 +1,19 @@
-//! MariaDB's links: tables of the engines FEDERATED (FederatedX) and CONNECT.
+//! Links of MariaDB are tables of the engines FEDERATED (FederatedX) and CONNECT.
 //!
-//! **FEDERATED** (`--link SERVER/TABLE`) asks the far server for the table's status and then reads the table,
-//! each with one statement. In a join that reads the table once for every row of another one, each further
-//! row is one further statement: the time of five rows less that of one is four round trips.
+//! **FEDERATED** (`--link SERVER/TABLE`) sends the far server one statement for the table's status
+//! and one to read it. In a join that reads it once per row of another table, each further row is
+//! one further statement. The time of five rows minus that of one is four round trips.
 //!
-//! **CONNECT** (`--link SERVER`) opens a new connection for every call. A table of its kind `Execsrc` sends
-//! each command of a list as one statement: five commands less one are four round trips, and what a call
-//! takes beyond its round trip is connecting.
+//! **CONNECT** (`--link SERVER`) opens a new connection for every call. A table of type `Execsrc`
+//! sends each command of a list as one statement: five commands minus one are four round trips. The
+//! rest of a call is connecting.
 //!
-//! `SERVER` is a row of `CREATE SERVER`. Tables that this needs are temporary; CONNECT has no temporary
-//! tables, so that its one is dropped at the end.
+//! `SERVER` is a row of `CREATE SERVER`. All tables are temporary, except that of CONNECT, which is
+//! dropped at the end.
 
 use super::{Established, OpenLink, Source, ViaError};
 
-/// Opens the link named `link`: `SERVER`, or `SERVER/TABLE`.
+/// `link` is `SERVER` or `SERVER/TABLE`.
 pub fn open(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, ViaError> {
     let version = source.value("select version()")?.unwrap_or_default();
     if !can_time(&version) {
@@ -36,20 +36,20 @@ pub fn open(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, ViaErro
             open_federated(source, link, if is_known { ITS_COLUMNS } else { "" })
         }
         None if has("CONNECT") => open_connect(source, link),
-        // A small table that every MariaDB has, if the link leads to where it is.
+        // A small table that every MariaDB has, if the link leads to its database.
         None if has("FEDERATED") => open_federated(source, &format!("{link}/{SMALL_TABLE}"), ITS_COLUMNS),
         _ => Err(ViaError::NoEngine),
     }
 }
 
-/// Anonymous blocks came with MariaDB 10.1.1.
+/// Anonymous blocks exist since MariaDB 10.1.1.
 fn can_time(version: &str) -> bool {
     let mut numbers = version.split(['.', '-']).map(str::parse::<u32>);
     let mut next = || numbers.next().and_then(Result::ok).unwrap_or_default();
     version.contains("MariaDB") && (next(), next()) >= (10, 1)
 }
 
-/// `columns` are found out by the engine where they are not given.
+/// If `columns` is empty, the engine discovers them.
 fn open_federated(source: &mut Source<'_, '_>, table: &str, columns: &str) -> Result<OpenLink, ViaError> {
     source.run(&format!(
         "create temporary table {FAR} {columns} engine=federated connection={}",
@@ -66,7 +66,7 @@ fn open_federated(source: &mut Source<'_, '_>, table: &str, columns: &str) -> Re
     if let Some(rows) = estimate.filter(|rows| *rows > MAX_ROWS) {
         return Err(ViaError::LargeTable { rows });
     }
-    // Without this, several rows would share one pass through the table.
+    // Otherwise several rows share one pass through the table.
     source.run("set session join_cache_level = 0")?;
     let passes = |count: u32| {
         let rows: Vec<String> = (1..=count).map(|row| format!("select {row}")).collect();
@@ -124,7 +124,7 @@ fn open_connect(source: &mut Source<'_, '_>, server: &str) -> Result<OpenLink, V
     })
 }
 
-/// A block that times three calls: one as users make it, one with few round trips, one with [`MORE`] more.
+/// One usual call, one with few round trips, one with [`MORE`] more.
 fn timed([call, few, more]: &[&str; 3]) -> String {
     format!(
         "begin not atomic declare n bigint; declare t, u, v, w datetime(6); \
@@ -134,20 +134,19 @@ fn timed([call, few, more]: &[&str; 3]) -> String {
     )
 }
 
-/// `text` as a literal; backslashes are doubled, so it is wrong under `NO_BACKSLASH_ESCAPES` for names that
-/// have one.
+/// Doubles backslashes, which is wrong under `NO_BACKSLASH_ESCAPES`.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
 const FAR: &str = "longwire_far";
-/// Of `information_schema`, where the engine cannot find columns out: one row for each role in use.
+/// In `information_schema`, for engines that cannot discover columns: one row per role in use.
 const SMALL_TABLE: &str = "ENABLED_ROLES";
 const ITS_COLUMNS: &str = "(role_name varchar(128))";
 const READ: &str = "select @longwire_via";
-/// Round trips that the longer call has beyond the shorter one.
+/// Round trips of the longer call minus those of the shorter one.
 const MORE: u32 = 4;
-/// A table with more rows would not fit the first packets of a reply, and be work to read.
+/// More rows would not fit the first packets of a reply, and take time to read.
 const MAX_ROWS: u64 = 100;
 /// Position of the estimate among the columns of EXPLAIN.
 const ROWS_OF_EXPLAIN: usize = 8;

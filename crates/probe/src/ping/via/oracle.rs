@@ -1,25 +1,23 @@
-//! Oracle's database links, measured by a script that a client of Oracle's runs.
+//! Measures Oracle's database links with a script for Oracle's own client.
 //!
-//! The script is an anonymous PL/SQL block. It calls the far database over the link, times each call by the
-//! source's clock (`SYSTIMESTAMP`, microseconds) and has the source count the round trips of each call: the
-//! statistic `SQL*Net roundtrips to/from dblink` of its session. So the round trips of a call are read, not
-//! divided out. Where the user may not read statistics, they stay unknown.
+//! The script is an anonymous PL/SQL block. It times calls over the link with the source's clock
+//! (`SYSTIMESTAMP`, microseconds). The round trips of each call come from the session statistic
+//! `SQL*Net roundtrips to/from dblink`. They are unknown if the user may not read statistics.
 //!
-//! Its output are lines of words that begin with [`MARK`], whatever a client prints around them. Neither
-//! contains a secret.
+//! Output lines begin with [`MARK`], also inside other output of the client. Neither contains a
+//! secret.
 
 use super::ViaError;
 use model::{DatabaseLinkOutcome, Distribution, DistributionBuilder};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What every line of the script's output begins with.
 pub const MARK: &str = "longwire-via";
 
 /// The script for `calls` calls over the link named `link`.
 ///
 /// # Errors
-/// [`ViaError::LinkName`] when that is no name of a database link.
+/// Fails with [`ViaError::LinkName`] if the name is not valid.
 pub fn script(link: &str, calls: u64) -> Result<String, ViaError> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_$#.@".contains(letter);
     if link.is_empty() || link.len() > MAX_NAME_LEN || !link.chars().all(plain) {
@@ -34,19 +32,17 @@ pub fn script(link: &str, calls: u64) -> Result<String, ViaError> {
         .replace("{MARK}", MARK))
 }
 
-/// Whether `text` holds output of the script.
 pub fn is_output(text: &str) -> bool {
     text.lines().any(|line| words(line).next() == Some("begin"))
 }
 
-/// Reads the output of the script; `None` if there is none.
+/// Parses the output of the script; `None` if there is none.
 pub fn parse_outcome(text: &str) -> Option<DatabaseLinkOutcome> {
     let mut seen = Seen::default();
     text.lines().for_each(|line| seen.line(line));
     seen.link.is_some().then(|| seen.outcome())
 }
 
-/// The words of a line of output, less the mark.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     let rest = line.trim().strip_prefix(MARK).unwrap_or_default();
     rest.split_whitespace()
@@ -64,7 +60,6 @@ fn turns(line: &str) -> Option<u64> {
     value(line, "roundtrips")?.parse().ok()
 }
 
-/// What the lines have said so far.
 #[derive(Default)]
 struct Seen {
     link: Option<String>,
@@ -94,7 +89,8 @@ impl Seen {
         let (mut calls, mut round_trips) = (DistributionBuilder::new(), DistributionBuilder::new());
         for (span, turns) in &self.calls {
             calls.add(*span);
-            // Each call by its own count: one that fetched more took more round trips, not a longer one.
+            // By each call's own count: a call that fetched more took more round trips, not longer
+            // ones.
             let count = turns.and_then(|turns| u32::try_from(turns).ok());
             if let Some(one) = count.and_then(|count| span.checked_div(count)) {
                 round_trips.add(one);
@@ -121,7 +117,7 @@ impl Seen {
     }
 }
 
-/// The count that most calls had, of several the smallest; `None` where a call has none.
+/// The most frequent count, the smallest on a tie; `None` if a call has no count.
 fn usual(counts: &[Option<u64>]) -> Option<u64> {
     let mut calls: BTreeMap<u64, u64> = BTreeMap::new();
     for count in counts {

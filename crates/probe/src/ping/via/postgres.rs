@@ -1,19 +1,18 @@
-//! PostgreSQL's links: `dblink` and `postgres_fdw`.
+//! Links of PostgreSQL by `dblink` and `postgres_fdw`.
 //!
-//! **dblink** sends a statement as one simple query: a call is one round trip if the far server runs one
-//! statement for it. That is asked of the far server: in three calls its count of transactions (the second
-//! part of `pg_locks.virtualxid`) must go up by one each, and the statement must be the first of its
-//! transaction (`statement_timestamp() = transaction_timestamp()`: no `BEGIN` came before it). The far server
-//! also reports how long it had the statement when it answered.
+//! **dblink** sends a simple query: a call is one round trip if the far server runs one statement
+//! for it. The far server confirms this. In three calls its transaction count (second part of
+//! `pg_locks.virtualxid`) must rise by one each, and the statement must be the first of its
+//! transaction (`statement_timestamp() = transaction_timestamp()`, so no earlier `BEGIN`). The far
+//! server also reports its own time.
 //!
-//! **postgres_fdw** reads through a cursor: `START TRANSACTION`, `DECLARE`, `FETCH`, `CLOSE`, and `COMMIT`
-//! behind the timed part. With `fetch_size 1` every row beyond the first is a `FETCH` of its own, one
-//! statement and one round trip: that is the span of a round trip, and the call divided by it gives the
-//! call's round trips.
+//! **postgres_fdw** reads through a cursor: `START TRANSACTION`, `DECLARE`, `FETCH`, `CLOSE`, with
+//! `COMMIT` after the timed part. With `fetch_size 1` every further row is one `FETCH` statement
+//! and one round trip. The time of a call divided by this is its number of round trips.
 
 use super::{Established, OpenLink, Source, ViaError};
 
-/// Opens the link named `link`: a foreign server of the source database.
+/// `link` is a foreign server of the source database.
 pub fn open(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, ViaError> {
     let handler = source.value(&format!(
         "select coalesce(p.proname, '') from pg_foreign_server s join pg_foreign_data_wrapper w on w.oid = s.srvfdw \
@@ -57,7 +56,7 @@ fn open_dblink(source: &mut Source<'_, '_>, link: &str, schema: &str) -> Result<
     source.run(&block(&connect))?;
     let connect = source.value(READ)?.and_then(|text| text.parse().ok());
     let far = "select extract(epoch from clock_timestamp() - statement_timestamp()) * 1e6";
-    // Twice: the first one's plan is made inside it, the second is the one that counts.
+    // Twice: the first includes planning, the second counts.
     let sample = format!(
         "declare t timestamptz; f float8; begin for i in 1..2 loop t := clock_timestamp(); \
          select x into f from {schema}.dblink('longwire', {}) as d(x float8); \
@@ -81,8 +80,8 @@ fn open_dblink(source: &mut Source<'_, '_>, link: &str, schema: &str) -> Result<
     })
 }
 
-/// Asks the far server, call by call, how many transactions it has had and whether this statement is its
-/// transaction's first.
+/// Asks the far server in each call for its transaction count, and whether this statement is the
+/// first of its transaction.
 fn statements_per_call(source: &mut Source<'_, '_>, schema: &str) -> Result<Established, ViaError> {
     let ask = "select split_part(virtualxid, '/', 2) from pg_locks where pid = pg_backend_pid() \
                and locktype = 'virtualxid' and statement_timestamp() = transaction_timestamp()";
@@ -124,7 +123,7 @@ fn open_wrapper(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, Via
          u := clock_timestamp(); close c; perform set_config('longwire.via', {}, false); end",
         between("t", "u")
     );
-    // The first opening makes the connection, the second finds it.
+    // The first opening connects, the second reuses the connection.
     let mut opening = || -> Result<Option<f64>, ViaError> {
         source.run(&block(&first))?;
         Ok(source.value(READ)?.and_then(|text| text.parse().ok()))
@@ -152,7 +151,7 @@ fn open_wrapper(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, Via
     })
 }
 
-/// An anonymous block. Simple queries are transactions of their own, so its link's transaction ends with it.
+/// A simple query is one transaction, so the link's transaction ends with it.
 fn block(body: &str) -> String {
     format!("do {}", literal(body))
 }
@@ -166,7 +165,7 @@ fn between(from: &str, to: &str) -> String {
     format!("round((extract(epoch from {to} - {from}) * 1e6)::numeric, 1)::text")
 }
 
-/// `text` as a literal, whatever `standard_conforming_strings` is.
+/// Correct for both values of `standard_conforming_strings`.
 fn literal(text: &str) -> String {
     format!("e'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

@@ -1,4 +1,4 @@
-//! Samples of a link, taken one after another, and their summary.
+//! Samples of a link and their summary.
 
 use super::{Established, OpenLink, Source, Spans, ViaError, ViaOptions};
 use model::{DatabaseLinkOutcome, DistributionBuilder, Sample};
@@ -6,21 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What the samples came to.
 #[derive(Default)]
 pub(super) struct SampleSums {
     first_call: Option<Duration>,
     calls: DistributionBuilder,
     round_trips: DistributionBuilder,
-    /// Calls with fewer round trips. What longer ones take beyond the median of them is round trips: a single
-    /// one that was held up does not make a round trip look short.
+    /// Calls with fewer round trips. Longer calls are compared with their median, so that one
+    /// delayed call does not make a round trip look short.
     fewer: DistributionBuilder,
     least_turns: Option<Duration>,
     failed: u64,
 }
 
 impl SampleSums {
-    /// What the source finds cold: plans, caches, its connection where it opens one by itself.
+    /// Warms plans, caches, and the connection where the source opens it.
     pub(super) fn first(&mut self, source: &mut Source<'_, '_>, link: &OpenLink) -> Result<(), ViaError> {
         let cold = source.spans(link)?;
         self.first_call = Some(cold.call);
@@ -50,7 +49,7 @@ impl SampleSums {
         Ok(())
     }
 
-    /// Takes one sample. A statement that fails makes it a failed one; a connection that breaks ends the run.
+    /// A failed statement is a failed sample; a broken connection ends the run.
     fn sample(
         &mut self,
         number: u64,
@@ -68,7 +67,7 @@ impl SampleSums {
             }
             Err(error @ ViaError::Statement { .. }) => {
                 if let Some(reopen) = &link.reopen {
-                    // Where it does not work, the next call reports it.
+                    // The next call reports a failure.
                     source.run(reopen).ok();
                 }
                 (None, None, Some(error.to_string()))
@@ -91,7 +90,7 @@ impl SampleSums {
         Ok(sample)
     }
 
-    /// The round trips of a sample, less what a call takes besides them; `None` if that is nothing.
+    /// Time of the sample's round trips without the fixed part of a call; `None` if not positive.
     fn turns(&mut self, spans: &Spans) -> Option<Duration> {
         self.least_turns = Some(
             self.least_turns
@@ -105,8 +104,7 @@ impl SampleSums {
         spans.turns.checked_sub(usual).filter(|turns| !turns.is_zero())
     }
 
-    /// The minimum time of a round trip: from the shortest calls, and not from the smallest difference of
-    /// two.
+    /// From minimum calls, not from the minimum difference of two.
     fn least_turn(&mut self, turns: u32) -> Option<Duration> {
         let besides = self.fewer.distribution().min.unwrap_or_default();
         self.least_turns?.checked_sub(besides)?.checked_div(turns)
@@ -129,8 +127,7 @@ impl SampleSums {
         client_rtt: Option<Duration>,
     ) -> DatabaseLinkOutcome {
         let (calls, round_trips) = (self.calls.distribution(), self.round_trips.distribution());
-        // The minimum of each: anything beyond it is not distance, and the two do not have the same share of
-        // it.
+        // Minimums: the rest is not distance, and the two calls differ in it.
         let turn = self.least_turn(link.turns);
         let least = calls.min.zip(turn.filter(|turn| !turn.is_zero()));
         let ratio = least.map(|(call, turn)| call.as_secs_f64() / turn.as_secs_f64());
@@ -157,8 +154,8 @@ impl SampleSums {
     }
 }
 
-/// Round trips of a call, from its time in round trips, where that is near a whole number and consists mainly
-/// of distance.
+/// Returns `None` unless call time is near a whole number of round trips and consists mainly of
+/// distance.
 fn divide(ratio: Option<f64>, round_trip: Option<Duration>, words: &str) -> (Option<u64>, String) {
     let Some((ratio, round_trip)) = ratio.zip(round_trip) else {
         return (None, "nothing was measured".to_owned());
@@ -189,9 +186,9 @@ fn sleep_until(due: Instant, stop: &AtomicBool) {
 }
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Below this a call is mostly the servers' own time, and its time in round trips says little.
+/// Shorter calls are mostly server time, so the division means little.
 const MIN_DIVISIBLE: Duration = Duration::from_millis(2);
-/// How far from a whole number a call may be in round trips.
+/// Maximum deviation from a whole number of round trips.
 const MAX_DEVIATION: f64 = 0.3;
 const LOST_IN_NOISE: &str = "the call with more round trips was not slower than the one with fewer";
 
@@ -221,7 +218,7 @@ mod tests {
         let millisecond = Duration::from_millis(1);
         assert_eq!(divide(Some(4.07), Some(5 * millisecond), "").0, Some(4));
         assert_eq!(divide(Some(4.5), Some(5 * millisecond), "").0, None);
-        // Servers' own time has made this of 4.
+        // Server time inflates 4 to this value.
         assert_eq!(divide(Some(4.78), Some(millisecond), "").0, None);
         assert_eq!(divide(None, None, "").0, None);
     }
