@@ -1,5 +1,3 @@
-//! Waiting for a child that may be killed meanwhile.
-
 use super::LoadError;
 use client::session::Deadline;
 use std::process::{Child, ExitStatus};
@@ -9,11 +7,10 @@ use std::time::{Duration, Instant};
 use sys::error::OsError;
 use sys::{program, signals};
 
-/// Waits for `child`, which leads a process group of its own, and says how and when it ended. The group is
-/// killed at the deadline, or when the run is ended.
+/// The group of the leader `child` is killed at the deadline, or when the run is stopped.
 ///
 /// # Errors
-/// [`LoadError::TimedOut`], [`LoadError::Stopped`]; the child is gone then.
+/// Fails with [`LoadError::TimedOut`] or [`LoadError::Stopped`], with the child reaped.
 pub fn wait(
     mut child: Child,
     deadline: &Deadline,
@@ -21,7 +18,7 @@ pub fn wait(
 ) -> Result<(ExitStatus, Instant), LoadError> {
     let id = child.id();
     let (ended, at, killed) = std::thread::scope(|scope| {
-        // Nothing is ever sent: the sender is dropped when the child has ended.
+        // No message is sent: the sender is dropped when the child has ended.
         let (over, is_over) = sync_channel::<()>(0);
         let guard = scope.spawn(move || guard(id, deadline, stop, &is_over));
         let ended = program::wait_without_reaping(id);
@@ -29,7 +26,7 @@ pub fn wait(
         drop(over);
         (ended, at, guard.join().unwrap_or(Err(LoadError::Stopped)))
     });
-    // The child is reaped only now: while the guard could kill, its number was its own.
+    // Reaped only now: as long as the guard could kill, the process number was still the child's.
     let status = child.wait().map_err(|error| LoadError::Broken {
         reason: OsError::from_io_error(&error),
     })?;
@@ -38,7 +35,6 @@ pub fn wait(
     Ok((status, at))
 }
 
-/// Kills the group `id` at the deadline or when the run is ended, unless it is over before.
 fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>) -> Result<(), LoadError> {
     loop {
         let left = deadline.left();
@@ -50,7 +46,7 @@ fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>
         }
         let stopped = stop.load(Ordering::Relaxed).then_some(LoadError::Stopped);
         if let Some(reason) = left.err().map(LoadError::from).or(stopped) {
-            // The group's leader is not reaped before this thread has ended, so the number cannot belong to
+            // The leader is not reaped before this thread ends, so the number cannot belong to
             // another group.
             signals::send_to_group(id as i32, libc::SIGKILL);
             return Err(reason);

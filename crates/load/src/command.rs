@@ -1,4 +1,4 @@
-//! Command load: each run of a command is an operation.
+//! Each run of a command is an operation.
 
 use super::child::wait;
 use super::engine::threaded::{Client, Operated};
@@ -10,14 +10,13 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use sys::error::OsError;
 
-/// Runs of a command, from its start to its end. What it prints is thrown away, unless `make` says otherwise.
-/// It has a process group of its own, which is killed when it takes too long or the run is ended.
+/// A run is timed from start to end. Output is discarded unless `make` redirects it. The process
+/// group is killed at the timeout, or when the run is stopped.
 pub struct CommandLoad<'a> {
     make: &'a (dyn Fn() -> Command + Sync),
 }
 
 impl<'a> CommandLoad<'a> {
-    /// Runs of what `make` gives.
     pub fn new(make: &'a (dyn Fn() -> Command + Sync)) -> Self {
         Self { make }
     }

@@ -1,36 +1,33 @@
-//! What another thread sees of a run, and how it ends it.
+//! Watches and stops a run from another thread.
 
 use super::LoadError;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Watches and ends a run from another thread.
 #[derive(Debug, Default)]
 pub struct RunControl {
-    /// Set to end the run soon: operations in progress fail, uncounted.
+    /// Set to stop the run soon: operations in progress fail, uncounted.
     pub stop: AtomicBool,
     threads: Mutex<Vec<Arc<Counters>>>,
     fault: OnceLock<LoadError>,
 }
 
-/// How far a run has come. Two of them, one a second after the other, are a line of progress.
+/// Progress of a run. The difference of two readings, one second apart, is a progress line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoadProgress {
-    /// Operations that succeeded.
     pub done: u64,
-    /// Operations that failed.
     pub failed: u64,
-    /// Durations of those that succeeded, summed.
+    /// Total duration of successful operations.
     pub time: Duration,
-    /// Squares of the same durations in microseconds, summed.
+    /// Sum of squares of the same durations, in microseconds.
     pub squares: u128,
-    /// Open loop: how much later than intended operations began, summed.
+    /// Total of an open loop.
     pub lag: Duration,
 }
 
 impl RunControl {
-    /// How far the run is, over all threads; they are not inspected at the same instant.
+    /// Totals over all threads, not read at the same instant.
     pub fn progress(&self) -> LoadProgress {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sum = LoadProgress::default();
@@ -40,7 +37,7 @@ impl RunControl {
         sum
     }
 
-    /// Ends the run where going on would only fail again: a script whose expression has no value.
+    /// Stops the run if it would only fail again: an expression of a script has no value.
     pub(super) fn end_on_fault(&self, error: &LoadError) {
         if matches!(error, LoadError::Script(_)) {
             self.fault.get_or_init(|| error.clone());
@@ -48,17 +45,14 @@ impl RunControl {
         }
     }
 
-    /// Why the run was ended that way.
     pub(super) fn fault(&self) -> Option<LoadError> {
         self.fault.get().cloned()
     }
 
-    /// Whether the run is to end.
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The counters of one more thread.
     pub(super) fn join(&self) -> Arc<Counters> {
         let counters = Arc::new(Counters::default());
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +62,6 @@ impl RunControl {
 }
 
 impl LoadProgress {
-    /// Together with what others did.
     pub(super) fn and(&self, other: &Self) -> Self {
         Self {
             done: self.done + other.done,
@@ -79,7 +72,6 @@ impl LoadProgress {
         }
     }
 
-    /// What came since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             done: self.done.saturating_sub(earlier.done),
@@ -90,17 +82,14 @@ impl LoadProgress {
         }
     }
 
-    /// The mean duration; `None` if there was none.
     pub fn mean(&self) -> Option<Duration> {
         self.mean_of(self.time)
     }
 
-    /// The mean lag; `None` if there was no operation.
     pub fn mean_lag(&self) -> Option<Duration> {
         self.mean_of(self.lag)
     }
 
-    /// The standard deviation of the durations, to the microsecond; `None` if there was none.
     pub fn deviation(&self) -> Option<Duration> {
         let mean = self.mean()?.as_secs_f64() * 1e6;
         let variance = self.squares as f64 / self.done as f64 - mean * mean;
@@ -113,7 +102,7 @@ impl LoadProgress {
     }
 }
 
-/// What one thread has done. It alone writes, so that nothing needs to be locked; on a cache line of its own.
+/// Written by one thread only, so no lock is needed; aligned to a cache line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Counters {
@@ -125,7 +114,6 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// An operation succeeded.
     pub fn done(&self, duration: Duration, lag: Duration) {
         let nanoseconds = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         let microseconds = nanoseconds / 1000;
@@ -137,12 +125,10 @@ impl Counters {
         add(&self.done, 1);
     }
 
-    /// An operation failed.
     pub fn failed(&self) {
         add(&self.failed, 1);
     }
 
-    /// What it has done so far.
     pub fn progress(&self) -> LoadProgress {
         LoadProgress {
             done: self.done.load(Ordering::Relaxed),
@@ -154,7 +140,6 @@ impl Counters {
     }
 }
 
-/// Only one thread writes: no need for an addition that others could not come between.
 fn add(counter: &AtomicU64, by: u64) {
     counter.store(
         counter.load(Ordering::Relaxed).saturating_add(by),

@@ -1,9 +1,9 @@
-//! The engine: what drives clients, whatever they do.
+//! The engine that drives clients.
 //!
-//! Most clients are state machines ([`machine::Machine`]), many to a thread, each thread an event loop
-//! ([`driver`]): the [`multiplexed`]. Those that have to block (commands; a login in every operation) have a
-//! thread each: [`threaded`]. Both take their operations from the same [`shared_run`] and count them in the
-//! same [`sums`].
+//! Most clients are state machines ([`machine::Machine`]), many per thread, in an event loop
+//! ([`driver`], [`multiplexed`]). Clients that block (commands; a login per operation) have a
+//! thread each ([`threaded`]). Both take operations from one [`shared_run`] and count them in
+//! [`sums`].
 
 mod arrivals;
 pub(crate) mod connection;
@@ -23,12 +23,10 @@ use model::ConnectionId;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-/// What a run stands on.
 pub struct RunContext<'a> {
     pub(crate) plan: &'a LoadPlan,
     pub(crate) control: &'a RunControl,
     pub(crate) watch: Option<&'a Watch<'a>>,
-    /// Connections so far.
     connections: AtomicU32,
 }
 
@@ -46,13 +44,10 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// The number of the next connection.
     pub(crate) fn next_id(&self) -> ConnectionId {
         ConnectionId(self.connections.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// # Errors
-    /// [`LoadError::Stopped`].
     pub(crate) fn check_stopped(&self) -> Result<(), LoadError> {
         if self.control.is_stopped() {
             Err(LoadError::Stopped)
@@ -61,10 +56,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// Sleeps, but looks every [`POLL_INTERVAL`] whether the run is to end.
-    ///
-    /// # Errors
-    /// [`LoadError::Stopped`].
+    /// Returns early if the run is stopped, checked every [`POLL_INTERVAL`].
     pub(crate) fn sleep(&self, pause: Duration) -> Result<(), LoadError> {
         let mut left = pause;
         while !left.is_zero() {
@@ -76,12 +68,10 @@ impl<'a> RunContext<'a> {
         Ok(())
     }
 
-    /// How many clients there are.
     fn clients(&self) -> u32 {
         self.plan.clients.max(1)
     }
 
-    /// What client `number` is given when it is made; it gives up when `stop` is set.
     fn birth(&'a self, number: u32, stop: &'a AtomicBool) -> ClientSpec<'a> {
         ClientSpec {
             number,
@@ -92,7 +82,6 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// As [`RunContext::birth`], for a connection ahead of operations.
     fn birth_ahead(&'a self, number: u32, stop: &'a AtomicBool) -> ClientSpec<'a> {
         ClientSpec {
             timeout: self.plan.timeout.max(MIN_CONNECT_TIMEOUT),
@@ -101,12 +90,12 @@ impl<'a> RunContext<'a> {
     }
 }
 
-/// A connection that is made ahead of operations may take this long, whatever the operations may take.
+/// Minimum timeout of connections made before operations.
 const MIN_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long is waited before looking whether something took too long, or the run was ended.
+/// Interval of checks for timeouts and the end of the run.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Between a failed operation and the next connection of that client, so that a server that refuses is not
+/// Between a failed operation and the client's next connection, so that a refusing server is not
 /// flooded.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(10);

@@ -1,4 +1,4 @@
-//! HTTP load: GET requests of one URL.
+//! HTTP load sends GET requests of one URL.
 
 use super::engine::machine::{Afterwards, Kind, Machine, Next, Opened, Site, session_options};
 use super::engine::{RunContext, multiplexed};
@@ -11,11 +11,11 @@ use sys::target::Target;
 use wire::Decoder;
 use wire::http::HttpDecoder;
 
-/// GET requests of one URL. A reply counts when its status is 200 to 299 and its body is complete; redirects
-/// are not followed, bodies are counted to their end and forgotten.
+/// A reply with status 200 to 299 and a complete body counts as success. Redirects are not
+/// followed; bodies are counted and discarded.
 ///
-/// Kept connections that the server closes between requests are opened again, and the request that found its
-/// connection closed is asked again: that is part of its duration.
+/// If the server closes a kept connection between requests, the request is repeated on a new one.
+/// That is part of its duration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpLoad {
     target: Target,
@@ -26,12 +26,12 @@ pub struct HttpLoad {
 }
 
 impl HttpLoad {
-    /// Requests of `url` (`http://host:port/path?query`), whose host is at `address`. With `keep_alive` a
-    /// client's requests share one connection, and a duration is that of a request; without it each has its
-    /// own, and connecting is part of it.
+    /// Requests of `url` (`http://host:port/path?query`), with the host at `address`. With
+    /// `keep_alive` a client's requests share one connection, and only the request is timed.
+    /// Otherwise each has a new connection, which is timed too.
     ///
     /// # Errors
-    /// [`LoadError::NotHttp`].
+    /// Fails only with [`LoadError::NotHttp`].
     pub fn new(url: &str, address: SocketAddr, keep_alive: bool) -> Result<Self, LoadError> {
         let rest = url.strip_prefix("http://").ok_or(LoadError::NotHttp)?;
         let rest = rest.split('#').next().unwrap_or_default();
@@ -117,7 +117,6 @@ impl Kind for HttpLoad {
     }
 }
 
-/// An HTTP client: what it knows of the reply that is coming.
 pub(super) struct HttpMachine<'k> {
     load: &'k HttpLoad,
     decoder: HttpDecoder,
@@ -127,7 +126,6 @@ pub(super) struct HttpMachine<'k> {
 #[derive(Debug, Default)]
 struct Reply {
     status: Option<u16>,
-    /// Bytes of it came.
     begun: bool,
     complete: bool,
 }

@@ -1,5 +1,4 @@
-//! SQL load through a JDBC driver: clients of any database that run scripts, each run an operation, each
-//! client a thread here and one in the bridge.
+//! SQL load through a JDBC driver. Each client has a thread here and one in the bridge.
 
 use super::engine::threaded::{Client, Operated};
 use super::engine::{RunContext, threaded};
@@ -15,9 +14,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Scripts run by clients through a driver. A duration is the sum of what the driver's calls took, by Java's
-/// clock, and of the script's own pauses; with a connection for each operation, of opening it too. What the
-/// bridge adds between them is in none.
+/// A duration is the sum of the driver's calls, by Java's clock, and the script's pauses; with a
+/// connection per operation, also of connecting. The bridge's own overhead is excluded.
 #[derive(Debug)]
 pub struct JdbcLoad {
     bridge: Arc<Bridge>,
@@ -28,12 +26,8 @@ pub struct JdbcLoad {
 }
 
 impl JdbcLoad {
-    /// `scripts` run by clients of the database that `login` leads to, their statements run as `mode` says:
-    /// `Statement`, `PreparedStatement` each time, or `PreparedStatement` kept.
-    ///
-    /// # Errors
-    /// [`LoadError::Script`] when the scripts do not go with the mode, [`LoadError::NoScript`] when there is
-    /// none.
+    /// Fails with [`LoadError::Script`] if the scripts do not support the mode, or
+    /// [`LoadError::NoScript`] without a script.
     pub fn new(
         bridge: Arc<Bridge>,
         login: Login,
@@ -54,7 +48,6 @@ impl JdbcLoad {
         })
     }
 
-    /// The same with a connection of its own for each operation.
     #[must_use]
     pub fn reconnecting(self, reconnect: bool) -> Self {
         Self { reconnect, ..self }
@@ -117,7 +110,7 @@ impl JdbcClient<'_> {
         })
     }
 
-    /// The connection that stands, or a new one and what it took.
+    /// The open connection, or a new one and the time it took.
     fn connection(&mut self, deadline: &Deadline) -> Result<(BridgeConnection, Duration), LoadError> {
         if let Some(connection) = self.connection.take() {
             return Ok((connection, Duration::ZERO));
@@ -214,7 +207,7 @@ impl JdbcClient<'_> {
             Some(Value::Computed(Scalar::Integer(number))) => Parameter::Whole(*number),
             Some(Value::Computed(Scalar::Double(number))) => Parameter::Fraction(*number),
             Some(Value::Text(text)) => match text.parse() {
-                // What `-D` and `\gset` give are texts that mostly mean numbers.
+                // Values of `-D` and `\gset` are texts that mostly stand for numbers.
                 Ok(number) => Parameter::Whole(number),
                 Err(_) => Parameter::Text(text.to_string()),
             },
@@ -228,7 +221,7 @@ impl JdbcClient<'_> {
             });
         }
         for (column, value) in &executed.kept {
-            // Databases that fold names to capitals mean the same name.
+            // Some databases fold names to capitals.
             let column = column.to_ascii_lowercase();
             self.values
                 .keep(keep, column.as_bytes(), value.as_deref().map(str::as_bytes));
@@ -238,7 +231,7 @@ impl JdbcClient<'_> {
 }
 
 impl Client for JdbcClient<'_> {
-    /// After an error the connection is not used again.
+    /// After an error the connection is not reused.
     fn operate(&mut self) -> Result<Operated, LoadError> {
         let deadline = Deadline::after(self.client_spec.timeout);
         let (mut connection, connecting) = self.connection(&deadline)?;
@@ -253,5 +246,4 @@ impl Client for JdbcClient<'_> {
     }
 }
 
-/// A connection that is made ahead of operations may take this long, whatever the operations may take.
 const MIN_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,15 +1,13 @@
-//! Load: clients that do the same kind of operation again and again, and how long each took.
+//! Clients that repeat an operation, with the duration of each.
 //!
-//! In a closed loop each client begins its next operation when its last one has ended, as a user does who
-//! waits: a slow server is asked less often. In an open loop ([`LoadPlan::rate`]) operations are to begin at
-//! times of their own, and what they took is counted from these as well: what users see who do not wait for
-//! each other.
+//! In a closed loop a client starts its next operation when the last one has ended: a slow server
+//! receives fewer requests. In an open loop ([`LoadPlan::rate`]) operations have scheduled start
+//! times, and durations are also counted from these, as independent users see them.
 //!
-//! A kind of load is a file and an implementation of [`Workload`]: [`http`], [`sql`], [`jdbc`], [`command`].
-//! What they share is the engine: `engine.rs` has the picture. Threads inherit the network namespace of the
-//! one that calls [`run`].
+//! Each kind of load is a file that implements [`Workload`]: [`http`], [`sql`], [`jdbc`],
+//! [`command`]. Threads inherit the network namespace of the caller of [`run`].
 //!
-//! Start reading at [`run`].
+//! Start reading at [`run`], then `engine.rs`.
 
 #![forbid(unsafe_code)]
 
@@ -36,29 +34,27 @@ use model::{Distribution, DistributionBuilder, MeasuredDurations};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What clients do. Its kinds are this module's.
+/// Implemented only in this crate.
 pub trait Workload: Runs + Sync {}
 
-/// What the engine asks of a workload.
 pub trait Runs {
-    /// Runs it.
     #[doc(hidden)]
     fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError>;
 }
 
-/// Runs `workload` as `plan` says and returns when the last client has ended.
+/// Runs `workload` as planned and returns when the last client has ended.
 ///
-/// 1. Every client's connection is made, where it lasts longer than one operation.
-/// 2. Each client does its operations of the warm-up. When all have, the clock starts for all.
-/// 3. A client whose operation failed goes on over another connection after a pause, so that a server that
-///    refuses is not flooded. Each attempt to connect that fails is an operation that failed.
+/// - Connects every client, unless each operation has a new connection.
+/// - Runs the warm-up operations of each client, then starts the clock for all.
+/// - After a failed operation a client pauses and reconnects, so that a refusing server is not flooded.
+///   Each failed attempt to connect counts as a failed operation.
 ///
-/// With `watch` every connection is shown to an observer, as a relay would show it.
+/// With `watch` an observer sees every connection, as it would through a relay.
 ///
 /// # Errors
-/// When a client cannot connect at first, or an operation of the warm-up fails: later failures are counted in
-/// the outcome. [`LoadError::Script`] when an expression of a script has no value, whenever that happens: the
-/// run ends. [`LoadError::Stopped`] when `control` stops the run before the clock starts.
+/// Fails if a client cannot connect at first, or a warm-up operation fails; later failures are
+/// counted. Fails with [`LoadError::Script`] at any time if an expression of a script has no value,
+/// and with [`LoadError::Stopped`] if `control` stops the run before the clock starts.
 pub fn run(
     workload: &dyn Workload,
     plan: &LoadPlan,
@@ -69,49 +65,41 @@ pub fn run(
     control.fault().map_or(outcome, Err)
 }
 
-/// What a client is given when it is made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientSpec<'a> {
-    /// Its number, from 0.
     number: u32,
-    /// Of how many.
     clients: u32,
-    /// What random values of the run are drawn from.
     seed: u64,
-    /// An operation that takes longer has failed.
+    /// Longer operations count as failed.
     timeout: Duration,
-    /// Ends waiting early.
     stop: &'a AtomicBool,
 }
 
-/// How much load, and how it comes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadPlan {
-    /// Clients at once.
     pub clients: u32,
-    /// Threads that drive them; `None` for as many as there are processors, at most one a client.
+    /// By default one per processor, at most one per client.
     pub threads: Option<u32>,
-    /// Operations of each client before anything counts.
+    /// Uncounted operations of each client.
     pub warm_up: u64,
-    /// Ends after this many operations of all clients together, failed ones included.
+    /// Maximum operations of all clients, including failed ones.
     pub operations: Option<u64>,
-    /// A client ends after this many operations of its own, failed ones included.
+    /// Maximum operations of each client, including failed ones.
     pub operations_per_client: Option<u64>,
-    /// Ends after this long; operations in progress are completed and count. With several ends, the first one
-    /// applies.
+    /// Ends after this time; operations in progress complete and count. With several limits, the
+    /// first one applies.
     pub duration: Option<Duration>,
-    /// An operation that takes longer has failed.
+    /// Longer operations count as failed.
     pub timeout: Duration,
-    /// Open loop: operations are to begin at times of their own (a Poisson process of this rate), whatever
-    /// became of those before. `None` for the closed loop.
+    /// Rate of the Poisson process of start times; `None` for a closed loop.
     pub rate: Option<Rate>,
     /// Clients join evenly over this time.
     pub ramp: Duration,
-    /// What random values are drawn from: the same seed, the same values for each client.
+    /// The same seed yields the same random values for each client.
     pub seed: u64,
 }
 
-/// One client in a closed loop without an end, patient for a minute.
+/// One client in an endless closed loop, with a timeout of one minute.
 impl Default for LoadPlan {
     fn default() -> Self {
         Self {
@@ -129,69 +117,56 @@ impl Default for LoadPlan {
     }
 }
 
-/// What came out of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoadOutcome {
-    /// The operations that succeeded, each timed from when it really began; `None` if none did. In a closed
-    /// loop without ramp their rate is the sum of the clients' own, each counted over the time that client
-    /// worked, so that waiting for the last one at the end does not lower it; otherwise it is their number
-    /// over `elapsed`.
+    /// Successful operations, timed from their real start; `None` if there are none. In a closed
+    /// loop without ramp the rate is the sum of the clients' rates, each over the time the client
+    /// worked, so that waiting for the last client does not lower it. Otherwise it is the count
+    /// divided by `elapsed`.
     pub measured: Option<MeasuredDurations>,
-    /// The durations themselves, to be put together with those of other runs.
+    /// To be merged with those of other runs.
     pub durations: DistributionBuilder,
-    /// Standard deviation of the same durations.
     pub deviation: Option<Duration>,
-    /// Open loop: the same operations timed from when they were to begin. What a user waits who does not care
-    /// that others are before him.
+    /// Operations of an open loop, timed from their intended start, as independent users see them.
     pub intended: Option<Distribution>,
-    /// Open loop: how much later than intended operations began.
+    /// Delay of starts in an open loop against the intended times.
     pub lag: Option<Distribution>,
-    /// Open loop: operations that were to begin before the end of the run and never could. They are in no
+    /// Operations of an open loop that never started before the end of the run. Included in no
     /// other figure.
     pub not_begun: u64,
-    /// Of each script its operations that succeeded, in the order of the scripts; empty where there is only
-    /// one.
+    /// Successful operations per script, in the order of the scripts; empty for a single script.
     pub scripts: Vec<Distribution>,
-    /// Why operations failed, most frequent first. At most [`LoadOutcome::MAX_ERRORS`] texts are
-    /// distinguished.
+    /// Reasons of failures, most frequent first. At most [`LoadOutcome::MAX_ERRORS`] distinct
+    /// texts.
     pub errors: Vec<ErrorCount>,
-    /// From the first operation that counts to the end of the last.
+    /// From the first counted operation to the end of the last.
     pub elapsed: Duration,
-    /// What making all clients took at the beginning, connecting and logging in.
+    /// Time to connect and log in all clients at the beginning.
     pub connecting: Duration,
-    /// Round trips of all operations, failed ones included: how often a client waited for the server's next
-    /// bytes.
+    /// Round trips of all operations, including failed ones: waits of a client for the server's
+    /// next bytes.
     pub turns: u64,
-    /// Payload bytes to the server and from it ([`model::Direction::index`]) in all operations; with TLS, of
-    /// the plaintext.
+    /// Payload bytes to and from the server ([`model::Direction::index`]) in all operations; of the
+    /// plaintext with TLS.
     pub payload_bytes: [u64; 2],
-    /// Processor time of the threads that drove the clients, in the program and in the kernel on its behalf.
+    /// Processor time of the client threads.
     pub cpu: CpuTime,
-    /// How many threads drove them.
     pub threads: u32,
 }
 
-/// Processor time. Source: `getrusage(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuTime {
-    /// In the program.
     pub user: Duration,
-    /// In the kernel.
     pub system: Duration,
 }
 
-/// Operations that failed for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorCount {
-    /// The reason.
     pub text: String,
-    /// How many.
     pub count: u64,
 }
 
 impl LoadOutcome {
-    /// Error texts that are distinguished; more are counted as [`LoadOutcome::OTHER_ERRORS`].
     pub const MAX_ERRORS: usize = 20;
-    /// The text under which all further errors are counted.
     pub const OTHER_ERRORS: &str = "(other errors)";
 }

@@ -1,26 +1,19 @@
-//! Rates of operations, as `--rate` takes them, and the times at which an open loop begins operations.
-
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Operations per second: more than none, at most [`Rate::MAX`].
+/// Positive, at most [`Rate::MAX`] per second.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Rate(f64);
 
-/// A text is no rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a rate is a number of operations per second above 0, up to 10000000, for example 250 or 0.5")]
 pub struct RateError;
 
 impl Rate {
-    /// The maximum: beyond what one machine can ask.
+    /// More than one machine can send.
     pub const MAX: f64 = 1e7;
 
-    /// This many a second.
-    ///
-    /// # Errors
-    /// When that is none, or too many.
     pub fn per_second(count: f64) -> Result<Self, RateError> {
         if count > 0.0 && count <= Self::MAX {
             Ok(Self(count))
@@ -29,17 +22,14 @@ impl Rate {
         }
     }
 
-    /// How many a second.
     pub const fn count_per_second(self) -> f64 {
         self.0
     }
 
-    /// Operations per second.
     pub const fn as_per_second(self) -> f64 {
         self.0
     }
 
-    /// The mean time between one operation and the next.
     pub fn interval(self) -> Duration {
         Duration::try_from_secs_f64(1.0 / self.0).unwrap_or(Duration::MAX)
     }

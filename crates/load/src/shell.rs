@@ -1,12 +1,12 @@
-//! The programs that scripts run: `\shell` and `\setshell`.
+//! The script commands `\shell` and `\setshell`.
 
 use std::process::{Child, Command, Stdio};
 
-/// Runs `line` in a shell and returns what it printed, if that is `wanted`. The client's thread waits for it,
-/// as pgbench's does, and with it the other clients of that thread.
+/// Runs `line` in a shell and returns the output if `wanted`. Blocks the client's thread, and so
+/// the other clients of that thread, as in pgbench.
 ///
 /// # Errors
-/// Why there is nothing, in words.
+/// Returns the reason in words.
 pub fn run(line: &str, wanted: bool) -> Result<String, String> {
     let mut shell = Command::new("sh");
     shell

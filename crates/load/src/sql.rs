@@ -1,4 +1,4 @@
-//! SQL load: clients of PostgreSQL, MySQL or MariaDB that run scripts, each run an operation.
+//! Clients of PostgreSQL, MySQL or MariaDB run scripts; each run is an operation.
 
 mod client;
 mod machine;
@@ -19,9 +19,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use sys::target::{Scheme, Target};
 
-/// Scripts run by clients of a database: each client chooses one by its weight, runs it, and that is an
-/// operation. Statements are sent one by one, each when the reply to the last is complete (but in pipelines).
-/// Results are counted to their end and forgotten, except those a script keeps.
+/// Each client picks a script by weight for each operation. Outside of pipelines, each statement
+/// waits for the previous reply. Results are read and discarded unless a script keeps them.
 #[derive(Debug)]
 pub struct SqlLoad {
     target: Target,
@@ -31,16 +30,13 @@ pub struct SqlLoad {
     reconnect: bool,
     pause: Option<Duration>,
     protocol: SqlProtocol,
-    /// By [`script::Statement::number`].
     statements: Vec<Compiled>,
 }
 
 impl SqlLoad {
-    /// `scripts` run by clients of the database `target`, their statements sent as `mode` says.
-    ///
-    /// # Errors
-    /// [`LoadError::Scheme`] when there is no SQL load for such a target; [`LoadError::Script`] when the
-    /// scripts do not go with the mode, [`LoadError::NoScript`] when there is none.
+    /// Fails with [`LoadError::Scheme`] if the target does not support SQL load,
+    /// [`LoadError::Script`] if the scripts do not support the mode, or [`LoadError::NoScript`]
+    /// without a script.
     pub fn new(target: &Target, mut scripts: Scripts, mode: QueryMode) -> Result<Self, LoadError> {
         let protocol = protocol_of(target)?;
         if scripts.list().is_empty() {
@@ -67,7 +63,7 @@ impl SqlLoad {
         })
     }
 
-    /// The same at a known address of the target's host: no resolver is asked for it.
+    /// Connects without name resolution.
     #[must_use]
     pub fn at(self, address: SocketAddr) -> Self {
         Self {
@@ -76,8 +72,8 @@ impl SqlLoad {
         }
     }
 
-    /// The same with a pause before each request that a client waits for: a further distance of that round
-    /// trip, without packets that take longer.
+    /// Pauses before each request that a client waits for: emulates distance without delaying
+    /// packets.
     #[must_use]
     pub fn pausing(self, pause: Duration) -> Self {
         Self {
@@ -86,25 +82,23 @@ impl SqlLoad {
         }
     }
 
-    /// Whether the server compresses its replies.
     fn is_compressed(&self) -> bool {
         is_compressed(&self.target, self.protocol)
     }
 
-    /// The same with a connection of its own for each operation: connecting and logging in are part of it.
-    /// Otherwise a client connects once, and a duration is that of the script.
+    /// Opens a new connection for each operation; connecting and login are then timed too.
+    /// Otherwise a client connects once, and only the script is timed.
     #[must_use]
     pub fn reconnecting(self, reconnect: bool) -> Self {
         Self { reconnect, ..self }
     }
 }
 
-/// PostgreSQL has no such thing: a parameter of that name has another meaning.
+/// PostgreSQL has no compression: a parameter of that name has another meaning.
 fn is_compressed(target: &Target, protocol: SqlProtocol) -> bool {
     target.compression && protocol == SqlProtocol::Mysql
 }
 
-/// The protocol of a target.
 pub(crate) fn protocol_of(target: &Target) -> Result<SqlProtocol, LoadError> {
     let scheme = target.scheme;
     SqlProtocol::from_scheme(scheme).ok_or(LoadError::Scheme {
@@ -164,7 +158,6 @@ impl Kind for SqlLoad {
     }
 }
 
-/// How the databases that a scheme stands for write string constants.
 pub const fn quoting(scheme: Scheme) -> Quoting {
     match SqlProtocol::from_scheme(scheme) {
         Some(SqlProtocol::Mysql) => Quoting::Backslash,

@@ -1,8 +1,8 @@
-//! The tables that the built-in scripts work on: those of `pgbench -i`, in PostgreSQL, MySQL and MariaDB.
+//! The tables of the built-in scripts: those of `pgbench -i`, in PostgreSQL, MySQL and MariaDB.
 //!
-//! Rows are made by the server from numbers, 100,000 accounts a statement, so that distance costs a round
-//! trip for each of these and no rate. PostgreSQL's own tool sends them instead, unless it is given
-//! `-I dtGvp`; the rows are the same but for `filler`, which it leaves null in branches and tellers.
+//! The server generates the rows from numbers, 100,000 accounts per statement, so distance costs
+//! one round trip per statement. pgbench sends rows instead, unless `-I dtGvp` is used. The rows
+//! are equal but for `filler`, which pgbench leaves null in branches and tellers.
 
 use super::LoadError;
 use super::sql::protocol_of;
@@ -12,49 +12,37 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::target::Target;
 
-/// What is done, in the order of the letters, as pgbench's `-I` has it.
+/// Steps in the order of the letters of pgbench's `-I`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitStep {
-    /// `d`: tables of these names are dropped.
     Drop,
-    /// `t`: tables are created.
     Create,
-    /// `g`, `G`: rows are made.
+    /// Letter `g` or `G`.
     Generate,
-    /// `v`: the server looks at the rows, for its plans.
+    /// Collects statistics for plans.
     Vacuum,
-    /// `p`: primary keys.
     PrimaryKeys,
-    /// `f`: foreign keys.
     ForeignKeys,
 }
 
-/// A letter that is no step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is no step of -I: use d (drop), t (create tables), g or G (rows), v (vacuum), p (primary keys), f (foreign keys)"
 )]
 pub struct StepError(char);
 
-/// How far initialising is: reported before each statement that takes time.
+/// Progress of initialising, reported before each statement that takes time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Making {
-    /// The step.
     pub step: InitStep,
-    /// Of its parts, how many are done.
+    /// Completed parts of the step.
     pub done: u32,
-    /// Of how many.
     pub of: u32,
 }
 
 impl InitStep {
-    /// What is done unless something else is given: `dtgvp`.
     pub const USUAL: &str = "dtgvp";
 
-    /// The steps of `letters`.
-    ///
-    /// # Errors
-    /// At a letter that is none.
     pub fn parse_steps(letters: &str) -> Result<Vec<Self>, StepError> {
         letters
             .chars()
@@ -71,7 +59,6 @@ impl InitStep {
             .collect()
     }
 
-    /// What it does, for people.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Drop => "dropping old tables",
@@ -112,12 +99,11 @@ impl InitStep {
     }
 }
 
-/// Makes the tables for `scale`, which is the number of branches, in the database of `target`. Reports to
-/// `tell` how far it is.
+/// Creates the tables for `scale`, the number of branches, in the database of `target`. Reports
+/// progress to `tell`.
 ///
 /// # Errors
-/// [`LoadError::Scheme`], those of a session, [`LoadError::Statement`]; [`LoadError::Stopped`] when `stop` is
-/// set.
+/// Fails with [`LoadError::Stopped`] if `stop` is set, else with errors of the target or session.
 pub fn initialise(
     target: &Target,
     steps: &[InitStep],
@@ -148,8 +134,7 @@ pub fn initialise(
     Ok(())
 }
 
-/// The scale for which the tables were made: how many branches there are; `None` if there are none or no such
-/// table.
+/// The scale of existing tables: their number of branches. `None` if there are none.
 ///
 /// # Errors
 /// Those of a session.
@@ -161,7 +146,7 @@ pub fn scale(session: &mut Session<'_>) -> Result<Option<u64>, LoadError> {
 
 fn create(scale: u32, mysql: bool) -> Vec<String> {
     let aid = if scale >= BIG { "bigint" } else { "int" };
-    // Pages are filled whole, as PostgreSQL's tool asks for: tellers and branches are few and often changed.
+    // Filled pages, as pgbench has them; tellers and branches are small and change often.
     let filled = if mysql { "" } else { " with (fillfactor = 100)" };
     vec![
         format!(
@@ -216,7 +201,7 @@ fn generate(scale: u32, mysql: bool) -> Vec<String> {
     statements
 }
 
-/// Before each those that foreign keys make refer to it: so they can be emptied and dropped in this order.
+/// In an order in which foreign keys permit emptying and dropping.
 const TABLES: [&str; 4] = [
     "pgbench_history",
     "pgbench_tellers",
@@ -224,7 +209,7 @@ const TABLES: [&str; 4] = [
     "pgbench_branches",
 ];
 
-/// Table, column, and the table whose key the column holds.
+/// Table, column, referenced table.
 const FOREIGN_KEYS: [(&str, &str, &str); 5] = [
     ("tellers", "bid", "branches"),
     ("accounts", "bid", "branches"),
@@ -233,16 +218,15 @@ const FOREIGN_KEYS: [(&str, &str, &str); 5] = [
     ("history", "aid", "accounts"),
 ];
 
-/// Of each branch.
 const TELLERS: u64 = 10;
 const ACCOUNTS: u64 = 100_000;
-/// From this scale on, account numbers are beyond 32 bits.
+/// From this scale on, account numbers exceed 32 bits.
 const BIG: u32 = 20_000;
 
-/// 0 to 99,999, of five tables of ten digits: what every version has.
+/// 0 to 99,999, from five tables of ten digits: works in every version.
 const MYSQL_NUMBER: &str = "a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n";
 const DIGITS: &str = "(select 0 n union all select 1 union all select 2 union all select 3 union all select 4 union all \
                       select 5 union all select 6 union all select 7 union all select 8 union all select 9)";
 
-/// How long a statement may take: an index over many rows does take long.
+/// An index over many rows takes long.
 const A_STATEMENT: Duration = Duration::from_secs(3600);

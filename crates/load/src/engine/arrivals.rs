@@ -1,10 +1,10 @@
-//! When operations of an open loop are to begin.
+//! Start times in an open loop.
 
 use super::super::Rate;
 use std::time::{Duration, Instant};
 
-/// A Poisson process: users who know nothing of each other, as pgbench's `--rate` has them. Times depend on
-/// the seed alone.
+/// A Poisson process, for independent users as in pgbench's `--rate`. Times depend only on the
+/// seed.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     next: Instant,
@@ -13,7 +13,7 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// The part of `rate` that falls to `clients` of `all`, from `start` on.
+    /// The share of `clients` out of `all` in `rate`, from `start` on.
     pub fn new(rate: Rate, clients: usize, all: usize, start: Instant, seed: u64) -> Self {
         let share = clients.max(1) as f64 / all.max(1) as f64;
         let mut arrivals = Self {
@@ -25,20 +25,18 @@ impl Arrivals {
         arrivals
     }
 
-    /// When the next operation is to begin.
     pub const fn next(&self) -> Instant {
         self.next
     }
 
-    /// The next operation has been taken.
     pub fn advance(&mut self) {
-        // 53 bits, none of which is 0: a number above 0 and up to 1.
+        // 53 bits, plus one: above 0, at most 1.
         let drawn = ((self.draw() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
         let pause = Duration::try_from_secs_f64(-drawn.ln() * self.mean).unwrap_or(MAX_DURATION);
         self.next = self.next.checked_add(pause).unwrap_or(self.next + MAX_DURATION);
     }
 
-    /// How many more are to begin before `end`: exact up to [`COUNTED`], then what the rate says.
+    /// Number of starts before `end`: exact up to [`COUNTED`], then estimated from the rate.
     pub fn before(mut self, end: Instant) -> u64 {
         let mut count = 0;
         while self.next < end {

@@ -1,4 +1,4 @@
-//! A client's connection: bytes out, bytes in, and its observer.
+//! A client's non-blocking connection with an optional observer.
 
 use super::super::LoadError;
 use client::Watch;
@@ -11,19 +11,16 @@ use sys::error::OsError;
 use sys::socket::{Received, Sent, Socket};
 use sys::transport::Transport;
 
-/// A connection of a client in the event loop.
 pub(crate) struct Connection {
     transport: Transport,
-    /// What the kernel would not take yet.
+    /// Bytes not yet accepted by the kernel.
     unsent: Vec<u8>,
-    /// `None` if no observer watches: then nothing is stamped either.
+    /// `None` without an observer: then receives have no timestamps.
     witness: Option<(SessionTap, Clock)>,
-    /// Whether reads wait.
     patient: bool,
 }
 
 impl Connection {
-    /// Takes over one that is open.
     pub fn adopt(transport: Transport, witness: Option<(SessionTap, Clock)>) -> Self {
         if witness.is_none() {
             transport.socket().forget_stamps();
@@ -36,12 +33,12 @@ impl Connection {
         }
     }
 
-    /// Begins one; bytes may be sent at once, they leave when it is open.
+    /// Bytes may be queued at once and leave when it is open.
     pub fn begin(address: &SocketAddr) -> Result<Self, OsError> {
         Self::over(Socket::plain(address)?, address)
     }
 
-    /// As [`Connection::begin`], of one that is to be watched.
+    /// As [`Connection::begin`], for an observed connection.
     pub fn begin_stamped(address: &SocketAddr) -> Result<Self, OsError> {
         Self::over(Socket::unconnected(address)?, address)
     }
@@ -60,7 +57,7 @@ impl Connection {
         self.transport.socket()
     }
 
-    /// It is open now, after `took`, and watched from now on.
+    /// Starts observing the connection, which took `took` to open.
     pub fn watched_by(&mut self, watch: &Watch<'_>, id: ConnectionId, took: Duration) {
         let connected = watch.clock.now();
         let began = connected.before(took);
@@ -77,7 +74,7 @@ impl Connection {
         self.witness = Some((witness, watch.clock));
     }
 
-    /// From now on reads wait, `longest` at most.
+    /// Makes reads block for at most `longest`.
     pub fn be_patient(&mut self, longest: Duration) -> Result<(), LoadError> {
         self.set_patience(Some(longest))?;
         self.patient = true;
@@ -94,12 +91,12 @@ impl Connection {
             .map_err(|reason| LoadError::Broken { reason })
     }
 
-    /// Sends `bytes` when it is open.
+    /// Queues `bytes` until the connection is open.
     pub fn buffer_reply(&mut self, bytes: &[u8]) {
         self.unsent.extend_from_slice(bytes);
     }
 
-    /// Sends `bytes`, now or when the kernel takes them.
+    /// Sends `bytes`, or queues the part that the kernel does not accept.
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
         if let Some((witness, clock)) = &mut self.witness {
             witness.passed(Direction::ClientToServer, clock.now(), bytes);
@@ -118,7 +115,7 @@ impl Connection {
         }
     }
 
-    /// Its socket, where bytes pass as they are, nobody watches and nothing waits to be sent.
+    /// The socket, if it is unencrypted, unobserved, and has no queued bytes.
     pub fn bare_socket(&self) -> Option<&Socket> {
         match &self.transport {
             Transport::Plain(socket) if self.witness.is_none() && self.unsent.is_empty() => Some(socket),
@@ -126,12 +123,11 @@ impl Connection {
         }
     }
 
-    /// Whether some of what was sent waits for the kernel.
     pub fn has_unsent(&self) -> bool {
         !self.unsent.is_empty()
     }
 
-    /// Sends what waits, as far as the kernel takes it.
+    /// Sends queued bytes, as far as the kernel accepts them.
     pub fn flush(&mut self) -> Result<(), LoadError> {
         if !self.transport.flush() {
             return Err(LoadError::Closed);
@@ -148,7 +144,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what is there.
     pub fn receive(&mut self, buffer: &mut [u8]) -> Received {
         let Some((witness, clock)) = &mut self.witness else {
             return match &mut self.transport {
@@ -160,7 +155,7 @@ impl Connection {
         if let Received::Bytes { count, stamp, .. } = received {
             let now = clock.now();
             let stamped = stamp.map(|stamp| clock.to_timestamp(stamp, WallOffset::now()));
-            // A stamp is off if the wall clock was set since: never later than now.
+            // If the wall clock was set since, the timestamp is wrong; it is never later than now.
             let at = stamped.unwrap_or(now).min(now);
             witness.passed(
                 Direction::ServerToClient,
@@ -172,7 +167,7 @@ impl Connection {
         received
     }
 
-    /// Says `farewell` and hangs up. Best effort: whether the server hears it changes nothing.
+    /// Sends `farewell`, closes and ignores errors.
     pub fn leave(mut self, farewell: &[u8]) {
         if !farewell.is_empty() && self.unsent.is_empty() {
             self.set_patience(None).ok();
@@ -181,7 +176,6 @@ impl Connection {
         self.close();
     }
 
-    /// Hangs up.
     pub fn close(mut self) {
         if let Some((witness, clock)) = &mut self.witness {
             witness.sample(clock.now(), self.transport.socket());

@@ -1,16 +1,11 @@
-//! A thread's event loop over its clients: `turning` waits and does what is due, `operation` has what a
-//! client does, `replacing` what follows a failure.
-//!
-//! 1. A client that is ready is read, and whatever it then has to send is sent at once: one read and one send
-//!    a round trip. The end of an operation is the moment right after the read that brought its last byte,
-//!    and in a closed loop the begin of the next.
-//! 2. A thread with one client that waits does so in the read itself: there is no other client to look after.
-//! 3. Sleeping clients, those who join later and intended begins of an open loop are times in a heap, for
-//!    which a timer interrupts waiting.
-//! 4. Where a thread has many clients, a ring of the kernel's receives and sends for all whose connections
-//!    last: `completing`.
-//! 5. A client whose operation failed gets another connection after a pause, made outside the loop: the
-//!    others go on.
+//! A thread's event loop over its clients: `turning` waits and handles due work, `operation` runs
+//! operations, `replacing` follows failures.
+//! - A ready client is read, and its next request is sent at once: one read and one send per round trip. An
+//!   operation ends right after the read of its last byte; in a closed loop the next one begins then.
+//! - A thread with a single client waits in the read itself.
+//! - Sleeping clients, late joiners and the starts of an open loop are times in a heap, served by a timer.
+//! - A thread with many persistent connections uses a kernel ring for receives and sends (`completing`).
+//! - After a failure, a client's next connection is opened after a pause, outside the loop.
 
 mod completing;
 mod operation;
@@ -38,26 +33,24 @@ use sys::completions::Completions;
 use sys::poller::{Poller, Waker};
 use sys::timer::Timer;
 
-/// A thread's part of a run.
 pub(super) struct Driver<'scope, 'env, K: Kind> {
     kind: &'env K,
     shared: &'env SharedRun<'env>,
     scope: &'scope Scope<'scope, 'env>,
-    /// `None` for few clients, and where the kernel has none. Before the connections that it uses: dropped
-    /// first.
+    /// `None` for few clients, or without kernel support. Declared before the connections it uses,
+    /// to be dropped first.
     completions: Option<Completions>,
     slots: Vec<Slot<K::Machine<'env>>>,
-    /// Clients that are not over.
     alive: usize,
     poller: Poller,
     timer: Timer,
     timer_set_to: Option<Instant>,
     wakes: BinaryHeap<Reverse<(Instant, usize)>>,
     arrivals: Option<Arrivals>,
-    /// Open loop: clients that wait for something to do, the one that waits longest first.
+    /// In an open loop, free clients, longest wait first.
     idle: VecDeque<usize>,
     waker: Arc<Waker>,
-    /// No operation begins any more: clients that still connect may stop doing so.
+    /// No further operation begins: connecting clients may stop.
     over: Arc<AtomicBool>,
     replaced: (SyncSender<Replacement>, Receiver<Replacement>),
     read_heuristic: ReadHeuristic,
@@ -65,38 +58,35 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     request: Vec<u8>,
     sums: ThreadSums,
     phase: Phase,
-    /// When deadlines are inspected next.
+    /// Next check of deadlines.
     next_check: Instant,
-    /// When no more operations begin.
+    /// After this, no operation begins.
     end: Option<Instant>,
 }
 
-/// What of a run is in progress.
 #[derive(Debug, Clone, PartialEq)]
 enum Phase {
-    /// Nothing counts; the first error is the thread's.
+    /// Operations do not count; the first error ends the thread.
     WarmUp {
         failed: Option<LoadError>,
     },
     Counting,
 }
 
-/// A client that gets another connection.
 struct Replacement {
     slot: usize,
     opened: Result<Option<Opened>, LoadError>,
 }
 
-/// What a thread begins with.
 pub(super) struct Start<'env, K: Kind> {
     pub kind: &'env K,
     pub shared: &'env SharedRun<'env>,
-    /// Its clients: their numbers and connections.
     pub clients: Vec<(u32, Option<Opened>)>,
 }
 
 impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
-    /// Runs the thread's clients until the end of the run. Takes part in the course's start exactly once.
+    /// Runs the thread's clients until the end of the run. Takes part in the common start exactly
+    /// once.
     pub fn run(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<ThreadSums, LoadError> {
         let shared = start.shared;
         let mut driver = match Self::new(start, scope) {
@@ -110,7 +100,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         let started = shared.start(warm.is_ok());
         let end = match (warm, started) {
             (Err(error), _) => Err(error),
-            // The error is reported by the thread that had it.
+            // The failing thread reports the error.
             (Ok(()), None) => Ok(()),
             (Ok(()), Some(started)) => {
                 driver.count_from(started);
@@ -142,7 +132,6 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             scope,
             completions: completing::completions(slots.len(), &poller),
             alive: slots.len(),
-            // Each client is replaced once at a time.
             replaced: sync_channel(slots.len()),
             slots,
             poller,
@@ -167,7 +156,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         Ok(driver)
     }
 
-    /// Operations that do not count, each client its own.
+    /// Uncounted operations of each client.
     fn warm_up(&mut self) -> Result<(), LoadError> {
         if self.shared.plan().warm_up > 0 {
             for slot in &mut self.slots {
@@ -186,7 +175,6 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         }
     }
 
-    /// Operations that count.
     fn count_from(&mut self, started: Instant) {
         let plan = self.shared.plan();
         let used = processor::of_this_thread();
@@ -228,6 +216,6 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
 const TIMER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 
-/// A time beyond what the clock can represent.
+/// Avoids times beyond the clock's range.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 const BUFFER: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! What the event loop asks of a kind of load.
+//! The interface between the event loop and a kind of load.
 
 use client::Watch;
 
@@ -8,19 +8,18 @@ use client::session::{Session, SessionOptions};
 use model::{ConnectionId, Direction, Leg};
 use wire::Decoder;
 
-/// A kind of load whose clients are state machines.
 pub(crate) trait Kind: Sync {
     type Machine<'k>: Machine + Send
     where
         Self: 'k;
 
-    /// A new client, without a connection.
+    /// A new client without a connection.
     fn machine<'k>(&'k self, client_spec: &ClientSpec<'_>) -> Self::Machine<'k>;
 
-    /// Makes a connection ahead of operations, with waiting; `None` if that is part of operations.
+    /// Opens a blocking connection ahead of operations; `None` if connecting is part of operations.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Fails if the connection cannot be opened.
     fn open(
         &self,
         client_spec: &ClientSpec<'_>,
@@ -28,36 +27,32 @@ pub(crate) trait Kind: Sync {
         id: &dyn Fn() -> ConnectionId,
     ) -> Result<Option<Opened>, LoadError>;
 
-    /// Where operations connect that have no connection; `None` if a connection needs more than that.
+    /// Address for operations that open a connection; `None` if opening takes more than connecting.
     fn site(&self) -> Option<Site<'_>>;
 
-    /// How many scripts clients choose from.
     fn scripts(&self) -> usize;
 
-    /// What is said before hanging up.
+    /// Bytes to send before closing.
     fn farewell(&self) -> &'static [u8];
 }
 
-/// Where operations connect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'k> {
     pub address: std::net::SocketAddr,
-    /// What messages call the server.
+    /// The server's name in messages.
     pub server: &'k str,
 }
 
-/// A connection that is ready for operations.
+/// A connection ready for operations.
 pub(crate) struct Opened {
     pub connection: Connection,
-    /// Of its bytes, fed with all that has passed; `None` if the protocol is not decoded.
+    /// Has seen all bytes; `None` if the protocol is not decoded.
     pub decoder: Option<Box<dyn Decoder + Send>>,
-    /// What opening it has cost.
     pub turns: u64,
     pub payload_bytes: [u64; 2],
 }
 
 impl Opened {
-    /// An open session.
     pub fn new(session: Session<'_>, watch: Option<&Watch<'_>>) -> Self {
         let sum = |figure: fn(&Leg) -> u64| session.legs().iter().map(figure).sum();
         let turns = sum(|leg| leg.turns);
@@ -76,7 +71,6 @@ impl Opened {
     }
 }
 
-/// How a session is opened for a client.
 pub(crate) fn session_options<'b>(
     client_spec: &ClientSpec<'b>,
     watch: Option<&Watch<'_>>,
@@ -95,58 +89,50 @@ pub(crate) fn session_options<'b>(
     }
 }
 
-/// A client as a state machine: its input is a connection's bytes, its output is what to do next.
+/// A client as a state machine: receives a connection's bytes and returns the next action.
 ///
-/// Calling order: [`Machine::connected`] for each new connection; [`Machine::begin`] for each operation; then
-/// what the last [`Next`] asks for, until that is [`Next::Done`] or an error. After an error comes a new
-/// connection.
+/// The order of calls is [`Machine::connected`] for each new connection; [`Machine::begin`] for
+/// each operation; then follow each [`Next`] until [`Next::Done`] or an error. After an error comes
+/// a new connection.
 pub(crate) trait Machine {
-    /// It has a new connection; absent for one whose bytes it decodes from the beginning itself.
+    /// `decoder` is `None` if the machine itself decodes from the first byte.
     fn connected(&mut self, decoder: Option<Box<dyn Decoder + Send>>);
 
-    /// Begins an operation.
     fn begin(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError>;
 
-    /// What was put into the request is about to be sent: it gets the form in which it is.
+    /// Encodes the final form of the request, right before it is sent.
     fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), LoadError>;
 
-    /// Goes on after a sleep.
+    /// Continues after a sleep.
     fn wake(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError>;
 
-    /// Bytes of the server came.
     fn process_bytes(&mut self, bytes: &[u8], request: &mut Vec<u8>) -> Result<Next, LoadError>;
 
-    /// The server has closed the connection.
     fn ended(&mut self) -> Result<Next, LoadError>;
 
-    /// Which script the operation in progress runs, from 0.
     fn script(&self) -> usize;
 
-    /// What the connection is good for when an operation is done.
     fn afterwards(&self) -> Afterwards;
 }
 
-/// What a client does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Waits for more of the reply.
     Wait,
-    /// Sends what it has put into the request and waits for the reply.
+    /// Sends the request and waits for the reply.
     Send,
-    /// Sleeps.
     Sleep(std::time::Duration),
-    /// The operation is done.
     Done,
-    /// The connection ended before any byte of the reply, as a server may end an idle one: the operation asks
-    /// again over another.
+    /// The connection ended before any byte of the reply, as happens to idle ones: the operation is
+    /// repeated on a new one.
     AskAgain,
 }
 
-/// What the connection is good for when an operation is done.
+/// State of the connection after an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Afterwards {
-    /// The next operation.
+    /// Ready for the next operation.
     Kept,
-    /// Nothing: the server was asked to close it.
+    /// The server will close it.
     Ends,
 }

@@ -1,4 +1,4 @@
-//! Many clients to a thread.
+//! Many clients per thread.
 
 use super::super::{LoadError, LoadOutcome};
 use super::RunContext;
@@ -13,11 +13,9 @@ use std::time::Instant;
 use sys::error::{LiveError, OsError};
 use sys::listening::raise_file_limit;
 
-/// Runs clients of `kind` as the plan says.
-///
-/// 1. Every client's connection is made ahead, where it lasts: several at once, so that logging in far away
-///    does not take the clients' number of times as long.
-/// 2. Each thread's clients do the operations of the warm-up. When all have, the clock starts for all.
+/// Runs clients of `kind` as planned.
+/// - Persistent connections are opened first, several at once, so that distant logins overlap.
+/// - Each thread's clients run the warm-up operations. When all have, the clock starts for all.
 pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
     raise_file_limit();
     let began = Instant::now();
@@ -38,7 +36,7 @@ pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOut
                 std::thread::Builder::new()
                     .name(format!("load {number}"))
                     .spawn_scoped(scope, move || Driver::run(start, scope))
-                    // It cannot take part in the start; no other thread may wait for it.
+                    // It cannot take part in the start, so the others must not wait for it.
                     .inspect_err(|_| shared.leave_out())
             })
             .collect();
@@ -57,7 +55,7 @@ pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOut
     })
 }
 
-/// As many threads as requested, or as there are processors; none without a client.
+/// As many as requested, or one per processor; at least one client each.
 fn threads(context: &RunContext<'_>) -> usize {
     let processors = || {
         std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
@@ -66,10 +64,9 @@ fn threads(context: &RunContext<'_>) -> usize {
     wanted.clamp(1, context.clients()) as usize
 }
 
-/// A client's number and its connection.
 type Client = (u32, Option<Opened>);
 
-/// Cuts the clients into as many parts as there are threads, whose sizes differ by one at most.
+/// Divides clients evenly among threads.
 fn share_out(clients: Vec<Client>, threads: usize) -> Vec<Vec<Client>> {
     let mut parts: Vec<Vec<Client>> = Vec::new();
     parts.resize_with(threads, Vec::new);
@@ -79,7 +76,7 @@ fn share_out(clients: Vec<Client>, threads: usize) -> Vec<Vec<Client>> {
     parts
 }
 
-/// Makes every client's connection, [`OPENERS`] at once at most.
+/// Opens every client's connection, at most [`OPENERS`] at once.
 fn open_all<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<Vec<Client>, LoadError> {
     let next = AtomicU32::new(0);
     let failed = AtomicBool::new(false);
@@ -101,7 +98,7 @@ fn open_all<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<Vec<Client>, 
     };
     std::thread::scope(|scope| {
         for number in 1..context.clients().min(OPENERS) {
-            // Without it the others have more to do.
+            // If it cannot be started, the others do more.
             std::thread::Builder::new()
                 .name(format!("opener {number}"))
                 .spawn_scoped(scope, open)
@@ -135,5 +132,5 @@ pub(super) fn no_thread(error: &std::io::Error) -> LoadError {
     })
 }
 
-/// Connections that are made at once.
+/// Connections opened at the same time.
 const OPENERS: u32 = 64;

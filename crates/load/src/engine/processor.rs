@@ -3,14 +3,12 @@
 use super::super::CpuTime;
 use sys::processor::{Of, user_and_system_time};
 
-/// What the calling thread has used so far.
 pub(crate) fn of_this_thread() -> CpuTime {
     let [user, system] = user_and_system_time(Of::Thread);
     CpuTime { user, system }
 }
 
 impl CpuTime {
-    /// What came since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             user: self.user.saturating_sub(earlier.user),

@@ -1,4 +1,4 @@
-//! What the threads of a run share: when it begins, and whether there is one more operation to do.
+//! State shared by the threads of a run: the common start, and the remaining operations.
 
 use super::RunContext;
 use crate::{LoadError, LoadPlan, RunControl};
@@ -7,26 +7,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The course of a run.
 pub(crate) struct SharedRun<'a> {
     context: &'a RunContext<'a>,
     barrier: Mutex<WarmUpBarrier>,
     opened: Condvar,
     started: OnceLock<Instant>,
-    /// Operations begun.
     tickets: AtomicU64,
 }
 
-/// Where threads that are warm wait for the others.
+/// Warm threads wait here for the others.
 struct WarmUpBarrier {
-    /// Threads that have not come yet.
+    /// Threads that have not arrived.
     missing: usize,
-    /// One of them could not be made, or its clients not warmed up: no client begins.
+    /// A thread could not start or warm up, so no client begins.
     failed: bool,
 }
 
 impl<'a> SharedRun<'a> {
-    /// A run in which `threads` threads take part.
     pub fn new(context: &'a RunContext<'a>, threads: usize) -> Self {
         Self {
             context,
@@ -52,12 +49,11 @@ impl<'a> SharedRun<'a> {
         self.context.control
     }
 
-    /// The number of the next connection.
     pub fn next_id(&self) -> ConnectionId {
         self.context.next_id()
     }
 
-    /// Waits until all threads are warm and returns when the clock was started for all; `None` if one of them
+    /// Waits until all threads are warm and returns the start of the clock; `None` if a thread
     /// failed. Every thread calls it exactly once, or is left out.
     pub fn start(&self, succeeded: bool) -> Option<Instant> {
         let mut barrier = self.barrier.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +68,6 @@ impl<'a> SharedRun<'a> {
         (!barrier.failed).then(|| *self.started.get_or_init(Instant::now))
     }
 
-    /// A thread could not be made.
     pub fn leave_out(&self) {
         let mut barrier = self.barrier.lock().unwrap_or_else(PoisonError::into_inner);
         barrier.missing = barrier.missing.saturating_sub(1);
@@ -80,37 +75,34 @@ impl<'a> SharedRun<'a> {
         self.opened.notify_all();
     }
 
-    /// When the clock was started; `None` before.
+    /// `None` before the start.
     pub fn started(&self) -> Option<Instant> {
         self.started.get().copied()
     }
 
-    /// When no more operations begin; `None` if that is not a matter of time.
+    /// After this, no operation begins; `None` without a time limit.
     pub fn end(&self) -> Option<Instant> {
         self.started()?.checked_add(self.plan().duration?)
     }
 
-    /// When client `number` joins.
     pub fn joins(&self, number: u32, started: Instant) -> Instant {
         let share = self.plan().ramp.as_nanos() * u128::from(number) / u128::from(self.context.clients());
         let after = Duration::from_nanos(u64::try_from(share).unwrap_or(u64::MAX));
         started.checked_add(after).unwrap_or(started)
     }
 
-    /// Whether there is one more operation to do; takes it.
+    /// Claims one more operation; returns whether there is one.
     pub fn goes_on(&self) -> bool {
         let in_time = self.end().is_none_or(|end| Instant::now() < end);
         in_time && self.check_stopped().is_ok() && self.takes_one()
     }
 
-    /// As [`SharedRun::goes_on`], of operations that are counted alone.
+    /// As [`SharedRun::goes_on`], but limited by count only.
     pub fn takes_one(&self) -> bool {
         let most = self.plan().operations;
         most.is_none_or(|most| self.tickets.fetch_add(1, Ordering::Relaxed) < most)
     }
 
-    /// # Errors
-    /// [`LoadError::Stopped`].
     pub fn check_stopped(&self) -> Result<(), LoadError> {
         self.context.check_stopped()
     }

@@ -1,57 +1,43 @@
-//! A client in the event loop, and where its operation stands.
+//! A client in the event loop, with the state of its operation.
 
 use super::connection::Connection;
 use std::time::{Duration, Instant};
 
-/// A client.
 pub(super) struct Slot<M> {
-    /// Its number in the run, from 0.
     pub number: u32,
     pub machine: M,
     pub connection: Option<Connection>,
     pub state: State,
-    /// When its connection was begun, of those that are begun in an operation.
+    /// Start of connecting, if that is part of the operation.
     pub connecting: Instant,
-    /// When the operation in progress began.
     pub began: Instant,
-    /// Open loop: how much later that was than intended.
+    /// Delay of an open loop's start.
     pub lag: Duration,
-    /// When the operation in progress has failed for taking too long.
+    /// The current operation times out then.
     pub deadline: Instant,
-    /// The operation in progress has sent over a connection that was there before it.
     pub reused: bool,
-    /// The operation in progress has waited for the server.
     pub waited: bool,
-    /// When it is to be woken; anything else that the heap has for it is out of date.
+    /// Other heap entries of this client are out of date.
     pub wake: Option<Instant>,
-    /// Operations it may still begin; `None` for any number.
+    /// `None` without a limit.
     pub left: Option<u64>,
-    /// When it joined.
     pub joined: Instant,
-    /// Operations that succeeded.
     pub count: u64,
-    /// When the last of them ended.
     pub last: Instant,
 }
 
-/// Where a client stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Between operations: it joins later, or has nothing to do yet.
     Idle,
-    /// Its connection is being made; the request leaves when it is open.
+    /// The request is sent when the connection is open.
     Connecting,
-    /// Waits for a reply.
     Waiting,
-    /// The script sleeps.
     Sleeping,
     /// The operation is done; the server is about to close the connection.
     Ending,
-    /// After a failure: pauses.
+    /// Pauses after a failure.
     Pausing,
-    /// Another connection is being made.
     Opening,
-    /// Has no more operations to do.
     Over,
 }
 
@@ -77,7 +63,6 @@ impl<M> Slot<M> {
         }
     }
 
-    /// Whether an operation is in progress that can take too long.
     pub fn has_deadline(&self) -> bool {
         match self.state {
             State::Connecting | State::Waiting | State::Ending => true,

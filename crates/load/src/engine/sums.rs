@@ -1,5 +1,3 @@
-//! What the clients of a thread did, and the sums of all threads.
-
 use super::super::control::Counters;
 use super::super::{CpuTime, ErrorCount, LoadError, LoadOutcome, LoadProgress, RunControl};
 use super::shared_run::SharedRun;
@@ -8,17 +6,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the clients of one thread did since the clock was started.
 pub(crate) struct ThreadSums {
     durations: DistributionBuilder,
     intended: DistributionBuilder,
     lag: DistributionBuilder,
-    /// By script, where there are several.
+    /// Per script, if there are several.
     scripts: Vec<DistributionBuilder>,
     errors: HashMap<String, u64>,
-    /// When the last operation ended.
     last: Option<Instant>,
-    /// Operations a second that succeeded: the sum of the clients' own rates.
+    /// Sum of the clients' own rates of successful operations.
     pub per_second: f64,
     pub not_begun: u64,
     pub turns: u64,
@@ -28,7 +24,6 @@ pub(crate) struct ThreadSums {
 }
 
 impl ThreadSums {
-    /// An empty one, for operations of `scripts` scripts.
     pub fn new(control: &RunControl, scripts: usize) -> Self {
         Self {
             durations: DistributionBuilder::new(),
@@ -46,8 +41,7 @@ impl ThreadSums {
         }
     }
 
-    /// An operation succeeded `now` that took `duration` and, in an open loop, began `lag` later than
-    /// intended.
+    /// `lag` only in an open loop.
     pub fn done(&mut self, now: Instant, duration: Duration, lag: Option<Duration>, script: usize) {
         self.last = Some(now);
         self.durations.add(duration);
@@ -61,7 +55,6 @@ impl ThreadSums {
         }
     }
 
-    /// An operation failed `now`.
     pub fn failed(&mut self, now: Instant, error: &LoadError) {
         self.last = Some(now);
         self.counters.failed();
@@ -75,7 +68,6 @@ impl ThreadSums {
         *self.errors.entry(text).or_default() += 1;
     }
 
-    /// Payload passed.
     pub fn passed(&mut self, direction: Direction, count: u64) {
         self.payload_bytes[direction.index()] += count;
     }
@@ -106,17 +98,13 @@ impl ThreadSums {
     }
 }
 
-/// The rate of one client that succeeded `count` times from when it `joined` to the `last` end of an
-/// operation.
+/// Rate of one client with `count` successes between `joined` and the `last` end of an operation.
 pub(crate) fn own_rate(count: u64, joined: Instant, last: Instant) -> f64 {
     let worked = last.saturating_duration_since(joined).as_secs_f64();
     if worked > 0.0 { count as f64 / worked } else { 0.0 }
 }
 
-/// What all threads' sums come to.
-///
-/// # Errors
-/// The first of the threads'.
+/// Returns the first error of a thread, if any.
 pub(crate) fn outcome(
     ends: Vec<Result<ThreadSums, LoadError>>,
     shared: &SharedRun<'_>,
@@ -174,7 +162,7 @@ fn distributions(builders: Vec<DistributionBuilder>) -> Vec<Distribution> {
         .collect()
 }
 
-/// The most frequent first, the same texts in the same order always; the rest under one text.
+/// Most frequent first, in a stable order; the rest under one text.
 fn by_frequency(errors: HashMap<String, u64>) -> Vec<ErrorCount> {
     let mut counts: Vec<ErrorCount> = errors
         .into_iter()

@@ -1,4 +1,4 @@
-//! Clients that block, each in a thread of its own.
+//! Blocking clients with a thread each.
 
 use super::super::{ClientSpec, LoadError, LoadOutcome};
 use super::arrivals::Arrivals;
@@ -11,35 +11,27 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-/// A client that blocks.
 pub(crate) trait Client {
-    /// One operation.
-    ///
-    /// # Errors
-    /// When it failed.
     fn operate(&mut self) -> Result<Operated, LoadError>;
 }
 
-/// An operation that succeeded.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Operated {
-    /// From before its first byte was sent (or its connection begun) until right after the read that brought
-    /// its last byte.
+    /// From before the first byte is sent (or connecting begins) until right after the read of the
+    /// last byte.
     pub duration: Duration,
     pub turns: u64,
     pub payload_bytes: [u64; 2],
-    /// Which script it ran, from 0.
     pub script: usize,
 }
 
 impl Operated {
-    /// Payload passed.
     pub fn passed(&mut self, direction: Direction, count: usize) {
         self.payload_bytes[direction.index()] += count as u64;
     }
 }
 
-/// Runs clients as the plan says, each made by `make` in its thread, of `scripts` scripts.
+/// Runs clients as planned; `make` creates each in its thread.
 pub(crate) fn run<'g, C: Client>(
     context: &'g RunContext<'g>,
     scripts: usize,
@@ -60,7 +52,7 @@ pub(crate) fn run<'g, C: Client>(
                 .stack_size(CLIENT_STACK)
                 .spawn_scoped(scope, thread);
             if let Err(error) = made {
-                // It cannot take part in the start; no other client may wait for it.
+                // It cannot take part in the start, so the others must not wait for it.
                 shared.leave_out();
                 finish(Err(no_thread(&error)));
             }
@@ -83,7 +75,7 @@ fn work(
     warm?;
     shared.check_stopped()?;
     let mut sums = ThreadSums::new(shared.control(), scripts);
-    // The error is reported by the client that had it.
+    // The failing client reports the error.
     if let Some(started) = started {
         let used = processor::of_this_thread();
         count(client, number, started, shared, &mut sums);
@@ -92,7 +84,6 @@ fn work(
     Ok(sums)
 }
 
-/// Operations that count.
 fn count(
     client: &mut impl Client,
     number: u32,
@@ -144,7 +135,7 @@ fn count(
     }
 }
 
-/// Sleeps; false when the run ends before.
+/// Returns false if the run ends first.
 fn sleep_until(at: Instant, shared: &SharedRun<'_>) -> bool {
     loop {
         let now = Instant::now();
@@ -159,5 +150,6 @@ fn sleep_until(at: Instant, shared: &SharedRun<'_>) -> bool {
     }
 }
 
-/// Address space of a client's thread: ten thousand must fit, and the deepest expression of a script.
+/// Address space per thread: enough for the deepest expression of a script, small enough for ten
+/// thousand clients.
 const CLIENT_STACK: usize = 1024 * 1024;

@@ -1,4 +1,4 @@
-//! An SQL client that opens a new connection for each operation, in a thread of its own.
+//! An SQL client with a thread, and a new connection for each operation.
 
 use super::super::engine::connection::Connection;
 use super::super::engine::machine::{Kind, Machine, Next};
@@ -12,7 +12,7 @@ use model::Direction;
 use std::time::Instant;
 use sys::socket::Received;
 
-/// Connects, logs in, runs a script, takes leave: all of that is an operation.
+/// An operation is connect, login, script and close.
 pub(super) struct Reconnecting<'g> {
     load: &'g SqlLoad,
     context: &'g RunContext<'g>,
@@ -34,7 +34,7 @@ impl<'g> Reconnecting<'g> {
         }
     }
 
-    /// Runs the script over `connection` and returns when the last byte came.
+    /// Returns the arrival of the last byte.
     fn converse(
         &mut self,
         connection: &mut Connection,

@@ -10,47 +10,36 @@ use model::{Direction, Timestamp};
 use script::{Action, Keep, Script, Statement, Values};
 use wire::Decoder;
 
-/// A client: where it is in its script, and what it waits for.
 pub(crate) struct SqlMachine<'k> {
     load: &'k SqlLoad,
     decoder: Option<Box<dyn Decoder + Send>>,
     values: Values,
-    /// The script that runs, and its place among the load's.
     script: Option<(&'k Script, usize)>,
-    /// How far it is.
     at: usize,
-    /// The statement that was sent last.
     statement: Option<&'k Statement>,
-    /// What the server knows each statement by, on this connection.
+    /// The server's number of each statement on this connection.
     prepared: Vec<Option<u32>>,
-    /// What MySQL need not know any more once the next request goes out.
+    /// A MySQL statement to close with the next request.
     closing: Option<u32>,
     awaits: Awaits,
     reply: Reply,
-    /// Inside a pipeline: what has been written of it.
     pipeline: Option<Vec<u8>>,
-    /// Whether the pause in progress is that before a request: [`SqlLoad::pausing`].
+    /// Whether the current pause is [`SqlLoad::pausing`].
     is_due: bool,
 }
 
-/// What a reply is to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaits {
-    /// A statement, or a pipeline.
     Result,
-    /// MySQL: the preparation of the statement that is to run then.
     Preparation,
 }
 
-/// What is known of the reply that is coming.
 #[derive(Debug, Default)]
 struct Reply {
-    /// Replies that are owed.
     owed: u64,
     progress: ReplyProgress,
-    /// Its first bytes, or all of it, where they are needed.
+    /// The reply, or the part of it that is needed.
     bytes: Vec<u8>,
-    /// How many are.
     wanted: usize,
 }
 
@@ -74,7 +63,7 @@ impl<'k> SqlMachine<'k> {
         }
     }
 
-    /// Which statement was sent last, from 1, among those of all scripts.
+    /// Number of the last statement among all scripts', from 1.
     fn command_index(&self) -> usize {
         self.statement.map_or(0, |statement| statement.number() + 1)
     }
@@ -87,7 +76,7 @@ impl<'k> SqlMachine<'k> {
         }
     }
 
-    /// Goes on in the script until there is something to send.
+    /// Continues the script until there is a request to send.
     fn go_on(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
         let Some((script, _)) = self.script else {
             return Ok(Next::Done);
@@ -118,7 +107,7 @@ impl<'k> SqlMachine<'k> {
         }
     }
 
-    /// Sends the statement or pipeline that is next, after the pause where the load has one.
+    /// Sends the next statement or pipeline, after the pause if configured.
     fn pause_or_send(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
         match self.load.pause {
             Some(pause) => {
@@ -147,7 +136,6 @@ impl<'k> SqlMachine<'k> {
         }
     }
 
-    /// Sends one statement by itself.
     fn send_statement(&mut self, statement: &'k Statement, request: &mut Vec<u8>) -> Result<Next, LoadError> {
         self.reply.owed = 1;
         if statement.keep().is_some() {
@@ -163,7 +151,7 @@ impl<'k> SqlMachine<'k> {
         Ok(Next::Send)
     }
 
-    /// Appends what runs `statement`, or prepares it where that has to come first.
+    /// Appends the request that runs `statement`, or first prepares it.
     fn write(&mut self, statement: &'k Statement, request: &mut Vec<u8>) {
         let load = self.load;
         let Some(compiled) = load.statements.get(statement.number()) else {
@@ -202,7 +190,7 @@ impl<'k> SqlMachine<'k> {
         }
     }
 
-    /// PostgreSQL: prepares `statement` on its first use, in the same request.
+    /// PostgreSQL prepares `statement` on first use, in the same request.
     fn prepare(&mut self, statement: &Statement, compiled: &Compiled, request: &mut Vec<u8>) {
         if let Some(prepared) = self.prepared.get_mut(statement.number())
             && prepared.is_none()
@@ -212,7 +200,7 @@ impl<'k> SqlMachine<'k> {
         }
     }
 
-    /// MySQL: runs a statement by the number that the server has for it, or asks for that first.
+    /// MySQL executes by the server's number, or prepares first.
     fn write_prepared(&mut self, statement: usize, compiled: &Compiled, request: &mut Vec<u8>) {
         match self.prepared.get(statement).copied().flatten() {
             Some(number) => {
@@ -234,7 +222,6 @@ impl<'k> SqlMachine<'k> {
         }
     }
 
-    /// The reply is complete.
     fn answered(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
         let mut reply = self.reply.take_values();
         if let Some(error) = reply.progress.error {
@@ -268,7 +255,7 @@ impl<'k> SqlMachine<'k> {
         self.go_on(request)
     }
 
-    /// Returns variables the values of a result.
+    /// Assigns the values of a result to variables.
     fn keep(&mut self, keep: &Keep, reply: &[u8]) -> Result<(), LoadError> {
         if reply.len() >= MAX_KEPT_BYTES {
             return Err(LoadError::KeptTooLong {
@@ -379,12 +366,10 @@ impl Machine for SqlMachine<'_> {
 }
 
 impl Reply {
-    /// Ends it, and returns what was known of it.
     fn take_values(&mut self) -> Self {
         std::mem::take(self)
     }
 
-    /// Keeps of `bytes` what is wanted.
     fn show(&mut self, bytes: &[u8]) {
         let room = self.wanted.saturating_sub(self.bytes.len());
         if room > 0 {
@@ -393,9 +378,7 @@ impl Reply {
     }
 }
 
-/// Bytes of a reply whose values are kept.
 const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
-/// Of a packet of MySQL's.
 const HEADER: usize = 4;
-/// Bytes of the answer to a preparation that hold the statement's number.
+/// Bytes of a reply to a preparation up to the statement's number.
 const NUMBER_WITHIN: usize = HEADER + 5;

@@ -1,32 +1,27 @@
-//! Statements made ready before anything runs: what of a request does not change is written once.
+//! Statements compiled before the run: constant parts of requests are built once.
 
 use super::super::QueryMode;
 use client::{SqlProtocol, mysql, postgres};
 use script::{Placeholder, Scripts, Statement, Values};
 
-/// What is known of a statement before its variables have values.
 #[derive(Debug, Default)]
 pub(super) struct Compiled {
-    /// Its text with placeholders, where values are sent apart.
+    /// Text with placeholders, if values are sent separately.
     pub text: String,
-    /// The variables whose values are sent apart, in their order.
     pub parameters: Vec<usize>,
-    /// The whole request that runs it, where nothing in it depends on a variable; of a prepared one, that
-    /// which follows its preparation. Absent otherwise.
+    /// The complete request, if it depends on no variable. For a prepared statement, the execution.
     pub fixed: Option<Vec<u8>>,
-    /// What it is prepared under.
     pub name: String,
 }
 
 impl Compiled {
-    /// Appends the value of the parameter at `place`, from 0; false where it is NULL.
+    /// Appends the value of parameter `place`, from 0; returns false if it is NULL.
     pub fn value(&self, values: &Values, place: usize, text: &mut Vec<u8>) -> bool {
         let variable = self.parameters.get(place);
         variable.is_some_and(|variable| values.parameter(*variable, text))
     }
 }
 
-/// All statements of `scripts`, by their numbers.
 pub(super) fn compile(scripts: &Scripts, protocol: SqlProtocol, mode: QueryMode) -> Vec<Compiled> {
     let mut compiled: Vec<Compiled> = Vec::new();
     compiled.resize_with(scripts.statements(), Compiled::default);
@@ -75,14 +70,14 @@ fn fixed(
         (SqlProtocol::Mysql, _) if is_sent_as_text(statement, mode) => {
             mysql::query(&mut request, text);
         }
-        // The server's number of the statement is in it.
+        // The request contains the server's number.
         (SqlProtocol::Mysql, _) => return None,
     }
     Some(request)
 }
 
-/// Appends what runs PostgreSQL's statement `name` as libpq does: `Bind`, `Describe` and `Execute` of the
-/// unnamed portal. `value` is as for [`postgres::bind`].
+/// Appends the execution of PostgreSQL's statement `name` as in libpq: `Bind`, `Describe` and
+/// `Execute` of the unnamed portal. For `value` see [`postgres::bind`].
 pub(super) fn run_portal(
     request: &mut Vec<u8>,
     name: &str,
@@ -96,8 +91,8 @@ pub(super) fn run_portal(
     postgres::execute(request, "", 0);
 }
 
-/// Whether MySQL is sent a statement as text: in simple mode, and where its result is kept, which is read as
-/// text.
+/// Whether MySQL receives a statement as text: in simple mode, and for kept results, which are read
+/// as text.
 pub(super) fn is_sent_as_text(statement: &Statement, mode: QueryMode) -> bool {
     mode == QueryMode::Simple || statement.keep().is_some()
 }

@@ -6,8 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Serves every request on every connection with `answer`, which is given the request's lines and the stream,
-/// and says whether the connection goes on. Returns what `load` gave, and how many connections there were.
+/// Serves every request with `answer`, which returns whether the connection continues. Returns the
+/// result of `load` and the number of connections.
 pub fn serve(
     answer: impl Fn(&str, &mut TcpStream) -> bool + Sync,
     load: impl FnOnce(SocketAddr) -> LoadOutcome,
@@ -160,7 +160,7 @@ fn a_server_that_is_not_there_or_never_answers_is_told() {
         (outcome.errors[0].text.as_str(), outcome.errors[0].count),
         (text.as_str(), 3)
     );
-    // Connections that are to last are made first: without any, there is no run.
+    // Persistent connections are opened first: if none can be, there is no run.
     let url = format!("http://{address}");
     let error = run(&HttpLoad::new(&url, address, true).unwrap(), &plan(1, 3)).unwrap_err();
     assert!(error.to_string().ends_with("connection refused"), "{error}");
@@ -183,8 +183,8 @@ fn a_run_ends_after_its_time() {
     let (outcome, _) = serve(answer, |address| load(address, true, &for_a_while));
     let measured = outcome.measured.unwrap();
     assert!(outcome.elapsed >= Duration::from_millis(300));
-    // Four clients, at least 10 ms each time: no more than 30 operations each fit, and one in progress at the
-    // end.
+    // Four clients with at least 10 ms per operation: at most 30 operations each, plus one in
+    // progress at the end.
     assert!(
         (4..=4 * 31).contains(&measured.operations),
         "{}",

@@ -1,4 +1,3 @@
-//! Load against real servers: what is counted, how long it took, and what is said when it fails.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod command;
@@ -23,7 +22,6 @@ fn run(workload: &dyn Workload, plan: &LoadPlan) -> Result<LoadOutcome, LoadErro
     load::run(workload, plan, &RunControl::default(), None)
 }
 
-/// All operations of `plan` succeeded.
 fn assert_whole(outcome: &LoadOutcome, operations: u64) {
     assert_eq!(outcome.errors, []);
     let measured = outcome.measured.as_ref().expect("something was measured");

@@ -1,5 +1,3 @@
-//! Many clients on one thread: their connections share a ring of the kernel's.
-
 use super::http::serve;
 use super::sql::sql;
 use super::{assert_whole, plan, run};
@@ -17,7 +15,6 @@ fn on_one_thread(clients: u32, operations: u64) -> LoadPlan {
     }
 }
 
-/// Rings of this process.
 fn rings() -> usize {
     let descriptors = std::fs::read_dir("/proc/self/fd").unwrap();
     let ring = |entry: std::fs::DirEntry| {
@@ -88,7 +85,7 @@ fn a_server_that_ends_connections_between_requests_is_asked_again() {
         stream
             .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
             .unwrap();
-        // The connection ends after the answer, now and then.
+        // The connection sometimes ends after the answer.
         !answered.fetch_add(1, Ordering::SeqCst).is_multiple_of(7)
     };
     let (outcome, connections) = serve(answer, |address| {

@@ -1,4 +1,4 @@
-//! How statements go to the server, and what a script does besides sending them.
+//! Query modes and script commands.
 
 use super::assert_whole;
 use load::sql::SqlLoad;
@@ -33,7 +33,7 @@ fn each(clients: u32, operations: u64) -> LoadPlan {
     }
 }
 
-/// Whole numbers, what is none, and what a statement before gave.
+/// Whole numbers, other values, and results of an earlier statement.
 const VALUES: &str = "\\set id random(1, 1000000)\n\
                       insert into seen values (:id, :client_id, 0.5);\n\
                       \\set half :id / 2.0\n\
@@ -56,7 +56,7 @@ fn postgres_is_asked_the_same_in_every_mode() {
 #[test]
 fn mariadb_is_asked_the_same_in_every_mode() {
     let server = MariaDb::start();
-    // Prepared: two statements of each of three clients are prepared once, a round trip each.
+    // Prepared: each of three clients prepares two statements once, one round trip each.
     for (mode, turns) in MODES.into_iter().zip([60 * 2, 60 * 2 * 2, 60 * 2 + 3 * 2]) {
         server.sql("create or replace table test.seen (id int, client int, half double)");
         let outcome = run(&server.url(), &[(VALUES, 1)], mode, &each(3, 20)).unwrap();
@@ -130,7 +130,7 @@ fn each_turn_waits_for_its_pause() {
     let (postgres, mariadb) = (Postgres::start(), MariaDb::start());
     let two = "select 1;\nselect 2;\n";
     let pipeline = "\\startpipeline\nselect 1;\nselect 2;\n\\endpipeline\n";
-    // MariaDB: every statement is prepared anew in the extended mode, a turn of its own.
+    // MariaDB: the extended mode prepares every statement again, one more round trip.
     for (url, text, mode, turns) in [
         (postgres.url(), two, QueryMode::Simple, 2),
         (postgres.url(), two, QueryMode::Prepared, 2),
@@ -162,7 +162,7 @@ fn scripts_are_chosen_by_their_weights_and_sleepers_hold_nobody_up() {
     // 300 expected, standard deviation 9.
     assert!((250..=350).contains(&often.count), "{}", often.count);
     assert!(rarely.min >= Some(Duration::from_millis(2)));
-    // One after the other the sleeps alone would take 400 ms for each of 16 clients' hundreds.
+    // In sequence, each of 16 clients would sleep 400 ms per 100 operations.
     assert!(began.elapsed() < Duration::from_secs(60));
     assert!(outcome.cpu.user + outcome.cpu.system > Duration::ZERO);
     assert_eq!(outcome.threads, 2);
@@ -195,7 +195,7 @@ fn one_client_that_hangs_or_fails_leaves_the_others_alone() {
             .count
     };
     assert!((1..=4).contains(&count("server: no complete reply within 0.4 s")));
-    // Each failure is followed by a pause and another connection.
+    // After each failure: a pause and a new connection.
     let divisions = count("server: statement 2 failed: 22012 division by zero");
     assert!((2..=120).contains(&divisions), "{divisions}");
 }

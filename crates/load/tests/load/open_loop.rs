@@ -1,5 +1,3 @@
-//! When operations begin.
-
 use super::assert_whole;
 use load::sql::SqlLoad;
 use load::{LoadError, LoadOutcome, LoadPlan, QueryMode, Rate, RunControl};
@@ -38,7 +36,7 @@ fn operations_begin_when_they_are_to_begin() {
     let outcome = run(&load(&server, "select 1"), &plan).unwrap();
     let measured = outcome.measured.unwrap();
     let begun = measured.operations + outcome.not_begun;
-    // 200 expected, standard deviation 14: the same for the same seed.
+    // 200 expected, standard deviation 14; constant for a seed.
     assert!((130..=270).contains(&begun), "{begun}");
     let (intended, lag) = (outcome.intended.unwrap(), outcome.lag.unwrap());
     assert_eq!(
@@ -46,7 +44,7 @@ fn operations_begin_when_they_are_to_begin() {
         (measured.operations, measured.operations)
     );
     assert!(intended.p50 >= measured.spread.p50);
-    // Every duration from the intended begin is one from the real begin and its lag.
+    // Duration from the intended start = duration from the real start + lag.
     let sum = |spread: &model::Distribution| spread.mean.unwrap().as_secs_f64();
     let apart = sum(&intended) - sum(&measured.spread) - sum(&lag);
     assert!(apart.abs() < 1e-6, "{apart}");
@@ -60,7 +58,7 @@ fn operations_begin_when_they_are_to_begin() {
 fn what_a_slow_server_makes_others_wait_is_counted() {
     let _floor = told_on_failure();
     let server = Postgres::start();
-    // 20 ms each by two clients is 100 a second; four times as many are to begin.
+    // Two clients of 20 ms each reach 100 per second; four times as many are scheduled.
     let plan = rated(2, 400.0, Duration::from_secs(1));
     let outcome = run(&load(&server, "select pg_sleep(0.02)"), &plan).unwrap();
     let measured = outcome.measured.unwrap();

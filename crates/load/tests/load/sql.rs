@@ -43,7 +43,7 @@ fn postgres_runs_a_transaction_once_for_each_operation() {
     let outcome = load(&server.url(), &script, &plan).unwrap();
     assert_whole(&outcome, 40);
     assert!(outcome.measured.unwrap().spread.min >= Some(Duration::from_millis(20)));
-    // 4 of the warm-up, 40 that count; one connection a client.
+    // 4 of the warm-up, 40 counted; one connection per client.
     let seen = server.sql("select count(*), count(distinct client), count(distinct id) > 40 from seen");
     assert_eq!(seen.trim(), "44|4|t");
 
@@ -65,7 +65,7 @@ fn mariadb_compresses_where_the_target_asks_for_it() {
         assert!(plain.payload_bytes[1] > 20 * 180_000);
         assert!(compressed.payload_bytes[1] < 20 * 10_000, "{compressed:?}");
     }
-    // What is compressed is not read: nothing of it can be kept, nor a statement's number be known.
+    // Compressed replies are not read: no value can be kept, and no statement number be known.
     let target = Target::parse(&url).unwrap();
     let kept = Scripts::parse(["select 1 as one \\gset"], load::sql::quoting(target.scheme)).unwrap();
     let refused = SqlLoad::new(&target, kept, QueryMode::Simple).err();
@@ -118,7 +118,7 @@ fn mariadb_runs_a_transaction_once_for_each_operation() {
         &["load data local infile '/etc/hostname' into table seen"],
         &plan(1, 2),
     );
-    // The login informs the server that no file will be sent.
+    // The login tells the server that no file will be sent.
     assert!(
         file.unwrap().errors[0]
             .text

@@ -1,5 +1,3 @@
-//! What an observer of a run's connections sees.
-
 use super::assert_whole;
 use super::http::serve;
 use client::Watch;
@@ -14,7 +12,6 @@ use std::sync::{Arc, Mutex};
 use sys::{Clock, Target};
 use testbed::Postgres;
 
-/// What was seen of one connection.
 #[derive(Default)]
 struct Seen {
     opened: bool,
@@ -22,7 +19,6 @@ struct Seen {
     closed: bool,
     payload: [u64; 2],
     last: [Timestamp; 2],
-    /// Replies that were complete, after the login.
     replies: u64,
 }
 

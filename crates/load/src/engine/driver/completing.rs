@@ -1,5 +1,4 @@
-//! Connections that last, of a thread with many clients: a ring of the kernel's receives and sends for all of
-//! them at once.
+//! A ring of kernel receives and sends for threads with many persistent connections.
 
 use super::super::connection::Connection;
 use super::super::machine::{Afterwards, Kind, Machine};
@@ -11,19 +10,18 @@ use sys::completions::{Completion, Completions, MAX_BYTES};
 use sys::poller::{Poller, ReadyList};
 use sys::socket::Received;
 
-/// A ring for a thread of `clients`, where it pays and the kernel has one.
+/// A ring for a thread of `clients`, if it pays and the kernel supports it.
 pub(super) fn completions(clients: usize, poller: &Poller) -> Option<Completions> {
     const { assert!(MAX_BYTES <= super::BUFFER) }
     (clients >= MANY).then(|| Completions::new(clients, poller))?
 }
 
-/// Clients of a thread from which on a ring takes less of the processor than polling does: see
-/// `measurements/`.
+/// From this number of clients on, a ring takes less processor time than polling (see
+/// `measurements/`).
 const MANY: usize = 16;
 
 impl<K: Kind> Driver<'_, '_, K> {
-    /// From now on the ring receives and sends for the client, if its connection lasts and nobody looks at
-    /// its bytes.
+    /// Moves a client to the ring, if its connection is persistent and unobserved.
     pub(super) fn complete_by_ring(&mut self, index: usize) {
         let slot = &self.slots[index];
         let Some(completions) = self.completions.as_mut().filter(|all| !all.has(index)) else {
@@ -38,7 +36,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// Waits for the ring, which waits for the poller too, and deals with what has come.
     pub(super) fn wait_for_completions(&mut self, longest: Duration, ready: &mut ReadyList) {
         if let Some(completions) = &mut self.completions {
             completions.wait(longest);

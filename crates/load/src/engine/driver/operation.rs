@@ -1,4 +1,4 @@
-//! An operation of a client, from its beginning to its end.
+//! An operation of a client, from start to end.
 
 use super::super::connection::{Connection, broken};
 use super::super::machine::{Afterwards, Kind, Machine, Next, Site};
@@ -12,7 +12,7 @@ use sys::error::{LiveError, OsError};
 use sys::socket::Received;
 
 impl<K: Kind> Driver<'_, '_, K> {
-    /// A client has nothing to do: gives it the next operation, if there is one now.
+    /// Starts the next operation of a free client, if one is due.
     pub(super) fn free(&mut self, index: usize, now: Instant) {
         let slot = &mut self.slots[index];
         slot.state = State::Idle;
@@ -27,7 +27,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// Begins an operation `lag` later than intended, unless the client has none left.
     pub(super) fn begin(&mut self, index: usize, now: Instant, lag: Duration) {
         let slot = &mut self.slots[index];
         let counting = self.phase == Phase::Counting;
@@ -53,7 +52,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         self.advance(index, next);
     }
 
-    /// Does what the client's machine asks for next.
     pub(super) fn advance(&mut self, index: usize, next: Result<Next, LoadError>) {
         match next {
             Ok(Next::Wait) => {}
@@ -78,7 +76,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// Sends the request, over a new connection when there is none.
     pub(super) fn send(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         if slot.connection.is_none()
@@ -101,7 +98,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             return self.fail(index, &error);
         }
         if slot.state == State::Connecting && self.shared.context().watch.is_some() {
-            // What is seen first of a connection is that it is open.
+            // The first event of a connection is that it is open.
             connection.buffer_reply(&self.request);
             self.request.clear();
             return;
@@ -115,7 +112,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         let sent = connection.send(&self.request);
         self.request.clear();
         match sent {
-            // A connection that is not open yet takes nothing.
+            // A connection that is not open yet accepts no bytes.
             Ok(()) if connection.has_unsent() && slot.state == State::Connecting => {}
             Ok(()) => {
                 let opened = slot.state == State::Connecting;
@@ -155,7 +152,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         Ok(())
     }
 
-    /// There is room to send, or the connection is open now, or broken.
+    /// It is open, ready for more, or broken.
     pub(super) fn writable(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         let Some(connection) = &mut slot.connection else {
@@ -181,7 +178,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// Reads what is there; false when there was nothing.
     pub(super) fn readable(&mut self, index: usize, ending: bool) -> bool {
         let mut looks = 0;
         loop {
@@ -196,8 +192,8 @@ impl<K: Kind> Driver<'_, '_, K> {
                         self.read_heuristic.paid();
                     }
                     self.came(index, count);
-                    // A patient read would wait for the next reply here, and could not be interrupted at the
-                    // end of the run.
+                    // A blocking read would wait for the next reply here, and could not be
+                    // interrupted at the end of the run.
                     if patient {
                         return true;
                     }
@@ -222,7 +218,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// The connection is broken.
     pub(super) fn broke(&mut self, index: usize, reason: OsError) {
         match broken(reason) {
             LoadError::Closed => self.ended(index),
@@ -230,7 +225,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// `count` bytes came into the buffer.
     pub(super) fn came(&mut self, index: usize, count: usize) {
         let slot = &mut self.slots[index];
         let bytes = self.buffer.get(..count).unwrap_or_default();
@@ -241,7 +235,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         match slot.state {
             State::Waiting => self.advance(index, next),
             State::Idle if next.is_err() => self.drop_connection(index),
-            // What no operation waits for is inspected and forgotten.
+            // Bytes outside an operation are decoded and discarded.
             State::Idle
             | State::Connecting
             | State::Sleeping
@@ -252,7 +246,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// The server has closed the connection.
     pub(super) fn ended(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         match slot.state {
@@ -291,13 +284,12 @@ impl<K: Kind> Driver<'_, '_, K> {
         } else if slot.waited {
             self.free(index, now);
         } else {
-            // Nothing was sent to a server: others get a round trip before it begins again.
+            // No request was sent: other clients are served before the next attempt.
             slot.state = State::Idle;
             self.wake_at(index, now);
         }
     }
 
-    /// The connection can be used no more; the client goes on.
     pub(super) fn hang_up(&mut self, index: usize) {
         self.hang_up_quietly(index);
         self.free(index, Instant::now());
@@ -312,7 +304,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// The operation in progress has failed.
     pub(super) fn fail(&mut self, index: usize, error: &LoadError) {
         self.hang_up_quietly(index);
         if let Phase::WarmUp { failed } = &mut self.phase {
@@ -340,7 +331,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// Takes leave of the server, for all clients.
     pub(super) fn leave(&mut self) {
         self.completions = None;
         for slot in &mut self.slots {
@@ -363,8 +353,8 @@ fn connect_failed(site: Site<'_>, reason: OsError) -> LoadError {
     })
 }
 
-/// Replies of one client that are taken by looking, before the others are served.
+/// Replies of one client read without waiting, before others are served.
 const MAX_POLLED_REPLIES: u32 = 16;
 
-/// How long a server may take to close a connection that it was asked to close.
+/// Timeout for the server to close a connection on request.
 const ENDING: Duration = Duration::from_millis(100);

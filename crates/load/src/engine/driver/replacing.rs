@@ -1,4 +1,4 @@
-//! Another connection for a client whose operation failed, or that lost its own.
+//! Replaces a client's connection after a failure or loss.
 
 use super::super::PAUSE_AFTER_ERROR;
 use super::super::machine::{Afterwards, Kind, Machine, Opened};
@@ -10,7 +10,6 @@ use std::os::fd::AsFd;
 use std::time::Instant;
 
 impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
-    /// The connection was lost between operations.
     pub(super) fn drop_connection(&mut self, index: usize) {
         self.hang_up_quietly(index);
         if self.kind.site().is_none() {
@@ -29,7 +28,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         self.wake_at(index, Instant::now() + PAUSE_AFTER_ERROR);
     }
 
-    /// Gets the client another connection: outside the loop, where that takes waiting.
+    /// Works outside the loop if that blocks.
     pub(super) fn replace(&mut self, index: usize) {
         let now = Instant::now();
         if self.end.is_some_and(|end| now >= end) {
@@ -46,13 +45,13 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             .spawn_scoped(self.scope, move || {
                 let client_spec = shared.context().birth_ahead(number, &over);
                 let opened = kind.open(&client_spec, shared.context().watch, &|| shared.next_id());
-                // Nothing waits any more when the run is over.
+                // After the end of the run there is no receiver.
                 sender.send(Replacement { slot: index, opened }).ok();
                 waker.wake();
             });
         self.slots[index].state = State::Opening;
         if made.is_err() {
-            // As many threads as there may be are busy with it: later.
+            // All threads for this are busy: later.
             self.pause(index);
         }
     }
@@ -73,7 +72,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         }
     }
 
-    /// Another connection could not be opened: an operation that failed.
+    /// A failed attempt to connect counts as a failed operation.
     pub(super) fn attempt_failed(&mut self, index: usize, error: &LoadError) {
         let in_time = self.end.is_none_or(|end| Instant::now() < end);
         if in_time && self.shared.takes_one() {
@@ -99,14 +98,14 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         Ok(())
     }
 
-    /// One client alone, whose connection lasts, may wait in its own read.
+    /// A single client with a persistent connection may block in its read.
     pub(super) fn make_patient(&mut self) {
         let patience = self.patience();
         if let [only] = self.slots.as_mut_slice()
             && only.machine.afterwards() == Afterwards::Kept
             && let Some(connection) = &mut only.connection
         {
-            // Where it cannot be, the poller waits.
+            // Otherwise the poller waits.
             connection.be_patient(patience).ok();
         }
     }

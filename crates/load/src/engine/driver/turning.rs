@@ -1,4 +1,4 @@
-//! Waiting for the first event, and doing what is due.
+//! Waits for events and handles due work.
 
 use super::super::POLL_INTERVAL;
 use super::super::arrivals::Arrivals;
@@ -30,15 +30,13 @@ impl<K: Kind> Driver<'_, '_, K> {
             if !self.wakes.is_empty() || self.arrivals.is_some() {
                 self.be_on_time();
             }
-            // Where the thread has only one client, looking at the clock on each round trip would cost too
-            // much.
+            // With a single client, reading the clock on each round trip would cost too much.
             if !came || self.slots.len() > 1 || !self.waits_in_read() {
                 self.check_deadlines();
             }
         }
     }
 
-    /// Waits until the poller has something ready, and deals with it.
     pub(super) fn poll(&mut self, longest: Duration, ready: &mut ReadyList) {
         self.poller.wait(ready, Some(longest));
         for event in ready.iter() {
@@ -46,7 +44,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// Whether the only client waits for a reply, in a read that is patient.
+    /// Whether the only client waits for a reply in a blocking read.
     pub(super) fn waits_in_read(&self) -> bool {
         match self.slots.as_slice() {
             [only] => {
@@ -60,14 +58,13 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// How long is waited before looking whether something took too long.
     pub(super) fn patience(&self) -> Duration {
         POLL_INTERVAL
             .min(self.shared.plan().timeout)
             .max(Duration::from_millis(1))
     }
 
-    /// Sets the timer to what is due next; returns how long to wait at most.
+    /// Sets the timer to the next due time; returns the maximum wait.
     pub(super) fn prepare_to_wait(&mut self) -> Duration {
         let woken = self.wakes.peek().map(|Reverse((at, _))| *at);
         let arrival = self
@@ -111,7 +108,6 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    /// Begins what is due: clients whose time has come, intended operations for which a client is free.
     pub(super) fn be_on_time(&mut self) {
         let now = Instant::now();
         while let Some(Reverse((at, index))) = self.wakes.peek().copied() {
@@ -153,14 +149,13 @@ impl<K: Kind> Driver<'_, '_, K> {
             arrivals.advance();
             self.begin(index, now, now.duration_since(intended));
             if self.slots[index].state == State::Over {
-                // No operations are left, for any client.
+                // No client has operations left.
                 self.arrivals = None;
                 self.release_idle();
             }
         }
     }
 
-    /// Clients that wait for something to do have no more.
     pub(super) fn release_idle(&mut self) {
         while let Some(index) = self.idle.pop_front() {
             self.over(index);
