@@ -1,10 +1,10 @@
-//! Runs a command together with a PostgreSQL and a MariaDB that live as long as it does: for benchmarks and
-//! for trying things.
+//! Runs a command with a temporary PostgreSQL and MariaDB, for benchmarks and experiments.
 //!
 //! `cargo run -p testbed --example with_servers -- psql`
 //!
-//! The command finds them by `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE` and by `MYSQL_HOST`,
-//! `MYSQL_TCP_PORT`, `MYSQL_USER`, `MYSQL_PWD`, `MYSQL_DATABASE`. Its exit status is passed through.
+//! The servers are passed in `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE`,
+//! `MYSQL_HOST`, `MYSQL_TCP_PORT`, `MYSQL_USER`, `MYSQL_PWD`, `MYSQL_DATABASE`. The command's exit
+//! status is returned.
 
 use std::process::{Command, ExitCode};
 

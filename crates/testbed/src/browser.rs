@@ -1,8 +1,7 @@
-//! A real browser for tests: Debian's Chromium without a window, driven by its chromedriver.
+//! Headless Chromium from Debian, driven by chromedriver.
 //!
-//! chromedriver speaks the WebDriver protocol: JSON over HTTP on a private port (W3C WebDriver, section 6).
-//! Chromium is started with a profile of its own in a private directory, and both end when the value is
-//! dropped.
+//! chromedriver speaks WebDriver, which is JSON over HTTP (W3C WebDriver, section 6), on a private
+//! port. Chromium has a private profile; dropping the value ends both.
 
 use crate::process::{free_port, given, require};
 use serde_json::{Value, json};
@@ -14,21 +13,17 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// A browser with one empty page.
 #[derive(Debug)]
 pub struct Browser {
     port: u16,
     session: String,
     driver: Process,
-    /// Holds the profile and the log; removed when dropped, after the processes ended.
+    /// Profile and log, removed after the processes have ended.
     directory: tempfile::TempDir,
 }
 
 impl Browser {
-    /// Starts one whose window is `width` by `height` CSS pixels.
-    ///
-    /// # Panics
-    /// When chromium or chromedriver is missing or does not get ready: the message says which.
+    /// The window has `width` by `height` CSS pixels.
     pub fn start(width: u32, height: u32) -> Self {
         let directory = tempfile::tempdir().expect("a private directory can be made");
         write_launcher(&directory.path().join(LAUNCHER));
@@ -48,19 +43,11 @@ impl Browser {
         browser
     }
 
-    /// Makes the page `width` by `height` CSS pixels, also narrower than a window can be.
-    ///
-    /// # Panics
-    /// When the browser refuses it.
     pub fn resize(&self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    /// Opens a file as a page and waits until it is there.
-    ///
-    /// # Panics
-    /// When it cannot be opened.
     pub fn open(&self, file: &Path) {
         let file = file
             .canonicalize()
@@ -68,38 +55,24 @@ impl Browser {
         self.command("url", &json!({ "url": format!("file://{}", file.display()) }));
     }
 
-    /// Runs the body of a function in the page and gives what it returns.
-    ///
-    /// # Panics
-    /// When it throws.
+    /// Runs the body of a function in the page and returns its result.
     pub fn run(&self, body: &str) -> Value {
         self.command("execute/sync", &json!({ "script": body, "args": [] }))
     }
 
-    /// The text that a user sees of the first element that `selector` finds.
-    ///
-    /// # Panics
-    /// When there is none.
+    /// The visible text of the first element matching `selector`.
     pub fn text(&self, selector: &str) -> String {
         let element = self.element(selector);
         let answer = self.get(&format!("/session/{}/element/{element}/text", self.session));
         answer.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Presses keys while the first element that `selector` finds has the focus. [`RIGHT`] and the like are
-    /// keys too.
-    ///
-    /// # Panics
-    /// When there is no such element, or it takes no keys.
+    /// Presses keys, such as [`RIGHT`], while the first element matching `selector` has the focus.
     pub fn press(&self, selector: &str, keys: &str) {
         let element = self.element(selector);
         self.command(&format!("element/{element}/value"), &json!({ "text": keys }));
     }
 
-    /// A command of the browser's developer tools, with its answer.
-    ///
-    /// # Panics
-    /// When the browser refuses it.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
         self.command(
             "goog/cdp/execute",
@@ -107,13 +80,13 @@ impl Browser {
         )
     }
 
-    /// What the page's console received since the last call: errors of scripts and of the content security
-    /// policy too.
+    /// Console messages since the last call, including errors of scripts and of the content
+    /// security policy.
     pub fn console(&self) -> Vec<String> {
         self.log("browser")
     }
 
-    /// The addresses that pages asked for since the last call, without the browser's own (its new tab).
+    /// Addresses requested by pages since the last call, without the browser's own.
     pub fn requested(&self) -> Vec<String> {
         let messages = self.log("performance");
         let parsed = messages
@@ -167,7 +140,6 @@ impl Browser {
         self.send_command("GET", path, "")
     }
 
-    /// One request to chromedriver; the value of its answer.
     fn send_command(&self, method: &str, path: &str, body: &str) -> Value {
         let answer = self.exchange(method, path, body);
         let answer =
@@ -209,7 +181,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Ends Chromium, which ends its own children; the driver ends with the field.
+        // Ends Chromium and its children; the driver ends with the field.
         if !self.session.is_empty() {
             self.exchange("DELETE", &format!("/session/{}", self.session), "")
                 .ok();
@@ -218,8 +190,8 @@ impl Drop for Browser {
     }
 }
 
-/// A program that becomes Chromium and ends with chromedriver, which ends with this process: chromedriver
-/// alone would leave Chromium behind when it is killed.
+/// A program that becomes Chromium and ends with chromedriver, which ends with this process.
+/// Without it, Chromium outlives a killed chromedriver.
 fn write_launcher(path: &Path) {
     let script = format!(
         "#!/bin/sh\nexec '{}' --pdeathsig KILL '{}' \"$@\"\n",
@@ -232,7 +204,7 @@ fn write_launcher(path: &Path) {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// chromedriver on a port of its own: again with another when another process took it first.
+/// Retries with another port if the chosen one was taken.
 fn start_driver(directory: &Path) -> (Process, u16) {
     let program = require("chromedriver");
     let mut last = String::new();
@@ -240,7 +212,7 @@ fn start_driver(directory: &Path) -> (Process, u16) {
         let port = free_port();
         let mut command = Command::new(&program);
         command.arg(format!("--port={port}")).current_dir(directory);
-        // Chromium keeps crash reports and settings below these; an ordinary home is not touched.
+        // Chromium writes crash reports and settings here; the real home is not touched.
         command
             .env("HOME", directory)
             .env("XDG_CONFIG_HOME", directory)
@@ -256,16 +228,12 @@ fn start_driver(directory: &Path) -> (Process, u16) {
     panic!("chromedriver does not start: {last}");
 }
 
-/// The right arrow key.
 pub const RIGHT: &str = "\u{e014}";
-/// The left arrow key.
 pub const LEFT: &str = "\u{e012}";
-/// The key that goes to the end.
 pub const END: &str = "\u{e010}";
-/// The key that goes to the begin.
 pub const HOME: &str = "\u{e011}";
 
-/// No window, no sandbox (which root may not have), and no traffic of the browser's own.
+/// No window, no sandbox (root cannot have one), no background traffic.
 const QUIET: [&str; 10] = [
     "--headless",
     "--no-sandbox",

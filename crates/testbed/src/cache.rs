@@ -1,13 +1,9 @@
-//! What one run of the tests keeps for the next one: `$XDG_CACHE_HOME/longwire`.
+//! A cache in `$XDG_CACHE_HOME/longwire` for later test runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of this name, made where it is missing. Where this user has no cache directory, or may not
-/// write there, it is next to the programs of this build.
-///
-/// # Panics
-/// When it cannot be made there either.
+/// Without a writable cache directory, the folder is next to the programs of this build.
 pub fn folder(name: &str) -> PathBuf {
     let given = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));

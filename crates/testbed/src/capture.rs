@@ -1,4 +1,4 @@
-//! A capture of what passes the loopback, taken by tcpdump while a test runs.
+//! Captures loopback traffic with tcpdump during a test.
 
 use std::fs::OpenOptions;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -12,35 +12,28 @@ use tempfile::TempDir;
 use crate::binary::{longwire, program};
 use crate::process::{given, heed_interrupts, require};
 
-/// A running capture of one TCP port of the loopback.
 #[derive(Debug)]
 pub struct Capture {
-    // Dropped in this order: tcpdump ends before its directory goes.
+    // Drop order: tcpdump ends before its directory is removed.
     process: Process,
     directory: TempDir,
     marker: UdpSocket,
 }
 
-/// A finished capture; its file goes when the value is dropped.
+/// The file is removed on drop.
 #[derive(Debug)]
 pub struct CaptureFile {
     directory: TempDir,
 }
 
 impl Capture {
-    /// Starts capturing TCP `port` of the loopback, whole packets, nanosecond time stamps; returns when every
-    /// later packet will be in the file.
-    ///
-    /// # Panics
-    /// With tcpdump's message, when it may not capture (it needs root or `CAP_NET_RAW`).
+    /// Starts capturing TCP `port`: whole packets, nanosecond timestamps. Later packets are in the
+    /// file. Needs root or `CAP_NET_RAW`.
     pub fn start(port: u16) -> Capture {
         Capture::start_ports(&[port])
     }
 
-    /// As [`Capture::start`] for several ports in one file.
-    ///
-    /// # Panics
-    /// As [`Capture::start`].
+    /// Captures several ports in one file.
     pub fn start_ports(ports: &[u16]) -> Capture {
         let directory = tempfile::Builder::new().prefix("testbed-").tempdir();
         let directory = directory.unwrap_or_else(|error| panic!("temporary directory: {error}"));
@@ -60,7 +53,7 @@ impl Capture {
         ]);
         command.args(["-s", "0", "-B", KERNEL_BUFFER_KIB]);
         if given(Account::unprivileged("nobody")) != Account::Own {
-            // Started by root, tcpdump would otherwise become a user who cannot write here.
+            // As root, tcpdump would otherwise switch to a user without write access here.
             command.args(["-Z", "root"]);
         }
         command.arg("-w");
@@ -79,13 +72,14 @@ impl Capture {
         }
     }
 
-    /// Ends the capture when all that passed before this call is in the file.
+    /// Ends the capture when all earlier packets are in the file.
     ///
-    /// A datagram sent now is the end mark: packets reach tcpdump in the order in which they passed, so the
-    /// file is complete when the mark is in it. The mark is then cut off.
+    /// Sends a datagram as end mark: tcpdump receives packets in order, so the file is complete
+    /// when it contains the mark. The mark is then cut off.
     ///
     /// # Panics
-    /// When the mark does not arrive, or the kernel dropped packets: such a capture would prove nothing.
+    /// Panics if the mark does not arrive, or the kernel dropped packets, since such a capture
+    /// would not prove anything.
     pub fn stop(mut self) -> CaptureFile {
         let path = self.directory.path().join(FILE);
         let port = local_port(&self.marker);
@@ -109,18 +103,18 @@ impl Capture {
 }
 
 impl CaptureFile {
-    /// The file: classic pcap, nanosecond time stamps, Ethernet.
+    /// Classic pcap, nanosecond timestamps, Ethernet.
     pub fn path(&self) -> PathBuf {
         self.directory.path().join(FILE)
     }
 }
 
-/// The length of the file at `path` before the record that carries `mark`, once that is in it.
+/// Waits for the record with `mark` and returns the length of the file before it.
 fn wait_for_mark(path: &Path, mark: &[u8]) -> u64 {
     let started = Instant::now();
     loop {
         let bytes = std::fs::read(path).unwrap_or_default();
-        // Packets may pass behind the mark (connections taking leave): they go with it.
+        // Packets after the mark (closing connections) are cut too.
         if let Some(at) = bytes.windows(mark.len()).rposition(|window| window == mark) {
             return (at - BEFORE_MARK) as u64;
         }
@@ -140,13 +134,13 @@ fn local_port(socket: &UdpSocket) -> u16 {
         .port()
 }
 
-/// tcpdump itself, or the copy of it that the set-up gave the right to capture for an ordinary user.
+/// tcpdump, or its copy with the capability to capture, installed by the set-up.
 fn tcpdump() -> PathBuf {
     std::env::var_os("LONGWIRE_TCPDUMP").map_or_else(|| require("tcpdump"), PathBuf::from)
 }
 
-/// Longwire with these arguments and the right to capture: as root it has it, else a copy of setpriv passes
-/// it on that the set-up gave it to.
+/// longwire with the right to capture: as root, or through a copy of setpriv with the capability,
+/// installed by the set-up.
 pub fn may_capture(arguments: &[&str]) -> Command {
     let Some(setpriv) = std::env::var_os("LONGWIRE_SETPRIV") else {
         return longwire(arguments);
@@ -159,9 +153,9 @@ pub fn may_capture(arguments: &[&str]) -> Command {
 }
 
 const FILE: &str = "capture.pcap";
-/// A packet that is to be seen at once takes as much of it as the largest one could: this is room for some
+/// With immediate mode each packet takes the space of the largest possible one: room for some
 /// 4,000.
 const KERNEL_BUFFER_KIB: &str = "262144";
 const MARK_WITHIN: Duration = Duration::from_secs(20);
-/// A pcap record's header, Ethernet, IPv4 and UDP.
+/// Headers of the pcap record, Ethernet, IPv4 and UDP.
 const BEFORE_MARK: usize = 16 + 14 + 20 + 8;

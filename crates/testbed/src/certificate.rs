@@ -1,4 +1,4 @@
-//! A certificate authority made for one server, and that server's certificate.
+//! A certificate authority and one server certificate.
 
 use std::fs::Permissions;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,8 +12,8 @@ use servers::postgres::TlsFiles;
 
 use crate::process::given;
 
-/// A server's certificate for `localhost`, 127.0.0.1 and ::1, its key, and the authority that signed it, as
-/// PEM files.
+/// PEM files of a certificate for `localhost`, 127.0.0.1 and ::1, its key, and the signing
+/// authority.
 #[derive(Clone, Debug)]
 pub struct Certificate {
     authority: PathBuf,
@@ -22,11 +22,7 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Makes an authority and a certificate and writes them to `directory`; the key is readable by `account`
-    /// alone.
-    ///
-    /// # Panics
-    /// When they cannot be made or written.
+    /// Writes authority and certificate to `directory`; only `account` can read the key.
     pub fn create(directory: &Path, account: Account) -> Certificate {
         let files = Certificate {
             authority: directory.join("authority.pem"),
@@ -40,15 +36,11 @@ impl Certificate {
         files
     }
 
-    /// As [`Certificate::create`], for a server of the caller's own account.
-    ///
-    /// # Panics
-    /// As [`Certificate::create`].
+    /// For a server running as the current user.
     pub fn create_own(directory: &Path) -> Certificate {
         Self::create(directory, Account::Own)
     }
 
-    /// What a server is given.
     pub(crate) fn files(&self) -> TlsFiles {
         TlsFiles {
             authority: self.authority.clone(),
@@ -57,17 +49,14 @@ impl Certificate {
         }
     }
 
-    /// The authority a client must trust (`sslrootcert`, `--ssl-ca`).
     pub fn authority(&self) -> &Path {
         &self.authority
     }
 
-    /// The server's own certificate.
     pub fn certificate(&self) -> &Path {
         &self.certificate
     }
 
-    /// The key of the server's certificate.
     pub fn key(&self) -> &Path {
         &self.key
     }

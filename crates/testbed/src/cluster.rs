@@ -1,4 +1,4 @@
-//! Data directories as a server's own program makes them: made once on this machine, copied for each test.
+//! Data directories, created once per machine by the server's own program and copied for each test.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,10 +10,8 @@ use servers::{Account, ServerError};
 use crate::cache;
 use crate::process::{given, require, run};
 
-/// Puts a data directory into `directory`, which is `account`'s: a copy of the one that `initialise` made in
-/// a directory like it, the first time.
-///
-/// It is made again when `program`, which makes it, is another one, or when the kept one is not whole.
+/// Copies a data directory into `directory`, owned by `account`. The original comes from
+/// `initialise` at first use, and again if `program` has changed or the original is incomplete.
 pub(crate) fn provide(
     program: &str,
     account: Account,
@@ -36,7 +34,7 @@ fn make(
     account: Account,
     initialise: impl FnOnce(&Path) -> Result<(), ServerError>,
 ) {
-    // Where the account may reach it: not below the home of root.
+    // Reachable for the account: not in root's home.
     let making = crate::process::private_directory(account);
     given(initialise(making.path()));
     let arriving = tempfile::tempdir_in(cache).unwrap_or_else(|error| panic!("{}: {error}", cache.display()));
@@ -51,12 +49,12 @@ fn make(
     if kept.exists() && !is_whole(kept) {
         fs::remove_dir_all(kept).ok();
     }
-    // Another test may have put the same there a moment ago; then this one is not needed.
+    // Another test may have put the same there; then this copy is dropped.
     fs::rename(arriving.path(), kept).ok();
     assert!(is_whole(kept), "{}: it is not whole", kept.display());
 }
 
-/// Tells one version of `program` from another, and data directories of one account from those of another.
+/// Distinguishes versions of `program`, and accounts.
 fn version(program: &Path, account: Account) -> String {
     let about = fs::metadata(program).unwrap_or_else(|error| panic!("{}: {error}", program.display()));
     let owner = match account {
@@ -72,7 +70,6 @@ fn is_whole(kept: &Path) -> bool {
     size.is_some_and(|size| size == size_of(&kept.join("data")).to_string())
 }
 
-/// Bytes of all files in `directory`.
 fn size_of(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries

@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry of a test's own, which writes what it receives into a file.
+//! An OpenTelemetry collector that writes received data to a file.
 
 use std::path::PathBuf;
 
@@ -9,20 +9,17 @@ use tempfile::TempDir;
 
 use crate::process::launch;
 
-/// A running collector on a private port of 127.0.0.1; gone when dropped.
+/// On a private port of 127.0.0.1.
 #[derive(Debug)]
 pub struct Collector {
-    // Dropped in this order: the server ends before its directory goes.
+    // Drop order: the server ends before its directory is removed.
     _running: Running,
     directory: TempDir,
     port: u16,
 }
 
 impl Collector {
-    /// A collector that takes metrics and traces.
-    ///
-    /// # Panics
-    /// When the program is not built, and with the end of its log, when it does not get ready.
+    /// Accepts metrics and traces.
     pub fn start() -> Self {
         let directory = tempfile::tempdir().expect("a directory of its own");
         let program = program();
@@ -55,21 +52,20 @@ impl Collector {
         }
     }
 
-    /// What exporters are given: `http://127.0.0.1:PORT`.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// All it has received so far, one value for each request.
+    /// All received data, one value per request.
     pub fn received(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.directory.path().join("received.json")).unwrap_or_default();
-        // The last line may still be written.
+        // The last line may be incomplete.
         text.lines()
             .filter_map(|line| serde_json::from_str(line).ok())
             .collect()
     }
 
-    /// The points of a metric in the last request that has it.
+    /// Points of a metric in the last request that contains it.
     pub fn last_points(&self, metric: &str) -> Vec<Value> {
         let of = |request: &Value| -> Option<Vec<Value>> {
             let metrics = request["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].as_array()?;
@@ -82,7 +78,6 @@ impl Collector {
         self.received().iter().rev().find_map(of).unwrap_or_default()
     }
 
-    /// All spans it has received.
     pub fn spans(&self) -> Vec<Value> {
         let of = |request: &Value| {
             request["resourceSpans"][0]["scopeSpans"][0]["spans"]
@@ -93,7 +88,7 @@ impl Collector {
     }
 }
 
-/// Where `make test` has built it from crates/testbed/collector.
+/// Built by `make test` from crates/testbed/collector.
 fn program() -> PathBuf {
     let built = crate::binary::program().with_file_name("otelcol");
     assert!(

@@ -1,28 +1,23 @@
-//! What this machine adds to every time that a test measures, reported when such a test fails.
+//! This machine's overhead in measured times, reported when a timing test fails.
 //!
-//! Tests that compare a measured time with an upper bound are a group of their own,
-//! `#[ignore = "timing: ..."]`: `make test` runs them after all others and one at a time. Each begins with
-//! [`told_on_failure`].
+//! Tests with an upper bound on time are marked `#[ignore]` with a reason "timing", so that
+//! `make test` runs them last, one at a time. Each begins with [`told_on_failure`].
 
 use std::fmt;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// This machine's own times, as they are at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Floor {
-    /// Median and 99th percentile of a byte's round trip over loopback, between two threads.
+    /// Median and 99th percentile of one byte's round trip over loopback between two threads.
     pub round_trip: [Duration; 2],
-    /// How much longer than asked a sleep of a millisecond takes: median and 99th percentile.
+    /// Excess of a one-millisecond sleep: median and 99th percentile.
     pub oversleep: [Duration; 2],
 }
 
 impl Floor {
-    /// Measures it, in about a second.
-    ///
-    /// # Panics
-    /// When this machine cannot connect to itself.
+    /// Takes about a second.
     pub fn measure() -> Self {
         let asked = Duration::from_millis(1);
         let sleeps = (0..SLEEPS).map(|_| timed(|| std::thread::sleep(asked)).saturating_sub(asked));
@@ -47,7 +42,7 @@ impl fmt::Display for Floor {
     }
 }
 
-/// Prints this machine's floor behind the message of a test that fails while the value lives.
+/// Prints the floor if the test fails while the value lives.
 #[must_use = "the floor is reported when the value is dropped at the end of the test"]
 pub fn told_on_failure() -> impl Drop {
     struct Told;
@@ -98,7 +93,7 @@ fn timed(work: impl FnOnce()) -> Duration {
     began.elapsed()
 }
 
-/// The median and the 99th percentile: by rank, of at least 100 samples.
+/// Median and 99th percentile by rank, of at least 100 samples.
 fn percentiles(mut samples: Vec<Duration>) -> [Duration; 2] {
     samples.sort();
     [50, 99].map(|percent| samples[(samples.len() * percent / 100).min(samples.len() - 1)])

@@ -1,26 +1,19 @@
-//! Requests to servers of a test.
-
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 
-/// What a server answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpAnswer {
-    /// 200 and its like.
     pub status: u16,
-    /// Without the head.
     pub body: Vec<u8>,
 }
 
 impl HttpAnswer {
-    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
-/// Asks a server on 127.0.0.1 for `path`, taking the formats in `accept`; `None` if it cannot be reached or
-/// says nothing that is HTTP.
+/// GET from a server on 127.0.0.1; `None` if it cannot be reached or does not answer in HTTP.
 pub fn get(port: u16, path: &str, accept: &str) -> Option<HttpAnswer> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: {accept}\r\n\r\n");

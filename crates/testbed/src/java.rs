@@ -1,8 +1,6 @@
-//! Java programs of tests: one source file, compiled here, run with JDBC drivers that are named by their
-//! Maven coordinates.
+//! Compiles single-file Java programs and runs them with JDBC drivers named by Maven coordinates.
 //!
-//! Maven fetches a driver once, from wherever this machine's Maven is told to look, and keeps it (`~/.m2`); a
-//! copy in [`cache::folder`] makes later tests do without Maven.
+//! Maven fetches each driver once (`~/.m2`); a copy in [`cache::folder`] saves later runs of Maven.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +11,6 @@ use tempfile::TempDir;
 use crate::cache;
 use crate::process::{require, run};
 
-/// A compiled Java program; its classes are gone when dropped.
 #[derive(Debug)]
 pub struct JavaProgram {
     classes: TempDir,
@@ -21,10 +18,7 @@ pub struct JavaProgram {
 }
 
 impl JavaProgram {
-    /// Compiles `source`, whose main class has the name of the file, with `jars` to compile against.
-    ///
-    /// # Panics
-    /// When there is no JDK, or with the compiler's messages.
+    /// Compiles `source` against `jars`; the main class has the name of the file.
     pub fn compile(source: &Path, jars: &[PathBuf]) -> Self {
         let classes = tempfile::Builder::new().prefix("testbed-java-").tempdir();
         let classes = classes.unwrap_or_else(|error| panic!("temporary directory: {error}"));
@@ -43,10 +37,7 @@ impl JavaProgram {
         Self { classes, main }
     }
 
-    /// A command that runs it with `jars` on its class path; the caller adds its arguments.
-    ///
-    /// # Panics
-    /// When there is no Java.
+    /// Runs the program with `jars` on the class path; the caller adds arguments.
     pub fn command(&self, jars: &[PathBuf]) -> Command {
         let mut command = Command::new(require("java"));
         command
@@ -58,15 +49,12 @@ impl JavaProgram {
     }
 }
 
-/// The jars that `coordinates` name, each `group:artifact:version`, without what they depend on: drivers
-/// depend on nothing. Those that are not here yet are fetched, by one run of Maven.
-///
-/// # Panics
-/// When Maven is missing or cannot find one: with its message.
+/// The jars of `coordinates`, each `group:artifact:version`, without dependencies, since drivers
+/// have none. Maven fetches missing jars.
 pub fn jars(coordinates: &[&str]) -> Vec<PathBuf> {
     let directory = cache::folder("java");
     let wanted: Vec<Artifact<'_>> = coordinates.iter().map(|text| Artifact::parse(text)).collect();
-    // Other tests of this process and other processes may want the same at this moment.
+    // Other tests and processes may fetch the same at this time.
     let lock = File::create(directory.join("lock")).and_then(|file| file.lock().map(|()| file));
     let _lock = lock.unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let missing: Vec<&Artifact<'_>> = wanted
@@ -79,10 +67,7 @@ pub fn jars(coordinates: &[&str]) -> Vec<PathBuf> {
     wanted.iter().map(|artifact| artifact.file(&directory)).collect()
 }
 
-/// The jar of the JDBC bridge, built by Maven where it is older than its sources.
-///
-/// # Panics
-/// When Maven is missing or the sources do not compile: with its message.
+/// The jar of the JDBC bridge, built by Maven if older than its sources.
 pub fn bridge() -> PathBuf {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bridges/jdbc");
     let jar = project.join("target/longwire-jdbc.jar");
@@ -101,7 +86,7 @@ pub fn bridge() -> PathBuf {
     jar
 }
 
-/// Whether `file` does not exist, or is older than one of `sources` or the files in them.
+/// Whether `file` is missing, or older than `sources` or files in them.
 fn is_older(file: &Path, sources: &[PathBuf]) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
     let Some(made) = changed(file) else {
@@ -117,7 +102,6 @@ fn is_older(file: &Path, sources: &[PathBuf]) -> bool {
     all.any(|source| changed(&source) > Some(made))
 }
 
-/// A jar by its Maven coordinate.
 struct Artifact<'a> {
     group: &'a str,
     name: &'a str,
@@ -144,8 +128,8 @@ impl<'a> Artifact<'a> {
     }
 }
 
-/// Has Maven copy `artifacts` into `directory`. First into a directory inside it, so that a jar in
-/// `directory` itself is always complete.
+/// Maven copies `artifacts` into a subdirectory first, so that a jar in `directory` is always
+/// complete.
 fn fetch(artifacts: &[&Artifact<'_>], directory: &Path) {
     let maven = require("mvn");
     let arriving =
@@ -172,12 +156,11 @@ fn class_path(classes: &Path, jars: &[PathBuf]) -> String {
     parts.join(":")
 }
 
-/// For programs that run a second or two: half of the start of a JVM is its compilers and its garbage
-/// collector.
+/// Half of a JVM's start is its compilers and garbage collector.
 const QUICK_START: [&str; 3] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"];
 
-/// A project that depends on nothing and copies what it is told; the version of the plug-in is fixed because
-/// Maven's own default is from 2013.
+/// A project that only copies jars. The plug-in's version is fixed because Maven's default is from
+/// 2013.
 const PROJECT: &str = "<project>
 <modelVersion>4.0.0</modelVersion>
 <groupId>testbed</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging>

@@ -1,15 +1,12 @@
-//! Real servers for tests: PostgreSQL, MariaDB and Redis on private ports and in private directories, and
-//! captures of what they say; the binary under test; programs that run while a test looks at them; a browser;
-//! a terminal; Java programs with JDBC drivers, and Python with packages; what this machine adds to measured
-//! times.
+//! Test environment with real components: PostgreSQL, MariaDB and Redis on private ports and in
+//! private directories, captures, the binary under test, a browser, a terminal, Java with JDBC
+//! drivers, Python with packages, and this machine's timing overhead.
 //!
-//! A server is ready when its `start` returns and gone when its value is dropped, also when the test panics;
-//! when the test process is killed, the kernel ends the server. Everything here panics with a message that
-//! says what is missing or what the server's log ended with: a test that cannot have its server fails, it is
-//! never skipped.
+//! A server is ready when `start` returns and ends on drop, also on a panic; if the test process is
+//! killed, the kernel ends the server. All functions panic with a message that names the missing
+//! program or the end of the server's log: a test without its server fails and is never skipped.
 //!
-//! How servers are started and ended is in the crate `servers`, which labs use too. Start reading at
-//! [`postgres`].
+//! The crate `servers`, which labs use too, starts and ends servers. Start reading at [`postgres`].
 
 pub mod binary;
 pub mod browser;

@@ -1,5 +1,3 @@
-//! A MariaDB server of a test's own.
-
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -11,17 +9,17 @@ use crate::certificate::Certificate;
 use crate::cluster;
 use crate::process::{self, given, launch, private_directory, require};
 
-/// What a server is to be like; the default is no TLS, no durability.
+/// By default without TLS and durability.
 #[derive(Clone, Debug, Default)]
 pub struct MariaDbOptions {
     tls: bool,
     settings: Vec<(String, String)>,
 }
 
-/// A running MariaDB on a private port of 127.0.0.1 with a private data directory; gone when dropped.
+/// On a private port of 127.0.0.1 with a private data directory.
 #[derive(Debug)]
 pub struct MariaDb {
-    // Dropped in this order: the server ends before its directory goes.
+    // Drop order: the server ends before its directory is removed.
     running: Running,
     directory: TempDir,
     port: u16,
@@ -29,22 +27,19 @@ pub struct MariaDb {
 }
 
 impl MariaDbOptions {
-    /// The server offers TLS with a certificate of its own: see [`MariaDb::certificate`].
+    /// Offers TLS with [`MariaDb::certificate`].
     pub fn tls(mut self) -> Self {
         self.tls = true;
         self
     }
 
-    /// An option of mariadbd's command line, without its dashes: `("max-allowed-packet", "64M")`.
+    /// An option of mariadbd without dashes, such as `("max-allowed-packet", "64M")`.
     pub fn setting(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Starts the server, makes its user and database, and returns when it accepts connections.
-    ///
-    /// # Panics
-    /// With the end of its log, when it does not get ready.
+    /// Creates user and database, and returns when the server accepts connections.
     pub fn start(self) -> MariaDb {
         let account = given(Server::account());
         let directory = private_directory(account);
@@ -69,55 +64,46 @@ impl MariaDbOptions {
 }
 
 impl MariaDb {
-    /// A user with all privileges from any address.
+    /// Has all privileges from any address.
     pub const USER: &str = "longwire";
-    /// That user's password.
     pub const PASSWORD: &str = "longwire-secret";
-    /// A database that exists from the start.
+    /// Exists from the start.
     pub const DATABASE: &str = "test";
 
-    /// A server with the default options, accepting connections.
-    ///
-    /// # Panics
-    /// With the end of its log, when it does not get ready.
     pub fn start() -> MariaDb {
         MariaDbOptions::default().start()
     }
 
-    /// What a server is to be like, to be changed before it is started.
     pub fn options() -> MariaDbOptions {
         MariaDbOptions::default()
     }
 
-    /// The port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// A URL with user, password and database: `mysql://longwire:...@127.0.0.1:PORT/test`.
+    /// Includes user, password and database.
     pub fn url(&self) -> String {
         let (user, password, database) = (Self::USER, Self::PASSWORD, Self::DATABASE);
         format!("mysql://{user}:{password}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// The server's certificate and the authority to trust, when it was started with [`MariaDbOptions::tls`].
+    /// Set only with [`MariaDbOptions::tls`].
     pub fn certificate(&self) -> Option<&Certificate> {
         self.certificate.as_ref()
     }
 
-    /// The server's Unix socket.
     pub fn socket(&self) -> PathBuf {
         Server::socket(self.directory.path())
     }
 
-    /// One of MariaDB's client programs (`mariadb`, `mariadb-dump`, `mariadb-slap`) with the options that
-    /// reach this server over TCP as [`MariaDb::USER`]; the caller adds the database and the rest.
+    /// A client program (`mariadb`, `mariadb-dump`, `mariadb-slap`) with options for this server
+    /// over TCP as [`MariaDb::USER`]. The caller adds the database.
     pub fn client(&self, program: &str) -> Command {
         self.client_at(program, self.port)
     }
 
-    /// As [`MariaDb::client`], reaching the server by another `port` of 127.0.0.1: that of a relay in front
-    /// of it.
+    /// Connects to another `port` of 127.0.0.1: a relay in front of the server.
     pub fn client_at(&self, program: &str, port: u16) -> Command {
         let mut command = Command::new(require(program));
         command.args(["--no-defaults", "--protocol=tcp", "--host=127.0.0.1"]);
@@ -128,11 +114,8 @@ impl MariaDb {
         command
     }
 
-    /// Runs `statements` over the Unix socket (no TCP: nothing appears in a capture) as root and returns the
-    /// tab-separated rows.
-    ///
-    /// # Panics
-    /// With the client's message, when one of them fails.
+    /// Runs `statements` as root and returns tab-separated rows. Uses the Unix socket, so captures
+    /// do not contain it.
     pub fn sql(&self, statements: &str) -> String {
         let mut command = Command::new(require("mariadb"));
         command.args(["--no-defaults", "--user=root", "--batch", "--skip-column-names"]);
@@ -142,22 +125,19 @@ impl MariaDb {
         process::run(command)
     }
 
-    /// The server's log so far.
     pub fn log(&self) -> String {
         self.running.log()
     }
 
-    /// The number of the server's process.
     pub fn process_id(&self) -> u32 {
         self.running.process_id()
     }
 
-    /// Kills the server as a crash would; connections break without a goodbye.
+    /// Connections break without a goodbye, as in a crash.
     pub fn kill(&mut self) {
         self.running.kill();
     }
 
-    /// Ends the server and waits until it is gone.
     pub fn stop(mut self) {
         self.running.stop();
     }

@@ -1,4 +1,4 @@
-//! An object store of a test's own, which speaks the S3 API: Versity's gateway over a directory.
+//! An object store with the S3 API: Versity's gateway over a directory.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,17 @@ use tempfile::TempDir;
 
 use crate::process::launch;
 
-/// A running store on a private port of 127.0.0.1; gone when dropped.
+/// On a private port of 127.0.0.1.
 #[derive(Debug)]
 pub struct ObjectStore {
-    // Dropped in this order: the server ends before its directory goes.
+    // Drop order: the server ends before its directory is removed.
     _running: Running,
     directory: TempDir,
     port: u16,
 }
 
 impl ObjectStore {
-    /// A store with an empty bucket of this name.
-    ///
-    /// # Panics
-    /// When the program is not built, and with the end of its log, when it does not get ready.
+    /// Creates an empty bucket.
     pub fn start(bucket: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory of its own");
         let root = directory.path().join("store");
@@ -49,7 +46,7 @@ impl ObjectStore {
         }
     }
 
-    /// Variables of AWS's tools, with which it is reached.
+    /// Environment variables for AWS tools.
     pub fn variables(&self) -> [(&'static str, String); 4] {
         [
             ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.port)),
@@ -59,22 +56,20 @@ impl ObjectStore {
         ]
     }
 
-    /// Where it keeps the objects of a bucket, as files.
+    /// The objects of a bucket, as files.
     pub fn files(&self, bucket: &str) -> PathBuf {
         self.directory.path().join("store").join(bucket)
     }
 
-    /// Its port.
     pub const fn port(&self) -> u16 {
         self.port
     }
 }
 
-/// Of this store alone.
 const KEY: &str = "longwire";
 const SECRET: &str = "not-a-secret-of-anybody";
 
-/// Where `make test` has built it.
+/// Built by `make test`.
 fn program() -> PathBuf {
     let built: PathBuf = crate::binary::program().with_file_name("versitygw");
     assert!(

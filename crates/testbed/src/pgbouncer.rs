@@ -1,5 +1,3 @@
-//! A PgBouncer of a test's own.
-
 use servers::command::CommandServer;
 use servers::{Readiness, Running};
 use tempfile::TempDir;
@@ -7,21 +5,17 @@ use tempfile::TempDir;
 use crate::postgres::Postgres;
 use crate::process::{self, given, launch, private_directory, require};
 
-/// A running PgBouncer on a private port of 127.0.0.1, in transaction mode, in front of a [`Postgres`]; gone
-/// when dropped.
+/// In transaction mode, on a private port of 127.0.0.1, in front of a [`Postgres`].
 #[derive(Debug)]
 pub struct PgBouncer {
-    // Dropped in this order: the server ends before its directory goes.
+    // Drop order: the server ends before its directory is removed.
     _running: Running,
     _directory: TempDir,
     port: u16,
 }
 
 impl PgBouncer {
-    /// Starts one that asks the database over at most `pool` connections at a time.
-    ///
-    /// # Panics
-    /// With the end of its log, when it does not get ready.
+    /// Uses at most `pool` connections to the database.
     pub fn start(database: &Postgres, pool: u32) -> Self {
         let program = require("pgbouncer").display().to_string();
         // PgBouncer refuses to run as root.
@@ -54,16 +48,12 @@ impl PgBouncer {
         }
     }
 
-    /// The port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The microseconds that clients of `database` waited for a connection to it so far, by PgBouncer's own
-    /// count (`wait_time` of `SHOW STATS_TOTALS`).
-    ///
-    /// # Panics
-    /// With psql's message, or when PgBouncer counts otherwise than version 1.
+    /// Microseconds that clients of `database` have waited for a server connection, as counted by
+    /// PgBouncer (`wait_time` of `SHOW STATS_TOTALS`, version 1).
     pub fn waited(&self, database: &Postgres) -> u64 {
         let mut command = database.client_at("psql", self.port);
         command.env("PGDATABASE", "pgbouncer");

@@ -1,5 +1,3 @@
-//! A PostgreSQL server of a test's own.
-
 use std::path::Path;
 use std::process::Command;
 
@@ -11,19 +9,16 @@ use crate::certificate::Certificate;
 use crate::cluster;
 use crate::process::{self, given, launch, private_directory, require};
 
-/// How clients over TCP prove who they are. The superuser's password is [`Postgres::PASSWORD`] in every case.
+/// The superuser's password over TCP is always [`Postgres::PASSWORD`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PostgresAuth {
-    /// Not at all.
     #[default]
     Trust,
-    /// A salted MD5 digest.
     Md5,
-    /// SCRAM-SHA-256.
     ScramSha256,
 }
 
-/// What a server is to be like; the default is `trust`, no TLS, no durability.
+/// By default `trust`, without TLS and durability.
 #[derive(Clone, Debug, Default)]
 pub struct PostgresOptions {
     auth: PostgresAuth,
@@ -31,10 +26,10 @@ pub struct PostgresOptions {
     settings: Vec<(String, String)>,
 }
 
-/// A running PostgreSQL on a private port of 127.0.0.1 with a private data directory; gone when dropped.
+/// On a private port of 127.0.0.1 with a private data directory.
 #[derive(Debug)]
 pub struct Postgres {
-    // Dropped in this order: the server ends before its directory goes.
+    // Drop order: the server ends before its directory is removed.
     running: Running,
     directory: TempDir,
     port: u16,
@@ -42,28 +37,23 @@ pub struct Postgres {
 }
 
 impl PostgresOptions {
-    /// Clients over TCP prove who they are by `auth`.
     pub fn auth(mut self, auth: PostgresAuth) -> Self {
         self.auth = auth;
         self
     }
 
-    /// The server offers TLS with a certificate of its own: see [`Postgres::certificate`].
+    /// Offers TLS with [`Postgres::certificate`].
     pub fn tls(mut self) -> Self {
         self.tls = true;
         self
     }
 
-    /// A line of `postgresql.conf`.
     pub fn setting(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Starts the server and returns when it accepts connections.
-    ///
-    /// # Panics
-    /// With the end of its log, when it does not get ready.
+    /// Returns when the server accepts connections.
     pub fn start(self) -> Postgres {
         let account = given(Server::account());
         let directory = private_directory(account);
@@ -94,56 +84,46 @@ impl PostgresOptions {
 }
 
 impl Postgres {
-    /// The superuser.
     pub const USER: &str = "postgres";
-    /// The superuser's password, where one is requested.
     pub const PASSWORD: &str = "longwire-secret";
-    /// A database that exists from the start.
+    /// Exists from the start.
     pub const DATABASE: &str = "postgres";
 
-    /// A server with the default options, accepting connections.
-    ///
-    /// # Panics
-    /// With the end of its log, when it does not get ready.
     pub fn start() -> Postgres {
         PostgresOptions::default().start()
     }
 
-    /// What a server is to be like, to be changed before it is started.
     pub fn options() -> PostgresOptions {
         PostgresOptions::default()
     }
 
-    /// The port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// A URL with user, password and database: `postgres://postgres:...@127.0.0.1:PORT/postgres`.
+    /// Includes user, password and database.
     pub fn url(&self) -> String {
         let (user, password, database) = (Self::USER, Self::PASSWORD, Self::DATABASE);
         format!("postgres://{user}:{password}@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// The server's certificate and the authority to trust, when it was started with
-    /// [`PostgresOptions::tls`].
+    /// Set only with [`PostgresOptions::tls`].
     pub fn certificate(&self) -> Option<&Certificate> {
         self.certificate.as_ref()
     }
 
-    /// The directory of the server's Unix socket (always trusted, any port is [`Postgres::port`]).
+    /// Directory of the Unix socket (always trusted; its port is [`Postgres::port`]).
     pub fn socket_directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// One of PostgreSQL's client programs (`psql`, `pgbench`, `pg_dump`) set up by the environment to reach
-    /// this server over TCP as the superuser.
+    /// A client program (`psql`, `pgbench`, `pg_dump`) with environment variables for this server
+    /// over TCP as superuser.
     pub fn client(&self, program: &str) -> Command {
         self.client_at(program, self.port)
     }
 
-    /// As [`Postgres::client`], reaching the server by another `port` of 127.0.0.1: that of a relay in front
-    /// of it.
+    /// Connects to another `port` of 127.0.0.1: a relay in front of the server.
     pub fn client_at(&self, program: &str, port: u16) -> Command {
         let mut command = Command::new(require(program));
         command.env("PGHOST", "127.0.0.1").env("PGPORT", port.to_string());
@@ -154,11 +134,8 @@ impl Postgres {
         command
     }
 
-    /// Runs `statements` over the Unix socket (no TCP: nothing appears in a capture) and returns psql's
-    /// unaligned rows.
-    ///
-    /// # Panics
-    /// With psql's message, when one of them fails.
+    /// Runs `statements` and returns psql's unaligned rows. Uses the Unix socket, so captures do
+    /// not contain it.
     pub fn sql(&self, statements: &str) -> String {
         let mut command = self.client("psql");
         command.env("PGHOST", self.socket_directory());
@@ -166,22 +143,19 @@ impl Postgres {
         process::run(command)
     }
 
-    /// The server's log so far.
     pub fn log(&self) -> String {
         self.running.log()
     }
 
-    /// The number of the server's first process.
     pub fn process_id(&self) -> u32 {
         self.running.process_id()
     }
 
-    /// Kills the server as a crash would; connections break without a goodbye.
+    /// Connections break without a goodbye, as in a crash.
     pub fn kill(&mut self) {
         self.running.kill();
     }
 
-    /// Ends the server and waits until it is gone.
     pub fn stop(mut self) {
         self.running.stop();
     }

@@ -1,4 +1,4 @@
-//! Programs of a test: found, run, and started as servers on free ports.
+//! Finds and runs programs, and starts servers on free ports.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
@@ -9,20 +9,14 @@ use std::time::Duration;
 use servers::{Account, Here, Running, ServerError, ServerPlace};
 use tempfile::TempDir;
 
-/// The path of `program`, wherever the system has it.
-///
-/// # Panics
-/// When it is nowhere: the message names the command that installs it.
+/// Panics with the command that installs `program` if it is missing.
 pub fn require(program: &str) -> PathBuf {
     servers::program::find(program)
         .unwrap_or_else(|| panic!("{program} is missing: run `make test`, which installs it"))
 }
 
-/// A port of 127.0.0.1 that nothing listens on. Another process may take it before it is used: code that
-/// starts a server on it tries again with another when the server reports that.
-///
-/// # Panics
-/// When the system has no free port.
+/// A free port of 127.0.0.1. Another process may take it before use: callers must retry with
+/// another port then.
 pub fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .and_then(|listener| listener.local_addr())
@@ -30,8 +24,8 @@ pub fn free_port() -> u16 {
         .unwrap_or_else(|error| panic!("no free port on 127.0.0.1: {error}"))
 }
 
-/// Gives the program the usual reaction to SIGINT, although this process may ignore it: a shell has its
-/// background jobs ignore it, and they have all they start ignore it too.
+/// Restores the default reaction to SIGINT, which shells disable for background jobs and their
+/// children.
 pub fn heed_interrupts(command: &mut Command) {
     let heed = || {
         // SAFETY: two constants; the usual reaction is none of this process's functions.
@@ -44,10 +38,7 @@ pub fn heed_interrupts(command: &mut Command) {
     unsafe { command.pre_exec(heed) };
 }
 
-/// Runs `command` to its end.
-///
-/// # Panics
-/// With all it printed, when it cannot be started or fails.
+/// Panics with the complete output if `command` fails.
 pub fn run(mut command: Command) -> String {
     let program = command.get_program().to_owned();
     let output = command
@@ -65,7 +56,7 @@ pub fn run(mut command: Command) -> String {
     printed
 }
 
-/// A directory the server's account can reach and write, whose name is short enough for a Unix socket.
+/// A directory writable for the server's account, with a name short enough for a Unix socket.
 pub(crate) fn private_directory(account: Account) -> TempDir {
     let directory = tempfile::Builder::new().prefix("testbed-").tempdir();
     let directory = directory.unwrap_or_else(|error| panic!("temporary directory: {error}"));
@@ -73,7 +64,7 @@ pub(crate) fn private_directory(account: Account) -> TempDir {
     directory
 }
 
-/// Starts a server on a free port of 127.0.0.1, on another one when another process took it first.
+/// Starts a server on a free port of 127.0.0.1; retries if another process took it.
 pub(crate) fn launch(
     name: &str,
     directory: &Path,
@@ -98,7 +89,6 @@ pub(crate) fn launch(
     }
 }
 
-/// What a test cannot do without.
 pub(crate) fn given<T>(result: Result<T, ServerError>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }

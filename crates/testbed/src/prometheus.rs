@@ -1,5 +1,3 @@
-//! A Prometheus of a test's own, which scrapes what the test says.
-
 use std::fmt::Write;
 
 use serde_json::Value;
@@ -10,28 +8,22 @@ use tempfile::TempDir;
 use crate::http;
 use crate::process::{launch, require};
 
-/// A running Prometheus on a private port of 127.0.0.1; gone when dropped.
+/// On a private port of 127.0.0.1.
 #[derive(Debug)]
 pub struct PrometheusServer {
-    // Dropped in this order: the server ends before its directory goes.
+    // Drop order: the server ends before its directory is removed.
     _running: Running,
     _directory: TempDir,
     port: u16,
 }
 
 impl PrometheusServer {
-    /// One that scrapes `http://127.0.0.1:PORT/metrics` every 200 ms, and takes native histograms.
-    ///
-    /// # Panics
-    /// With the end of its log, when it does not get ready.
+    /// Scrapes `http://127.0.0.1:PORT/metrics` every 200 ms, with native histograms.
     pub fn scraping(scraped: u16) -> Self {
         Self::start(scraped, &["--enable-feature=native-histograms"])
     }
 
-    /// The same without native histograms, as it is unless told otherwise.
-    ///
-    /// # Panics
-    /// With the end of its log, when it does not get ready.
+    /// Without native histograms, as by default.
     pub fn scraping_classic(scraped: u16) -> Self {
         Self::start(scraped, &[])
     }
@@ -68,10 +60,7 @@ impl PrometheusServer {
         }
     }
 
-    /// What it answers to an expression now: the series of a vector, each with its labels and its value.
-    ///
-    /// # Panics
-    /// When it does not understand the expression.
+    /// The series of an expression's vector, with labels and value.
     pub fn query(&self, expression: &str) -> Vec<Value> {
         let encoded = expression.bytes().fold(String::new(), |mut text, byte| {
             let _ = write!(text, "%{byte:02X}");
@@ -84,10 +73,7 @@ impl PrometheusServer {
         answer["data"]["result"].as_array().cloned().unwrap_or_default()
     }
 
-    /// The one number that it answers to an expression now; `None` if it has none yet.
-    ///
-    /// # Panics
-    /// As [`PrometheusServer::query`], and when there are several.
+    /// The single value of an expression; `None` if there is none yet.
     pub fn number(&self, expression: &str) -> Option<f64> {
         let found = self.query(expression);
         assert!(found.len() <= 1, "{expression}: {found:?}");

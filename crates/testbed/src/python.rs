@@ -1,5 +1,4 @@
-//! Python for tests: an environment of its own with packages that pip fetched, from wherever this machine's
-//! pip is told to look. Kept in [`cache::folder`], so that later tests do without pip.
+//! Python environments with packages from pip, kept in [`cache::folder`] for later tests.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -8,22 +7,19 @@ use std::process::Command;
 use crate::cache;
 use crate::process::{require, run};
 
-/// The directory of the programs of an environment that has `packages`, each `name==version`.
-///
-/// # Panics
-/// When Python or its `venv` is missing, or pip cannot find a package: with its message.
+/// The program directory of an environment with `packages`, each `name==version`.
 pub fn environment(packages: &[&str]) -> PathBuf {
     let directory = cache::folder("python");
     let name: String = packages.join("+").replace("==", "-").replace(['[', ']'], "_");
     let whole = directory.join(&name);
-    // Other tests of this process and other processes may want the same at this moment.
+    // Other tests and processes may create the same at this time.
     let lock =
         File::create(directory.join(format!("{name}.lock"))).and_then(|file| file.lock().map(|()| file));
     let _lock = lock.unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let mut python = Command::new(require("python3"));
     let version = run_quietly(python.arg("-VV"));
     let marker = whole.join("whole");
-    // An environment is of one interpreter, and of no use when that is gone.
+    // An environment is useless without the interpreter it was made for.
     let interpreter = run_quietly(Command::new(whole.join("bin/python3")).arg("-VV"));
     if interpreter != version || fs::read_to_string(&marker).ok() != version {
         let mut python = Command::new(require("python3"));
@@ -39,7 +35,7 @@ pub fn environment(packages: &[&str]) -> PathBuf {
     whole.join("bin")
 }
 
-/// What it prints. `None` where it cannot be started or fails.
+/// Returns the output, `None` on failure.
 fn run_quietly(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -1,5 +1,3 @@
-//! A Redis server of a test's own.
-
 use std::process::Command;
 
 use servers::command::CommandServer;
@@ -9,39 +7,28 @@ use tempfile::TempDir;
 use crate::certificate::Certificate;
 use crate::process::{given, launch, private_directory, require};
 
-/// A running Redis on a private port of 127.0.0.1 that writes nothing to disk; gone when dropped.
+/// Listens on a private port of 127.0.0.1 and writes no files.
 #[derive(Debug)]
 pub struct Redis {
-    // Dropped in this order: the server ends before its directory goes.
+    // Drop order: the server ends before its directory is removed.
     running: Running,
     _directory: TempDir,
     port: u16,
 }
 
 impl Redis {
-    /// The password of [`Redis::start_with_password`], of the user `default`.
+    /// Of the user `default`.
     pub const PASSWORD: &str = "longwire-secret";
 
-    /// A server without a password.
-    ///
-    /// # Panics
-    /// With the end of its log, when it does not get ready.
     pub fn start() -> Self {
         Self::start_with(&[])
     }
 
-    /// A server that answers no client before [`Redis::PASSWORD`] was given.
-    ///
-    /// # Panics
-    /// With the end of its log, when it does not get ready.
     pub fn start_with_password() -> Self {
         Self::start_with(&["--requirepass", Self::PASSWORD])
     }
 
-    /// A server that speaks TLS alone, of one version (`TLSv1.2`, `TLSv1.3`), with a certificate of its own.
-    ///
-    /// # Panics
-    /// With the end of its log, when it does not get ready.
+    /// TLS only, in one version (`TLSv1.2`, `TLSv1.3`), with a new certificate.
     pub fn start_with_tls(version: &str) -> Self {
         let account = given(Account::unprivileged("redis"));
         let directory = private_directory(account);
@@ -74,7 +61,7 @@ impl Redis {
         Self::start_in(private_directory(account), "--port", more)
     }
 
-    /// A server of `directory`, whose port is named by the option `port_option`.
+    /// `port_option` is the option for the port.
     fn start_in(directory: TempDir, port_option: &str, more: &[&str]) -> Self {
         let program = require("redis-server").display().to_string();
         let (running, port) = launch("Redis", directory.path(), |place| {
@@ -102,18 +89,17 @@ impl Redis {
         }
     }
 
-    /// The port on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// A URL without a password: `redis://127.0.0.1:PORT`.
+    /// The URL without a password.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// `redis-cli` or `redis-benchmark` with the options that reach the server by `port` of 127.0.0.1: its
-    /// own, or that of a relay in front of it. The caller adds the rest.
+    /// `redis-cli` or `redis-benchmark` with options for `port` of 127.0.0.1: the server, or a
+    /// relay in front of it.
     pub fn client_at(program: &str, port: u16) -> Command {
         let mut command = Command::new(require(program));
         command.args(["-h", "127.0.0.1", "-p"]).arg(port.to_string());
@@ -121,12 +107,11 @@ impl Redis {
         command
     }
 
-    /// Kills the server as a crash would; connections break without a goodbye.
+    /// Connections break without a goodbye, as in a crash.
     pub fn kill(&mut self) {
         self.running.kill();
     }
 
-    /// The server's log so far.
     pub fn log(&self) -> String {
         self.running.log()
     }

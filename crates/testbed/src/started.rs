@@ -1,4 +1,4 @@
-//! A program that runs while a test looks at it: started, heard, signalled, ended.
+//! A background program with its stderr, signals and exit.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -14,11 +14,11 @@ use crate::waiting::wait_for;
 pub struct Started {
     process: Child,
     heard: Arc<Heard>,
-    /// Bytes of what it said that [`Started::hears`] has gone past.
+    /// Bytes of stderr that [`Started::hears`] has consumed.
     past: usize,
 }
 
-/// What a process writes to its stderr, read on a thread of its own so that it never waits.
+/// Reads stderr in a thread, so that the process never blocks.
 #[derive(Debug, Default)]
 struct Heard {
     said: Mutex<Said>,
@@ -27,17 +27,13 @@ struct Heard {
 
 #[derive(Debug, Default)]
 struct Said {
-    /// Whole lines.
     text: String,
-    /// No process has the other end any more.
+    /// No process has the write end open any more.
     over: bool,
 }
 
 impl Started {
-    /// Starts `command` as it is: its stderr, too, is the caller's.
-    ///
-    /// # Panics
-    /// When it cannot be started.
+    /// The program inherits stderr.
     #[track_caller]
     pub fn start(command: &mut Command) -> Self {
         let process = command.spawn();
@@ -49,10 +45,6 @@ impl Started {
         }
     }
 
-    /// Starts `command` and keeps what it writes to its stderr.
-    ///
-    /// # Panics
-    /// When it cannot be started.
     #[track_caller]
     pub fn heard(command: &mut Command) -> Self {
         let mut started = Self::start(command.stderr(Stdio::piped()));
@@ -63,11 +55,9 @@ impl Started {
         started
     }
 
-    /// Starts one that says on its stderr where it listens: the first word behind `before`. Let it choose its
-    /// port itself (`127.0.0.1:0`): a port found free beforehand may be another's when it comes to listen.
-    ///
-    /// # Panics
-    /// With all its output, when it does not print that.
+    /// Starts a program that prints its address on stderr, as the first word after `before`. It
+    /// should choose the port itself (`127.0.0.1:0`): a port found free beforehand may be taken by
+    /// then.
     #[track_caller]
     pub fn listening(command: &mut Command, before: &str) -> (Self, SocketAddr) {
         let mut started = Self::heard(command);
@@ -79,10 +69,7 @@ impl Started {
         (started, address)
     }
 
-    /// The next line on stderr with `words` in it.
-    ///
-    /// # Panics
-    /// With all it said, when it ends without that or does not come to say it.
+    /// The next line on stderr that contains `words`.
     #[track_caller]
     pub fn hears(&mut self, words: &str) -> String {
         let until = Instant::now() + MAX_WAIT;
@@ -101,31 +88,26 @@ impl Started {
         }
     }
 
-    /// All it has said on stderr so far.
+    /// All of stderr until now.
     pub fn said(&self) -> String {
         self.heard.said().text.clone()
     }
 
-    /// Its number.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// The process itself.
     pub fn child(&mut self) -> &mut Child {
         &mut self.process
     }
 
-    /// Sends it a signal; one that has ended gets none.
+    /// Does nothing if the process has ended.
     pub fn signal(&self, signal: i32) {
         let signal = rustix::process::Signal::from_named_raw(signal).expect("a signal that has a name");
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.process), signal).ok();
     }
 
-    /// Its status, which must come within `longest`.
-    ///
-    /// # Panics
-    /// When it does not.
+    /// Panics if the process has not ended within `longest`.
     #[track_caller]
     pub fn ends_within(&mut self, longest: Duration) -> ExitStatus {
         let until = Instant::now() + longest;
@@ -138,10 +120,7 @@ impl Started {
         }
     }
 
-    /// Ends it as Ctrl-C does; how it ended, and all it wrote where that was not left to others.
-    ///
-    /// # Panics
-    /// When it does not end.
+    /// Sends SIGINT and returns the status and the captured output.
     #[track_caller]
     pub fn interrupt(mut self) -> Output {
         self.signal(libc::SIGINT);
@@ -158,14 +137,14 @@ impl Started {
         }
     }
 
-    /// Ends it as a crash would.
     pub fn kill(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         self.process.kill().ok();
         self.process.wait().ok();
     }
 
-    /// A figure of `/proc/PID/status`: `Threads`, or `VmHWM` and `VmRSS` in KiB; `None` if it has ended.
+    /// A figure of `/proc/PID/status`: `Threads`, or `VmHWM` and `VmRSS` in KiB; `None` if the
+    /// process has ended.
     pub fn figure(&self, key: &str) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.id())).ok()?;
         let mut lines = status.lines();
@@ -206,7 +185,6 @@ impl Heard {
     }
 }
 
-/// Longer than anything takes on a busy machine.
 const MAX_WAIT: Duration = Duration::from_mins(1);
 
 #[cfg(test)]

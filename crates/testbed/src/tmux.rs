@@ -1,4 +1,4 @@
-//! A terminal of a test's own: a shell in tmux, keys, and what the terminal shows.
+//! A terminal in tmux, with a shell.
 
 use crate::process::require;
 use std::path::Path;
@@ -6,17 +6,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A terminal of so many columns and lines with a shell in it; gone when dropped.
 #[derive(Debug)]
 pub struct Tmux {
     folder: TempDir,
 }
 
 impl Tmux {
-    /// Starts it.
-    ///
-    /// # Panics
-    /// When tmux is missing or does not start.
     pub fn start(columns: u16, lines: u16) -> Self {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let tmux = Self { folder };
@@ -31,44 +26,30 @@ impl Tmux {
         tmux
     }
 
-    /// A directory for the test's files, gone with the terminal.
+    /// Directory for the test's files, removed with the terminal.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Types a line, and Enter.
-    ///
-    /// # Panics
-    /// When tmux refuses.
+    /// Types a line and Enter.
     pub fn line(&self, line: &str) {
         self.text(line);
         self.keys(&["Enter"]);
     }
 
-    /// Types characters.
-    ///
-    /// # Panics
-    /// When tmux refuses.
     pub fn text(&self, text: &str) {
         let mut command = self.command();
         command.args(["send-keys", "-l", "--", text]);
         run(command);
     }
 
-    /// Presses keys, by tmux's names: `C-c`, `Tab`, `Left`.
-    ///
-    /// # Panics
-    /// When tmux refuses.
+    /// Presses keys by their tmux names, such as `C-c`.
     pub fn keys(&self, keys: &[&str]) {
         let mut command = self.command();
         command.arg("send-keys").args(keys);
         run(command);
     }
 
-    /// Makes the terminal another size.
-    ///
-    /// # Panics
-    /// When tmux refuses.
     pub fn resize(&self, columns: u16, lines: u16) {
         let mut command = self.command();
         command.args(["resize-window", "-x"]).arg(columns.to_string());
@@ -76,20 +57,13 @@ impl Tmux {
         run(command);
     }
 
-    /// What is shown, a line each.
-    ///
-    /// # Panics
-    /// When tmux refuses.
     pub fn shown(&self) -> String {
         let mut command = self.command();
         command.args(["capture-pane", "-p"]);
         run(command)
     }
 
-    /// A value of tmux's formats: `alternate_on`, `cursor_flag`.
-    ///
-    /// # Panics
-    /// When tmux refuses.
+    /// The value of a tmux format, such as `alternate_on`.
     pub fn value(&self, name: &str) -> String {
         let mut command = self.command();
         command
@@ -98,10 +72,7 @@ impl Tmux {
         run(command).trim().to_owned()
     }
 
-    /// Waits until `text` is shown; returns all that is.
-    ///
-    /// # Panics
-    /// With what is shown instead, when it does not come.
+    /// Waits until `text` is visible; returns all visible text.
     #[track_caller]
     pub fn wait_for(&self, text: &str) -> String {
         let begin = Instant::now();
@@ -115,7 +86,7 @@ impl Tmux {
         }
     }
 
-    /// tmux with a server of this terminal's own.
+    /// Uses a separate tmux server.
     fn command(&self) -> Command {
         let mut command = Command::new(require("tmux"));
         command.arg("-u").arg("-S").arg(self.folder.path().join("socket"));
@@ -139,8 +110,6 @@ fn run(mut command: Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Longer than anything takes on a busy machine.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// How often is looked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

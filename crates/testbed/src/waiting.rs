@@ -1,20 +1,12 @@
-//! Waiting for events whose time is unknown.
-
 use std::time::{Duration, Instant};
 
-/// Waits until `holds`.
-///
-/// # Panics
-/// When it does not become true: `what` says what that is.
+/// Panics with `what` after a timeout.
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     wait_for(what, || holds().then_some(()));
 }
 
-/// Waits until `look` finds something.
-///
-/// # Panics
-/// When it finds nothing: `what` says what is looked for.
+/// Waits until `look` returns a value; panics with `what` after a timeout.
 #[track_caller]
 pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
@@ -27,8 +19,6 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Longer than anything takes on a busy machine.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// How often is looked.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

@@ -1,4 +1,4 @@
-//! The shape of the workspace: which crate may know which, and what no file may say.
+//! Allowed dependencies between crates, and rules for all files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What each crate may depend on inside the workspace. Data flows one way; a new arrow is a decision, made
-/// here and explained in ARCHITECTURE.md.
+/// Allowed dependencies inside the workspace. Data flows in one direction; a new entry is a
+/// decision, explained in ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("decoding", &["model"]),
@@ -103,13 +103,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What only tests and benchmarks may depend on.
+/// A dependency of tests and benchmarks only.
 const FOR_TESTS_ONLY: &str = "testbed";
 
-/// Apart from what follows it, or this file would have to be on the page.
+/// A separate constant, so that this file does not match its own check.
 const UNSAFE: &str = "unsafe";
 
-/// What the tests of a crate may know beyond that: who sends through what they test.
+/// Further dependencies of tests: producers of traffic for the code under test.
 const ARROWS_OF_TESTS: &[(&str, &str)] = &[
     ("probe", "relay"),
     ("tune", "load"),
@@ -223,7 +223,8 @@ fn unsafe_code_is_where_its_page_says() {
     );
 }
 
-/// `cargo test` leaves out what is marked so, and `make timing` runs it: nothing else may hide there.
+/// `cargo test` skips tests marked so, and `make timing` runs them: no other tests may have the
+/// mark.
 #[test]
 fn only_timing_tests_are_left_to_make_timing_and_each_tells_the_machines_floor() {
     let mut wrong = Vec::new();
@@ -255,7 +256,7 @@ fn only_timing_tests_are_left_to_make_timing_and_each_tells_the_machines_floor()
     }
 }
 
-/// `cargo nextest` runs none.
+/// `cargo nextest` runs no documentation tests.
 #[test]
 fn no_documentation_holds_a_test() {
     let mut found = Vec::new();
@@ -283,7 +284,6 @@ fn no_documentation_holds_a_test() {
     );
 }
 
-/// What is in a file of Rust.
 fn rust(path: &Path) -> Option<String> {
     let is_rust = path.extension().is_some_and(|extension| extension == "rs");
     is_rust.then(|| std::fs::read_to_string(path).expect("source is text"))
@@ -314,7 +314,7 @@ fn text(value: &Value) -> &str {
         .expect("cargo metadata names packages and dependencies")
 }
 
-/// The files of the project, without what is built and what git keeps.
+/// Files of the project, without build output and `.git`.
 fn files(root: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut directories = vec![root.to_owned()];
@@ -324,8 +324,8 @@ fn files(root: &Path) -> Vec<PathBuf> {
         for entry in entries.flatten() {
             let (name, path) = (entry.file_name(), entry.path());
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            // A folder `target` of modules is ours; what cargo and Maven build is next to their project
-            // files.
+            // A module folder `target` is source; build output is next to a project file of cargo
+            // or Maven.
             let is_project = ["Cargo.toml", "pom.xml"]
                 .iter()
                 .any(|file| directory.join(file).exists());

@@ -1,5 +1,5 @@
-//! The pages of docs/, of contributing/ and those at the root: every link leads somewhere, and
-//! docs/SUMMARY.md lists every page for users once.
+//! Checks the pages of docs/, contributing/ and the root: links are valid, and docs/SUMMARY.md
+//! lists every user page once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -16,7 +16,7 @@ fn the_summary_lists_every_page_once() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What a link may be that leads nowhere: the checks above would pass if they saw nothing.
+/// Tests the checks themselves: without this they would pass if they found no links.
 #[test]
 fn what_is_wrong_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -57,7 +57,6 @@ fn what_is_wrong_is_found() {
     );
 }
 
-/// Pages that are checked: those of the root, and all of docs/ and contributing/.
 fn pages(root: &Path) -> Vec<PathBuf> {
     let mut found = markdown_in(root);
     let folders = ["docs", "contributing"].map(|name| root.join(name));
@@ -141,7 +140,7 @@ fn why_wrong(
     (!known.contains(anchor)).then(|| format!("{link}: {file} has no such heading"))
 }
 
-/// The path without `.` and `..`: links are not followed, since the pages have none.
+/// The path without `.` and `..`. Symbolic links are not followed.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -156,7 +155,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The targets of links and pictures, with the number of their line; not those in code.
+/// Targets of links and images with line numbers, outside of code.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in prose(text) {
@@ -177,7 +176,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The names that GitHub and mdBook give the headings of a page.
+/// Heading anchors as GitHub and mdBook generate them.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (_, line) in prose(text) {
@@ -207,7 +206,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// The lines outside of fenced code, numbered from 1.
+/// Lines outside of fenced code, numbered from 1.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_code = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
@@ -217,12 +216,11 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The line with what is between backticks left out.
 fn without_code(line: &str) -> String {
     line.split('`').step_by(2).collect()
 }
 
-/// Such pages are not on the users' site.
+/// These pages are not on the users' site.
 fn is_for_contributors(root: &Path, page: &Path) -> bool {
     let for_contributors = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
     for_contributors.iter().any(|name| page == root.join(name)) || page.starts_with(root.join("contributing"))

@@ -1,5 +1,3 @@
-//! A Java program of a test is compiled, finds the driver whose jar it is given, and says what it says.
-
 use testbed::{JavaProgram, java, process};
 
 #[test]

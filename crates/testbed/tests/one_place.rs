@@ -1,10 +1,8 @@
-//! What is done in one place. Sockets are bound in `crates/sys/src/listening.rs`: there, and nowhere else, is
-//! decided who is warned and what is refused. Files that a user names are read whole by
-//! `crates/sys/src/files.rs`, which has the limits.
+//! Operations allowed in one place only. `crates/sys/src/listening.rs` binds sockets and decides on
+//! warnings and refusals. `crates/sys/src/files.rs` reads user-named files, with limits.
 
 use std::path::{Path, PathBuf};
 
-/// What binds a socket or makes it listen.
 const BINDS: &[&str] = &[
     "TcpListener::bind",
     "UdpSocket::bind",
@@ -19,7 +17,7 @@ const BINDS: &[&str] = &[
     "SockAddr",
 ];
 
-/// The files that may: the place itself, and the socket of an interface, to which nobody connects.
+/// `listening.rs`, and the socket of an interface, which accepts no connections.
 const MAY: &[&str] = &[
     "sys/src/listening.rs",
     "sys/src/listening/own_addresses.rs",
@@ -67,8 +65,7 @@ fn what_binds_is_found_however_it_is_written() {
     }
 }
 
-/// The files that read others whole: those of the kernel and of this system alone, whose paths are in the
-/// code.
+/// Files that read files of the kernel and this system, with constant paths.
 const READ_THE_SYSTEM: &[&str] = &[
     "sys/src/own_addresses.rs",
     "exporters/src/own.rs",
@@ -122,7 +119,7 @@ fn binds(line: &str) -> bool {
     imported || renamed || BINDS.iter().any(|what| line.contains(what))
 }
 
-/// The source of the product without its tests, by names under `crates`.
+/// Product sources without tests, named relative to `crates`.
 fn product() -> Vec<(String, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let crates = crates.canonicalize().expect("the crate is next to others");

@@ -1,5 +1,5 @@
-//! Every queue between threads has a row in `contributing/queues.md`, with its bound and what happens beyond
-//! it.
+//! Every queue between threads has a row in `contributing/queues.md`, with its bound and its
+//! overflow behaviour.
 
 #[path = "queues/finder.rs"]
 mod finder;
@@ -15,7 +15,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The sources of all crates that are delivered, without those of tests: each with its path from the root.
+/// Sources of all delivered crates without tests, with their paths from the root.
 fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
     let crates = std::fs::read_dir(root().join("crates")).expect("there are crates");
@@ -46,7 +46,7 @@ fn sources() -> Vec<(String, String)> {
     found
 }
 
-/// How many rows of the table each file has.
+/// Table rows per file.
 fn rows() -> BTreeMap<String, usize> {
     let page = std::fs::read_to_string(root().join(PAGE)).expect("there is the page");
     let (_, section) = page.split_once(TITLE).expect("there is the section");
@@ -84,7 +84,6 @@ fn every_queue_between_threads_has_a_row() {
     );
 }
 
-/// How many queues are found in a source.
 fn count(source: &str) -> usize {
     queues_in(source).len()
 }

@@ -1,4 +1,4 @@
-//! The servers of the testbed are real, reachable, and gone afterwards.
+//! Servers of the testbed are real, reachable, and end with the test.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,6 @@ fn is_running(process: u32) -> bool {
     Path::new(&format!("/proc/{process}")).exists()
 }
 
-/// The processes whose command line names `directory`.
 fn processes_of(directory: &Path) -> Vec<String> {
     let name = directory.display().to_string();
     let processes = std::fs::read_dir("/proc").expect("/proc is there on Linux");
@@ -149,7 +148,7 @@ fn a_capture_holds_all_that_passed_and_nothing_else() {
     assert_eq!(run(others), "");
 }
 
-/// The parent of this test starts it again as a child that has a server, and kills that child.
+/// The parent test starts this one as a child with a server, and kills it.
 #[test]
 fn a_killed_test_leaves_no_server() {
     const CHILD: &str = "TESTBED_KILLED_CHILD";
@@ -159,7 +158,8 @@ fn a_killed_test_leaves_no_server() {
         std::io::Write::flush(&mut std::io::stdout()).unwrap();
         std::thread::park();
     }
-    // What the child has no time to remove goes with this directory, which the servers' accounts may enter.
+    // The child cannot clean up; this directory, accessible to the servers' accounts, is removed
+    // instead.
     let directory = tempfile::tempdir().unwrap();
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap());

@@ -1,9 +1,10 @@
-//! The language of comments and names: counts that may only fall. A commit that lowers one lowers its ceiling here.
+//! The language of comments and names: counts that may only fall. A commit that lowers one lowers
+//! its ceiling here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Per 100,000 words of comments: the phrases that count as one, and how often they may occur.
+/// Maximum occurrences per 100,000 words of comments; phrases in one row count together.
 const PHRASES: [(&[&str], usize); 12] = [
     (&["what"], 1690),
     (&["whose"], 210),
@@ -19,7 +20,7 @@ const PHRASES: [(&[&str], usize); 12] = [
     (&["looked at"], 5),
 ];
 
-/// Items of all crates together.
+/// Maximum numbers over all crates.
 const ITEMS: [(&str, usize); 5] = [
     ("comment lines over 110 characters", 12),
     ("sentences of documentation of three words or fewer", 3579),
@@ -31,7 +32,7 @@ const ITEMS: [(&str, usize); 5] = [
     ("words of comments", 251_464),
 ];
 
-/// A ceiling that is this far above its count, in percent, has to be lowered.
+/// A ceiling this many percent above its count must be lowered.
 const SLACK_PERCENT: usize = 2;
 
 const MAX_COMMENT_LINE: usize = 110;
@@ -84,7 +85,7 @@ fn fault(what: &str, count: usize, ceiling: usize) -> Option<String> {
 
 #[derive(Default)]
 struct Counted {
-    /// Lower case, without what stands in code marks; a full stop stands between two comments.
+    /// Lower case, without inline code; a full stop separates comments.
     words: Vec<String>,
     long_lines: usize,
     short_sentences: usize,
@@ -180,7 +181,7 @@ fn is_item(words: &str) -> bool {
     words.starts_with("- ") || words.starts_with("* ")
 }
 
-/// The comment of a line, with its slashes: the whole line, or what stands behind code.
+/// The comment of a line with slashes, also after code.
 fn comment(line: &str) -> Option<&str> {
     let bare = line.trim();
     if bare.starts_with("//") {
@@ -191,7 +192,6 @@ fn comment(line: &str) -> Option<&str> {
     (!is_inside_text).then(|| &line[at + 1..])
 }
 
-/// The name of the constant that a line defines.
 fn constant(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let line = match line.strip_prefix("pub") {

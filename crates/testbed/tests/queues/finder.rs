@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Functions that make a channel, of a module or crate among [`MODULES`].
+/// Functions of [`MODULES`] that create channels.
 const MAKERS: [&str; 5] = [
     "channel",
     "sync_channel",
@@ -25,15 +25,14 @@ const MODULES: [&str; 11] = [
     "thingbuf",
 ];
 
-/// Types that are a queue between threads by themselves.
+/// Types that are queues between threads.
 const QUEUES: [&str; 3] = ["SegQueue", "ArrayQueue", "ConcurrentQueue"];
 
 const LOCKS: [&str; 3] = ["Mutex", "RwLock", "ReentrantLock"];
 
-/// Ends of channels.
 const ENDS: [&str; 4] = ["Sender", "SyncSender", "UnboundedSender", "Receiver"];
 
-/// Collections that are taken from at an end.
+/// Collections with removal at an end.
 const ENDED: [&str; 3] = ["VecDeque", "BinaryHeap", "LinkedList"];
 
 /// The queues of a source, in words.
@@ -45,7 +44,7 @@ pub fn queues_in(source: &str) -> Vec<String> {
     found
 }
 
-/// A module of tests at the end of the file is left out.
+/// Removes a test module at the end of the file.
 fn without_tests(source: &str) -> &str {
     let mut from = 0;
     while let Some(place) = source[from..].find("#[cfg(test)]") {
@@ -60,7 +59,7 @@ fn without_tests(source: &str) -> &str {
     source
 }
 
-/// Identifiers and signs, without comments, texts and lifetimes.
+/// Identifiers and punctuation, without comments, strings and lifetimes.
 fn tokens(source: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut rest = source;
@@ -105,7 +104,7 @@ fn text_length(text: &str) -> usize {
     text.len()
 }
 
-/// `'x'`, `'\n'`, or a lifetime, of which only the sign is left out.
+/// Length of `'x'` or `'\n'`; of a lifetime only the quote.
 fn character_length(text: &str) -> usize {
     let signs: Vec<(usize, char)> = text.char_indices().take(12).collect();
     match signs.as_slice() {
@@ -118,7 +117,7 @@ fn character_length(text: &str) -> usize {
     }
 }
 
-/// What names stand for, and the tokens without `use`.
+/// Meanings of imported names, and the tokens without `use`.
 fn imports(tokens: &[String]) -> (BTreeMap<String, Vec<String>>, Vec<String>) {
     let (mut names, mut code) = (BTreeMap::new(), Vec::new());
     let mut place = 0;
@@ -133,7 +132,7 @@ fn imports(tokens: &[String]) -> (BTreeMap<String, Vec<String>>, Vec<String>) {
     (names, code)
 }
 
-/// Reads one tree of a `use` behind `path`; the place of the sign that ends it.
+/// Parses one tree of a `use` after `path`; returns the position of the closing token.
 fn import(
     tokens: &[String],
     mut place: usize,
@@ -202,7 +201,7 @@ fn channels(code: &[String], imports: &BTreeMap<String, Vec<String>>) -> Vec<Str
     found
 }
 
-/// The segments of the path that begins at `place`.
+/// Segments of the path at `place`.
 fn path_at(code: &[String], place: usize) -> Vec<&str> {
     let is_name = |token: &str| token.starts_with(|sign: char| sign.is_alphabetic() || sign == '_');
     let mut path = Vec::new();
@@ -217,7 +216,6 @@ fn path_at(code: &[String], place: usize) -> Vec<&str> {
     path
 }
 
-/// The whole path of what `path` names.
 fn resolved(path: &[&str], imports: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let first = imports.get(path[0]).cloned();
     let first = first.unwrap_or_else(|| vec![path[0].to_owned()]);
@@ -240,7 +238,7 @@ fn behind_locks(code: &[String], imports: &BTreeMap<String, Vec<String>>) -> BTr
         let holds = inside.iter().any(|token| {
             token == "Vec" || ENDED.contains(&token.as_str()) || shared.contains(token.as_str())
         });
-        // A lock around an end of a channel, which is found by itself.
+        // A lock around a channel end, which is found anyway.
         let is_end = inside.iter().any(|token| ENDS.contains(&token.as_str()));
         if holds && !is_end {
             typed.insert(format!("{}<{}>", code[place], inside.concat()));
@@ -255,8 +253,8 @@ fn behind_locks(code: &[String], imports: &BTreeMap<String, Vec<String>>) -> BTr
     if typed.is_empty() { made } else { typed }
 }
 
-/// Names of this file for a collection, and of structures that have one: with a way to wake those who wait
-/// for it any, else one that is taken from at an end.
+/// Names of this file for a collection, and for structures with one. With a means to wake waiting
+/// threads any collection counts, otherwise only one with removal at an end.
 fn collections_of_names(code: &[String]) -> BTreeSet<&str> {
     let wakes = code.iter().any(|token| token == "Condvar");
     let is_collection =
@@ -287,7 +285,7 @@ fn collections_of_names(code: &[String]) -> BTreeSet<&str> {
     names
 }
 
-/// What is between the sign `open`, which has to be first, and the `close` that belongs to it.
+/// The tokens between a leading `open` and the matching `close`.
 fn between<'a>(tokens: &'a [String], open: &str, close: &str) -> &'a [String] {
     if tokens.first().is_none_or(|first| first != open) {
         return &[];

@@ -1,4 +1,4 @@
-//! A copy of some crates of the workspace, what is added to it, and its tests.
+//! Copies some crates of the workspace, adds files, and runs their tests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,11 +6,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A copy, and the page that says what to add where.
+/// A copy, and the page "To add an X".
 pub struct Copied {
     root: PathBuf,
     page: String,
-    /// The files as they are to be, by their path from the root.
+    /// Contents of the copy by path from the root.
     files: std::cell::RefCell<BTreeMap<PathBuf, String>>,
 }
 
@@ -46,7 +46,6 @@ impl Copied {
         }
     }
 
-    /// The row for `x`.
     #[track_caller]
     pub fn page(&self, x: &str) -> Row<'_> {
         let begin = format!("| {x} |");
@@ -58,14 +57,14 @@ impl Copied {
         }
     }
 
-    /// Adds a file, which must be new.
+    /// Adds a new file.
     #[track_caller]
     pub fn create(&self, path: &Path, text: &str) {
         let before = self.files.borrow_mut().insert(path.to_owned(), text.to_owned());
         assert!(before.is_none(), "{} is there already", path.display());
     }
 
-    /// Adds `lines` behind `anchor`, which stands once in the file.
+    /// Inserts `lines` after `anchor`, which occurs once in the file.
     #[track_caller]
     pub fn insert(&self, path: &Path, anchor: &str, lines: &str) {
         let mut files = self.files.borrow_mut();
@@ -75,8 +74,8 @@ impl Copied {
         *text = text.replace(anchor, &format!("{anchor}{lines}"));
     }
 
-    /// Writes the copy, and holds that `cargo test` of it with these arguments passes. What has passed once
-    /// is not run again until a file of the copy or the compiler is another one.
+    /// Writes the copy and runs `cargo test`, which must pass. A successful run is repeated only if
+    /// a file or the compiler changes.
     #[track_caller]
     pub fn passes(&self, arguments: &[&str]) {
         let passed = testbed::cache::folder("passed").join(self.digest(arguments));
@@ -85,14 +84,14 @@ impl Copied {
             return;
         }
         self.write();
-        // Not --locked: the lock file has the packages of all crates, and cargo leaves out those of crates
-        // that are not here.
+        // Not --locked: the lock file lists the packages of all crates, and cargo removes those of
+        // missing crates.
         let cargo = std::env::var_os("CARGO").expect("cargo sets CARGO for its tests");
         let mut command = Command::new(cargo);
         command.args(["test", "--offline", "--quiet"]).args(arguments);
         command.current_dir(&self.root).env("CARGO_TARGET_DIR", target());
-        // Build scripts that look at these would run again, here and in the next build of the workspace, with
-        // all that depends on them.
+        // These variables would make build scripts run again, here and in the next build of the
+        // workspace.
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
             if OF_ONE_CRATE.iter().any(|prefix| text.starts_with(prefix)) {
@@ -106,7 +105,7 @@ impl Copied {
         fs::write(&passed, "").unwrap_or_else(|error| panic!("{}: {error}", passed.display()));
     }
 
-    /// Of the files, the compiler and what is run.
+    /// Of files, compiler and arguments.
     fn digest(&self, arguments: &[&str]) -> String {
         let compiler = Command::new("rustc").arg("-vV").output();
         let mut hasher = DefaultHasher::new();
@@ -115,7 +114,7 @@ impl Copied {
         format!("to-add-an-x-{:016x}", hasher.finish())
     }
 
-    /// Leaves files alone that are as they should be: cargo goes by their times.
+    /// Leaves unchanged files alone: cargo compares modification times.
     fn write(&self) {
         let files = self.files.borrow();
         let mut there = Vec::new();
@@ -125,7 +124,7 @@ impl Copied {
         for path in there.iter().filter(|path| !files.contains_key(*path)) {
             let path = copied(path);
             fs::remove_file(self.root.join(&path)).expect("it is ours");
-            // A folder that is empty now goes too: cargo takes each in `crates` for a crate.
+            // Removes empty folders: cargo takes each folder in `crates` for a crate.
             let folders = path.ancestors().skip(1);
             folders
                 .map_while(|folder| fs::remove_dir(self.root.join(folder)).ok())
@@ -143,7 +142,7 @@ impl Copied {
 }
 
 impl Row<'_> {
-    /// The first file that the row has written, with this for `<name>`.
+    /// The row's first file, with `<name>` replaced.
     #[track_caller]
     pub fn new_file(&self, name: &str) -> PathBuf {
         let mut spans = self.text.split('`').skip(1).step_by(2);
@@ -152,7 +151,8 @@ impl Row<'_> {
         PathBuf::from(path.replace("<name>", name))
     }
 
-    /// The file that the row names behind `word`: from the root, or from `src/` of the new file's crate.
+    /// The file that the row names after `word`: relative to the root, or to `src/` of the new
+    /// file's crate.
     #[track_caller]
     pub fn place_of(&self, word: &str) -> PathBuf {
         let word = format!("`{word}`");
@@ -172,7 +172,7 @@ impl Row<'_> {
     }
 }
 
-/// Gives each file below a folder, by its path from `root`.
+/// Passes each file below a folder to `give`, by path from `root`.
 fn sources(root: &Path, folder: &Path, give: &mut dyn FnMut(&Path)) {
     for entry in fs::read_dir(root.join(folder)).into_iter().flatten().flatten() {
         let path = folder.join(entry.file_name());
@@ -183,7 +183,7 @@ fn sources(root: &Path, folder: &Path, give: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// The target directory that this test was built in.
+/// The target directory of this test.
 fn target() -> PathBuf {
     let program = std::env::current_exe().expect("this test's program");
     // target/debug/deps/name-hash
@@ -194,21 +194,19 @@ fn target() -> PathBuf {
     directory.to_owned()
 }
 
-/// Where a file of the workspace is in the copy.
 fn copied(path: &Path) -> PathBuf {
     path.strip_prefix("crates")
         .map_or_else(|_| path.to_owned(), |rest| Path::new(FOLDER).join(rest))
 }
 
-/// Which file of the workspace one of the copy is.
 fn original(path: &Path) -> PathBuf {
     path.strip_prefix(FOLDER)
         .map_or_else(|_| path.to_owned(), |rest| Path::new("crates").join(rest))
 }
 
-/// What cargo tells a test of the crate that it belongs to.
+/// Variables that cargo sets for the tests of one crate.
 const OF_ONE_CRATE: [&str; 3] = ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_CRATE_"];
 
-/// Instead of `crates`: cargo knows a crate by its path from the workspace, and would take the copy's crates
-/// in the target directory, which is shared for what both depend on, for those of the workspace.
+/// Not named `crates`, because cargo identifies a crate by its path in the workspace, and would
+/// confuse the copies with the originals in the shared target directory.
 const FOLDER: &str = "with-toys";

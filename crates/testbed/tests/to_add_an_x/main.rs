@@ -1,8 +1,7 @@
-//! The page ARCHITECTURE.md, "To add an X", is true: in a copy of some crates a protocol and a kind of
-//! finding are added as its table says, in the files that it names, and the copy's tests pass with them.
+//! Checks "To add an X" in ARCHITECTURE.md: adds a protocol and a finding to a copy of some crates
+//! as its table says, and runs the copy's tests.
 //!
-//! The copy is in the target directory and built there again: only what changed since the last time is
-//! compiled.
+//! The copy is built in the target directory, so only changes are compiled.
 
 mod copied;
 

@@ -1,4 +1,4 @@
-//! Waste that is none: an operation by the name of toy.
+//! A dummy finding for operations named toy.
 
 use super::ledger::Waste;
 use super::operation_view::OperationView;

@@ -1,22 +1,21 @@
-//! A protocol that exists only here: `toy`, a length, and that many bytes, either way in round trips.
+//! A protocol for this test: `toy`, a length, and that many bytes, in both directions, in round
+//! trips.
 
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{FramePlan, Framer, HeaderFault, Input};
 use decoding::recognition::Recognition;
 use model::{Content, Direction, Message, Phase, Protocol, Role};
 
-/// Decodes one connection.
 #[derive(Debug)]
 pub struct ToyDecoder([Framer; 2]);
 
 impl ToyDecoder {
-    /// A decoder for a whole connection.
     pub fn new() -> Self {
         Self([Direction::ClientToServer, Direction::ServerToClient].map(|way| Framer::new("toy", way)))
     }
 }
 
-/// Looks at the first bytes of a direction.
+/// Checks the first bytes of a direction.
 pub fn opens(_: Direction, bytes: &[u8]) -> Recognition {
     match bytes.get(..3) {
         Some(b"toy") => Recognition::Certain,
