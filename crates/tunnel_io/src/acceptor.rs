@@ -1,9 +1,8 @@
-//! The far end's acceptor: listens, admits the peers that prove who they are, and refuses the others.
+//! The far end's acceptor: listens, admits authenticated peers and refuses others.
 //!
-//! One thread serves all connections that are not admitted yet. None has more than the deadline in all,
-//! whatever dribbles in; there is room for a bounded number at once, and a connection that finds no room
-//! pushes out the one that has waited longest of the place (an address, or a /64 of IPv6) with the most
-//! there, so that a crowd from one place does not keep others out.
+//! One thread serves all connections in the handshake. Each has a deadline that slow senders cannot
+//! extend. Their number is bounded: a new connection evicts the oldest one of the place (an
+//! address, or an IPv6 /64) with the most, so that one place cannot keep others out.
 
 mod journal;
 
@@ -27,50 +26,38 @@ use sys::signals::block_all_signals;
 use sys::socket::Socket;
 use sys::transport::Transport;
 
-/// What happens at the port.
 #[derive(Debug)]
 pub(crate) enum AdmissionEvent {
-    /// A peer proved who it is.
     Admitted(Admitted),
-    /// A peer was refused.
     Refused {
-        /// Who.
         peer: SocketAddr,
-        /// Why.
         fault: PeerFault,
     },
-    /// Others were too, not reported one by one: there were too many.
+    /// Further peers were refused, too many for single reports.
     RefusedMore {
-        /// How many.
         count: u64,
-        /// Within this time.
         within: Duration,
     },
 }
 
-/// A connection that becomes a lane.
 #[derive(Debug)]
 pub(crate) struct Admitted {
-    /// What its bytes go through.
     pub(crate) transport: Transport,
-    /// Its other end.
     pub(crate) peer: SocketAddr,
-    /// To be kept for as long as the lane stands.
+    /// Keep it as long as the lane is up.
     pub(crate) permit: LanePermit,
 }
 
-/// One of the lanes that may stand at once; free for another when it is dropped.
+/// A permit for one lane, released on drop.
 #[derive(Debug)]
 pub(crate) struct LanePermit(Arc<AtomicUsize>);
 
-/// How many, how long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AdmissionLimits {
-    /// Not admitted yet, at the same time.
+    /// Maximum connections in the handshake.
     pub(crate) pending_handshakes: usize,
-    /// Lanes that stand at once.
     pub(crate) lanes: usize,
-    /// From being accepted to the end of the handshake.
+    /// Limit from accept to the end of the handshake.
     pub(crate) handshake: Duration,
 }
 
@@ -84,7 +71,6 @@ impl Default for AdmissionLimits {
     }
 }
 
-/// An acceptor that is served until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     addresses: Vec<SocketAddr>,
@@ -103,11 +89,10 @@ struct Shared {
 type Tell = Box<dyn FnMut(AdmissionEvent) + Send>;
 
 impl Acceptor {
-    /// Listens at all of `listen` and passes on every peer that is admitted; `record_event` is called from
-    /// the acceptor's own thread.
+    /// Listens at all of `listen`; `record_event` runs in the acceptor's thread.
     ///
     /// # Errors
-    /// [`LiveError::PortInUse`] and its like; [`LiveError::System`].
+    /// Fails if an address cannot be bound, or the system refuses a thread.
     pub(crate) fn open(
         listen: &[SocketAddr],
         security: &TunnelSecurity,
@@ -160,12 +145,10 @@ impl Acceptor {
         })
     }
 
-    /// Where it listens.
     pub(crate) fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Number of peers refused, in all.
     pub(crate) fn refused(&self) -> u64 {
         self.shared.refused.load(Ordering::Relaxed)
     }
@@ -187,30 +170,27 @@ impl Drop for LanePermit {
     }
 }
 
-/// What the acceptor's thread owns.
 struct GreetingPoll {
     poller: Poller,
     listeners: Vec<TcpListener>,
     server_handshake: ServerHandshake,
     limits: AdmissionLimits,
     shared: Arc<Shared>,
-    /// By number, which is the order in which they came.
+    /// By number, in order of arrival.
     pending_handshakes: BTreeMap<u64, PendingPeer>,
     next: u64,
     journal: Journal,
 }
 
-/// How far accepting came at one address.
 enum Accepted {
-    /// No connection waits any more.
+    /// No connection is waiting.
     All,
-    /// As many as are accepted before they are inspected.
+    /// The maximum per round.
     Some,
     /// The system accepts no more for now.
     Refused,
 }
 
-/// A connection that is not admitted yet.
 struct PendingPeer {
     pending: PendingHandshake,
     peer: SocketAddr,
@@ -245,7 +225,7 @@ impl GreetingPoll {
         self.journal.close(Instant::now());
     }
 
-    /// Until the next has had its time, or the journal has something to report.
+    /// Time until the next deadline or journal report.
     fn next_wake(&self, now: Instant) -> Option<Duration> {
         let slowest = self
             .pending_handshakes
@@ -256,8 +236,8 @@ impl GreetingPoll {
         Some(next.saturating_duration_since(now))
     }
 
-    /// Accepts those that wait, not more than there is room for before looking at them; returns when to go on
-    /// with it, where some may still wait.
+    /// Accepts waiting connections, at most as many as fit before serving them. Returns when to
+    /// continue if some may be left.
     fn accept(&mut self) -> Option<Duration> {
         let mut again = None;
         for index in 0..self.listeners.len() {
@@ -280,7 +260,7 @@ impl GreetingPoll {
                 Err(error) => match OsError::from_io_error(&error) {
                     OsError(libc::EAGAIN) => return Accepted::All,
                     OsError(libc::EINTR | libc::ECONNABORTED | libc::EPROTO) => {}
-                    // No descriptors: they wait in the kernel's queue until some are free.
+                    // No descriptors: connections wait in the kernel's queue.
                     _ => return Accepted::Refused,
                 },
             }
@@ -310,7 +290,7 @@ impl GreetingPoll {
             .insert(number, PendingPeer { pending, peer, until });
     }
 
-    /// Closes the one that has waited longest of the place with the most that wait.
+    /// Closes the oldest connection of the place with the most.
     fn make_room(&mut self, now: Instant) {
         let pending_handshakes = self.pending_handshakes.iter();
         let oldest = eviction::oldest_of_most(
@@ -323,7 +303,7 @@ impl GreetingPoll {
     }
 
     fn send_the_slow_away(&mut self, now: Instant) {
-        // They have come in the order of their numbers, and all have the same time.
+        // Numbers ascend with time, and all have the same limit.
         while let Some(entry) = self
             .pending_handshakes
             .first_entry()
@@ -335,7 +315,7 @@ impl GreetingPoll {
         }
     }
 
-    /// Goes on with one whose bytes have come.
+    /// Continues the handshake of a connection with new bytes.
     fn attend(&mut self, number: u64) {
         let Some(pending_peer) = self.pending_handshakes.get_mut(&number) else {
             return;
@@ -357,14 +337,14 @@ impl GreetingPoll {
     fn admit(&mut self, pending: PendingHandshake, peer: SocketAddr) -> Result<(), PeerFault> {
         let most = self.limits.lanes;
         let lanes = &self.shared.lanes;
-        // This thread alone adds.
+        // Only this thread adds.
         if lanes.load(Ordering::Relaxed) >= most {
             pending.turn_away();
             return Err(PeerFault::NoMoreLanes { most });
         }
         lanes.fetch_add(1, Ordering::Relaxed);
         let permit = LanePermit(Arc::clone(lanes));
-        // Its next bytes are the lane's business.
+        // Further bytes belong to the lane.
         self.poller.forget(pending.socket().as_fd());
         let transport = pending.welcome()?;
         self.journal.record_event(AdmissionEvent::Admitted(Admitted {

@@ -1,4 +1,4 @@
-//! What one end of a tunnel has done so far, gathered from its threads.
+//! Counters of one end of a tunnel, from all threads.
 
 use super::{Notice, Notify, TunnelError};
 use model::{Direction, Timestamp, TunnelDirection, TunnelTotals};
@@ -8,7 +8,7 @@ use sys::clock::Clock;
 use sys::processor::{Of, processor_time};
 use tunnel::End;
 
-/// The shared side of [`TunnelTotals`], and the callback for notices.
+/// The shared part of [`TunnelTotals`], and the callback for notices.
 pub(super) struct LaneCounters {
     end: End,
     clock: Clock,
@@ -21,34 +21,31 @@ pub(super) struct LaneCounters {
     losses: AtomicU64,
     refused_peers: AtomicU64,
     figures: Mutex<Figures>,
-    /// Why no lane is available, as it was reported last.
+    /// The last reported reason for having no lane.
     no_lane: Mutex<Option<TunnelError>>,
     no_stream: Once,
     no_database: Once,
     nothing_to_compress: Once,
 }
 
-/// What lanes have counted.
 #[derive(Default)]
 struct Figures {
-    /// Of lanes that stand.
     standing: Vec<Arc<LaneFigures>>,
-    /// Of those that stand no more ([`Direction::index`]).
+    /// Sums of closed lanes, by [`Direction::index`].
     gone: [TunnelDirection; 2],
 }
 
-/// What one lane has counted: its thread writes it once a round.
+/// Counters of one lane, updated by its thread once per round.
 #[derive(Debug, Default)]
 pub(super) struct LaneFigures(Mutex<([TunnelDirection; 2], u64)>);
 
-/// Reported once, until it is over.
+/// Set after the first report, until the condition ends.
 #[derive(Default)]
 struct Once(AtomicBool);
 
 impl Once {
     fn is_first(&self) -> bool {
-        // Looked at first: what was reported already is requested with every chunk of some streams, and lanes
-        // share it.
+        // Read first: with some streams every chunk calls this, and lanes share the flag.
         !self.0.load(Ordering::Relaxed) && !self.0.swap(true, Ordering::Relaxed)
     }
 
@@ -58,7 +55,7 @@ impl Once {
 }
 
 impl LaneFigures {
-    /// `out` is what this end sends.
+    /// `out` is the direction in which this end sends.
     pub fn set(&self, end: End, out: TunnelDirection, came: TunnelDirection, streams: usize) {
         let ways = match end {
             End::Near => [out, came],
@@ -97,7 +94,6 @@ impl LaneCounters {
         self.end
     }
 
-    /// The way in which this end sends.
     pub const fn sends(&self) -> Direction {
         match self.end {
             End::Near => Direction::ClientToServer,
@@ -109,8 +105,8 @@ impl LaneCounters {
         self.clock.now()
     }
 
-    /// Reports it. That no lane is available is reported once for each reason in turn; clients that are
-    /// refused, and a database that cannot be reached, once until that is over.
+    /// A lack of lanes is reported once per reason; refused clients and an unreachable database
+    /// once until the condition ends.
     pub fn record_notice(&self, notice: &Notice) {
         let told = match notice {
             Notice::NoLane { reason } => self.is_another(reason),
@@ -127,14 +123,12 @@ impl LaneCounters {
         }
     }
 
-    /// A lane's thread begins.
     pub fn lane_begins(&self) -> Arc<LaneFigures> {
         let figures = Arc::new(LaneFigures::default());
         self.figures().standing.push(Arc::clone(&figures));
         figures
     }
 
-    /// A lane's thread is over.
     pub fn lane_ends(&self, lane: &Arc<LaneFigures>) {
         let (ways, _) = lane.get();
         let mut figures = self.figures();
@@ -144,13 +138,13 @@ impl LaneCounters {
         }
     }
 
-    /// A lane was greeted; returns how many are up.
+    /// Returns the number of lanes that are up.
     pub fn lane_up(&self) -> u64 {
         *self.no_lane() = None;
         self.lanes.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// A lane that was up is up no more, for another reason than being stopped here.
+    /// `lost` unless the lane was stopped by this end.
     pub fn lane_down(&self, lost: bool) {
         self.lanes.fetch_sub(1, Ordering::Relaxed);
         if lost {
@@ -162,7 +156,7 @@ impl LaneCounters {
         self.streams.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Something came back over a stream, or the database accepted.
+    /// The far side of a stream answered, or the database accepted.
     pub fn stream_works(&self) {
         self.no_stream.over();
         self.no_database.over();
@@ -176,13 +170,13 @@ impl LaneCounters {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A peer that was admitted at the port and was then found not to speak as the other end does.
+    /// An admitted peer violated the protocol.
     pub fn peer_refused(&self, reason: TunnelError) {
         self.refused_peers.fetch_add(1, Ordering::Relaxed);
         self.record_notice(&Notice::PeerRefused { reason });
     }
 
-    /// Peers that were refused at the port itself are counted by the caller.
+    /// The caller counts the peers refused at the port.
     pub fn totals(&self, refused_at_port: u64) -> TunnelTotals {
         let figures = self.figures();
         let mut ways = figures.gone;

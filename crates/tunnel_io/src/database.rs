@@ -1,14 +1,12 @@
-//! The database behind a far end: where its streams connect.
+//! The address of the database behind a far end.
 
 use super::TunnelError;
 use super::error::split_address;
 use std::net::{SocketAddr, ToSocketAddrs};
 use sys::error::OsError;
 
-/// What streams connect to.
 #[derive(Debug)]
 pub(super) struct Database {
-    /// As given.
     text: String,
     pub addresses: Vec<SocketAddr>,
 }

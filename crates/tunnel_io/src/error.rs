@@ -1,5 +1,3 @@
-//! What keeps an end of a tunnel from working, or ends a lane.
-
 use super::handshake::PeerFault;
 use super::keys::KeyError;
 use std::net::SocketAddr;
@@ -8,109 +6,67 @@ use sys::error::{LiveError, OsError};
 use tunnel::frame::{FrameError, GoodbyeReason};
 use tunnel::{End, LaneError};
 
-/// An error of a tunnel: who, what and where in its text.
+/// Errors of a tunnel end or a lane.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TunnelError {
-    /// Listening, or something of the system's.
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// The keys, or that there are none.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// An address is not `host:port`.
     #[error("'{text}' is not an address of the form host:port")]
-    BadAddress {
-        /// As given.
-        text: String,
-    },
-    /// The name of the far end or of the database cannot be resolved.
+    BadAddress { text: String },
     #[error("no such host: '{host}'")]
-    NoSuchHost {
-        /// As given.
-        host: String,
-    },
-    /// Nothing can be reached at the far end's address.
+    NoSuchHost { host: String },
     #[error("could not connect to the far end {far} ({address}): {reason}")]
     FarUnreachable {
-        /// `host:port` as given.
         far: String,
-        /// The last address tried.
         address: SocketAddr,
-        /// What the operating system says.
         reason: OsError,
     },
-    /// The database behind the far end cannot be reached.
     #[error("could not connect to the database {database} ({address}): {reason}")]
     DatabaseUnreachable {
-        /// `host:port` as given.
         database: String,
-        /// The last address tried.
         address: SocketAddr,
-        /// What the operating system says.
         reason: OsError,
     },
-    /// The two ends do not want each other.
     #[error("the {end} {peer} {fault}")]
     Peer {
-        /// Which end it is.
         end: End,
-        /// Its address.
         peer: SocketAddr,
-        /// What is the matter with it.
         fault: PeerFault,
     },
-    /// What the other end sent is not what a tunnel says.
     #[error("the {end} {peer} {reason}")]
     Protocol {
-        /// Which end it is.
         end: End,
-        /// Its address.
         peer: SocketAddr,
-        /// What it did.
         reason: LaneError,
     },
-    /// The other end said nothing before its time was over.
+    /// No hello within the limit.
     #[error("the {end} {peer} did not say hello within {} s", after.as_secs())]
     NoHello {
-        /// Which end it is.
         end: End,
-        /// Its address.
         peer: SocketAddr,
-        /// How long it had.
         after: Duration,
     },
-    /// Nothing came over a lane although the other end was asked.
+    /// No answer over a lane within the limit.
     #[error("the {end} {peer} has not answered for {} s", after.as_secs())]
     Silent {
-        /// Which end it is.
         end: End,
-        /// Its address.
         peer: SocketAddr,
-        /// For how long.
         after: Duration,
     },
-    /// The lane's connection ended.
     #[error("the {end} {peer} closed the lane")]
-    Closed {
-        /// Which end it is.
-        end: End,
-        /// Its address.
-        peer: SocketAddr,
-    },
-    /// The lane's connection broke.
+    Closed { end: End, peer: SocketAddr },
     #[error("the lane to the {end} {peer} broke: {reason}")]
     Broken {
-        /// Which end it is.
         end: End,
-        /// Its address.
         peer: SocketAddr,
-        /// What the operating system says.
         reason: OsError,
     },
 }
 
 impl TunnelError {
-    /// Whether the other end was stopped, and said so.
+    /// Whether the other end announced that it stops.
     pub(super) const fn is_leave(&self) -> bool {
         matches!(
             self,
@@ -121,7 +77,7 @@ impl TunnelError {
         )
     }
 
-    /// Whether trying again is in vain until something is changed by hand at one of the ends.
+    /// Whether retrying is useless until a user changes the configuration of one end.
     pub const fn is_lasting(&self) -> bool {
         match self {
             Self::Key(_)
@@ -143,12 +99,12 @@ impl TunnelError {
         }
     }
 
-    /// Whether only the user who started this end can help: no answer of the other end's is part of it.
+    /// Whether the cause is this end's configuration alone.
     pub const fn is_own(&self) -> bool {
         matches!(self, Self::Key(_) | Self::BadAddress { .. })
     }
 
-    /// What to do next; `None` if the text says all.
+    /// The next step, `None` if the text is sufficient.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Live(error) => error.hint(),
@@ -182,7 +138,7 @@ impl TunnelError {
     }
 }
 
-/// The host and port of `host:port`; an IPv6 address is in brackets.
+/// An IPv6 address in `text` must be in brackets.
 pub(super) fn split_address(text: &str) -> Result<(&str, u16), TunnelError> {
     let bad = || TunnelError::BadAddress {
         text: text.to_owned(),

@@ -1,4 +1,4 @@
-//! The far end: waits for lanes, and connects to the database for each stream.
+//! The far end accepts lanes, and connects to the database for each stream.
 
 use super::acceptor::{Acceptor, AdmissionEvent, AdmissionLimits, Admitted};
 use super::counters::LaneCounters;
@@ -17,8 +17,7 @@ use std::thread::JoinHandle;
 use sys::signals::block_all_signals;
 use tunnel::{End, Isolation, LanePreferences, LevelChoice};
 
-/// A running far end. Dropping it without [`FarEnd::stop`] admits no more near ends, and leaves the lanes
-/// that stand.
+/// On drop without [`FarEnd::stop`], the port closes and open lanes continue.
 pub struct FarEnd {
     acceptor: Acceptor,
     shared: Arc<Shared>,
@@ -33,14 +32,13 @@ struct Shared {
 }
 
 impl FarEnd {
-    /// Starts a far end: it listens when this returns. That nothing answers at the database's address is not
-    /// an error here.
+    /// Starts a far end; it is listening on return. An unreachable database is not an error here.
     ///
-    /// Raises the process's limit of open files to what it may have: each stream takes one.
+    /// Raises the process's limit of open files to the maximum: each stream needs one.
     ///
     /// # Errors
-    /// When an address is not one, the keys do not suffice for those to listen at, the database's host has
-    /// none, a listening address is not available, or the system refuses threads or descriptors.
+    /// Fails for an invalid address, keys that do not suffice for the listening addresses, an
+    /// unknown database host, an unavailable port, or a lack of threads or descriptors.
     pub fn start(options: FarOptions) -> Result<Self, TunnelError> {
         options.security.suits(&options.listen)?;
         let database = Arc::new(Database::resolve(options.to)?);
@@ -65,17 +63,16 @@ impl FarEnd {
         Ok(Self { acceptor, shared })
     }
 
-    /// Where near ends connect, with the ports that were chosen.
+    /// Addresses for near ends, with the chosen ports.
     pub fn addresses(&self) -> &[SocketAddr] {
         self.acceptor.addresses()
     }
 
-    /// What it has done so far.
     pub fn totals(&self) -> TunnelTotals {
         self.shared.counters.totals(self.acceptor.refused())
     }
 
-    /// Takes leave of near ends, resets what streams are left, and returns the final totals.
+    /// Announces the end, resets open streams and returns the final totals.
     pub fn stop(self) -> TunnelTotals {
         let refused = self.acceptor.refused();
         drop(self.acceptor);
@@ -86,7 +83,7 @@ impl FarEnd {
             }
         }
         for (_, thread) in lanes {
-            // It runs no foreign code; if it panicked there is nothing left to stop.
+            // It runs no foreign code; after a panic there is no work left to stop.
             thread.join().ok();
         }
         self.shared.counters.totals(refused)
@@ -98,7 +95,7 @@ impl Shared {
         let end = End::Near;
         match what {
             AdmissionEvent::Admitted(admitted) => {
-                // Without a thread or a descriptor for it: the near end tries again.
+                // Without a free thread or descriptor: the near end tries again.
                 self.admit(admitted).ok();
             }
             AdmissionEvent::Refused { peer, fault } => {

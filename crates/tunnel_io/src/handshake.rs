@@ -1,10 +1,10 @@
-//! The secure handshake: TLS 1.3 between two keys that know each other (RFC 8446, RFC 7250), then a welcome
-//! by the far end.
+//! The secure handshake is TLS 1.3 between two known keys (RFC 8446, RFC 7250), then a welcome by
+//! the far end.
 //!
-//! Only TLS 1.3, both sides authenticated, nothing resumed and no early data: what is recorded of one
-//! handshake is worth nothing in another. The welcome confirms to the near end that its key was accepted,
-//! which TLS 1.3 lets a client see no sooner than in the server's first bytes. Without keys, near and far
-//! exchange the same four bytes in plain: a stranger is recognised by them.
+//! Both sides authenticate. There is no resumption and no early data, so a recorded handshake
+//! cannot be replayed. The welcome tells the near end that its key was accepted: in TLS 1.3 a
+//! client learns this only from the server's first bytes. Without keys, both ends exchange the same
+//! four plain bytes to detect strangers.
 
 use super::keys::{KeyError, KeyFingerprint, SecretKey, TunnelSecurity};
 use super::verifier::{KnownKeys, UnknownKey};
@@ -26,69 +26,44 @@ use sys::tls::{HandshakeFault, TlsHandshake, TlsSocket};
 use sys::transport::Transport;
 use sys::wait::{PollFlags, until_ready};
 
-/// Why one end does not want the other.
-///
-/// Its text goes on after the name of the other end: "10.0.0.7:41234 ...".
+/// Why a peer is refused. The text continues after the peer's name.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PeerFault {
-    /// The other end's key is none of those named.
     #[error("shows the key {shown}, not one of those named here")]
-    UnknownKey {
-        /// What it showed.
-        shown: KeyFingerprint,
-    },
-    /// The other end does not want this end's key.
+    UnknownKey { shown: KeyFingerprint },
     #[error("does not accept this end's key {own}")]
-    KeyNotAccepted {
-        /// What was shown to it.
-        own: KeyFingerprint,
-    },
-    /// Both have a pre-shared key, or one has a key file: the secrets differ.
+    KeyNotAccepted { own: KeyFingerprint },
     #[error("does not hold the same pre-shared key")]
     OtherSharedKey,
-    /// It speaks in plain to an end with keys.
+    /// The peer does not encrypt, this end has keys.
     #[error("does not encrypt, and this end has keys")]
     Unencrypted,
-    /// It encrypts towards an end without keys.
+    /// The peer encrypts, this end has no keys.
     #[error("encrypts, and this end has no keys")]
     Encrypted,
-    /// Something else: a browser, a port scanner, another protocol, bytes altered on the way.
+    /// Another protocol, a port scanner, or corrupted bytes.
     #[error("does not speak as an end of a tunnel does")]
     NotATunnel,
-    /// What it sent cannot be decrypted.
     #[error("sent bytes that cannot be decrypted: replayed, or altered on the way")]
     Undecipherable,
-    /// It did not complete the handshake.
     #[error("did not complete the handshake within {} s", after.as_secs())]
-    TooSlow {
-        /// How long it had.
-        after: Duration,
-    },
-    /// It closed the connection.
+    TooSlow { after: Duration },
     #[error("closed the connection before the handshake was complete")]
     Left,
-    /// Too many others were in the handshake at the same time.
+    /// Too many handshakes at the same time.
     #[error("gave way: {most} others at the port had not completed the handshake")]
-    Crowded {
-        /// How many may be.
-        most: usize,
-    },
-    /// There are as many lanes as there may be.
+    Crowded { most: usize },
     #[error("is one lane too many: {most} are up")]
-    NoMoreLanes {
-        /// How many may be.
-        most: usize,
-    },
-    /// The other end reports it.
+    NoMoreLanes { most: usize },
+    /// The other end reports that it is full.
     #[error("has as many lanes as it may")]
     NoRoom,
-    /// TLS failed for another reason.
     #[error("cannot agree on encryption: {0}")]
     Tls(Error),
 }
 
 impl PeerFault {
-    /// Whether trying again may help although nothing is changed by hand.
+    /// Whether retrying may help without a change of configuration.
     pub const fn may_pass(&self) -> bool {
         matches!(
             self,
@@ -100,8 +75,7 @@ impl PeerFault {
         )
     }
 
-    /// What to do next, in one line, where there is something; for the user who started the end that reports
-    /// it.
+    /// The next step for the user of this end; `None` if there is none.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::UnknownKey { shown } => Some(format!(
@@ -127,13 +101,11 @@ impl PeerFault {
     }
 }
 
-/// How a near end shakes hands, made once of its keys.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientHandshake {
     params: HandshakeParams<ClientConfig>,
 }
 
-/// How a far end shakes hands, made once of its keys.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerHandshake {
     params: HandshakeParams<ServerConfig>,
@@ -150,8 +122,6 @@ enum HandshakeParams<C> {
 }
 
 impl ClientHandshake {
-    /// # Errors
-    /// [`PeerFault::Tls`] when the keys cannot be used.
     pub(crate) fn new(security: &TunnelSecurity) -> Result<Self, PeerFault> {
         let Some((own, known, shared)) = roles(security, End::Near) else {
             return Ok(Self {
@@ -177,10 +147,6 @@ impl ClientHandshake {
         })
     }
 
-    /// Whether it may connect there.
-    ///
-    /// # Errors
-    /// [`KeyError::NoKeys`].
     pub(crate) fn suits(&self, address: SocketAddr) -> Result<(), KeyError> {
         match self.params {
             HandshakeParams::Plain => TunnelSecurity::None.suits(&[address]),
@@ -188,8 +154,7 @@ impl ClientHandshake {
         }
     }
 
-    /// Makes the near's side of the handshake on a socket that was just connected; waits, at most `longest`
-    /// in all.
+    /// Performs the near end's handshake on a connected socket; blocks at most `longest`.
     pub(crate) fn complete(&self, socket: Socket, longest: Duration) -> Result<Transport, PeerFault> {
         let wait = Wait {
             until: Instant::now() + longest,
@@ -209,7 +174,7 @@ impl ClientHandshake {
         config: &Arc<ClientConfig>,
         wait: &Wait,
     ) -> Result<Transport, PeerFault> {
-        // Neither sent nor checked: keys are known, not names.
+        // Neither sent nor checked: identity is the key, not a name.
         let name = ServerName::try_from("far.longwire").map_err(|_| PeerFault::NotATunnel)?;
         let session = ClientConnection::new(Arc::clone(config), name).map_err(PeerFault::Tls)?;
         let mut tls = TlsSocket::with_session(socket, session.into());
@@ -228,7 +193,7 @@ impl ClientHandshake {
         if tls.agreed_protocol() != Some(PROTOCOL) {
             return Err(PeerFault::NotATunnel);
         }
-        // Its own last words of the handshake, behind which the far end looks at the key.
+        // The last handshake bytes; then the far end checks the key.
         tls.flush();
         let mut lane = Transport::Tls(Box::new(tls));
         hear_welcome(&mut lane, wait)?;
@@ -237,8 +202,6 @@ impl ClientHandshake {
 }
 
 impl ServerHandshake {
-    /// # Errors
-    /// [`PeerFault::Tls`] when the keys cannot be used.
     pub(crate) fn new(security: &TunnelSecurity) -> Result<Self, PeerFault> {
         let Some((own, known, shared)) = roles(security, End::Far) else {
             return Ok(Self {
@@ -263,7 +226,6 @@ impl ServerHandshake {
         })
     }
 
-    /// Begins the far's side of the handshake on a connection that was just accepted.
     pub(crate) fn answer(&self, socket: Socket) -> Result<PendingHandshake, PeerFault> {
         let transport = match &self.params {
             HandshakeParams::Plain => Transport::Plain(socket),
@@ -278,7 +240,7 @@ impl ServerHandshake {
         })
     }
 
-    /// Goes on with a handshake as far as the peer's bytes go; true when it is done.
+    /// Continues the handshake and returns whether it is complete.
     pub(crate) fn go_on(&self, pending: &mut PendingHandshake) -> Result<bool, PeerFault> {
         pending.go_on().map_err(|fault| match &self.params {
             HandshakeParams::Plain => fault,
@@ -287,11 +249,10 @@ impl ServerHandshake {
     }
 }
 
-/// A connection that the far end has not admitted yet.
 #[derive(Debug)]
 pub(crate) struct PendingHandshake {
     transport: Transport,
-    /// Its first byte was there and is of the right kind.
+    /// Whether the first byte has arrived and is valid.
     looked_at: bool,
 }
 
@@ -300,16 +261,16 @@ impl PendingHandshake {
         self.transport.socket()
     }
 
-    /// Admits it, once the handshake is done; returns what its bytes go through from now on.
+    /// Admits the peer after the handshake and returns the transport.
     pub(crate) fn welcome(mut self) -> Result<Transport, PeerFault> {
         match self.transport.send(WELCOME) {
             Sent::Bytes(count) if count == WELCOME.len() => Ok(self.transport),
-            // Four bytes that the kernel has no room for, on a connection that has carried nothing yet.
+            // The kernel always has room for four bytes on a fresh connection.
             Sent::Bytes(_) | Sent::Broken(_) => Err(PeerFault::Left),
         }
     }
 
-    /// Informs it, once the handshake is done, that there is no room for another lane.
+    /// Tells the peer after the handshake that there is no room for another lane.
     pub(crate) fn turn_away(mut self) {
         self.transport.send(NO_ROOM);
         self.transport.finish();
@@ -337,7 +298,7 @@ impl PendingHandshake {
         Ok(true)
     }
 
-    /// Whether its first byte is there and fits what this end speaks.
+    /// Whether the first byte has arrived and matches this end's mode.
     fn advance_handshake(&mut self) -> Result<bool, PeerFault> {
         let (encrypts, here) = match &self.transport {
             Transport::Plain(socket) => (false, opening(socket)),
@@ -363,7 +324,7 @@ impl PendingHandshake {
     }
 }
 
-/// The key that the other end of a lane has shown; `None` without encryption.
+/// The peer's key, `None` without encryption.
 pub(super) fn shown_key(lane: &Transport) -> Option<KeyFingerprint> {
     match lane {
         Transport::Plain(_) => None,
@@ -377,7 +338,8 @@ enum End {
     Far,
 }
 
-/// This end's key, those it accepts, and whether they come from one secret; `None` without encryption.
+/// This end's key, the accepted keys, and whether they come from one secret, `None` without
+/// encryption.
 fn roles(security: &TunnelSecurity, end: End) -> Option<(&SecretKey, Vec<KeyFingerprint>, bool)> {
     match security {
         TunnelSecurity::None => None,
@@ -396,7 +358,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// Both sides of the handshake without keys send the same four bytes.
+/// The plain handshake is symmetric.
 fn greet_in_plain(socket: Socket, wait: &Wait) -> Result<Transport, PeerFault> {
     if socket.send(WELCOME) != Sent::Bytes(WELCOME.len()) {
         return Err(PeerFault::Left);
@@ -426,7 +388,6 @@ fn hear_welcome(lane: &mut Transport, wait: &Wait) -> Result<(), PeerFault> {
     }
 }
 
-/// As much as is there, zero when nothing is.
 fn receive(lane: &mut Transport, room: &mut [u8]) -> Result<usize, PeerFault> {
     let received = match lane {
         Transport::Plain(socket) => socket.receive(room),
@@ -445,7 +406,7 @@ fn receive(lane: &mut Transport, room: &mut [u8]) -> Result<usize, PeerFault> {
     }
 }
 
-/// Whether the plain greeting has arrived completely; it is then taken.
+/// Consumes the plain greeting and returns whether it has arrived.
 fn heard_greeting(socket: &Socket) -> Result<bool, PeerFault> {
     let mut heard = [0; WELCOME.len()];
     let count = peek(socket, &mut heard).unwrap_or(0);
@@ -455,18 +416,14 @@ fn heard_greeting(socket: &Socket) -> Result<bool, PeerFault> {
     Ok(count == WELCOME.len() && socket.receive(&mut heard) != Received::Nothing)
 }
 
-/// What a peer's first byte says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FirstByte {
-    /// It has not come.
     Nothing,
-    /// It will not come.
     End,
-    /// A TLS record: 20 to 23 (RFC 8446, section 5.1).
+    /// A TLS record begins with 20 to 23 (RFC 8446, section 5.1).
     Tls,
     /// The greeting of an end without keys.
     Plain,
-    /// Neither.
     Strange,
 }
 
@@ -483,7 +440,7 @@ fn opening(socket: &Socket) -> FirstByte {
     }
 }
 
-/// Bytes that are there, without taking them; `None` if there are none now, 0 at the end.
+/// Peeks at available bytes; `None` if there are none now, 0 at the end.
 fn peek(socket: &Socket, room: &mut [u8]) -> Option<usize> {
     socket.stream().peek(room).map_or_else(
         |error| (error.kind() != std::io::ErrorKind::WouldBlock).then_some(0),
@@ -491,7 +448,6 @@ fn peek(socket: &Socket, room: &mut [u8]) -> Option<usize> {
     )
 }
 
-/// What a failed TLS handshake says about the peer.
 fn fault(fault: HandshakeFault) -> PeerFault {
     let reason = match fault {
         HandshakeFault::Left => return PeerFault::Left,
@@ -508,7 +464,7 @@ fn fault(fault: HandshakeFault) -> PeerFault {
     }
 }
 
-/// The same in the light of what this end's keys are.
+/// Refines the fault with this end's keys.
 fn told(fault: PeerFault, own: KeyFingerprint, shared: bool) -> PeerFault {
     let not_wanted = if shared {
         PeerFault::OtherSharedKey
@@ -537,18 +493,18 @@ fn told(fault: PeerFault, own: KeyFingerprint, shared: bool) -> PeerFault {
     }
 }
 
-/// How long the near end waits in all.
+/// The near end's deadline.
 struct Wait {
     until: Instant,
     longest: Duration,
 }
 
 impl Wait {
-    /// Until the peer has sent something, or left.
+    /// Waits until the peer has sent bytes or closed.
     fn readable(&self, socket: &Socket) -> Result<(), PeerFault> {
         loop {
             let left = self.until.saturating_duration_since(Instant::now());
-            // A signal, which ends the wait early, is none of this thread's business.
+            // A signal may end the wait early; it is not for this thread.
             if until_ready(socket.as_fd(), PollFlags::IN, left) {
                 return Ok(());
             }
@@ -559,12 +515,11 @@ impl Wait {
     }
 }
 
-/// What both speak inside the session (ALPN): a browser or another server is refused before keys are
-/// inspected.
+/// With ALPN, browsers and other servers are refused before keys are checked.
 const PROTOCOL: &[u8] = b"longwire-tunnel";
 const WELCOME: &[u8; 4] = b"lwt\n";
 const NO_ROOM: &[u8; 4] = b"lwf\n";
-/// What a TLS server says to bytes that are not TLS: fatal, unexpected_message (RFC 8446, section 6).
+/// A TLS server's reply to bytes that are not TLS: fatal, unexpected_message (RFC 8446, section 6).
 const TLS_ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 10];
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What the ends of a tunnel know each other by: key files, fingerprints, a pre-shared key.
+//! Identities of tunnel ends: key files, fingerprints, a pre-shared key.
 //!
-//! Each end has an Ed25519 key and knows the fingerprint of the other's; there are no certificates, names or
-//! dates that could expire. A pre-shared key comes to the same: both ends derive both keys from it.
+//! Each end has an Ed25519 key and knows the other's fingerprint. There are no certificates, names
+//! or expiry dates. With a pre-shared key both ends derive both keys from it.
 
 mod files;
 
@@ -22,126 +22,80 @@ use sys::error::OsError;
 
 pub use files::{generate_key_files, generate_shared_key_file};
 
-/// How the two ends of a tunnel know each other.
 #[derive(Debug, Clone)]
 pub enum TunnelSecurity {
-    /// Neither encryption nor authentication: for two ends on one machine.
+    /// Neither encryption nor authentication, for two ends on one machine.
     None,
-    /// TLS 1.3 with a key of each end.
     Keys {
-        /// This end's.
         own: SecretKey,
-        /// Those of the other ends that are admitted; with none, no end is.
+        /// Only these peers are admitted.
         peers: Vec<KeyFingerprint>,
     },
-    /// TLS 1.3 with keys that both ends derive from one secret.
+    /// TLS 1.3 with keys derived from one secret.
     Shared(SharedKey),
 }
 
-/// The digest that identifies a public key: SHA-256 of its SubjectPublicKeyInfo (RFC 5280, DER).
+/// Identifies a public key: SHA-256 of its SubjectPublicKeyInfo (RFC 5280, DER).
 ///
-/// Its text is `SHA256:` and base64 without padding, as `ssh-keygen -l` shows keys; the digest itself is of
-/// another encoding of the key than OpenSSH's.
+/// The text form is `SHA256:` and base64 without padding, as in `ssh-keygen -l`. OpenSSH hashes
+/// another encoding, so the digests differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyFingerprint([u8; 32]);
 
-/// An end's own key.
 #[derive(Clone)]
 pub struct SecretKey {
     certified: Arc<CertifiedKey>,
     fingerprint: KeyFingerprint,
 }
 
-/// A secret that both ends hold, as the keys of both.
+/// The keys of both ends, derived from one secret.
 #[derive(Clone)]
 pub struct SharedKey {
     pub(super) near: SecretKey,
     pub(super) far: SecretKey,
 }
 
-/// What is wrong with a key or its file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be read.
     #[error("could not read the key file {path}: {reason}")]
-    Unreadable {
-        /// Which.
-        path: String,
-        /// What the operating system says.
-        reason: OsError,
-    },
-    /// It is not a file.
+    Unreadable { path: String, reason: OsError },
+    /// The path is not a regular file.
     #[error("could not read the key file {path}: {reason}")]
-    Refused {
-        /// Which.
-        path: String,
-        /// What it is.
-        reason: String,
-    },
-    /// The file is there already.
+    Refused { path: String, reason: String },
     #[error("{path} exists already, and keys are not overwritten")]
-    Exists {
-        /// Which.
-        path: String,
-    },
-    /// The file cannot be written.
+    Exists { path: String },
     #[error("could not write the key file {path}: {reason}")]
-    Unwritable {
-        /// Which.
-        path: String,
-        /// What the operating system says.
-        reason: OsError,
-    },
-    /// Others than its owner may read a file with a secret in it.
+    Unwritable { path: String, reason: OsError },
+    /// Users besides the owner can read a file with a secret.
     #[error("the key file {path} can be read by others than its owner (mode {mode:04o})")]
-    OpenToOthers {
-        /// Which.
-        path: String,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// There is no secret key in the file.
+    OpenToOthers { path: String, mode: u32 },
     #[error("{path} holds no Ed25519 secret key in PEM")]
-    NoSecretKey {
-        /// Which.
-        path: String,
-    },
-    /// There is no public key in the file.
+    NoSecretKey { path: String },
     #[error("{path} holds no public key in PEM")]
-    NoPublicKey {
-        /// Which.
-        path: String,
-    },
-    /// A secret key was given where the other end's public key belongs.
+    NoPublicKey { path: String },
     #[error("{path} holds a secret key, which never leaves its own end")]
-    SecretOfPeer {
-        /// Which.
-        path: String,
-    },
-    /// A pre-shared key that can be guessed.
+    SecretOfPeer { path: String },
+    /// The pre-shared key is too short, so it can be guessed.
     #[error("the pre-shared key in {path} has {length} characters; it takes at least {MIN_SHARED_KEY_LEN}")]
     TooShort {
-        /// Which file.
         path: String,
-        /// Characters without white space around them.
+        /// In characters, without surrounding white space.
         length: usize,
     },
-    /// Without keys an end speaks to its own machine only.
+    /// Without keys an end may only use its own machine.
     #[error("without keys a tunnel stays on one machine, and {address} is beyond loopback")]
     NoKeys {
-        /// Where it was to listen, or to connect.
+        /// Address to listen at or connect to.
         address: SocketAddr,
     },
-    /// Not the text form of a fingerprint.
     #[error("not a fingerprint: it is SHA256: and 43 characters of base64")]
     NotAFingerprint,
-    /// The system gives no random numbers.
     #[error("the system gives no random numbers to make a key of")]
     NoRandomness,
 }
 
 impl KeyError {
-    /// What to do next, in one line, where there is something.
+    /// The next step in one line, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unreadable {
@@ -180,10 +134,6 @@ impl KeyError {
 }
 
 impl TunnelSecurity {
-    /// Whether an end with these keys may listen at, or connect to, these addresses.
-    ///
-    /// # Errors
-    /// [`KeyError::NoKeys`].
     pub(super) fn suits(&self, addresses: &[SocketAddr]) -> Result<(), KeyError> {
         let beyond = addresses.iter().find(|address| !address.ip().is_loopback());
         match (self, beyond) {
@@ -200,15 +150,14 @@ impl KeyFingerprint {
         Self(bytes)
     }
 
-    /// That of the key which the other end showed in the handshake.
     pub(super) fn of_shown(key: &CertificateDer<'_>) -> Self {
         Self::from_public_key(key)
     }
 
-    /// The keys that a `--peer` names: a fingerprint, or a file with one or several public keys.
+    /// The value of `--peer` is a fingerprint, or a file with public keys.
     ///
     /// # Errors
-    /// [`KeyError`], of the text or of the file.
+    /// Fails if the text or the file is not valid.
     pub fn of_peers(text: &str) -> Result<Vec<Self>, KeyError> {
         if text.starts_with(FINGERPRINT_PREFIX) {
             return text.parse().map(|one| vec![one]);
@@ -241,20 +190,19 @@ impl FromStr for KeyFingerprint {
 }
 
 impl SecretKey {
-    /// Reads a key file that `tunnel keygen` or `openssl genpkey -algorithm ed25519` wrote.
+    /// Reads a key file written by `tunnel keygen` or `openssl genpkey -algorithm ed25519`.
     ///
     /// # Errors
-    /// [`KeyError`]; among them that others may read it.
+    /// Fails also if other users can read the file.
     pub fn load(path: &str) -> Result<Self, KeyError> {
         files::read_secret_key(path)
     }
 
-    /// That of the public key.
     pub const fn fingerprint(&self) -> KeyFingerprint {
         self.fingerprint
     }
 
-    /// The key as TLS wants it.
+    /// As a TLS certificate.
     pub(super) fn certified(&self) -> Arc<CertifiedKey> {
         Arc::clone(&self.certified)
     }
@@ -274,14 +222,13 @@ impl SecretKey {
         self.certified.cert.first().map_or(&[], |shown| shown.as_ref())
     }
 
-    /// A new one, as PKCS #8.
     fn generate() -> Result<Vec<u8>, KeyError> {
         Ed25519KeyPair::generate_pkcs8(&SystemRandom::new())
             .map(|document| document.as_ref().to_vec())
             .map_err(|_| KeyError::NoRandomness)
     }
 
-    /// RFC 8410, section 7: a PKCS #8 document of the first version is 16 fixed bytes and the seed.
+    /// RFC 8410, section 7: a version 1 PKCS #8 document is 16 fixed bytes and the seed.
     fn from_seed(seed: [u8; 32]) -> Option<Self> {
         let document: Vec<u8> = PKCS8_BEFORE_SEED.into_iter().chain(seed).collect();
         Self::from_pkcs8(document.into())
@@ -295,15 +242,15 @@ impl fmt::Debug for SecretKey {
 }
 
 impl SharedKey {
-    /// Reads a pre-shared key: whatever text the file holds, white space around it apart.
+    /// Reads a pre-shared key: any text, without surrounding white space.
     ///
-    /// Deriving takes a few tenths of a second on purpose: a guess takes that long, too.
+    /// Derivation takes a few tenths of a second on purpose, to slow down guessing.
     ///
     /// # Errors
-    /// [`KeyError`]; among them that others may read it, and that it is too short.
+    /// Fails also if other users can read the file, or the key is too short.
     pub fn load(path: &str) -> Result<Self, KeyError> {
         let secret = files::read_shared_key(path)?;
-        // Two seeds are always keys.
+        // Two seeds always yield valid keys.
         Self::derive(&secret, ROUNDS).ok_or_else(|| KeyError::NoSecretKey {
             path: path.to_owned(),
         })
@@ -335,10 +282,11 @@ impl fmt::Debug for SharedKey {
 
 const FINGERPRINT_PREFIX: &str = "SHA256:";
 const MIN_SHARED_KEY_LEN: usize = 32;
-/// OWASP's figure for PBKDF2 with HMAC-SHA-256 (Password Storage Cheat Sheet, 2023): anyone who reaches the
-/// far end's port sees its public key, derived from the secret, and may try secrets against it at home.
+/// OWASP's value for PBKDF2 with HMAC-SHA-256 (Password Storage Cheat Sheet, 2023). Anyone who
+/// reaches the far end's port sees its public key, which is derived from the secret, and may test
+/// secrets against it offline.
 const ROUNDS: NonZeroU32 = NonZeroU32::new(600_000).unwrap();
-/// The same for all: the ends have nothing in common but the secret.
+/// Constant, because the ends share only the secret.
 const SALT: &[u8] = b"longwire tunnel pre-shared key";
 const PKCS8_BEFORE_SEED: [u8; 16] = [
     0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20,

@@ -1,8 +1,8 @@
-//! The thread of a lane: one epoll loop over the lane's socket and those of all its streams.
+//! The thread of a lane: one epoll loop over the lane's socket and the sockets of all streams.
 //!
-//! Bytes go from one socket to the other in one wake-up, without another thread: a client's bytes are read,
-//! compressed, framed and sent; bytes that come over the lane go to their stream's socket. Sending is pulled:
-//! a stream is read only when the lane has room and the other end takes more of it.
+//! Bytes move between sockets in one wake-up and one thread: they are read, compressed, framed and
+//! sent, or unpacked and written to a stream. A stream is read only if the lane has room and the
+//! other end accepts more.
 
 mod sending;
 mod streams;
@@ -29,20 +29,17 @@ use tunnel::{
     Auto, Isolation, Lane, LaneError, LaneEvent, LanePreferences, LevelChoice, MAX_CHUNK_BYTES, StreamId,
 };
 
-/// What an end of a lane is there for.
 pub(super) enum Role {
-    /// Takes clients from its mailbox; called when it is up.
+    /// Takes clients from the mailbox; called when the lane is up.
     Near(Box<dyn Fn() + Send>),
-    /// Connects to the database.
     Far {
         database: Arc<Database>,
-        /// Its own, instead of what the near end asks for.
+        /// Overrides the near end's level.
         level: Option<LevelChoice>,
         isolate: Option<Isolation>,
     },
 }
 
-/// An end of a lane with its sockets.
 pub(super) struct LaneLoop {
     role: Role,
     counters: Arc<LaneCounters>,
@@ -53,21 +50,21 @@ pub(super) struct LaneLoop {
     peer: SocketAddr,
     lane: Lane,
     streams: HashMap<StreamId, Local>,
-    /// Those whose database has not accepted yet.
+    /// Streams with a pending connection to the database.
     connecting: usize,
     chunk: Vec<u8>,
     preferences: LanePreferences,
     readable: bool,
     ending: bool,
-    /// Chooses the level, where that is auto.
+    /// Chooses the level in auto mode.
     auto: Option<Auto>,
-    /// Since when the lane's socket has taken nothing more.
+    /// Since then the lane's socket accepts no bytes.
     blocked: Option<Timestamp>,
     began: Timestamp,
     heard: Timestamp,
     asked: Option<Timestamp>,
     looked_after: Timestamp,
-    /// How much the kernel may take ahead.
+    /// Maximum unsent bytes in the kernel.
     unsent_limit: u32,
 }
 
@@ -100,7 +97,7 @@ impl LaneLoop {
             connecting: 0,
             chunk: vec![0; MAX_CHUNK_BYTES],
             preferences,
-            // What came with the handshake is there already.
+            // Bytes may have arrived with the handshake.
             readable: true,
             ending: false,
             auto: auto_of(preferences, now),
@@ -113,8 +110,8 @@ impl LaneLoop {
         })
     }
 
-    /// Carries until the lane ends or is to end; whether it stood, and why it does no more where it was not
-    /// to end.
+    /// Runs until the lane ends or is stopped. Returns whether it was up, and why it ended unless
+    /// it was stopped.
     pub fn run(mut self) -> (bool, Option<TunnelError>) {
         let reason = self.carry().err();
         let streams = self.streams.len();
@@ -155,7 +152,8 @@ impl LaneLoop {
         Ok(())
     }
 
-    /// Reads the lane and sends over it until neither goes on; true when there was too much for one round.
+    /// Reads and sends until neither makes progress; returns true if work is left for another
+    /// round.
     fn work(&mut self) -> Result<bool, TunnelError> {
         for _ in 0..READS_A_ROUND {
             self.send_chunks()?;
@@ -233,7 +231,6 @@ impl LaneLoop {
         }
     }
 
-    /// Does what has come over the lane.
     fn forward_bytes(&mut self) -> Result<(), TunnelError> {
         loop {
             match self.next_event() {
@@ -305,12 +302,11 @@ impl LaneLoop {
         });
     }
 
-    /// Clients that are in the mailbox already are taken in by the next round.
+    /// The next round takes clients already in the mailbox.
     fn take_in_later(&self) {
         self.mailbox.waker().wake();
     }
 
-    /// Looks after what time decides: answers that do not come.
     fn look_after(&mut self, now: Timestamp) -> Result<(), TunnelError> {
         let (end, peer) = (self.counters.end().other(), self.peer);
         if !self.lane.is_greeted() {
@@ -351,7 +347,7 @@ impl LaneLoop {
         );
     }
 
-    /// Ends the rest: streams are reset, the other end is informed of the reason as far as it listens.
+    /// Resets streams and tells the other end the reason if possible.
     fn leave(&mut self, reason: Option<&TunnelError>) {
         self.mailbox.set_up(false);
         let goodbye = match reason {
@@ -372,7 +368,7 @@ impl LaneLoop {
         self.released(streams);
         self.publish();
         if self.lane.is_greeted() {
-            // One whose other end took leave was not lost.
+            // A lane that the other end closed was not lost.
             self.counters
                 .lane_down(reason.is_some_and(|reason| !reason.is_leave()));
         }
@@ -408,7 +404,6 @@ fn auto_of(preferences: LanePreferences, at: Timestamp) -> Option<Auto> {
     }
 }
 
-/// What an event of the lane leaves to do.
 enum Done {
     Nothing,
     Greeted(LanePreferences),
@@ -419,18 +414,18 @@ enum Done {
     Broken(StreamId),
 }
 
-/// The lane's own token; streams have their numbers, from 1.
+/// Streams use their numbers, from 1.
 const LANE: u64 = 0;
 const BELL: u64 = u64::MAX;
-/// The lane is read this often before sockets are inspected again.
+/// Maximum reads of the lane before sockets are served again.
 const READS_A_ROUND: usize = 16;
 const MAX_UNSENT_IN_KERNEL: u32 = 16 * 1024;
 /// From the handshake to the first frame.
 const HELLO_LIMIT: Duration = Duration::from_secs(5);
 const PING_AFTER: Duration = Duration::from_secs(5);
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);
-/// How long one of the database's addresses may take to answer.
+/// Per address of the database.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// How often time is inspected.
+/// Interval of timeout checks.
 const CHECK: Duration = Duration::from_secs(1);
 const CHECK_OFTEN: Duration = Duration::from_millis(100);

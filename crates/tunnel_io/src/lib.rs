@@ -1,7 +1,7 @@
-//! The two ends of a tunnel: clients connect to the near end, the far end connects to the database, and
-//! between them few lanes carry all of it, compressed and encrypted.
+//! The two ends of a tunnel. Clients connect to the near end, the far end connects to the database,
+//! and a few lanes between them carry all streams, compressed and encrypted.
 //!
-//! What the ends say to each other is the crate `tunnel`; here are the sockets, threads, keys and the clock.
+//! The crate `tunnel` defines the protocol; this one has sockets, threads, keys and the clock.
 
 #![forbid(unsafe_code)]
 
@@ -34,50 +34,40 @@ use sys::clock::Clock;
 use sys::listening::PlainClients;
 use tunnel::{Isolation, LevelChoice};
 
-/// Called with each notice of what happens. It runs in the tunnel's threads, seldom, and not while bytes
-/// wait.
+/// Called with each notice in the tunnel's threads; rarely, and never while bytes wait.
 pub type Notify = Box<dyn Fn(&Notice) + Send + Sync>;
 
-/// What the near end is to do.
 pub struct NearOptions {
-    /// Where clients connect; port 0 for any free port.
+    /// Addresses for clients, port 0 for any free port.
     pub listen: Vec<SocketAddr>,
-    /// The far end: `host:port`. Resolved again for every lane.
+    /// `host:port` of the far end, resolved again for every lane.
     pub far: String,
-    /// How the ends know each other.
     pub security: TunnelSecurity,
-    /// Whether clients on other machines may be plain before a tunnel with keys.
+    /// Whether remote clients may be unencrypted in front of a tunnel with keys.
     pub plain_clients: PlainClients,
-    /// How hard to compress, in both directions unless the far end was told otherwise.
+    /// For both directions, unless the far end overrides it.
     pub level: LevelChoice,
-    /// What a chunk's compression may depend on, likewise.
+    /// Scope of compression history; the far end may override it.
     pub isolate: Isolation,
-    /// Whether logins are compressed as well, in both directions.
+    /// Compresses logins too, in both directions.
     pub compress_login: bool,
-    /// Connections to the far end.
     pub lanes: NonZeroUsize,
-    /// How long a client waits for a lane, and one attempt to open a lane may take.
+    /// Limit for a client's wait for a lane, and for one attempt to open a lane.
     pub connect_timeout: Duration,
-    /// Called with what happens.
     pub notify: Notify,
-    /// The timeline.
     pub clock: Clock,
 }
 
-/// What the far end is to do.
 pub struct FarOptions {
-    /// Where near ends connect; port 0 for any free port.
+    /// Addresses for near ends; port 0 for any free port.
     pub listen: Vec<SocketAddr>,
-    /// The database: `host:port`. Resolved once.
+    /// `host:port` of the database, resolved once.
     pub to: String,
-    /// How the ends know each other.
     pub security: TunnelSecurity,
-    /// How hard to compress what goes to the near end; `None` for as that asks.
+    /// `None` for the near end's choice.
     pub level: Option<LevelChoice>,
-    /// What a chunk's compression may depend on; `None` for as the near end asks.
+    /// `None` for the near end's choice.
     pub isolate: Option<Isolation>,
-    /// Called with what happens.
     pub notify: Notify,
-    /// The timeline.
     pub clock: Clock,
 }

@@ -1,24 +1,21 @@
-//! Where a stream's login ends, so that no password, token or cancellation key meets text that someone else
-//! chose in one compression context.
+//! Detects the end of a stream's login, so that no password, token or cancellation key shares a
+//! compression context with text chosen by others.
 //!
-//! Both ends of a tunnel watch both directions with the decoders that the relay's observers use, until the
-//! login is over; then the decoder is dropped. What is in doubt counts as login.
+//! Both ends decode both directions until the login is over, with the decoders of the relay's
+//! observers. In doubt, bytes count as login.
 
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use wire::Stream;
 
-/// What bytes of a stream belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The login, or what may be one: to be sent as it is.
+    /// A certain or possible login, to be sent uncompressed.
     Login,
-    /// What the connection is for.
     Work,
-    /// The client encrypts by itself: nothing becomes smaller any more.
+    /// Encrypted by the client, so incompressible.
     Encrypted,
 }
 
-/// Watches one stream.
 #[derive(Debug)]
 pub(crate) struct Login {
     state: State,
@@ -27,18 +24,16 @@ pub(crate) struct Login {
 #[derive(Debug)]
 enum State {
     Watching(Box<Stream>, Passed),
-    /// No protocol that longwire knows.
+    /// Not a protocol known to longwire.
     Unknown(Passed),
     Over,
     Encrypted,
 }
 
-/// Bytes of each direction.
 type Passed = [u64; 2];
 
 impl Login {
-    /// The beginning of a stream to a server that listens on `server_port`, where that is known: a hint, no
-    /// more.
+    /// `server_port`, if known, is only a hint.
     pub(crate) fn new(server_port: Option<u16>) -> Self {
         let stream = Stream::new(server_port.unwrap_or(0));
         Self {
@@ -46,8 +41,8 @@ impl Login {
         }
     }
 
-    /// Takes bytes of either direction, in the order in which they pass this end, and says what they belong
-    /// to. A login that ends within them is not over before them: all of them are its.
+    /// Classifies bytes of either direction, in the order in which they pass. If the login ends
+    /// within them, all of them count as login.
     pub(crate) fn pass(&mut self, direction: Direction, bytes: &[u8]) -> Part {
         match &mut self.state {
             State::Over => Part::Work,
@@ -85,7 +80,7 @@ fn add(passed: &mut Passed, direction: Direction, bytes: &[u8]) {
     passed[direction.index()] += bytes.len() as u64;
 }
 
-/// What follows, when these bytes end the login or show that its end cannot be determined.
+/// The next state, if these bytes end the login or make its end undeterminable.
 fn watch(stream: &mut Stream, passed: Passed, direction: Direction, bytes: &[u8]) -> Option<State> {
     let mut is_over = false;
     stream.feed(Timestamp::default(), direction, bytes, &mut |message| {
@@ -101,8 +96,8 @@ fn watch(stream: &mut Stream, passed: Passed, direction: Direction, bytes: &[u8]
     }
 }
 
-/// PostgreSQL says that it is ready, MySQL and MariaDB that all is well; a server that answers a request
-/// which is no login (Redis without a password, or after it) lets the client work.
+/// PostgreSQL reports ready, MySQL and MariaDB OK. A reply to a request that is not a login (Redis
+/// without a password) also ends it.
 fn ends_login(message: &Message<'_>) -> bool {
     message.direction == Direction::ServerToClient
         && (matches!(message.content, Content::Ready(_))
@@ -111,7 +106,7 @@ fn ends_login(message: &Message<'_>) -> bool {
                 && !matches!(message.content, Content::Error { .. })))
 }
 
-/// What counts as login each way where the protocol is unknown.
+/// Bytes per direction that count as login in an unknown protocol.
 const UNKNOWN_LOGIN: u64 = 16 * 1024;
 
 #[cfg(test)]

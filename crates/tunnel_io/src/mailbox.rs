@@ -1,4 +1,4 @@
-//! How the thread of a lane is reached.
+//! Messages to the thread of a lane.
 
 use model::Timestamp;
 use std::net::SocketAddr;
@@ -8,7 +8,6 @@ use sys::error::LiveError;
 use sys::poller::Waker;
 use sys::socket::Socket;
 
-/// A client that has connected to the near end.
 #[derive(Debug)]
 pub(super) struct Arrival {
     pub socket: Socket,
@@ -16,14 +15,13 @@ pub(super) struct Arrival {
     pub at: Timestamp,
 }
 
-/// Where a lane's thread gets clients from, and the word to stop.
+/// Delivers clients, and the request to stop.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     waker: Waker,
     arrivals: Mutex<Vec<Arrival>>,
-    /// Streams of the lane, clients in the mailbox included.
+    /// Streams of the lane, including clients in the mailbox.
     load: AtomicUsize,
-    /// The lane was greeted and is up.
     up: AtomicBool,
     over: AtomicBool,
 }
@@ -43,7 +41,6 @@ impl Mailbox {
         &self.waker
     }
 
-    /// The lane is to end.
     pub fn stop(&self) {
         self.over.store(true, Ordering::Release);
         self.waker.wake();
@@ -53,7 +50,7 @@ impl Mailbox {
         self.over.load(Ordering::Acquire)
     }
 
-    /// How many streams the lane has; `None` while it is not up.
+    /// Number of streams, `None` while the lane is not up.
     pub fn load(&self) -> Option<usize> {
         self.up
             .load(Ordering::Acquire)
@@ -64,19 +61,16 @@ impl Mailbox {
         self.up.store(up, Ordering::Release);
     }
 
-    /// Hands a client over.
     pub fn deliver(&self, arrival: Arrival) {
         self.load.fetch_add(1, Ordering::Relaxed);
         self.arrivals().push(arrival);
         self.waker.wake();
     }
 
-    /// `count` streams are over.
     pub fn release(&self, count: usize) {
         self.load.fetch_sub(count, Ordering::Relaxed);
     }
 
-    /// The clients that were handed over since.
     pub fn take_arrivals(&self) -> Vec<Arrival> {
         std::mem::take(&mut *self.arrivals())
     }

@@ -1,4 +1,4 @@
-//! The near end: clients connect to it, and it keeps lanes to the far end.
+//! The near end accepts clients, and keeps lanes to the far end.
 
 mod dispatcher;
 mod reconnector;
@@ -22,25 +22,23 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tunnel::{End, LanePreferences};
 
-/// A running near end. Dropping it without [`NearEnd::stop`] leaves it running until the process ends.
+/// Without [`NearEnd::stop`] it runs until the process ends.
 pub struct NearEnd {
     addresses: Vec<SocketAddr>,
     shared: Arc<Shared>,
     mailboxes: Vec<Arc<Mailbox>>,
     acceptor: JoinHandle<()>,
-    /// Notified by each reconnector when it has ended.
+    /// Notified by each reconnector at its end.
     keepers_done: Mutex<mpsc::Receiver<()>>,
 }
 
-/// What all threads of a near end know.
 struct Shared {
     counters: Arc<LaneCounters>,
     far: String,
     client_handshake: ClientHandshake,
     preferences: LanePreferences,
     connect_timeout: Duration,
-    /// Rung for the acceptor: a lane is up, a lane was lost with clients that it had not taken in, or all is
-    /// over.
+    /// Wakes the acceptor if a lane is up or was lost with untaken clients, or the near end stops.
     waker: Waker,
     over: AtomicBool,
 }
@@ -52,14 +50,13 @@ impl Shared {
 }
 
 impl NearEnd {
-    /// Starts a near end: it listens when this returns, and opens its lanes from then on, again and again
-    /// while they are not available.
+    /// Starts a near end; it is listening on return. Lanes are opened from then on, with retries.
     ///
-    /// Raises the process's limit of open files to what it may have: each stream takes one.
+    /// Raises the process's limit of open files to the maximum: each stream needs one.
     ///
     /// # Errors
-    /// When the far end's address is not one, the keys do not suffice for the addresses, a listening address
-    /// is not available, or the system refuses threads or descriptors.
+    /// Fails for an invalid far end address, keys that do not suffice for the addresses, an
+    /// unavailable port, or a lack of threads or descriptors.
     pub fn start(options: NearOptions) -> Result<Self, TunnelError> {
         split_address(&options.far)?;
         options.security.suits(&options.listen)?;
@@ -116,22 +113,21 @@ impl NearEnd {
         })
     }
 
-    /// Where clients connect, with the ports that were chosen.
+    /// Addresses for clients, with the chosen ports.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// What it has done so far.
     pub fn totals(&self) -> TunnelTotals {
         self.shared.counters.totals(0)
     }
 
-    /// Takes leave of the far end, resets what streams are left, and returns the final totals.
+    /// Announces the end, resets open streams and returns the final totals.
     pub fn stop(self) -> TunnelTotals {
         self.shared.over.store(true, Ordering::Release);
         self.shared.waker.wake();
         self.mailboxes.iter().for_each(|mailbox| mailbox.stop());
-        // Neither runs foreign code; if one panicked there is nothing left to stop.
+        // Neither runs foreign code; after a panic there is no work left to stop.
         self.acceptor.join().ok();
         let keepers_done = self
             .keepers_done
@@ -139,7 +135,7 @@ impl NearEnd {
             .unwrap_or_else(PoisonError::into_inner);
         let until = Instant::now() + LEAVE_LIMIT;
         for _ in 0..self.mailboxes.len() {
-            // One that is connecting to a host that does not answer is not waited for.
+            // Reconnectors still connecting to a silent host are not awaited.
             let left = until.saturating_duration_since(Instant::now());
             if keepers_done.recv_timeout(left).is_err() {
                 break;

@@ -1,5 +1,3 @@
-//! What an end of a tunnel reports while it runs.
-
 use super::TunnelError;
 use super::keys::KeyFingerprint;
 use std::fmt;
@@ -7,73 +5,55 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tunnel::End;
 
-/// Something a user should read at once. [`fmt::Display`] is one line, without the program's name.
+/// An event to report at once. [`fmt::Display`] is one line without the program's name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
-    /// A lane stands.
     LaneUp {
-        /// Which end the other is.
         end: End,
-        /// Its address.
         peer: SocketAddr,
-        /// Lanes up now, this one included.
         lanes: u64,
-        /// The key it showed; `None` without encryption.
         key: Option<KeyFingerprint>,
     },
-    /// A lane that was up is up no more.
     LaneLost {
-        /// Why.
         reason: TunnelError,
-        /// The streams that ended with it.
+        /// Streams that ended with it.
         streams: usize,
     },
-    /// No lane is available; it is tried again and again, and reported once.
+    /// No lane is available; reported once, while attempts continue.
     NoLane {
-        /// Why.
         reason: TunnelError,
     },
-    /// A peer connected to the tunnel's port and was refused.
     PeerRefused {
-        /// Why.
         reason: TunnelError,
     },
-    /// More peers were refused, too many to be reported one by one.
+    /// Further peers were refused, too many for single reports.
     PeersRefused {
-        /// How many.
         count: u64,
-        /// Within this time.
         within: Duration,
     },
-    /// The database behind the far end cannot be reached; reported once until it can be.
+    /// Reported once until the database is reachable again.
     DatabaseUnreachable {
-        /// Why.
         reason: TunnelError,
     },
-    /// A connection is encrypted by its client and its server; reported once.
+    /// Client and server encrypt the connection themselves, reported once.
     NothingToCompress {
-        /// Its end next to this end of the tunnel: the client, or the database.
+        /// The client or database next to this end.
         peer: SocketAddr,
     },
-    /// A client was refused.
     StreamRefused {
-        /// Where it came from.
         client: SocketAddr,
-        /// Why.
         reason: Refused,
     },
 }
 
-/// Why a client was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// There was no lane for as long as it could wait.
+    /// No lane within the client's limit.
     NoLane(Duration),
-    /// Every lane carries as many streams as it may.
+    /// Every lane has the maximum of streams.
     TooMany,
-    /// The far end could not connect to the database.
     NoDatabase,
-    /// The far end had no room for it.
+    /// The far end has reached a limit.
     FarFull,
 }
 
@@ -101,7 +81,7 @@ impl fmt::Display for Notice {
                 write!(formatter, "{reason}; {streams} stream{plural} ended with it")
             }
             Self::NoLane { reason } => write!(formatter, "{reason}; trying again"),
-            // Who was not let in need not be an end of a tunnel.
+            // A refused peer may be anything.
             Self::PeerRefused {
                 reason: TunnelError::Peer { peer, fault, .. },
             } => write!(formatter, "refused: {peer} {fault}"),

@@ -6,51 +6,44 @@ use std::net::SocketAddr;
 use sys::error::OsError;
 use sys::socket::{Sent, Socket};
 
-/// One stream's socket and what came over the lane for it.
 #[derive(Debug)]
 pub(super) struct Local {
     pub socket: Socket,
-    /// Its other end.
     pub peer: SocketAddr,
     pub state: SocketState,
-    /// Bytes that the socket has not taken; never more than the lane's window allows.
+    /// Bytes not yet accepted by the socket; bounded by the lane's window.
     waiting: Vec<u8>,
-    /// How many of them it has taken by now.
+    /// The part of them already written.
     taken: usize,
     end: Ending,
-    /// An end or an error is known to be among what may be read.
+    /// Whether an end or an error is known to be readable.
     pub ending: bool,
-    /// Finds the end of the login; `None` if that is compressed, too.
+    /// Detects the end of the login; `None` if logins are compressed too.
     login: Option<Login>,
 }
 
-/// How far a stream's socket is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SocketState {
-    /// The database has not accepted yet.
+    /// Waits for the database to accept.
     Connecting {
-        /// Which of its addresses is tried.
         address: SocketAddr,
-        /// The place of the next in the list.
         next: usize,
-        /// When this try began.
         since: Timestamp,
     },
     Open,
 }
 
-/// The outcome of the end of the bytes that come over the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
-    /// The socket is informed when it has taken everything before it.
+    /// The socket is shut down after all earlier bytes.
     Came,
     PassedOn,
 }
 
 impl Local {
     pub fn new(socket: Socket, state: SocketState, peer: SocketAddr) -> Self {
-        // When the kernel got what is read does not matter here.
+        // Receive timestamps are not needed here.
         socket.forget_stamps();
         Self {
             socket,
@@ -64,13 +57,13 @@ impl Local {
         }
     }
 
-    /// Has its login watched, which is not to be compressed. The server's port, where it is known, is a hint.
+    /// Excludes the login from compression. `server_port`, if known, is a hint.
     pub fn watch_login(&mut self, server_port: Option<u16>) {
         self.login = Some(Login::new(server_port));
     }
 
-    /// Takes bytes of either direction, in the order in which they pass, and says what they belong to: only
-    /// work is compressed.
+    /// Classifies bytes of either direction, in the order in which they pass; only [`Part::Work`]
+    /// is compressed.
     pub fn part(&mut self, direction: Direction, bytes: &[u8]) -> Part {
         match &mut self.login {
             None => Part::Work,
@@ -78,7 +71,6 @@ impl Local {
         }
     }
 
-    /// The same stream with another socket.
     pub fn instead(self, socket: Socket, state: SocketState) -> Self {
         Self {
             socket,
@@ -91,7 +83,7 @@ impl Local {
         self.state == SocketState::Open
     }
 
-    /// Passes `bytes` on and keeps what the socket does not take; returns how many it took.
+    /// Writes `bytes` and keeps the rest; returns how many the socket accepted.
     pub fn deliver(&mut self, bytes: &[u8]) -> Result<usize, OsError> {
         let taken = if self.is_open() && self.waiting.is_empty() {
             match self.socket.send(bytes) {
@@ -106,7 +98,7 @@ impl Local {
         Ok(taken)
     }
 
-    /// The socket may take more of what waits; returns how many bytes it took.
+    /// Writes kept bytes and returns how many the socket accepted.
     pub fn flush(&mut self) -> Result<usize, OsError> {
         if !self.is_open() {
             return Ok(0);
@@ -125,13 +117,12 @@ impl Local {
         Ok(taken)
     }
 
-    /// No more will come over the lane.
     pub fn finish(&mut self) {
         self.end = Ending::Came;
         self.pass_end();
     }
 
-    /// Whether the socket was informed that no more will come.
+    /// Whether the socket was shut down for writing.
     pub fn is_finished(&self) -> bool {
         self.end == Ending::PassedOn
     }
@@ -158,5 +149,5 @@ impl Local {
     }
 }
 
-/// Room for what waits is given back when nothing does, beyond this.
+/// A larger empty buffer is freed.
 const KEPT: usize = 32 * 1024;

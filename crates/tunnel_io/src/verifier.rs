@@ -1,4 +1,4 @@
-//! Whom TLS is to trust: the keys whose fingerprints are known, no matter who shows them.
+//! Accepts known key fingerprints instead of certificates.
 
 use super::keys::KeyFingerprint;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -11,14 +11,12 @@ use rustls::{
 };
 use std::sync::Arc;
 
-/// Trusts those whose keys have these fingerprints.
 #[derive(Debug)]
 pub(super) struct KnownKeys {
     known: Vec<KeyFingerprint>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-/// The key that was shown is none of those.
 #[derive(Debug, thiserror::Error)]
 #[error("the key {0} is not known")]
 pub(super) struct UnknownKey(pub(super) KeyFingerprint);
@@ -51,7 +49,7 @@ impl KnownKeys {
     }
 }
 
-/// TLS 1.2 knows no raw public keys, and is not offered.
+/// TLS 1.2 does not support raw public keys, and is not offered.
 fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
     Err(Error::PeerIncompatible(
         PeerIncompatible::Tls12NotOfferedOrEnabled,

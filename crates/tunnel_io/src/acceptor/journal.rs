@@ -1,18 +1,17 @@
-//! What the acceptor reports: every peer admitted, and of those refused a limited number in a period; the
-//! rest as a count.
+//! Reports of the acceptor: every admitted peer, and a limited number of refused ones per period,
+//! with the rest as a count.
 
 use super::{AdmissionEvent, PeerFault, Tell};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Reports what happens, and does not let a flood fill a log.
+/// Keeps a flood from filling a log.
 pub(super) struct Journal {
     tell: Tell,
-    /// When the present period began; `None` if no peer has been refused for one.
+    /// Start of the current period; `None` if no peer was refused within one.
     began: Option<Instant>,
     /// Refused and reported in this period.
     told: u64,
-    /// Refused and not reported.
     silent: u64,
 }
 
@@ -40,14 +39,13 @@ impl Journal {
         }
     }
 
-    /// Ends the period when it is over, and reports the count.
+    /// Ends the period when due, and reports the count.
     pub(super) fn catch_up(&mut self, now: Instant) {
         if self.next_wake().is_some_and(|end| end <= now) {
             self.close(now);
         }
     }
 
-    /// Ends the period.
     pub(super) fn close(&mut self, now: Instant) {
         let Some(began) = self.began.take() else {
             return;
@@ -60,13 +58,12 @@ impl Journal {
         }
     }
 
-    /// When there is something to do.
     pub(super) fn next_wake(&self) -> Option<Instant> {
         self.began.map(|began| began + PERIOD)
     }
 }
 
-/// Lines in a period at most, the one with the count not included.
+/// Maximum lines per period, without the count.
 const LINES: u64 = 5;
 const PERIOD: Duration = Duration::from_secs(10);
 

@@ -7,7 +7,6 @@ use std::sync::mpsc::{Receiver, channel};
 
 const LONG: Duration = Duration::from_secs(10);
 
-/// An acceptor with keys, the near end that may come in, and what is reported.
 struct Stand {
     acceptor: Acceptor,
     client_handshake: ClientHandshake,
@@ -47,7 +46,7 @@ impl Stand {
         stream
     }
 
-    /// A near end with the right key, and what the acceptor passed on.
+    /// A near end with the right key, and the acceptor's result.
     fn come_in(&self) -> (Transport, Admitted) {
         let socket = Socket::adopt(self.connect()).unwrap();
         let near = self.client_handshake.complete(socket, LONG).unwrap();
@@ -66,10 +65,10 @@ impl Stand {
     }
 }
 
-/// What the other end still says before it closes.
+/// Reads until the other end closes.
 fn closed(mut stream: TcpStream) -> Vec<u8> {
     let mut said = Vec::new();
-    // A reset is an end, too.
+    // A reset counts as an end.
     stream.read_to_end(&mut said).ok();
     said
 }
@@ -91,11 +90,11 @@ fn who_is_no_tunnel_is_turned_away_with_one_word_each() {
     ] {
         let mut stream = stand.connect();
         stream.write_all(hello).ok();
-        // It may have been refused before everything was written.
+        // The peer may close before all is written.
         stream.shutdown(std::net::Shutdown::Write).ok();
         closed(stream);
         assert_eq!(stand.refusal(), PeerFault::NotATunnel, "{:?}", hello.get(..5));
-        // Five lines are reported in ten seconds.
+        // Five lines are reported per ten seconds.
     }
     assert_eq!(stand.acceptor.refused(), 5);
     stand.come_in();
@@ -104,7 +103,7 @@ fn who_is_no_tunnel_is_turned_away_with_one_word_each() {
 #[test]
 fn a_recorded_handshake_is_worth_nothing() {
     let stand = stand(AdmissionLimits::default());
-    // What a near end says, taken down on the way.
+    // Records a near end's bytes.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let acceptor = stand.connect();
@@ -132,7 +131,7 @@ fn a_recorded_handshake_is_worth_nothing() {
     replay.write_all(&recorded).unwrap();
     closed(replay);
     assert_eq!(stand.refusal(), PeerFault::Undecipherable);
-    // Cut off within its first message.
+    // Cut off within the first message.
     let mut cut = stand.connect();
     cut.write_all(recorded.get(..100).unwrap()).unwrap();
     cut.shutdown(std::net::Shutdown::Write).unwrap();
@@ -151,7 +150,7 @@ fn nobody_has_more_than_the_deadline_whatever_dribbles_in() {
     let dribbling = stand.connect();
     let mut writing = dribbling.try_clone().unwrap();
     let dribble = std::thread::spawn(move || {
-        // A byte now and then, of a record that would be whole after minutes.
+        // Sends a record so slowly that it takes minutes.
         let bytes = [22, 3, 1, 2, 0].into_iter().chain(std::iter::repeat(1));
         for byte in bytes {
             if writing.write_all(&[byte]).is_err() {
@@ -192,7 +191,7 @@ fn the_one_that_gives_way_is_of_the_address_with_most_at_the_door() {
         ..AdmissionLimits::default()
     });
     let address = stand.acceptor.addresses()[0];
-    // The first to come is alone at its address.
+    // The first connection is the only one of its address.
     let lonely = Socket::unconnected(&address).unwrap();
     bind(&lonely, Ipv4Addr::new(127, 0, 0, 2));
     lonely.begin_to_connect(&address).unwrap();

@@ -12,7 +12,7 @@ fn key(directory: &tempfile::TempDir, name: &str) -> SecretKey {
 }
 
 fn shared(secret: &str) -> TunnelSecurity {
-    // The real number of rounds takes a second where nothing is optimized.
+    // The real number of rounds takes a second in unoptimized builds.
     let rounds = NonZeroU32::new(10).unwrap();
     TunnelSecurity::Shared(SharedKey::derive(secret.as_bytes(), rounds).unwrap())
 }
@@ -24,7 +24,6 @@ fn keys(own: &SecretKey, peer: &SecretKey) -> TunnelSecurity {
     }
 }
 
-/// What both ends make of each other.
 fn meet(
     near: &TunnelSecurity,
     far: &TunnelSecurity,

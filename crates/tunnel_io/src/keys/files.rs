@@ -1,4 +1,4 @@
-//! Key files: PEM, a secret readable by its owner alone.
+//! Key files in PEM. Only the owner can read secrets.
 
 use super::{KeyError, KeyFingerprint, MIN_SHARED_KEY_LEN, SecretKey};
 use base64::Engine as _;
@@ -13,15 +13,15 @@ use std::path::Path;
 use sys::error::OsError;
 use sys::files::open_regular;
 
-/// Makes a key: the secret at `path`, what the other end may know at `path.pub`. Overwrites neither.
+/// Writes a new secret key to `path` and the public key to `path.pub`. Never overwrites a file.
 ///
 /// # Errors
-/// [`KeyError::Exists`], [`KeyError::Unwritable`], [`KeyError::NoRandomness`].
+/// Fails only with [`KeyError::Exists`], [`KeyError::Unwritable`] or [`KeyError::NoRandomness`].
 pub fn generate_key_files(path: &str) -> Result<KeyFingerprint, KeyError> {
     let document = SecretKey::generate()?;
     let key = SecretKey::from_pkcs8(document.as_slice().into()).ok_or(KeyError::NoRandomness)?;
     let public_path = format!("{path}.pub");
-    // The public part first: a failure after it leaves no secret behind.
+    // The public part first: a later failure leaves no secret behind.
     write_new(&public_path, 0o644, &pem("PUBLIC KEY", key.public_key_info()))?;
     if let Err(error) = write_new(path, 0o600, &pem("PRIVATE KEY", &document)) {
         fs::remove_file(&public_path).ok();
@@ -30,10 +30,10 @@ pub fn generate_key_files(path: &str) -> Result<KeyFingerprint, KeyError> {
     Ok(key.fingerprint())
 }
 
-/// Makes a pre-shared key of 256 random bits. Does not overwrite.
+/// Writes a pre-shared key of 256 random bits. Never overwrites a file.
 ///
 /// # Errors
-/// As [`generate_key_files`].
+/// The same as for [`generate_key_files`].
 pub fn generate_shared_key_file(path: &str) -> Result<(), KeyError> {
     let mut secret = [0; 32];
     SystemRandom::new()
@@ -87,7 +87,7 @@ pub(super) fn read_public_keys(path: &str) -> Result<Vec<KeyFingerprint>, KeyErr
     Ok(keys)
 }
 
-/// Asked of the open file: what is inspected is what is read.
+/// Checks the open file, so that no other file can be read instead.
 fn check_private(path: &str, file: &File) -> Result<(), KeyError> {
     let mode = file.metadata().map_err(unreadable(path))?.mode() & 0o777;
     if mode & 0o077 == 0 {
@@ -147,7 +147,7 @@ fn write_new(path: &str, mode: u32, text: &str) -> Result<(), KeyError> {
     written.map_err(failed)
 }
 
-/// RFC 7468.
+/// In the text form of RFC 7468.
 fn pem(label: &str, der: &[u8]) -> String {
     // An Ed25519 key fits into two lines of 64.
     let digits = STANDARD.encode(der);
@@ -160,5 +160,5 @@ fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{first}\n{second}-----END {label}-----\n")
 }
 
-/// Far above what a key, or the keys of all near ends, take.
+/// Far above the size of all near ends' keys.
 const LARGEST: u64 = 1024 * 1024;

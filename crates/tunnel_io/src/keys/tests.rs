@@ -100,8 +100,8 @@ fn a_file_of_peers_may_hold_several() {
     );
 }
 
-/// `openssl genpkey -algorithm ed25519` writes the first version of PKCS #8, RFC 8410 has an example of it
-/// (section 10.3).
+/// `openssl genpkey -algorithm ed25519` writes version 1 of PKCS #8; example from RFC 8410, section
+/// 10.3.
 #[test]
 fn a_key_of_another_program_is_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -131,11 +131,11 @@ fn a_shared_key_gives_both_ends_the_same_two_keys() {
         Err(KeyError::Exists { path: one.clone() })
     );
     assert_eq!(fs::metadata(&one).unwrap().mode() & 0o777, 0o600);
-    // Editors end files with a newline, copying may lose it.
+    // Editors add a final newline, copying may lose it.
     let text = fs::read_to_string(&one).unwrap();
     fs::write(&short, text.trim()).unwrap();
     fs::set_permissions(&short, fs::Permissions::from_mode(0o600)).unwrap();
-    // The real number of rounds takes a second where nothing is optimized.
+    // The real number of rounds takes a second in unoptimized builds.
     let rounds = NonZeroU32::new(10).unwrap();
     let [a, b, other] = [&one, &short, &two]
         .map(|path| SharedKey::derive(&files::read_shared_key(path).unwrap(), rounds).unwrap());

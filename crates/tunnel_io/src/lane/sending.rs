@@ -1,4 +1,4 @@
-//! From the sockets of a lane's streams to the lane's own.
+//! From the sockets of a lane's streams to the lane's socket.
 
 use super::super::TunnelError;
 use super::super::login::Part;
@@ -9,7 +9,7 @@ use tunnel::lane::TINY;
 use tunnel::{CompressionLevel, LevelChoice, Pick, StreamId};
 
 impl LaneLoop {
-    /// Sends chunks of the streams whose turn it is until no stream has any or the lane has no room.
+    /// Sends chunks of streams in turn until no stream has any or the lane is full.
     pub(super) fn send_chunks(&mut self) -> Result<(), TunnelError> {
         while self.blocked.is_none() {
             while let Some(pick) = self.lane.pick() {
@@ -43,7 +43,7 @@ impl LaneLoop {
         }
     }
 
-    /// The lane's socket took `count` bytes, and perhaps takes no more for now.
+    /// The lane's socket accepted `count` bytes, and is perhaps full.
     fn took(&mut self, count: usize, is_full: bool) {
         let at = self.counters.now();
         if let Some(auto) = &mut self.auto {
@@ -60,8 +60,8 @@ impl LaneLoop {
         }
     }
 
-    /// Has the kernel take about as much ahead as the lane does: what waits there cannot be overtaken by a
-    /// small message.
+    /// Limits unsent bytes in the kernel to about the lane's buffer: small messages cannot overtake
+    /// them there.
     pub(super) fn limit_unsent(&mut self) {
         let enough = u32::try_from(self.lane.enough()).unwrap_or(MAX_UNSENT_IN_KERNEL);
         let limit = enough.min(MAX_UNSENT_IN_KERNEL);
@@ -115,7 +115,7 @@ impl LaneLoop {
             LevelChoice::Auto => CompressionLevel::OFF,
         };
         if self.auto.is_none() && (fixed == CompressionLevel::OFF || count < TINY) {
-            // Nothing of it is worth the clock.
+            // Not worth reading the clock.
             return match self.lane.send(id, chunk, drained, fixed) {
                 Ok(_) => Ok(()),
                 Err(reason) => Err(self.breach(reason)),

@@ -1,4 +1,4 @@
-//! How the streams of a lane begin and end: clients that connect, the database that is connected to, resets.
+//! Start and end of a lane's streams: clients, database connections, resets.
 
 use super::super::TunnelError;
 use super::super::notice::{Notice, Refused};
@@ -43,13 +43,13 @@ impl LaneLoop {
             .record_notice(&Notice::StreamRefused { client, reason });
     }
 
-    /// A client connected at the near end: so does this one, to the database.
+    /// A client connected at the near end: connects to the database.
     pub(super) fn connect(&mut self, id: StreamId) {
         self.counters.stream_opened();
         self.connect_to(id, 0, None);
     }
 
-    /// Tries the database's addresses from this place in their list on.
+    /// Tries the database's addresses from `first` on.
     fn connect_to(&mut self, id: StreamId, first: usize, mut fault: Option<TunnelError>) {
         let Role::Far { database, .. } = &self.role else {
             return;
@@ -125,7 +125,6 @@ impl LaneLoop {
         self.connect_to(id, next, fault);
     }
 
-    /// No address of the database is left.
     fn abort_stream(&mut self, id: StreamId, fault: Option<TunnelError>) {
         self.streams.remove(&id);
         self.lane.reset(id, ResetReason::NoDatabase);
@@ -136,7 +135,7 @@ impl LaneLoop {
         }
     }
 
-    /// A stream's socket was reset or broke: so does the other side.
+    /// Resets the other side after this socket was reset or broke.
     pub(super) fn break_stream(&mut self, id: StreamId) {
         self.lane.reset(id, ResetReason::Broken);
         if self.streams.remove(&id).is_some() {
@@ -145,7 +144,7 @@ impl LaneLoop {
         }
     }
 
-    /// The other side of a stream was reset or broke: so does this.
+    /// Resets this socket after the other side was reset or broke.
     pub(super) fn was_reset(&mut self, id: StreamId, reason: ResetReason) {
         let Some(local) = self.streams.remove(&id) else {
             return;
@@ -166,7 +165,7 @@ impl LaneLoop {
         self.counters.streams_broken(1);
     }
 
-    /// Closes a stream's socket when both directions are done.
+    /// Closes the socket when both directions are done.
     pub(super) fn drop_if_over(&mut self, id: StreamId) {
         let over = self
             .streams

@@ -1,4 +1,4 @@
-//! Real logins, and what is no login.
+//! Real logins, and other traffic.
 
 use super::{Login, Part};
 use client::session::{Session, SessionOptions};
@@ -125,7 +125,7 @@ fn a_login_that_fails_is_never_over() {
     );
 }
 
-/// Shows the watcher whole pieces, and byte by byte: the work goes on, and nothing of the login does.
+/// Checks both whole pieces and single bytes: work is compressed, the login never.
 fn check(pieces: &[(Direction, Vec<u8>)], work: &[u8], login_only: &[&[u8]]) {
     for piece in [usize::MAX, 1] {
         let mut login = Login::new(None);
@@ -148,7 +148,6 @@ fn holds(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)
 }
 
-/// What passes while a session is opened, asks and ends.
 fn record(url: &str) -> Vec<(Direction, Vec<u8>)> {
     let target = Target::parse(url).unwrap();
     let (port, pieces) = proxy(target.host.clone(), target.port);
@@ -163,7 +162,7 @@ fn record(url: &str) -> Vec<(Direction, Vec<u8>)> {
     pieces.iter().collect()
 }
 
-/// A port that leads one connection to a server; what passes is reported, until both sides have ended.
+/// A port that forwards one connection and reports its bytes, until both sides have ended.
 fn proxy(host: String, port: u16) -> (u16, Receiver<(Direction, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -179,7 +178,7 @@ fn proxy(host: String, port: u16) -> (u16, Receiver<(Direction, Vec<u8>)>) {
     (address.port(), recorded)
 }
 
-/// Shows bytes before it passes them on, so that the order is that of cause and effect.
+/// Reports bytes before forwarding them, so that the order is causal.
 fn copy(mut from: TcpStream, mut to: TcpStream, direction: Direction, pieces: &Sender<(Direction, Vec<u8>)>) {
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut buffer) {

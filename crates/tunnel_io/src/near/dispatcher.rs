@@ -1,4 +1,4 @@
-//! The thread that accepts clients and hands each to the lane with the fewest streams; while there is no
+//! The thread that accepts clients and assigns each to the lane with the fewest streams. Without a
 //! lane, clients wait.
 
 use super::super::mailbox::{Arrival, Mailbox};
@@ -18,13 +18,12 @@ use sys::signals::block_all_signals;
 use sys::socket::Socket;
 use tunnel::lane::MAX_STREAMS;
 
-/// Clients without a lane.
 pub(super) struct Dispatcher {
     listeners: Vec<TcpListener>,
     shared: Arc<Shared>,
     mailboxes: Vec<Arc<Mailbox>>,
     poller: Poller,
-    /// In the order in which they came.
+    /// In order of arrival.
     waiting: VecDeque<Arrival>,
 }
 
@@ -70,8 +69,7 @@ impl Dispatcher {
         }
     }
 
-    /// Accepts the connections that wait in the kernel; true when there may be more, and no descriptors for
-    /// them.
+    /// Accepts waiting connections and returns true if more may wait without a free descriptor.
     fn accept(&mut self) -> bool {
         let mut paused = false;
         for listener in &self.listeners {
@@ -97,7 +95,7 @@ impl Dispatcher {
         paused
     }
 
-    /// Clients that a lane was given before it was lost wait again.
+    /// Queues clients again that a lost lane had not taken.
     fn take_back(&mut self) {
         for mailbox in &self.mailboxes {
             if mailbox.load().is_none() {
@@ -153,5 +151,4 @@ impl Dispatcher {
     }
 }
 
-/// How often clients that wait are inspected.
 const CHECK: Duration = Duration::from_millis(20);

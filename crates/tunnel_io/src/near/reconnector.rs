@@ -1,4 +1,4 @@
-//! The thread that keeps one lane up: opens it, carries, and opens it again when it is lost.
+//! The thread that keeps one lane up.
 
 use super::super::TunnelError;
 use super::super::error::split_address;
@@ -18,7 +18,6 @@ use sys::socket::Socket;
 use sys::transport::Transport;
 use tunnel::End;
 
-/// Keeps one lane.
 pub(super) struct Reconnector {
     shared: Arc<Shared>,
     mailbox: Arc<Mailbox>,
@@ -26,7 +25,7 @@ pub(super) struct Reconnector {
 }
 
 impl Reconnector {
-    /// `done` is notified when it has ended.
+    /// `done` is notified at the end.
     pub fn start(
         shared: Arc<Shared>,
         mailbox: Arc<Mailbox>,
@@ -42,7 +41,7 @@ impl Reconnector {
         threads::spawn("tunnel-lane".to_owned(), move || {
             block_all_signals();
             reconnector.keep();
-            // Nothing waits any more when the near end was dropped.
+            // The receiver is gone if the near end was dropped.
             done.send(()).ok();
         })?;
         Ok(())
@@ -52,7 +51,7 @@ impl Reconnector {
         let mut pause = FIRST_PAUSE;
         while !self.mailbox.is_over() {
             match self.attempt() {
-                // It was up: the next try is made at once.
+                // The lane was up: retry at once.
                 Ok(true) => pause = FIRST_PAUSE,
                 Ok(false) => self.rest(&mut pause),
                 Err(reason) => {
@@ -67,7 +66,7 @@ impl Reconnector {
         }
     }
 
-    /// Opens the lane and carries until it ends; true when it stood.
+    /// Opens and runs the lane until it ends; returns true if it was up.
     fn attempt(&self) -> Result<bool, TunnelError> {
         let (transport, peer) = self.open()?;
         let shared = Arc::clone(&self.shared);
@@ -82,7 +81,7 @@ impl Reconnector {
             Arc::clone(&self.mailbox),
         )?;
         let (stood, reason) = lane_loop.run();
-        // Clients that it was given and did not take in may have another.
+        // Untaken clients may use another lane.
         self.shared.waker.wake();
         match reason {
             Some(reason) if !stood => Err(reason),
@@ -137,5 +136,5 @@ impl Reconnector {
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const MAX_PAUSE: Duration = Duration::from_millis(250);
-/// Where a person has to do something first, at one of the ends.
+/// If a user must act first, at either end.
 const LASTING_PAUSE: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What goes in comes out, at every level, in any sizes, on many streams at once.
+//! Bytes pass unchanged at every level, in all sizes, on many streams.
 
 use crate::stand::{self, Tunnel};
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::net::Shutdown;
 use std::thread;
 use testbed::waiting::wait_until;
 
-/// Sends `seed`'s bytes in pieces of changing size and reads them back at the same time.
+/// Sends `seed`'s bytes in varying pieces while reading them back.
 fn there_and_back(tunnel: &Tunnel, seed: u64, count: usize) {
     let sent = stand::bytes(seed, count);
     let mut writer = tunnel.client();
@@ -73,7 +73,7 @@ fn two_hundred_streams_at_once_do_not_mix() {
             scope.spawn(move || there_and_back(tunnel, seed, 20_000 + 500 * seed as usize));
         }
     });
-    // An end's figures are those of its last round.
+    // Counters are updated once per round.
     wait_until("both ends have seen all of it", || {
         let (near, far) = (tunnel.near.totals(), tunnel.far.totals());
         near.open_streams + far.open_streams == 0 && near.ways[0].tunnel_bytes == far.ways[0].tunnel_bytes

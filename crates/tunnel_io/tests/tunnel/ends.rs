@@ -1,5 +1,4 @@
-//! How streams end: half-closes, resets, a database that cannot be reached, a slow reader, a lane that is
-//! lost.
+//! Half-closes, resets, an unreachable database, a slow reader and a lost lane.
 
 use crate::stand::{self, Tunnel};
 use rustix::net::sockopt::set_socket_linger;
@@ -10,7 +9,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use testbed::waiting::wait_until;
 
-/// Closes with a reset.
 fn reset(stream: TcpStream) {
     set_socket_linger(&stream, Some(Duration::ZERO)).expect("SO_LINGER");
 }
@@ -160,7 +158,7 @@ fn a_slow_reader_holds_back_itself_alone() {
         quick.read_exact(&mut answer).expect("an answer");
         assert!(answer == stand::bytes(3, 1000));
     }
-    // An end's figures are those of its last round.
+    // Counters are updated once per round.
     wait_until("nothing but the quick one's answers has gone since", || {
         tunnel.far.totals().ways[1].payload_bytes == held + 50_000
     });
@@ -180,7 +178,7 @@ fn a_far_end_that_is_gone_ends_its_streams_and_new_ones_work_when_it_is_back() {
     old.read_exact(&mut [0; 1]).expect("an echo");
     far.stop();
     assert!(is_reset(&mut old));
-    // A client that comes meanwhile waits.
+    // A client that connects now waits.
     let waits = thread::spawn({
         let near = near.addresses()[0];
         move || {

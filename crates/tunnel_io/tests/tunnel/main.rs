@@ -1,4 +1,4 @@
-//! Both ends of a tunnel between real sockets: every byte, every end, every reset, and lanes that are lost.
+//! Both ends of a tunnel between real sockets.
 
 mod bytes;
 mod ends;

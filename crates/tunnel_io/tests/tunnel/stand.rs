@@ -1,4 +1,4 @@
-//! A database that is a thread, both ends of a tunnel before it, and what they reported.
+//! A database thread with both ends of a tunnel in front of it, and their notices.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,15 +12,13 @@ use tunnel::{CompressionLevel, Isolation, LevelChoice};
 use tunnel_io::keys::{SecretKey, generate_key_files};
 use tunnel_io::{FarEnd, FarOptions, NearEnd, NearOptions, Notice, TunnelSecurity};
 
-/// What an end reported, in order.
 pub type Told = Arc<Mutex<Vec<String>>>;
 
-/// Any free port of this machine.
 pub fn any_port() -> SocketAddr {
     "127.0.0.1:0".parse().expect("an address")
 }
 
-/// A far end before `database`.
+/// A far end in front of `database`.
 pub fn far(database: SocketAddr, listen: SocketAddr) -> (FarEnd, Told) {
     far_with(database, listen, TunnelSecurity::None)
 }
@@ -39,7 +37,6 @@ fn far_with(database: SocketAddr, listen: SocketAddr, security: TunnelSecurity) 
     (far.expect("a far end"), told)
 }
 
-/// A near end of `far` with `lanes` lanes at this level.
 pub fn near(far: SocketAddr, level: u8, lanes: usize) -> (NearEnd, Told) {
     near_with(far, level, lanes, TunnelSecurity::None)
 }
@@ -71,7 +68,7 @@ fn ear() -> (Told, tunnel_io::Notify) {
     (told, notify)
 }
 
-/// Both ends at level 1 before `database`; kept while the value is.
+/// Both ends at level 1 in front of `database`.
 pub struct Tunnel {
     pub near: NearEnd,
     pub far: FarEnd,
@@ -88,7 +85,6 @@ impl Tunnel {
         )
     }
 
-    /// With new keys.
     pub fn encrypted(database: SocketAddr, level: u8, lanes: usize) -> Self {
         let place = tempfile::tempdir().expect("a directory");
         let keys = ["near", "far"].map(|end| {
@@ -122,7 +118,7 @@ impl Tunnel {
     }
 }
 
-/// A connection that waits at most 20 s for anything.
+/// Reads time out after 20 s.
 pub fn client(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("connect");
     stream
@@ -135,7 +131,6 @@ pub fn client(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// A server that does `serve` with each connection, in a thread of its own.
 pub fn server(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind(any_port()).expect("listen");
     let address = listener.local_addr().expect("an address");
@@ -150,7 +145,7 @@ pub fn server(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     address
 }
 
-/// A server that sends back what it gets, and ends when the client does.
+/// Echoes until the client ends.
 pub fn echo_server() -> SocketAddr {
     server(|mut stream| {
         let mut buffer = vec![0; 64 * 1024];
@@ -162,7 +157,7 @@ pub fn echo_server() -> SocketAddr {
     })
 }
 
-/// Bytes that follow from `seed`: text-like where it is even, without any pattern where it is odd.
+/// Bytes derived from `seed`: text-like if it is even, incompressible if odd.
 pub fn bytes(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {

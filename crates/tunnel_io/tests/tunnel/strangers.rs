@@ -1,4 +1,4 @@
-//! A peer that is admitted without keys and does not speak as a near end does is refused with one line.
+//! A peer without keys that violates the protocol is refused with one line.
 
 use crate::stand::{self, Told};
 use std::io::{Read, Write};
@@ -6,10 +6,9 @@ use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
 use testbed::waiting::wait_until;
 
-/// What both ends say at a port without keys.
 const GREETING: &[u8] = b"lwt\n";
 
-/// A hello of this version, at level 1.
+/// The current version, at level 1.
 const HELLO: &[u8] = b"l\0\0\x0d\0\0\0\0longwire\0\x02\x01\0\0";
 
 fn refused(far: SocketAddr, told: &Told, words: &[u8]) -> String {
@@ -19,7 +18,7 @@ fn refused(far: SocketAddr, told: &Told, words: &[u8]) -> String {
     stranger.write_all(words).expect("write");
     stranger.shutdown(Shutdown::Write).expect("shutdown");
     let address = stranger.local_addr().expect("address").to_string();
-    // Whatever it is answered, it is hung up on.
+    // In every case the connection is closed.
     let mut rest = Vec::new();
     stranger.read_to_end(&mut rest).ok();
     wait_until("it is reported", || told.lock().expect("told").len() > before);
