@@ -1,17 +1,13 @@
-//! The scripts that need no file: those of pgbench, by its names.
+//! pgbench's built-in scripts, under its names.
 
-/// A script and its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Builtin {
-    /// Its name.
     pub name: &'static str,
-    /// What it is called in reports.
     pub title: &'static str,
-    /// Its text.
     pub text: &'static str,
 }
 
-/// All of them. They need the tables that `load::tables` makes.
+/// They use the tables of `load::tables`.
 pub const BUILTINS: [Builtin; 3] = [
     Builtin {
         name: "tpcb-like",
@@ -52,7 +48,7 @@ pub const BUILTINS: [Builtin; 3] = [
 ];
 
 impl Builtin {
-    /// The one whose name begins with `name`; `None` if there is none, or more than one.
+    /// The script with a name that starts with `name`; `None` unless exactly one matches.
     pub fn named(name: &str) -> Option<Self> {
         let mut fitting = BUILTINS
             .into_iter()

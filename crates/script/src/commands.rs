@@ -1,5 +1,3 @@
-//! Commands that begin with a backslash.
-
 use super::reader::Reader;
 use super::shell::Words;
 use super::statement::Keep;
@@ -8,7 +6,7 @@ use super::{Count, Fault, Pause, Step};
 use std::time::Duration;
 
 impl Reader<'_> {
-    /// Reads `text`, a command without its backslash.
+    /// Parses a command without the backslash.
     pub(super) fn command(&mut self, text: &str) -> Result<(), Fault> {
         let (command, rest) = cut(text);
         match command.to_ascii_lowercase().as_str() {
@@ -124,7 +122,7 @@ impl Reader<'_> {
     }
 }
 
-/// The first word, and what follows.
+/// Splits off the first word.
 fn cut(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(char::is_whitespace).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! Expressions, read once and evaluated for each operation.
+//! Expressions, parsed once and evaluated per operation.
 
 use super::functions::Function;
 use super::names::Names;
@@ -6,22 +6,20 @@ use super::random::Random;
 use super::scalar::Scalar;
 use super::{Debug, Fault, Value};
 
-/// An expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
     Constant(Scalar),
     Variable(usize),
-    /// A function or an operator that needs all of its arguments.
+    /// A function or operator that evaluates all arguments.
     Call(Function, Box<[Expression]>),
-    /// The second one is evaluated only where the first is true.
+    /// Evaluates the second argument only if the first is true.
     And(Box<[Expression; 2]>),
-    /// The second one is evaluated only where the first is false.
+    /// Evaluates the second argument only if the first is false.
     Or(Box<[Expression; 2]>),
-    /// Conditions with their values, and the value where none holds.
+    /// Conditions with values, then the default.
     Case(Box<[[Expression; 2]]>, Box<Expression>),
 }
 
-/// What an expression is evaluated with.
 pub struct Environment<'e> {
     pub values: &'e [Option<Value>],
     pub names: &'e Names,
@@ -32,7 +30,6 @@ pub struct Environment<'e> {
 }
 
 impl Expression {
-    /// Its value now.
     pub fn evaluate(&self, environment: &mut Environment<'_>) -> Result<Scalar, Fault> {
         match self {
             Self::Constant(value) => Ok(*value),
@@ -51,7 +48,7 @@ impl Expression {
         }
     }
 
-    /// Calls `look` with every variable in it.
+    /// Calls `look` with each variable.
     pub fn variables(&self, look: &mut dyn FnMut(usize)) {
         match self {
             Self::Constant(_) => {}
@@ -77,8 +74,7 @@ impl Environment<'_> {
     }
 }
 
-/// `AND` continues where the first side is true, `OR` where it is false; null is null whatever the other side
-/// is.
+/// `AND` continues if the first side is true, `OR` if it is false, and null stays null.
 fn logical(
     [one, other]: &[Expression; 2],
     goes_on: bool,

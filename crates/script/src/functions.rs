@@ -4,7 +4,6 @@ use super::Fault;
 use super::random::{Random, fnv1a, murmur2, permute};
 use super::scalar::Scalar;
 
-/// A function, or an operator that works as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Function {
     Add,
@@ -43,19 +42,16 @@ pub enum Function {
     Sqrt,
 }
 
-/// How many arguments a function takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arity {
     Exactly(usize),
-    /// At most as many as a call can have.
+    /// Up to the maximum of a call.
     AtLeastOne,
-    /// The one that may be left out is `:default_seed`.
+    /// The optional argument is `:default_seed`.
     OneOrTwo,
-    /// As above.
     TwoOrThree,
 }
 
-/// Functions by their names, in any case of letters.
 const NAMED: [(&str, Function, Arity); 21] = [
     ("abs", Function::Abs, Arity::Exactly(1)),
     ("debug", Function::Debug, Arity::Exactly(1)),
@@ -81,7 +77,6 @@ const NAMED: [(&str, Function, Arity); 21] = [
 ];
 
 impl Function {
-    /// The function called `name`, and how many arguments it takes.
     pub fn named(name: &str) -> Option<(Self, Arity)> {
         NAMED
             .iter()
@@ -89,7 +84,7 @@ impl Function {
             .map(|(_, function, arity)| (*function, *arity))
     }
 
-    /// Its value. With a null among `arguments` it is null, but for `IS` and `debug`.
+    /// Null if any argument is null, except for `IS` and `debug`.
     pub fn apply(self, arguments: &[Scalar], random: &mut Random) -> Result<Scalar, Fault> {
         if arguments.contains(&Scalar::Null) && !matches!(self, Self::Is | Self::Debug) {
             return Ok(Scalar::Null);
@@ -131,7 +126,7 @@ impl Function {
                 let parameter = parameter.first().map_or(Ok(0.0), |one| one.double())?;
                 self.drawn(low, high, parameter, random).map(Scalar::Integer)
             }
-            // The reader counts arguments.
+            // The parser checks the number of arguments.
             (_, few) => Err(Fault::Arguments {
                 function: format!("{self:?}"),
                 wanted: "another number of arguments",
@@ -190,7 +185,7 @@ impl Function {
             Self::And => one & other,
             Self::Or => one | other,
             Self::Xor => one ^ other,
-            // As x86-64 shifts: by the lowest six bits of the count.
+            // As on x86-64: uses the lowest six bits of the count.
             Self::ShiftLeft => one.wrapping_shl(other as u32),
             _ => one.wrapping_shr(other as u32),
         })
@@ -206,7 +201,7 @@ impl Function {
         }
     }
 
-    /// The smallest or the largest; a double when one of them is.
+    /// Minimum or maximum, a double if any argument is one.
     fn extreme(self, several: &[Scalar]) -> Result<Scalar, Fault> {
         let least = self == Self::Least;
         if is_double(several) {
@@ -226,7 +221,7 @@ impl Function {
         if low > high {
             return Err(Fault::EmptyRange);
         }
-        // One more than the difference must be a number too.
+        // The number of values must fit, too.
         high.checked_sub(low)
             .and_then(|span| span.checked_add(1))
             .ok_or(Fault::LargeRange)?;

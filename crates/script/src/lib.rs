@@ -1,12 +1,11 @@
-//! Scripts: what SQL clients do, in the language of pgbench's scripts.
+//! Scripts of SQL clients, in pgbench's language.
 //!
-//! [`Scripts`] holds the scripts of a run, read once; each client has its own [`Values`]: its variables and its random
-//! numbers. [`Values::next`] computes and jumps until there is something for the network to do, an
-//! [`Action`]. So the loop of a client is: choose a script, ask for the next action, do it, until
-//! [`Action::End`].
+//! [`Scripts`] holds the parsed scripts of a run; each client has [`Values`]: variables and random
+//! numbers. [`Values::next`] evaluates commands up to the next [`Action`]. A client chooses a
+//! script and performs actions until [`Action::End`].
 //!
-//! The language is that of the pgbench page of PostgreSQL's manual, versions 15 to 17; with the same seed,
-//! random functions give the same values as pgbench's of those versions. docs/load.md has what differs.
+//! The language is that of PostgreSQL's pgbench manual, versions 15 to 17. With the same seed,
+//! random functions return the same values as these versions. See docs/load.md for differences.
 
 pub mod builtin;
 mod commands;
@@ -34,7 +33,7 @@ use shell::Words;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The scripts of a run: what each does, how often it is chosen, and the variables all of them share.
+/// The scripts of a run, with their weights and shared variables.
 #[derive(Clone)]
 pub struct Scripts {
     list: Vec<Script>,
@@ -46,85 +45,77 @@ pub struct Scripts {
     shell: Option<Shell>,
 }
 
-/// Runs a command line in a shell; gives what it printed, if that is wanted, or why there is nothing.
+/// Runs a command line in a shell; returns the output if `wanted`, or the reason of a failure.
 pub type Shell = fn(line: &str, wanted: bool) -> Result<String, String>;
 
-/// Where lines of `debug()` go.
+/// Receives the lines of `debug()`.
 pub type Debug = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// One script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
     number: usize,
     name: Arc<str>,
     weight: u32,
     steps: Vec<Step>,
-    /// Of each step, from 1.
+    /// Per step, from 1.
     lines: Vec<usize>,
 }
 
-/// How string constants are written.
+/// Syntax of string constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Quoting {
-    /// SQL's and PostgreSQL's: a backslash is a letter like others, but for `E'...'`; there are `$$` quotes.
+    /// Standard SQL and PostgreSQL, with `$$` quotes, and backslash escapes only in `E'...'`.
     #[default]
     Standard,
-    /// MySQL's and MariaDB's: a backslash takes its meaning from the next letter; there are backquotes.
+    /// MySQL and MariaDB, with backslash escapes and backquotes.
     Backslash,
 }
 
-/// How statements go to the server, as pgbench's `-M` has it.
+/// How statements are sent, as with pgbench's `-M`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum QueryMode {
-    /// As text with the values of the variables in it: PostgreSQL `Query`, MySQL `COM_QUERY`.
+    /// As text with substituted values: PostgreSQL `Query`, MySQL `COM_QUERY`.
     #[default]
     Simple,
-    /// Text and values separately, each time again: PostgreSQL `Parse`, `Bind`, `Describe`, `Execute`, `Sync`
-    /// in one request; MySQL `COM_STMT_PREPARE`, `COM_STMT_EXECUTE`, `COM_STMT_CLOSE`, which are two round
-    /// trips.
+    /// Text and values separately, each time: PostgreSQL `Parse`, `Bind`, `Describe`, `Execute`,
+    /// `Sync` in one request; MySQL `COM_STMT_PREPARE`, `COM_STMT_EXECUTE`, `COM_STMT_CLOSE`, which
+    /// take two round trips.
     Extended,
-    /// Prepared when a client first runs it, then only executed.
+    /// Prepared at a client's first use, then only executed.
     Prepared,
 }
 
-/// What a client does next, beyond computing.
+/// The next external action of a client.
 #[derive(Debug, PartialEq)]
 pub enum Action<'s> {
-    /// Send this and take its results, or only send it inside a pipeline.
+    /// Sends the statement and waits for results unless in a pipeline.
     Statement(&'s Statement),
-    /// Wait this long.
     Sleep(Duration),
-    /// What follows is sent without waiting.
+    /// Following statements are sent without waiting.
     StartPipeline,
-    /// A `Sync` inside a pipeline, without waiting.
+    /// Sends `Sync` in a pipeline, without waiting.
     SyncPipeline,
-    /// A `Sync`; wait for all results.
+    /// Sends `Sync` and waits for all results.
     EndPipeline,
-    /// The script has ended.
     End,
 }
 
-/// One command of a script.
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
-    /// Gives a variable a value.
     Set {
         variable: usize,
         value: Expression,
     },
-    /// Runs a program; its first line of output becomes the variable's value.
     Shell {
         variable: Option<usize>,
         words: Words,
     },
-    /// Waits.
     Sleep(Pause),
-    /// Goes on at `otherwise` unless `condition` holds.
+    /// Jumps to `otherwise` unless `condition` is true.
     Unless {
         condition: Expression,
         otherwise: usize,
     },
-    /// Goes on at a step.
     Jump(usize),
     Statement(Statement),
     StartPipeline,
@@ -132,7 +123,6 @@ enum Step {
     EndPipeline,
 }
 
-/// How long `\sleep` waits: a number or a variable, of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pause {
     count: Count,
@@ -146,7 +136,7 @@ enum Count {
 }
 
 impl Scripts {
-    /// None yet. `quoting` is that of the database the scripts are for.
+    /// `quoting` is the syntax of the scripts' database.
     pub fn new(quoting: Quoting) -> Self {
         Self {
             list: Vec::new(),
@@ -159,10 +149,10 @@ impl Scripts {
         }
     }
 
-    /// One script, of texts one after another; a statement ends with its text at the latest.
+    /// Parses one script from consecutive texts; the end of a text ends a statement.
     ///
     /// # Errors
-    /// As [`Scripts::add`] and [`Scripts::check`].
+    /// Fails as [`Scripts::add`] and [`Scripts::check`] do.
     pub fn parse<'t>(
         texts: impl IntoIterator<Item = &'t str>,
         quoting: Quoting,
@@ -173,11 +163,10 @@ impl Scripts {
         Ok(scripts)
     }
 
-    /// Reads one more script. `name` is its file, for messages; `weight` is how often it is chosen, relative
-    /// to the weights of the others.
+    /// `name` appears in messages; `weight` is the relative frequency.
     ///
     /// # Errors
-    /// What is wrong with it, and in which line.
+    /// Returns the fault and the line.
     pub fn add(&mut self, name: &str, text: &str, weight: u32) -> Result<(), ScriptError> {
         self.parse_script(name, [text], weight)
     }
@@ -210,31 +199,31 @@ impl Scripts {
         Ok(())
     }
 
-    /// Gives a variable its value from the start, as `-D name=value` does; what a script needs of these
-    /// itself is set anyway: `client_id`, `random_seed`, `default_seed`.
+    /// Sets an initial value, as `-D name=value` does. `client_id`, `random_seed` and
+    /// `default_seed` are set automatically.
     ///
     /// # Errors
-    /// [`Fault::Name`] when it is no name.
+    /// Fails with [`Fault::Name`] if the name is invalid.
     pub fn define(&mut self, name: &str, value: &str) -> Result<(), Fault> {
         let variable = Arc::make_mut(&mut self.names).given(name)?;
         self.definitions.push((variable, Value::Text(value.into())));
         Ok(())
     }
 
-    /// Says what runs the programs of `\shell` and `\setshell`; without it they fail.
+    /// Without this, `\shell` and `\setshell` fail.
     pub fn on_shell(&mut self, shell: Shell) {
         self.shell = Some(shell);
     }
 
-    /// Says where lines of `debug()` go; without it they are not written.
+    /// Without this, lines of `debug()` are dropped.
     pub fn on_debug(&mut self, debug: Debug) {
         self.debug = Some(debug);
     }
 
-    /// Finds what cannot work with statements sent as `mode` says, and variables that never get a value.
+    /// Checks that the scripts support `mode`, and that all variables may get a value.
     ///
     /// # Errors
-    /// The first such place.
+    /// Returns the first fault.
     pub fn check(&self, mode: QueryMode) -> Result<(), ScriptError> {
         for script in &self.list {
             for (step, line) in script.steps.iter().zip(&script.lines) {
@@ -265,39 +254,36 @@ impl Scripts {
         }
     }
 
-    /// The scripts, in the order in which they were added.
+    /// In the order of addition.
     pub fn list(&self) -> &[Script] {
         &self.list
     }
 
-    /// Statements of all scripts together: their numbers are below it.
+    /// Number of statements of all scripts; statement numbers are smaller.
     pub fn statements(&self) -> usize {
         self.statements
     }
 
-    /// The variables and random numbers of client `client` of `clients`. The same seed gives the same values.
+    /// Variables and random numbers of a client. The same seed yields the same values.
     pub fn values(&self, client: u32, clients: u32, seed: u64) -> Values {
         Values::new(self, client, clients, seed)
     }
 }
 
 impl Script {
-    /// Which, from 0, in the order in which they were added.
+    /// From 0, in the order of addition.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Its file, or what else it is called.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// How often it is chosen, relative to the weights of the others.
     pub fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// Its statements, in the order in which they stand.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.steps.iter().filter_map(|step| match step {
             Step::Statement(statement) => Some(statement),

@@ -4,19 +4,17 @@ use super::Fault;
 use super::expression::Expression;
 use std::collections::HashMap;
 
-/// Every name that a script uses or sets, and its number.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     list: Vec<Name>,
     numbers: HashMap<String, usize>,
-    /// The prefix that `\gset` and `\aset` put before names of columns.
+    /// Column name prefixes of `\gset` and `\aset`.
     prefixes: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
 struct Name {
     text: String,
-    /// Something gives it a value.
     set: bool,
 }
 
@@ -41,7 +39,7 @@ impl Names {
     pub const RANDOM_SEED: usize = 2;
     pub const SCALE: usize = 3;
 
-    /// The number of a name that occurs somewhere.
+    /// Number of a used name.
     pub fn used(&mut self, name: &str) -> usize {
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -55,7 +53,7 @@ impl Names {
         number
     }
 
-    /// The number of a name that gets a value.
+    /// Number of an assigned name.
     pub fn given(&mut self, name: &str) -> Result<usize, Fault> {
         let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || !letter.is_ascii();
         if name.is_empty()
@@ -71,10 +69,10 @@ impl Names {
         Ok(number)
     }
 
-    /// Names that begin with `prefix` may get a value.
+    /// Declares that names with `prefix` may be assigned.
     pub fn begin_with(&mut self, prefix: &str) -> Result<(), Fault> {
         if !prefix.is_empty() {
-            // Only looked at: the column's name is still to come.
+            // Only validated: the column's name follows at run time.
             self.clone().given(prefix)?;
         }
         self.prefixes.push(prefix.to_owned());
@@ -93,14 +91,14 @@ impl Names {
         self.list.len()
     }
 
-    /// Whether something gives it a value, as far as can be determined before a run.
+    /// Whether some command may assign it, as far as known before a run.
     pub fn may_be_set(&self, number: usize) -> bool {
         self.list
             .get(number)
             .is_some_and(|name| name.set || self.prefixes.iter().any(|prefix| name.text.starts_with(prefix)))
     }
 
-    /// Finds a variable of `expression` that never gets a value.
+    /// Finds a variable that is never assigned.
     pub fn check(&self, expression: &Expression) -> Result<(), Fault> {
         let mut unset = None;
         expression.variables(&mut |variable| {

@@ -1,30 +1,26 @@
-//! Random numbers: those of pgbench 15 and later, so that the same seed gives the same values.
+//! Random numbers identical to those of pgbench 15 and later for a given seed.
 //!
-//! The generator is xoroshiro128** (Blackman, Vigna 2018), its state drawn from the seed by SplitMix64
-//! (Steele, Lea, Flood 2014).
+//! The generator is xoroshiro128** (Blackman, Vigna 2018), seeded by SplitMix64 (Steele, Lea, Flood
+//! 2014).
 
 use std::f64::consts::PI;
 
-/// A sequence of random numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Random {
     one: u64,
     other: u64,
 }
 
-/// What a client's sequences begin with.
 pub(super) struct Seeds {
-    /// For its random functions.
     pub client: Random,
-    /// For its choice among scripts. pgbench draws these by thread; so here the order of scripts is our own.
+    /// For the choice of scripts. pgbench draws these per thread, so the order of scripts differs.
     pub choosing: Random,
-    /// The value of `default_seed`, the same for all clients.
+    /// The value of `default_seed`, equal for all clients.
     pub hashing: i64,
 }
 
 impl Seeds {
-    /// Of client `client` of `clients` in a run seeded with `seed`. One sequence gives a seed to each client,
-    /// and then `default_seed`.
+    /// One sequence seeds each client, then `default_seed`.
     pub fn new(seed: u64, client: u32, clients: u32) -> Self {
         let mut base = Random::new(seed);
         let mut seeds = (0..clients.max(1)).map(|_| base.draw());
@@ -40,7 +36,6 @@ impl Seeds {
 }
 
 impl Random {
-    /// The sequence of `seed`.
     pub fn new(seed: u64) -> Self {
         let mut state = seed;
         let mut mixed = || {
@@ -55,7 +50,6 @@ impl Random {
         }
     }
 
-    /// 64 random bits.
     pub fn draw(&mut self) -> u64 {
         let (one, other) = (self.one, self.one ^ self.other);
         self.one = one.rotate_left(24) ^ other ^ (other << 16);
@@ -63,7 +57,7 @@ impl Random {
         one.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
     }
 
-    /// From 0 to `most`, both included, all equally likely: drawn again until it is within.
+    /// Uniform from 0 to `most`, inclusive, by rejection.
     pub fn up_to(&mut self, most: u64) -> u64 {
         if most == 0 {
             return 0;
@@ -76,17 +70,17 @@ impl Random {
         }
     }
 
-    /// From `low` to `high`, both included and `low` not greater, all equally likely.
+    /// Uniform from `low` to `high`, inclusive; requires `low` <= `high`.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         low.wrapping_add(self.up_to(high.wrapping_sub(low) as u64) as i64)
     }
 
-    /// From 0, below 1.
+    /// Uniform in [0, 1).
     fn share(&mut self) -> f64 {
         (self.draw() >> 12) as f64 / (1_u64 << 52) as f64
     }
 
-    /// As [`Random::between`], the less likely the greater: the density falls to `exp(-parameter)` at the
+    /// As [`Random::between`], with exponentially falling density, down to `exp(-parameter)` at the
     /// end.
     pub fn exponential(&mut self, low: i64, high: i64, parameter: f64) -> i64 {
         let cut = (-parameter).exp();
@@ -95,7 +89,7 @@ impl Random {
         at_share(low, high, share)
     }
 
-    /// As [`Random::between`], by a bell curve cut at `parameter` standard deviations.
+    /// As [`Random::between`], from a normal distribution cut at `parameter` standard deviations.
     pub fn gaussian(&mut self, low: i64, high: i64, parameter: f64) -> i64 {
         loop {
             let (one, other) = (1.0 - self.share(), 1.0 - self.share());
@@ -106,8 +100,8 @@ impl Random {
         }
     }
 
-    /// As [`Random::between`], the k-th value with a frequency of `1 / k^exponent`. By rejection: L. Devroye,
-    /// Non-Uniform Random Variate Generation, Springer 1986, page 550.
+    /// As [`Random::between`], the k-th value with frequency `1 / k^exponent`, by rejection (Luc
+    /// Devroye, Non-Uniform Random Variate Generation, Springer 1986, page 550).
     pub fn zipfian(&mut self, low: i64, high: i64, exponent: f64) -> i64 {
         let count = high - low + 1;
         if count <= 1 {
@@ -129,12 +123,11 @@ fn at_share(low: i64, high: i64, share: f64) -> i64 {
     low + ((high - low + 1) as f64 * share) as i64
 }
 
-/// Where `value` goes in a permutation of the numbers below `size`, which is at least 1, chosen by `seed`:
-/// `permute()` of pgbench, value for value.
+/// Position of `value` in a permutation of 0 to `size` - 1, chosen by `seed`; equal to pgbench's
+/// `permute()`. `size` is at least 1.
 ///
-/// Six rounds, each a bijection: the lower part of the range (as far as a power of two reaches) is multiplied
-/// by an odd number, mixed and rotated; then the upper part, counted from the end; then all is moved round by
-/// an offset.
+/// Six rounds, each a bijection: the lower power-of-two part is multiplied by an odd number, mixed
+/// and rotated; then the same from the upper end; then an offset rotates all.
 pub(super) fn permute(value: i64, size: i64, seed: i64) -> i64 {
     if size < 2 {
         return 0;
@@ -161,7 +154,7 @@ pub(super) fn permute(value: i64, size: i64, seed: i64) -> i64 {
     at as i64
 }
 
-/// FNV-1a of the eight bytes of `value`, the least significant first.
+/// FNV-1a of the eight bytes of `value`, least significant first.
 pub(super) fn fnv1a(value: i64, seed: i64) -> i64 {
     let basis = 0xcbf2_9ce4_8422_2325 ^ seed as u64;
     let hash = value.to_le_bytes().iter().fold(basis, |hash, byte| {
@@ -170,7 +163,7 @@ pub(super) fn fnv1a(value: i64, seed: i64) -> i64 {
     hash as i64
 }
 
-/// MurmurHash64A (A. Appleby) of the eight bytes of `value`.
+/// MurmurHash64A (Appleby) of the eight bytes of `value`.
 pub(super) fn murmur2(value: i64, seed: i64) -> i64 {
     const FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
     const SHIFT: u32 = 47;

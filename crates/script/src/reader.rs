@@ -1,4 +1,4 @@
-//! Reads scripts: statements up to their semicolons, and commands that begin with a backslash.
+//! Parses statements up to semicolons, and backslash commands.
 
 use super::names::Names;
 use super::statement::{Keep, Part, Statement};
@@ -6,32 +6,29 @@ use super::tokens::{Kind, Tokens, variables};
 use super::{Fault, Quoting, ScriptError, Step};
 use std::sync::Arc;
 
-/// Reads one script.
 pub(super) struct Reader<'n> {
     script: Arc<str>,
     quoting: Quoting,
     pub(super) names: &'n mut Names,
-    /// Of all scripts so far.
+    /// Of all scripts until now.
     statements: usize,
-    /// The line that is being read, from 1.
+    /// Current line, from 1.
     line: usize,
     steps: Vec<Step>,
     lines: Vec<usize>,
     statement: Open,
     blocks: Vec<Block>,
     pipeline: bool,
-    /// The last command was a statement, whose results `\gset` may keep.
+    /// The last command was a statement, so `\gset` may follow.
     just_stated: bool,
 }
 
-/// A script that was read.
 pub(super) struct Read {
     pub steps: Vec<Step>,
     pub lines: Vec<usize>,
     pub statements: usize,
 }
 
-/// The statement that is being read.
 #[derive(Default)]
 struct Open {
     line: usize,
@@ -40,13 +37,11 @@ struct Open {
     brackets: u32,
 }
 
-/// An `\if` whose end is still to come.
 struct Block {
     line: usize,
-    /// The step of the condition: when it is not met, the script continues after its branch. `None` after
-    /// `\else`.
+    /// The step to jump from if the condition is false, `None` after `\else`.
     unmet: Option<usize>,
-    /// Ends of branches, which continue after `\endif`.
+    /// Ends of branches, to continue after `\endif`.
     ends: Vec<usize>,
 }
 
@@ -67,7 +62,7 @@ impl<'n> Reader<'n> {
         }
     }
 
-    /// Reads `text`, at whose end a statement ends too.
+    /// The end of `text` ends a statement.
     pub fn text(&mut self, text: &str) -> Result<(), ScriptError> {
         let mut tokens = Tokens::new(text, self.quoting);
         while let Some((kind, piece)) = tokens
@@ -86,12 +81,11 @@ impl<'n> Reader<'n> {
             self.line += newlines(piece);
         }
         self.statement_ends();
-        // A text that follows begins on a line of its own.
+        // The next text starts on a new line.
         self.line += usize::from(!text.ends_with('\n'));
         Ok(())
     }
 
-    /// What was read.
     pub fn finish(mut self) -> Result<Read, ScriptError> {
         if let Some(block) = self.blocks.pop() {
             return Err(self.error(block.line, Fault::NoEndif));
@@ -184,13 +178,11 @@ impl<'n> Reader<'n> {
         self.lines.push(line);
     }
 
-    /// Does as the command at this line says.
     pub(super) fn step(&mut self, step: Step) {
         self.just_stated = false;
         self.push(self.line, step);
     }
 
-    /// `\if`.
     pub(super) fn opens(&mut self, condition: super::Expression) {
         self.blocks.push(Block {
             line: self.line,
@@ -203,7 +195,7 @@ impl<'n> Reader<'n> {
         });
     }
 
-    /// The end of a branch: `\elif` with its condition, or `\else`.
+    /// Ends a branch at `\elif` or `\else`.
     pub(super) fn branches(
         &mut self,
         command: &'static str,
@@ -226,7 +218,6 @@ impl<'n> Reader<'n> {
         Ok(())
     }
 
-    /// `\endif`.
     pub(super) fn closes(&mut self) -> Result<(), Fault> {
         let block = self.blocks.pop().ok_or(Fault::NoIf("endif"))?;
         let here = self.steps.len();
@@ -237,7 +228,7 @@ impl<'n> Reader<'n> {
         Ok(())
     }
 
-    /// Where the jump `step` goes.
+    /// Sets the target of the jump `step`.
     fn goes_on(&mut self, step: usize, to: usize) {
         match self.steps.get_mut(step) {
             Some(Step::Unless { otherwise, .. }) => *otherwise = to,
@@ -246,7 +237,7 @@ impl<'n> Reader<'n> {
         }
     }
 
-    /// `\gset` and `\aset`, of the statement right before.
+    /// Applies `\gset` or `\aset` to the preceding statement.
     pub(super) fn keeps(&mut self, command: &'static str, keep: Keep) -> Result<(), Fault> {
         if self.pipeline {
             return Err(Fault::ResultOfPipeline);
@@ -261,7 +252,6 @@ impl<'n> Reader<'n> {
         }
     }
 
-    /// A pipeline's beginning, middle or end.
     pub(super) fn pipelines(&mut self, command: &'static str, step: Step) -> Result<(), Fault> {
         let begins = step == Step::StartPipeline;
         if begins == self.pipeline {
@@ -273,7 +263,7 @@ impl<'n> Reader<'n> {
     }
 }
 
-/// A command on one line: its continuations are blanks.
+/// Joins continued lines with blanks.
 fn joined(command: &str) -> String {
     command.replace("\\\r\n", " ").replace("\\\n", " ")
 }

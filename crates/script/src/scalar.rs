@@ -1,24 +1,17 @@
-//! Values of expressions.
-
 use super::Fault;
 use std::fmt;
 
-/// A value that an expression can have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scalar {
-    /// None that is known.
     Null,
-    /// True or false.
     Boolean(bool),
-    /// A whole number.
     Integer(i64),
-    /// A number with a point.
     Double(f64),
 }
 
 impl Scalar {
-    /// Text as what it looks like: null, a boolean (`true`, `on`, `yes` and what they begin with), a whole
-    /// number, a double; `None` if it is none of these.
+    /// Parses text as null, boolean (`true`, `on`, `yes` and prefixes), integer or double, `None`
+    /// otherwise.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let begins = |word: &str| {
             word.get(..text.len())
@@ -44,7 +37,6 @@ impl Scalar {
         }
     }
 
-    /// Whether a condition that has this value holds.
     pub(super) fn truth(self) -> bool {
         match self {
             Self::Null => false,
@@ -61,7 +53,7 @@ impl Scalar {
         }
     }
 
-    /// A whole number; a double is rounded, halves to even.
+    /// Rounds doubles, halves to even.
     pub(super) fn integer(self) -> Result<i64, Fault> {
         match self {
             Self::Integer(number) => Ok(number),
@@ -92,7 +84,7 @@ impl Scalar {
         }
     }
 
-    /// The word for what it is.
+    /// The type for messages.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -103,7 +95,8 @@ impl Scalar {
     }
 }
 
-/// As it stands in a statement; doubles with 15 digits at most, as C's `%.15g`, and PostgreSQL's words.
+/// As in a statement; doubles with up to 15 digits as in C's `%.15g`, special values in
+/// PostgreSQL's words.
 impl fmt::Display for Scalar {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -136,7 +129,7 @@ fn write_double(formatter: &mut fmt::Formatter<'_>, number: f64) -> fmt::Result 
     formatter.write_str(without_zeros(&format!("{number:.decimals$}")))
 }
 
-/// Without trailing zeros after a decimal point.
+/// Removes trailing zeros after the decimal point.
 fn without_zeros(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
@@ -145,7 +138,7 @@ fn without_zeros(text: &str) -> &str {
     }
 }
 
-/// Significant digits in the text of a double.
+/// Significant digits of doubles.
 const DIGITS: usize = 15;
-/// 2^63: the first double above all whole numbers of 64 bits.
+/// 2^63, the first double above all 64-bit integers.
 const BEYOND: f64 = 9_223_372_036_854_775_808.0;

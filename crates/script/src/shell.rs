@@ -1,11 +1,9 @@
-//! `\shell` and `\setshell`: programs that a script runs. The program itself is run by the code that runs the
-//! scripts ([`super::Shell`]).
+//! The commands `\shell` and `\setshell`, with programs run by the caller ([`super::Shell`]).
 
 use super::Fault;
 use super::names::Names;
 use super::values::{Values, write_value};
 
-/// The words of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Words {
     command: &'static str,
@@ -19,7 +17,7 @@ enum Word {
 }
 
 impl Words {
-    /// Reads `text`: `:name` is a variable, `::name` the text `:name`.
+    /// `:name` is a variable, `::name` the text `:name`.
     pub fn parse(command: &'static str, text: &str, names: &mut Names) -> Self {
         let words = text
             .split_whitespace()
@@ -32,7 +30,7 @@ impl Words {
         Self { command, words }
     }
 
-    /// Runs it in a shell; with `wanted`, the whole number that it prints.
+    /// Runs the command line; with `wanted`, returns the integer it prints.
     pub fn run(&self, wanted: bool, values: &Values) -> Result<Option<i64>, Fault> {
         let mut line = Vec::new();
         for word in &self.words {

@@ -1,10 +1,8 @@
-//! Statements: text with variables in it.
-
 use super::names::Names;
 use super::{Fault, QueryMode};
 use std::sync::Arc;
 
-/// A statement, or several combined by `\;`.
+/// One statement, or several combined by `\;`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     pub(super) number: usize,
@@ -14,65 +12,56 @@ pub struct Statement {
     pub(super) keep: Option<Keep>,
 }
 
-/// A piece of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     Text(String),
     Variable {
         variable: usize,
-        /// As it stands in the text, colon included: what is sent when it has no value.
+        /// With the colon, to be sent unchanged if the variable has no value.
         name: Arc<str>,
-        /// Within quotes or a comment, where a parameter does not reach.
+        /// Within quotes or a comment, where parameters have no effect.
         quoted: bool,
     },
 }
 
-/// What happens to a statement's results: variables, named by this and the column.
+/// Storage of results in variables, named by prefix and column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keep {
-    /// `\gset`: of the last statement, which must give one row.
-    One {
-        /// What names begin with.
-        prefix: String,
-    },
-    /// `\aset`: of every statement combined, the last row; no row, no variable.
-    All {
-        /// What names begin with.
-        prefix: String,
-    },
+    /// `\gset` keeps the last statement's single row.
+    One { prefix: String },
+    /// `\aset` keeps the last row of every combined statement; without a row, variables stay unset.
+    All { prefix: String },
 }
 
-/// How the place of a parameter is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placeholder {
-    /// `$1`, `$2`: PostgreSQL's.
+    /// PostgreSQL's `$1` and `$2`.
     Dollar,
-    /// `?`: MySQL's.
     Question,
 }
 
 impl Statement {
-    /// Which, from 0, among all statements of all scripts: what it is prepared under.
+    /// Index among the statements of all scripts; part of the prepared name.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// The line of its script in which it begins, from 1.
+    /// First line in the script, from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// Whether it is the same each time: no variable is in it.
+    /// Whether the statement contains no variable.
     pub fn is_fixed(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Text(_)))
     }
 
-    /// What happens to its results; `None` if they are only counted.
+    /// `None` if results are only counted.
     pub fn keep(&self) -> Option<&Keep> {
         self.keep.as_ref()
     }
 
-    /// Its text with a placeholder for each parameter, for modes that send values separately.
+    /// Text with a placeholder per parameter, for modes with separate values.
     pub fn prepared_text(&self, placeholder: Placeholder) -> String {
         let mut text = String::new();
         let mut parameters = 0;
@@ -95,7 +84,7 @@ impl Statement {
         text
     }
 
-    /// Its text as the script has it, for reports.
+    /// Text as in the script, for reports.
     pub fn text(&self) -> String {
         self.parts
             .iter()
@@ -106,7 +95,7 @@ impl Statement {
             .collect()
     }
 
-    /// The variables whose values fill the placeholders, in their order; for [`super::Values::parameter`].
+    /// Variables of the placeholders in order, for [`super::Values::parameter`].
     pub fn parameters(&self) -> impl Iterator<Item = usize> {
         self.parts.iter().filter_map(|part| match part {
             Part::Variable {
@@ -142,7 +131,6 @@ impl Statement {
 }
 
 impl Keep {
-    /// What names of variables begin with; the column's follows.
     pub fn prefix(&self) -> &str {
         match self {
             Self::One { prefix } | Self::All { prefix } => prefix,

@@ -1,7 +1,7 @@
-//! Reads expressions.
+//! Parses expressions of scripts.
 //!
-//! From loosest to tightest: `OR`, `AND`, `NOT`, `IS` and `ISNULL`, comparisons, `| # & << >> ~`, `+ -`,
-//! `* / %`, signs. A comparison of a comparison, and `IS` of `IS`, need brackets.
+//! The precedence from lowest is `OR`, `AND`, `NOT`, `IS` and `ISNULL`, comparisons,
+//! `| # & << >> ~`, `+ -`, `* / %`, signs. Chained comparisons and chained `IS` need brackets.
 
 use super::Fault;
 use super::expression::Expression;
@@ -9,7 +9,6 @@ use super::functions::{Arity, Function};
 use super::names::Names;
 use super::scalar::Scalar;
 
-/// Reads the expression `text`.
 pub(super) fn expression(text: &str, names: &mut Names) -> Result<Expression, Fault> {
     let mut reading = Reading {
         tokens: tokens(text)?.into_iter().peekable(),
@@ -24,7 +23,7 @@ pub(super) fn expression(text: &str, names: &mut Names) -> Result<Expression, Fa
     }
 }
 
-/// How tightly what stands between two sides binds.
+/// Precedence of binary operators.
 const OR: u8 = 1;
 const AND: u8 = 2;
 const NOT: u8 = 3;
@@ -35,7 +34,6 @@ const SUM: u8 = 7;
 const PRODUCT: u8 = 8;
 const SIGN: u8 = 9;
 
-/// Operators of two sides.
 const BETWEEN: [(&str, u8, Function); 16] = [
     ("<", COMPARISON, Function::Less),
     ("<=", COMPARISON, Function::LessOrEqual),
@@ -59,19 +57,19 @@ struct Reading<'t, 'n> {
     tokens: std::iter::Peekable<std::vec::IntoIter<&'t str>>,
     names: &'n mut Names,
     depth: u32,
-    /// Each may stand one deeper than the last, however it is written.
+    /// Each may nest one level deeper.
     operators: u32,
 }
 
 impl<'t> Reading<'t, '_> {
-    /// An expression whose operators bind at least as tightly as `tightness`.
+    /// Parses an expression with operators of at least this precedence.
     fn at_least(&mut self, tightness: u8) -> Result<Expression, Fault> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(Fault::Deep);
         }
         let mut one = self.first()?;
-        // What may not follow itself without brackets.
+        // Limits chaining without brackets.
         let mut above = u8::MAX;
         while let Some(token) = self.tokens.peek().copied() {
             let Some(binds) = binds(token).filter(|binds| *binds >= tightness) else {
@@ -137,7 +135,7 @@ impl<'t> Reading<'t, '_> {
         })
     }
 
-    /// What an expression begins with.
+    /// Parses a primary expression.
     fn first(&mut self) -> Result<Expression, Fault> {
         let token = self.tokens.next().ok_or(Fault::Incomplete)?;
         match token {
@@ -158,7 +156,7 @@ impl<'t> Reading<'t, '_> {
     }
 
     fn negative(&mut self) -> Result<Expression, Fault> {
-        // The smallest whole number has no positive counterpart.
+        // The minimum integer has no positive counterpart.
         if self.tokens.next_if_eq(&MIN_INTEGER_DIGITS).is_some() {
             return Ok(Expression::Constant(Scalar::Integer(i64::MIN)));
         }
@@ -301,7 +299,7 @@ fn number(token: &str) -> Result<Scalar, Fault> {
     }
 }
 
-/// Cuts an expression into words, numbers, variables and signs.
+/// Splits an expression into words, numbers, variables and operators.
 fn tokens(text: &str) -> Result<Vec<&str>, Fault> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -355,7 +353,7 @@ fn number_length(text: &str) -> usize {
     end
 }
 
-/// 2^63.
+/// Equals 2^63.
 const MIN_INTEGER_DIGITS: &str = "9223372036854775808";
 const DEEPEST: u32 = 100;
 const MAX_OPERATORS: u32 = 200;

@@ -1,9 +1,8 @@
-//! Tests of the language. That values are those of pgbench is tested against pgbench itself
-//! (tests/load/pgbench.rs).
+//! Tests of the language. Values are compared with pgbench itself in tests/pgbench.rs.
 
 use super::*;
 
-/// What `runs` runs of the script send, with `...` for a sleep.
+/// Everything sent by `runs` runs, with `...` for a sleep.
 fn sent(scripts: &Scripts, seed: u64, runs: usize) -> Vec<String> {
     let mut values = scripts.values(0, 1, seed);
     let mut sent = Vec::new();
@@ -34,7 +33,6 @@ fn parse_script(text: &str) -> Scripts {
     scripts
 }
 
-/// Some programs, without a system.
 fn shell(line: &str, _wanted: bool) -> Result<String, String> {
     match line {
         "expr 20 + 22" => Ok("42\n".to_owned()),
@@ -48,7 +46,6 @@ fn error(text: &str) -> String {
     Scripts::parse([text], Quoting::Standard).unwrap_err().to_string()
 }
 
-/// The fault of running it.
 fn fault(text: &str) -> Fault {
     let scripts = parse_script(text);
     let mut values = scripts.values(0, 1, 1);
@@ -213,10 +210,9 @@ fn random_functions_have_their_distributions() {
     for column in 1..4 {
         assert!(share(column, 1..=100) == 1.0);
     }
-    // (1 - exp(-5 * 0.2)) / (1 - exp(-5)) of the first fifth.
+    // (1 - exp(-5 * 0.2)) / (1 - exp(-5)) for the first fifth.
     assert!((share(1, 1..=20) - 0.6364).abs() < 0.02);
-    // 67 % within half of a third of the range around its middle, as the manual says of parameter 2 at 0.5
-    // and so on.
+    // For parameter 2 the manual says: 67 % in the middle third.
     assert!((share(2, 34..=67) - 0.6893).abs() < 0.02);
     // 1 / (sum of k^-1.5 for k to 100) = 0.4144.
     assert!((share(3, 1..=1) - 0.4144).abs() < 0.02);
@@ -351,7 +347,7 @@ fn what_the_manual_shows_can_be_read() {
     assert_eq!(error.fault, Fault::Combined);
 }
 
-/// Text that no user would write is read or refused, and neither panics nor runs for ever.
+/// Arbitrary text never panics or loops.
 #[test]
 fn any_text_is_read_or_refused() {
     let pieces = [

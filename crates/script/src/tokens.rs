@@ -1,13 +1,11 @@
-//! Cuts the text of a script just far enough to distinguish statements, quotes, comments and commands.
+//! Splits scripts into statements, quotes, comments and commands.
 
 use super::{Fault, Quoting};
 
-/// What a piece of a script is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A backslash that begins a command, which [`Tokens::command`] takes.
+    /// Backslash of a command; [`Tokens::command`] consumes the rest.
     Command,
-    /// `\;`.
     Combining,
     Semicolon,
     Opening,
@@ -28,7 +26,6 @@ impl<'t> Tokens<'t> {
         Self { rest: text, quoting }
     }
 
-    /// The next piece.
     pub fn next_token(&mut self) -> Result<Option<(Kind, &'t str)>, Fault> {
         let Some(letter) = self.rest.chars().next() else {
             return Ok(None);
@@ -39,7 +36,7 @@ impl<'t> Tokens<'t> {
         Ok(Some((kind, piece)))
     }
 
-    /// The rest of the line, and of those it goes on in by a backslash at its end.
+    /// The rest of the line, with lines continued by a backslash.
     pub fn command(&mut self) -> &'t str {
         let mut end = 0;
         while let Some(found) = self.rest.get(end..).and_then(|rest| rest.find('\n')) {
@@ -79,7 +76,7 @@ impl<'t> Tokens<'t> {
                 (Kind::Quoted, 1 + quoted(inner, "'", true)?)
             }
             _ if letter.is_whitespace() => (Kind::Blank, letter.len_utf8()),
-            // A variable's colon stays with its name.
+            // The colon belongs to the variable's name.
             ':' => (Kind::Plain, colons(rest) + word(rest.trim_start_matches(':'))),
             _ => (Kind::Plain, word(rest).max(letter.len_utf8())),
         };
@@ -87,8 +84,8 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// Cuts `text` at its variables: pieces of text, with a name where one is a variable with its colon. A colon
-/// behind a colon, as in `::type`, makes no variable, nor does a digit behind it, as in `12:30`.
+/// Splits `text` at variables; the name is given for a variable with its colon. `::type` and
+/// `12:30` are not variables.
 pub(super) fn variables(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -105,7 +102,7 @@ pub(super) fn variables(text: &str) -> impl Iterator<Item = (&str, Option<&str>)
     })
 }
 
-/// Where the next variable begins; the length of the text when there is none.
+/// Start of the next variable, or the length of the text.
 fn next_variable(text: &str) -> usize {
     let mut at = 0;
     while let Some(found) = text.get(at..).and_then(|rest| rest.find(':')) {
@@ -137,7 +134,7 @@ fn line(text: &str) -> usize {
     text.find('\n').unwrap_or(text.len())
 }
 
-/// From a quote to its end. A doubled quote ends one text and begins the next.
+/// Length of a quoted text; a doubled quote ends one and begins another.
 fn quoted(text: &str, quote: &'static str, escapes: bool) -> Result<usize, Fault> {
     let mut at = 1;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -152,7 +149,7 @@ fn quoted(text: &str, quote: &'static str, escapes: bool) -> Result<usize, Fault
     Err(Fault::Open(quote))
 }
 
-/// PostgreSQL's comments hold comments.
+/// Comments nest in PostgreSQL.
 fn comment(text: &str, flat: bool) -> Result<usize, Fault> {
     let (mut at, mut depth) = (2, 1);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -172,7 +169,7 @@ fn comment(text: &str, flat: bool) -> Result<usize, Fault> {
     Err(Fault::Open("/*"))
 }
 
-/// `$$...$$`, `$tag$...$tag$`; `None` if this is another `$`.
+/// `$$...$$`, `$tag$...$tag$`, `None` for another `$`.
 fn dollar_quoted(text: &str) -> Result<Option<usize>, Fault> {
     let inner = text.get(1..).unwrap_or_default();
     let tag = word(inner);

@@ -1,4 +1,4 @@
-//! A client's values: its variables, and what it draws random ones from.
+//! A client's variables and random numbers.
 
 use super::error::{Fault, ScriptError};
 use super::expression::Environment;
@@ -11,16 +11,14 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a variable holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A result of an expression: null, a boolean, a whole number or a double.
+    /// The result of an expression.
     Computed(Scalar),
-    /// Text from outside: `-D`, a result, a program. An expression reads it as what it looks like.
+    /// Text from `-D`, a result or a program, parsed by expressions.
     Text(Box<str>),
 }
 
-/// The values of one client's variables, and its random numbers.
 pub struct Values {
     names: Arc<Names>,
     values: Vec<Option<Value>>,
@@ -60,12 +58,11 @@ impl Values {
         }
     }
 
-    /// What runs programs.
     pub(super) const fn shell(&self) -> Option<Shell> {
         self.shell
     }
 
-    /// One of `scripts`, by their weights.
+    /// Chooses a script by weight.
     pub fn choose<'s>(&mut self, scripts: &'s Scripts) -> Option<&'s Script> {
         if let [only] = scripts.list.as_slice() {
             return Some(only);
@@ -78,11 +75,11 @@ impl Values {
         })
     }
 
-    /// Computes until there is something else to do. `at` is the client's place in `script`: 0 at its
-    /// beginning, and moved on here.
+    /// Evaluates commands up to the next action. `at` is the client's position in `script`, 0 at
+    /// the start, and is advanced.
     ///
     /// # Errors
-    /// When an expression has no value, or a program fails. The client's place is then no longer usable.
+    /// Fails if an expression has no value, or a program failed. The position is then unusable.
     pub fn next<'s>(&mut self, script: &'s Script, at: &mut usize) -> Result<Action<'s>, ScriptError> {
         loop {
             let here = *at;
@@ -173,8 +170,8 @@ impl Values {
         Ok(pause.unit.saturating_mul(count))
     }
 
-    /// Appends `statement` with the values of its variables: what is sent as text. A variable without a value
-    /// stands for itself.
+    /// Appends the text of `statement` with substituted values. A variable without a value stays as
+    /// written.
     pub fn write(&self, statement: &Statement, text: &mut Vec<u8>) {
         for part in &statement.parts {
             match part {
@@ -187,7 +184,7 @@ impl Values {
         }
     }
 
-    /// Appends the text of a parameter's value; false when it is null or has none.
+    /// Appends a parameter's value; returns false if it is null or unset.
     pub fn parameter(&self, variable: usize, text: &mut Vec<u8>) -> bool {
         match self.values.get(variable) {
             Some(Some(Value::Computed(Scalar::Null)) | None) | None => false,
@@ -198,16 +195,15 @@ impl Values {
         }
     }
 
-    /// A variable's value; `None` if it has none.
     pub fn value(&self, variable: usize) -> Option<&Value> {
         self.values.get(variable)?.as_ref()
     }
 
-    /// Keeps one column of a row that `statement` gave and `keep` wants; null is null.
+    /// Stores a column of a result row as `keep` says.
     pub fn keep(&mut self, keep: &Keep, column: &[u8], value: Option<&[u8]>) {
         let column = String::from_utf8_lossy(column);
         let Some(variable) = self.names.find(&format!("{}{column}", keep.prefix())) else {
-            // No script asks for it.
+            // No script uses it.
             return;
         };
         let value = match value {
@@ -232,7 +228,7 @@ impl Values {
 }
 
 pub(super) fn write_value(value: &Value, text: &mut Vec<u8>) {
-    // A vector takes everything.
+    // Writing to a vector cannot fail.
     match value {
         Value::Text(plain) => text.extend_from_slice(plain.as_bytes()),
         Value::Computed(number) => write!(text, "{number}").unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The script language compared with pgbench itself: the same expressions, the same values, random ones too.
+//! Compares expressions, including random ones, with pgbench itself.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 use script::{Action, Quoting, Scripts};
@@ -132,7 +132,7 @@ permute(random(1, 100000), 100000, :default_seed)
 :zzz + 1
 ";
 
-/// What `debug` of each says in pgbench, each twice: random functions go on.
+/// pgbench's `debug` output, evaluated twice, so that random functions advance.
 fn by_pgbench(server: &Postgres, script: &std::path::Path, seed: u64, clients: u32) -> Vec<String> {
     let output = server
         .client("pgbench")
@@ -203,7 +203,7 @@ fn expressions_have_the_values_that_pgbench_gives_them() {
         }
         assert_eq!(ours.len(), theirs.len());
     }
-    // Clients of one thread take round trips in pgbench: their lines are the same ones, in another order.
+    // pgbench interleaves the clients of a thread: same lines, another order.
     let mut theirs = by_pgbench(&server, script.path(), 7, 3);
     let mut ours = by_us(&text, 7, 3);
     theirs.sort();
