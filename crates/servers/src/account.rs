@@ -1,4 +1,4 @@
-//! The account a server runs as: PostgreSQL and MariaDB refuse to run as root.
+//! The account of a server: PostgreSQL and MariaDB refuse to run as root.
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io;
@@ -14,29 +14,22 @@ use std::process::Command;
 
 use crate::ServerError;
 
-/// Whom a server runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Account {
-    /// The caller is an ordinary user: its servers are too.
+    /// The current, ordinary user.
     Own,
-    /// The caller is root: its servers run as this user and group.
-    Other {
-        /// User number.
-        uid: u32,
-        /// Group number.
-        gid: u32,
-    },
-    /// The caller is root of a user namespace that has no other user: its servers run in one more, as an
-    /// ordinary user who stands for that root.
+    /// The caller is root: servers run as this user and group.
+    Other { uid: u32, gid: u32 },
+    /// The caller is root of a user namespace without other users: servers run in a nested
+    /// namespace as an ordinary user.
     Inner,
 }
 
 impl Account {
-    /// The account for a server whose package makes the user `preferred`; `nobody` stands in when there is
-    /// none.
+    /// The account for a server with the package's user `preferred`, else `nobody`.
     ///
     /// # Errors
-    /// [`ServerError::NoAccount`].
+    /// Fails only with [`ServerError::NoAccount`].
     pub fn unprivileged(preferred: &str) -> Result<Account, ServerError> {
         if !geteuid().is_root() {
             return Ok(Account::Own);
@@ -53,7 +46,7 @@ impl Account {
         }
     }
 
-    /// Makes `command` run as this account. What must be done as root is asked of the command before.
+    /// Call this after preparations that need root.
     pub fn apply(self, command: &mut Command) {
         let become_it = move || match self {
             Account::Own => Ok(()),
@@ -65,10 +58,10 @@ impl Account {
         unsafe { command.pre_exec(become_it) };
     }
 
-    /// Returns the file or directory `path` to this account.
+    /// Changes the owner of `path` to this account.
     ///
     /// # Errors
-    /// [`ServerError::File`], when the system refuses.
+    /// Fails only with [`ServerError::File`].
     pub fn own(self, path: &Path) -> Result<(), ServerError> {
         let Account::Other { uid, gid } = self else {
             return Ok(());
@@ -79,13 +72,13 @@ impl Account {
 
 fn become_user(uid: u32, gid: u32) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
-    // Of this thread, which is the only one of its process here.
+    // Of this thread, the only one after fork.
     set_thread_groups(&[])?;
     set_thread_res_gid(gid, gid, gid)?;
     set_thread_res_uid(uid, uid, uid)
 }
 
-/// One more user namespace, in which the only user is an ordinary one.
+/// Enters a nested user namespace with one ordinary user.
 fn become_inner_user() -> io::Result<()> {
     // SAFETY: descriptors stay as they are.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }?;
@@ -94,7 +87,7 @@ fn become_inner_user() -> io::Result<()> {
     write_whole(c"/proc/self/uid_map", b"1000 0 1")
 }
 
-/// Without the standard library's files, whose opening allocates.
+/// Without the standard library's files, which allocate on opening.
 fn write_whole(path: &CStr, text: &[u8]) -> io::Result<()> {
     let file = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     match rustix::io::write(file, text)? {
@@ -115,8 +108,7 @@ fn lookup(accounts: &str, name: &str) -> Option<Account> {
     })
 }
 
-/// Whether the user namespace with this `uid_map` has the user `uid`. A system that reports no map has every
-/// user.
+/// Whether this `uid_map` contains `uid`. A system without maps has every user.
 fn is_mapped(map: &str, uid: u32) -> bool {
     let mut ranges = map.lines().filter_map(|line| {
         let mut fields = line.split_whitespace().map(|field| field.parse::<u64>().ok());

@@ -5,19 +5,16 @@ use std::process::Command;
 
 use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, program};
 
-/// A server that is a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandServer {
-    /// Program and arguments. A program without a slash is looked for on `PATH` and in the system's
-    /// directories.
+    /// A program without a slash is searched in `PATH` and the system directories.
     pub words: Vec<String>,
-    /// Environment, added to this process's own.
+    /// Added to this process's environment.
     pub environment: Vec<(String, String)>,
-    /// The directory it starts in; its private one unless given.
+    /// By default the private directory.
     pub directory: Option<PathBuf>,
-    /// When it is ready.
     pub readiness: Readiness,
-    /// The account to run as where this process is root; absent: the caller's own.
+    /// Account to use if this process is root; by default the caller's own.
     pub user: Option<String>,
 }
 
@@ -25,7 +22,7 @@ impl CommandServer {
     /// Starts the program in its private directory and returns when it is ready.
     ///
     /// # Errors
-    /// Every [`ServerError`] but [`ServerError::Missing`]: which package brings the program is not known.
+    /// Never fails with [`ServerError::Missing`], since the package is unknown.
     pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
         let account = match &self.user {
             Some(user) => Account::unprivileged(user)?,

@@ -1,20 +1,18 @@
-//! Where a server runs.
-
 use std::io;
 use std::net::{Ipv4Addr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
 
-/// A host: this machine, or a network namespace of it that has its own addresses.
+/// This machine, or a network namespace with separate addresses.
 pub trait ServerHost: Sync {
-    /// Makes `command` start on this host. Called before anything else is asked of the command, so that the
-    /// host may need privileges which the command then gives up.
+    /// Makes `command` start on this host. Call it before other preparations: it may need
+    /// privileges that the command then drops.
     fn prepare_command(&self, command: &mut Command);
 
-    /// Opens a connection to `port` of this host's own loopback address, from this host.
+    /// Connects to `port` of this host's loopback address, from this host.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Returns the operating system's error.
     fn connect(&self, port: u16) -> io::Result<TcpStream>;
 }
 

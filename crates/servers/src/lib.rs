@@ -1,13 +1,13 @@
-//! The system's own database and web servers, started for one purpose and gone afterwards.
+//! Temporary database and web servers from the system's programs.
 //!
-//! Each kind of server is a file: it finds the system's programs, writes a configuration into a private
-//! directory, starts the server there as an unprivileged user, and returns when the server says that it is
-//! ready. A server is gone when its value is dropped; when this process is killed, the kernel ends it.
+//! Each kind of server is a file: it finds the programs, writes a configuration into a private
+//! directory, starts the server as an unprivileged user, and returns when it is ready. The server
+//! ends on drop; if this process is killed, the kernel ends it.
 //!
-//! Labs and tests use the same code. [`ServerHost`] says where a server runs: [`Here`], or in another network
-//! namespace.
+//! Labs and tests use it. [`ServerHost`] is [`Here`] or another network namespace.
 //!
-//! Start reading at [`Running`], then a kind: [`postgres`], [`mariadb`], [`nginx`], [`php_fpm`], [`command`].
+//! Start reading at [`Running`], then a kind: [`postgres`], [`mariadb`], [`nginx`], [`php_fpm`],
+//! [`command`].
 
 pub mod account;
 pub mod command;

@@ -1,5 +1,3 @@
-//! MariaDB.
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -7,27 +5,22 @@ use crate::postgres::TlsFiles;
 use crate::process;
 use crate::{Account, Readiness, Running, ServerError, ServerHost, ServerPlace, files, program};
 
-/// What a MariaDB server is to be like.
+/// Configuration of a MariaDB server.
 ///
-/// Data are not made durable (`innodb_flush_log_at_trx_commit=0`): the data directory is gone after the run,
-/// and the time of this machine's disk would be in every figure. `settings` can say otherwise.
+/// Data are not durable (`innodb_flush_log_at_trx_commit=0`): they are deleted after the run, and
+/// disk time would distort every figure. `settings` may override this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MariaDbConfig {
-    /// A user with all privileges from any address, and the password; `root` may only use the Unix socket.
+    /// User with all privileges from any address, and password; `root` may only use the Unix
+    /// socket.
     pub user: Option<(String, String)>,
-    /// A database to make.
     pub database: Option<String>,
-    /// TLS, where it is offered.
     pub tls: Option<TlsFiles>,
-    /// Options of mariadbd's command line, without their dashes: they overrule all others.
+    /// Options of mariadbd without dashes, overriding all others.
     pub settings: Vec<(String, String)>,
 }
 
 impl MariaDbConfig {
-    /// The account the server runs as.
-    ///
-    /// # Errors
-    /// [`ServerError::NoAccount`].
     pub fn account() -> Result<Account, ServerError> {
         Account::unprivileged("mysql")
     }
@@ -37,10 +30,7 @@ impl MariaDbConfig {
         directory.join("socket")
     }
 
-    /// Makes the data directory, starts the server and returns when it accepts connections.
-    ///
-    /// # Errors
-    /// Every [`ServerError`].
+    /// Creates the data directory, starts the server and returns when it accepts connections.
     pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
@@ -48,18 +38,18 @@ impl MariaDbConfig {
             Self::initialise(place.directory, place.host)?;
         }
         let command = self.command(place)?;
-        // SIGKILL: nothing in the data directory is used again, so an orderly shutdown would only take time.
+        // SIGKILL: the data directory is not reused, so an orderly shutdown would waste time.
         let ready = Readiness::Log(READY.to_owned());
         let running = Running::start(command, place, account, libc::SIGKILL, &ready)?;
         self.introduce(place, account)?;
         Ok(running)
     }
 
-    /// Makes the data directory in `directory`, which is the account's; [`Self::start`] does so where it is
-    /// missing.
+    /// Creates the data directory in `directory`, owned by the account. [`Self::start`] does this
+    /// if needed.
     ///
     /// # Errors
-    /// [`ServerError`], when `mariadb-install-db` is missing or fails.
+    /// Fails if `mariadb-install-db` is missing or fails.
     pub fn initialise(directory: &Path, host: &dyn ServerHost) -> Result<(), ServerError> {
         let mut command = Command::new(program::require("mariadb-install-db", PACKAGE)?);
         command.args([
@@ -108,7 +98,6 @@ impl MariaDbConfig {
         Ok(command)
     }
 
-    /// Makes the user and the database.
     fn introduce(&self, place: &ServerPlace<'_>, account: Account) -> Result<(), ServerError> {
         let mut statements = String::new();
         if let Some(database) = &self.database {

@@ -1,36 +1,29 @@
-//! nginx.
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, program};
 
-/// What an nginx web server is to be like: files of one directory, and PHP scripts among them.
+/// Serves the files of one directory, and PHP scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nginx {
-    /// The directory it serves.
     pub root: PathBuf,
-    /// Where PHP scripts are run: the Unix socket of [`crate::php_fpm::PhpFpm`], or `address:port`. Paths
-    /// without a file go to `index.php`. Absent: files only.
+    /// Unix socket of [`crate::php_fpm::PhpFpm`], or `address:port`. Paths without a file go to
+    /// `index.php`. `None` to serve files only.
     pub php: Option<String>,
-    /// Directives for the `server` block, each with its semicolon.
+    /// Directives for the `server` block, with semicolons.
     pub directives: Vec<String>,
 }
 
 impl Nginx {
-    /// The account the server runs as: an ordinary one, so its port must not be below 1024 unless the host
-    /// allows it.
+    /// An ordinary account, so ports below 1024 need the host's permission.
     ///
     /// # Errors
-    /// [`ServerError::NoAccount`].
+    /// Fails only with [`ServerError::NoAccount`].
     pub fn account() -> Result<Account, ServerError> {
         Account::unprivileged("www-data")
     }
 
     /// Starts the server and returns when it listens.
-    ///
-    /// # Errors
-    /// Every [`ServerError`].
     pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
@@ -112,7 +105,7 @@ const TYPES: [(&str, &str); 9] = [
     ("image/jpeg", "jpg jpeg"),
     ("font/woff2", "woff2"),
 ];
-/// What CGI asks for (RFC 3875), and what PHP asks for besides.
+/// Parameters required by CGI (RFC 3875) and PHP.
 const FASTCGI: [(&str, &str); 16] = [
     ("SCRIPT_FILENAME", "$document_root$fastcgi_script_name"),
     ("QUERY_STRING", "$query_string"),

@@ -1,44 +1,36 @@
-//! PHP's process manager: runs PHP scripts for a web server, which reaches it by FastCGI.
+//! PHP's process manager, which runs PHP scripts over FastCGI.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, program};
 
-/// What a PHP process manager is to be like. Compiled scripts are kept (opcache) and never looked at again on
-/// disk, so that the time of PHP is that of a busy site; `settings` can say otherwise.
+/// Compiled scripts stay cached (opcache) without checks on disk, as on a busy site; `settings` may
+/// override this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhpFpm {
-    /// PHP processes, all started at once: that many requests run at the same time.
+    /// PHP processes, all started at once. They limit parallel requests.
     pub workers: u32,
-    /// Lines of `php.ini`: they overrule all others.
+    /// Lines of `php.ini`, overriding all others.
     pub settings: Vec<(String, String)>,
     /// Environment of the scripts.
     pub environment: Vec<(String, String)>,
-    /// Listen on the address and port of the place, for web servers on other hosts, instead of the Unix
+    /// Listens on the place's address and port, for web servers on other hosts, instead of the Unix
     /// socket.
     pub listens_on_tcp: bool,
 }
 
 impl PhpFpm {
-    /// The account the scripts run as.
-    ///
-    /// # Errors
-    /// [`ServerError::NoAccount`].
     pub fn account() -> Result<Account, ServerError> {
         Account::unprivileged("www-data")
     }
 
-    /// The path of the Unix socket of a manager in `directory`, for a web server on the same host.
+    /// The Unix socket of a manager in `directory`, for a web server on the same host.
     pub fn socket(directory: &Path) -> PathBuf {
         directory.join("socket")
     }
 
-    /// Starts the manager, listening on the Unix socket [`PhpFpm::socket`] or on TCP, and returns when it
-    /// takes requests.
-    ///
-    /// # Errors
-    /// Every [`ServerError`].
+    /// Starts the manager and returns when it accepts requests, on [`PhpFpm::socket`] or TCP.
     pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
@@ -86,7 +78,7 @@ impl PhpFpm {
     }
 }
 
-/// As PHP's own ini files quote.
+/// Quotes as in PHP's ini files.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

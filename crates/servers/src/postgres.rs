@@ -1,69 +1,51 @@
-//! PostgreSQL.
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process;
 use crate::{Account, Readiness, Running, ServerError, ServerHost, ServerPlace, files, program};
 
-/// How clients over TCP prove who they are. Clients of the Unix socket are trusted.
+/// Authentication over TCP; clients of the Unix socket are trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authentication {
-    /// Not at all.
     #[default]
     Trust,
-    /// A salted MD5 digest.
     Md5,
-    /// SCRAM-SHA-256.
     ScramSha256,
 }
 
-/// A certificate and its key, readable by the server's account.
+/// PEM files, readable by the server's account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The authority that signed the certificate, PEM.
+    /// The authority that signed the certificate.
     pub authority: PathBuf,
-    /// The server's certificate, PEM.
     pub certificate: PathBuf,
-    /// Its key, PEM.
     pub key: PathBuf,
 }
 
-/// What a PostgreSQL server is to be like.
+/// Configuration of a PostgreSQL server.
 ///
-/// Data are not made durable (`fsync`, `synchronous_commit` and `full_page_writes` are off): the data
-/// directory is gone after the run, and the time of this machine's disk would be in every figure. `settings`
-/// can say otherwise.
+/// Data are not durable (`fsync`, `synchronous_commit` and `full_page_writes` are off): they are
+/// deleted after the run, and disk time would distort every figure. `settings` may override this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PostgresConfig {
-    /// How clients prove who they are.
     pub authentication: Authentication,
-    /// The superuser's password, where one is requested.
+    /// The superuser's password, if required.
     pub password: Option<String>,
-    /// A database to make besides `postgres`.
+    /// A database to create besides `postgres`.
     pub database: Option<String>,
-    /// TLS, where it is offered.
     pub tls: Option<TlsFiles>,
-    /// Lines of `postgresql.conf`: they overrule all others.
+    /// Lines of `postgresql.conf`, overriding all others.
     pub settings: Vec<(String, String)>,
 }
 
 impl PostgresConfig {
-    /// The superuser.
     pub const USER: &str = "postgres";
 
-    /// The account the server runs as.
-    ///
-    /// # Errors
-    /// [`ServerError::NoAccount`].
     pub fn account() -> Result<Account, ServerError> {
         Account::unprivileged("postgres")
     }
 
-    /// Makes the data directory, starts the server and returns when it accepts connections.
-    ///
-    /// # Errors
-    /// Every [`ServerError`].
+    /// Creates the data directory, starts the server and returns when it accepts connections.
     pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
         let account = Self::account()?;
         let data = place.directory.join("data");
@@ -81,11 +63,11 @@ impl PostgresConfig {
         Ok(running)
     }
 
-    /// Makes the data directory in `directory`, which is the account's; [`Self::start`] does so where it is
-    /// missing.
+    /// Creates the data directory in `directory`, owned by the account. [`Self::start`] does this
+    /// if needed.
     ///
     /// # Errors
-    /// [`ServerError`], when `initdb` is missing or fails.
+    /// Fails if `initdb` is missing or fails.
     pub fn initialise(directory: &Path, host: &dyn ServerHost) -> Result<(), ServerError> {
         let mut command = Command::new(require("initdb")?);
         command.args([
@@ -139,7 +121,6 @@ impl PostgresConfig {
         files::write(&data.join("pg_hba.conf"), &access, account)
     }
 
-    /// Makes the password and the database.
     fn introduce(&self, place: &ServerPlace<'_>, account: Account) -> Result<(), ServerError> {
         let mut statements = Vec::new();
         if let Some(password) = &self.password {
@@ -155,8 +136,7 @@ impl PostgresConfig {
     }
 }
 
-/// Runs one statement as the superuser over the Unix socket of the server at `place`; returns psql's
-/// unaligned rows.
+/// Runs a statement as superuser over the Unix socket; returns psql's unaligned rows.
 fn sql(place: &ServerPlace<'_>, account: Account, statement: &str) -> Result<String, ServerError> {
     let mut command = Command::new(program::require("psql", "postgresql-client")?);
     command

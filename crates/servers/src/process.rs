@@ -1,8 +1,8 @@
-//! Starting a server so that nothing of it is left behind, and ending it.
+//! Starts and ends server processes without leaving any behind.
 //!
-//! Every process gets its own process group, so that its children end with it, and asks the kernel for a
-//! signal when its parent dies. That signal is tied to the *thread* that made the process, so all of them are
-//! made by one thread that lives as long as this process: a server outlives the thread that requested it.
+//! Every process has a process group, so that children end with it, and a parent death signal. That
+//! signal is tied to the parent *thread*, so one permanent thread starts all processes: a server
+//! outlives the thread that requested it.
 
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, set_parent_process_death_signal,
@@ -19,8 +19,7 @@ use std::time::{Duration, Instant};
 
 use crate::{Account, ServerError, ServerHost};
 
-/// A running process with its own process group and a log file of all it prints; ended when dropped, with all
-/// processes of its group.
+/// A process with its own group and log file. On drop, the whole group is ended.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -29,11 +28,11 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `command` on `host` as `account`, with its output in the file `log`. `stop_signal` asks it to
-    /// end, sent when the value is dropped and by the kernel when this process dies.
+    /// Starts `command` on `host` as `account` with output to `log`. `stop_signal` is sent on drop,
+    /// and by the kernel when this process dies.
     ///
     /// # Errors
-    /// [`ServerError::File`] for the log, [`ServerError::NotStarted`].
+    /// Fails with [`ServerError::File`] for the log, or [`ServerError::NotStarted`].
     pub fn start(
         mut command: Command,
         host: &dyn ServerHost,
@@ -43,7 +42,7 @@ impl Process {
     ) -> Result<Process, ServerError> {
         let file = |error: std::io::Error| crate::files::fault(log, &error);
         let out = File::create(log).map_err(file)?;
-        // Some programs open their standard error again by its name.
+        // Some programs reopen standard error by name.
         account.own(log)?;
         let err = out.try_clone().map_err(file)?;
         command
@@ -53,7 +52,7 @@ impl Process {
             .process_group(0);
         host.prepare_command(&mut command);
         account.apply(&mut command);
-        // Changing the user clears what is requested here, so it comes last.
+        // Last: changing the user clears the parent death signal.
         end_with_parent(&mut command, stop_signal);
         let program = command.get_program().to_string_lossy().into_owned();
         let child = spawn(command).map_err(|error| ServerError::NotStarted {
@@ -67,12 +66,12 @@ impl Process {
         })
     }
 
-    /// How the process ended; `None` as long as it runs.
+    /// Exit status, `None` while running.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// All the process has printed so far, its last 16 MiB at most.
+    /// The output, limited to the last 16 MiB.
     pub fn log(&self) -> String {
         let read = || -> std::io::Result<Vec<u8>> {
             let mut file = File::open(&self.log)?;
@@ -85,26 +84,23 @@ impl Process {
         String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
     }
 
-    /// The last lines the process has printed.
     pub fn log_tail(&self) -> String {
         tail(&self.log())
     }
 
-    /// The number of the process, which is also that of its group.
+    /// Process number, also of the group.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends `signal` to the process alone.
     pub fn signal(&self, signal: i32) {
-        // The child is not yet waited for, so its number cannot belong to another process.
+        // Not reaped yet, so the number cannot belong to another process.
         if let Some(signal) = Signal::from_named_raw(signal) {
             kill_process(self.pid(), signal).ok();
         }
     }
 
-    /// Kills the process and its group as a crash would, without a chance to say goodbye, and waits until it
-    /// is gone.
+    /// Kills the group with SIGKILL, as in a crash, and waits.
     pub fn kill(&mut self) {
         if self.ended().is_none() {
             self.kill_group();
@@ -112,8 +108,8 @@ impl Process {
         }
     }
 
-    /// Asks the process to end and waits for it, then kills the rest of its group; kills all of it when it
-    /// does not end within [`STOP_WITHIN`]. Absent is the status of a process that had to be killed.
+    /// Sends the stop signal, waits, then kills the rest of the group. Kills all of it after
+    /// [`STOP_WITHIN`]; the status is then `None`.
     pub fn stop(&mut self) -> Option<ExitStatus> {
         if let Some(status) = self.ended() {
             return Some(status);
@@ -122,7 +118,7 @@ impl Process {
         let asked = Instant::now();
         while asked.elapsed() < STOP_WITHIN {
             if self.is_zombie() {
-                // Not yet waited for: the number of its group is still its own.
+                // Not reaped yet, so the group number is still valid.
                 self.kill_group();
                 return self.child.wait().ok();
             }
@@ -132,13 +128,13 @@ impl Process {
         None
     }
 
-    /// Whether the process has ended and not been waited for.
+    /// Whether the process has ended without being reaped.
     fn is_zombie(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         waitid(WaitId::Pid(self.pid()), options).is_ok_and(|status| status.is_some())
     }
 
-    /// Kills all of the group that `process_group(0)` made. As in `signal`, its number is still its own.
+    /// Kills the group of `process_group(0)`. As in `signal`, the number is still valid.
     fn kill_group(&self) {
         kill_process_group(self.pid(), Signal::KILL).ok();
     }
@@ -154,11 +150,12 @@ impl Drop for Process {
     }
 }
 
-/// Runs `command` on `host` as `account` to its end and returns what it printed to standard output. It ends
-/// with this process.
+/// Runs `command` on `host` as `account` and returns its standard output. It ends with this
+/// process.
 ///
 /// # Errors
-/// [`ServerError::NotStarted`]; [`ServerError::Failed`] with the last lines it printed.
+/// Fails with [`ServerError::NotStarted`], or [`ServerError::Failed`] with the last lines of
+/// output.
 pub fn run(mut command: Command, host: &dyn ServerHost, account: Account) -> Result<String, ServerError> {
     host.prepare_command(&mut command);
     account.apply(&mut command);
@@ -186,7 +183,7 @@ pub fn run(mut command: Command, host: &dyn ServerHost, account: Account) -> Res
     })
 }
 
-/// Has the kernel send `signal` to what `command` starts when its parent ends.
+/// The kernel sends `signal` to the started process when its parent ends.
 fn end_with_parent(command: &mut Command, signal: i32) {
     let signal = Signal::from_named_raw(signal);
     let ask = move || Ok(set_parent_process_death_signal(signal)?);
@@ -194,7 +191,6 @@ fn end_with_parent(command: &mut Command, signal: i32) {
     unsafe { command.pre_exec(ask) };
 }
 
-/// Starts `command` from the one thread that lives as long as this process.
 fn spawn(command: Command) -> std::io::Result<Child> {
     static STARTER: OnceLock<SyncSender<Order>> = OnceLock::new();
     let starter = STARTER.get_or_init(|| {
@@ -213,7 +209,7 @@ fn spawn(command: Command) -> std::io::Result<Child> {
     answer.recv().map_err(std::io::Error::other)?
 }
 
-/// Commands that wait to be started; who asks for one more waits, as for its own.
+/// Further callers block when so many commands wait to be started.
 const MAX_ORDERS: usize = 16;
 
 struct Order {
@@ -226,7 +222,7 @@ fn tail(log: &str) -> String {
     lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
 }
 
-/// How long a process may take to end after it was asked to.
+/// Limit for an orderly end.
 pub const STOP_WITHIN: Duration = Duration::from_secs(20);
 
 pub(crate) const POLL: Duration = Duration::from_millis(10);

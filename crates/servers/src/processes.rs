@@ -1,18 +1,17 @@
-//! Processor time of services: of all their processes, in the system's own account.
+//! Processor time of services over all their processes, from `/proc`.
 
 use rustix::param::clock_ticks_per_second;
 use std::collections::HashMap;
 use std::fs;
 use std::time::Duration;
 
-/// The processes that are there, as `/proc` has them.
 pub struct Processes {
-    /// Of each its parent and its time, that of its children who have ended included.
+    /// Parent and time per process, including its ended children.
     known: HashMap<u32, (u32, Duration)>,
 }
 
 impl Processes {
-    /// Those of now. One that ends meanwhile is with its parent or with itself, mostly.
+    /// A process that ends meanwhile is mostly counted in its parent or itself.
     pub fn now() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let process = |entry: fs::DirEntry| {
@@ -27,8 +26,8 @@ impl Processes {
         }
     }
 
-    /// Processor time of the process `first` and of all its descendants. In steps of the system's clock, a
-    /// hundredth of a second, for each process.
+    /// Processor time of `first` and all descendants, in steps of the system clock (10 ms) per
+    /// process.
     pub fn time_of(&self, first: u32) -> Duration {
         let belongs = |&(id, _): &(&u32, &(u32, Duration))| self.descends(*id, first);
         self.known
@@ -39,7 +38,7 @@ impl Processes {
     }
 
     fn descends(&self, mut id: u32, first: u32) -> bool {
-        // A process may get its parent's number while this is read: then there would be a ring.
+        // A reused process number may create a cycle.
         for _ in 0..MAX_GENERATIONS {
             if id == first {
                 return true;
@@ -53,8 +52,8 @@ impl Processes {
     }
 }
 
-/// Of a line of `/proc/PID/stat` (proc(5)): field 4, and fields 14 to 17. The command's name, in brackets,
-/// may hold spaces.
+/// Parses fields 4 and 14 to 17 of `/proc/PID/stat` (proc(5)). The command in brackets may contain
+/// spaces.
 fn parent_and_ticks(stat: &str) -> Option<(u32, u64)> {
     let (_, behind) = stat.rsplit_once(')')?;
     let mut fields = behind.split_ascii_whitespace().skip(1);

@@ -1,22 +1,18 @@
-//! Where the system's programs are.
+//! Finds the system's programs.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::ServerError;
 
-/// The path of `program`: on `PATH`, in the system directories an ordinary user's `PATH` may lack, or in
-/// Debian's directory of PostgreSQL's server programs (the newest version installed).
+/// Searches `PATH`, the system directories missing in an ordinary user's `PATH`, and Debian's
+/// directories of PostgreSQL server programs (newest version first).
 pub fn find(program: &str) -> Option<PathBuf> {
     directories()
         .map(|directory| directory.join(program))
         .find(|candidate| is_executable(candidate))
 }
 
-/// As [`find`].
-///
-/// # Errors
-/// [`ServerError::Missing`], which names `package`.
 pub fn require(program: &str, package: &'static str) -> Result<PathBuf, ServerError> {
     find(program).ok_or_else(|| ServerError::Missing {
         program: program.to_owned(),
@@ -24,10 +20,10 @@ pub fn require(program: &str, package: &'static str) -> Result<PathBuf, ServerEr
     })
 }
 
-/// The newest program whose name is `prefix` and a version (`php-fpm8.2`), or `prefix` alone.
+/// The newest program named `prefix` with a version (`php-fpm8.2`), or `prefix` alone.
 ///
 /// # Errors
-/// [`ServerError::Missing`], which names `package`.
+/// Fails with [`ServerError::Missing`], which names `package`.
 pub fn require_newest(prefix: &str, package: &'static str) -> Result<PathBuf, ServerError> {
     let newest = directories()
         .flat_map(|directory| entries(&directory))
@@ -56,7 +52,6 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     found.map(|entry| entry.path()).collect()
 }
 
-/// `8.2` as numbers; `None` if it is not one.
 fn version(text: &str) -> Option<Vec<u32>> {
     text.split('.').map(|part| part.parse().ok()).collect()
 }
@@ -66,7 +61,7 @@ fn is_executable(path: &Path) -> bool {
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// `root/VERSION/bin` of every version, the newest first.
+/// `root/VERSION/bin` of every version, newest first.
 fn postgres_directories(root: &Path) -> Vec<PathBuf> {
     let mut versions: Vec<(u32, PathBuf)> = entries(root)
         .into_iter()

@@ -1,4 +1,4 @@
-//! When a server is ready.
+//! Signs that a server is ready.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -7,32 +7,29 @@ use std::time::{Duration, Instant};
 use crate::process::{POLL, Process};
 use crate::{Account, ServerError, ServerHost};
 
-/// What a server that is ready does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
     /// It has printed this text.
     Log(String),
-    /// It listens on this TCP port. Seen without connecting, so that the server does not see a client that
-    /// only hangs up.
+    /// It listens on this TCP port. Checked without connecting, to avoid a stray client.
     Port(u16),
-    /// It answers a GET of this path on this port with a status below 400.
+    /// A GET returns a status below 400.
     Http {
-        /// The port.
         port: u16,
-        /// The path, with its first slash.
+        /// With the leading slash.
         path: String,
     },
-    /// This command, program first, ends with status 0 on the server's host.
+    /// This command, program first, exits with status 0 on the server's host.
     Command(Vec<String>),
-    /// It runs: nothing is waited for.
+    /// It runs, without further wait.
     Running,
 }
 
 impl Readiness {
-    /// Waits until `process`, called `name` in errors, is ready.
+    /// `name` is for errors.
     ///
     /// # Errors
-    /// [`ServerError::Ended`], [`ServerError::NotReady`].
+    /// Fails only with [`ServerError::Ended`] or [`ServerError::NotReady`].
     pub fn wait(
         &self,
         name: &str,
@@ -75,7 +72,6 @@ impl Readiness {
         }
     }
 
-    /// What is waited for, in words.
     fn awaited(&self) -> String {
         match self {
             Self::Log(mark) => format!("it did not print '{mark}'"),
@@ -87,7 +83,7 @@ impl Readiness {
     }
 }
 
-/// Whether a process listens on `port` in the network namespace of the process `id`, as the kernel lists it.
+/// Whether a process listens on `port` in the network namespace of process `id`, by `/proc`.
 fn listens(id: u32, port: u16) -> bool {
     ["tcp", "tcp6"].iter().any(|table| {
         let text = std::fs::read_to_string(format!("/proc/{id}/net/{table}")).unwrap_or_default();
@@ -122,6 +118,6 @@ fn succeeds(words: &[String], host: &dyn ServerHost, account: Account) -> bool {
     crate::process::run(command, host, account).is_ok()
 }
 
-/// The kernel's number for a listening socket in `/proc/net/tcp`.
+/// State of a listening socket in `/proc/net/tcp`.
 const LISTEN: &str = "0A";
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);

@@ -1,5 +1,3 @@
-//! A server that runs, and the place it was given.
-
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -8,32 +6,28 @@ use std::time::Duration;
 use crate::process::Process;
 use crate::{Account, Readiness, ServerError, ServerHost};
 
-/// What every kind of server is given.
+/// Settings common to all kinds of server.
 #[derive(Clone, Copy)]
 pub struct ServerPlace<'a> {
-    /// What the server is called in errors, for example `database (mariadb)`.
+    /// Name in errors, for example `database (mariadb)`.
     pub name: &'a str,
-    /// Where it runs.
     pub host: &'a dyn ServerHost,
-    /// Its private directory, which must be there; configuration, data, sockets and log go into it. Its path
-    /// must be short enough for a Unix socket in it (about 90 bytes), and others must be allowed to enter it.
+    /// An existing private directory for configuration, data, sockets and log. The path must be
+    /// short enough for a Unix socket (about 90 bytes), and accessible to other users.
     pub directory: &'a Path,
-    /// The address to listen on.
     pub listen: Ipv4Addr,
-    /// The TCP port to listen on.
     pub port: u16,
-    /// How long it may take to get ready.
+    /// Limit for getting ready.
     pub ready_within: Duration,
 }
 
 impl ServerPlace<'_> {
-    /// The file of all the server prints.
     pub fn log(&self) -> PathBuf {
         self.directory.join("server.log")
     }
 }
 
-/// A server that is ready; gone when dropped. Its directory stays.
+/// A server that is ready. Ends on drop, but the directory stays.
 #[derive(Debug)]
 pub struct Running {
     process: Process,
@@ -41,8 +35,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts `command` as `account` at `place` and waits until it is ready. `end` is the signal that ends
-    /// it.
+    /// Starts `command` as `account` at `place` and waits until it is ready. `end` is the stop
+    /// signal.
     pub(crate) fn start(
         command: Command,
         place: &ServerPlace<'_>,
@@ -58,25 +52,22 @@ impl Running {
         })
     }
 
-    /// What it is called in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// All it has printed so far.
     pub fn log(&self) -> String {
         self.process.log()
     }
 
-    /// The number of its first process.
     pub fn process_id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Waits for one more sign that it is ready, at the place where it was started.
+    /// Waits for a further sign of readiness.
     ///
     /// # Errors
-    /// [`ServerError::Ended`], [`ServerError::NotReady`].
+    /// Fails only with [`ServerError::Ended`] or [`ServerError::NotReady`].
     pub fn wait(&mut self, readiness: &Readiness, place: &ServerPlace<'_>) -> Result<(), ServerError> {
         readiness.wait(
             &self.name,
@@ -87,10 +78,10 @@ impl Running {
         )
     }
 
-    /// Says that the server is still there.
+    /// Fails if the server has ended.
     ///
     /// # Errors
-    /// [`ServerError::Gone`] with the last lines of its log.
+    /// Fails with [`ServerError::Gone`] and the last lines of the log.
     pub fn check(&mut self) -> Result<(), ServerError> {
         match self.process.ended() {
             None => Ok(()),
@@ -101,12 +92,11 @@ impl Running {
         }
     }
 
-    /// Kills it as a crash would; connections break without a goodbye.
+    /// Connections break without a goodbye, as in a crash.
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// Asks it to end and waits until it is gone.
     pub fn stop(&mut self) -> Option<ExitStatus> {
         self.process.stop()
     }

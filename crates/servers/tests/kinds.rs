@@ -1,4 +1,4 @@
-//! Every kind of server starts, answers and is gone; and says why when it does not.
+//! Every kind of server starts, answers, ends, and explains failures.
 #![allow(clippy::unwrap_used, reason = "a test that cannot have its server fails")]
 
 use std::io::{Read, Write};
@@ -37,7 +37,7 @@ fn server_place<'a>(name: &'a str, directory: &'a Path, port: u16) -> ServerPlac
     }
 }
 
-/// Starts a server on a free port; on another one when another process took it first.
+/// Retries on another port if another process took it.
 fn start(start: impl Fn(u16) -> Result<Running, ServerError>) -> (Running, u16) {
     loop {
         let port = free_port();
@@ -57,7 +57,7 @@ fn get(port: u16, path: &str) -> String {
     reply
 }
 
-/// The server's process is gone, and nothing listens any more.
+/// The process has ended, and the port is closed.
 fn assert_gone(process: u32, port: u16) {
     assert!(!Path::new(&format!("/proc/{process}")).exists());
     assert!(Here.connect(port).is_err());
@@ -90,7 +90,7 @@ fn databases_start_answer_and_are_gone() {
         ..PostgresConfig::default()
     };
     let (server, port) = start(|port| kind.start(&server_place("database (postgres)", &data, port)));
-    // An SSLRequest: PostgreSQL says in one byte that it has no TLS.
+    // SSLRequest: PostgreSQL answers with one byte that TLS is not available.
     let mut stream = Here.connect(port).unwrap();
     stream.write_all(&[0, 0, 0, 8, 4, 210, 22, 47]).unwrap();
     let mut answer = [0];
@@ -196,7 +196,7 @@ fn a_command_is_ready_when_it_is_said_to_be_and_its_children_end_with_it() {
     let status = format!("/proc/{}/stat", read());
     assert!(Path::new(&status).exists());
     drop(running);
-    // No process waits for the child where the first process does not: then it stays as a zombie.
+    // If no process reaps the child, it stays as a zombie.
     let gone = || std::fs::read_to_string(&status).map_or(true, |line| line.contains(") Z "));
     while !gone() {
         assert!(Instant::now() < deadline, "the child still runs");
