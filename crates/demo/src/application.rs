@@ -1,4 +1,4 @@
-//! The application: one page of the shop, requested in two ways.
+//! One page of the shop, requested in two ways.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -7,49 +7,43 @@ use crate::DemoError;
 use crate::client::{Client, Row};
 use crate::shop::CATEGORIES;
 
-/// A web shop's page of one category. Each page is a connection of its own: connect, log in, ask, disconnect.
+/// A web shop's page of one category. Each page opens a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct ShopApplication {
     category: &'static str,
 }
 
-/// How a page gets its content. The content is the same.
+/// Both variants return the same content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageVariant {
-    /// One statement for the products, then for each product one for its author and one for its reviews: 1 +
-    /// N statements, one after the other.
+    /// One statement for the products, then per product one for the author and one for the reviews,
+    /// in sequence.
     Chatty,
-    /// One statement with a join.
     Joined,
 }
 
-/// A page as it was fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchedPage {
-    /// Products shown.
     pub rows: usize,
-    /// Statements sent; each is one round trip. Connecting and logging in are two round trips more.
+    /// Statements sent, one round trip each. Connecting and login take two more.
     pub statements: usize,
-    /// FNV-1a of everything shown: equal when two pages show the same.
+    /// FNV-1a of the content.
     pub checksum: u64,
-    /// From before the connection was requested until the goodbye was passed to the system. Real time, no
-    /// think time.
+    /// From before connecting until the goodbye is handed to the kernel, without think time.
     pub duration: Duration,
 }
 
-/// One product on the page, as text.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry {
     title: String,
     price_cents: String,
     author: String,
     reviews: String,
-    /// Sum of the stars; none without reviews.
+    /// Sum of the stars, `None` without reviews.
     stars: Option<String>,
 }
 
 impl ShopApplication {
-    /// The application, always showing the same category.
     pub fn new() -> ShopApplication {
         ShopApplication {
             category: CATEGORIES[0],
@@ -57,9 +51,6 @@ impl ShopApplication {
     }
 
     /// Fetches the page from the shop at `server`, or through a relay in front of it.
-    ///
-    /// # Errors
-    /// Any of [`DemoError`] but the two of starting a server.
     pub fn page(&self, server: SocketAddr, variant: PageVariant) -> Result<FetchedPage, DemoError> {
         let started = Instant::now();
         let mut visit = Visit {
@@ -88,7 +79,6 @@ impl Default for ShopApplication {
     }
 }
 
-/// One page being fetched.
 struct Visit {
     client: Client,
     server: SocketAddr,
@@ -177,7 +167,7 @@ impl Visit {
     }
 }
 
-/// FNV-1a, 64 bits, over the entries' texts, each ended by a byte that no text holds.
+/// 64-bit FNV-1a over the entries' texts, each ended by a byte that occurs in no text.
 fn checksum(entries: &[Entry]) -> u64 {
     let fields = entries.iter().flat_map(|entry| {
         let stars = entry.stars.as_deref().unwrap_or("\u{fffd}");

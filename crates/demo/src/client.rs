@@ -1,7 +1,7 @@
-//! The application's own small PostgreSQL client: blocking, one statement at a time, simple queries.
+//! The application's minimal PostgreSQL client: blocking, one simple query at a time.
 //!
-//! Messages: PostgreSQL manual, sections 55.2.1, 55.2.3 and 55.7. It asks for no TLS, so that logging in is
-//! one round trip.
+//! See PostgreSQL manual, sections 55.2.1, 55.2.3 and 55.7. It requests no TLS, so login takes one
+//! round trip.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,23 +9,20 @@ use std::time::Duration;
 
 use crate::DemoError;
 
-/// A row: one text for each column, `None` for NULL.
+/// One text per column, `None` for NULL.
 pub(crate) type Row = Vec<Option<String>>;
 
-/// A logged-in connection.
 pub(crate) struct Client {
     server: SocketAddr,
     stream: BufReader<TcpStream>,
 }
 
-/// A message of the server: its type byte and what follows its length.
 struct Message {
     tag: u8,
     body: Vec<u8>,
 }
 
 impl Client {
-    /// Connects and logs in as the shop's application, without a password.
     pub(crate) fn connect(server: SocketAddr) -> Result<Client, DemoError> {
         let stream = open(server).map_err(|source| DemoError::Connect { server, source })?;
         let mut client = Client {
@@ -48,7 +45,6 @@ impl Client {
         }
     }
 
-    /// Runs one statement and waits for its whole reply.
     pub(crate) fn query(&mut self, sql: &str) -> Result<Vec<Row>, DemoError> {
         self.send(&message(b'Q', &[sql.as_bytes(), b"\0"].concat()), QUERYING)?;
         let mut rows = Vec::new();
@@ -65,7 +61,6 @@ impl Client {
         }
     }
 
-    /// Says goodbye and closes the connection.
     pub(crate) fn close(mut self) -> Result<(), DemoError> {
         self.send(&message(b'X', &[]), "saying goodbye")
     }
@@ -106,7 +101,7 @@ impl Client {
         if length > MESSAGE_LIMIT {
             return Err(malformed("is larger than 1 MiB"));
         }
-        // Grows with the bytes that arrive, not with the claimed length.
+        // Grows with received bytes, not with the claimed length.
         let mut body = Vec::new();
         let read = (&mut self.stream)
             .take(length.into())
@@ -163,7 +158,7 @@ fn framed(body: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes(), body].concat()
 }
 
-/// The columns of a DataRow; `None` when they are not what the message announces, or not UTF-8.
+/// Parses a DataRow, `None` if it is malformed or not UTF-8.
 fn row(body: &[u8]) -> Option<Row> {
     let (count, mut rest) = body.split_first_chunk()?;
     let mut row = Row::new();
@@ -182,18 +177,17 @@ fn row(body: &[u8]) -> Option<Row> {
     rest.is_empty().then_some(row)
 }
 
-/// One field of an ErrorResponse: a code byte and text up to a zero, repeated.
+/// One field of an ErrorResponse: code byte and zero-terminated text, repeated.
 fn error_field(body: &[u8], code: u8) -> Option<String> {
     let mut fields = body.split(|byte| *byte == 0);
     let field = fields.find(|field| field.first() == Some(&code))?;
     Some(String::from_utf8_lossy(&field[1..]).into_owned())
 }
 
-/// How long the application waits for a connection or a byte. A page's waits are far below it on any link
-/// shown.
+/// Limit for connecting and for each byte; far above a page's waits.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Largest message of a page, with a wide margin, in bytes.
+/// Maximum message size of a page, with a wide margin, in bytes.
 const MESSAGE_LIMIT: u32 = 1 << 20;
 
 const LOGGING_IN: &str = "logging in";

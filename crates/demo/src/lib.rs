@@ -1,12 +1,12 @@
-//! A database and an application to try longwire on, with nothing installed.
+//! A database and an application for trying longwire without installing anything else.
 //!
-//! [`Server`] is a small book shop: real SQL over SQLite in memory, spoken in PostgreSQL's protocol on
-//! loopback. [`ShopApplication`] asks it for one page of the shop, either with one look-up per item shown
-//! ([`PageVariant::Chatty`]) or with one join ([`PageVariant::Joined`]); both give the same content. The
-//! difference in round trips between the two is what `longwire demo` shows.
+//! [`Server`] is a small book shop: SQL over in-memory SQLite, in PostgreSQL's protocol on
+//! loopback. [`ShopApplication`] fetches a page either with one look-up per item
+//! ([`PageVariant::Chatty`]) or with one join ([`PageVariant::Joined`]). `longwire demo` shows the
+//! difference in round trips.
 //!
-//! Start reading in `application.rs`; `server.rs`, `postgres.rs` and `session.rs` are a statement's path
-//! through the server.
+//! Start reading in `application.rs`, then follow a statement through `server.rs`, `postgres.rs`
+//! and `session.rs`.
 
 mod application;
 mod client;

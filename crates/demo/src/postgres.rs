@@ -1,4 +1,4 @@
-//! PostgreSQL's protocol in front of a session: what `pgwire` asks of a server.
+//! PostgreSQL's protocol with `pgwire`, in front of a session.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -24,10 +24,9 @@ use crate::session::{Prepared, ROW_LIMIT, Session};
 use crate::sqlstate::{LOCK_NOT_AVAILABLE, Refusal, error};
 use crate::{statement, values};
 
-/// The handlers of one connection.
 pub(crate) struct Handlers(Arc<Conversation>);
 
-/// One client's conversation. It answers simple and extended queries from the same session.
+/// One client's session, for simple and extended queries.
 struct Conversation {
     session: Session,
 }
@@ -55,8 +54,7 @@ impl PgWireServerHandlers for Handlers {
 impl NoopStartupHandler for Conversation {}
 
 impl Conversation {
-    /// Runs one statement; while another connection's transaction blocks it, waits for its end, up to a
-    /// limit.
+    /// Waits, up to a limit, while another connection's transaction blocks the statement.
     async fn run(
         &self,
         sql: &str,
@@ -92,7 +90,7 @@ impl SimpleQueryHandler for Conversation {
             match self.run(sql, &[], None, aborted).await {
                 Ok(response) => responses.push(response),
                 Err(refused) => {
-                    // Results of the statements before are sent too; the statements after are not run.
+                    // Results of earlier statements are sent; later statements do not run.
                     responses.push(Response::Error(refused));
                     break;
                 }
@@ -102,7 +100,6 @@ impl SimpleQueryHandler for Conversation {
     }
 }
 
-/// The extended protocol's side of a conversation.
 struct Extended(Arc<Conversation>);
 
 #[async_trait]
@@ -114,8 +111,8 @@ impl ExtendedQueryHandler for Extended {
         Arc::clone(&self.0)
     }
 
-    /// `pgwire` reserves room for as many rows as the client says it wants, so a number above the rows that a
-    /// result can have becomes 0, which is "all"; so does a negative one, as in PostgreSQL.
+    /// `pgwire` reserves memory for the requested number of rows. Numbers beyond the maximum of a
+    /// result become 0, meaning all; so do negative ones, as in PostgreSQL.
     async fn on_execute<C>(&self, client: &mut C, mut message: Execute) -> PgWireResult<()>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
@@ -186,7 +183,7 @@ impl QueryParser for Conversation {
     }
 
     fn get_parameter_types(&self, prepared: &Prepared) -> PgWireResult<Vec<Type>> {
-        // A client cannot encode a value of unknown type; text is what it may send for anything.
+        // Clients cannot encode values of unknown types, but can send text for all.
         let known = |datatype: &Type| {
             if *datatype == Type::UNKNOWN {
                 Type::TEXT
@@ -229,8 +226,6 @@ fn is_aborted(client: &impl ClientInfo) -> bool {
     matches!(client.transaction_status(), TransactionStatus::Error)
 }
 
-/// How long a statement waits for another connection's transaction to end.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Pause between two tries at a lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(2);

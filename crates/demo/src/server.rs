@@ -1,4 +1,4 @@
-//! The shop's listener and its lifetime: one thread, stopped when the value is dropped.
+//! The shop's listener and thread.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -13,12 +13,11 @@ use crate::DemoError;
 use crate::postgres::Handlers;
 use crate::shop::Shop;
 
-/// A running shop: PostgreSQL's protocol on a port that the caller opens, no password, no TLS, SQLite's
-/// dialect of SQL.
+/// A running shop with PostgreSQL's protocol, without password or TLS, and SQLite's dialect of SQL.
 ///
-/// One thread serves all connections, so a statement that computes for a long time delays the others (it is
-/// ended after 5 s). It is a database for demonstration; its own speed means nothing. Dropping the value
-/// closes the port and every connection, and waits for the thread.
+/// One thread serves all connections, so a slow statement delays the others for up to 5 s. The
+/// speed is not representative. On drop it closes the port and all connections, and joins the
+/// thread.
 pub struct Server {
     address: SocketAddr,
     stopping: Arc<AtomicBool>,
@@ -27,10 +26,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens a new shop that `listener` leads to; two servers share nothing.
-    ///
-    /// # Errors
-    /// [`DemoError::Start`] or [`DemoError::Shop`].
+    /// Opens a new, separate shop at `listener`.
     pub fn start(listener: TcpListener) -> Result<Server, DemoError> {
         let stopping = Arc::new(AtomicBool::new(false));
         let shop = Shop::open(Arc::clone(&stopping)).map_err(|source| DemoError::Shop { source })?;
@@ -51,7 +47,7 @@ impl Server {
         let (stop, stopped) = oneshot::channel();
         let thread = thread::Builder::new()
             .name("demo-server".to_owned())
-            // The runtime ends with the closure, and with it every connection.
+            // The runtime, with every connection, ends with the closure.
             .spawn(move || runtime.block_on(serve(listener, shop, stopped)))
             .map_err(failed("start a thread"))?;
         Ok(Server {
@@ -62,7 +58,6 @@ impl Server {
         })
     }
 
-    /// Where the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -72,7 +67,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stopping.store(true, Ordering::Relaxed);
         if let Some(stop) = self.stop.take() {
-            // An error here means that the thread has ended already.
+            // An error means that the thread has already ended.
             let _ = stop.send(());
         }
         if let Some(thread) = self.thread.take() {
@@ -87,15 +82,15 @@ async fn serve(listener: tokio::net::TcpListener, shop: Shop, mut stopped: onesh
             _ = &mut stopped => return,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _client)) => {
-                    // Only a lack of memory prevents a session from opening: then the client sees its
-                    // connection close.
+                    // A session fails to open only for lack of memory: the connection is then
+                    // closed.
                     if let Ok(session) = shop.session() {
                         let handlers = Handlers::new(session);
-                        // A connection ends for its client's reasons; nothing waits for the result.
+                        // The result of a connection is not needed.
                         tokio::spawn(async move { process_socket(stream, None, handlers).await });
                     }
                 }
-                // No file descriptor is free: the client waits in the listener's queue until one is.
+                // No free descriptor: the client waits in the listener's queue.
                 Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
             }
         }

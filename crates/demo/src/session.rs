@@ -1,4 +1,4 @@
-//! One client's statements on the shop.
+//! Runs one client's statements on the shop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,13 +15,12 @@ use crate::sqlstate::{Refusal, error, from_sqlite};
 use crate::statement::{self, Command};
 use crate::values::{self, Column};
 
-/// A client's own handle on the shop: its transaction, and its access to the engine.
+/// A client's transaction and SQLite connection.
 pub(crate) struct Session {
     connection: Mutex<Connection>,
     stopping: Arc<AtomicBool>,
 }
 
-/// A statement that has been parsed: its parameters and its columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Prepared {
     pub(crate) sql: String,
@@ -37,7 +36,7 @@ impl Session {
         }
     }
 
-    /// Parses one statement without running it. `declared` holds the parameter types the client gave.
+    /// `declared` holds the client's parameter types.
     pub(crate) fn prepare(&self, sql: &str, declared: &[Option<Type>]) -> Result<Prepared, Refusal> {
         let (parameters, columns) = match statement::command(sql) {
             Command::Show(name) => (Vec::new(), vec![setting_column(name)]),
@@ -60,7 +59,7 @@ impl Session {
         })
     }
 
-    /// Runs one statement to its end. `aborted` says that an earlier statement of the transaction failed.
+    /// `aborted` means that an earlier statement of the transaction failed.
     pub(crate) fn run(
         &self,
         sql: &str,
@@ -100,7 +99,7 @@ impl Session {
                 execute(&connection, &sql, &[], &[setting_column(name)], format)
             }
             Command::Savepoint if connection.is_autocommit() => {
-                // SQLite would open a transaction that the client does not know about.
+                // SQLite would open a transaction unknown to the client.
                 Err(error(
                     "25P01",
                     "savepoints can only be used in transaction blocks",
@@ -117,7 +116,7 @@ impl Session {
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        // A panic under the lock leaves SQLite's handle as it was: usable.
+        // A panic under the lock leaves SQLite's handle usable.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -128,13 +127,12 @@ fn batch(connection: &Connection, sql: &str) -> Result<(), Refusal> {
         .map_err(|failure| from_sqlite(&failure))
 }
 
-/// Reports when a running statement has used up its time.
 fn stop_when_set(stopping: Arc<AtomicBool>) -> impl FnMut() -> bool + Send + 'static {
     let started = Instant::now();
     move || stopping.load(Ordering::Relaxed) || started.elapsed() > STATEMENT_LIMIT
 }
 
-/// Runs a statement of the engine; `columns` stands in for the statement's own when not empty.
+/// `columns`, if not empty, replaces the statement's own columns.
 fn execute(
     connection: &Connection,
     sql: &str,
@@ -165,7 +163,7 @@ fn execute(
     let rows = fetch(&mut statement, &schema)?;
     let mut response = QueryResponse::new(schema, futures::stream::iter(rows.into_iter().map(Ok)));
     response.set_command_tag(match statement::tag(sql).as_str() {
-        // The object identifier that PostgreSQL puts between the word and the count is always 0.
+        // PostgreSQL's object identifier between word and count is always 0.
         "INSERT" => "INSERT 0",
         "UPDATE" => "UPDATE",
         "DELETE" => "DELETE",
@@ -174,7 +172,7 @@ fn execute(
     Ok(Response::Query(response))
 }
 
-/// Every row of a statement whose parameters are bound, encoded.
+/// Encodes all rows of a statement with bound parameters.
 fn fetch(statement: &mut Statement<'_>, schema: &Arc<Vec<FieldInfo>>) -> Result<Vec<DataRow>, Refusal> {
     let mut encoder = DataRowEncoder::new(Arc::clone(schema));
     let mut encoded: Vec<DataRow> = Vec::new();
@@ -205,7 +203,7 @@ fn completion(sql: &str, changed: usize) -> Tag {
     }
 }
 
-/// The types of `$1`, `$2`, ... as the client declared them; `unknown` where it did not.
+/// Types of `$1`, `$2`, ... as declared by the client, else `unknown`.
 fn parameter_types(statement: &Statement<'_>, declared: &[Option<Type>]) -> Result<Vec<Type>, Refusal> {
     let mut highest = 0;
     for index in 1..=statement.parameter_count() {
@@ -229,7 +227,7 @@ fn setting_column(name: &str) -> Column {
     }
 }
 
-/// The settings that drivers ask for.
+/// Settings requested by drivers.
 fn setting(name: &str) -> Result<&'static str, Refusal> {
     match name.to_ascii_lowercase().as_str() {
         "server_version" => Ok("16.6"),
@@ -247,14 +245,13 @@ fn setting(name: &str) -> Result<&'static str, Refusal> {
     }
 }
 
-/// How long one statement may compute: it delays every other connection meanwhile.
+/// Maximum computing time of a statement: it delays all other connections.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Steps of SQLite's virtual machine between two looks at the clock: some tens of microseconds.
+/// SQLite virtual machine steps between two clock reads, some tens of microseconds.
 const STEPS: i32 = 10_000;
 
-/// Bytes one result may have: it is held in memory until the client has taken it.
+/// Maximum bytes of a result, which stays in memory until sent.
 const RESULT_LIMIT: usize = 64 << 20;
 
-/// Rows one result may have.
 pub(crate) const ROW_LIMIT: usize = 1 << 20;

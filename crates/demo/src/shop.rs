@@ -1,4 +1,4 @@
-//! The shop's schema and content: the same at every start, so that two runs can be compared.
+//! The shop's schema and content, equal at every start, so that runs can be compared.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,23 +10,21 @@ use rusqlite::{Connection, OpenFlags, params};
 
 use crate::session::Session;
 
-/// Categories of the shop. Each holds the same number of books.
 pub(crate) const CATEGORIES: [&str; 4] = ["travel", "history", "science", "fiction"];
 
-/// Books in each category, hence on each page.
+/// Books per category, and so per page.
 pub(crate) const BOOKS_PER_CATEGORY: usize = 12;
 
-/// An in-memory SQLite database that every connection of one server shares and no other server sees.
+/// An in-memory SQLite database shared by all connections of one server only.
 pub(crate) struct Shop {
     name: String,
-    /// The database lives as long as one connection to it does. Used for nothing else.
+    /// Keeps the database alive, otherwise unused.
     _keeper: Connection,
-    /// Set when the server stops: ends statements that still run.
+    /// Set when the server stops, to end running statements.
     stopping: Arc<AtomicBool>,
 }
 
 impl Shop {
-    /// Creates and fills the shop.
     pub(crate) fn open(stopping: Arc<AtomicBool>) -> rusqlite::Result<Shop> {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         let number = OPENED.fetch_add(1, Ordering::Relaxed);
@@ -43,9 +41,8 @@ impl Shop {
 
     /// A further connection to the shop, for one client.
     ///
-    /// It may read and write the shop's tables and make its own; it may not attach files or set SQLite's
-    /// pragmas, because any client that reaches the port could otherwise write files as the user who runs the
-    /// demo.
+    /// It may read and write the shop's tables and create others. It may not attach files or set
+    /// pragmas: otherwise any client of the port could write files as the user of the demo.
     pub(crate) fn session(&self) -> rusqlite::Result<Session> {
         let mut connection = connect(&self.name)?;
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_LIMIT)?;
@@ -56,8 +53,7 @@ impl Shop {
 }
 
 fn connect(name: &str) -> rusqlite::Result<Connection> {
-    // A connection is used by one thread at a time (it sits in a mutex), so SQLite's own mutexes are not
-    // needed.
+    // A mutex guards each connection, so SQLite's own mutexes are not needed.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_URI
@@ -68,7 +64,6 @@ fn connect(name: &str) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The functions that clients call to identify the server.
 fn name_the_server(connection: &Connection) -> rusqlite::Result<()> {
     let answers = [
         ("version", VERSION),
@@ -150,10 +145,10 @@ CREATE INDEX reviews_by_product ON reviews (product_id);
 
 const VERSION: &str = "PostgreSQL 16.6 (the longwire demo's shop: SQLite behind PostgreSQL's protocol)";
 
-/// Pages of 4 KiB the shop may grow to: 256 MiB, so that a client cannot fill the machine's memory.
+/// Maximum number of 4 KiB pages: 256 MiB, so that no client can exhaust memory.
 const PAGE_LIMIT: i64 = 65_536;
 
-/// Largest value a client's statement may make, in bytes.
+/// Maximum size of a value, in bytes.
 const VALUE_LIMIT: i32 = 16 * 1024 * 1024;
 
 const AUTHORS: [&str; 16] = [

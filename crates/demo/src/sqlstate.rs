@@ -1,16 +1,15 @@
-//! SQLite's refusals as PostgreSQL errors. Codes: PostgreSQL manual, appendix A.
+//! SQLite's refusals as PostgreSQL errors. See PostgreSQL manual, appendix A.
 
 use pgwire::error::ErrorInfo;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
-/// Another connection holds the lock this statement needs.
+/// Another connection holds the required lock.
 pub(crate) const LOCK_NOT_AVAILABLE: &str = "55P03";
 
-/// Why a statement was not run to its end, as the client reads it.
 pub(crate) type Refusal = Box<ErrorInfo>;
 
-/// An error of severity ERROR: the statement failed, the connection goes on.
+/// With severity ERROR, after which the connection continues.
 pub(crate) fn error(sqlstate: &str, message: impl Into<String>) -> Refusal {
     Box::new(ErrorInfo::new(
         "ERROR".to_owned(),
@@ -19,8 +18,7 @@ pub(crate) fn error(sqlstate: &str, message: impl Into<String>) -> Refusal {
     ))
 }
 
-/// What SQLite said, with the SQLSTATE that PostgreSQL would give and the place in the statement where it is
-/// known.
+/// SQLite's message with PostgreSQL's SQLSTATE, and the position in the statement if known.
 pub(crate) fn from_sqlite(failure: &rusqlite::Error) -> Refusal {
     match failure {
         rusqlite::Error::SqlInputError {
@@ -42,7 +40,7 @@ pub(crate) fn from_sqlite(failure: &rusqlite::Error) -> Refusal {
     }
 }
 
-/// Characters before the offending token plus one, as PostgreSQL counts.
+/// From 1, in characters, as in PostgreSQL.
 fn position(sql: &str, offset: i32) -> Option<String> {
     let before = sql.get(..usize::try_from(offset).ok()?)?;
     Some((before.chars().count() + 1).to_string())
@@ -78,7 +76,7 @@ fn of_constraint(extended_code: i32) -> &'static str {
     }
 }
 
-/// SQLite has one code, SQLITE_ERROR, for everything wrong with a statement: only its text has more detail.
+/// SQLite has one code, SQLITE_ERROR, for all faults of statements: only the text has details.
 fn of_message(message: &str) -> &'static str {
     let starts = [
         ("no such table", "42P01"),

@@ -1,28 +1,23 @@
-//! Splits a query string into statements and distinguishes PostgreSQL's own commands from SQL for the engine.
+//! Splits a query into statements and separates session commands from SQL for the engine.
 
-/// What a statement asks of the session.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command<'a> {
-    /// `BEGIN`, `START TRANSACTION`.
     Begin,
-    /// `COMMIT`, `END`.
     Commit,
-    /// `ROLLBACK`, `ABORT`.
     Rollback,
     /// `SAVEPOINT`, `RELEASE`, `ROLLBACK TO`: for the engine, inside a transaction.
     Savepoint,
-    /// A session command that has no meaning here (drivers send them when they connect), and its command tag.
+    /// A session command without effect here (drivers send some on connecting), and its command
+    /// tag.
     Accepted(&'static str),
-    /// `SHOW name`, and the name as written.
     Show(&'a str),
-    /// Anything else: for the engine.
+    /// All other statements go to the engine.
     Sql,
 }
 
-/// The statements of a query string, without their semicolons; empty ones and those with only comments are
-/// skipped.
+/// The statements of a query without semicolons, skipping empty ones and comments.
 ///
-/// Quotes, double quotes and comments are respected. Dollar quoting is not: SQLite has none.
+/// Respects quotes, double quotes and comments, but not dollar quoting, which SQLite lacks.
 pub(crate) fn statements(query: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = query;
@@ -39,7 +34,6 @@ pub(crate) fn statements(query: &str) -> Vec<&str> {
     }
 }
 
-/// What kind of command one statement is.
 pub(crate) fn command(statement: &str) -> Command<'_> {
     let mut words = words(statement);
     let Some(first) = words.next() else {
@@ -62,7 +56,7 @@ pub(crate) fn command(statement: &str) -> Command<'_> {
     }
 }
 
-/// The command tag's words for a statement that the engine ran: `INSERT`, `CREATE TABLE`.
+/// The command tag's words for an executed statement, such as `CREATE TABLE`.
 pub(crate) fn tag(statement: &str) -> String {
     let mut words = words(statement).map(str::to_ascii_uppercase);
     let first = words.next().unwrap_or_default();
@@ -77,7 +71,7 @@ fn names_savepoint(second: &str, third: Option<&str>) -> bool {
     to(second) || third.is_some_and(to)
 }
 
-/// Letters, digits and underscores in a row, outside comments.
+/// Words of letters, digits and underscores, outside comments.
 fn words(statement: &str) -> impl Iterator<Item = &str> {
     let mut rest = statement;
     std::iter::from_fn(move || {
@@ -109,7 +103,7 @@ fn end_of_statement(text: &str) -> usize {
     text.len()
 }
 
-/// Bytes of the quoted text, comment or single character that `text` begins with.
+/// Length of the quoted text, comment or single character at the start of `text`.
 fn token_length(text: &str, first: char) -> usize {
     let through = |from: usize, mark: &str| match text.get(from..).and_then(|tail| tail.find(mark)) {
         Some(at) => from + at + mark.len(),

@@ -1,5 +1,4 @@
-//! Values on their way in and out: the types of PostgreSQL's protocol against the five storage classes of
-//! SQLite.
+//! Converts values between PostgreSQL's types and SQLite's storage classes.
 
 use std::sync::Arc;
 
@@ -14,14 +13,13 @@ use rusqlite::types::{Value, ValueRef};
 
 use crate::sqlstate::{Refusal, error};
 
-/// A column of a result as a client sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) datatype: Type,
 }
 
-/// The columns of a prepared statement. Computed columns have no declared type and count as text.
+/// Computed columns have no declared type and count as text.
 pub(crate) fn columns(statement: &Statement<'_>) -> Vec<Column> {
     let described = statement.columns();
     described
@@ -32,7 +30,6 @@ pub(crate) fn columns(statement: &Statement<'_>) -> Vec<Column> {
         .collect()
 }
 
-/// The same columns with the format the client requested.
 pub(crate) fn schema(columns: &[Column], format: Option<&Format>) -> Result<Arc<Vec<FieldInfo>>, Refusal> {
     let field = |(index, column): (usize, &Column)| {
         let format = format_of(format, index)?;
@@ -53,7 +50,6 @@ pub(crate) fn schema(columns: &[Column], format: Option<&Format>) -> Result<Arc<
     ))
 }
 
-/// One row of a result in the schema's formats.
 pub(crate) fn row(
     encoder: &mut DataRowEncoder,
     schema: &[FieldInfo],
@@ -68,7 +64,6 @@ pub(crate) fn row(
     Ok(encoder.take_row())
 }
 
-/// One parameter of a Bind message as a value for the engine.
 pub(crate) fn parameter(
     bytes: Option<&[u8]>,
     datatype: &Type,
@@ -86,7 +81,7 @@ pub(crate) fn parameter(
     }
 }
 
-/// The format of the value at `index`: one code for all, one for each, or text when none is given.
+/// The format of value `index`: one code for all, one per value, or text by default.
 pub(crate) fn format_of(format: Option<&Format>, index: usize) -> Result<FieldFormat, Refusal> {
     match format {
         None | Some(Format::UnifiedText) => Ok(FieldFormat::Text),
@@ -120,7 +115,7 @@ fn type_of_declaration(declared: &str) -> Type {
 fn encode(encoder: &mut DataRowEncoder, field: &FieldInfo, value: ValueRef<'_>) -> Result<(), Refusal> {
     let options = FormatOptions::default();
     let datatype = field.datatype();
-    // In text every value has a form, whatever its column's type; in binary only the type's own.
+    // Every value has a text form for any column type, but a binary form only for its own type.
     let fits = field.format() == FieldFormat::Text || fits(datatype, &value);
     let written = match value {
         ValueRef::Null => {
@@ -194,9 +189,8 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// PostgreSQL infers the type of a parameter the client did not declare; SQLite cannot, and would find
-/// `4 > '3'` false. So text that is exactly how a number is written becomes that number: where a text column
-/// is compared or filled, SQLite turns it back into the same text.
+/// PostgreSQL infers undeclared parameter types; SQLite cannot, and finds `4 > '3'` false. So text
+/// in the exact form of a number becomes that number; for text columns, SQLite converts it back.
 fn undeclared(text: &str) -> Value {
     if let Some(number) = text
         .parse::<i64>()

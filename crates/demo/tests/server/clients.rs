@@ -1,4 +1,4 @@
-//! Third-party clients against the server: psql, and the extended protocol as drivers use it.
+//! psql, and the extended protocol as used by drivers.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use demo::Server;
 use testbed::require;
 
-/// What psql prints for the commands, standard output and standard error together, and whether it succeeded.
+/// Returns psql's standard output and error together, and whether it succeeded.
 fn psql(server: SocketAddr, commands: &[&str]) -> (String, bool) {
     let mut psql = Command::new(require("psql"));
     psql.args([
@@ -100,7 +100,7 @@ fn a_transaction_is_kept_undone_and_refused_after_an_error() {
         lines(&server, &["BEGIN", insert, "COMMIT", count]),
         ["BEGIN", "INSERT 0 1", "COMMIT", "17"]
     );
-    // Another connection sees what was committed.
+    // Another connection sees committed data.
     assert_eq!(lines(&server, &[count]), ["17"]);
     let (text, _) = psql(
         server.address(),

@@ -1,4 +1,4 @@
-//! The extended protocol, message by message, as a driver uses it.
+//! The extended protocol, message by message.
 
 use demo::Server;
 
@@ -14,7 +14,7 @@ fn parse(sql: &str, types: &[u32]) -> Vec<u8> {
     body
 }
 
-/// Parameters and results of one format each: 0 is text, 1 is binary.
+/// All parameters in one format, all results in one: 0 is text, 1 is binary.
 fn bind(parameter_format: u16, parameters: &[&[u8]], result_format: u16) -> Vec<u8> {
     let mut body = vec![0, 0, 0, 1];
     body.extend(parameter_format.to_be_bytes());

@@ -1,4 +1,4 @@
-//! The shop and its application from outside: pages, third-party clients, the messages themselves.
+//! The shop and its application from outside.
 
 mod clients;
 mod extended;

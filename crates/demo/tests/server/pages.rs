@@ -1,5 +1,4 @@
-//! The application against the server: both variants show the same page: alone, with many clients at once,
-//! and repeatedly.
+//! Both variants of the page show the same content: once, repeatedly, and with many clients.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -46,7 +45,7 @@ fn fifty_connections_at_once_all_get_the_page() {
             PageVariant::Joined
         }
     };
-    // All are logged in before the first asks for its page, so that they are connected at the same time.
+    // All log in before the first requests a page, so that they are connected together.
     let idle: Vec<_> = (0..50).map(|_| Raw::log_in(address)).collect();
     let visitors: Vec<_> = (0..50)
         .map(|n| thread::spawn(move || page(address, variant(n)).checksum))
@@ -71,7 +70,7 @@ fn twenty_restarts_leave_no_port_and_no_thread_and_show_the_same_page() {
         checksums.insert(page(address, PageVariant::Chatty).checksum);
         drop(server);
         assert!(lasting.is_closed(), "a connection outlived its server");
-        // The port is free again: nothing listens, and another process can bind it.
+        // The port is closed and can be bound again.
         assert!(TcpStream::connect(address).is_err());
         drop(TcpListener::bind(address).expect("the port of a stopped server"));
     }
@@ -81,8 +80,8 @@ fn twenty_restarts_leave_no_port_and_no_thread_and_show_the_same_page() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_stopped_server_leaves_no_thread() {
-    // The thread's name marks it; the other tests of this process have servers too, so this one runs in a
-    // child.
+    // Identified by its thread's name; other tests of this process have servers too, so this one
+    // runs in a child.
     if std::env::var_os(ALONE).is_none() {
         let this = std::env::current_exe().expect("this test program");
         let child = std::process::Command::new(this)
@@ -118,7 +117,7 @@ fn a_server_stops_while_a_statement_runs() {
         b'Q',
         b"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n\0",
     );
-    // The server reads the statement before it learns that it has to stop, or after: both must end.
+    // The server may read the statement before or after the request to stop: both must end.
     let started = std::time::Instant::now();
     drop(server);
     assert!(started.elapsed().as_secs() < 20, "the statement held up the end");
@@ -140,7 +139,7 @@ fn a_client_that_vanishes_leaves_the_server_as_it_was() {
         let mut stream = TcpStream::connect(server.address()).expect("a connection");
         stream.write_all(bytes).expect("some bytes");
     }
-    // A message that is not what its type says ends its own connection and no other.
+    // A malformed message ends only its own connection.
     let mut confused = Raw::log_in(server.address());
     confused.send(b'B', b"\0");
     assert!(confused.is_closed());
@@ -149,7 +148,7 @@ fn a_client_that_vanishes_leaves_the_server_as_it_was() {
     client.query("DELETE FROM reviews");
     client.send(b'Q', b"SELECT * FROM products\0");
     drop(client);
-    // The open transaction went with its client.
+    // The open transaction ended with its client.
     assert_eq!(page(server.address(), PageVariant::Chatty).checksum, before);
 }
 
@@ -219,7 +218,7 @@ fn a_server_that_talks_nonsense_or_leaves_is_named_in_the_error() {
             stream
                 .shutdown(std::net::Shutdown::Write)
                 .expect("an open connection");
-            // Read to the end, so that the reply is not lost in a reset.
+            // Read to the end, so that no reset discards the reply.
             stream
                 .read_to_end(&mut Vec::new())
                 .expect("the client's last bytes");
@@ -232,7 +231,6 @@ fn a_server_that_talks_nonsense_or_leaves_is_named_in_the_error() {
     }
 }
 
-/// Whether an error is the one that a case expects.
 type Expected = fn(&DemoError) -> bool;
 
 #[cfg(target_os = "linux")]

@@ -1,10 +1,10 @@
-//! The test's own client, at the level of messages.
+//! The test's client, at the level of messages.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A client that sends what it is told to send, and keeps only the text that it finds in the replies.
+/// Sends given bytes, and keeps only the text of replies.
 pub struct Raw(TcpStream);
 
 impl Raw {
@@ -32,7 +32,7 @@ impl Raw {
         self.reply()
     }
 
-    /// The text of everything up to and including the next ReadyForQuery.
+    /// Text up to and including the next ReadyForQuery.
     pub fn reply(&mut self) -> String {
         self.messages()
             .into_iter()
@@ -40,7 +40,7 @@ impl Raw {
             .collect()
     }
 
-    /// Type and body of every message up to and including the next ReadyForQuery.
+    /// Type and body of messages up to and including the next ReadyForQuery.
     pub fn messages(&mut self) -> Vec<(u8, Vec<u8>)> {
         let mut messages = Vec::new();
         loop {
@@ -56,7 +56,7 @@ impl Raw {
         }
     }
 
-    /// Whether the server ends the connection, possibly after some last messages.
+    /// Whether the server ends the connection, possibly after further messages.
     pub fn is_closed(&mut self) -> bool {
         self.0
             .set_read_timeout(Some(Duration::from_secs(5)))
