@@ -1,4 +1,4 @@
-//! The baseline: what was there when it was set, and how far what is there now differs from it.
+//! The baseline figures, and changes against them.
 
 use crate::Tab;
 use crate::figures::Figures;
@@ -6,14 +6,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The figures when it was set.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     rows: HashMap<(Tab, Arc<str>), Figures>,
 }
 
 impl Baseline {
-    /// These are the figures.
     pub(crate) fn new(operations: Vec<Figures>, statements: Vec<Figures>) -> Self {
         let operations = operations.into_iter().map(|row| (Tab::Operations, row));
         let statements = statements.into_iter().map(|row| (Tab::Statements, row));
@@ -23,13 +21,12 @@ impl Baseline {
         Self { rows: rows.collect() }
     }
 
-    /// What the row was.
     pub(crate) fn figures_of(&self, tab: Tab, name: &Arc<str>) -> Option<&Figures> {
         self.rows.get(&(tab, Arc::clone(name)))
     }
 }
 
-/// How far `now` differs from `before`, in a few columns: `+12%`, `x3.4`, `=`.
+/// In a few columns, such as `+12%`, `x3.4` or `=`.
 pub(crate) fn change(now: Option<f64>, before: Option<f64>) -> Option<String> {
     let (now, before) = now.zip(before)?;
     if before <= 0.0 {
@@ -43,7 +40,6 @@ pub(crate) fn change(now: Option<f64>, before: Option<f64>) -> Option<String> {
     })
 }
 
-/// A duration as a number to compare.
 pub(crate) fn seconds(span: Option<Duration>) -> Option<f64> {
     span.map(|span| span.as_secs_f64())
 }

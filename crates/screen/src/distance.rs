@@ -1,18 +1,17 @@
-//! How far away the database is to be: the steps of the keys `+` and `-`.
+//! The assumed distance of the database, changed by `+` and `-`.
 
 use link::LinkDescription;
 use std::time::Duration;
 
-/// The column "+10 ms" says what this much more round trip costs a call.
+/// Extra round-trip time of the column "+10 ms".
 pub const COST_RTT: Duration = Duration::from_millis(10);
 
-/// The round trips of the steps, in milliseconds.
 const STEPS_MS: [u64; 10] = [1, 2, 5, 10, 20, 40, 80, 120, 160, 320];
 
-/// Where the database is: as measured, or on this link.
+/// `None` for the measured distance.
 pub(crate) type Distance = Option<LinkDescription>;
 
-/// One step further away than `now`, where `measured` is the round trip that was measured.
+/// `measured` is the measured round-trip time.
 pub(crate) fn further(now: Distance, measured: Duration) -> Distance {
     let from = rtt(now, measured);
     let next = steps().find(|step| *step > from);
@@ -26,7 +25,6 @@ pub(crate) fn further(now: Distance, measured: Duration) -> Distance {
     }
 }
 
-/// One step nearer.
 pub(crate) fn nearer(now: Distance, measured: Duration) -> Distance {
     let from = rtt(now, measured);
     let next = steps().filter(|step| *step < from).last();
@@ -48,7 +46,7 @@ fn rtt(now: Distance, measured: Duration) -> Duration {
     now.map_or(measured, |link| link.rtt)
 }
 
-/// A typed link keeps its other settings.
+/// Keeps the other settings of a typed link.
 fn at(now: Distance, rtt: Duration) -> Distance {
     Some(match now {
         Some(link) => LinkDescription { rtt, ..link },
@@ -56,7 +54,7 @@ fn at(now: Distance, rtt: Duration) -> Distance {
     })
 }
 
-/// Whether it has a round trip and nothing else, so that a step may lead to what was measured.
+/// Whether only the round-trip time is set, so that a step may return to the measured distance.
 fn is_plain(now: Distance) -> bool {
     now.is_none_or(|link| link == LinkDescription::with_rtt(link.rtt))
 }

@@ -1,5 +1,4 @@
-//! The figures of operations and statements, as measured or on another link: from the outcome and the
-//! forecast alone.
+//! Figures of operations and statements, as measured or predicted for another link.
 
 use crate::Tab;
 use crate::distance::COST_RTT;
@@ -11,25 +10,23 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One row of operations or statements.
 #[derive(Debug, Clone)]
 pub(crate) struct Figures {
     pub(crate) name: Arc<str>,
-    /// Calls a second of the last seconds.
+    /// Recent calls per second.
     pub(crate) calls: Option<f64>,
-    /// Round trips of a call, mean.
+    /// Mean round trips per call.
     pub(crate) turns: Option<f64>,
     pub(crate) p50: Option<Duration>,
     pub(crate) p99: Option<Duration>,
-    /// Where the time goes, summed over the calls.
+    /// Time by cause, summed over calls.
     pub(crate) parts: Parts,
-    /// Round trips that all calls waited for.
+    /// Total time of round trips.
     pub(crate) lost: Option<Duration>,
-    /// What [`COST_RTT`] more costs a call.
+    /// Extra time per call for [`COST_RTT`].
     pub(crate) cost: Option<Duration>,
 }
 
-/// Where time goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Parts {
     pub(crate) client: Duration,
@@ -39,14 +36,13 @@ pub(crate) struct Parts {
     pub(crate) unknown: Duration,
 }
 
-/// What figures are made from.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) history: &'a History,
-    /// For the link requested, or for [`COST_RTT`].
+    /// For the chosen link, or for [`COST_RTT`].
     pub(crate) forecast: Option<&'a LinkForecast>,
-    /// Whether what is shown is the forecast.
+    /// Whether the forecast is shown.
     pub(crate) elsewhere: bool,
 }
 
@@ -77,7 +73,6 @@ impl From<&Attribution> for Parts {
 }
 
 impl Sources<'_> {
-    /// All operations.
     pub(crate) fn operations(&self) -> Vec<Figures> {
         let predictions = by_name(self.forecast.map_or(&[][..], |forecast| &forecast.operations));
         let groups = self.snapshot.outcome.operations.iter();
@@ -101,7 +96,6 @@ impl Sources<'_> {
             .collect()
     }
 
-    /// All statements.
     pub(crate) fn statements(&self) -> Vec<Figures> {
         let predictions = by_name(self.forecast.map_or(&[][..], |forecast| &forecast.statements));
         let rtt = self.snapshot.current.least_rtt;
@@ -115,7 +109,7 @@ impl Sources<'_> {
                 match self.elsewhere {
                     false => Figures {
                         calls,
-                        // An exchange may carry several calls, or a call take several exchanges.
+                        // An exchange may carry several calls, and a call several exchanges.
                         cost: prediction.map(|one| per_call(cost(one), statement)),
                         ..measured
                     },
@@ -129,7 +123,7 @@ impl Sources<'_> {
             .collect()
     }
 
-    /// Where the time of all operations goes, and how long one is on average.
+    /// Time by cause over all operations, and their mean duration.
     pub(crate) fn all(&self) -> (Parts, Option<Duration>) {
         let summary = &self.snapshot.outcome.summary;
         if !self.elsewhere {
@@ -154,7 +148,7 @@ impl Sources<'_> {
         (parts, mean(parts.total(), count))
     }
 
-    /// How many operations there are elsewhere for each one here; `None` if it is not known.
+    /// Ratio of operations on the other link to those measured, `None` if unknown.
     pub(crate) fn pace(&self) -> Option<f64> {
         match self.elsewhere {
             true => self.forecast?.paces.all(),
@@ -162,7 +156,7 @@ impl Sources<'_> {
         }
     }
 
-    /// Calls a second elsewhere of what is called so often here.
+    /// Predicted calls per second on the other link.
     fn calls_there(&self, here: Option<f64>, pace: impl FnOnce(&Paces) -> Option<f64>) -> Option<f64> {
         let pace = pace(&self.forecast?.paces)?;
         here.map(|here| here * pace)
@@ -208,7 +202,7 @@ fn measured_statement(statement: &StatementOutcome, rtt: Option<Duration>) -> Fi
     }
 }
 
-/// On the forecast's link; all is absent where it is not known.
+/// On the forecast's link; fields are `None` if unknown.
 fn there(name: &Arc<str>, count: u64, prediction: Option<&Prediction>) -> Figures {
     let unknown = Figures {
         name: Arc::clone(name),
@@ -233,7 +227,7 @@ fn there(name: &Arc<str>, count: u64, prediction: Option<&Prediction>) -> Figure
     }
 }
 
-/// The parts of so many operations, from those that were replayed.
+/// Scales replayed operations to `count`.
 fn scaled(one: &Prediction, count: u64) -> Parts {
     let share = count as f64 / one.operations.max(1) as f64;
     let parts = Parts::from(&one.attribution);
@@ -250,7 +244,7 @@ fn cost(one: &Prediction) -> Duration {
     times(COST_RTT, one.slope)
 }
 
-/// What one call of a statement has of one of its exchanges.
+/// Converts a figure per exchange to one per call.
 fn per_call(of_exchange: Duration, statement: &StatementOutcome) -> Duration {
     match ratio(statement.spread.count, statement.calls) {
         Some(exchanges) => times(of_exchange, exchanges),

@@ -1,4 +1,4 @@
-//! Rates of the last seconds, from differences of sums.
+//! Recent rates, from differences of sums.
 
 use crate::Tab;
 use crate::snapshot::Snapshot;
@@ -6,29 +6,27 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rates are those of so long before the moment shown.
+/// Averaging period of rates, before the moment shown.
 pub const WINDOW: Duration = Duration::from_secs(5);
 
-/// The sums of the last moments. Memory: [`MAX_SAMPLES`] times the rows of a snapshot.
+/// Keeps at most [`MAX_SAMPLES`] times the rows of a snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     samples: VecDeque<Sample>,
 }
 
-/// The sums at a moment.
 #[derive(Debug)]
 struct Sample {
     at: Duration,
-    /// When the rows began to be summed up.
+    /// Start of the summation.
     summed_since: Option<Duration>,
     turns: u64,
     payload_bytes: [u64; 2],
     calls: HashMap<(Tab, Arc<str>), u64>,
-    /// Every row is there: one that is not had no call.
+    /// All rows are present, so a missing one had no call.
     complete: bool,
 }
 
-/// What happened a second.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Rates {
     pub(crate) turns: f64,
@@ -37,11 +35,11 @@ pub(crate) struct Rates {
 
 const MAX_SAMPLES: usize = 16;
 
-/// Shorter than this, a difference says nothing.
+/// Differences over less time are not meaningful.
 const MIN_SPAN: Duration = Duration::from_millis(50);
 
 impl History {
-    /// Takes the next moment. One that is before the last, or has another baseline, begins anew.
+    /// An earlier time, or another baseline, restarts the history.
     pub(crate) fn add_snapshot(&mut self, snapshot: &Snapshot) {
         let sample = Sample::from_snapshot(snapshot);
         if let Some(last) = self.samples.back()
@@ -61,7 +59,7 @@ impl History {
         }
     }
 
-    /// Of everything; `None` before enough time has passed.
+    /// Total rates, `None` until enough time has passed.
     pub(crate) fn rates(&self) -> Option<Rates> {
         let (first, last, seconds) = self.ends()?;
         let per_second = |from: u64, to: u64| to.saturating_sub(from) as f64 / seconds;
@@ -75,8 +73,8 @@ impl History {
         })
     }
 
-    /// Calls a second of a row; `None` before enough time has passed, or where its calls at the beginning of
-    /// the window are not known.
+    /// Calls per second of a row; `None` until enough time has passed, or if the calls at the start
+    /// of the window are unknown.
     pub(crate) fn calls(&self, tab: Tab, name: &Arc<str>) -> Option<f64> {
         let (first, last, seconds) = self.ends()?;
         let key = (tab, Arc::clone(name));

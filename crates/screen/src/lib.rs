@@ -1,8 +1,8 @@
-//! The screen of `longwire top`: what is drawn, and what keys do.
+//! The screen of `longwire top` and its keys.
 //!
-//! [`Screen`] holds the state. It is given a [`Snapshot`] of the run once or twice a second, and keys;
-//! [`Screen::draw`] fills a buffer of the terminal's size. It knows neither terminal nor clock: the time is
-//! in the snapshots, so that tests draw any moment at any size.
+//! [`Screen`] holds the state. It receives a [`Snapshot`] once or twice a second, and keys;
+//! [`Screen::draw`] fills a buffer of the terminal's size. It uses neither terminal nor clock:
+//! times are in the snapshots, so tests can draw any moment at any size.
 //!
 //! Start reading at [`Screen`], then [`snapshot`] and `rows`.
 

@@ -1,26 +1,21 @@
-//! With which characters and colours the screen is drawn.
+//! Characters and colours of the screen.
 
 use ratatui_core::style::{Color, Modifier, Style};
 
-/// How the screen is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScreenLook {
-    /// Which characters bars and lines are of.
     pub glyphs: Glyphs,
-    /// Whether in colour. Colour repeats what characters say.
+    /// Colour only repeats information.
     pub colour: bool,
 }
 
-/// The characters of bars and lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glyphs {
-    /// Blocks and lines of Unicode.
     Unicode,
-    /// Letters and signs of ASCII.
     Ascii,
 }
 
-/// What a piece of text is.
+/// The role of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ink {
     Plain,
@@ -56,7 +51,7 @@ impl ScreenLook {
         }
     }
 
-    /// What a part of a bar is made of: each its own, as colours may be missing.
+    /// A distinct fill character per role, since colours may be missing.
     pub(crate) fn block(self, ink: Ink) -> &'static str {
         match (self.glyphs, ink) {
             (Glyphs::Unicode, Ink::Client) => "░",
@@ -79,7 +74,6 @@ impl ScreenLook {
         }
     }
 
-    /// Which way a column is sorted.
     pub(crate) fn arrow(self, ascending: bool) -> &'static str {
         match (self.glyphs, ascending) {
             (Glyphs::Unicode, true) => "▲",

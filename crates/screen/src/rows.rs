@@ -1,4 +1,4 @@
-//! The table of a tab: columns and rows, filtered and sorted. What fits is decided where it is drawn.
+//! The table of a tab: columns and rows, filtered and sorted. Drawing decides which columns fit.
 
 use crate::Tab;
 use crate::baseline::{Baseline, change, seconds};
@@ -8,61 +8,54 @@ use report::text::escape::printable;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A table.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// The first is that of names.
+    /// The first column has the names.
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
 }
 
-/// A column of figures, or the first one, of names.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     pub(crate) heading: String,
-    /// The key that sorts by it.
+    /// Key to sort by this column.
     pub(crate) key: char,
-    /// Where there is no room, those with the highest go first.
+    /// The highest ranks are hidden first if space is short.
     pub(crate) rank: u8,
 }
 
-/// A row.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
-    /// What is shown of it when it is selected.
+    /// Full text of the selected row.
     pub(crate) detail: String,
 }
 
-/// What is in a column of a row.
 #[derive(Debug)]
 pub(crate) struct Cell {
     pub(crate) shown: Shown,
-    /// What rows are sorted by; names by their text.
+    /// Rows sort by this, but names by text.
     pub(crate) order: f64,
 }
 
-/// How it is shown.
 #[derive(Debug)]
 pub(crate) enum Shown {
-    /// A text, and how far it differs from that of the baseline.
+    /// Text, and the change against the baseline.
     Text(String, Option<String>),
-    /// A bar.
     Bar(Parts),
 }
 
-/// By which column a table is sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sort {
     pub(crate) column: usize,
     pub(crate) ascending: bool,
 }
 
-/// Shown where nothing is known.
+/// Shown for unknown values.
 const DASH: &str = "-";
 
 impl Sort {
-    /// How a tab is sorted at first: by what costs most.
+    /// Initially sorted by cost.
     pub(crate) fn default_of(tab: Tab) -> Self {
         let column = match tab {
             Tab::Operations | Tab::Statements => LOST,
@@ -78,7 +71,6 @@ impl Sort {
 }
 
 impl Table {
-    /// The table of a tab.
     pub(crate) fn new(tab: Tab, sources: &Sources<'_>, baseline: Option<&Baseline>) -> Self {
         match tab {
             Tab::Operations => figures_table(tab, &sources.operations(), baseline),
@@ -89,7 +81,7 @@ impl Table {
         }
     }
 
-    /// Without the rows whose names do not have `filter` in them, whatever the case.
+    /// Keeps rows with `filter` in the name, ignoring case.
     pub(crate) fn filter(&mut self, filter: &str) {
         if !filter.is_empty() {
             let filter = filter.to_lowercase();
@@ -103,7 +95,6 @@ impl Table {
         }
     }
 
-    /// In order.
     pub(crate) fn sort(&mut self, sort: Sort) {
         self.rows.sort_by(|one, other| {
             let (Some(first), Some(second)) = (one.cells.get(sort.column), other.cells.get(sort.column))
@@ -115,7 +106,7 @@ impl Table {
                 _ => first.order.total_cmp(&second.order),
             };
             let order = if sort.ascending { order } else { order.reverse() };
-            // Rows that are equal in it keep their places from moment to moment.
+            // Equal rows keep their order between snapshots.
             order.then_with(|| one.detail.cmp(&other.detail))
         });
     }
@@ -168,7 +159,7 @@ impl Cell {
     }
 }
 
-/// A number in at most six columns.
+/// Formats a number in at most six columns.
 pub(crate) fn short(number: f64) -> String {
     match number {
         ..0.05 if number > 0.0 => "<0.1".to_owned(),
@@ -188,7 +179,7 @@ fn columns(list: &[(&str, char, u8)]) -> Vec<Column> {
     columns.collect()
 }
 
-/// The place of the column of what distance costs in all.
+/// Index of the column with the total cost of distance.
 const LOST: usize = 6;
 
 fn figures_table(tab: Tab, figures: &[Figures], baseline: Option<&Baseline>) -> Table {
@@ -333,7 +324,7 @@ fn connections_table(sources: &Sources<'_>) -> Table {
     }
 }
 
-/// The programs, with the containers that they run in; empty where none is known.
+/// Programs with their containers, empty if unknown.
 fn programs_in_full(processes: &[Option<Arc<HostProcess>>; 2]) -> String {
     let containers = processes
         .iter()

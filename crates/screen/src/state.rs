@@ -1,4 +1,4 @@
-//! The state of the screen, and what keys make of it.
+//! The state of the screen, changed by keys.
 
 use crate::baseline::Baseline;
 use crate::distance::{COST_RTT, Distance, further, nearer};
@@ -11,61 +11,53 @@ use crate::snapshot::{LinkForecast, Snapshot};
 use crate::tab::Tab;
 use link::LinkDescription;
 
-/// The screen.
 #[derive(Debug)]
 pub struct Screen {
     pub(crate) look: ScreenLook,
-    /// What is shown: the last moment, or the one at which it was paused.
+    /// The latest snapshot, or that of the pause.
     pub(crate) snapshot: Snapshot,
-    /// What came since the pause.
+    /// The latest snapshot during a pause.
     waiting: Option<Snapshot>,
     pub(crate) paused: bool,
     pub(crate) history: History,
     pub(crate) tab: Tab,
     sorts: [Sort; 5],
-    /// The selected row of each tab.
+    /// Selected row per tab.
     selected: [usize; 5],
     pub(crate) filter: String,
     pub(crate) distance: Distance,
     pub(crate) baseline: Option<Baseline>,
     pub(crate) input: Option<Input>,
     pub(crate) help: bool,
-    /// What is said until the next key.
+    /// Shown until the next key.
     pub(crate) message: Option<String>,
-    /// Rows of a page, as the screen was drawn last.
+    /// Rows per page when last drawn.
     page: usize,
 }
 
-/// A line that is being typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Input {
     pub(crate) what: InputKind,
     pub(crate) text: String,
 }
 
-/// What for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InputKind {
-    /// What names must have in them.
     Filter,
-    /// A link.
     Link,
 }
 
-/// What the screen needs to be told of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wants {
-    /// The link to predict for: the one chosen, or [`COST_RTT`] for the column of what that costs.
+    /// The link to predict for: the chosen one, or [`COST_RTT`] for its column.
     pub link: LinkDescription,
-    /// Whether statements are to be predicted too.
+    /// Whether statements need predictions too.
     pub statements: bool,
 }
 
-/// Characters of a line that is typed.
 const MAX_INPUT_LEN: usize = 200;
 
 impl Screen {
-    /// One that has been told nothing yet.
     pub fn new(look: ScreenLook) -> Self {
         Self {
             look,
@@ -86,8 +78,8 @@ impl Screen {
         }
     }
 
-    /// The run at its next moment. Rates are differences of the moments that are shown; during a pause the
-    /// last one waits.
+    /// Shows the next snapshot. Rates are differences between snapshots; during a pause the latest
+    /// one is kept for later.
     pub fn show(&mut self, snapshot: Snapshot) {
         match self.paused {
             true => self.waiting = Some(snapshot),
@@ -98,12 +90,12 @@ impl Screen {
         }
     }
 
-    /// A moment before the one that is shown next: for rates.
+    /// Adds an earlier snapshot, for rates.
     pub fn remember(&mut self, snapshot: &Snapshot) {
         self.history.add_snapshot(snapshot);
     }
 
-    /// Predictions for what is shown.
+    /// Predictions for the current snapshot.
     pub fn forecast(&mut self, forecast: LinkForecast) {
         if let Some(waiting) = &mut self.waiting {
             waiting.forecast = Some(forecast.clone());
@@ -111,13 +103,12 @@ impl Screen {
         self.snapshot.forecast = Some(forecast);
     }
 
-    /// The baseline is gone: the moment shown is before it.
+    /// For a moment shown that is before the baseline.
     pub fn remove_baseline(&mut self) {
         self.baseline = None;
         self.show_message("the baseline is removed: this moment is before it".to_owned());
     }
 
-    /// What it needs to be told.
     pub fn wants(&self) -> Wants {
         Wants {
             link: self
@@ -127,17 +118,15 @@ impl Screen {
         }
     }
 
-    /// Says something until the next key.
+    /// Shows a message until the next key.
     pub fn show_message(&mut self, text: String) {
         self.message = Some(text);
     }
 
-    /// The tab that is shown.
     pub fn tab(&self) -> Tab {
         self.tab
     }
 
-    /// A key was pressed.
     pub fn key(&mut self, key: ScreenKey) -> Option<ScreenRequest> {
         self.message = None;
         if key == ScreenKey::Interrupt {
@@ -217,7 +206,7 @@ impl Screen {
         });
     }
 
-    /// A key for the line that is being typed.
+    /// Edits the input line.
     fn typed(&mut self, mut input: Input, key: ScreenKey) {
         match key {
             ScreenKey::Escape => return,
@@ -260,7 +249,7 @@ impl Screen {
         None
     }
 
-    /// Through the time of a recording, through the rows of a run.
+    /// Moves in time in a recording, by rows in a live run.
     fn travel(&mut self, key: ScreenKey) -> Option<ScreenRequest> {
         let page = isize::try_from(self.page).unwrap_or(1);
         if self.snapshot.position.is_none() {
@@ -312,7 +301,7 @@ impl Screen {
         sort.ascending = sort.column == 0;
     }
 
-    /// By the column of that key; the other way round when it is sorted by it already.
+    /// Sorts by the key's column; reverses the order if already sorted by it.
     fn sort_by_key(&mut self, key: char) {
         let column = self.table().columns.iter().position(|column| column.key == key);
         let Some(column) = column else {
@@ -331,12 +320,11 @@ impl Screen {
         }
     }
 
-    /// The smallest round trip that was measured.
+    /// The minimum measured round-trip time.
     fn measured(&self) -> std::time::Duration {
         self.snapshot.current.least_rtt.unwrap_or_default()
     }
 
-    /// What figures are made from.
     pub(crate) fn sources(&self) -> Sources<'_> {
         let wanted = self.wants().link;
         let forecast = self.snapshot.forecast.as_ref();
@@ -348,7 +336,6 @@ impl Screen {
         }
     }
 
-    /// The table that is shown.
     pub(crate) fn table(&self) -> Table {
         let baseline = self.baseline.as_ref().filter(|_| self.distance.is_none());
         let mut table = Table::new(self.tab, &self.sources(), baseline);
@@ -357,17 +344,15 @@ impl Screen {
         table
     }
 
-    /// How it is sorted.
     pub(crate) fn sort(&self) -> Sort {
         self.sorts[self.tab.index()]
     }
 
-    /// The row that is selected, of so many.
+    /// Index of the selected row, limited by `rows`.
     pub(crate) fn selected(&self, rows: usize) -> usize {
         self.selected[self.tab.index()].min(rows.saturating_sub(1))
     }
 
-    /// How many rows are seen at once.
     pub(crate) fn set_page(&mut self, rows: usize) {
         self.page = rows.max(1);
     }

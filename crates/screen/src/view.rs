@@ -12,17 +12,17 @@ use cell_writer::CellWriter;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 
-/// The smallest size that has room for everything.
+/// Minimum size for all contents.
 const MIN_SIZE: (u16, u16) = (60, 16);
 
-/// Lines above the table: what was seen, the bar, the distance, the tabs.
+/// Lines above the table: observation, bar, distance, tabs.
 const HEADER: u16 = 7;
 
-/// Lines that show the selected row in full.
+/// Lines for the selected row in full.
 const DETAIL: u16 = 3;
 
 impl Screen {
-    /// Draws it over all of `area`; in one that is too small, that this is so.
+    /// Fills `area`, or draws a message if it is too small.
     pub fn draw(&mut self, area: Rect, buffer: &mut Buffer) {
         let mut writer = CellWriter::new(buffer, area, self.look);
         writer.clear();

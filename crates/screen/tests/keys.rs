@@ -1,4 +1,4 @@
-//! What keys do, at moments whose time the test sets.
+//! Keys, at moments set by the test.
 
 mod moments;
 
@@ -19,7 +19,7 @@ fn shown(screen: &mut Screen) -> String {
     lines(&draw(screen, 132, 40))
 }
 
-/// The same traffic again and again, as a run that goes on: no position.
+/// Repeated traffic of a live run, without a position.
 fn live(moments: &Moments, seconds: u64, calls: u64) -> Snapshot {
     let mut snapshot = moments.last();
     snapshot.position = None;
@@ -45,7 +45,7 @@ fn keys_that_ask_for_something_say_what() {
         assert_eq!(screen.key(ScreenKey::Char(key)), Some(request));
     }
     assert_eq!(screen.key(ScreenKey::Interrupt), Some(ScreenRequest::Interrupt));
-    // Ctrl-C ends it while a line is typed, and on the page of keys.
+    // Ctrl-C works while typing and on the help page.
     for before in ["/", "l", "?"] {
         press(&mut screen, before);
         assert_eq!(screen.key(ScreenKey::Interrupt), Some(ScreenRequest::Interrupt));
@@ -71,7 +71,7 @@ fn a_link_can_be_typed_and_taken_back() {
     press(&mut screen, "lrtt=40ms rate=10mbit");
     screen.key(ScreenKey::Enter);
     assert_eq!(screen.wants().link.to_string(), "rtt=40ms rate=10mbit");
-    // It is there to be changed; Escape leaves it as it was.
+    // The input starts with the current link; Escape keeps it.
     press(&mut screen, "l");
     (0..30).for_each(|_| assert!(screen.key(ScreenKey::Backspace).is_none()));
     screen.key(ScreenKey::Escape);

@@ -1,6 +1,5 @@
-//! The screen at many sizes, of a real recording at moments of its own time, compared with the texts in
-//! `tests/data`. After an intended change write them again with
-//! `WRITE_VIEWS=1 cargo test -p screen --test view`, and read the difference before keeping it.
+//! The screen at many sizes, from a real recording, compared with `tests/data`. After an intended
+//! change, rewrite with `WRITE_VIEWS=1 cargo test -p screen --test view` and review the difference.
 
 mod moments;
 
@@ -20,7 +19,6 @@ const PLAIN: ScreenLook = ScreenLook {
     colour: false,
 };
 
-/// Compares what is drawn with a file.
 #[expect(
     clippy::disallowed_methods,
     reason = "whether to write the files is the caller's choice"
@@ -174,7 +172,7 @@ fn the_screen_predicts_what_predict_does() {
     assert_eq!(wants.link.rtt, screen::COST_RTT);
     let (by_predict, by_screen) = (by_predict(wants.link), moments.elsewhere(&wants).operations);
     assert!(!by_predict.is_empty());
-    // The screen replays nothing without what its findings would leave out.
+    // The screen's replay does not simulate the removal of findings.
     let as_it_is = |predictions: &[Prediction]| -> Vec<Prediction> {
         let alone = |one: &Prediction| Prediction {
             unexplained: None,
@@ -219,7 +217,7 @@ fn to_look_at_a_run_changes_nothing_and_its_end_is_that_of_read() {
     assert_eq!(named(&looked_at.outcome.findings), named(&outcome.findings));
 }
 
-/// What `longwire predict` says.
+/// Predictions of `longwire predict`.
 fn by_predict(link: LinkDescription) -> Vec<Prediction> {
     let wanted = AggregatorConfig {
         targets: vec![PredictionTarget { link, clients: 1 }],

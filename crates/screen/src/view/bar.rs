@@ -1,11 +1,9 @@
-//! Bars of where time goes.
-
 use super::cell_writer::CellWriter;
 use crate::figures::Parts;
 use crate::look::Ink;
 use std::time::Duration;
 
-/// The parts with their inks, in the order in which they are drawn.
+/// Parts with colours, in drawing order.
 pub(super) fn parts(parts: &Parts) -> [(&'static str, Duration, Ink); 5] {
     [
         ("client", parts.client, Ink::Client),
@@ -16,7 +14,7 @@ pub(super) fn parts(parts: &Parts) -> [(&'static str, Duration, Ink); 5] {
     ]
 }
 
-/// Draws a bar of `length` columns; nothing where there is no time.
+/// Draws a bar of `length` columns, or none without time.
 pub(super) fn draw(writer: &mut CellWriter<'_>, column: u16, line: u16, length: u16, of: &Parts) {
     let mut at = column;
     for ((_, _, ink), columns) in parts(of).into_iter().zip(lengths(of, length)) {
@@ -25,7 +23,7 @@ pub(super) fn draw(writer: &mut CellWriter<'_>, column: u16, line: u16, length: 
     }
 }
 
-/// The columns of each part: together `length`, each as near to its share as whole columns are.
+/// Columns per part, proportional to time; the sum is `length`.
 fn lengths(of: &Parts, length: u16) -> [u16; 5] {
     let total = of.total().as_nanos();
     let mut lengths = [0; 5];
@@ -35,7 +33,7 @@ fn lengths(of: &Parts, length: u16) -> [u16; 5] {
     let (mut sum, mut drawn) = (0, 0);
     for (place, (_, part, _)) in parts(of).into_iter().enumerate() {
         sum += part.as_nanos();
-        // To the end of this part, rounded: the error of one is made up for by the next.
+        // Rounds the end of each part, so that rounding errors do not add up.
         let end = (sum * u128::from(length) + total / 2) / total;
         let end = u16::try_from(end).unwrap_or(length).min(length);
         if let Some(columns) = lengths.get_mut(place) {

@@ -1,11 +1,11 @@
-//! Writes text into the buffer, within the area.
+//! Writes text into an area of the buffer.
 
 use crate::look::{Ink, ScreenLook};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use report::text::escape::{columns, cut};
 
-/// Writes at columns and lines of an area; what has no room is cut.
+/// Text outside the area is cut.
 pub(super) struct CellWriter<'a> {
     buffer: &'a mut Buffer,
     area: Rect,
@@ -32,12 +32,12 @@ impl<'a> CellWriter<'a> {
         }
     }
 
-    /// Writes `text`; returns the column behind it.
+    /// Returns the next column.
     pub(super) fn write(&mut self, column: u16, line: u16, text: &str, ink: Ink) -> u16 {
         self.write_in(column, line, text, ink, u16::MAX)
     }
 
-    /// Writes as much of `text` as fits into `room` columns; returns the column behind it.
+    /// Writes at most `room` columns; returns the next column.
     pub(super) fn write_in(&mut self, column: u16, line: u16, text: &str, ink: Ink, room: u16) -> u16 {
         if line >= self.area.height || column >= self.area.width {
             return column;
@@ -51,14 +51,14 @@ impl<'a> CellWriter<'a> {
         end - self.area.x
     }
 
-    /// Writes `text` so that it ends before `end`.
+    /// Right-aligns `text` before `end`.
     pub(super) fn write_before(&mut self, end: u16, line: u16, text: &str, ink: Ink) {
         let columns = u16::try_from(columns(text)).unwrap_or(u16::MAX);
         self.write(end.saturating_sub(columns), line, text, ink);
     }
 
-    /// Writes a text from `column` on over at most so many lines, of which the last is cut; returns how many
-    /// it took.
+    /// Wraps text from `column` over at most `lines` lines and cuts the last; returns the number
+    /// used.
     pub(super) fn paragraph(&mut self, column: u16, line: u16, text: &str, lines: u16) -> u16 {
         let width = usize::from(self.area.width.saturating_sub(column));
         let mut rest = text;
@@ -77,7 +77,7 @@ impl<'a> CellWriter<'a> {
         lines
     }
 
-    /// Puts the style of `ink` on a whole line.
+    /// Styles a whole line.
     pub(super) fn underlay(&mut self, line: u16, ink: Ink) {
         if line < self.area.height {
             let area = Rect::new(self.area.x, self.area.y + line, self.area.width, 1);
@@ -86,7 +86,7 @@ impl<'a> CellWriter<'a> {
     }
 }
 
-/// How much of `text` fits into a line: to a blank where there is one.
+/// The part of `text` that fits, broken at a blank if possible.
 fn break_at(text: &str, width: usize) -> usize {
     let mut used = 0;
     let mut blank = None;

@@ -1,5 +1,3 @@
-//! The lines above the table.
-
 use super::bar;
 use super::cell_writer::CellWriter;
 use crate::look::Ink;
@@ -10,8 +8,7 @@ use model::{ByteCount, Share, counted, format_duration};
 use report::text::escape::{cut, printable};
 use std::time::Duration;
 
-/// Draws them: where and how long; round trip and rates; what is open; where a second of waiting goes; the
-/// distance; the tabs.
+/// Draws the observation, rates, open connections, waiting time, distance and tabs.
 pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>) {
     title(screen, writer, 0);
     writer.write(0, 1, &rates(screen), Ink::Plain);
@@ -41,7 +38,7 @@ fn title(screen: &Screen, writer: &mut CellWriter<'_>, line: u16) {
     writer.write_before(writer.width(), line, &right, Ink::Heading);
 }
 
-/// `0:01:12`; what is shorter than a minute, and may be a capture of a few requests, `12.3 s`.
+/// Formats a minute or more as `0:01:12`, less, as in short captures, as `12.3 s`.
 fn clock(span: Duration) -> String {
     if span < Duration::from_secs(60) {
         return format!("{:.1} s", span.as_secs_f64());
@@ -100,7 +97,7 @@ fn open(screen: &Screen, writer: &mut CellWriter<'_>, line: u16) {
     }
 }
 
-/// Where a second of waiting goes: the bar with the shares before it.
+/// The division of a second of waiting: shares, then the bar.
 fn waiting(screen: &Screen, writer: &mut CellWriter<'_>, line: u16) {
     let (parts, mean) = screen.sources().all();
     let mut at = writer.write(0, line, "a second of waiting ", Ink::Plain);
@@ -169,5 +166,4 @@ fn tabs(screen: &Screen, writer: &mut CellWriter<'_>, line: u16) {
     }
 }
 
-/// Columns of the bar at most.
 const MAX_BAR_WIDTH: u16 = 100;

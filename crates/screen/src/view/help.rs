@@ -1,12 +1,10 @@
-//! The page of keys.
-
 use super::cell_writer::CellWriter;
 use crate::history::WINDOW;
 use crate::look::Ink;
 use crate::state::Screen;
 use report::text::escape::printable;
 
-/// Draws it from `line` up to the line before `end`.
+/// Draws from `line` to the line before `end`.
 pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>, line: u16, end: u16) {
     let sorting: Vec<String> = screen
         .table()
@@ -45,7 +43,7 @@ pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>, line: u16, end:
         time,
         ("q, Ctrl-C", "quit; Ctrl-Z: suspend, fg goes on".to_owned()),
         ("", rates),
-        // The first line may have no room for all of it.
+        // The header may not have room for it.
         ("", printable(&screen.snapshot.place).into_owned()),
     ];
     let mut next = line;
@@ -58,5 +56,5 @@ pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>, line: u16, end:
     }
 }
 
-/// The column of what keys do.
+/// Column of the descriptions.
 const WHAT: u16 = 22;

@@ -7,14 +7,12 @@ use crate::rows::{Row, Shown, Table};
 use crate::state::Screen;
 use report::text::escape::{columns, cut};
 
-/// Where a column is drawn.
 struct Place {
     column: usize,
     width: u16,
 }
 
-/// Draws the headings at `line`, rows below up to `height` lines in all, then the selected row in `detail`
-/// lines.
+/// Draws headings and rows in `height` lines, then the selected row in `detail` lines.
 pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>, line: u16, height: u16, detail: u16) {
     let table = screen.table();
     let places = lay(&table, writer.width());
@@ -46,7 +44,7 @@ pub(super) fn draw(screen: &Screen, writer: &mut CellWriter<'_>, line: u16, heig
     }
 }
 
-/// Which columns have room, and how wide they are: the names get the rest.
+/// Chooses visible columns and their widths; names get the remaining width.
 fn lay(table: &Table, width: u16) -> Vec<Place> {
     let widths: Vec<u16> = (0..table.columns.len())
         .map(|column| column_width(table, column, width))
@@ -55,7 +53,7 @@ fn lay(table: &Table, width: u16) -> Vec<Place> {
     let taken = |kept: &[usize]| kept.iter().map(|&column| widths[column] + 1).sum::<u16>();
     while width.saturating_sub(taken(&kept)) < MIN_NAME_WIDTH {
         let rank = |column: usize| table.columns[column].rank;
-        // The last of those that matter least.
+        // The last column of the highest rank.
         let Some(least) = kept
             .iter()
             .copied()
@@ -80,7 +78,7 @@ fn lay(table: &Table, width: u16) -> Vec<Place> {
     std::iter::once(names).chain(figures).collect()
 }
 
-/// As wide as its widest text.
+/// Width of the widest text.
 fn column_width(table: &Table, column: usize, width: u16) -> u16 {
     let cells = table.rows.iter().filter_map(|row| row.cells.get(column));
     let widest = cells.map(|cell| match &cell.shown {
@@ -88,7 +86,7 @@ fn column_width(table: &Table, column: usize, width: u16) -> u16 {
         Shown::Text(text, Some(change)) => columns(text) + 1 + columns(change),
         Shown::Bar(_) => usize::from((width / 10).clamp(8, 24)),
     });
-    // The arrow of the column that the table is sorted by.
+    // Plus the sort arrow.
     let heading = columns(&table.columns[column].heading) + 1;
     u16::try_from(widest.max().unwrap_or(0).max(heading))
         .unwrap_or(u16::MAX)
@@ -142,5 +140,4 @@ fn draw_row(row: &Row, places: &[Place], writer: &mut CellWriter<'_>, line: u16)
     }
 }
 
-/// Columns that names have at least.
 const MIN_NAME_WIDTH: u16 = 24;

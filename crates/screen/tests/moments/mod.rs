@@ -1,4 +1,4 @@
-//! A real recording, summed up to moments of its own time.
+//! A real recording, summed up at moments of its timeline.
 
 use analysis::paces::Paces;
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
@@ -9,19 +9,19 @@ use screen::{LinkForecast, Position, Screen, ScreenLook, Snapshot, Wants};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The recording's snapshots, one for each second of its time, and what sums it up.
+/// One snapshot per second of the recording.
 pub struct Moments {
     aggregator: Aggregator,
     snapshots: Vec<Snapshot>,
 }
 
-/// Pages with a query for each row, by psql, beside pgbench with six transactions a second: `watch -o`,
-/// eleven seconds.
+/// psql pages with a query per row, and pgbench with six transactions a second: `watch -o`, eleven
+/// seconds.
 pub fn recording() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pages.lwr")
 }
 
-/// What `top` asks for.
+/// As `top` requests it.
 pub fn wanted() -> AggregatorConfig {
     AggregatorConfig {
         live: true,
@@ -56,17 +56,16 @@ impl Moments {
         }
     }
 
-    /// The last moment.
     pub fn last(&self) -> Snapshot {
         self.snapshots.last().cloned().expect("a snapshot")
     }
 
-    /// A screen that was shown all moments, with predictions.
+    /// A screen after all snapshots, with predictions.
     pub fn screen(&mut self, look: ScreenLook) -> Screen {
         self.screen_at(look, Duration::MAX)
     }
 
-    /// One that was shown those up to a moment.
+    /// A screen after the snapshots up to `moment`.
     pub fn screen_at(&mut self, look: ScreenLook, moment: Duration) -> Screen {
         let mut screen = Screen::new(look);
         for snapshot in self.snapshots.iter().take_while(|one| one.observed <= moment) {
@@ -76,7 +75,6 @@ impl Moments {
         screen
     }
 
-    /// Gives the screen the predictions that it wants.
     pub fn predict(&mut self, screen: &mut Screen) {
         let elsewhere = self.elsewhere(&screen.wants());
         screen.forecast(elsewhere);
@@ -114,7 +112,6 @@ fn snapshot(aggregator: &mut Aggregator, at: Duration, of: Duration) -> Snapshot
     }
 }
 
-/// The screen at a size.
 pub fn draw(screen: &mut Screen, width: u16, height: u16) -> Buffer {
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
@@ -122,7 +119,7 @@ pub fn draw(screen: &mut Screen, width: u16, height: u16) -> Buffer {
     buffer
 }
 
-/// Its text, a line each, without blanks at their ends.
+/// The text, without trailing blanks.
 pub fn lines(buffer: &Buffer) -> String {
     let width = usize::from(buffer.area.width).max(1);
     let lines = buffer.content.chunks(width).map(|line| {
