@@ -1,5 +1,4 @@
-//! Addresses as toxiproxy takes them: `HOST:PORT`, where a host that is left out means every address of this
-//! machine.
+//! Addresses `HOST:PORT` as in toxiproxy. An empty host means all addresses of this machine.
 
 use crate::error::ApiError;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -7,7 +6,7 @@ use std::time::Duration;
 use sys::listening::leads_to;
 use sys::socket::Socket;
 
-/// The address to listen on; of several, the first of IPv4. Blocks for as long as the system's resolver does.
+/// Prefers IPv4, and blocks during name resolution.
 pub(crate) fn to_listen(text: &str) -> Result<SocketAddr, ApiError> {
     let wrong = |reason| ApiError::BadListen {
         address: text.to_owned(),
@@ -33,8 +32,8 @@ pub(crate) fn to_listen(text: &str) -> Result<SocketAddr, ApiError> {
     first.copied().ok_or_else(|| wrong("no such host"))
 }
 
-/// Connects to the first address of `upstream` that answers, for the proxy that listens at `own`: a name may
-/// lead there since it was checked. Blocks.
+/// Blocks until an address of `upstream` answers. `own` is the proxy's address, since a name may
+/// have come to point there.
 pub(crate) fn connect(upstream: &str, own: SocketAddr) -> Option<Socket> {
     let addresses = upstream.to_socket_addrs().ok()?;
     let addresses = addresses.filter(|address| !leads_to(*address, own));
@@ -43,7 +42,7 @@ pub(crate) fn connect(upstream: &str, own: SocketAddr) -> Option<Socket> {
     Socket::adopt(stream).ok()
 }
 
-/// How long one address of an upstream may take to answer.
+/// Per address of an upstream.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

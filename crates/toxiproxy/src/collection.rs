@@ -1,6 +1,6 @@
-//! The proxies, and what can be done with them.
+//! The proxies and their operations.
 //!
-//! What is done to toxics is in effect on every open connection when the call returns.
+//! Changes of toxics are in effect on every open connection when the call returns.
 
 use crate::addresses;
 use crate::error::ApiError;
@@ -22,20 +22,18 @@ pub struct ProxyCollection {
     common: Common,
 }
 
-/// One proxy.
 #[derive(Debug)]
 struct Proxy {
     name: String,
-    /// As given while it is off and was never on; the actual address from then on.
+    /// The configured address before the first start, then the bound address.
     listen: String,
     upstream: String,
-    /// Where connections to the upstream are made instead, as long as it is this upstream.
+    /// Address to connect to instead of the upstream, until the upstream changes.
     through: Option<SocketAddr>,
     toxics: Vec<Toxic>,
     running: Option<RunningProxy>,
 }
 
-/// What is to be known of a proxy that is to be created.
 #[derive(Debug)]
 struct Wanted {
     name: String,
@@ -46,10 +44,10 @@ struct Wanted {
 }
 
 impl ProxyCollection {
-    /// Without proxies. Toxicity, jitter and slices are drawn from `seed`: the same seed and the same order
-    /// of connections, the same draws.
+    /// Toxicity, jitter and slices are drawn from `seed`: the same seed and order of connections
+    /// yields the same draws.
     ///
-    /// Raises the process's limit of open files to what it may have: a connection takes two.
+    /// Raises the process's limit of open files to the maximum: a connection needs two.
     pub fn new(seed: u64) -> Self {
         raise_file_limit();
         let common = Common {
@@ -63,12 +61,11 @@ impl ProxyCollection {
         }
     }
 
-    /// Creates a proxy that is switched on. Returns where it listens. What leads to the upstream, an emulated
-    /// link, may be at the address `through`: it is connected to instead, until a client of the API names
-    /// another upstream.
+    /// Creates an enabled proxy and returns the bound address. Connections go to `through` (an
+    /// emulated link to the upstream) if given, until an API client changes the upstream.
     ///
     /// # Errors
-    /// When the name is taken or the address cannot be listened on.
+    /// Fails if the name is taken, or the address cannot be bound.
     pub fn create(
         &self,
         name: &str,
@@ -88,12 +85,10 @@ impl ProxyCollection {
         Ok(proxy.listen.clone())
     }
 
-    /// What has passed all proxies so far.
     pub fn counters(&self) -> &ProxyCounters {
         &self.common.counters
     }
 
-    /// Switches every proxy off and forgets it.
     pub fn clear(&self) {
         self.lock().clear();
     }
@@ -135,8 +130,8 @@ impl ProxyCollection {
         Ok(proxies.entry(proxy.name.clone()).or_insert(proxy))
     }
 
-    /// Creates several: one that is there with the same addresses stays as it is, another is replaced.
-    /// Returns those that were done, also with an error.
+    /// An existing proxy with the same addresses stays, another is replaced. Returns the completed
+    /// ones, also with an error.
     pub(crate) fn populate(&self, body: &[u8]) -> (Vec<Value>, Option<ApiError>) {
         let wanted = match read_list(body) {
             Ok(wanted) => wanted,
@@ -164,7 +159,7 @@ impl ProxyCollection {
             None => false,
         };
         if !same {
-            // Its listening socket has to be gone first: the new one may have the same address.
+            // The old listening socket must close first: the new one may have the same address.
             proxies.remove(&name);
             return self.added(proxies, wanted);
         }
@@ -201,7 +196,6 @@ impl ProxyCollection {
         removed.map(drop).ok_or(ApiError::ProxyNotFound)
     }
 
-    /// Switches every proxy on and removes its toxics.
     pub(crate) fn reset(&self) -> Result<(), ApiError> {
         let mut proxies = self.lock();
         let names: Vec<String> = proxies.keys().cloned().collect();
@@ -289,7 +283,7 @@ impl ProxyCollection {
     }
 }
 
-/// Where connections go that reach a proxy, of all that are switched on but the one of this name.
+/// Routes of all enabled proxies but `but`.
 fn routes(proxies: &BTreeMap<String, Proxy>, but: &str) -> Vec<Route> {
     let others = proxies.values().filter(|proxy| proxy.name != but);
     let routes = others.filter_map(|proxy| {
@@ -303,7 +297,7 @@ fn routes(proxies: &BTreeMap<String, Proxy>, but: &str) -> Vec<Route> {
 }
 
 impl Wanted {
-    /// Reads a proxy; `place` says which of several it is.
+    /// `place` identifies the proxy in errors.
     fn parse(value: &Value, place: &str) -> Result<Self, ApiError> {
         let given = fields(value, "a proxy")?;
         let needed = |key: &str| {
@@ -356,8 +350,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// Whether these addresses are others than its own. One to listen on that is the same once resolved is no
-    /// other.
+    /// Compares listening addresses after resolution.
     fn differs(&self, listen: &str, upstream: &str) -> Result<bool, ApiError> {
         if self.upstream != upstream {
             return Ok(true);
@@ -386,7 +379,7 @@ impl Proxy {
         Value::Object(fields)
     }
 
-    /// Those to the server come first, as in toxiproxy.
+    /// Upstream toxics first, as in toxiproxy.
     fn toxics_to_json(&self) -> Value {
         let mut toxics: Vec<&Toxic> = self.toxics.iter().collect();
         toxics.sort_by_key(|toxic| toxic.direction.index());
@@ -397,5 +390,4 @@ impl Proxy {
 /// A proxy has a thread.
 const MAX_PROXIES: usize = 1000;
 
-/// Toxics of one proxy.
 const MAX_TOXICS: usize = 100;

@@ -1,5 +1,5 @@
-//! Clients that were accepted and whose upstream is being connected to: a short-lived thread each, because
-//! resolving a name blocks.
+//! Connects upstreams for accepted clients, each in a short-lived thread because name resolution
+//! blocks.
 
 use crate::addresses;
 use crate::proxy::{Command, Mailbox};
@@ -9,14 +9,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sys::socket::Socket;
 use sys::threads::spawn;
 
-/// How many are in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Connecting(Arc<AtomicUsize>);
 
 impl Connecting {
-    /// Connects to `upstream` for `client` of the proxy that listens at `own`; the pair goes into the
-    /// mailbox. A client for which that fails is closed, and so is one that is one too many: then this
-    /// returns false.
+    /// Connects to `upstream` for `client` of the proxy at `own`, and posts the pair to the
+    /// mailbox. On failure the client is closed; beyond the limit too, and this returns false.
     pub(crate) fn begin(
         &self,
         client: Socket,
@@ -43,5 +41,4 @@ impl Connecting {
     }
 }
 
-/// Threads that connect, of one proxy.
 const MAX_THREADS: usize = 256;

@@ -1,4 +1,4 @@
-//! A client and a server with the toxics of both directions between them.
+//! A client and a server with the toxics of both directions.
 
 use model::{Direction, Timestamp};
 use sys::Clock;
@@ -6,55 +6,46 @@ use sys::clock::WallOffset;
 use sys::socket::{Received, Sent, Socket};
 use toxics::{Chain, Passing, StreamEnd, Toxic};
 
-/// One connection through a proxy.
 pub(crate) struct Connection {
-    /// The client's socket and the server's.
     sockets: [Socket; 2],
     /// To the server and to the client.
     lanes: [ForwardedDirection; 2],
-    /// Whether it had more to move than one pass allows.
+    /// Whether work was left after one pass.
     busy: bool,
 }
 
-/// One direction.
 struct ForwardedDirection {
     chain: Chain,
-    /// What the sink has not yet taken of a piece, from `sent` on.
+    /// A partly written piece, from `sent` on.
     sending: Vec<u8>,
     sent: usize,
     /// When the last bytes entered the toxics.
     entered_at: Timestamp,
-    /// Whether the source may have something to read.
+    /// Whether the source may be readable.
     readable: bool,
-    /// Whether the source has said all.
     source_ended: bool,
-    /// Whether the sink takes nothing until it is reported writable.
+    /// The sink is full until reported writable.
     sink_full: bool,
-    /// Whether the sink takes nothing any more: what comes for it is dropped.
+    /// The sink accepts no bytes any more; further bytes are dropped.
     sink_gone: bool,
-    /// Whether the sink has had the end.
+    /// Whether the sink has received the end.
     finished: bool,
 }
 
-/// The present, and what places the kernel's time stamps on the timeline of the toxics.
+/// The current time, and the mapping of kernel timestamps to the toxics' timeline.
 pub(crate) struct Moment {
     pub(crate) at: Timestamp,
     pub(crate) clock: Clock,
     pub(crate) offset: WallOffset,
 }
 
-/// What is to become of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It goes on.
     Open,
-    /// Both sides are closed.
     Close,
-    /// Both sides are reset.
     Reset,
 }
 
-/// Payload bytes that were passed on, to the server and to the client.
 pub(crate) type PassedOn = [u64; 2];
 
 impl ForwardedDirection {
@@ -76,7 +67,7 @@ impl ForwardedDirection {
         self.readable && !self.source_ended && self.chain.room()
     }
 
-    /// Reads what there is room for. Bytes enter the toxics when the kernel had received them.
+    /// Reads as far as there is room. Bytes enter the toxics with the kernel's receive time.
     fn read_source(&mut self, source: &Socket, now: &Moment, buffer: &mut [u8]) {
         while self.reads() {
             let mut at = now.at;
@@ -102,7 +93,7 @@ impl ForwardedDirection {
         }
     }
 
-    /// Passes on what is through. Returns the end that came, if one did.
+    /// Returns the end, if it is reached.
     fn write(&mut self, sink: &Socket, at: Timestamp, passed_on: &mut u64) -> Option<StreamEnd> {
         loop {
             while self.sent < self.sending.len() {
@@ -131,7 +122,7 @@ impl ForwardedDirection {
 }
 
 impl Connection {
-    /// A connection that begins at `at`. What its toxics draw is a function of `seed`.
+    /// The toxics' draws are a function of `seed`.
     pub(crate) fn new(sockets: [Socket; 2], toxics: &[Toxic], seed: u64, at: Timestamp) -> Self {
         let lane = |direction: Direction| {
             let of = toxics.iter().filter(|toxic| toxic.direction == direction);
@@ -149,12 +140,11 @@ impl Connection {
         &self.sockets
     }
 
-    /// The toxics of this direction.
     pub(crate) fn chain(&mut self, direction: Direction) -> &mut Chain {
         &mut self.lanes[direction.index()].chain
     }
 
-    /// A socket is ready: the client's is number 0.
+    /// The client's socket is number 0.
     pub(crate) fn ready(&mut self, socket: usize, readable: bool, writable: bool) {
         self.lanes[socket].readable |= readable;
         if writable {
@@ -162,7 +152,6 @@ impl Connection {
         }
     }
 
-    /// Moves everything that can move now.
     pub(crate) fn pump(&mut self, now: &Moment, buffer: &mut [u8], passed_on: &mut PassedOn) -> Fate {
         let [up, down] = &mut self.lanes;
         let [client, server] = &self.sockets;
@@ -195,7 +184,6 @@ impl Connection {
         }
     }
 
-    /// When something happens of itself; `None` if nothing does.
     pub(crate) fn next_wake(&self) -> Option<Timestamp> {
         if self.busy {
             return Some(Timestamp::default());
@@ -204,7 +192,6 @@ impl Connection {
         lanes.filter_map(|lane| lane.chain.next_wake()).min()
     }
 
-    /// Bytes that are held for this connection.
     pub(crate) fn held_bytes(&self) -> usize {
         let held = self
             .lanes
@@ -213,15 +200,15 @@ impl Connection {
         held.sum()
     }
 
-    /// Whether delays may hold much.
+    /// Whether delays may buffer much.
     pub(crate) fn set_generous(&mut self, generous: bool) {
         self.lanes
             .iter_mut()
             .for_each(|lane| lane.chain.set_generous(generous));
     }
 
-    /// Closes both sides. What they have sent and nobody read is read first: closing would reset the
-    /// connection otherwise, and the other side might lose what it has not read yet.
+    /// Unread bytes are read first: otherwise close resets the connection, and the peer may lose
+    /// unread bytes.
     pub(crate) fn close(self, buffer: &mut [u8]) {
         for socket in &self.sockets {
             socket.finish();
@@ -235,14 +222,13 @@ impl Connection {
         }
     }
 
-    /// Resets both sides.
     pub(crate) fn reset(self) {
         self.sockets.into_iter().for_each(Socket::reset);
     }
 }
 
-/// Reads of one direction in a row, before other connections are served.
+/// Consecutive reads of one direction before other connections are served.
 const ROUNDS: usize = 16;
 
-/// Bytes that are read before a close, of one side.
+/// Bytes per side read before a close.
 const MAX_DISCARDED_BYTES: usize = 4 * 1024 * 1024;

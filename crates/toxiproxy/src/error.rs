@@ -1,81 +1,43 @@
-//! Why a request was not carried out, as toxiproxy says it.
-
 use sys::error::{LiveError, OsError};
 
-/// An error of the API: its text and its HTTP status are those of toxiproxy, because clients compare them.
+/// Texts and HTTP status equal toxiproxy's, because clients compare them.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ApiError {
-    /// The body is not the JSON that is expected.
     #[error("bad request body: {reason}")]
-    BadBody {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A proxy is described without what it needs.
+    BadBody { reason: String },
     #[error("missing required field: {field}")]
     MissingField {
-        /// What is missing, and in which proxy of several.
+        /// The missing field, with the proxy's index.
         field: String,
     },
-    /// No proxy has this name.
     #[error("proxy not found")]
     ProxyNotFound,
-    /// A proxy has this name already.
     #[error("proxy already exists")]
     ProxyExists,
-    /// A toxic's direction is neither.
     #[error("stream was invalid, can be either upstream or downstream")]
     InvalidStream,
-    /// No toxic is of this type.
     #[error("invalid toxic type")]
     InvalidToxicType,
-    /// A toxic of the proxy has this name already.
     #[error("toxic already exists")]
     ToxicExists,
-    /// No toxic of the proxy has this name.
     #[error("toxic not found")]
     ToxicNotFound,
-    /// There are as many proxies, or toxics of a proxy, as there may be.
     #[error("too many {what}: {most} at most")]
-    TooMany {
-        /// What there would be too many of.
-        what: &'static str,
-        /// How many there may be.
-        most: usize,
-    },
-    /// The address to listen on is not understood.
+    TooMany { what: &'static str, most: usize },
     #[error("listen tcp: address {address}: {reason}")]
-    BadListen {
-        /// As given.
-        address: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
-    /// The address to listen on cannot be used.
+    BadListen { address: String, reason: &'static str },
     #[error("listen tcp {address}: {reason}")]
-    Listen {
-        /// Resolved.
-        address: String,
-        /// What the operating system says.
-        reason: String,
-    },
-    /// What a proxy would connect to is a proxy of this API, or leads to one, that is it again.
+    Listen { address: String, reason: String },
+    /// The upstream is this proxy, directly or through other proxies.
     #[error(
         "the upstream {upstream} leads back to {listen}, where the proxy itself listens: it would connect to itself"
     )]
-    LeadsToItself {
-        /// As given.
-        upstream: String,
-        /// Where the proxy listens.
-        listen: String,
-    },
-    /// The proxy could not be started for another reason.
+    LeadsToItself { upstream: String, listen: String },
     #[error("{0}")]
     Start(LiveError),
 }
 
 impl ApiError {
-    /// The HTTP status it is answered with.
     pub const fn status(&self) -> u16 {
         match self {
             Self::BadBody { .. }

@@ -1,7 +1,7 @@
-//! The thread of a proxy: its listening socket, its connections and what they are asked for.
+//! A proxy's thread, with its listening socket, connections and commands.
 //!
-//! A round: wait for a socket, a command or what is due next; note what is ready; carry out commands; move
-//! the bytes of every connection that is concerned.
+//! A round waits for a socket, command or timer, executes commands, then moves the bytes of
+//! affected connections.
 
 use crate::connecting::Connecting;
 use crate::connection::{Connection, Fate, Moment, PassedOn};
@@ -20,10 +20,8 @@ use sys::socket::Socket;
 use sys::timer::Timer;
 use toxics::Toxic;
 
-/// The state of a proxy's thread.
 pub(crate) struct EventLoop {
     listener: TcpListener,
-    /// Where it listens.
     own: SocketAddr,
     plan: ProxyPlan,
     mailbox: Arc<Mailbox>,
@@ -31,25 +29,24 @@ pub(crate) struct EventLoop {
     timer: Timer,
     clock: Clock,
     connecting: Connecting,
-    /// A connection keeps its place; places of the freed are used again from the next round on.
+    /// A connection keeps its index; freed ones are reused from the next round on.
     slots: Vec<Slot>,
     free: Vec<usize>,
     freed: Vec<usize>,
-    /// Connections so far: what each draws depends on its number.
+    /// Seeds the draws of each connection.
     number: u64,
     buffer: Vec<u8>,
-    /// What is due at this time is waited for awake in the end: the thread has slept before.
+    /// Wait for this time ends with polling, since the thread has slept before.
     rested_for: Option<Timestamp>,
-    /// Whether clients could not be accepted for want of a descriptor.
+    /// Whether clients are waiting for a free descriptor.
     short_of_descriptors: bool,
     stopped: bool,
 }
 
-/// The place of a connection.
 #[derive(Default)]
 struct Slot {
     connection: Option<Connection>,
-    /// Whether it is to be inspected in this round.
+    /// Whether it needs work in this round.
     concerned: bool,
     wake: Option<Timestamp>,
     held_bytes: usize,
@@ -109,7 +106,8 @@ impl EventLoop {
         }
     }
 
-    /// Waits for a socket, a command, or what is due next: by the timer until shortly before, and then awake.
+    /// Waits for a socket, a command or the next due time; sleeps until shortly before that, then
+    /// polls.
     fn wait(&mut self, ready: &mut ReadyList) {
         let patience = self.short_of_descriptors.then_some(DESCRIPTOR_PAUSE);
         let Some(due) = self.slots.iter().filter_map(|slot| slot.wake).min() else {
@@ -163,7 +161,7 @@ impl EventLoop {
                 Command::Remove(name) => self.remove(&name),
                 Command::Confirm(sender) => {
                     self.pump();
-                    // Nobody waits any more when it took too long.
+                    // The receiver is gone after a timeout.
                     sender.send(()).ok();
                 }
                 Command::Stop => self.stopped = true,
@@ -180,7 +178,7 @@ impl EventLoop {
         }
     }
 
-    /// Does something to every connection.
+    /// Applies a change to every connection.
     fn concern(&mut self, toxic: &Toxic, change: impl Fn(&mut Connection, Timestamp, &Toxic)) {
         let now = self.clock.now();
         for slot in &mut self.slots {
@@ -238,7 +236,7 @@ impl EventLoop {
         }
     }
 
-    /// Moves the bytes of every connection that is concerned, or whose time has come.
+    /// Moves the bytes of connections that are ready or due.
     fn pump(&mut self) {
         let held = &self.plan.common.held_bytes;
         let mut passed_on = PassedOn::default();
@@ -295,7 +293,7 @@ impl EventLoop {
     }
 }
 
-/// The poller's token of one of the two sockets of a connection.
+/// The poller's token of a connection's socket.
 fn token_of(place: usize, socket: u64) -> u64 {
     FIRST_CONNECTION + 2 * place as u64 + socket
 }
@@ -311,17 +309,16 @@ const ALARM: u64 = 1;
 const CLIENTS: u64 = 2;
 const FIRST_CONNECTION: u64 = 4;
 
-/// Waking up may take as long: after a rest the thread is awake this long before something is due.
+/// Polling time before a due time: covers the wake-up latency.
 const AWAKE: Duration = Duration::from_micros(150);
 
-/// What is due sooner is only slept for: a busy proxy must not keep a processor busy with waiting.
+/// Shorter waits only sleep: a busy proxy must not occupy a processor with polling.
 const REST: Duration = Duration::from_micros(600);
 
-/// The most bytes that one read takes.
 const READ_LIMIT: usize = 64 * 1024;
 
-/// Bytes that the connections of all proxies hold together before each may hold only little.
+/// Buffered bytes of all proxies before each connection is limited.
 const MAX_BUFFERED_BYTES: usize = 256 * 1024 * 1024;
 
-/// How long clients wait that could not be accepted for want of a descriptor.
+/// Pause before accepting again for lack of descriptors.
 const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(100);

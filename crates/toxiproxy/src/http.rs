@@ -1,4 +1,4 @@
-//! The API over HTTP: who may use it, and what its answers look like.
+//! The API over HTTP.
 
 mod access;
 
@@ -14,11 +14,11 @@ use sys::error::LiveError;
 use sys::http::{HttpLimits, HttpResponse, HttpServer};
 use sys::listening::{ClientSide, ListeningService};
 
-/// Serves the API of `proxies` on `address` until what is returned is dropped; `access` says under which
-/// names. It listens when this returns.
+/// Serves the API of `proxies` on `address` until the returned value is dropped. `access` lists
+/// accepted host names. It is listening on return.
 ///
 /// # Errors
-/// When the address cannot be listened on, or the system refuses a thread.
+/// Fails if the address cannot be bound, or the system refuses a thread.
 pub fn serve(
     address: SocketAddr,
     access: ApiAccess,
@@ -37,7 +37,6 @@ pub fn serve(
     })
 }
 
-/// An answer that is a value.
 pub(crate) fn json_answer(status: u16, value: &Value) -> HttpResponse {
     HttpResponse::new(status, "application/json", value.to_string())
 }

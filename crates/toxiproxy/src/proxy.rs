@@ -1,4 +1,4 @@
-//! A proxy that is switched on: the handle of its thread.
+//! The handle of a proxy's thread.
 
 use crate::error::ApiError;
 use crate::event_loop::EventLoop;
@@ -15,25 +15,19 @@ use sys::socket::Socket;
 use sys::threads::spawn;
 use toxics::Toxic;
 
-/// What a proxy's thread is requested.
 pub(crate) enum Command {
-    /// A client and its server.
     Open([Socket; 2]),
-    /// A client's server could not be reached; the client is closed by now.
+    /// No connection to the upstream; the client is already closed.
     Unreachable,
-    /// A toxic begins.
     Add(Toxic),
-    /// A toxic is another.
     Change(Toxic),
-    /// A toxic ends.
     Remove(String),
-    /// Answer, when everything before has been done.
+    /// Answer after all earlier commands.
     Confirm(mpsc::SyncSender<()>),
-    /// Close everything.
     Stop,
 }
 
-/// Where a proxy's thread gets its commands from.
+/// Commands to a proxy's thread.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     waker: Waker,
@@ -70,7 +64,7 @@ impl Mailbox {
     }
 }
 
-/// What has passed all proxies, also those that are no longer there.
+/// Totals of all proxies, including removed ones.
 #[derive(Debug, Default)]
 pub struct ProxyCounters {
     connections: AtomicU64,
@@ -79,18 +73,17 @@ pub struct ProxyCounters {
 }
 
 impl ProxyCounters {
-    /// Connections whose upstream was reached.
+    /// Connections with a reached upstream.
     pub fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// Clients that were closed because their upstream was not reached.
+    /// Clients closed for lack of an upstream.
     pub fn failed(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Payload bytes that were passed on, to the server and to the client. What a toxic dropped is not among
-    /// them.
+    /// Forwarded payload bytes, to the server and to the client. Excludes bytes dropped by toxics.
     pub fn payload_bytes(&self) -> [u64; 2] {
         self.payload_bytes
             .each_ref()
@@ -112,17 +105,13 @@ impl ProxyCounters {
     }
 }
 
-/// What the threads of all proxies share.
 #[derive(Debug, Clone)]
 pub(crate) struct Common {
-    /// What is drawn, is drawn from this.
     pub(crate) seed: u64,
-    /// Bytes that all connections hold.
     pub(crate) held_bytes: Arc<AtomicUsize>,
     pub(crate) counters: Arc<ProxyCounters>,
 }
 
-/// What one proxy's thread is to do.
 #[derive(Debug, Clone)]
 pub(crate) struct ProxyPlan {
     pub(crate) upstream: String,
@@ -130,7 +119,7 @@ pub(crate) struct ProxyPlan {
     pub(crate) common: Common,
 }
 
-/// A proxy that is switched on. Dropping it closes its listening socket and its connections.
+/// On drop, closes the listening socket and all connections.
 #[derive(Debug)]
 pub(crate) struct RunningProxy {
     local_address: SocketAddr,
@@ -139,7 +128,7 @@ pub(crate) struct RunningProxy {
 }
 
 impl RunningProxy {
-    /// Listens when this returns. `routes` are the other proxies that are switched on.
+    /// It is listening on return. `routes` are the other enabled proxies.
     pub(crate) fn start(address: SocketAddr, plan: ProxyPlan, routes: &[Route]) -> Result<Self, ApiError> {
         let upstream = &plan.upstream;
         let service = ListeningService {
@@ -169,12 +158,12 @@ impl RunningProxy {
         self.local_address
     }
 
-    /// Has something done to the toxics, and returns when every open connection obeys.
+    /// Executes a command on toxics; returns when it is in effect on every open connection.
     pub(crate) fn carry_out(&self, command: Command) {
         let (sender, done) = mpsc::sync_channel(1);
         self.mailbox.send(command);
         self.mailbox.send(Command::Confirm(sender));
-        // The thread never blocks. Had it ended, there would be no connection left to obey.
+        // The thread never blocks. If it has ended, no connection is left.
         done.recv_timeout(MAX_COMMAND_WAIT).ok();
     }
 }
@@ -183,13 +172,13 @@ impl Drop for RunningProxy {
     fn drop(&mut self) {
         self.mailbox.send(Command::Stop);
         if let Some(thread) = self.thread.take() {
-            // It ends by panic only through a defect; its sockets are closed then.
+            // It panics only through a defect; its sockets are then closed.
             thread.join().ok();
         }
     }
 }
 
-/// Binds; where every address of this machine is requested and it has no IPv6, those of IPv4.
+/// For all addresses of this machine, falls back to IPv4 without IPv6.
 fn bind_anywhere(address: SocketAddr, service: &ListeningService<'_>) -> Result<BoundListener, LiveError> {
     let all_of_ipv4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
     match bind(address, service) {

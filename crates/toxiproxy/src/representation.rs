@@ -1,16 +1,16 @@
-//! Proxies and toxics as JSON, to and from.
+//! Proxies and toxics as JSON.
 
 use crate::error::ApiError;
 use model::Direction;
 use serde_json::{Map, Value, json};
 use toxics::{Toxic, ToxicKind};
 
-/// The first JSON value of a body; what follows it is ignored, as toxiproxy does.
+/// Parses the first JSON value of a body and ignores the rest, as toxiproxy does.
 pub(crate) fn parse(body: &[u8]) -> Result<Value, ApiError> {
     let mut values = serde_json::Deserializer::from_slice(body).into_iter::<Value>();
     match values.next() {
         Some(Ok(value)) => Ok(value),
-        // The error names a place, not what is there.
+        // The error has a position, not the content.
         Some(Err(error)) => Err(bad(error.to_string())),
         None => Err(bad("EOF")),
     }
@@ -22,7 +22,7 @@ pub(crate) fn bad(reason: impl Into<String>) -> ApiError {
     }
 }
 
-/// The fields of an object; those of none for `null`.
+/// The fields of an object, `None` for `null`.
 pub(crate) fn fields<'a>(value: &'a Value, what: &str) -> Result<Option<&'a Map<String, Value>>, ApiError> {
     match value {
         Value::Object(fields) => Ok(Some(fields)),
@@ -31,7 +31,7 @@ pub(crate) fn fields<'a>(value: &'a Value, what: &str) -> Result<Option<&'a Map<
     }
 }
 
-/// A text among fields; `None` if it is left out or `null`.
+/// `None` if missing or `null`.
 pub(crate) fn text(fields: Option<&Map<String, Value>>, key: &str) -> Result<Option<String>, ApiError> {
     match fields.and_then(|fields| fields.get(key)) {
         None | Some(Value::Null) => Ok(None),
@@ -41,7 +41,7 @@ pub(crate) fn text(fields: Option<&Map<String, Value>>, key: &str) -> Result<Opt
     }
 }
 
-/// A truth among fields; `None` if it is left out or `null`.
+/// `None` if missing or `null`.
 pub(crate) fn flag(fields: Option<&Map<String, Value>>, key: &str) -> Result<Option<bool>, ApiError> {
     match fields.and_then(|fields| fields.get(key)) {
         None | Some(Value::Null) => Ok(None),
@@ -50,7 +50,6 @@ pub(crate) fn flag(fields: Option<&Map<String, Value>>, key: &str) -> Result<Opt
     }
 }
 
-/// A toxic that is to be added.
 pub(crate) fn new_toxic(body: &[u8]) -> Result<Toxic, ApiError> {
     let value = parse(body)?;
     let given = fields(&value, "a toxic")?;
@@ -70,7 +69,7 @@ pub(crate) fn new_toxic(body: &[u8]) -> Result<Toxic, ApiError> {
     changed(&bare, given)
 }
 
-/// A toxic with the attributes and the toxicity of a body; what the body leaves out stays.
+/// Attributes and toxicity missing in the body stay.
 pub(crate) fn changed_toxic(toxic: &Toxic, body: &[u8]) -> Result<Toxic, ApiError> {
     let value = parse(body)?;
     changed(toxic, fields(&value, "a toxic")?)
@@ -95,7 +94,7 @@ fn changed(toxic: &Toxic, given: Option<&Map<String, Value>>) -> Result<Toxic, A
     Ok(toxic)
 }
 
-/// An amount: a whole number, also where it is written as 100.0.
+/// A whole number, also written as 100.0.
 fn amount(value: Option<&Value>, key: &str) -> Result<Option<u64>, ApiError> {
     let number = match value {
         None | Some(Value::Null) => return Ok(None),
@@ -112,7 +111,7 @@ fn amount(value: Option<&Value>, key: &str) -> Result<Option<u64>, ApiError> {
     }
 }
 
-/// What toxiproxy calls a direction.
+/// toxiproxy's name of a direction.
 fn stream_of(direction: Direction) -> &'static str {
     match direction {
         Direction::ClientToServer => "upstream",
@@ -128,7 +127,6 @@ fn direction(stream: &str) -> Result<Direction, ApiError> {
     }
 }
 
-/// A toxic as the API shows it.
 pub(crate) fn toxic(toxic: &Toxic) -> Value {
     let keys = toxic.kind.attributes().iter();
     let attributes = keys
@@ -143,7 +141,7 @@ pub(crate) fn toxic(toxic: &Toxic) -> Value {
     })
 }
 
-/// Longest name or address.
+/// Maximum length of a name or address.
 const MAX_TEXT_LEN: usize = 1024;
 
 /// Whole numbers up to here are exact in a float.

@@ -1,19 +1,19 @@
-//! Whether a proxy would connect to itself, straight or through other proxies: each connection would open the
-//! next, until no descriptor is left.
+//! Detects proxies that would connect to themselves, directly or through others: each connection
+//! would open the next until no descriptor is left.
 
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 use sys::listening::leads_to;
 
-/// A proxy that is switched on, and where its connections go.
+/// An enabled proxy and its upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) listen: SocketAddr,
     pub(crate) upstream: String,
 }
 
-/// Whether connections to `upstream` come back to a proxy that listens at `listen`. Blocks for as long as the
-/// system's resolver does, where the port alone does not exclude it.
+/// Whether connections to `upstream` reach a proxy listening at `listen`. Blocks for name
+/// resolution, unless the port already excludes it.
 pub(crate) fn comes_back(listen: SocketAddr, upstream: &str, routes: &[Route]) -> bool {
     let mut followed = BTreeSet::new();
     let mut next = vec![upstream];
@@ -26,7 +26,7 @@ pub(crate) fn comes_back(listen: SocketAddr, upstream: &str, routes: &[Route]) -
         if candidates.is_empty() && !has_port(upstream, listen.port()) {
             continue;
         }
-        // A name that nothing has leads nowhere.
+        // An unknown name is no loop.
         let addresses: Vec<SocketAddr> = upstream.to_socket_addrs().into_iter().flatten().collect();
         if addresses.iter().any(|address| leads_to(*address, listen)) {
             return true;

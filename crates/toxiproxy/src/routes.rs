@@ -1,5 +1,3 @@
-//! Which request does what.
-
 use crate::API_VERSION;
 use crate::collection::ProxyCollection;
 use crate::error::ApiError;
@@ -7,13 +5,12 @@ use crate::http::json_answer;
 use serde_json::{Value, json};
 use sys::http::{HttpRequest, HttpResponse};
 
-/// Carries out a request.
 pub(crate) fn answer(proxies: &ProxyCollection, request: &HttpRequest) -> HttpResponse {
     if request
         .field("user-agent")
         .is_some_and(|agent| agent.starts_with("Mozilla/"))
     {
-        // A page in a browser on this machine could reach the API otherwise.
+        // Otherwise a web page in a local browser could use the API.
         return HttpResponse::text(403, "User agent not allowed\n");
     }
     let parts: Vec<String> = request.path.split('/').skip(1).map(decoded).collect();
@@ -41,7 +38,7 @@ pub(crate) fn answer(proxies: &ProxyCollection, request: &HttpRequest) -> HttpRe
     }
 }
 
-/// With toxiproxy's own spaces: some read it as a text.
+/// Uses toxiproxy's spacing, because some clients parse it as text.
 fn version() -> HttpResponse {
     HttpResponse::new(
         200,
@@ -64,7 +61,7 @@ fn without_content(outcome: Result<(), ApiError>) -> HttpResponse {
     }
 }
 
-/// The answer to several proxies at once says what was done also when one could not be.
+/// Also lists completed proxies when one has failed.
 fn populated((done, error): (Vec<Value>, Option<ApiError>)) -> HttpResponse {
     match error {
         None => json_answer(201, &json!({ "proxies": done })),
@@ -80,7 +77,7 @@ fn of_error(error: &ApiError) -> Value {
     json!({ "error": error.to_string(), "status": error.status() })
 }
 
-/// A part of a path with its `%` codes decoded; what is no such code stays.
+/// Decodes `%` escapes, except invalid ones.
 fn decoded(part: &str) -> String {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();

@@ -1,21 +1,20 @@
-//! Who may use the API: clients on purpose, and no web page that a browser on this machine shows.
+//! Refuses web pages in a local browser.
 //!
-//! A page can have its own name resolve to an address of this machine (DNS rebinding): then the browser sends
-//! that name as the Host. Requests from one site to another carry an Origin, which no client of toxiproxy
-//! sends.
+//! A page can resolve its own name to this machine (DNS rebinding): the browser then sends that
+//! name as Host. Cross-site requests have an Origin, which toxiproxy clients never send.
 
 use std::net::{IpAddr, SocketAddr};
 use sys::http::HttpRequest;
 
-/// The names under which the API is known, in addition to its address, loopback addresses and `localhost`.
+/// Host names of the API, besides its address, loopback addresses and `localhost`.
 #[derive(Debug, Clone, Default)]
 pub struct ApiAccess {
-    /// Names and addresses of hosts, without ports.
+    /// Names and addresses without ports.
     pub hosts: Vec<String>,
 }
 
 impl ApiAccess {
-    /// Whether a request is taken at an API that was to be served at `address`; otherwise the status and the
+    /// Accepts or refuses a request to an API configured for `address`; an error has status and
     /// reason.
     pub(super) fn check(&self, request: &HttpRequest, address: SocketAddr) -> Result<(), (u16, String)> {
         if let Some(origin) = request.field("origin") {
@@ -67,7 +66,7 @@ impl ApiAccess {
     }
 }
 
-/// The name or address of `host[:port]`, without brackets; `None` when it is neither.
+/// The name or address of `host[:port]`, without brackets; `None` if it is neither.
 fn without_port(host: &str) -> Option<&str> {
     let (name, port) = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?,
@@ -84,7 +83,7 @@ fn without_port(host: &str) -> Option<&str> {
     (is_port && !name.is_empty()).then_some(name)
 }
 
-/// As it is shown in a reason: not longer than a name can be.
+/// Shortened to the maximum length of a name.
 fn shown(text: &str) -> String {
     format!("'{}'", text.chars().take(MAX_SHOWN_LEN).collect::<String>())
 }
