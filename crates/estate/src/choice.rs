@@ -1,12 +1,12 @@
-//! The cheapest placement that keeps all budgets, and the order of moves to it.
+//! The cheapest placement within all budgets, and the order of moves to it.
 
 use crate::placement::Placement;
 use model::PlacementOutcome;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-/// The position of the cheapest that keeps all budgets: of those with the same price that with the fewest
-/// moves, then the one whose operations take least. `None` if none keeps them.
+/// Index of the cheapest placement within all budgets; ties go to the fewest moves, then the
+/// fastest operations. `None` if none qualifies.
 pub fn cheapest(outcomes: &[PlacementOutcome]) -> Option<usize> {
     let kept = outcomes
         .iter()
@@ -24,11 +24,11 @@ pub fn cheapest(outcomes: &[PlacementOutcome]) -> Option<usize> {
     best.map(|(index, _)| index)
 }
 
-/// The placements on the way from `from` to `to`, the last one included, in which one service moves at a time
-/// and none breaks a budget: one of the shortest ways, cheap early. Services may stop at a third place on it.
-/// `None` if there is none among those predicted.
+/// The placements on a shortest way from `from` to `to`, including the last, moving one service at
+/// a time without breaking a budget, cheap ones early. Services may pass through a third place.
+/// `None` if there is no such way.
 ///
-/// `outcomes` are those of `placements`. Each placement is inspected once.
+/// `outcomes` belong to `placements`. Each placement is visited once.
 pub fn order(
     placements: &[Placement],
     outcomes: &[PlacementOutcome],
@@ -53,7 +53,7 @@ pub fn order(
     None
 }
 
-/// From the placement that each was reached from to the placements on the way.
+/// Follows predecessors back to the start.
 fn move_path(before: &HashMap<&Placement, &Placement>, [from, to]: [&Placement; 2]) -> Vec<Placement> {
     let mut way = Vec::new();
     let mut at = to;

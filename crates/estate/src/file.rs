@@ -1,4 +1,4 @@
-//! The estate's file: places, the links between them, services and budgets.
+//! The estate file with places, links, services and budgets.
 
 mod links;
 mod measured;
@@ -14,78 +14,61 @@ use std::time::Duration;
 use thiserror::Error;
 use toml::Spanned;
 
-/// Gives the text of a file that the estate's names, or says why it cannot be read.
+/// Returns the text of a named file, or the reason of a failure.
 pub type ReadMeasurement<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// What the file says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estate {
-    /// The unit of prices, as given; empty when left out.
+    /// Unit of prices, empty if not given.
     pub currency: String,
-    /// Hours of a month in which traffic is as it was observed.
+    /// Hours per month with the observed traffic.
     pub hours: f64,
-    /// How long was observed, where the file says it; otherwise from the first packet to the last.
+    /// By default from the first packet to the last.
     pub observed: Option<Duration>,
-    /// Round trip between services that come to the same place and are not there today.
+    /// Round-trip time between services newly placed together.
     pub inside: Duration,
-    /// Places, by name.
     pub places: Vec<Arc<str>>,
-    /// What lies between each two of them.
     pub links: Vec<PlaceLink>,
-    /// Services.
     pub services: Vec<EstateService>,
-    /// Budgets.
     pub budgets: Vec<PlanBudget>,
 }
 
-/// What lies between two places.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlaceLink {
-    /// The places, by their positions.
     pub between: [usize; 2],
-    /// The link, from the first to the second.
+    /// From the first to the second.
     pub link: LinkDescription,
-    /// The price of a gigabyte over it, either way.
+    /// Price per gigabyte in either direction.
     pub price: f64,
 }
 
-/// A service or database.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EstateService {
-    /// Its name.
     pub name: Arc<str>,
-    /// Its place in what was observed.
+    /// Index of the place in the observation.
     pub place: usize,
-    /// Its machines.
     pub hosts: Vec<Host>,
-    /// The ports that it serves at; all when empty.
+    /// Server ports, empty for all.
     pub ports: Vec<u16>,
-    /// Places that it may have, today's among them.
+    /// Allowed places, including today's.
     pub may: Vec<usize>,
-    /// What it costs a month in each place.
     pub month: Vec<f64>,
 }
 
-/// The most that operations may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanBudget {
-    /// Names of operations, with `*` for any text.
+    /// Operation names, with `*` as wildcard.
     pub operation: String,
-    /// What is limited.
     pub measure: PlanMeasure,
-    /// The most.
     pub allowed: Duration,
 }
 
-/// What is wrong with the file, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: {what}")]
 pub struct EstateError {
-    /// Line, from 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// In characters, from 1.
     pub column: usize,
-    /// What is wrong, and what to write instead.
     pub what: String,
 }
 
@@ -127,16 +110,14 @@ struct RawBudget {
     held: Option<Spanned<String>>,
 }
 
-/// The file's text, for places in it.
 #[derive(Clone, Copy)]
 struct Text<'a>(&'a str);
 
 impl Estate {
-    /// Reads the text of a file. `read` gives the text of a measurement that the file names, or says why it
-    /// cannot.
+    /// Parses an estate file. `read` returns the text of a named measurement.
     ///
     /// # Errors
-    /// When it is no estate: with the place, what is wrong, and what to write.
+    /// Returns position, fault and remedy.
     pub fn parse(text: &str, read: ReadMeasurement<'_>) -> Result<Self, EstateError> {
         let at = Text(text);
         let raw: RawEstate = toml::from_str(text).map_err(|fault| {
@@ -167,7 +148,7 @@ impl Estate {
         })
     }
 
-    /// The link from one place to another and the price of a gigabyte over it; absent within a place.
+    /// Link and price per gigabyte; `None` within a place.
     pub fn between(&self, [from, to]: [usize; 2]) -> Option<(LinkDescription, f64)> {
         self.links.iter().find_map(|known| match known.between {
             pair if pair == [from, to] => Some((known.link, known.price)),
@@ -180,7 +161,7 @@ impl Estate {
         })
     }
 
-    /// The service that has an endpoint; of a server's, its port counts too.
+    /// The service with an endpoint; for servers the port must match too.
     pub fn service_of(&self, endpoint: Endpoint, serves: bool) -> Option<usize> {
         let has = |service: &EstateService| {
             let port = !serves || service.ports.is_empty() || service.ports.contains(&endpoint.port);
@@ -189,13 +170,13 @@ impl Estate {
         self.services.iter().position(has)
     }
 
-    /// What the services cost a month in `placement`.
     pub fn services_price(&self, placement: &Placement) -> f64 {
         let services = self.services.iter().zip(&placement.0);
         services.map(|(service, place)| service.month[*place]).sum()
     }
 
-    /// No placement costs less: each service where it is cheapest, and no gigabyte between places.
+    /// Lower bound of all placements: each service in its cheapest place, no traffic between
+    /// places.
     pub fn price_at_least(&self) -> f64 {
         let least = |service: &EstateService| {
             let prices = service.may.iter().map(|place| service.month[*place]);

@@ -1,5 +1,5 @@
-//! Operations predicted in placements, all tiers at once: each pair of services over the link between their
-//! places.
+//! Predicts operations in placements, all tiers at once: each pair of services uses the link
+//! between their places.
 
 use crate::file::Estate;
 use crate::placement::{Placement, link_of};
@@ -14,27 +14,22 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whether the name of an operation is among those of a budget.
+/// Whether a budget's pattern (first) matches an operation's name.
 pub type Matches<'a> = &'a dyn Fn(&str, &str) -> bool;
 
-/// What predictions are made from.
 #[derive(Clone, Copy)]
 pub struct Observed<'a> {
-    /// The estate.
     pub estate: &'a Estate,
-    /// Its traffic.
     pub traffic: &'a Arc<EstateTraffic>,
-    /// The operations, in the order in which they began.
     pub operations: &'a [Operation],
-    /// Says of a budget's `operation` and an operation's name whether they match.
     pub matches: Matches<'a>,
 }
 
-/// What operations take, what budgets break and what a month costs in each of `placements`, in their order.
+/// Predicts operation times, broken budgets and monthly costs for each of `placements`, in order.
 ///
-/// Placements in which the same pairs of services get another distance are predicted together: connections of
-/// other pairs stay as they were measured. Operations are replayed one by one; how they wait for each other
-/// elsewhere is not predicted.
+/// Placements that change the distance of the same pairs are predicted together; other connections
+/// stay as measured. Operations are replayed one by one: contention between them elsewhere is not
+/// predicted.
 pub fn forecast(observed: Observed<'_>, placements: &[Placement]) -> Vec<PlacementOutcome> {
     let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for (index, placement) in placements.iter().enumerate() {
@@ -80,7 +75,7 @@ pub fn forecast(observed: Observed<'_>, placements: &[Placement]) -> Vec<Placeme
     outcomes
 }
 
-/// A placement with what is known of it without a prediction.
+/// A placement with everything known without a prediction.
 fn outcome(observed: Observed<'_>, placement: &Placement) -> PlacementOutcome {
     let (gigabytes, price) = observed.traffic.month(observed.estate, placement);
     PlacementOutcome {
@@ -94,7 +89,6 @@ fn outcome(observed: Observed<'_>, placement: &Placement) -> PlacementOutcome {
     }
 }
 
-/// The pairs of services whose distance changes.
 fn moved_pairs(observed: Observed<'_>, placement: &Placement) -> Vec<usize> {
     let pairs = observed.traffic.pairs.iter().enumerate();
     let moved = pairs.filter(|(_, pair)| link_of(observed.estate, **pair, placement).is_some());
@@ -124,8 +118,8 @@ fn link_of_step(traffic: &Arc<EstateTraffic>, moved: Vec<usize>) -> Box<LinkOfSt
     })
 }
 
-/// Each prediction with its target: they come by name, and of each name by target, in order. A name that some
-/// target lacks is left out: which one lacks it cannot be told.
+/// Assigns predictions to targets. They are sorted by name, then by target. A name missing from
+/// some target is dropped, because it is unknown which one lacks it.
 fn by_target<T, K: PartialEq>(all: Vec<T>, targets: usize, key: impl Fn(&T) -> K) -> Vec<(usize, T)> {
     let mut found = Vec::with_capacity(all.len());
     let mut name: Vec<T> = Vec::new();
@@ -141,7 +135,7 @@ fn by_target<T, K: PartialEq>(all: Vec<T>, targets: usize, key: impl Fn(&T) -> K
     found
 }
 
-/// How many operations of each name were in progress at once in the measurement, on average.
+/// Mean number of concurrent operations per name in the measurement.
 fn under_way(operations: &[Operation]) -> HashMap<Arc<str>, f64> {
     let mut seen: HashMap<Arc<str>, (Duration, Timestamp, Timestamp)> = HashMap::new();
     for operation in operations {
@@ -172,7 +166,6 @@ fn placed(prediction: &Prediction, under_way: &HashMap<Arc<str>, f64>) -> Placed
     }
 }
 
-/// The budgets that a placement does not keep.
 fn broken(observed: Observed<'_>, outcome: &PlacementOutcome) -> Vec<BrokenBudget> {
     let mut broken = Vec::new();
     for budget in &observed.estate.budgets {
@@ -193,7 +186,7 @@ fn broken(observed: Observed<'_>, outcome: &PlacementOutcome) -> Vec<BrokenBudge
     broken
 }
 
-/// What a budget of this kind looks at; `None` if the prediction does not have it.
+/// The budget's figure, `None` if the prediction lacks it.
 pub fn figure(outcome: &PlacementOutcome, name: &str, measure: PlanMeasure) -> Option<Duration> {
     let mut operations = outcome.operations.iter();
     let operation = operations.find(|operation| *operation.name == *name);

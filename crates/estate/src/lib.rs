@@ -1,8 +1,8 @@
-//! Services in places: what each placement takes and costs.
+//! Time and cost of placements of services.
 //!
-//! An [`Estate`] is read from a file's text, [`EstateTraffic`] says which of its services talk to each other
-//! in what was observed, [`forecast()`] predicts operations in placements, and [`choice`] finds the cheapest
-//! that keeps all budgets. Start reading at [`forecast()`].
+//! An [`Estate`] is parsed from a file. [`EstateTraffic`] finds which services talk to each other,
+//! [`forecast()`] predicts operations in placements, and [`choice`] finds the cheapest within all
+//! budgets. Start reading at [`forecast()`].
 
 #![forbid(unsafe_code)]
 

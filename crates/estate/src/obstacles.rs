@@ -1,4 +1,4 @@
-//! Obstacles to moving services one by one, and what would let them.
+//! Obstacles to moving single services, and their remedies.
 
 use crate::forecast::Observed;
 use crate::placement::{Placement, link_of};
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// For each service and each other place that it may have: why it may not move there by itself; nothing where
-/// it may. `outcomes` are those of `placements`, today's first.
+/// Reasons why services cannot move alone to their other allowed places. `outcomes` belong to
+/// `placements`, today's first.
 pub fn held_back(
     observed: Observed<'_>,
     placements: &[Placement],
@@ -51,13 +51,12 @@ pub fn held_back(
     held.collect()
 }
 
-/// By how much a budget is exceeded.
 fn excess(broken: &BrokenBudget) -> f64 {
     broken.found.as_secs_f64() / broken.allowed.as_secs_f64().max(1e-9)
 }
 
-/// What is predicted with all fixes; `None` without any, and for held transactions, of which it is not known
-/// which statements are inside.
+/// Predicted time with all fixes; `None` without fixes, and for held transactions, since their
+/// statements are unknown.
 fn fixed(broken: &BrokenBudget, fixes: &[PlanFix]) -> Option<Duration> {
     if fixes.is_empty() || broken.measure == PlanMeasure::Held {
         return None;
@@ -66,15 +65,15 @@ fn fixed(broken: &BrokenBudget, fixes: &[PlanFix]) -> Option<Duration> {
     Some(broken.found.saturating_sub(saves))
 }
 
-/// Round trips of the operations of one name on links that a placement makes longer.
+/// Round trips of one operation name on links that a placement lengthens.
 struct Burden<'a> {
     name: &'a str,
     operations: u64,
-    /// By pair of services and statement: round trips, and the round trip of the pair's link.
+    /// By pair of services and statement: round trips, and the link's round-trip time.
     turns: BTreeMap<(usize, Option<Fingerprint>), (u64, Duration)>,
-    /// Of these, turns that open connections to databases, by pair.
+    /// The part that opens database connections, by pair.
     opened: BTreeMap<usize, (u64, Duration)>,
-    /// Round trips that open connections to databases on any link, longer or not: findings count them all.
+    /// Round trips that open database connections on any link: findings count them all.
     opened_anywhere: u64,
 }
 
@@ -122,7 +121,6 @@ impl<'a> Burden<'a> {
         }
     }
 
-    /// Those that take most of the time on longer links.
     fn statements(&self, observed: Observed<'_>) -> Vec<HoldingStatement> {
         let cost = |(turns, rtt): &(u64, Duration)| rtt.as_nanos() as u64 / 1000 * turns;
         let all: u64 = self.turns.values().map(cost).sum();
@@ -145,7 +143,7 @@ impl<'a> Burden<'a> {
         statements.collect()
     }
 
-    /// Remedies of findings in these operations whose round trips cross a longer link.
+    /// Remedies of findings with round trips on a longer link.
     fn fixes(&self, findings: &[Finding]) -> Vec<PlanFix> {
         let of_name = findings
             .iter()
@@ -162,9 +160,9 @@ impl<'a> Burden<'a> {
         fixes.collect()
     }
 
-    /// What a remedy saves an operation, mean: its round trips, each the round trip of its statement's new
-    /// link. Of connections opened again, the same share of what opening those over longer links takes as the
-    /// remedy saves of all. `None` for what is known of no single statement.
+    /// Mean time saved per operation: round trips, each with the new link's round-trip time. For
+    /// reconnects, the remedy's share of all opening round trips is applied to those on longer
+    /// links. `None` if the finding has no single statement.
     fn saves(&self, finding: &Finding) -> Option<Duration> {
         let operations = self.operations.max(1) as f64;
         let turns = finding.saves_turns as f64 / operations;
@@ -182,5 +180,4 @@ impl<'a> Burden<'a> {
     }
 }
 
-/// Most statements that are named.
 const MAX_STATEMENTS: usize = 3;

@@ -1,20 +1,16 @@
-//! Placements: which place each service has.
-
 use crate::file::Estate;
 use link::LinkDescription;
 use model::PlacedService;
 
-/// The place of each service, by their positions in the estate.
+/// Index of the place, by index of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Placement(pub Vec<usize>);
 
 impl Placement {
-    /// As it is in what was observed.
     pub fn today(estate: &Estate) -> Self {
         Self(estate.services.iter().map(|service| service.place).collect())
     }
 
-    /// The same with `service` in `place`.
     #[must_use]
     pub fn with(&self, service: usize, place: usize) -> Self {
         let mut places = self.0.clone();
@@ -22,13 +18,12 @@ impl Placement {
         Self(places)
     }
 
-    /// How many services are elsewhere than in `other`.
     pub fn differences(&self, other: &Self) -> u32 {
         let differ = self.0.iter().zip(&other.0).filter(|(one, other)| one != other);
         differ.count() as u32
     }
 
-    /// In words, in the order of the file.
+    /// In the order of the file.
     pub fn services(&self, estate: &Estate) -> Vec<PlacedService> {
         let services = estate.services.iter().zip(&self.0);
         let placed = services.map(|(service, place)| PlacedService {
@@ -39,14 +34,14 @@ impl Placement {
     }
 }
 
-/// How many placements the estate allows; saturates.
+/// Saturates at the maximum number.
 pub fn possible(estate: &Estate) -> u64 {
     let choices = estate.services.iter().map(|service| service.may.len() as u64);
     choices.fold(1, u64::saturating_mul)
 }
 
-/// All placements when there are at most `most`. Otherwise those that move the fewest services from today's,
-/// as far as whole numbers of moved services fit. Today's is the first.
+/// All placements if there are at most `most`, else those with the fewest moves: all placements of
+/// 1, 2, ... moves while these fit. Today's is the first.
 pub fn placements(estate: &Estate, most: usize) -> Vec<Placement> {
     let today = Placement::today(estate);
     let mut found = vec![today.clone()];
@@ -69,8 +64,7 @@ pub fn placements(estate: &Estate, most: usize) -> Vec<Placement> {
     found
 }
 
-/// The link that connections from one service to another get in `placement`; `None` if their distance stays
-/// what it is today.
+/// The link between two services in `placement`; `None` if their distance does not change.
 pub fn link_of(
     estate: &Estate,
     [client, server]: [usize; 2],

@@ -1,5 +1,3 @@
-//! Which services talk to each other, and how much.
-
 use crate::file::Estate;
 use crate::placement::Placement;
 use model::{ConnectionId, ConnectionOutcome, Endpoint, Timestamp};
@@ -7,25 +5,24 @@ use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// The connections that were observed, as those of services. Memory: a number for each connection between
-/// services, and the first [`MAX_UNKNOWN_ADDRESSES`] addresses of others.
+/// Assigns observed connections to services. Keeps one number per connection between services, and
+/// the first [`MAX_UNKNOWN_ADDRESSES`] unknown addresses.
 #[derive(Debug, Default)]
 pub struct EstateTraffic {
-    /// Pairs of services: who asks, who answers.
+    /// Client and server of each pair.
     pub pairs: Vec<[usize; 2]>,
-    /// Bytes of each pair, both directions.
+    /// Bytes per pair, both directions.
     bytes: Vec<u64>,
     of_connection: HashMap<ConnectionId, usize>,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
-    /// Addresses that no service has.
+    /// Addresses of no service.
     pub unknown: BTreeSet<IpAddr>,
-    /// Whether some bytes are payload alone, because their packets were not seen.
+    /// Whether some bytes exclude headers, because packets were not seen.
     pub payload_only: bool,
 }
 
 impl EstateTraffic {
-    /// A connection was opened.
     pub fn opened(&mut self, estate: &Estate, connection: ConnectionId, client: Endpoint, server: Endpoint) {
         let services = [estate.service_of(client, false), estate.service_of(server, true)];
         if let [Some(client), Some(server)] = services {
@@ -42,7 +39,7 @@ impl EstateTraffic {
         }
     }
 
-    /// A connection has ended, or its observation.
+    /// Ends a connection, or its observation.
     pub fn closed(&mut self, outcome: &ConnectionOutcome) {
         let end = outcome.at.after(outcome.duration);
         self.first = Some(self.first.map_or(outcome.at, |first| first.min(outcome.at)));
@@ -55,12 +52,11 @@ impl EstateTraffic {
         }
     }
 
-    /// The pair that a connection belongs to.
     pub fn pair_of(&self, connection: ConnectionId) -> Option<usize> {
         self.of_connection.get(&connection).copied()
     }
 
-    /// How long was observed: from the first packet to the last.
+    /// From the first packet to the last.
     pub fn observed(&self) -> Duration {
         match (self.first, self.last) {
             (Some(first), Some(last)) => last.since(first),
@@ -68,7 +64,7 @@ impl EstateTraffic {
         }
     }
 
-    /// Gigabytes a month between places in `placement`, and what they and the services cost.
+    /// Monthly gigabytes between places in `placement`, and the total cost of traffic and services.
     pub fn month(&self, estate: &Estate, placement: &Placement) -> (f64, f64) {
         let observed = estate.observed.unwrap_or_else(|| self.observed());
         let seconds = observed.as_secs_f64().max(1.0);
@@ -95,5 +91,4 @@ impl EstateTraffic {
     }
 }
 
-/// Most addresses without a service that are named.
 pub const MAX_UNKNOWN_ADDRESSES: usize = 20;

@@ -1,4 +1,4 @@
-//! The cheapest and the order, on figures made up here.
+//! Choice and order, with made-up figures.
 
 use super::*;
 use model::{BrokenBudget, PlanMeasure};
@@ -33,7 +33,7 @@ fn the_cheapest_keeps_its_budgets_and_moves_little() {
     assert_eq!(cheapest(&outcomes[1..2]), None);
 }
 
-/// Two services move; moving the first one alone breaks a budget, so it goes second.
+/// Moving the first of two services alone breaks a budget, so it goes second.
 #[test]
 fn the_order_avoids_what_breaks_on_the_way() {
     let placements = [[0, 0], [1, 0], [0, 1], [1, 1]].map(|places| Placement(places.to_vec()));
@@ -56,7 +56,7 @@ fn the_order_avoids_what_breaks_on_the_way() {
     );
 }
 
-/// Far from each other both are too slow, so they go together by a place between.
+/// Apart, both are too slow, so they move together by a place between.
 #[test]
 fn a_way_may_stop_at_a_third_place() {
     let places = [

@@ -1,4 +1,4 @@
-//! The links between places: each two have one, written down or measured.
+//! Links between all pairs of places, written or measured.
 
 use super::measured::MeasuredLink;
 use super::{EstateError, PlaceLink, ReadMeasurement, Text};
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 use toml::Spanned;
 
-/// A link as the file has it: `link` or `measured`.
+/// Either `link` or `measured` in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawLink {
@@ -19,7 +19,6 @@ pub(super) struct RawLink {
 }
 
 impl Text<'_> {
-    /// Each two places have one link.
     pub(super) fn links(
         self,
         raw: &[Spanned<RawLink>],
@@ -47,7 +46,6 @@ impl Text<'_> {
         Ok(links)
     }
 
-    /// What lies between the places: what is written, or what was measured.
     fn link(
         self,
         spanned: &Spanned<RawLink>,
@@ -90,7 +88,6 @@ impl Text<'_> {
     }
 }
 
-/// The link between two places, whichever is first.
 fn joining(links: &[PlaceLink], pair: [usize; 2]) -> Option<&PlaceLink> {
     let mut links = links.iter();
     links.find(|link| pair.iter().all(|place| link.between.contains(place)))

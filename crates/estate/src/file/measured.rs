@@ -1,29 +1,27 @@
-//! Links from what `longwire echo --json` and `longwire ping --json` wrote.
+//! Links from the output of `longwire echo --json` and `longwire ping --json`.
 //!
-//! The round trip is a median: of `echo` that of the smallest messages on one stream, of `ping` that of all
-//! samples of one target that were answered, without the server's time where the server reports it. Rates are
-//! those of `echo --bulk`. Both ends' wake-ups are in the round trip (tens of us), unless echo polled on both
-//! sides.
+//! The round-trip time is a median: in `echo` of the smallest messages on one stream, in `ping` of
+//! all answered samples of one target, without reported server time. Rates come from `echo --bulk`.
+//! Unless echo polled on both sides, the round-trip time includes wake-ups of both ends (tens of
+//! us).
 
 use link::LinkDescription;
 use model::{BitRate, DistributionBuilder, LinkRates};
 use serde::Deserialize;
 use std::time::Duration;
 
-/// What the records of one measurement say of the way between two places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MeasuredLink {
     rtt: Duration,
-    /// Client to server, and back; absent where no rate was measured.
+    /// Client to server, and back; `None` if not measured.
     rate: LinkRates,
 }
 
 impl MeasuredLink {
-    /// Reads records: lines of JSON, of which those of other types are passed over.
+    /// Parses lines of JSON and ignores other record types.
     ///
     /// # Errors
-    /// With the line where one is at fault: it is no record, there is no round trip, or there are those of
-    /// several targets.
+    /// Fails for a malformed line, a missing round-trip time, or several targets.
     pub(super) fn parse(records: &str) -> Result<Self, String> {
         let mut seen = Seen::default();
         let lines = records.lines().enumerate();
@@ -42,20 +40,20 @@ impl MeasuredLink {
     /// The link, client to server first.
     ///
     /// # Errors
-    /// When no link can be so: records that were changed, perhaps.
+    /// Fails if the records do not make a valid link.
     pub(super) fn link(self) -> Result<LinkDescription, String> {
         let link = LinkDescription {
             rate: self.rate,
             ..LinkDescription::with_rtt(self.rtt)
         };
-        // The text form has the checks of range.
+        // Parsing checks the ranges.
         link.to_string()
             .parse()
             .map_err(|fault: link::LinkError| fault.to_string())
     }
 }
 
-/// A record, as far as it is about a link. Keys: docs/output.md.
+/// The part of a record about links, as in docs/output.md.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum MeasurementRecord<'a> {
@@ -83,7 +81,6 @@ enum MeasurementRecord<'a> {
     Other,
 }
 
-/// What the records read so far say.
 #[derive(Default)]
 struct Seen {
     target: Option<String>,

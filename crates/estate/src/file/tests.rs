@@ -1,5 +1,3 @@
-//! What the file says, and where it is wrong.
-
 use super::*;
 use crate::placement::{link_of, placements, possible};
 
@@ -57,7 +55,7 @@ fn an_estate_is_read() {
     assert_eq!(link_of(&estate, [0, 1], &all[1]), Some(back));
 }
 
-/// Half of the placements of two moves do not fit, so those of one move are all.
+/// Not all placements of two moves fit, so only those of one move remain.
 #[test]
 fn a_maximum_of_placements_keeps_whole_numbers_of_moves() {
     let estate = Estate::parse(&ESTATE.replace("may = [\"here\"]\n", ""), &no_file).expect("it is one");

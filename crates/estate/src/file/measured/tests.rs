@@ -1,5 +1,3 @@
-//! Which records count, and what is said of files that are none.
-
 use super::*;
 
 fn sample(target: &str, round_trip: u64, more: &str) -> String {
@@ -18,7 +16,7 @@ fn link(lines: &[String]) -> Result<String, String> {
     Ok(MeasuredLink::parse(&lines.join("\n"))?.link()?.to_string())
 }
 
-/// First samples of a connection, failed ones and those without an answer are in no median.
+/// Excludes first, failed and unanswered samples.
 #[test]
 fn pings_give_their_median() {
     let first = sample("a", 90_000_000, r#","first":true"#);
@@ -35,8 +33,7 @@ fn pings_give_their_median() {
     assert_eq!(link(&lines), Ok("rtt=6ms".to_owned()));
 }
 
-/// Of an echo's sweep the smallest messages on one stream are the distance: others wait for bytes and for
-/// each other.
+/// The smallest messages on one stream show the distance: others wait for bytes and for each other.
 #[test]
 fn an_echo_gives_the_median_of_its_smallest_messages_on_one_stream() {
     let lines = [
