@@ -1,4 +1,4 @@
-//! The toxics of one direction of one connection, one behind the other.
+//! The toxics of one direction of a connection, in sequence.
 
 use crate::stage::Stage;
 use crate::toxic::Toxic;
@@ -6,35 +6,31 @@ use link::impairments::draws::Draws;
 use model::Timestamp;
 use std::collections::VecDeque;
 
-/// What passes along a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Passing {
-    /// Bytes of the stream, to be sent as one piece.
+    /// Bytes to be sent as one piece.
     Bytes(Vec<u8>),
-    /// The last of this direction.
     End(StreamEnd),
 }
 
-/// How a direction ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// Its sender has said all; the other direction goes on.
+    /// A half-close, so the other direction continues.
     Finished,
-    /// The connection is closed in both directions, once what came before has been sent.
+    /// Closes both directions after sending earlier bytes.
     Closed,
-    /// The connection is reset in both directions.
     Reset,
 }
 
-/// The toxics of one direction of one connection, in the order in which they were added.
+/// The toxics of one direction of a connection, in order of addition.
 ///
-/// Calling order: [`Chain::accept`] with what was read while there is [`Chain::room`]; [`Chain::release`]
-/// until it gives nothing more, at [`Chain::next_wake`] or later, as far as the receiver takes it. Times must
-/// not go back. Bytes come out in the order in which they went in; after an end nothing comes out.
+/// The order of calls is [`Chain::accept`] with read bytes while there is [`Chain::room`];
+/// [`Chain::release`] until it returns `None`, at [`Chain::next_wake`] or later, as far as the
+/// receiver accepts them. Times must not go back. Bytes keep their order; an end is the last
+/// output.
 #[derive(Debug)]
 pub struct Chain {
     stages: Vec<Stage>,
-    /// What has passed every toxic.
     passed: VecDeque<Passing>,
     draws: Draws,
     ended: bool,
@@ -42,7 +38,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The chain of a connection that begins at `at`. What is drawn is a function of `seed`.
+    /// Draws are a function of `seed`.
     pub fn new<'a>(toxics: impl IntoIterator<Item = &'a Toxic>, seed: u64, at: Timestamp) -> Self {
         let mut chain = Self {
             stages: Vec::new(),
@@ -55,20 +51,18 @@ impl Chain {
         chain
     }
 
-    /// A toxic begins, behind those that are there.
     pub fn add(&mut self, at: Timestamp, toxic: &Toxic) {
         self.stages.push(Stage::new(toxic, &mut self.draws, at));
     }
 
-    /// The attributes or the toxicity of a toxic have changed. What it holds is held as the new attributes
-    /// ask: a delay counts from when bytes entered it.
+    /// Held bytes follow the new attributes: a delay counts from their entry.
     pub fn change(&mut self, at: Timestamp, toxic: &Toxic) {
         if let Some(stage) = self.stages.iter_mut().find(|stage| stage.name() == toxic.name) {
             stage.change(at, toxic, &mut self.draws);
         }
     }
 
-    /// A toxic ends. What it held goes on at once; one that has dropped bytes ends the connection.
+    /// Held bytes continue at once; if the toxic has dropped bytes, the connection ends.
     pub fn remove(&mut self, at: Timestamp, name: &str) {
         let Some(index) = self.stages.iter().position(|stage| stage.name() == name) else {
             return;
@@ -78,17 +72,16 @@ impl Chain {
         }
     }
 
-    /// Takes what was read at `at`.
     pub fn accept(&mut self, at: Timestamp, passing: Passing) {
         self.enter(0, at, passing);
     }
 
-    /// Whether delays may hold as much as a fast and long link does: where memory is short, they may not.
+    /// Whether delays may buffer as much as a fast, long link. Disable it when memory is short.
     pub fn set_generous(&mut self, generous: bool) {
         self.generous = generous;
     }
 
-    /// Whether more should be read. What is accepted without room is taken all the same.
+    /// Input without room is accepted all the same.
     pub fn room(&self) -> bool {
         match self.stages.first() {
             Some(first) => first.has_room(self.generous),
@@ -96,7 +89,7 @@ impl Chain {
         }
     }
 
-    /// The next that is through at `at`.
+    /// The next output at `at`.
     pub fn release(&mut self, at: Timestamp) -> Option<Passing> {
         if self.ended {
             return None;
@@ -109,15 +102,14 @@ impl Chain {
         Some(passing)
     }
 
-    /// When more may be through; `None` if nothing will be of itself.
+    /// Time of the next output; `None` if only input or room can cause one.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        // What is due and finds no room moves when the room comes about.
+        // Due pieces without room move when room appears.
         let waking = self.stages.iter().enumerate();
         let waking = waking.filter(|(index, _)| self.has_room_behind(*index));
         waking.filter_map(|(_, stage)| stage.next_wake()).min()
     }
 
-    /// Bytes that are held.
     pub fn held_bytes(&self) -> usize {
         let passed = self.passed.iter().map(|passing| match passing {
             Passing::Bytes(bytes) => bytes.len(),
@@ -140,7 +132,7 @@ impl Chain {
         }
     }
 
-    /// Moves everything that is due as far as there is room, and one piece out.
+    /// Moves all due pieces that fit, and one to the output.
     fn advance(&mut self, at: Timestamp) {
         let mut moved = true;
         while moved && self.passed.is_empty() {
@@ -158,5 +150,5 @@ impl Chain {
     }
 }
 
-/// Draws of a chain are independent of those for the jitter of a link.
+/// Draws are independent of those for the jitter of a link.
 const PURPOSE: u64 = 0x7078;

@@ -1,8 +1,8 @@
-//! What toxics do to the bytes of a connection: arithmetic over time that is passed in.
+//! Effects of toxics on the bytes of a connection, as arithmetic over given times.
 //!
-//! A toxic is an impairment of one direction of a proxy's connections, as Shopify's toxiproxy defines them.
-//! Delays and rates are the impairments of `link`; what concerns the stream of bytes (slices, limits, ends,
-//! resets) is here. Start reading at [`toxic`], then [`chain`].
+//! A toxic is an impairment of one direction, as in Shopify's toxiproxy. Delays and rates come from
+//! `link`; effects on the byte stream (slices, limits, ends, resets) are here. Start reading at
+//! [`toxic`], then [`chain`].
 
 #![forbid(unsafe_code)]
 

@@ -12,23 +12,19 @@ use model::{BitRate, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A toxic at work.
 #[derive(Debug)]
 pub(crate) struct Stage {
     name: String,
     effect: Effect,
     waiting: VecDeque<Waiting>,
     held_bytes: usize,
-    /// When the last that waits is due: nothing overtakes.
+    /// Due time of the last piece, since pieces never overtake.
     last_due: Timestamp,
-    /// An end that comes of itself.
     alarm: Option<(Timestamp, StreamEnd)>,
-    /// Payload bytes that a limit has let pass since the toxic came to this connection; changes of the toxic
-    /// do not reset it.
+    /// Payload bytes counted by a limit on this connection; changes of the toxic do not reset it.
     passed_bytes: u64,
 }
 
-/// What waits for its time.
 #[derive(Debug)]
 struct Waiting {
     entered: Timestamp,
@@ -36,19 +32,17 @@ struct Waiting {
     passing: Passing,
 }
 
-/// The state of what a toxic does.
 #[derive(Debug)]
 enum Effect {
-    /// Nothing: also what a toxic does to a connection that its toxicity spares.
+    /// No effect, also for connections excluded by toxicity.
     Pass,
-    /// A delay of `link`, with its jitter.
     Delay(Impairment),
-    /// A rate of `link`, and the most bytes that are sent in one piece; `None` for no byte at all.
+    /// A rate of `link`, and the maximum piece; `None` for a rate of 0.
     Rate(Option<(Impairment, usize)>),
     DelayEnd(Duration),
-    /// Bytes are dropped; the toxic's removal closes the connection.
+    /// Drops bytes, until removing the toxic closes the connection.
     Drop,
-    /// Drops and resets, so long after the first that came, at `since`.
+    /// Drops bytes and resets some time after the first input at `since`.
     Reset {
         after: Duration,
         since: Option<Timestamp>,
@@ -58,7 +52,7 @@ enum Effect {
         variation: usize,
         pause: Duration,
     },
-    /// Closes after so many bytes in total.
+    /// Closes after this many bytes.
     Limit(u64),
 }
 
@@ -94,7 +88,7 @@ fn delay(latency: u64, jitter: u64, seed: u64) -> Delay {
     Delay::new(Duration::from_millis(latency), jitter, seed)
 }
 
-/// The rate, and the piece that takes a millisecond: smaller ones would only cost more wake-ups.
+/// The rate, and the bytes of one millisecond: smaller pieces only cost wake-ups.
 fn rate(kilobytes: u64) -> Option<(Impairment, usize)> {
     let rate = BitRate::from_bits_per_second(kilobytes.saturating_mul(8_000))?;
     let piece = usize::try_from(kilobytes)
@@ -104,7 +98,6 @@ fn rate(kilobytes: u64) -> Option<(Impairment, usize)> {
 }
 
 impl Stage {
-    /// The toxic comes to the connection at `at`.
     pub(crate) fn new(toxic: &Toxic, draws: &mut Draws, at: Timestamp) -> Self {
         let mut stage = Self {
             name: toxic.name.clone(),
@@ -123,7 +116,6 @@ impl Stage {
         &self.name
     }
 
-    /// The toxic is another from now on.
     pub(crate) fn change(&mut self, at: Timestamp, toxic: &Toxic, draws: &mut Draws) {
         let held = std::mem::take(&mut self.waiting);
         let reset_since = match self.effect {
@@ -136,7 +128,7 @@ impl Stage {
             self.reset_from(since);
         }
         for waiting in held {
-            // A rate gives no credit for the time before.
+            // A rate gives no credit for earlier time.
             let entered = match self.effect {
                 Effect::Delay(_) => waiting.entered,
                 _ => at,
@@ -157,7 +149,8 @@ impl Stage {
         }
     }
 
-    /// A reset that has been caused at `since` comes about, whatever the toxic is now: bytes are missing.
+    /// A reset caused at `since` happens even after changes of the toxic, because bytes are
+    /// missing.
     fn reset_from(&mut self, since: Timestamp) {
         let after = match self.effect {
             Effect::Reset { after, .. } => after,
@@ -170,7 +163,6 @@ impl Stage {
         self.alarm = Some((since.after(after), StreamEnd::Reset));
     }
 
-    /// Takes what comes at `at`.
     pub(crate) fn accept(&mut self, at: Timestamp, passing: Passing, draws: &mut Draws) {
         match passing {
             Passing::Bytes(bytes) => self.accept_bytes(at, bytes, draws),
@@ -219,7 +211,7 @@ impl Stage {
         }
     }
 
-    /// Lets bytes wait for a rate, in pieces of a millisecond each.
+    /// Queues bytes for a rate, in pieces of a millisecond.
     fn serialise(&mut self, at: Timestamp, mut bytes: Vec<u8>) {
         while !bytes.is_empty() {
             let Effect::Rate(Some((rate, piece))) = &mut self.effect else {
@@ -261,7 +253,7 @@ impl Stage {
         });
     }
 
-    /// The next that is through at `at`, and when it was.
+    /// The next output at `at`, with its due time.
     pub(crate) fn release(&mut self, at: Timestamp) -> Option<(Timestamp, Passing)> {
         if let Some((due, ending)) = self.alarm.take_if(|(due, _)| *due <= at) {
             return Some((due, Passing::End(ending)));
@@ -273,7 +265,6 @@ impl Stage {
         Some((waiting.due, waiting.passing))
     }
 
-    /// When the next is through.
     pub(crate) fn next_wake(&self) -> Option<Timestamp> {
         let first = self.waiting.front().map(|waiting| waiting.due);
         let alarm = self.alarm.map(|(due, _)| due);
@@ -292,7 +283,7 @@ impl Stage {
         self.held_bytes
     }
 
-    /// What goes on when the toxic is removed.
+    /// Pieces that continue when the toxic is removed.
     pub(crate) fn into_held(self) -> Vec<Passing> {
         match self.effect {
             Effect::Drop => vec![Passing::End(StreamEnd::Closed)],
@@ -302,8 +293,8 @@ impl Stage {
     }
 }
 
-/// The sizes of the slices of `length` bytes: halves of halves, each cut varied by up to `variation`, until a
-/// slice is at most `average` and `variation` together. All in one piece where `average` is 0.
+/// Slice sizes of `length` bytes: recursive halves, each cut varied by up to `variation`, until a
+/// slice is at most `average` + `variation`. One piece if `average` is 0.
 fn slices(length: usize, average: usize, variation: usize, draws: &mut Draws) -> Vec<usize> {
     let mut sizes = Vec::new();
     let mut left = vec![length];
@@ -321,13 +312,12 @@ fn slices(length: usize, average: usize, variation: usize, draws: &mut Draws) ->
     sizes
 }
 
-/// A time that does not come.
 const NEVER: Timestamp = Timestamp::from_nanos(u64::MAX);
 
-/// The most bytes that wait in one toxic before what is in front of it waits.
+/// Buffered bytes of a toxic before earlier ones must wait.
 const MAX_BUFFERED_BYTES: usize = 64 * 1024;
 
-/// The same for a delay: what is on the way on a link of 100 MB/s and 300 ms.
+/// For a delay, the bytes in flight at 100 MB/s and 300 ms.
 const MAX_DELAYED_BYTES: usize = 32 * 1024 * 1024;
 
 /// Payload of a full packet.

@@ -1,49 +1,42 @@
-//! Toxics as they are described: a name, a kind with its attributes, a direction and how many connections
-//! they concern.
-
 use model::Direction;
 
-/// One toxic of a proxy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Toxic {
-    /// What it is called: unique among the toxics of its proxy.
+    /// Unique within the proxy.
     pub name: String,
-    /// The bytes that it concerns: those to the server (`upstream`) or those to the client (`downstream`).
+    /// To the server (`upstream`) or to the client (`downstream`).
     pub direction: Direction,
-    /// Share of the connections that it concerns, 0 to 1. It is drawn for each connection, and again when the
-    /// toxic changes.
+    /// Share of affected connections, 0 to 1; drawn per connection, and again on changes of the
+    /// toxic.
     pub toxicity: f64,
-    /// What it does.
     pub kind: ToxicKind,
-    /// The attributes of its kind, in the order of [`ToxicKind::attributes`] and in its units; the rest is 0.
+    /// In the order and units of [`ToxicKind::attributes`]; the rest is 0.
     pub values: [u64; 3],
 }
 
-/// What a toxic does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToxicKind {
-    /// Nothing.
     Noop,
-    /// Bytes and the end arrive later: `latency` ms, uniformly varied by up to `jitter` ms, never out of
+    /// Bytes and the end arrive later: `latency` ms, uniformly varied by up to `jitter` ms, in
     /// order.
     Latency,
-    /// At most `rate` times 1000 bytes a second pass; with 0, none.
+    /// At most `rate` times 1000 bytes per second, and with 0 none.
     Bandwidth,
     /// The end arrives `delay` ms later.
     SlowClose,
-    /// No byte passes, and after `timeout` ms the connection is closed; with 0, when the toxic is removed.
+    /// Drops all bytes and closes the connection after `timeout` ms; with 0, when the toxic is
+    /// removed.
     Timeout,
-    /// From the first byte or end on nothing passes, and `timeout` ms later the connection is reset.
+    /// Drops everything from the first byte or end on, and resets the connection `timeout` ms
+    /// later.
     ResetPeer,
-    /// Bytes pass in slices of `average_size` give or take `size_variation` bytes, `delay` microseconds
-    /// apart.
+    /// Slices of `average_size` +/- `size_variation` bytes, `delay` microseconds apart.
     Slicer,
-    /// After `bytes` bytes the connection is closed.
+    /// Closes the connection after `bytes` bytes.
     LimitData,
 }
 
 impl ToxicKind {
-    /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Noop,
         Self::Latency,
@@ -55,7 +48,7 @@ impl ToxicKind {
         Self::LimitData,
     ];
 
-    /// What toxiproxy's API calls it.
+    /// Name in toxiproxy's API.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Noop => "noop",
@@ -69,12 +62,11 @@ impl ToxicKind {
         }
     }
 
-    /// The kind of this name; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// What its attributes are called, in the order of [`Toxic::values`].
+    /// Names in the order of [`Toxic::values`].
     pub const fn attributes(self) -> &'static [&'static str] {
         match self {
             Self::Noop => &[],

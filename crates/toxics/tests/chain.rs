@@ -1,4 +1,4 @@
-//! Toxics in virtual time: what passes, when, in which pieces, and how it ends.
+//! Toxics in virtual time: output, times, pieces and ends.
 
 use model::{Direction, Timestamp};
 use toxics::{Chain, Passing, StreamEnd, Toxic, ToxicKind};
@@ -27,7 +27,7 @@ fn bytes(size: usize) -> Passing {
     Passing::Bytes((0..size).map(|place| (place % 251) as u8).collect())
 }
 
-/// All that comes out of itself until the chain is idle, with the microsecond at which each did.
+/// All timed output until the chain is idle, each with its microsecond.
 fn played(chain: &mut Chain, from: Timestamp) -> Vec<(u64, Passing)> {
     let mut out = Vec::new();
     let mut now = from;

@@ -1,11 +1,10 @@
-//! What holds for any chain of toxics that drops nothing: every byte comes out, once and in order, and then
-//! the end, however the input is split and whenever toxics are added, changed and removed.
+//! Invariants of chains without drops: every byte comes out once, in order, then the end, for any
+//! split of the input and any changes of toxics.
 
 use model::{Direction, Timestamp};
 use proptest::prelude::*;
 use toxics::{Chain, Passing, StreamEnd, Toxic, ToxicKind};
 
-/// What happens to a chain.
 #[derive(Debug, Clone)]
 enum Step {
     Read(usize),
@@ -24,7 +23,7 @@ const LOSSLESS: [ToxicKind; 5] = [
 ];
 
 fn values() -> impl Strategy<Value = [u64; 3]> {
-    // A rate of 0 lets nothing pass, ever.
+    // A rate of 0 blocks for ever.
     (1..2000_u64, 0..500_u64, 0..500_u64).prop_map(|(first, second, third)| [first, second, third])
 }
 
@@ -40,7 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A chain as a connection uses it.
+/// Uses a chain as a connection does.
 struct Played {
     chain: Chain,
     toxics: Vec<Toxic>,
