@@ -1,4 +1,4 @@
-//! HTTP to services outside of longwire: monitoring systems and object stores.
+//! HTTP client for monitoring systems and object stores.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,38 +6,29 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 
-/// Files of TLS, in PEM.
 #[derive(Debug, Clone, Default)]
 pub struct PemFiles {
-    /// Authorities that are trusted instead of the system's.
+    /// Replace the system's authorities.
     pub authorities: Option<PathBuf>,
-    /// Certificate of this client, and its key.
+    /// Client certificate and key.
     pub identity: Option<(PathBuf, PathBuf)>,
 }
 
-/// Why there is no client.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpClientError {
-    /// A file of certificates or keys cannot be used.
     #[error("could not use {}: {reason}", path.display())]
-    File {
-        /// Which file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// TLS is requested, and nobody is trusted.
+    File { path: PathBuf, reason: String },
     #[error(
         "could not set up TLS: no certificate authority is known: install ca-certificates, or name a file of them"
     )]
     NoAuthorities,
 }
 
-/// A client for `url` and others of its scheme. An answer is an answer, whatever its status; nothing is
-/// redirected. `timeout` is for a request as a whole, where the request has none of its own.
+/// A client for `url` and its scheme. Every status is returned as an answer; redirects are not
+/// followed. `timeout` limits a whole request without its own timeout.
 ///
 /// # Errors
-/// When a file of `tls` cannot be used, or nobody is trusted.
+/// Fails if a file of `tls` is unusable, or no authority is known.
 pub fn agent(url: &str, tls: &PemFiles, timeout: Duration) -> Result<Agent, HttpClientError> {
     let config = Agent::config_builder()
         .tls_config(tls_config(url, tls)?)
