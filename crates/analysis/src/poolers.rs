@@ -7,7 +7,7 @@
 //! time.
 //!
 //! A service is a pooler of another if nearly all statements ([`NEARLY_ALL`] of 100, at least
-//! [`FEWEST`]) on the connections behind it belong to statements in front of it. Until that is
+//! [`MIN_STATEMENTS`]) on the connections behind it belong to statements in front of it. Until that is
 //! known, facts wait (at most [`MAX_WAITING`]). Afterwards back exchanges are no longer emitted,
 //! and front exchanges carry the pooler's share ([`model::PoolerTime`]).
 
@@ -32,7 +32,7 @@ pub const MAX_WAITING: usize = 4_000;
 pub const NEARLY_ALL: u64 = 90;
 
 /// Minimum number of statements seen on both sides of a pooler.
-pub const FEWEST: u64 = 5;
+pub const MIN_STATEMENTS: u64 = 5;
 
 const MAX_SERVICES: usize = 1_000;
 
@@ -326,7 +326,7 @@ impl Poolers {
 
 impl Found {
     fn is_enough(&self) -> bool {
-        self.paired >= FEWEST && self.paired * 100 >= self.behind * NEARLY_ALL
+        self.paired >= MIN_STATEMENTS && self.paired * 100 >= self.behind * NEARLY_ALL
     }
 }
 

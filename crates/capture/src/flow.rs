@@ -333,7 +333,7 @@ impl Flow {
         let other_seen = self.halves[direction.reverse().index()].packets > 0;
         let half = &mut self.halves[direction.index()];
         let at = packet.head.at;
-        if start - half.next > LARGEST_WINDOW {
+        if start - half.next > MAX_WINDOW {
             out.faults.misplaced += 1;
             return;
         }
@@ -433,7 +433,7 @@ pub(crate) fn side_index(side: Side) -> usize {
 }
 
 /// Maximum TCP window (RFC 7323). Bytes farther ahead do not belong to the connection.
-pub(crate) const LARGEST_WINDOW: u64 = 1 << 30;
+pub(crate) const MAX_WINDOW: u64 = 1 << 30;
 /// Maximum distance ahead of seen bytes at which an acknowledgement is accepted at once.
 const BELIEVED_AHEAD: u64 = 1 << 20;
 /// Bytes behind a gap, per direction of a connection. Beyond it the gap is given up.

@@ -308,7 +308,7 @@ impl Half {
     }
 
     pub fn full_size(&self) -> u32 {
-        self.segment_size.unwrap_or(self.largest.max(SMALLEST_FULL))
+        self.segment_size.unwrap_or(self.largest.max(MIN_FULL_SEGMENT))
     }
 }
 
@@ -319,4 +319,4 @@ const ORIGIN: u64 = 1 << 40;
 /// Half of the sequence space: lower distances count as old, higher ones as new.
 const MAX_OLD: u32 = 1 << 31;
 /// Minimum payload of a full packet: the smallest default MSS (RFC 9293 section 3.7.1).
-const SMALLEST_FULL: u32 = 536;
+const MIN_FULL_SEGMENT: u32 = 536;

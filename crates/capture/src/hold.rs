@@ -1,6 +1,6 @@
 //! Holds packets that acknowledge unseen bytes: the capture lost them, or is out of order.
 
-use crate::flow::{Flow, LARGEST_WINDOW};
+use crate::flow::{Flow, MAX_WINDOW};
 use crate::half::{LATEST, Output};
 use crate::tcp::{ACK, Head, Packet, RST, SYN, SynOptions};
 use model::{Direction, Timestamp};
@@ -68,7 +68,7 @@ impl Flow {
         }
         let acknowledged = data.stream_offset(head.acknowledgement);
         acknowledged > data.next
-            && acknowledged - data.next <= LARGEST_WINDOW
+            && acknowledged - data.next <= MAX_WINDOW
             && (acknowledged > data.next + 1
                 || data.has_gap()
                 || (head.length > 0 && !data.fin_passed && !data.fin_believed && !data.tentative))

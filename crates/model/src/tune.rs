@@ -192,7 +192,7 @@ pub struct Recommendation {
     /// Median duration of the best run.
     pub best: Duration,
     /// Slowest method with its best setting.
-    pub worst_way: Arc<str>,
+    pub worst_method: Arc<str>,
     /// Median duration of that method.
     pub worst: Duration,
     /// Runs done, and runs of a full sweep.

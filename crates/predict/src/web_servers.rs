@@ -107,7 +107,7 @@ struct Trend {
 
 impl Trend {
     fn is_told(&self) -> bool {
-        self.points >= MIN_POINTS && self.error <= LARGEST_ERROR && self.slope.abs() <= LARGEST_SLOPE
+        self.points >= MIN_POINTS && self.error <= MAX_ERROR && self.slope.abs() <= MAX_SLOPE
     }
 }
 
@@ -158,9 +158,9 @@ const MAX_SPANS: usize = 500_000;
 const MAX_OWN: u32 = 8;
 const MIN_POINTS: usize = 50;
 const MIN_AT_A_PLACE: usize = 4;
-const LARGEST_ERROR: f64 = 0.15;
+const MAX_ERROR: f64 = 0.15;
 /// A slope of 1 means that work grows in proportion to concurrency.
-const LARGEST_SLOPE: f64 = 0.4;
+const MAX_SLOPE: f64 = 0.4;
 /// Up to this slope, web servers are assumed to use all cores.
 const SLIGHT_SLOPE: f64 = 0.25;
 /// Of the logarithm of concurrency: a standard deviation of a sixth.

@@ -96,13 +96,15 @@ fn carries(member: Member, carried: &[u8]) -> bool {
     };
     let mut environment = Vec::new();
     // An unreadable process, such as another user's, could not be ended either.
-    file.take(LARGEST_ENVIRONMENT).read_to_end(&mut environment).ok();
+    file.take(MAX_ENVIRONMENT_BYTES)
+        .read_to_end(&mut environment)
+        .ok();
     environment.split(|byte| *byte == 0).any(|entry| entry == carried)
 }
 
 const MARK: &str = "LONGWIRE_RUN";
 /// Linux accepts no larger ones with its usual limit of the stack.
-const LARGEST_ENVIRONMENT: u64 = 2 << 20;
+const MAX_ENVIRONMENT_BYTES: u64 = 2 << 20;
 const FOREVER: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ fn amount(value: Option<&Value>, key: &str) -> Result<Option<u64>, ApiError> {
     };
     let whole = number.as_u64().or_else(|| {
         let number = number.as_f64()?;
-        (number >= 0.0 && number.fract() == 0.0 && number <= LARGEST).then_some(number as u64)
+        (number >= 0.0 && number.fract() == 0.0 && number <= MAX_EXACT_INTEGER).then_some(number as u64)
     });
     match whole {
         Some(amount) => Ok(Some(amount)),
@@ -145,4 +145,4 @@ pub(crate) fn toxic(toxic: &Toxic) -> Value {
 const MAX_TEXT_LEN: usize = 1024;
 
 /// Whole numbers up to here are exact in a float.
-const LARGEST: f64 = 9_007_199_254_740_992.0;
+const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;

@@ -33,26 +33,26 @@ pub struct CampaignResult {
     pub fault: Option<TuneError>,
 }
 
-/// Runs all jobs in the chosen `ways`.
+/// Runs all jobs in the chosen `methods`.
 ///
 /// # Errors
 /// If no link can be emulated.
 pub fn run(
     plan: &JobsPlan<'_>,
-    ways: &[Method],
+    methods: &[Method],
     workbench: &mut dyn Workbench,
     progress: &dyn ProgressSink,
 ) -> Result<CampaignResult> {
     let mut found = CampaignResult::default();
     for job in Job::ALL {
-        let ways: Vec<&Method> = ways.iter().filter(|way| way.job == job).collect();
-        if ways.is_empty() {
+        let methods: Vec<&Method> = methods.iter().filter(|method| method.job == job).collect();
+        if methods.is_empty() {
             continue;
         }
         let mut campaign = Campaign {
             plan,
             job,
-            ways,
+            methods,
             workbench,
             found: &mut found,
             progress,
@@ -75,7 +75,7 @@ pub fn run(
 struct Campaign<'a, 'p> {
     plan: &'a JobsPlan<'p>,
     job: Job,
-    ways: Vec<&'a Method>,
+    methods: Vec<&'a Method>,
     workbench: &'a mut dyn Workbench,
     found: &'a mut CampaignResult,
     progress: &'a dyn ProgressSink,
@@ -140,11 +140,11 @@ impl Campaign<'_, '_> {
         links.try_for_each(|(number, link)| self.at(number, link))
     }
 
-    /// If the workbench cannot count round trips (a driver), observes the best setting of each way
+    /// If the workbench cannot count round trips (a driver), observes the best setting of each method
     /// and the recommended one. The report and estimates for other values are based on their round
     /// trips and bytes.
     fn count_turns(&mut self, race: &mut Race) -> Result<(), JobEnd> {
-        let best = (0..self.ways.len()).filter_map(|way| race.search.best_of(way));
+        let best = (0..self.methods.len()).filter_map(|method| race.search.best_of(method));
         let told: BTreeSet<MethodSetting> = best.chain(race.search.recommended()).collect();
         for setting in told {
             let Some(outcomes) = race.outcomes.get_mut(&setting) else {
@@ -202,7 +202,7 @@ impl Campaign<'_, '_> {
     }
 
     fn race(&self, runs: u32, source: TrialSource) -> Race {
-        let values: Vec<usize> = self.ways.iter().map(|way| values(way).len()).collect();
+        let values: Vec<usize> = self.methods.iter().map(|method| values(method).len()).collect();
         let thoroughness = match source {
             TrialSource::Predicted => Thoroughness::Search,
             TrialSource::Measured | TrialSource::Emulated => self.plan.thoroughness,
@@ -230,13 +230,13 @@ impl Campaign<'_, '_> {
         }
     }
 
-    /// Predicts the best setting of each way that was not run over this link.
+    /// Predicts the best setting of each method that was not run over this link.
     fn predict_rest(&mut self, race: &Race, link: usize, name: &Arc<str>) -> Result<(), JobEnd> {
-        for way in 0..self.ways.len() {
-            if race.search.best_of(way).is_some() {
+        for method in 0..self.methods.len() {
+            if race.search.best_of(method).is_some() {
                 continue;
             }
-            let Some(setting) = race.search.best_guess_of(way) else {
+            let Some(setting) = race.search.best_guess_of(method) else {
                 continue;
             };
             if let Some(outcome) = self.predicted(setting, link)? {
@@ -272,13 +272,18 @@ impl Campaign<'_, '_> {
     /// Observes a run at the existing distance, once per setting; `None` if it did not complete.
     fn watch(&mut self, setting: MethodSetting) -> Result<Option<&Watched>, JobEnd> {
         if !self.watched.contains_key(&setting) {
-            let Some(way) = self.ways.get(setting.way).copied() else {
+            let Some(method) = self.methods.get(setting.method).copied() else {
                 return Ok(None);
             };
             let doing = format!("{} here, watched: {}", self.job, self.words(setting));
             self.progress.status(&doing);
-            let value = values(way).get(setting.place).copied().flatten();
-            let watched = watched::run(self.workbench, (way, value), self.plan.links, &self.plan.limits);
+            let value = values(method).get(setting.place).copied().flatten();
+            let watched = watched::run(
+                self.workbench,
+                (method, value),
+                self.plan.links,
+                &self.plan.limits,
+            );
             match watched {
                 Ok(watched) => {
                     self.found.runs.watched += 1;
@@ -314,13 +319,13 @@ impl Campaign<'_, '_> {
         source: TrialSource,
         link: Option<&Arc<str>>,
     ) -> Option<Tuned> {
-        let way = self.ways.get(setting.way)?;
+        let method = self.methods.get(setting.method)?;
         let mut spread = DistributionBuilder::new();
         times.iter().for_each(|time| spread.add(*time));
         Some(Tuned {
             job: self.job,
-            method: Arc::clone(&way.name),
-            value: values(way).get(setting.place).copied().flatten(),
+            method: Arc::clone(&method.name),
+            value: values(method).get(setting.place).copied().flatten(),
             link: link.cloned(),
             source,
             runs: u32::try_from(times.len()).ok()?,
@@ -332,18 +337,18 @@ impl Campaign<'_, '_> {
     /// Rough time over a link: the local time, plus the delay of all round trips, plus bytes at the
     /// link's rate.
     fn guess(&self, setting: MethodSetting, link: &LinkDescription) -> Option<Duration> {
-        let way = self.ways.get(setting.way)?;
-        let values: Vec<u64> = values(way).iter().map(|value| value.unwrap_or(1)).collect();
+        let method = self.methods.get(setting.method)?;
+        let values: Vec<u64> = values(method).iter().map(|value| value.unwrap_or(1)).collect();
         let value = *values.get(setting.place)?;
         let at = |figure: &dyn Fn(&TrialOutcome) -> Option<f64>, slope: f64| {
             let figures = self
                 .here
                 .iter()
                 .filter_map(|(setting, outcome)| Some((*setting, figure(outcome)?)));
-            let known = curve::of_way(setting.way, &values, figures);
+            let known = curve::of_method(setting.method, &values, figures);
             curve::at(value, &known, slope)
         };
-        let rows = way
+        let rows = method
             .parameter
             .as_ref()
             .is_some_and(|method_parameter| method_parameter.unit == ParameterUnit::Rows);
@@ -352,9 +357,9 @@ impl Campaign<'_, '_> {
             &|outcome| Some(outcome.turns? as f64),
             if rows { -1.0 } else { 0.0 },
         );
-        let bytes = |way: usize| {
-            let bytes = at(&|outcome| Some(*outcome.payload_bytes?.get(way)? as f64), 0.0);
-            let rate = link.rate.get(way).copied().flatten();
+        let bytes = |method: usize| {
+            let bytes = at(&|outcome| Some(*outcome.payload_bytes?.get(method)? as f64), 0.0);
+            let rate = link.rate.get(method).copied().flatten();
             let transfer = bytes.zip(rate).map(|(bytes, rate)| rate.time_for(bytes as u64));
             transfer.unwrap_or_default()
         };
@@ -363,10 +368,13 @@ impl Campaign<'_, '_> {
     }
 
     fn settings(&self) -> Vec<MethodSetting> {
-        let ways = self.ways.iter().enumerate();
-        let settings = ways.flat_map(|(number, way)| {
-            let places = 0..values(way).len();
-            places.map(move |place| MethodSetting { way: number, place })
+        let methods = self.methods.iter().enumerate();
+        let settings = methods.flat_map(|(number, method)| {
+            let places = 0..values(method).len();
+            places.map(move |place| MethodSetting {
+                method: number,
+                place,
+            })
         });
         settings.collect()
     }
@@ -383,25 +391,25 @@ impl Campaign<'_, '_> {
             *time = tuned.median().min(*time);
         }
         let worst = least.into_iter().max_by_key(|(_, time)| *time);
-        let Some(((worst_way, worst), way)) = worst.zip(self.ways.get(chosen.way)) else {
+        let Some(((worst_method, worst), method)) = worst.zip(self.methods.get(chosen.method)) else {
             return;
         };
-        let value = values(way).get(chosen.place).copied().flatten();
+        let value = values(method).get(chosen.place).copied().flatten();
         let [taken, full] = [race.search.taken(), race.search.full_sweep()];
         self.found.recommendations.push(Recommendation {
             job: self.job,
             link: link.cloned(),
-            method: Arc::clone(&way.name),
+            method: Arc::clone(&method.name),
             value,
-            spelling: match (&way.parameter, value) {
+            spelling: match (&method.parameter, value) {
                 (Some(method_parameter), Some(value)) => {
                     method_parameter.spelling.replace("{}", &value.to_string())
                 }
-                _ => way.name.to_string(),
+                _ => method.name.to_string(),
             },
             duration: race.search.reported(chosen).unwrap_or_default(),
             best,
-            worst_way,
+            worst_method,
             worst,
             runs: [taken, full].map(|runs| u32::try_from(runs).unwrap_or(u32::MAX)),
             as_good: self.as_good(race),
@@ -412,29 +420,29 @@ impl Campaign<'_, '_> {
     fn as_good(&self, race: &Race) -> Vec<ChosenSetting> {
         let good = race.search.as_good().into_iter();
         let named = good.filter_map(|setting| {
-            let way = self.ways.get(setting.way)?;
+            let method = self.methods.get(setting.method)?;
             Some(ChosenSetting {
-                method: Arc::clone(&way.name),
-                value: values(way).get(setting.place).copied().flatten(),
+                method: Arc::clone(&method.name),
+                value: values(method).get(setting.place).copied().flatten(),
             })
         });
         named.collect()
     }
 
     fn words(&self, setting: MethodSetting) -> String {
-        let way = self.ways.get(setting.way);
-        let value = way.and_then(|way| values(way).get(setting.place).copied().flatten());
-        let name = way.map_or("", |way| &way.name);
-        match value.zip(way.and_then(|way| way.parameter.as_ref())) {
+        let method = self.methods.get(setting.method);
+        let value = method.and_then(|method| values(method).get(setting.place).copied().flatten());
+        let name = method.map_or("", |method| &method.name);
+        match value.zip(method.and_then(|method| method.parameter.as_ref())) {
             Some((value, method_parameter)) => format!("{name}, {}", method_parameter.unit.words(value)),
             None => name.to_owned(),
         }
     }
 }
 
-/// A way without a knob has a single `None`.
-fn values(way: &Method) -> Vec<Option<u64>> {
-    match &way.parameter {
+/// A method without a parameter has a single `None`.
+fn values(method: &Method) -> Vec<Option<u64>> {
+    match &method.parameter {
         Some(method_parameter) => method_parameter.values.iter().copied().map(Some).collect(),
         None => vec![None],
     }

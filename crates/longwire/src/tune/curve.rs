@@ -2,7 +2,7 @@
 
 use crate::tune::search::MethodSetting;
 
-/// Interpolates a figure over a knob's values with straight lines on logarithmic axes, where both
+/// Interpolates a figure over a parameter's values with straight lines on logarithmic axes, where both
 /// round-trip cost (inverse of the value) and constant cost are straight. Extrapolates with
 /// `slope`, -1 for a figure that halves when the value doubles. `None` without known points.
 pub fn at(value: u64, known: &[(u64, f64)], slope: f64) -> Option<f64> {
@@ -27,13 +27,15 @@ pub fn at(value: u64, known: &[(u64, f64)], slope: f64) -> Option<f64> {
     Some(figure.exp())
 }
 
-pub fn of_way<'a>(
-    way: usize,
+pub fn of_method<'a>(
+    method: usize,
     values: &'a [u64],
     figures: impl IntoIterator<Item = (MethodSetting, f64)> + 'a,
 ) -> Vec<(u64, f64)> {
-    let of_way = figures.into_iter().filter(|(setting, _)| setting.way == way);
-    let known = of_way.filter_map(|(setting, figure)| Some((*values.get(setting.place)?, figure)));
+    let of_method = figures
+        .into_iter()
+        .filter(|(setting, _)| setting.method == method);
+    let known = of_method.filter_map(|(setting, figure)| Some((*values.get(setting.place)?, figure)));
     known.collect()
 }
 

@@ -1,4 +1,4 @@
-//! Insert, select and update jobs in every way: creates the scratch schema, runs the campaign,
+//! Insert, select and update jobs in every method: creates the scratch schema, runs the campaign,
 //! drops the schema.
 
 use super::campaign;
@@ -19,8 +19,8 @@ pub struct JobsPlan<'a> {
     pub target: &'a Target,
     pub shape: Shape,
     pub jobs: &'a [Job],
-    /// All ways are tried if empty.
-    pub ways: &'a [String],
+    /// All methods are tried if empty.
+    pub methods: &'a [String],
     /// In addition to the existing distance.
     pub links: &'a [LinkDescription],
     /// Predict the links instead of emulating them.
@@ -42,7 +42,7 @@ impl JobsPlan<'_> {
     /// Creates the scratch schema, runs everything and drops the schema.
     ///
     /// # Errors
-    /// If the schema cannot be created, a requested way does not exist, or no link can be emulated.
+    /// If the schema cannot be created, a requested method does not exist, or no link can be emulated.
     pub fn run<'a>(
         &self,
         workbench: Box<dyn Workbench + 'a>,
@@ -56,8 +56,8 @@ impl JobsPlan<'_> {
             "working in the scratch schema {}, which is removed at the end",
             prepared.scratch
         ));
-        let ways = self.chosen(&prepared)?;
-        let found = campaign::run(self, &ways, scratch.workbench(), progress);
+        let methods = self.chosen(&prepared)?;
+        let found = campaign::run(self, &methods, scratch.workbench(), progress);
         progress.status("");
         let left = scratch.remove().err();
         let left_text = left.as_ref().map(scratch::left);
@@ -82,7 +82,7 @@ impl JobsPlan<'_> {
                 select_rows: self.shape.select_rows,
                 row_bytes: self.shape.like.is_none().then_some(self.shape.row_bytes),
                 like: self.shape.like.clone(),
-                ways,
+                methods,
                 tuned: found.tuned,
                 recommendations: found.recommendations,
                 links: found.links,
@@ -96,31 +96,43 @@ impl JobsPlan<'_> {
 
     /// Ways that this server, user or driver lacks.
     fn absent(&self, prepared: &Prepared) -> Vec<Warning> {
-        let absent = prepared.absent.iter().filter(|way| self.jobs.contains(&way.job));
-        let warnings = absent.map(|way| {
-            let text = format!("no {} by {}: {}", way.job, way.name, way.reason);
+        let absent = prepared
+            .absent
+            .iter()
+            .filter(|method| self.jobs.contains(&method.job));
+        let warnings = absent.map(|method| {
+            let text = format!("no {} by {}: {}", method.job, method.name, method.reason);
             Warning::new(WarningKind::LeftOut, text)
         });
         warnings.collect()
     }
 
-    /// The requested ways that are available.
+    /// The requested methods that are available.
     fn chosen(&self, prepared: &Prepared) -> Result<Vec<Method>> {
-        let of_jobs = || prepared.methods.iter().filter(|way| self.jobs.contains(&way.job));
-        for name in self.ways {
-            if of_jobs().any(|way| *way.name == **name) {
+        let of_jobs = || {
+            prepared
+                .methods
+                .iter()
+                .filter(|method| self.jobs.contains(&method.job))
+        };
+        for name in self.methods {
+            if of_jobs().any(|method| *method.name == **name) {
                 continue;
             }
             let mut absent = prepared.absent.iter();
             if let Some(absent) = absent.find(|absent| *absent.name == **name) {
-                anyhow::bail!("there is no way '{name}' here: {}", absent.reason);
+                anyhow::bail!("there is no method '{name}' here: {}", absent.reason);
             }
-            let mut names: Vec<&str> = of_jobs().map(|way| &*way.name).collect();
+            let mut names: Vec<&str> = of_jobs().map(|method| &*method.name).collect();
             names.dedup();
-            anyhow::bail!("there is no way '{name}' here; there are: {}", names.join(", "));
+            anyhow::bail!(
+                "there is no method '{name}' here; there are: {}",
+                names.join(", ")
+            );
         }
-        let is_asked =
-            |way: &&Method| self.ways.is_empty() || self.ways.iter().any(|name| **name == *way.name);
+        let is_asked = |method: &&Method| {
+            self.methods.is_empty() || self.methods.iter().any(|name| **name == *method.name)
+        };
         Ok(of_jobs().filter(is_asked).cloned().collect())
     }
 }
@@ -174,9 +186,9 @@ mod tests {
         fn show_note(&self, _: &str) {}
     }
 
-    fn writes(target: &str, ways: &[&str], links: &[LinkDescription]) -> (usize, Result<JobsOutcome>) {
+    fn writes(target: &str, methods: &[&str], links: &[LinkDescription]) -> (usize, Result<JobsOutcome>) {
         let (stop, halt) = (AtomicBool::new(false), AtomicBool::new(false));
-        let ways: Vec<String> = ways.iter().map(|way| (*way).to_owned()).collect();
+        let methods: Vec<String> = methods.iter().map(|method| (*method).to_owned()).collect();
         let plan = JobsPlan {
             target: &Target::parse(target).expect("a target"),
             shape: Shape {
@@ -186,7 +198,7 @@ mod tests {
                 like: None,
             },
             jobs: &[Job::Insert],
-            ways: &ways,
+            methods: &methods,
             links,
             predict: false,
             runs: 1,
@@ -206,10 +218,10 @@ mod tests {
     #[test]
     fn arguments_are_checked_before_the_first_row() {
         let (count, outcome) = writes("postgres://db1/shop", &["coppy"], &[]);
-        let error = outcome.expect_err("no such way").to_string();
+        let error = outcome.expect_err("no such method").to_string();
         assert_eq!(
             (count, error.as_str()),
-            (0, "there is no way 'coppy' here; there are: copy")
+            (0, "there is no method 'coppy' here; there are: copy")
         );
         let link: LinkDescription = "rtt=10ms".parse().expect("a link");
         let socket = "postgres:///shop?host=/var/run/postgresql";

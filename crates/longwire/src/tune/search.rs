@@ -1,20 +1,20 @@
 //! Chooses the next setting to run and the one to recommend, without clock or database.
 //!
-//! Each value of a knob is about twice the one before, and time over the values has one minimum:
+//! Each value of a parameter is about twice the one before, and time over the values has one minimum:
 //! round-trip cost falls with the value, memory cost of a batch grows. So a few widely spaced
-//! values rank the ways, bisection finds the smallest good value, and only the remaining candidates
+//! values rank the methods, bisection finds the smallest good value, and only the remaining candidates
 //! run as often as requested.
 //!
-//! - The scan runs, for each way, its largest, middle and one small value; over a link, the best estimate.
-//! - A second look repeats the best value of each way up to four times slower than the best.
-//! - Refinement bisects, in ways not clearly worse, between the smallest good value and the next bad one.
-//! - A final compares, from each remaining way, its best value, its smallest good value and the one below;
+//! - The scan runs, for each method, its largest, middle and one small value; over a link, the best estimate.
+//! - A second look repeats the best value of each method up to four times slower than the best.
+//! - Refinement bisects, in methods not clearly worse, between the smallest good value and the next bad one.
+//! - A final compares, from each remaining method, its best value, its smallest good value and the one below;
 //!   also the neighbours of the best. Settings alternate job by job, forwards and backwards, and clearly
 //!   worse ones drop out. Only ratios of adjacent jobs in one final decide, so that machine drift affects
 //!   all alike. If 5 % is in doubt, runs are doubled. A new candidate meets the winner in another final.
 //!
 //! The shortest run of each setting decides on admission to a final, as disturbances only lengthen
-//! runs. The total is at most a quarter of a full sweep, with at least one run per way.
+//! runs. The total is at most a quarter of a full sweep, with at least one run per method.
 
 mod explore;
 mod finals;
@@ -27,8 +27,8 @@ use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MethodSetting {
-    pub way: usize,
-    /// Index of the value; 0 for a way without a knob.
+    pub method: usize,
+    /// Index of the value; 0 for a method without a parameter.
     pub place: usize,
 }
 
@@ -40,8 +40,8 @@ pub enum Thoroughness {
 
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// Per way and value.
-    ways: Vec<Vec<Tries>>,
+    /// Per method and value.
+    methods: Vec<Vec<Tries>>,
     runs: usize,
     thoroughness: Thoroughness,
     taken: usize,
@@ -72,10 +72,10 @@ struct Tries {
 }
 
 impl Search {
-    /// `values` has the number of values of each way.
+    /// `values` has the number of values of each method.
     pub fn new(values: &[usize], runs: u32, thoroughness: Thoroughness) -> Self {
         Self {
-            ways: values
+            methods: values
                 .iter()
                 .map(|&count| vec![Tries::default(); count])
                 .collect(),
@@ -113,9 +113,9 @@ impl Search {
         }
     }
 
-    /// Number of runs of all ways with all values.
+    /// Number of runs of all methods with all values.
     pub fn full_sweep(&self) -> usize {
-        self.ways.iter().map(Vec::len).sum::<usize>() * self.runs
+        self.methods.iter().map(Vec::len).sum::<usize>() * self.runs
     }
 
     pub const fn taken(&self) -> usize {
@@ -161,7 +161,7 @@ impl Search {
         self.best_among(self.field())
     }
 
-    /// The smallest value of the winner's way within 5 % of the best; for a final, the smallest
+    /// The smallest value of the winner's method within 5 % of the best; for a final, the smallest
     /// that is so with certainty.
     pub fn recommended(&self) -> Option<MethodSetting> {
         self.recommended_among(self.field())
@@ -205,7 +205,7 @@ impl Search {
         }
         let best = self.best_among(field)?;
         let bound = self.time_in(field, best);
-        self.of_way(best.way)
+        self.of_method(best.method)
             .find(|setting| is_within(self.time_in(field, *setting), bound, GOOD))
     }
 
@@ -238,16 +238,16 @@ impl Search {
         tries.before.iter().copied().chain(tries.final_times()).min()
     }
 
-    /// The way's setting with the shortest run.
-    pub fn best_of(&self, way: usize) -> Option<MethodSetting> {
-        self.of_way(way)
+    /// The method's setting with the shortest run.
+    pub fn best_of(&self, method: usize) -> Option<MethodSetting> {
+        self.of_method(method)
             .filter_map(|setting| Some((self.low(setting)?, setting)))
             .min()
             .map(|(_, setting)| setting)
     }
 
-    pub fn best_guess_of(&self, way: usize) -> Option<MethodSetting> {
-        let open = self.of_way(way).filter_map(|setting| {
+    pub fn best_guess_of(&self, method: usize) -> Option<MethodSetting> {
+        let open = self.of_method(method).filter_map(|setting| {
             let tries = self.tries(setting)?;
             Some((tries.guess?, setting))
         });
@@ -257,7 +257,7 @@ impl Search {
     /// A quarter of a full sweep, but enough for all mandatory runs.
     pub fn most(&self) -> usize {
         match self.thoroughness {
-            Thoroughness::Search => (self.full_sweep() / 4).max(self.ways.len() + 1),
+            Thoroughness::Search => (self.full_sweep() / 4).max(self.methods.len() + 1),
             Thoroughness::FullSweep => self.full_sweep(),
         }
     }
@@ -271,20 +271,20 @@ impl Search {
     }
 
     fn settings(&self) -> impl Iterator<Item = MethodSetting> {
-        (0..self.ways.len()).flat_map(|way| self.of_way(way))
+        (0..self.methods.len()).flat_map(|method| self.of_method(method))
     }
 
-    fn of_way(&self, way: usize) -> impl Iterator<Item = MethodSetting> + use<> {
-        let count = self.ways.get(way).map_or(0, Vec::len);
-        (0..count).map(move |place| MethodSetting { way, place })
+    fn of_method(&self, method: usize) -> impl Iterator<Item = MethodSetting> + use<> {
+        let count = self.methods.get(method).map_or(0, Vec::len);
+        (0..count).map(move |place| MethodSetting { method, place })
     }
 
     fn tries(&self, setting: MethodSetting) -> Option<&Tries> {
-        self.ways.get(setting.way)?.get(setting.place)
+        self.methods.get(setting.method)?.get(setting.place)
     }
 
     fn tries_mut(&mut self, setting: MethodSetting) -> Option<&mut Tries> {
-        self.ways.get_mut(setting.way)?.get_mut(setting.place)
+        self.methods.get_mut(setting.method)?.get_mut(setting.place)
     }
 
     fn count(&self, setting: MethodSetting) -> usize {
@@ -321,7 +321,7 @@ fn is_within(time: Option<Duration>, of: Option<Duration>, factor: f64) -> bool 
 
 /// A setting within this factor of the best is good.
 pub const GOOD: f64 = 1.05;
-/// A way beyond this factor is not repeated: no machine varies that much in one run.
+/// A method beyond this factor is not repeated: no machine varies that much in one run.
 const FAR: f64 = 4.0;
 /// Settings beyond this factor do not enter finals.
 const FINAL: f64 = 1.25;

@@ -147,7 +147,7 @@ impl Work {
             buffers: Buffers::default(),
             joined: Joined::default(),
             handling: Duration::ZERO,
-            room: vec![0; LARGEST_PACKET].into(),
+            room: vec![0; MAX_PACKET_BYTES].into(),
         }
     }
 
@@ -363,7 +363,7 @@ const PROTOCOL: usize = 9;
 const TCP: u8 = 6;
 
 /// The maximum of one read, also of several packets joined.
-const LARGEST_PACKET: usize = PREFIX_BYTES + 65_536;
+const MAX_PACKET_BYTES: usize = PREFIX_BYTES + 65_536;
 
 const WHILE_MEASURING: Duration = Duration::from_millis(500);
 

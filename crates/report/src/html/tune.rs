@@ -62,7 +62,7 @@ fn section(report: &TuneReport, job: Job, out: &mut String) {
         chart::draw(report, job, place, out);
     }
     small_print(
-        "Both axes are logarithmic; the setting is in each way's own unit. A dashed line is a way that has nothing to set. Full dots \
+        "Both axes are logarithmic; the setting is in each method's own unit. A dashed line is a method that has nothing to set. Full dots \
          were run, open ones are predicted from the run here; the ring is what is recommended: the smallest setting that is \
          surely within 5 % of the best.",
         out,
@@ -75,11 +75,11 @@ fn recommended(report: &TuneReport, one: &Recommendation, out: &mut String) {
     let setting = report
         .setting(one.job, &one.method, one.value)
         .map_or_else(String::new, |setting| format!(", {setting}"));
-    let stake = match one.worst_way == one.method || one.ratio() < NO_DIFFERENCE {
+    let stake = match one.worst_method == one.method || one.ratio() < NO_DIFFERENCE {
         true => String::new(),
         false => format!(
             "; {} takes {} times as long",
-            Escaped(&one.worst_way),
+            Escaped(&one.worst_method),
             factor(one.ratio())
         ),
     };
@@ -112,8 +112,8 @@ fn table(report: &TuneReport, job: Job, out: &mut String) {
             HEADINGS.len() + 1,
             Escaped(&place_words(place))
         );
-        for way in report.ways.iter().filter(|way| way.job == job) {
-            if let Some(tuned) = report.shown(way, place) {
+        for method in report.methods.iter().filter(|method| method.job == job) {
+            if let Some(tuned) = report.shown(method, place) {
                 row(report, tuned, out);
             }
         }
@@ -121,7 +121,7 @@ fn table(report: &TuneReport, job: Job, out: &mut String) {
     }
     out.push_str("</table>\n");
     small_print(
-        "The best setting of each way, or the recommended one. Times are medians; round trips, packets and bytes are of one run, both \
+        "The best setting of each method, or the recommended one. Times are medians; round trips, packets and bytes are of one run, both \
          directions. Memory is the growth during a run, of the client and of the server process of its connection.",
         out,
     );

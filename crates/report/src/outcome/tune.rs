@@ -17,7 +17,7 @@ pub struct TuneReport {
     pub row_bytes: Option<u32>,
     /// The table that rows imitate.
     pub like: Option<String>,
-    pub ways: Vec<Method>,
+    pub methods: Vec<Method>,
     pub tuned: Vec<Tuned>,
     /// One per job and distance.
     pub recommendations: Vec<Recommendation>,
@@ -39,7 +39,7 @@ pub struct TuneRuns {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TuneDetail {
-    /// The best of each way.
+    /// The best of each method.
     Best,
     All,
 }

@@ -51,7 +51,7 @@ impl<'a> TunedRecord<'a> {
     pub(super) fn new(report: &'a TuneReport, tuned: &'a Tuned) -> Self {
         let is_way = |way: &&model::Method| way.job == tuned.job && way.name == tuned.method;
         let knob = report
-            .ways
+            .methods
             .iter()
             .find(is_way)
             .and_then(|way| way.parameter.as_ref());
@@ -122,7 +122,7 @@ impl<'a> RecommendationRecord<'a> {
             spelling: &one.spelling,
             duration_ns: nanos(one.duration),
             best_ns: nanos(one.best),
-            worst_way: &one.worst_way,
+            worst_way: &one.worst_method,
             worst_ns: nanos(one.worst),
             worst_ratio: one.ratio(),
             runs,

@@ -40,12 +40,12 @@ impl TuneReport {
         places
     }
 
-    /// Runs and predictions of a way at a distance, by value.
-    pub fn of_way(&self, way: &Method, link: Option<&str>) -> Vec<&Tuned> {
-        let of_way = |tuned: &&Tuned| {
-            tuned.job == way.job && tuned.method == way.name && tuned.link.as_deref() == link
+    /// Runs and predictions of a method at a distance, by value.
+    pub fn of_method(&self, method: &Method, link: Option<&str>) -> Vec<&Tuned> {
+        let of_method = |tuned: &&Tuned| {
+            tuned.job == method.job && tuned.method == method.name && tuned.link.as_deref() == link
         };
-        let mut all: Vec<&Tuned> = self.tuned.iter().filter(of_way).collect();
+        let mut all: Vec<&Tuned> = self.tuned.iter().filter(of_method).collect();
         all.sort_by_key(|tuned| tuned.value);
         all
     }
@@ -65,25 +65,25 @@ impl TuneReport {
         })
     }
 
-    /// The row of a way at a distance: the recommended setting, or the best.
-    pub fn shown(&self, way: &Method, link: Option<&str>) -> Option<&Tuned> {
-        let all = self.of_way(way, link);
+    /// The row of a method at a distance: the recommended setting, or the best.
+    pub fn shown(&self, method: &Method, link: Option<&str>) -> Option<&Tuned> {
+        let all = self.of_method(method, link);
         let chosen = self
-            .recommended(way.job, link)
-            .filter(|recommended| recommended.method == way.name)
+            .recommended(method.job, link)
+            .filter(|recommended| recommended.method == method.name)
             .and_then(|recommended| all.iter().find(|tuned| tuned.value == recommended.value));
         chosen
             .or_else(|| all.iter().min_by_key(|tuned| tuned.median()))
             .copied()
     }
 
-    /// The setting of a way, as in `100 rows`. `None` if the way has none.
-    pub fn setting(&self, job: Job, way: &str, value: Option<u64>) -> Option<String> {
-        let way = self
-            .ways
+    /// The setting of a method, as in `100 rows`. `None` if the method has none.
+    pub fn setting(&self, job: Job, method: &str, value: Option<u64>) -> Option<String> {
+        let method = self
+            .methods
             .iter()
-            .find(|known| known.job == job && &*known.name == way)?;
-        Some(way.parameter.as_ref()?.unit.words(value?))
+            .find(|known| known.job == job && &*known.name == method)?;
+        Some(method.parameter.as_ref()?.unit.words(value?))
     }
 
     /// Settings as good as a recommendation, as in `copy, 4 KiB`. `None` if there are none.
@@ -139,10 +139,10 @@ fn job_view(report: &TuneReport, job: Job, detail: TuneDetail, style: &Style, ou
     ]);
     for place in report.places(job) {
         table.row([format!("{}:", place_words(place))]);
-        for way in report.ways.iter().filter(|way| way.job == job) {
+        for method in report.methods.iter().filter(|method| method.job == job) {
             let shown: Vec<&Tuned> = match detail {
-                TuneDetail::Best => report.shown(way, place).into_iter().collect(),
-                TuneDetail::All => report.of_way(way, place),
+                TuneDetail::Best => report.shown(method, place).into_iter().collect(),
+                TuneDetail::All => report.of_method(method, place),
             };
             shown
                 .into_iter()
@@ -200,10 +200,10 @@ pub(crate) fn factor(times: f64) -> String {
     }
 }
 
-/// Time over the values of a knob, one character each, on a logarithmic scale. The lowest is the
+/// Time over the values of a parameter, one character each, on a logarithmic scale. The lowest is the
 /// shortest time; a dot was not run.
-fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
-    let Some(method_parameter) = &way.parameter else {
+fn sparkline(method: &Method, tuned: &[&Tuned]) -> String {
+    let Some(method_parameter) = &method.parameter else {
         return String::new();
     };
     let time = |value: u64| {
@@ -228,7 +228,7 @@ fn sparkline(way: &Method, tuned: &[&Tuned]) -> String {
     times.iter().map(sign).collect()
 }
 
-/// Time over the setting: one chart per distance, one line per way.
+/// Time over the setting: one chart per distance, one line per method.
 fn charts(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
     let places = report.places(job);
     let mut table = Table::new(places.iter().fold(
@@ -238,8 +238,8 @@ fn charts(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
             headings
         },
     ));
-    for way in report.ways.iter().filter(|way| way.job == job) {
-        let Some(method_parameter) = way
+    for method in report.methods.iter().filter(|method| method.job == job) {
+        let Some(method_parameter) = method
             .parameter
             .as_ref()
             .filter(|method_parameter| method_parameter.values.len() > 1)
@@ -249,13 +249,13 @@ fn charts(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
         let ends = [method_parameter.values.first(), method_parameter.values.last()]
             .map(|value| value.copied().unwrap_or_default());
         let mut row = vec![
-            way.name.to_string(),
+            method.name.to_string(),
             ends.map(|end| method_parameter.unit.words(end)).join(" to "),
         ];
         row.extend(
             places
                 .iter()
-                .map(|place| sparkline(way, &report.of_way(way, *place))),
+                .map(|place| sparkline(method, &report.of_method(method, *place))),
         );
         table.row(row);
     }
@@ -315,12 +315,12 @@ fn recommended(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
 }
 
 fn at_stake(one: &Recommendation) -> String {
-    if one.worst_way == one.method || one.ratio() < NO_DIFFERENCE {
+    if one.worst_method == one.method || one.ratio() < NO_DIFFERENCE {
         return String::new();
     }
     format!(
         "; {} takes {} times as long",
-        printable(&one.worst_way),
+        printable(&one.worst_method),
         factor(one.ratio())
     )
 }
@@ -387,7 +387,7 @@ mod tests {
         };
         let best = Duration::from_millis(100);
         let report = TuneReport {
-            ways: ["batch", "other"]
+            methods: ["batch", "other"]
                 .map(|name| Method {
                     job: Job::Insert,
                     name: name.into(),
@@ -410,7 +410,7 @@ mod tests {
                 spelling: "batch".to_owned(),
                 duration: Duration::from_millis(104),
                 best,
-                worst_way: "other".into(),
+                worst_method: "other".into(),
                 worst: Duration::from_millis(105),
                 runs: [6, 24],
                 as_good: Vec::new(),

@@ -1160,7 +1160,7 @@ pub fn tune() -> TuneReport {
         rows: 32_000,
         select_rows: 117_158,
         row_bytes: Some(322),
-        ways: vec![model::Method {
+        methods: vec![model::Method {
             job: model::Job::Insert,
             name: "multi-row statement".into(),
             parameter: Some(model::MethodParameter {
@@ -1189,7 +1189,7 @@ pub fn tune() -> TuneReport {
             spelling: "copy ... from stdin, 16384 bytes a CopyData".to_owned(),
             duration: micros(190_000),
             best: micros(187_000),
-            worst_way: "row by row".into(),
+            worst_method: "row by row".into(),
             worst: micros(323_000_000),
             runs: [31, 265],
             as_good: vec![model::ChosenSetting {

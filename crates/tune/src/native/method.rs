@@ -126,7 +126,7 @@ impl Series {
             Self::Depth => doubling(2, shape.rows.min(DEEPEST)),
             Self::Fetch => fetches(shape.select_rows),
             Self::FetchForUpdate => fetches(shape.rows),
-            Self::Buffer => doubling(SMALLEST_BUFFER, LARGEST_BUFFER),
+            Self::Buffer => doubling(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES),
         }
     }
 }
@@ -150,8 +150,8 @@ fn doubling(from: u64, to: u64) -> Vec<u64> {
 }
 
 const DEEPEST: u64 = 1024;
-const SMALLEST_BUFFER: u64 = 512;
-const LARGEST_BUFFER: u64 = 1 << 20;
+const MIN_BUFFER_BYTES: u64 = 512;
+const MAX_BUFFER_BYTES: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -111,7 +111,7 @@ fn open(path: &str) -> Result<File, KeyError> {
 
 fn read_file(path: &str, file: &mut File) -> Result<Vec<u8>, KeyError> {
     let mut text = Vec::new();
-    file.take(LARGEST)
+    file.take(MAX_FILE_BYTES)
         .read_to_end(&mut text)
         .map_err(unreadable(path))?;
     Ok(text)
@@ -161,4 +161,4 @@ fn pem(label: &str, der: &[u8]) -> String {
 }
 
 /// Far above the size of all near ends' keys.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;

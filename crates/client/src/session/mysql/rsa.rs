@@ -38,7 +38,7 @@ fn key(der: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut numbers = element(&mut bits, SEQUENCE)?;
     let modulus = number(&mut numbers)?;
     let exponent = number(&mut numbers)?;
-    let usual = SMALLEST..=LARGEST;
+    let usual = MIN_MODULUS_BYTES..=MAX_MODULUS_BYTES;
     (usual.contains(&modulus.len()) && exponent.len() <= 8).then_some((modulus, exponent))
 }
 
@@ -94,8 +94,8 @@ const SEQUENCE: u8 = 0x30;
 const BIT_STRING: u8 = 0x03;
 const INTEGER: u8 = 0x02;
 /// Bytes of a modulus: 1024 to 8192 bits.
-const SMALLEST: usize = 128;
-const LARGEST: usize = 1024;
+const MIN_MODULUS_BYTES: usize = 128;
+const MAX_MODULUS_BYTES: usize = 1024;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Compares all ways to do a job on a database.
+//! Compares all methods to do a job on a database.
 
 use super::Args;
 use crate::password;
@@ -85,7 +85,7 @@ fn plan<'a>(
             like: args.like.clone(),
         },
         jobs: &args.jobs,
-        ways: &args.ways,
+        methods: &args.ways,
         links,
         predict: args.predict,
         runs: args.rounds,

@@ -12,9 +12,9 @@ impl Campaign<'_, '_> {
     pub(super) fn warm_up(&mut self) -> Result<(), JobEnd> {
         let race = self.race(1, TrialSource::Measured);
         let mut search = race.search;
-        // Any way would do except the first, which goes row by row.
-        let last = self.ways.len().saturating_sub(1);
-        (0..last).for_each(|way| search.close(MethodSetting { way, place: 0 }));
+        // Any method would do except the first, which goes row by row.
+        let last = self.methods.len().saturating_sub(1);
+        (0..last).for_each(|method| search.close(MethodSetting { method, place: 0 }));
         let Some(setting) = search.next_settings().first().copied() else {
             return Ok(());
         };
@@ -96,11 +96,11 @@ impl Campaign<'_, '_> {
     }
 
     fn job(&mut self, setting: MethodSetting, distance: &Distance) -> Result<TrialOutcome, Unfinished> {
-        let Some(way) = self.ways.get(setting.way).copied() else {
+        let Some(method) = self.methods.get(setting.method).copied() else {
             return Err(Unfinished::Failed(TuneError::NotPrepared));
         };
-        let value = values(way).get(setting.place).copied().flatten();
-        distance.run(self.workbench, (way, value), None, &self.plan.limits)
+        let value = values(method).get(setting.place).copied().flatten();
+        distance.run(self.workbench, (method, value), None, &self.plan.limits)
     }
 
     /// Records why a run did not complete, and returns errors that would end all other runs too.

@@ -31,7 +31,7 @@ impl Search {
         best.map(|(_, setting)| setting)
     }
 
-    /// The smallest value of the winner's way within 5 % with certainty.
+    /// The smallest value of the winner's method within 5 % with certainty.
     pub(super) fn recommended_in_final(&self) -> Option<MethodSetting> {
         let best = self.best_in_final()?;
         let is_good = |setting: &MethodSetting| {
@@ -39,7 +39,7 @@ impl Search {
             ratio.is_some_and(|ratio| ratio.is_surely_within(GOOD))
         };
         let stayed = self.still_in().into_iter();
-        let smaller = stayed.filter(|setting| setting.way == best.way && setting.place < best.place);
+        let smaller = stayed.filter(|setting| setting.method == best.method && setting.place < best.place);
         smaller.filter(is_good).min().or(Some(best))
     }
 
@@ -68,7 +68,7 @@ impl Search {
         if done >= self.rounds {
             return Vec::new();
         }
-        if self.thoroughness == Thoroughness::Search && done >= self.runs.min(FEWEST) {
+        if self.thoroughness == Thoroughness::Search && done >= self.runs.min(MIN_RUNS) {
             let best = self.best_in_final();
             round.retain(|setting| !self.is_beaten(*setting, best));
         }
@@ -144,25 +144,27 @@ impl Search {
         });
         // Too many finalists for a few runs each would leave all undecided.
         let left = self.most().saturating_sub(self.taken);
-        field.truncate(left / self.runs.min(FEWEST));
+        field.truncate(left / self.runs.min(MIN_RUNS));
         field.sort_unstable();
         field
     }
 
-    /// Of each way near the best: its best value, its smallest good value and the one below.
+    /// Of each method near the best: its best value, its smallest good value and the one below.
     fn in_question(&self) -> Vec<MethodSetting> {
         let least = self.least();
         let mut question = Vec::new();
-        for way in self.worthy() {
-            let Some(best) = self.best_of(way) else { continue };
+        for method in self.worthy() {
+            let Some(best) = self.best_of(method) else {
+                continue;
+            };
             let bound = self.low(best);
             if !is_within(bound, least, FINAL) {
                 continue;
             }
             let good = |setting: &MethodSetting| is_within(self.low(*setting), bound, GOOD);
-            let smallest = self.of_way(way).find(good).unwrap_or(best);
+            let smallest = self.of_method(method).find(good).unwrap_or(best);
             let below = self
-                .of_way(way)
+                .of_method(method)
                 .filter(|setting| setting.place < smallest.place && self.count(*setting) > 0)
                 .max()
                 .filter(|below| is_within(self.low(*below), bound, FINAL));
@@ -181,7 +183,7 @@ impl Search {
             return Vec::new();
         };
         let near = self
-            .of_way(best.way)
+            .of_method(best.method)
             .filter(|setting| setting.place.abs_diff(best.place) == 1 && !self.is_closed(*setting));
         near.filter(|setting| match self.low(*setting) {
             Some(time) => time <= bound.mul_f64(FINAL),
@@ -191,14 +193,14 @@ impl Search {
     }
 
     /// Settings outside the last final that look faster than its winner, or as good with a smaller
-    /// value of the same way. Their runs are from another time, so they need a final.
+    /// value of the same method. Their runs are from another time, so they need a final.
     fn challengers(&self) -> Vec<MethodSetting> {
         let Some((best, chosen)) = self.best_in_final().zip(self.recommended_in_final()) else {
             return Vec::new();
         };
         let bound = self.time(best);
         let looks_better = |setting: &MethodSetting| {
-            let is_smaller = setting.way == best.way && setting.place < chosen.place;
+            let is_smaller = setting.method == best.method && setting.place < chosen.place;
             let factor = if is_smaller { GOOD } else { 1.0 };
             !self.finalists.contains(setting) && is_within(self.time(*setting), bound, factor)
         };
@@ -221,4 +223,4 @@ impl Search {
 /// Minimum number of finalists, if available.
 const FIELD: usize = 4;
 /// Minimum of alternating runs, unless fewer were requested.
-const FEWEST: usize = 2;
+const MIN_RUNS: usize = 2;

@@ -5,7 +5,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     pub median: f64,
-    /// 95 % interval of the true median; less certain below [`FEWEST_PAIRS`] pairs.
+    /// 95 % interval of the true median; less certain below [`MIN_PAIRS`] pairs.
     bounds: [f64; 2],
     pairs: usize,
 }
@@ -32,7 +32,7 @@ impl Ratio {
 
     /// True if the first is hardly slower, or not significantly slower.
     pub fn is_as_good(&self) -> bool {
-        self.median <= AS_GOOD || (self.pairs >= FEWEST_PAIRS && self.least() <= 1.0)
+        self.median <= AS_GOOD || (self.pairs >= MIN_PAIRS && self.least() <= 1.0)
     }
 
     pub fn is_surely_beyond(&self, factor: f64) -> bool {
@@ -57,7 +57,7 @@ impl Ratio {
 /// Up to this ratio a setting is as good, even if certainly slower.
 const AS_GOOD: f64 = 1.03;
 /// With fewer, an interval that contains 1 is meaningless.
-const FEWEST_PAIRS: usize = 5;
+const MIN_PAIRS: usize = 5;
 /// Standard deviations of a 95 % interval.
 const SURE: f64 = 1.96;
 const EPSILON: f64 = 1e-9;

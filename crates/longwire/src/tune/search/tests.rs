@@ -69,7 +69,7 @@ fn run(curves: &[Curve], machine: Machine, mut search: Search) -> Search {
             let scatter = 1.0 + machine.scatter * noise.next() * noise.next();
             let drift = 1.0 + machine.drift * (clock / machine.pace).sin().max(0.0);
             clock += 1.0;
-            let time = curves[setting.way].at(setting.place) * scatter * drift;
+            let time = curves[setting.method].at(setting.place) * scatter * drift;
             search.ran(setting, vec![Duration::from_secs_f64(time / 1_000.0)]);
             assert!(search.taken() < 100_000, "never ends");
         }
@@ -84,7 +84,7 @@ fn searched(curves: &[Curve], machine: Machine) -> Search {
 fn cost(curves: &[Curve], search: &Search) -> f64 {
     let best = curves.iter().map(Curve::best).fold(f64::INFINITY, f64::min);
     let chosen = search.recommended().expect("a recommendation");
-    curves[chosen.way].at(chosen.place) / best
+    curves[chosen.method].at(chosen.place) / best
 }
 
 fn curve(turns: f64, fixed: f64, weight: f64) -> Curve {
@@ -126,9 +126,9 @@ fn a_quiet_machine_gives_the_smallest_value_within_five_percent() {
         let chosen = search.recommended().expect("a recommendation");
         let ratio = cost(&curves, &search);
         assert!(ratio <= GOOD, "{curves:?}: {ratio}");
-        let best = curves[chosen.way].best();
-        let smallest = (0..curves[chosen.way].values)
-            .find(|place| curves[chosen.way].at(*place) <= best * GOOD)
+        let best = curves[chosen.method].best();
+        let smallest = (0..curves[chosen.method].values)
+            .find(|place| curves[chosen.method].at(*place) <= best * GOOD)
             .expect("one is best");
         assert_eq!(chosen.place, smallest, "{curves:?}");
     }
@@ -204,7 +204,7 @@ fn nothing_that_is_reported_is_better_than_what_is_recommended() {
 #[test]
 fn what_takes_long_runs_once() {
     let search = searched(&insert(), QUIET);
-    assert_eq!(search.count(MethodSetting { way: 0, place: 0 }), 1);
+    assert_eq!(search.count(MethodSetting { method: 0, place: 0 }), 1);
 }
 
 #[test]
@@ -218,11 +218,11 @@ fn guesses_spare_runs() {
         .collect();
     let values: Vec<usize> = far.iter().map(|curve| curve.values).collect();
     let mut search = Search::new(&values, 5, Thoroughness::Search);
-    for (way, curve) in far.iter().enumerate() {
+    for (method, curve) in far.iter().enumerate() {
         for place in 0..curve.values {
-            // Wrong by up to 10 % either way.
+            // Wrong by up to 10 % either method.
             let guess = curve.at(place) * if place % 2 == 0 { 1.1 } else { 0.9 } / 1_000.0;
-            search.expect(MethodSetting { way, place }, Duration::from_secs_f64(guess));
+            search.expect(MethodSetting { method, place }, Duration::from_secs_f64(guess));
         }
     }
     let machine = Machine {
@@ -233,7 +233,7 @@ fn guesses_spare_runs() {
     };
     let search = run(&far, machine, search);
     assert!(cost(&far, &search) <= GOOD);
-    assert_eq!(search.count(MethodSetting { way: 0, place: 0 }), 0);
+    assert_eq!(search.count(MethodSetting { method: 0, place: 0 }), 0);
     assert!(
         search.taken() * 5 <= search.full_sweep(),
         "{} of {}",
@@ -257,19 +257,19 @@ fn what_is_closed_is_not_run() {
     for thoroughness in [Thoroughness::Search, Thoroughness::FullSweep] {
         let mut search = Search::new(&[12], 3, thoroughness);
         for place in 8..12 {
-            search.close(MethodSetting { way: 0, place });
+            search.close(MethodSetting { method: 0, place });
         }
         let search = run(&curves, QUIET, search);
-        assert!((8..12).all(|place| search.count(MethodSetting { way: 0, place }) == 0));
-        assert_eq!(search.recommended(), Some(MethodSetting { way: 0, place: 7 }));
+        assert!((8..12).all(|place| search.count(MethodSetting { method: 0, place }) == 0));
+        assert_eq!(search.recommended(), Some(MethodSetting { method: 0, place: 7 }));
     }
 }
 
 #[test]
 fn nothing_to_run_is_no_recommendation() {
     let mut search = Search::new(&[2], 3, Thoroughness::Search);
-    search.close(MethodSetting { way: 0, place: 0 });
-    search.close(MethodSetting { way: 0, place: 1 });
+    search.close(MethodSetting { method: 0, place: 0 });
+    search.close(MethodSetting { method: 0, place: 1 });
     assert_eq!(search.next_settings(), []);
     assert_eq!(search.recommended(), None);
 }
@@ -292,9 +292,9 @@ fn what_is_as_good_is_named() {
         let either: Vec<usize> = [chosen]
             .iter()
             .chain(&others)
-            .map(|setting| setting.way)
+            .map(|setting| setting.method)
             .collect();
-        assert!(chosen.way < 2, "seed {seed}: {chosen:?}");
+        assert!(chosen.method < 2, "seed {seed}: {chosen:?}");
         assert!(
             either.contains(&0) && !either.contains(&2),
             "seed {seed}: {either:?}"
@@ -308,7 +308,10 @@ fn nothing_is_as_good_as_what_is_far_ahead() {
     let chosen = search.recommended().expect("a recommendation");
     let others = search.as_good();
     assert!(!others.is_empty(), "its neighbours take hardly longer");
-    assert!(others.iter().all(|other| other.way == chosen.way), "{others:?}");
+    assert!(
+        others.iter().all(|other| other.method == chosen.method),
+        "{others:?}"
+    );
     assert!(!others.contains(&chosen));
 }
 
@@ -325,7 +328,7 @@ fn a_smaller_value_is_recommended_only_where_it_is_surely_good() {
         }
         settings = search.next_settings();
     }
-    let [small, large] = [0, 1].map(|place| MethodSetting { way: 0, place });
+    let [small, large] = [0, 1].map(|place| MethodSetting { method: 0, place });
     assert_eq!(search.recommended(), Some(large));
     assert_eq!(search.as_good(), [small]);
 }

@@ -1,4 +1,4 @@
-//! Time over the setting at one distance: one line per way, both axes logarithmic.
+//! Time over the setting at one distance: one line per method, both axes logarithmic.
 
 use super::{Escaped, place_words, words};
 use crate::html::scale::{nanos, tick_text};
@@ -52,14 +52,14 @@ impl LogAxis {
 }
 
 pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String) {
-    let ways: Vec<(&Method, Vec<&Tuned>)> = report
-        .ways
+    let methods: Vec<(&Method, Vec<&Tuned>)> = report
+        .methods
         .iter()
-        .filter(|way| way.job == job)
-        .map(|way| (way, report.of_way(way, link)))
+        .filter(|method| method.job == job)
+        .map(|method| (method, report.of_method(method, link)))
         .filter(|(_, tuned)| !tuned.is_empty())
         .collect();
-    let all = || ways.iter().flat_map(|(_, tuned)| tuned.iter());
+    let all = || methods.iter().flat_map(|(_, tuned)| tuned.iter());
     let values = all().filter_map(|tuned| tuned.value).map(|value| value as f64);
     let x = LogAxis::over(values, [LEFT, WIDTH - RIGHT]);
     let y = LogAxis::over(all().map(|tuned| nanos(tuned.median())), [HEIGHT - BOTTOM, TOP]);
@@ -73,8 +73,8 @@ pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String)
     );
     axes(&x, &y, out);
     let mut labels = Vec::new();
-    for (number, (way, tuned)) in ways.iter().enumerate() {
-        labels.extend(line(report, way, tuned, [&x, &y], number % INKS, out));
+    for (number, (method, tuned)) in methods.iter().enumerate() {
+        labels.extend(line(report, method, tuned, [&x, &y], number % INKS, out));
     }
     names(labels, out);
     ring(report, job, link, [&x, &y], out);
@@ -104,10 +104,10 @@ fn axes(x: &LogAxis, y: &LogAxis, out: &mut String) {
     }
 }
 
-/// Draws the line of a way and returns its label.
+/// Draws the line of a method and returns its label.
 fn line(
     report: &TuneReport,
-    way: &Method,
+    method: &Method,
     tuned: &[&Tuned],
     [x, y]: [&LogAxis; 2],
     ink: usize,
@@ -117,11 +117,11 @@ fn line(
     let last = tuned.last()?;
     let label = Label {
         ink,
-        name: way.name.to_string(),
+        name: method.name.to_string(),
         up: y.position(nanos(last.median())),
     };
     let _ = write!(out, "<g class=\"ink{ink}\">");
-    if way.parameter.is_none() {
+    if method.parameter.is_none() {
         let up = label.up;
         let _ = write!(
             out,
