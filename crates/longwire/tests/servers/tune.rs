@@ -230,7 +230,7 @@ fn what_cannot_be_tuned_is_told() {
             "--ways",
             "magic",
         ],
-        &["no way 'magic'", "row by row", "copy"],
+        &["no method 'magic'", "row by row", "copy"],
     );
     refused(&["tune", "http://127.0.0.1:1/"], &["http://"]);
     refused(&["tune", "postgres://127.0.0.1:1/x"], &["127.0.0.1:1"]);
