@@ -50,8 +50,10 @@ pub struct Evidence {
     pub guessed: u64,
     /// Round trips outside HTTP requests ([`OperationStep::outside_requests`]).
     pub outside_requests: u64,
-    /// Expected number of wrong guesses, in thousandths. A guess without alternatives counts as
-    /// right.
+    /// Guesses without a probability, as of traffic that is not decoded.
+    pub unrated: u64,
+    /// Expected number of wrong guesses, in thousandths. Misleads where many are unrated, which
+    /// count as right.
     pub doubted: u64,
     /// Round trips of connections without a known round-trip time.
     pub untimed: u64,
@@ -78,6 +80,7 @@ impl Evidence {
             if is_guessed {
                 self.guessed += turns;
                 let wrong = step.probability.map_or(0.0, |right| 1.0 - right.as_fraction());
+                self.unrated += if step.probability.is_none() { turns } else { 0 };
                 self.doubted += (wrong * 1e3).round() as u64 * turns;
             }
         }
@@ -103,6 +106,7 @@ impl Evidence {
         self.round_trips += other.round_trips;
         self.guessed += other.guessed;
         self.outside_requests += other.outside_requests;
+        self.unrated += other.unrated;
         self.doubted = self.doubted.saturating_add(other.doubted);
         self.untimed += other.untimed;
         for (sum, count) in self.not_seen.iter_mut().zip(other.not_seen) {
@@ -140,10 +144,13 @@ impl Evidence {
         self.round_trips == 0 || self.is_enough(self.round_trips - self.guessed.min(self.round_trips))
     }
 
-    /// Expected share of right guesses, if any.
+    /// Expected share of right guesses, if enough have a probability.
     pub fn likely_right(&self) -> Option<Share> {
-        let all = self.guessed.saturating_mul(1_000);
-        Share::of_counts(all - self.doubted.min(all), all)
+        let rated = self.guessed - self.unrated.min(self.guessed);
+        let is_known =
+            Share::of_counts(rated, self.guessed).is_some_and(|share| share.as_fraction() >= Self::ENOUGH);
+        let all = rated.saturating_mul(1_000);
+        Share::of_counts(all - self.doubted.min(all), all).filter(|_| is_known)
     }
 
     /// Expected share of another operation's round trips, which then has as many of this one's.
@@ -252,5 +259,10 @@ mod tests {
         assert!((right.as_fraction() - 0.4).abs() < 1e-9);
         assert_eq!(Evidence::default().enough_own(), Ok(()));
         assert_eq!(Evidence::default().likely_right(), None);
+        let unrated = Evidence {
+            unrated: 40,
+            ..guessed(0)
+        };
+        assert_eq!(unrated.likely_right(), None, "it is not known of most");
     }
 }

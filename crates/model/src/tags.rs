@@ -1,6 +1,6 @@
 //! Identifiers and names of requests.
 
-use crate::Share;
+use crate::{Evidence, Share};
 use std::fmt;
 use std::sync::Arc;
 
@@ -171,9 +171,11 @@ impl Assignments {
         }
     }
 
-    /// Expected share of right guesses, if known.
+    /// Expected share of right guesses, if enough have a probability.
     pub fn likely_right(&self) -> Option<Share> {
-        Share::of_counts(self.likely[1], self.likely[0] * 1_000)
+        let rated = Share::of_counts(self.likely[0], self.count(Assigned::Order))?;
+        let is_known = rated.as_fraction() >= Evidence::ENOUGH;
+        Share::of_counts(self.likely[1], self.likely[0] * 1_000).filter(|_| is_known)
     }
 
     /// Number of exchanges assigned this way.

@@ -606,6 +606,7 @@ fn summary() -> impl Strategy<Value = Summary> {
                     round_trips: counts.0,
                     guessed: counts.1,
                     outside_requests: counts.2 / 2,
+                    unrated: if counts.2 % 3 == 0 { counts.1 } else { 0 },
                     doubted: 0,
                     untimed: counts.2,
                     not_seen: [counts.0 % 2, counts.1 % 2, counts.2 % 2, 3],

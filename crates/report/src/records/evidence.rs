@@ -57,6 +57,7 @@ impl EvidenceRecord {
             round_trips,
             guessed,
             outside_requests,
+            unrated: if likely_right.is_some() { 0 } else { guessed },
             doubted: likely_right.map_or(0, |right| ((1.0 - right) * guessed as f64 * 1e3).round() as u64),
             untimed,
             not_seen: [encrypted, prepared_before, cut, not_decoded],

@@ -134,12 +134,17 @@ fn found(
         ),
     };
     let unseen = unseen.map_or_else(String::new, |words| format!("; {words}"));
-    let guessed = match group.evidence.likely_right() {
-        Some(right) if !group.evidence.shows_owners() => format!(
-            "; {} of {} round trips are assigned to it by a guess, about {right} of them right",
-            group.evidence.guessed, group.evidence.round_trips
+    let guessed = match group.evidence.shows_owners() {
+        true => String::new(),
+        false => format!(
+            "; {} of {} round trips are assigned to it by a guess{}",
+            group.evidence.guessed,
+            group.evidence.round_trips,
+            group
+                .evidence
+                .likely_right()
+                .map_or_else(String::new, |right| format!(", about {right} of them right")),
         ),
-        _ => String::new(),
     };
     format!(", for {turns}{of_remedies}{unseen}{guessed}")
 }

@@ -108,8 +108,11 @@ fn doubted(probability: f64, agrees: bool, agreeing: f64) -> f64 {
         true => (0.2 + 1.25 * agreeing).min(1.0),
         false => (1.6 * agreeing - 0.25).clamp(0.1, 0.8),
     };
-    probability * factor
+    (probability * factor).min(MAX_PROBABILITY)
 }
+
+/// Of the guesses that the search calls certain, 98.9 % are right (30,000 of bench/attribution.sh).
+const MAX_PROBABILITY: f64 = 0.99;
 
 /// Deterministic pseudo-random number (D. Steele, G. Lea, C. Flood: SplitMix64, 2014).
 fn mixed(number: u64) -> u64 {
