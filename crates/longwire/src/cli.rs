@@ -29,10 +29,6 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Allow sending a password in clear text over an unencrypted connection (PostgreSQL's `password`,
-    /// MySQL's clear plugin, Redis' AUTH).
-    #[arg(long, global = true)]
-    pub allow_cleartext_password: bool,
     /// Print only results, warnings and errors.
     #[arg(short, long, global = true)]
     pub quiet: bool,

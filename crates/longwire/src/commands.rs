@@ -4,6 +4,7 @@ pub mod address;
 pub mod agent;
 pub mod check;
 pub mod child;
+pub mod cleartext_flag;
 #[cfg(feature = "demo")]
 pub mod demo;
 pub mod distance;

@@ -21,9 +21,6 @@ fn main() -> ExitCode {
     usage::older_names(given)
         .iter()
         .for_each(|text| output::warning(text));
-    if arguments.allow_cleartext_password {
-        sys::target::credentials::allow_cleartext_passwords();
-    }
     match output::survive_file_limit().and_then(|()| arguments.command.run()) {
         Ok(status) => status.into(),
         Err(error) => failure::report(&error, given),

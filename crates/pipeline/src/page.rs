@@ -185,12 +185,10 @@ fn print_path(path: &Path) {
 }
 
 /// Round-trip times at which a page prices all operations rather than samples.
-pub const PRICES: [Duration; 4] = [
-    Duration::ZERO,
-    Duration::from_millis(10),
-    Duration::from_millis(40),
-    Duration::from_millis(120),
-];
+pub const PRICES: [Duration; 4] = {
+    let [next_region, next_continent, far] = model::DEFAULT_RTTS;
+    [Duration::ZERO, next_region, next_continent, far]
+};
 
 #[cfg(test)]
 mod tests {

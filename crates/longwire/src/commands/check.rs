@@ -10,7 +10,7 @@ use analysis::findings::Distances;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{Judgement, Summary};
+use model::{DEFAULT_PRICE_RTT, Judgement, Summary};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use pipeline::output::{self, Status};
@@ -21,7 +21,6 @@ use report::{JsonWriter, ReadOutcome};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Check captures or recordings against budgets: round trips, predicted time, transactions held open,
 /// findings.
@@ -170,13 +169,10 @@ fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
         }
     }
     if links.is_empty() {
-        links.push(LinkDescription::with_rtt(USUAL));
+        links.push(LinkDescription::with_rtt(DEFAULT_PRICE_RTT));
     }
     links
 }
-
-/// The round trip that changes are reported for when no budget names one.
-const USUAL: Duration = Duration::from_millis(40);
 
 fn read_outcome(
     files: &[PathBuf],

@@ -9,18 +9,17 @@ use analysis::operations::rule::Rule;
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
 use demo::{FetchedPage, PageVariant};
-use model::Warning;
+use model::{DEFAULT_RTTS, Warning};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::output::{self, Status};
 use pipeline::output_health::OutputHealth;
-use pipeline::page::PageRun;
+use pipeline::page::{PRICES, PageRun};
 use proof::DemoProof;
 use report::ReadOutcome;
 use report::outcome::DemoOutcome;
 use stage::DemoSetup;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 /// See the whole story in half a minute, with nothing installed.
 ///
@@ -45,14 +44,6 @@ const PAGES: usize = 40;
 /// Pages of each variant before that, so that caches and connections of the machine are warm.
 const WARM_UP: usize = 3;
 
-/// The distances that are predicted.
-const DISTANCES: [Duration; 4] = [
-    Duration::ZERO,
-    Duration::from_millis(10),
-    Duration::from_millis(40),
-    Duration::from_millis(120),
-];
-
 /// Runs it.
 ///
 /// # Errors
@@ -66,13 +57,13 @@ pub fn run(args: &Args) -> Result<Status> {
     let joined = DemoSetup::set(PageVariant::Joined, "page, one join")?;
     let wanted = AggregatorConfig {
         rule: Rule::Connection,
-        targets: super::predict::distances(&DISTANCES),
+        targets: super::predict::distances(&PRICES),
         names: vec![
             (chatty.server, chatty.name.clone()),
             (joined.server, joined.name.clone()),
         ],
         findings: Some(Distances {
-            rtts: DISTANCES.into_iter().filter(|rtt| !rtt.is_zero()).collect(),
+            rtts: DEFAULT_RTTS.to_vec(),
             rate: None,
         }),
         json: args.json,

@@ -31,6 +31,7 @@ pub fn run(args: &Args) -> Result<Status> {
         return list_builtins();
     }
     let url = args.target()?;
+    args.cleartext.allow_for([url])?;
     let stop = output::stop_on_signals()?;
     if args.driver.is_given() {
         let plan = args.plan()?;

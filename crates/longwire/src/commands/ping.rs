@@ -5,6 +5,7 @@ mod rows;
 mod via;
 
 use crate::commands::address::to_serve;
+use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::driver::DriverArgs;
 use crate::password;
 use anyhow::{Result, bail};
@@ -74,6 +75,8 @@ pub struct Args {
     /// Also send each host ICMP echo requests, where the system allows it.
     #[arg(long)]
     pub icmp: bool,
+    #[command(flatten)]
+    pub cleartext: CleartextArgument,
     /// Serve histograms for Prometheus at http://ADDRESS/metrics while it runs.
     #[arg(long, value_parser = to_serve, value_name = "ADDRESS")]
     pub prometheus: Option<SocketAddr>,
@@ -90,6 +93,8 @@ pub struct Args {
 /// # Errors
 /// When a target or an option cannot be used, or none of the targets can be asked.
 pub fn run(args: &Args) -> Result<Status> {
+    let targets = args.targets.iter().chain(&args.via.via);
+    args.cleartext.allow_for(targets.map(String::as_str))?;
     if let Some(rows) = args.rows {
         return rows::run(args, rows);
     }

@@ -7,7 +7,7 @@ use crate::verify::{self, BackendSearch, Claim, EmulationLevel, ReplayBackend};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{Operation, OperationStep};
+use model::{DEFAULT_RTTS, Operation, OperationStep};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use pipeline::moved::ConnectionChoice;
@@ -175,7 +175,7 @@ fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
         rule: args.grouping.operations,
         hosts: args.grouping.hosts_in(&args.files),
         statements_alone: input::are_of_load(&args.files),
-        targets: targets(&args.distances.links(&USUAL), &args.clients),
+        targets: targets(&args.distances.links(&DEFAULT_RTTS), &args.clients),
         computing: computing(args),
         wake_up: wake_up(args),
         workers: if args.verify {
@@ -250,14 +250,6 @@ pub fn targets(links: &[LinkDescription], clients: &[u32]) -> Vec<PredictionTarg
     });
     targets.collect()
 }
-
-/// Here, the next region, the next continent, the other side of the world.
-const USUAL: [Duration; 4] = [
-    Duration::ZERO,
-    Duration::from_millis(10),
-    Duration::from_millis(40),
-    Duration::from_millis(120),
-];
 
 /// Links of these round trips, without limit of rate, for one client.
 pub fn distances(rtts: &[Duration]) -> Vec<PredictionTarget> {

@@ -3,7 +3,7 @@
 use super::grouping::Grouping;
 use analysis::findings::Distances;
 use anyhow::Result;
-use model::{BitRate, parse_duration};
+use model::{BitRate, DEFAULT_PRICE_RTT, DEFAULT_RTTS, parse_duration};
 use pipeline::aggregator::{Aggregator, TablesInput};
 use pipeline::compression::{CompressionPlan, How};
 use pipeline::page::PRICES;
@@ -18,7 +18,7 @@ pub struct Reporting {
     #[command(flatten)]
     pub grouping: Grouping,
     /// Round trips that operations are predicted for, and at which findings are priced, with unit. Without
-    /// it: predicted for 1, 10 and 40 ms, priced at 40 ms; "none" predicts nothing, which is faster.
+    /// it: predicted for 10, 40 and 120 ms, priced at 40 ms; "none" predicts nothing, which is faster.
     #[arg(long, value_delimiter = ',', value_parser = RttChoice::parse, value_name = "TIME,...")]
     pub rtt: Vec<RttChoice>,
     /// Rate of the link at which findings are priced: with --compressed-sizes, what compression would save
@@ -57,10 +57,9 @@ pub struct Reporting {
 impl Reporting {
     /// The distances at which findings are priced.
     pub fn distances(&self) -> Distances {
-        let usual = &PREDICTED[PREDICTED.len() - 1..];
         let asked = self.asked();
         Distances {
-            rtts: ascending(if asked.is_empty() { usual } else { &asked }, &[]),
+            rtts: ascending(if asked.is_empty() { &[DEFAULT_PRICE_RTT] } else { &asked }, &[]),
             rate: self.rate,
         }
     }
@@ -72,7 +71,7 @@ impl Reporting {
         let asked = match asked.as_slice() {
             _ if self.rtt.contains(&RttChoice::None) => &[],
             [] if has_page => &[],
-            [] => &PREDICTED[..],
+            [] => &DEFAULT_RTTS[..],
             asked => asked,
         };
         super::predict::distances(&ascending(asked, of_page))
@@ -131,13 +130,6 @@ impl RttChoice {
         }
     }
 }
-
-/// Where predictions are of use without being asked for: the next zone, the next region, the next continent.
-const PREDICTED: [Duration; 3] = [
-    Duration::from_millis(1),
-    Duration::from_millis(10),
-    Duration::from_millis(40),
-];
 
 fn ascending(some: &[Duration], others: &[Duration]) -> Vec<Duration> {
     let mut all = [some, others].concat();

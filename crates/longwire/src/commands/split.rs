@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 pub fn run(args: &Args) -> Result<Status> {
+    args.cleartext.allow_for([args.target.as_str()])?;
     let emulation = match proving::emulation(args)? {
         Some(proving::Emulation::Finished(status)) => return Ok(Status::Child(status)),
         emulation => emulation,

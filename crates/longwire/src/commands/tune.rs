@@ -3,6 +3,7 @@
 mod jobs;
 mod program;
 
+use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::distance::DistanceArgs;
 use crate::commands::driver::DriverArgs;
 use anyhow::Result;
@@ -73,6 +74,8 @@ pub struct Args {
     /// replicas.
     #[arg(long)]
     pub yes: bool,
+    #[command(flatten)]
+    pub cleartext: CleartextArgument,
     /// Through a driver.
     #[command(flatten)]
     pub driver: DriverArgs,
@@ -104,6 +107,7 @@ pub struct Args {
 /// # Errors
 /// When the target cannot be used, or the program cannot be run.
 pub fn run(args: &Args) -> Result<Status> {
+    args.cleartext.allow_for([args.target.as_str()])?;
     match args.set.is_empty() {
         true => jobs::run(args),
         false => program::run(args),

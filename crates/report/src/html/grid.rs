@@ -153,7 +153,7 @@ impl View {
 
     /// Rate and clients with most measurements, if any; else no limit and the fewest clients.
     fn first_shown(&self) -> Start {
-        let wished = |rtt: &Duration| rtt.as_nanos().abs_diff(FIRST_RTT.as_nanos());
+        let wished = |rtt: &Duration| rtt.as_nanos().abs_diff(model::DEFAULT_PRICE_RTT.as_nanos());
         let rtt = (0..self.rtts.len())
             .min_by_key(|place| wished(&self.rtts[*place]))
             .unwrap_or_default();
@@ -278,7 +278,6 @@ fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-const FIRST_RTT: Duration = Duration::from_millis(40);
 const MAX_ROWS: usize = 12;
 const MAX_POINTS: usize = 200;
 const MAX_NAME_LEN: usize = 120;

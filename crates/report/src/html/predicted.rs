@@ -378,14 +378,10 @@ fn small(grid: Option<&Grid>) -> String {
     text
 }
 
-const SHOWN_RTTS: [Duration; 6] = [
-    Duration::ZERO,
-    Duration::from_millis(1),
-    Duration::from_millis(10),
-    Duration::from_millis(40),
-    Duration::from_millis(120),
-    Duration::from_millis(200),
-];
+const SHOWN_RTTS: [Duration; 4] = {
+    let [next_region, next_continent, far] = model::DEFAULT_RTTS;
+    [Duration::ZERO, next_region, next_continent, far]
+};
 const SHOWN_ASKED: usize = 24;
 const MAX_NAME_LEN: usize = 120;
 const MAX_OPTION_LEN: usize = 60;

@@ -6,7 +6,7 @@ use super::escape::{cut, printable};
 use super::prediction::number;
 use crate::outcome::ReadOutcome;
 use model::{
-    Finding, FindingKind, OperationGroup, OperationKind, PredictedOperation, Prediction, counted,
+    DEFAULT_PRICE_RTT, DEFAULT_RTTS, Finding, FindingKind, OperationGroup, OperationKind, PredictedOperation, Prediction, counted,
     format_duration,
 };
 use std::time::Duration;
@@ -52,7 +52,7 @@ fn most_time_there(outcome: &ReadOutcome) -> Option<(&OperationGroup, &Predictio
     let priced = outcome.findings.first().and_then(|first| first.savings.last());
     let rtt = match priced {
         Some(saving) => saving.rtt,
-        None => outcome.predictions.iter().map(|there| there.rtt).max()?,
+        None => unpriced_rtt(&outcome.predictions)?,
     };
     let there = |group: &OperationGroup| {
         let mut of_group = outcome.predictions.iter();
@@ -70,6 +70,17 @@ fn most_time_there(outcome: &ReadOutcome) -> Option<(&OperationGroup, &Predictio
     let predicted = outcome.operations.iter().filter(is_predicted);
     let group = predicted.max_by_key(by_time_there)?;
     Some((group, there(group)?))
+}
+
+/// The longest predicted distance; of the default ones, the one at which findings are priced.
+fn unpriced_rtt(predictions: &[Prediction]) -> Option<Duration> {
+    let mut rtts: Vec<Duration> = predictions.iter().map(|there| there.rtt).collect();
+    rtts.sort_unstable();
+    rtts.dedup();
+    match rtts == DEFAULT_RTTS {
+        true => Some(DEFAULT_PRICE_RTT),
+        false => rtts.pop(),
+    }
 }
 
 /// Users do not wait for a connection as a whole; it is used if no other operation was recognised.

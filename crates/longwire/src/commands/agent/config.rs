@@ -196,7 +196,7 @@ impl AgentConfig {
             .map(|text| parse_duration(text.get_ref()).map_err(|error| at(text, error)));
         let mut rtts: Vec<Duration> = rtts.collect::<Result<_, _>>()?;
         if rtts.is_empty() {
-            rtts.push(Duration::from_millis(40));
+            rtts.push(model::DEFAULT_PRICE_RTT);
         }
         rtts.sort_unstable();
         Ok(Self {

@@ -5,7 +5,7 @@ use crate::verify::{self, Unseen};
 use anyhow::{Result, ensure};
 use demo::{FetchedPage, ShopApplication};
 use link::LinkDescription;
-use model::{LinkOutcome, MeasuredDurations, Warning, WarningKind, format_duration};
+use model::{DEFAULT_RTTS, LinkOutcome, MeasuredDurations, Warning, WarningKind, format_duration};
 use pipeline::progress::{ProgressSink, StderrProgress};
 use relay::RelayOptions;
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ pub struct Proved {
 }
 
 /// Distances and pages per variant: about 5 s each.
-const DISTANCES: [(Duration, usize); 2] = [(Duration::from_millis(10), 11), (Duration::from_millis(40), 5)];
+const DISTANCES: [(Duration, usize); 2] = [(DEFAULT_RTTS[0], 11), (DEFAULT_RTTS[1], 5)];
 
 /// Fetches pages of both variants over each link until `stop` is set. `rows` is the row count of a
 /// page fetched without a link.

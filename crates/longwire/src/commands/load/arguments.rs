@@ -1,5 +1,6 @@
 //! Arguments of `longwire load`, spelled as pgbench and ab spell them.
 
+use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::driver::DriverArgs;
 use crate::commands::scripts::Mode;
 use crate::commands::seconds;
@@ -69,6 +70,8 @@ pub struct Args {
     /// Through a driver.
     #[command(flatten)]
     pub driver: DriverArgs,
+    #[command(flatten)]
+    pub cleartext: CleartextArgument,
     /// Clients at once.
     #[arg(short, long, alias = "client", default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CLIENTS)))]
     pub clients: u32,

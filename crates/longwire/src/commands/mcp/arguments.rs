@@ -3,7 +3,7 @@
 use super::tools::ToolError;
 use crate::commands::distance::{DistanceArgs, parse_rates};
 use link::LinkDescription;
-use model::parse_duration;
+use model::{DEFAULT_PRICE_RTT, parse_duration};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ impl OfFindings {
     /// Round-trip times used to price findings; same default as `read`.
     pub fn rtts(&self) -> Result<Vec<Duration>, ToolError> {
         match self.rtt.as_slice() {
-            [] => Ok(vec![USUAL]),
+            [] => Ok(vec![DEFAULT_PRICE_RTT]),
             some => round_trips(some),
         }
     }
@@ -128,7 +128,7 @@ fn round_trip_schema(description: &str) -> Value {
         "type": "array",
         "items": {"type": "string"},
         "maxItems": MAX_LINKS,
-        "description": format!("{description} Each with its unit: 1ms, 40ms."),
+        "description": format!("{description} Each with its unit: 10ms, 40ms."),
     })
 }
 
@@ -138,4 +138,3 @@ const fn usual_top() -> usize {
 
 pub const MAX_STATEMENTS: usize = 200;
 const MAX_LINKS: usize = 20;
-const USUAL: Duration = Duration::from_millis(40);

@@ -1,5 +1,6 @@
 //! The arguments of `split`.
 
+use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::distance::DistanceArgs;
 use crate::commands::scripts::{Mode, builtin, weighted};
 use crate::commands::seconds;
@@ -11,6 +12,7 @@ use clap::Args as ClapArgs;
 use client::session::{Session, SessionOptions};
 use link::LinkDescription;
 use load::sql::SqlLoad;
+use model::DEFAULT_RTTS;
 use probe::echo;
 use script::Scripts;
 use std::path::{Path, PathBuf};
@@ -67,6 +69,8 @@ pub struct Args {
     /// median. Predictions need three.
     #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
     pub rounds: u32,
+    #[command(flatten)]
+    pub cleartext: CleartextArgument,
     /// Where a longwire listens on the server's host (`longwire echo --listen`): HOST or HOST:PORT.
     #[arg(long, value_name = "ADDR")]
     pub echo: Option<String>,
@@ -94,7 +98,7 @@ impl Args {
     /// The links to predict for.
     pub fn links(&self) -> Vec<LinkDescription> {
         let usual = match self.link_echo.as_slice() {
-            [] => &USUAL[..],
+            [] => &DEFAULT_RTTS[..],
             _ => &[],
         };
         self.distances.links(usual)
@@ -186,12 +190,6 @@ pub fn echo_target(address: &str) -> Result<Target> {
     Ok(Target::tcp_at(address, echo::DEFAULT_PORT)?)
 }
 
-/// The next room, the next town, the next region.
-const USUAL: [Duration; 3] = [
-    Duration::from_millis(1),
-    Duration::from_millis(5),
-    Duration::from_millis(20),
-];
 /// The published experiment's.
 const DEFAULT: &str = "select 1";
 const MIN_DURATION: Duration = Duration::from_millis(20);

@@ -4,6 +4,7 @@ mod work;
 
 use crate::advise::outcome::{self, AdviceRequest};
 use crate::advise::source;
+use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::keys_flag::KeyLogArgument;
 use crate::password;
 use analysis::operations::rule::Rule;
@@ -70,6 +71,8 @@ pub struct Args {
     /// What is asked of a server.
     #[command(flatten)]
     pub asking: work::Asking,
+    #[command(flatten)]
+    pub cleartext: CleartextArgument,
     /// Write records (JSON Lines) instead of the map.
     #[arg(long)]
     pub json: bool,
@@ -84,6 +87,7 @@ pub struct Args {
 /// When a source cannot be read or asked, or holds nothing that advice could be based on.
 pub fn run(args: &Args) -> Result<Status> {
     let begun = Instant::now();
+    args.cleartext.allow_for(target(&args.sources)?)?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let mut levels = vec![CompressionLevel::OFF];
     levels.extend(

@@ -1,0 +1,14 @@
+//! The distances that longwire chooses itself: one set for all commands and pages.
+
+use std::time::Duration;
+
+/// Round-trip times that operations are predicted for unless the user names others: the next region, the next
+/// continent, the other side of the world.
+pub const DEFAULT_RTTS: [Duration; 3] = [
+    Duration::from_millis(10),
+    DEFAULT_PRICE_RTT,
+    Duration::from_millis(120),
+];
+
+/// The round-trip time at which findings are priced and changes are reported unless the user names others.
+pub const DEFAULT_PRICE_RTT: Duration = Duration::from_millis(40);
