@@ -18,15 +18,23 @@ use std::ffi::OsString;
     long_version = LONG_VERSION,
     about,
     max_term_width = 110,
-    after_help = "Start here:\n  longwire demo                                             the whole story, with nothing installed\n  \
-                  longwire ping postgres://user@host/database               how far is my database?\n  \
-                  longwire watch postgres://user@host/database -- COMMAND   where does my application's time go?\n  \
-                  longwire read app.pcap                                    the same of a capture\n  \
-                  longwire predict app.pcap --rtt 10ms,40ms                 and further away?\n  \
-                  longwire relay postgres://host --link 40ms                try it at that distance"
+    after_help = "Start here:
+  longwire demo
+
+How far is my database?
+  longwire ping postgres://app@db1/shop
+
+Where does my application's time go? The same for a capture.
+  longwire watch postgres://app@db1/shop -- ./app
+  longwire read app.pcap
+
+How long would it take further away?
+  longwire predict app.pcap --rtt 10ms,40ms,120ms
+
+Try it at that distance.
+  longwire relay postgres://app@db1/shop --link 40ms"
 )]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
     /// Print only results, warnings and errors.
@@ -34,23 +42,21 @@ pub struct Cli {
     pub quiet: bool,
 }
 
-/// All commands with their flags, as the help shows them.
 pub fn command() -> clap::Command {
     headings::under_headings(Cli::command())
 }
 
 impl Cli {
-    /// What is asked for on a command line, the program's name first.
+    /// Parses a command line that begins with the program's name.
     ///
     /// # Errors
-    /// When it is not understood, and when it asks for help or the version.
+    /// When it cannot be parsed, and when it asks for help or the version.
     pub fn from_arguments(arguments: &[OsString]) -> Result<Self, clap::Error> {
         let matches = command().try_get_matches_from(arguments)?;
         Self::from_arg_matches(&matches)
     }
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     #[cfg(feature = "demo")]
@@ -76,7 +82,7 @@ pub enum Command {
     Generate(generate::Args),
 }
 
-/// What `--version` says; `-V` says the first line's version alone.
+/// The text of `--version`; `-V` prints only the version of the first line.
 const LONG_VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\n",
@@ -88,10 +94,6 @@ const LONG_VERSION: &str = concat!(
 );
 
 impl Command {
-    /// Runs the command.
-    ///
-    /// # Errors
-    /// When it could not run at all.
     pub fn run(self) -> anyhow::Result<Status> {
         match self {
             #[cfg(feature = "demo")]

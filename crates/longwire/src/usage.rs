@@ -1,5 +1,4 @@
-//! What is wrong with a command line, in one line and with a hint: what clap found, said as all errors are,
-//! and what newcomers type.
+//! Errors of the command line: one line with a hint, also for words that newcomers type.
 
 mod words;
 
@@ -12,14 +11,14 @@ use std::process::ExitCode;
 use words::{COMMANDS, FLAGS};
 pub use words::{RENAMED, Renamed};
 
-/// Prints what clap has to say, and gives the exit status: help and versions as they are, an error in one
-/// line with a hint.
+/// Prints clap's message and returns the exit status. Help and versions stay as they are; an error
+/// becomes one line with a hint.
 pub fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // A reader that has seen enough (`longwire --help | head`) is no failure.
+            // A reader that leaves early (`longwire --help | head`) is not a failure.
             let _ = error.print();
             return u8::try_from(error.exit_code()).map_or(ExitCode::from(2), ExitCode::from);
         }
@@ -28,7 +27,7 @@ pub fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let typed = Typed::from_arguments(arguments);
     let hint = hint(error, &typed).unwrap_or_else(|| typed.where_the_help_is());
     let mut stderr = io::stderr().lock();
-    // Whoever cannot read this still gets the status.
+    // The status counts even if stderr cannot be written.
     let _ = writeln!(stderr, "longwire: {}", printable(&first_paragraph(error)));
     let _ = writeln!(stderr, "hint: {}", printable(&hint));
     ExitCode::from(2)
@@ -42,7 +41,7 @@ pub fn printable(text: &str) -> String {
     ))
 }
 
-/// A message about an argument repeats it; of one that fills a screen, its beginning is enough.
+/// A message repeats its argument; the beginning is enough for one that fills a screen.
 fn with_long_arguments_cut(text: &str, arguments: &[OsString]) -> String {
     let mut text = text.to_owned();
     for argument in arguments {
@@ -60,7 +59,7 @@ fn with_long_arguments_cut(text: &str, arguments: &[OsString]) -> String {
 /// Columns of an argument that a message repeats: a URL with its options fits.
 const SHOWN_ARGUMENT: usize = 200;
 
-/// Flags that were given by a name that they had before, each with the name that they have.
+/// Earlier names of flags that were used, each with the current name.
 pub fn older_names(arguments: &[OsString]) -> Vec<String> {
     let typed = Typed::from_arguments(arguments);
     let used = RENAMED.iter().filter(|row| {
@@ -75,8 +74,7 @@ pub fn older_names(arguments: &[OsString]) -> Vec<String> {
     .collect()
 }
 
-/// A hint for a command that could not run, from its command line alone: files where servers are expected,
-/// and the other way round.
+/// A hint from the command line alone: files where servers are expected, and the reverse.
 pub fn hint_for(arguments: &[OsString]) -> Option<String> {
     let typed = Typed::from_arguments(arguments);
     let reads_files = matches!(typed.command.as_str(), "read" | "predict" | "check");
@@ -111,11 +109,10 @@ pub fn hint_for(arguments: &[OsString]) -> Option<String> {
     })
 }
 
-/// A command line, as far as it tells what was meant.
 struct Typed {
-    /// The command, and the one below it: `read`, `tunnel far`. Empty when there is none.
+    /// The command and its subcommand: `read`, `tunnel far`. Empty if there is none.
     command: String,
-    /// What follows it and is for longwire, not for a command behind `--`.
+    /// The words after it that are for longwire, not for a command behind `--`.
     words: Vec<String>,
 }
 
@@ -143,7 +140,7 @@ impl Typed {
             .filter(|word| word.starts_with('-'))
     }
 
-    /// Words that are values of no flag, or follow one without a value: not those behind any flag.
+    /// Words that do not follow a flag, and so are no flag's value.
     fn values(&self) -> impl Iterator<Item = &str> {
         let before = std::iter::once("").chain(self.words.iter().map(String::as_str));
         let pairs = before.zip(&self.words);
@@ -160,7 +157,7 @@ impl Typed {
     }
 }
 
-/// Whether a word of the command line is this flag: `--at`, `--at=40ms`, `-c`, `-c5`.
+/// Matches `--at`, `--at=40ms`, `-c` and `-c5`.
 fn is_flag(word: &str, flag: &str) -> bool {
     match word.strip_prefix(flag) {
         Some("") => true,
@@ -172,7 +169,7 @@ fn is_flag(word: &str, flag: &str) -> bool {
     }
 }
 
-/// Clap's own sentence, in one line: what follows it are a usage and a pointer to the help.
+/// Clap's own sentence in one line; a usage and a pointer to the help follow it.
 fn first_paragraph(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
@@ -249,7 +246,6 @@ fn behind_dashes(command: &str, program: &str) -> String {
     format!("a command goes behind --: longwire {command} ... -- {program}")
 }
 
-/// What clap takes for meant.
 fn suggested(error: &clap::Error) -> Option<String> {
     let kinds = [
         ContextKind::SuggestedSubcommand,

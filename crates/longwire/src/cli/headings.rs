@@ -1,9 +1,8 @@
-//! Under which headings the help shows flags: the same in every command, so that what belongs together stands
-//! together.
+//! Headings that group the flags in the help, the same in every command.
 
 use clap::{Arg, Command};
 
-/// A heading, and the flags below it by their long names. A flag that is in no row is under "Options".
+/// A heading and the long names of its flags. A flag that is in no row is under "Options".
 type Heading = (&'static str, &'static [&'static str]);
 
 const HEADINGS: [Heading; 6] = [
@@ -66,7 +65,6 @@ const HEADINGS: [Heading; 6] = [
     ),
 ];
 
-/// The command and all below it, with their flags under these headings.
 pub fn under_headings(command: Command) -> Command {
     command.mut_args(under_heading).mut_subcommands(under_headings)
 }

@@ -1,4 +1,4 @@
-//! `longwire agent`: observes for months, and hands what it sees to monitoring systems.
+//! `longwire agent`: observes for months and exports to monitoring systems.
 
 mod config;
 mod reload;
@@ -14,25 +14,23 @@ use clap::Args as ClapArgs;
 use pipeline::output::{self, Status};
 use std::path::PathBuf;
 
-/// Observe without an end: relays or network interfaces, as series for Prometheus and OTLP.
+/// Observe permanently: relays or network interfaces, as series for Prometheus and OTLP.
 ///
-/// What `watch` measures, for months: memory, files and names stay bounded. Reads its configuration again on
-/// SIGHUP, ends on SIGTERM within the time that the configuration gives it, tells systemd how it is, and
-/// answers /health. Observing never waits for an exporter. See docs/agent.md.
+/// Measures like `watch`, with bounded memory, files and names. Reads its configuration again on
+/// SIGHUP, and ends on SIGTERM within the configured time. Reports its state to systemd and at
+/// /health. Observing never waits for an exporter. See docs/agent.md.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire agent --config /etc/longwire/agent.toml --check-config\n  \
-                        longwire agent --config /etc/longwire/agent.toml\n  \
-                        longwire agent --config agent.toml --json > windows.jsonl"
-)]
+#[command(after_help = "Examples:
+  longwire agent --config /etc/longwire/agent.toml --check-config
+  longwire agent --config /etc/longwire/agent.toml
+  longwire agent --config agent.toml --json > windows.jsonl")]
 pub struct Args {
-    /// The configuration. See docs/agent.md.
+    /// Path of the configuration. See docs/agent.md.
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
-    /// Only say whether the configuration can be used, and where not: line and column.
+    /// Only check the configuration, and print the line and column of each error.
     #[arg(long)]
     pub check_config: bool,
-    /// Whether clients of its relays on other machines may be plain.
     #[command(flatten)]
     pub plain_clients: PlainClientsArg,
     /// Write records (JSON Lines) at the end of each window: its statements, findings and summary.
@@ -40,10 +38,8 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Runs it.
-///
 /// # Errors
-/// When the configuration cannot be used, or what it asks for cannot be observed.
+/// When the configuration cannot be used, or a target cannot be observed.
 pub fn run(args: &Args) -> Result<Status> {
     let config = AgentConfig::read_file(&args.config, args.plain_clients)?;
     if args.check_config {

@@ -22,57 +22,58 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Check captures or recordings against budgets: round trips, predicted time, transactions held open,
+/// Check captures or recordings against budgets: round trips, predicted time, open transactions,
 /// findings.
 ///
-/// A budget is for every operation, or for those of some names: 'NAMES=BUDGET', with * for any text; that one
-/// then takes the place of the one for all. Status 0: all budgets are kept; 1: one is broken; 2: nothing
-/// could be checked, too little was seen to judge a budget, or one names operations that do not occur.
+/// A budget covers every operation, or those of some names: 'NAMES=BUDGET', with * for any text.
+/// The one for names replaces the general one. Status 0: all budgets are kept. 1: one is broken. 2:
+/// nothing could be checked, or a budget could not be judged, or it names operations that do not
+/// occur.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire check app.pcap --max-round-trips 20 --max-predicted 200ms@40ms --forbid n+1,row-by-row\n  \
-                        longwire check run.lwr --max-round-trips 20 --max-round-trips 'GET /checkout*=35' --junit longwire.xml\n  \
-                        longwire check run.lwr --baseline main.lwr --max-round-trips +0 --github\n  \
-                        longwire check run.lwr --budgets longwire.toml --operations transaction"
-)]
+#[command(after_help = r"Examples:
+  longwire check app.pcap --max-round-trips 20 --max-predicted 200ms@40ms \
+    --forbid n+1,row-by-row
+  longwire check run.lwr --max-round-trips 20 \
+    --max-round-trips 'GET /checkout*=35' --junit longwire.xml
+  longwire check run.lwr --baseline main.lwr --max-round-trips +0 --github
+  longwire check run.lwr --budgets longwire.toml --operations transaction")]
 pub struct Args {
     /// Capture or recording files; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Most round trips of one operation: 20, or +2 more than in the baseline.
+    /// Maximum round trips of an operation: 20, or +2 more than in the baseline.
     #[arg(long, alias = "max-turns", value_parser = round_trips, value_name = "[NAMES=]COUNT")]
     pub max_round_trips: Vec<Budget>,
-    /// Longest predicted median over a link: 200ms@40ms (a round trip), '200ms@rtt=40ms rate=10mbit',
-    /// or +10ms@40ms more than is predicted for the baseline.
+    /// Maximum predicted median over a link: 200ms@40ms (round-trip time) or '200ms@rtt=40ms
+    /// rate=10mbit'. +10ms@40ms is relative to the baseline's prediction.
     #[arg(long, value_parser = predicted, value_name = "[NAMES=]TIME@LINK")]
     pub max_predicted: Vec<Budget>,
-    /// Longest median that transactions of a name may be open, as their server sees it: 100ms@40ms over a
-    /// link, as above, or 100ms as measured.
+    /// Maximum median time that transactions stay open at their server: 100ms@40ms over a link, or
+    /// 100ms as measured.
     #[arg(long, value_parser = held, value_name = "[NAMES=]TIME[@LINK]")]
     pub max_held: Vec<Budget>,
-    /// No finding of these kinds: n+1, row-by-row, unrewritten-batch, ... (docs/findings.md).
+    /// Forbid findings of these kinds: n+1, row-by-row, unrewritten-batch, ... (docs/findings.md).
     #[arg(long, value_name = "[NAMES=]KIND,...")]
     pub forbid: Vec<String>,
-    /// Budgets in a file; those of the command line come after them. See docs/check.md.
+    /// File with budgets, before those of the command line. See docs/check.md.
     #[arg(long, value_name = "FILE")]
     pub budgets: Option<PathBuf>,
-    /// Report what has changed since this capture or recording.
+    /// Report changes since this capture or recording.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// How operations are found.
     #[command(flatten)]
     pub grouping: Grouping,
-    /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// Judge budgets too for which too little was seen: statements that were encrypted or prepared before, or
-    /// that belong to their requests by a guess. Without it these are not judged, and the status is 2.
+    /// Also judge budgets without enough evidence: encrypted statements, statements prepared
+    /// earlier, or statements assigned to requests by a guess. Otherwise these are not judged, and
+    /// the status is 2.
     #[arg(long, alias = "allow-guesses")]
     pub allow_unseen: bool,
-    /// All changes since the baseline, and all columns, in lines as long as they need to be.
+    /// Show all changes since the baseline, and all columns, at any width.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
-    /// Also write a JUnit report: one test case per operation name.
+    /// Also write a JUnit report with one test case for each operation name.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Also write broken budgets as GitHub workflow annotations.
@@ -81,15 +82,13 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
-    /// Write a page with budgets and changes too: one HTML file.
+    /// Also write a page with budgets and changes: one HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
 
-/// Runs it.
-///
 /// # Errors
-/// When a file cannot be read, or a budget cannot be checked against what was read.
+/// When a file cannot be read, or a budget cannot be checked against the data.
 pub fn run(args: &Args) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let file = args.budgets.as_deref().map(file::read_file).transpose()?;
@@ -138,7 +137,7 @@ fn held(text: &str) -> Result<Budget, String> {
     Budget::held(text).map_err(|fault| format!("{fault:#}"))
 }
 
-/// `budgets`, which are the file's, then those of the command line.
+/// The file's budgets first, then those of the command line.
 fn with_those_of_the_command_line(mut budgets: Vec<Budget>, args: &Args) -> Result<Vec<Budget>> {
     budgets.extend(args.max_round_trips.iter().cloned());
     budgets.extend(args.max_predicted.iter().cloned());
@@ -153,7 +152,7 @@ fn with_those_of_the_command_line(mut budgets: Vec<Budget>, args: &Args) -> Resu
     Ok(budgets)
 }
 
-/// The links of budgets, and the usual one when there is none: changes are reported for the first.
+/// Links of the budgets, or the default one. Changes are reported for the first.
 fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
     let mut links: Vec<LinkDescription> = Vec::new();
     let (of_operations, others): (Vec<&Budget>, Vec<&Budget>) = budgets

@@ -23,31 +23,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// See the whole story in half a minute, with nothing installed.
 ///
-/// An embedded SQL server, an application that asks it too often, and a relay between them: measured at
-/// distance 0, predicted further away, proved over an emulated link, then the same page with its queries
-/// joined. Needs no privileges.
+/// Runs an embedded SQL server, an application that queries it too often, and a relay between them.
+/// Measures at distance 0, predicts further away, and proves it over an emulated link. Then repeats
+/// the page with its queries joined. Needs no privileges.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  longwire demo\n  longwire demo --html demo.html")]
+#[command(after_help = "Examples:
+  longwire demo
+  longwire demo --html demo.html")]
 pub struct Args {
     /// Write records (JSON Lines) instead of the story.
     #[arg(long)]
     pub json: bool,
-    /// Where the page with charts and sliders is written. Left out: longwire-demo.html, unless something else
-    /// has that name.
+    /// Write the page with charts and sliders to this file. Default: longwire-demo.html, if that
+    /// name is free.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
 
-/// Pages of each variant that are measured.
+/// Measured pages of each variant.
 const PAGES: usize = 40;
 
-/// Pages of each variant before that, so that caches and connections of the machine are warm.
+/// Pages of each variant before that, to warm caches and connections.
 const WARM_UP: usize = 3;
 
-/// Runs it.
-///
-/// # Errors
-/// When loopback sockets cannot be used, or the file named for the page cannot.
 pub fn run(args: &Args) -> Result<Status> {
     let mut warnings = Vec::new();
     let stop = output::stop_on_signals()?;
@@ -121,7 +119,6 @@ pub fn run(args: &Args) -> Result<Status> {
     }))
 }
 
-/// What was measured at distance 0.
 struct Shown {
     /// Pages of each variant.
     pages: usize,
@@ -129,7 +126,7 @@ struct Shown {
     rows: usize,
 }
 
-/// Fetches the pages, one of each in turn, so that other work of the machine affects both.
+/// Alternates between the variants, so that other work of the machine affects both.
 fn alternate(chatty: &DemoSetup, joined: &DemoSetup, stop: &AtomicBool) -> Result<Shown> {
     for _ in 0..WARM_UP {
         chatty.page_unseen()?;
@@ -148,7 +145,6 @@ fn alternate(chatty: &DemoSetup, joined: &DemoSetup, stop: &AtomicBool) -> Resul
     Ok(shown)
 }
 
-/// Notes what was measured over emulated links next to the predictions.
 fn add_proof(outcome: &mut ReadOutcome, proof: &DemoProof) {
     for prediction in &mut outcome.predictions {
         let proved = proof

@@ -1,28 +1,29 @@
-//! Which links a command is asked about: the same flags wherever there are some.
+//! Flags of links, the same for all commands that predict or emulate.
 
 use anyhow::{Result, bail};
 use link::LinkDescription;
 use model::{LinkRates, parse_duration};
 use std::time::Duration;
 
-/// The links.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct DistanceArgs {
-    /// Round trips of the links, with unit: 1ms,10ms,40ms.
+    /// Round-trip times of the links, with unit: 10ms,40ms. Default of predict and split:
+    /// 10ms,40ms,120ms.
     #[arg(long, value_delimiter = ',', value_parser = parse_duration, value_name = "TIME,...")]
     pub rtt: Vec<Duration>,
-    /// Rates of the links, each way or to the server and from it (10mbit/2mbit), with every round-trip time;
-    /// unlimited when left out.
+    /// Rates of the links, both ways or to the server and back (10mbit/2mbit). Combined with every
+    /// round-trip time. Default: unlimited.
     #[arg(long, value_delimiter = ',', value_parser = parse_rates, value_name = "RATE,...")]
     pub rate: Vec<LinkRates>,
-    /// A whole link, like "40ms" or "rtt=40ms rate=10mbit queue=64KiB loss=0.1% jitter=2ms"; may be repeated.
+    /// A whole link, like "40ms" or "rtt=40ms rate=10mbit queue=64KiB loss=0.1% jitter=2ms". Can be
+    /// repeated.
     #[arg(long, alias = "at", value_name = "LINK")]
     pub link: Vec<LinkDescription>,
 }
 
 impl DistanceArgs {
-    /// Every round trip with every rate, then the whole links. Without a round trip those that are `usual`,
-    /// unless whole links are all that is given.
+    /// Every round-trip time with every rate, then the whole links. Without --rtt, `usual` replaces
+    /// it unless only whole links are given.
     pub fn links(&self, usual: &[Duration]) -> Vec<LinkDescription> {
         let rtts = match self.rtt.as_slice() {
             [] if self.rate.is_empty() && !self.link.is_empty() => &[][..],
@@ -45,7 +46,7 @@ impl DistanceArgs {
     }
 }
 
-/// Reads `10mbit`, or `10mbit/2mbit`: to the server, and from it.
+/// Parses `10mbit`, or `10mbit/2mbit`: to the server, and back.
 pub(super) fn parse_rates(text: &str) -> Result<LinkRates> {
     if text.contains(char::is_whitespace) {
         bail!("'{text}' is no rate: use one like 10mbit, or 10mbit/2mbit");

@@ -1,4 +1,4 @@
-//! Going through a JDBC driver, as options of `ping`, `load` and `tune`.
+//! Options of `ping`, `load` and `tune` for a JDBC driver.
 
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
@@ -9,38 +9,34 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use sys::{Secret, Target};
 
-/// Which driver, and with what.
 #[derive(Debug, ClapArgs)]
 pub struct DriverArgs {
-    /// Go through this JDBC driver: FILE.jar, several with colons between them, or group:artifact:version of
-    /// the local Maven repository; may be repeated.
+    /// Use this JDBC driver: FILE.jar, several with colons between them, or group:artifact:version
+    /// of the local Maven repository. Can be repeated.
     #[arg(id = "driver", long = "driver", value_name = "JAR|COORDINATE")]
     drivers: Vec<String>,
-    /// The driver's class, where its jar does not say which it is.
+    /// The driver's class, if its jar does not name it.
     #[arg(long = "driver-class", value_name = "CLASS", requires = "driver")]
     class: Option<String>,
-    /// A property of the connection; may be repeated. Everybody on this machine can read it: passwords are
-    /// better in the environment, as LONGWIRE_JDBC_PASSWORD.
+    /// A property of the connection; can be repeated. Other users of this machine can read it: pass
+    /// passwords in LONGWIRE_JDBC_PASSWORD.
     #[arg(long = "property", value_name = "NAME=VALUE", requires = "driver")]
     properties: Vec<String>,
-    /// Where longwire-jdbc.jar is, when it is not in the directory of longwire.
+    /// Path of longwire-jdbc.jar, if it is not in the directory of longwire.
     #[arg(long, value_name = "FILE", requires = "driver")]
     bridge: Option<PathBuf>,
 }
 
 impl DriverArgs {
-    /// Whether `target` is to be reached through a driver.
+    /// Whether `target` needs a driver.
     pub fn takes(&self, target: &str) -> bool {
         !self.drivers.is_empty() && target.trim_start().starts_with("jdbc:")
     }
 
-    /// Whether a driver was given at all.
     pub fn is_given(&self) -> bool {
         !self.drivers.is_empty()
     }
 
-    /// The options that the bridge is started with.
-    ///
     /// # Errors
     /// When a jar is missing, or none is given.
     pub fn options(&self) -> Result<BridgeOptions> {
@@ -51,13 +47,13 @@ impl DriverArgs {
         })
     }
 
-    /// How reports name `url`, which led to `target`.
+    /// Names `url`, which led to `target`, in reports.
     pub fn shown(&self, url: &str, target: &Target) -> String {
         let url = JdbcUrl::parse(url).ok().filter(|_| self.is_given());
         url.map_or_else(|| target.to_string(), |url| url.to_string())
     }
 
-    /// Starts the bridge, and reports the time it adds itself.
+    /// Starts the bridge and reports the time it adds.
     ///
     /// # Errors
     /// As [`DriverArgs::options`]; when it cannot be started.
@@ -75,10 +71,8 @@ impl DriverArgs {
         Ok(bridge)
     }
 
-    /// The server to connect to.
-    ///
     /// # Errors
-    /// When `url` is no JDBC URL, or a property has no value.
+    /// When `url` is not a JDBC URL, or a property has no value.
     pub fn login(&self, url: &str) -> Result<Login> {
         let url = JdbcUrl::parse(url)?;
         let properties = self.properties.iter().map(|text| {

@@ -1,5 +1,4 @@
-//! What a run that goes on hands to monitoring systems: the same flags, and the same care, for `watch` and
-//! `agent`.
+//! Exports to monitoring systems: the same flags and the same care for `watch` and `agent`.
 
 use super::address::to_serve;
 use anyhow::Result;
@@ -14,34 +13,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use sys::metrics::MetricsServer;
 
-/// Where series go.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ExportArgs {
     /// Serve series for Prometheus at http://ADDRESS/metrics while it runs. See docs/export.md.
     #[arg(long, value_parser = to_serve, value_name = "ADDRESS")]
     pub prometheus: Option<SocketAddr>,
-    /// Export series over OTLP/HTTP to this collector: http://HOST:4318. The variables of OpenTelemetry say
-    /// the rest. See docs/export.md.
+    /// Export series over OTLP/HTTP to this collector: http://HOST:4318. OpenTelemetry's
+    /// environment variables hold the other settings. See docs/export.md.
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
 }
 
-/// What is exported where.
 #[derive(Debug, Clone, Default)]
 pub struct ExportPlan {
-    /// How many names have series.
+    /// Bounds the number of names with series.
     pub limits: NameLimits,
-    /// Where Prometheus finds them.
+    /// The address for Prometheus.
     pub prometheus: Option<SocketAddr>,
-    /// Where they are sent.
     pub otlp: Option<OtlpSettings>,
 }
 
 impl ExportArgs {
-    /// What they ask for.
-    ///
     /// # Errors
-    /// When the URL or a variable of OpenTelemetry is not understood.
+    /// When the URL or a variable of OpenTelemetry cannot be parsed.
     pub fn plan(&self) -> Result<ExportPlan> {
         let otlp = self.otlp.as_deref().map(|url| otlp_settings(Some(url)));
         Ok(ExportPlan {
@@ -52,17 +46,17 @@ impl ExportArgs {
     }
 }
 
-/// The settings of the environment, with this endpoint where one is given.
+/// The settings of the environment, with this endpoint if one is given.
 ///
 /// # Errors
-/// When a variable of OpenTelemetry is not understood.
+/// When a variable of OpenTelemetry cannot be parsed.
 pub fn otlp_settings(endpoint: Option<&str>) -> Result<OtlpSettings> {
     let host = pipeline::output::conditions(String::new(), "", String::new()).host;
     let variables = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     Ok(OtlpSettings::of_variables(endpoint, host.as_deref(), &variables)?)
 }
 
-/// What passed the observation itself, for its families.
+/// Counts of the observation itself, exported as series.
 #[derive(Debug, Default)]
 pub struct SeenCounts {
     packets: AtomicU64,
@@ -72,18 +66,18 @@ pub struct SeenCounts {
 }
 
 impl SeenCounts {
-    /// What the kernel counted at an interface.
+    /// The kernel's counts of an interface.
     pub fn packets(&self, passed: u64, dropped: u64) {
         self.packets.store(passed, Ordering::Relaxed);
         self.dropped.store(dropped, Ordering::Relaxed);
     }
 
-    /// Exchanges that were dropped so far because they were not summed up as fast as they came.
+    /// Exchanges dropped because they came faster than they were added up.
     pub fn exchanges_dropped(&self, count: u64) {
         self.exchanges_dropped.store(count, Ordering::Relaxed);
     }
 
-    /// A configuration was read again.
+    /// Notes that the configuration was read again.
     pub fn reloaded(&self, succeeded: bool) {
         self.reloads[usize::from(succeeded)].fetch_add(1, Ordering::Relaxed);
     }
@@ -123,7 +117,6 @@ impl SeenCounts {
     }
 }
 
-/// Exports under way.
 pub struct Exporting {
     registry: SharedRegistry,
     exposition: Exposition,
@@ -134,10 +127,8 @@ pub struct Exporting {
 }
 
 impl Exporting {
-    /// Begins.
-    ///
     /// # Errors
-    /// When an address cannot be served at, or a file of TLS cannot be used.
+    /// When an address cannot be served, or a file of TLS cannot be used.
     pub fn start(plan: ExportPlan, seen: &Arc<SeenCounts>) -> Result<Self> {
         let began = now();
         let registry = SharedRegistry::new(plan.limits, began);
@@ -156,22 +147,22 @@ impl Exporting {
         Ok(exporting)
     }
 
-    /// Begins the exports over OTLP that `plan` asks for, which [`Exporting::change`] then takes. Reads
-    /// files: not for the thread that observes.
+    /// Prepares OTLP exports for [`Exporting::change`]. Reads files: do not call it on the
+    /// observing thread.
     ///
     /// # Errors
-    /// When a file of TLS cannot be used, or there is no thread.
+    /// When a file of TLS cannot be used, or a thread cannot be started.
     pub fn prepare(plan: &ExportPlan, exposition: &Exposition) -> Result<Option<OtlpExporter>> {
         let settings = plan.otlp.as_ref();
         let started = settings.map(|settings| OtlpExporter::start(settings, exposition));
         Ok(started.transpose()?)
     }
 
-    /// From now on as `plan` says, but for limits of names, with the exports that [`Exporting::prepare`]
-    /// began; what is as before goes on.
+    /// Switches to `plan`, except for limits of names, with the exports of [`Exporting::prepare`].
+    /// Unchanged exports continue.
     ///
     /// # Errors
-    /// When an address cannot be served at: all is as before then.
+    /// When an address cannot be served; nothing changes then.
     pub fn change(&mut self, plan: ExportPlan, otlp: Option<OtlpExporter>) -> Result<()> {
         if plan.prometheus != self.plan.prometheus {
             self.server = match plan.prometheus {
@@ -190,12 +181,11 @@ impl Exporting {
         Ok(())
     }
 
-    /// What is exported, for [`Exporting::prepare`].
     pub const fn exposition(&self) -> &Exposition {
         &self.exposition
     }
 
-    /// What takes facts and operations.
+    /// Receives facts and operations.
     pub fn exports(&self) -> Exports {
         Exports {
             registry: Some(self.registry.clone()),
@@ -203,17 +193,17 @@ impl Exporting {
         }
     }
 
-    /// Where Prometheus finds the series.
+    /// The address for Prometheus.
     pub fn address(&self) -> Option<SocketAddr> {
         self.server.as_ref().map(MetricsServer::address)
     }
 
-    /// Whether the observation goes on: for the page of `/health`.
+    /// For the page of `/health`.
     pub const fn health(&self) -> &Health {
         &self.health
     }
 
-    /// The observation goes on; says what became of exports.
+    /// Reports failed exports.
     pub fn tick(&self, output_health: &OutputHealth) {
         self.health.alive();
         if let Some(otlp) = &self.otlp {
@@ -221,12 +211,12 @@ impl Exporting {
         }
     }
 
-    /// What was found in the last `window`.
+    /// Exports the findings of the last `window`.
     pub fn found(&self, findings: Vec<Finding>, window: Duration) {
         self.registry.lock().found(findings, window);
     }
 
-    /// Exports the rest, which may take as long as `within`, and says what was not delivered.
+    /// Exports the rest within this time and reports undelivered data.
     pub fn finish(self, within: Duration, output_health: &OutputHealth) {
         if let Some(otlp) = self.otlp {
             otlp.finish(within)
@@ -248,5 +238,5 @@ fn now() -> Timestamp {
     Timestamp::from_nanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// How long an exporter that is replaced may take.
+/// Time limit for an exporter that is replaced.
 const HANDOVER: Duration = Duration::from_secs(1);

@@ -1,4 +1,5 @@
-//! `longwire generate`: completions of shells and man pages, made from the same definitions as the help.
+//! `longwire generate`: shell completions and man pages, made from the same definitions as the
+//! help.
 
 use crate::cli;
 use anyhow::{Context, Result};
@@ -10,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 /// Write completions for a shell, or the man pages; packages install them.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire generate bash > ~/.local/share/bash-completion/completions/longwire\n  \
-                        longwire generate zsh > ~/.zfunc/_longwire        (a directory of fpath)\n  \
-                        longwire generate fish > ~/.config/fish/completions/longwire.fish\n  \
-                        longwire generate man --directory ~/.local/share/man/man1"
-)]
+#[command(after_help = "Examples:
+  longwire generate bash > ~/.local/share/bash-completion/completions/longwire
+  longwire generate fish > ~/.config/fish/completions/longwire.fish
+  longwire generate man --directory ~/.local/share/man/man1
+
+In a directory of fpath:
+  longwire generate zsh > ~/.zfunc/_longwire")]
 pub struct Args {
-    /// What to write.
     #[command(subcommand)]
     product: Product,
 }
@@ -25,29 +26,27 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Product {
     /// Completions for bash, on stdout.
-    #[command(
-        after_help = "Examples:\n  longwire generate bash > ~/.local/share/bash-completion/completions/longwire"
-    )]
+    #[command(after_help = "Examples:
+  longwire generate bash > ~/.local/share/bash-completion/completions/longwire")]
     Bash,
     /// Completions for zsh, on stdout.
-    #[command(after_help = "Examples:\n  longwire generate zsh > ~/.zfunc/_longwire")]
+    #[command(after_help = "Examples:
+  longwire generate zsh > ~/.zfunc/_longwire")]
     Zsh,
     /// Completions for fish, on stdout.
-    #[command(after_help = "Examples:\n  longwire generate fish > ~/.config/fish/completions/longwire.fish")]
+    #[command(after_help = "Examples:
+  longwire generate fish > ~/.config/fish/completions/longwire.fish")]
     Fish,
     /// Man pages, one for each command.
-    #[command(after_help = "Examples:\n  longwire generate man --directory ~/.local/share/man/man1")]
+    #[command(after_help = "Examples:
+  longwire generate man --directory ~/.local/share/man/man1")]
     Man {
-        /// The directory for them; it is made if it is not there.
+        /// Directory for the pages; created if it does not exist.
         #[arg(long, value_name = "DIRECTORY")]
         directory: PathBuf,
     },
 }
 
-/// Runs it.
-///
-/// # Errors
-/// When they cannot be written.
 pub fn run(args: &Args) -> Result<Status> {
     match &args.product {
         Product::Bash => completions(Shell::Bash)?,
@@ -59,7 +58,7 @@ pub fn run(args: &Args) -> Result<Status> {
 }
 
 fn completions(shell: Shell) -> Result<()> {
-    // clap_complete panics where it cannot write: it writes to memory.
+    // clap_complete panics if it cannot write, so it writes to memory.
     let mut text = Vec::new();
     generate(shell, &mut cli::command(), "longwire", &mut text);
     let written = io::stdout().lock().write_all(&text);

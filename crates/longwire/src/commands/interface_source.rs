@@ -1,4 +1,4 @@
-//! What passes a network interface, as a source of facts for a command: the counterpart of `relays`.
+//! Traffic of a network interface as a source of facts for a command: the counterpart of `relays`.
 
 use super::interface_rights::RootsRights;
 use super::keys_flag::KeyLogArgument;
@@ -22,74 +22,70 @@ use std::time::Duration;
 use sys::packets::{Interfaces, PacketCounts, RING_SIZES};
 use sys::{Target, resolve};
 
-/// Which packets of which interfaces.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct InterfaceArgs {
-    /// Observe what passes this network interface instead of relaying; repeat it for several, or `any` for
-    /// all. Needs the right to capture (CAP_NET_RAW). TARGETs say which servers' packets. See
+    /// Capture at this network interface instead of relaying; can be repeated, `any` for all. Needs
+    /// the right to capture (CAP_NET_RAW). TARGETs limit it to packets of their servers. See
     /// docs/interface.md.
     #[arg(long, value_name = "NAME|any")]
     pub interface: Vec<String>,
-    /// Only packets from or to this TCP port; repeat it for several.
+    /// Only packets from or to this TCP port; can be repeated.
     #[arg(long, value_name = "PORT", requires = "interface")]
     pub port: Vec<u16>,
-    /// Only packets that this expression passes, in the language of tcpdump: host, net, port, portrange, src,
-    /// dst, ip, ip6, and, or, not, ().
+    /// Only packets that match this expression in the language of tcpdump: host, net, port,
+    /// portrange, src, dst, ip, ip6, and, or, not, ().
     #[arg(long, value_name = "EXPRESSION", requires = "interface")]
     pub filter: Option<String>,
-    /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// Open the command's own TLS connections at an interface: it is started so that it writes their keys, to
-    /// memory, which no disk ever has. See docs/keys.md for the programs that do.
+    /// Decrypt the command's own TLS connections at an interface. The command writes their keys to
+    /// memory, never to disk. docs/keys.md lists supported programs.
     #[arg(long, requires = "interface", requires = "command", conflicts_with = "keys")]
     pub keys_from_command: bool,
-    /// Room for packets that longwire has not looked at yet: 2MiB to 2048MiB.
+    /// Size of the buffer for captured packets: 2MiB to 2048MiB.
     #[arg(long, value_name = "SIZE", value_parser = parse_ring, requires = "interface", default_value = "64MiB")]
     pub ring: ByteCount,
-    /// Also keep the packets: a pcapng file that only its owner may read. It holds all that passed, secrets
-    /// too.
+    /// Also write the packets to a pcapng file that only its owner may read. It holds all captured
+    /// data, secrets too.
     #[arg(long, value_name = "FILE", requires = "interface")]
     pub write_pcap: Option<PathBuf>,
-    /// When that file has this size, keep it as FILE.1, in the place of the one before, and begin a new one.
+    /// At this size, rename that file to FILE.1, replacing the previous one, and begin a new one.
     #[arg(long, value_name = "SIZE", value_parser = ByteCount::parse, requires = "write_pcap")]
     pub write_pcap_size: Option<ByteCount>,
 }
 
-/// What opens TLS at an interface.
 pub struct InterfaceKeys {
-    /// What the command writes its keys to, where it does: gone when this is dropped.
+    /// The command writes its keys here; removed when dropped.
     pub collected: Option<KeyCollection>,
-    /// Where the keys are read from.
+    /// The keys are read from here.
     pub file: Arc<RunKeys>,
-    /// What was root's before this process gave it up: dropped last, it removes what is left of the keys.
+    /// Privileges from before the process gave up root. Dropped last, because it removes the rest
+    /// of the keys.
     pub rights: RootsRights,
 }
 
-/// Interfaces that are open, and packets of them that wait: nothing has been looked at yet.
+/// Open interfaces with waiting packets; none was inspected yet.
 pub struct OpenedInterfaces {
     input: OpenedInput,
     point: String,
     left: Option<usize>,
 }
 
-/// An observation of network interfaces under way.
 pub struct InterfaceSource {
     input: LiveInput,
-    /// Where, and of what, in words.
+    /// Interface and targets, in words.
     point: String,
-    /// Interfaces that are still there, where they were named.
+    /// Named interfaces that still exist; `None` for `any`.
     left: Option<usize>,
     told_drops: u64,
 }
 
 impl InterfaceArgs {
-    /// Whether an interface is to be observed.
     pub fn is_given(&self) -> bool {
         !self.interface.is_empty()
     }
 
-    /// Flags of a relay do not go with an interface.
+    /// Refuses flags of a relay.
     ///
     /// # Errors
     /// When one was given.
@@ -101,10 +97,9 @@ impl InterfaceArgs {
         Ok(())
     }
 
-    /// What opens TLS.
-    ///
     /// # Errors
-    /// When the file cannot be read, or is no key log; or when there can be no file for the command's keys.
+    /// When the file cannot be read or is not a key log, or no file can be made for the command's
+    /// keys.
     pub fn open_keys(&self) -> Result<InterfaceKeys> {
         let mut collected = self
             .keys_from_command
@@ -122,7 +117,7 @@ impl InterfaceArgs {
         })
     }
 
-    /// What was requested, as the command line has it.
+    /// As on the command line.
     pub fn asked(&self) -> String {
         let interfaces = self.interface.iter().map(|name| format!(" --interface {name}"));
         let ports = self.port.iter().map(|port| format!(" --port {port}"));
@@ -130,7 +125,7 @@ impl InterfaceArgs {
         interfaces.chain(ports).chain(filter).collect()
     }
 
-    /// The packets that are wanted: of any target or port, and of them those that the expression passes.
+    /// Packets of any target or port that match the expression.
     fn wanted(&self, targets: &[Target]) -> Result<PacketFilter> {
         let mut any_of: Vec<PacketFilter> = self.port.iter().map(|port| PacketFilter::port(*port)).collect();
         for target in targets {
@@ -146,7 +141,6 @@ impl InterfaceArgs {
         Ok(wanted.and(narrower))
     }
 
-    /// Where a run's figures are from.
     fn point(&self, interfaces: &Interfaces, targets: &[Target]) -> String {
         let servers = targets.iter().map(Target::server);
         let ports = self.port.iter().map(|port| format!("port {port}"));
@@ -159,7 +153,6 @@ impl InterfaceArgs {
         format!("{interfaces}{of}{}", filter.collect::<String>())
     }
 
-    /// Where the packets are to be kept, if anywhere.
     fn kept(&self) -> Option<PacketFilePlan> {
         let path = self.write_pcap.clone()?;
         Some(PacketFilePlan {
@@ -169,10 +162,8 @@ impl InterfaceArgs {
     }
 }
 
-/// Reads the size of a ring.
-///
 /// # Errors
-/// When it is no size, or one that no ring has.
+/// When it is not a size, or outside of the range.
 pub fn parse_ring(text: &str) -> Result<ByteCount, String> {
     let size = ByteCount::parse(text).map_err(|error| error.to_string())?;
     match RING_SIZES.contains(&size.as_bytes()) {
@@ -185,19 +176,18 @@ pub fn parse_ring(text: &str) -> Result<ByteCount, String> {
     }
 }
 
-/// The addresses of a name in a filter.
 fn addresses_of(name: &str) -> Vec<IpAddr> {
     let found = (name, 0).to_socket_addrs().into_iter().flatten();
     found.map(|address| address.ip()).collect()
 }
 
 impl OpenedInterfaces {
-    /// Opens them, and the file that packets are kept in: what passes from now on will be seen. With
-    /// `targets`, only their packets are.
+    /// Opens interfaces and the packet file; all packets from now on are seen. `targets` limits
+    /// them to packets of these servers.
     ///
     /// # Errors
-    /// When there is no such interface, this process may not capture, the filter is not understood, or a
-    /// target's host is not known.
+    /// When an interface does not exist, this process may not capture, the filter cannot be parsed,
+    /// or a target's host is unknown.
     pub fn open(args: &InterfaceArgs, targets: &[Target]) -> Result<Self> {
         let interfaces = Interfaces::named(&args.interface)?;
         let plan = LivePlan {
@@ -214,16 +204,15 @@ impl OpenedInterfaces {
         })
     }
 
-    /// Where a run's figures are from.
     pub fn observation_point(&self) -> &str {
         &self.point
     }
 
-    /// Gives up the rights that this process has, and begins to look at packets. All outputs are open by now,
-    /// and the command runs.
+    /// Gives up the process's privileges and starts to inspect packets. All outputs are open by
+    /// now, and the command runs.
     ///
     /// # Errors
-    /// When the rights cannot be given up.
+    /// When the privileges cannot be given up.
     pub fn begin(self, reading: Reading, keys: &InterfaceKeys) -> Result<InterfaceSource> {
         let lookup = keys.rights.drop_rights()?;
         Ok(InterfaceSource {
@@ -236,50 +225,47 @@ impl OpenedInterfaces {
 }
 
 impl InterfaceSource {
-    /// Where a run's figures are from.
     pub fn observation_point(&self) -> &str {
         &self.point
     }
 
-    /// Waits at most `patience` for facts, and takes those that have arrived.
+    /// Waits at most `patience` for facts, and returns those that have arrived.
     pub fn wait(&self, patience: Duration) -> Vec<Fact> {
         self.input.wait(patience)
     }
 
-    /// How many connections are open.
     pub fn open_connections(&self) -> u64 {
         self.input.open_connections()
     }
 
-    /// Packets that passed the filter, and those of them that were dropped.
+    /// Packets that passed the filter, and the dropped ones among them.
     pub fn counts(&self) -> PacketCounts {
         self.input.counts()
     }
 
-    /// Whether nothing can be seen any more: all interfaces that were named are gone.
+    /// Whether all named interfaces are gone.
     pub fn is_over(&self) -> bool {
         self.left == Some(0)
     }
 
-    /// The programs of this host that have an end of an open connection, client first, as far as they were
-    /// found.
+    /// Programs of this host at the ends of an open connection, client first; `None` if not found.
     pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
         self.input.processes(connection)
     }
 
-    /// The same of connections of which something was found since the last call.
+    /// The same for connections with news since the last call.
     pub fn found_processes(&self) -> Vec<ProgramsOfConnection> {
         self.input.found_processes()
     }
 
-    /// Reports what happened to the observation itself since the last call: drops, interfaces that are gone,
-    /// a file that cannot be written.
+    /// Reports news of the observation since the last call: drops, interfaces that are gone, a file
+    /// that cannot be written.
     pub fn report_news(&mut self, output_health: &OutputHealth) {
         self.report_ends(output_health);
         self.report_drops(output_health);
     }
 
-    /// Reports what has ended since the last call: interfaces that are gone, a file that cannot be written.
+    /// Reports ends since the last call: interfaces that are gone, a file that cannot be written.
     pub fn report_ends(&mut self, output_health: &OutputHealth) {
         for news in self.input.news() {
             match news {
@@ -304,10 +290,10 @@ impl InterfaceSource {
         }
     }
 
-    /// Ends it once what passed before this call has been seen. Hands the last facts to `facts`.
+    /// Stops once all earlier packets were processed, and hands the last facts to `facts`.
     ///
     /// # Errors
-    /// When what was to be compressed could not be.
+    /// When compression failed.
     pub fn stop(mut self, output_health: &OutputHealth, facts: &mut dyn FnMut(Fact)) -> Result<LiveSummary> {
         self.report_ends(output_health);
         let summary = self.input.stop(facts)?;
@@ -321,13 +307,11 @@ impl InterfaceSource {
 /// Columns of a filter that a message repeats.
 const SHOWN_FILTER: usize = 60;
 
-/// What is given up where packets cannot be kept.
+/// Names the packet file in the message that it was given up.
 const PACKETS: &str = "the file of packets is";
 
-/// What the times of an observation are.
 pub const CLOCK: &str = "kernel timestamps of packets";
 
-/// The hint of a run without any connection.
 pub fn nothing_seen(point: &str) -> String {
     format!(
         "no TCP connection was seen at {point}: `--interface any` without --port and --filter shows all traffic"

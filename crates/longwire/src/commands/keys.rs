@@ -14,29 +14,35 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// Start a program so that it writes the keys of its TLS sessions, which open a capture of its connections.
+/// Start a program so that it writes the keys of its TLS sessions, to decrypt a capture of its
+/// connections.
 ///
-/// The keys go to a file that only you may read (the key log format of NSS, RFC 9850), for
-/// `longwire read --keys FILE`, tshark and Wireshark. Whoever has them can read the connections: remove the
-/// file after use. Programs that load OpenSSL or GnuTLS as a library write keys (psql and all of libpq,
-/// mariadb, PHP, Ruby, Python), and Node.js; Java does with --java-agent. See docs/keys.md for Go and others.
+/// The keys go to a file that only its owner may read, for `longwire read --keys FILE`, tshark and
+/// Wireshark (key log format of NSS, RFC 9850). Anybody who has them can read the connections:
+/// remove the file after use.
 ///
-/// The exit status is the command's; 1 when it succeeded and wrote no keys.
+/// Programs that load OpenSSL or GnuTLS as a library write keys: psql and all of libpq, mariadb,
+/// PHP, Ruby, Python. Node.js does too, and Java with --java-agent. See docs/keys.md for Go and
+/// others.
+///
+/// The exit status is the command's, or 1 if it succeeded and wrote no keys.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire keys -o keys.log -- psql 'host=db1 sslmode=require' -c 'select 1'\n  \
-                        longwire keys -o keys.log -- ./manage.py runserver\n  \
-                        longwire keys -o keys.log --java-agent extract-tls-secrets-4.0.0.jar -- java -jar shop.jar\n\n\
-                        With a capture of the same time (tcpdump -w shop.pcap port 5432):\n  \
-                        longwire read --keys keys.log shop.pcap"
-)]
+#[command(after_help = r"Examples:
+  longwire keys -o keys.log -- psql 'host=db1 sslmode=require' -c 'select 1'
+  longwire keys -o keys.log -- ./manage.py runserver
+  longwire keys -o keys.log --java-agent extract-tls-secrets-4.0.0.jar \
+    -- java -jar shop.jar
+
+With a capture of the same time:
+  tcpdump -w shop.pcap port 5432
+  longwire read --keys keys.log shop.pcap")]
 pub struct Args {
-    /// The file for the keys: made, or appended to if only you may read it. Without it, longwire-keys-PID.log
-    /// in the current directory.
+    /// Append the keys to this file, which only its owner may read [default:
+    /// longwire-keys-PID.log].
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Give Java programs this agent, which writes their keys: a copy of extract-tls-secrets, under its own
-    /// name.
+    /// Load this agent into Java programs to write their keys: a copy of extract-tls-secrets, under
+    /// its own name.
     #[arg(long, value_name = "JAR")]
     pub java_agent: Option<PathBuf>,
     /// The command to run, behind `--`.
@@ -44,8 +50,6 @@ pub struct Args {
     pub command: Vec<OsString>,
 }
 
-/// Runs it.
-///
 /// # Errors
 /// When the file cannot be used for keys, or the command cannot be started.
 pub fn run(args: &Args) -> Result<Status> {
@@ -83,7 +87,8 @@ fn start(args: &Args, keys: &KeyCollection) -> Result<Child> {
 
 fn until_ended(child: &mut Child, asked: &EndRequest) -> Status {
     loop {
-        // What Ctrl-C means at the terminal is the command's to say: psql cancels a statement and goes on.
+        // Ctrl-C at the terminal is for the command to handle: psql cancels a statement and
+        // continues.
         let asked = asked
             .take_signal()
             .filter(|&signal| signal != SIGINT || !child.shares_terminal());
@@ -94,7 +99,7 @@ fn until_ended(child: &mut Child, asked: &EndRequest) -> Status {
     }
 }
 
-/// One line, or why there may be no keys.
+/// Prints one line, or the reason why there may be no keys.
 fn print_summary(
     output_health: &OutputHealth,
     file: &Path,
@@ -124,5 +129,4 @@ fn print_summary(
     ));
 }
 
-/// How often it is checked whether the command or the user has ended the run.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

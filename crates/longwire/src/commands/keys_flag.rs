@@ -1,4 +1,4 @@
-//! `--keys`: what opens TLS in captures, the same flag for all commands that read them.
+//! `--keys`: keys that open TLS in captures, the same flag for all commands that read them.
 
 use anyhow::{Result, ensure};
 use pipeline::input::Reading;
@@ -6,27 +6,24 @@ use pipeline::keys::RunKeys;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What opens TLS.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct KeyLogArgument {
-    /// Key log that a client or server wrote (SSLKEYLOGFILE): TLS connections of captures are opened with it.
-    /// It holds secrets; nothing of it is printed. Keys inside a pcapng file need no flag.
+    /// Key log of a client or server (SSLKEYLOGFILE), to open TLS connections in captures. It holds
+    /// secrets, which are never printed. Keys inside a pcapng file need no flag.
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
 }
 
 impl KeyLogArgument {
-    /// The keys that were given; none if none were.
-    ///
     /// # Errors
-    /// When the file cannot be read, or is no key log.
+    /// When the file cannot be read, or is not a key log.
     pub fn open(&self) -> Result<Arc<RunKeys>> {
         self.keys
             .as_deref()
             .map_or_else(|| Ok(Arc::default()), RunKeys::open)
     }
 
-    /// How captures are read with them, and nothing else.
+    /// Settings for reading captures with these keys, all others at their defaults.
     ///
     /// # Errors
     /// As [`KeyLogArgument::open`].
@@ -37,7 +34,7 @@ impl KeyLogArgument {
         })
     }
 
-    /// A server that longwire asks itself needs no keys.
+    /// Refuses keys for a server: longwire's own connections need none.
     ///
     /// # Errors
     /// When keys were given.

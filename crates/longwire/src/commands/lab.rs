@@ -16,75 +16,68 @@ use report::outcome::LabOutcome;
 use std::io;
 use std::path::PathBuf;
 
-/// Several hosts with real services: what distance costs them, predicted and measured.
+/// Run several hosts with real services, and compare predicted with measured times at distance.
 ///
-/// The file describes hosts, the links between them, services, a workload and which settings to sweep:
-/// docs/lab.md.
+/// The file describes hosts, the links between them, services, a workload and the settings to
+/// sweep: docs/lab.md.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire lab check labs/wordpress.toml\n  longwire lab run labs/wordpress.toml\n  \
-                  longwire lab run labs/compression.toml --where links.network.rate=10mbit"
-)]
+#[command(after_help = "Examples:
+  longwire lab check labs/wordpress.toml
+  longwire lab run labs/wordpress.toml
+  longwire lab run labs/compression.toml --where links.network.rate=10mbit")]
 pub struct Args {
-    /// What to do with the lab.
     #[command(subcommand)]
     pub action: LabAction,
 }
 
-/// What can be done with a lab's file.
 #[derive(Debug, Subcommand)]
 pub enum LabAction {
-    /// Measure every point of the sweep, and show it next to what was predicted.
+    /// Measure every point of the sweep, and show it next to its prediction.
     ///
-    /// Makes the hosts and links on this machine (Linux; root, or an unprivileged user namespace where the
-    /// system allows it), captures the workload without distance, predicts every point from that, and
-    /// measures it. Ctrl-C keeps the points that are done and shows them; running it again goes on from
-    /// there.
+    /// Makes the hosts and links on this machine (Linux; root or user namespaces). Captures the
+    /// workload without distance, predicts every point from that, and measures it. Ctrl-C keeps and
+    /// shows the finished points. The next run continues there.
     Run(RunArgs),
-    /// Check the file, and show what would be run.
+    /// Check the file, and list the points of the sweep.
     Check(CheckArgs),
 }
 
-/// Arguments of `lab check`.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  longwire lab check labs/wordpress.toml")]
+#[command(after_help = "Examples:
+  longwire lab check labs/wordpress.toml")]
 pub struct CheckArgs {
     /// The lab's file (TOML).
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }
 
-/// Arguments of `lab run`.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire lab run labs/wordpress.toml --html wordpress.html\n  \
-                  longwire lab run labs/compression.toml --where links.network.rate=10mbit"
-)]
+#[command(after_help = "Examples:
+  longwire lab run labs/wordpress.toml --html wordpress.html
+  longwire lab run labs/compression.toml --where links.network.rate=10mbit")]
 pub struct RunArgs {
     /// The lab's file (TOML).
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Only points that have this value of a swept setting; several of one setting add up, several settings
-    /// narrow down. A later run without it measures what is left.
+    /// Only points with this value of a swept setting. Several values of one setting add up;
+    /// several settings narrow down. A later run without it measures the rest.
     #[arg(long = "where", value_name = "SETTING=VALUE")]
     wanted: Vec<String>,
-    /// Where captures and finished points are kept; .longwire/lab/NAME when left out.
+    /// Directory for captures and finished points [default: .longwire/lab/NAME].
     #[arg(long, value_name = "DIRECTORY")]
     pub directory: Option<PathBuf>,
-    /// Forget what earlier runs measured.
+    /// Discard the points of earlier runs.
     #[arg(long)]
     pub fresh: bool,
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
-    /// Also write a page: one HTML file with the points on the predicted curves, and what they were predicted
-    /// from.
+    /// Also write a page: one HTML file with the points on the predicted curves, and the basis of
+    /// each prediction.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
 
-/// Runs it.
-///
 /// # Errors
 /// When the file is wrong, or the lab does not work at all.
 pub fn run(args: &Args) -> Result<Status> {
@@ -140,7 +133,6 @@ fn run_lab(args: &RunArgs) -> Result<Status> {
     })
 }
 
-/// Whether operations failed.
 fn failed(outcome: &LabOutcome) -> bool {
     let errors = |point: &report::outcome::LabPoint| {
         point.measured.as_ref().is_none_or(|measured| measured.errors > 0)

@@ -16,36 +16,41 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Run a command behind an emulated link: real packets, the system's own TCP, both directions, the handshake
-/// too.
+/// Run a command behind an emulated link: real packets and the system's own TCP, in both
+/// directions.
 ///
-/// The command has a network of its own (Linux network namespace) with the link as its only way out. It
-/// reaches this system at the address in LONGWIRE_GATEWAY, the ports given with --forward at 127.0.0.1, and
-/// TCP servers and names outside as usual. Without a command, a shell. The exit status is the command's.
-/// Needs root, or a system that lets ordinary users make user namespaces and use /dev/net/tun; nothing of it
-/// is left when it ends.
+/// The command has its own network (a Linux network namespace); the link is the only way out. It
+/// reaches this system at the address in LONGWIRE_GATEWAY and forwarded ports (--forward) at
+/// 127.0.0.1. Names and TCP servers outside work as usual.
+///
+/// Runs a shell if no command is given. The exit status is the command's. Needs root, or user
+/// namespaces and /dev/net/tun. Everything is removed at the end.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire link 40ms -- curl https://example.org\n  \
-                        longwire link 'rtt=40ms rate=10mbit' --forward 5432 -- psql -h 127.0.0.1 -c 'select 1'\n  \
-                        longwire link 'rtt=200ms loss=1%'      # a shell behind it\n\n\
-                        A link: rtt=40ms rate=10mbit/2mbit burst=32KiB queue=64KiB loss=0.1% jitter=2ms outage=2s@10s/60s seed=7 mtu=1400"
-)]
+#[command(after_help = r"Examples:
+  longwire link 40ms -- curl https://example.org
+  longwire link 'rtt=40ms rate=10mbit' --forward 5432 \
+    -- psql -h 127.0.0.1 -c 'select 1'
+
+A shell behind a link:
+  longwire link 'rtt=120ms loss=1%'
+
+A link: rtt=40ms rate=10mbit/2mbit burst=32KiB queue=64KiB loss=0.1% jitter=2ms outage=2s@10s/60s seed=7 mtu=1400")]
 pub struct Args {
-    /// The link: `40ms`, `rtt=40ms rate=10mbit`, or as tc writes it: `delay 20ms 2ms loss 0.1%`.
+    /// The link: `40ms`, `rtt=40ms rate=10mbit`, or in tc's form: `delay 20ms 2ms loss 0.1%`.
     #[arg(value_name = "LINK")]
     pub link: LinkDescription,
-    /// 127.0.0.1:PORT inside is the system's own; HERE:INSIDE for two different ports. May be repeated.
+    /// Make this system's 127.0.0.1:PORT available inside. HERE:INSIDE for two different ports. Can
+    /// be repeated.
     #[arg(long, value_name = "PORT", value_parser = parse_forward)]
     pub forward: Vec<Forward>,
-    /// Write records (JSON Lines) to stdout; the command's own output goes to stderr.
+    /// Write records (JSON Lines) to stdout. The command's own output goes to stderr.
     #[arg(long)]
     pub json: bool,
-    /// Write what passes the link to FILE (pcap), as seen on the command's side.
+    /// Write the packets of the link to FILE (pcap), as seen on the command's side.
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
-    /// Let processors sleep while packets are on the link: less power, but round trips of up to half a
-    /// millisecond more than asked.
+    /// Let processors sleep while packets are on the link. Saves power, but adds up to half a
+    /// millisecond to round trips.
     #[arg(long)]
     pub let_sleep: bool,
     /// The command to run, behind `--`.
@@ -53,8 +58,6 @@ pub struct Args {
     pub command: Vec<OsString>,
 }
 
-/// Runs it.
-///
 /// # Errors
 /// When the system refuses the namespaces or devices, or a file cannot be written.
 pub fn run(args: &Args) -> Result<Status> {
@@ -62,7 +65,7 @@ pub fn run(args: &Args) -> Result<Status> {
         Entered::Inside(sandbox) => sandbox,
         Entered::Finished(status) => return Ok(Status::Child(status)),
     };
-    // Before any thread is started: longwire's threads leave signals to the command.
+    // Before any thread starts, because longwire's threads leave signals to the command.
     let attended = netns::sandbox::Attended::new();
     let site = Site::build(&sandbox, args)?;
     let mut command = match args.command.split_first() {
@@ -85,7 +88,6 @@ pub fn run(args: &Args) -> Result<Status> {
     Ok(Status::Child(status))
 }
 
-/// Two hosts and the link between them.
 struct Site {
     network: Network,
     inside: HostId,
@@ -140,7 +142,6 @@ fn parse_forward(text: &str) -> Result<Forward, String> {
     })
 }
 
-/// The link, requested next to realised: one line, and the warnings; or records.
 fn print_outcome(args: &Args, outcome: &LinkOutcome) -> Result<()> {
     let warnings = report::text::link_warnings(outcome);
     output::warn(&warnings);

@@ -1,4 +1,4 @@
-//! `longwire mcp`: what captures and recordings hold, for programs that speak the Model Context Protocol.
+//! `longwire mcp`: captures and recordings for programs that speak the Model Context Protocol.
 
 mod arguments;
 mod framing;
@@ -15,33 +15,28 @@ use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use tools::Files;
 
-/// Serve captures or recordings to a program that speaks the Model Context Protocol: tools that read, on
-/// stdin and stdout.
+/// Serve captures or recordings to a program that speaks the Model Context Protocol, on stdin and
+/// stdout.
 ///
-/// The tools are summary, findings, predict and statements; their figures are those of `read --json` and
-/// `predict --json`. Files are read anew at each call. Nothing is changed, no network is used, and statements
-/// are without their literals. Ends with its stdin.
+/// The tools are summary, findings, predict and statements. Their figures are those of `read
+/// --json` and `predict --json`. Each call reads the files again. Nothing is changed, no network is
+/// used, and statements have no literals. Ends with stdin.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire mcp app.pcap\n  longwire mcp http.lwr database.lwr --operations transaction\n\n\
-                        Programs start it themselves: docs/mcp.md has their settings."
-)]
+#[command(after_help = "Examples:
+  longwire mcp app.pcap
+  longwire mcp http.lwr database.lwr --operations transaction
+
+Programs start it themselves: docs/mcp.md has their settings.")]
 pub struct Args {
     /// Capture or recording files.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// How operations are found.
     #[command(flatten)]
     pub grouping: Grouping,
-    /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
 }
 
-/// Runs it.
-///
-/// # Errors
-/// When a file is missing, or stdin or stdout fails.
 pub fn run(args: &Args) -> Result<Status> {
     for file in &args.files {
         ensure!(
@@ -61,7 +56,7 @@ pub fn run(args: &Args) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// Answers each line until the input ends. Nothing but answers is written to `output`.
+/// Answers each line until the input ends. Only answers are written to `output`.
 fn serve(files: &Files<'_>, input: &mut impl BufRead, output: &mut impl Write) -> Result<()> {
     while let Some(line) = framing::next_line(input).context("could not read stdin")? {
         let answer = match line {

@@ -1,4 +1,4 @@
-//! `longwire ping`: how far a database is, asked in its own language.
+//! `longwire ping`: the distance of a database, measured in its own protocol.
 
 mod ping_output;
 mod rows;
@@ -19,60 +19,61 @@ use std::time::Duration;
 use sys::{Clock, Target};
 use via::ViaArgs;
 
-/// Ask a database for as little as possible, again and again: how far is it, and who is slow?
+/// Measure how far away a database is: the smallest request, again and again.
 ///
-/// Each line has the time until the last byte of the reply, the round trips it cost, counted on the socket, and the
-/// kernel's own round trip. The first call of a connection is reported separately. Ends with -n, or on
-/// Ctrl-C, with a summary and the instrument's own floor.
+/// Each line has the time until the last byte of the reply, the round trips counted on the socket,
+/// and the kernel's own round-trip time. The first call of a connection is reported separately.
+/// Ends after -n samples or on Ctrl-C, with a summary and the floor of this machine.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  longwire ping postgres://app@db1/shop\n  \
-                        longwire ping mysql://app@db1/shop -n 40 -i 50ms --icmp\n  \
-                        longwire ping --no-login postgres://db1 oracle://db2 redis://cache1\n  \
-                        longwire ping --connect 'postgres://app@db1/shop?sslmode=require' -n 5\n  \
-                        longwire ping postgres://app@db1/shop --prepared --statement 'select 1'\n  \
-                        longwire ping postgres://db1/shop --rows 500\n  \
-                        longwire ping --via postgres://db1/shop --database-link branch -n 40\n  \
-                        longwire ping jdbc:oracle:thin:@db1:1521/sales --driver ojdbc11.jar\n  \
-                        longwire ping http://web1/ --prometheus 127.0.0.1:9187 --json > samples.jsonl")]
+#[command(after_help = "Examples:
+  longwire ping postgres://app@db1/shop
+  longwire ping mysql://app@db1/shop -n 40 -i 50ms --icmp
+  longwire ping --no-login postgres://db1 oracle://db2 redis://cache1
+  longwire ping --connect 'postgres://app@db1/shop?sslmode=require' -n 5
+  longwire ping postgres://app@db1/shop --prepared --statement 'select 1'
+  longwire ping postgres://db1/shop --rows 500
+  longwire ping --via postgres://db1/shop --database-link branch -n 40
+  longwire ping jdbc:oracle:thin:@db1:1521/sales --driver ojdbc11.jar
+  longwire ping http://web1/ --prometheus 127.0.0.1:9187 --json > samples.jsonl")]
 pub struct Args {
-    /// The servers: URLs, jdbc: URLs or libpq key=value strings; several are asked at once.
+    /// The servers, measured at the same time: URLs, jdbc: URLs or libpq key=value strings.
     #[arg(value_name = "TARGET", required_unless_present_any = ["via", "print_script"])]
     pub targets: Vec<String>,
-    /// Time from one sample to the next.
+    /// Time between samples.
     #[arg(short, long, default_value = "1s", value_name = "TIME", value_parser = model::parse_duration)]
     pub interval: Duration,
-    /// Stop after this many samples of each target; first calls are extra.
+    /// Stop after this many samples of each target. First calls are extra.
     #[arg(short = 'n', short_alias = 'c', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Send the next sample as soon as the last one is answered.
     #[arg(long, conflicts_with = "interval")]
     pub flood: bool,
-    /// Count a sample as lost when its reply is not complete after this time.
+    /// Count a sample as lost if its reply is not complete after this time.
     #[arg(short = 'W', long, default_value = "5s", value_name = "TIME", value_parser = model::parse_duration)]
     pub timeout: Duration,
-    /// Do not log in: send the first message of the protocol, or open a TCP connection where there is none.
+    /// Do not log in: send the first message of the protocol. If the protocol has none, open a TCP
+    /// connection.
     #[arg(long, conflicts_with = "driver")]
     pub no_login: bool,
-    /// Ask this instead of the smallest statement: PostgreSQL and MySQL. It is shown, and repeated as often
-    /// as asked.
+    /// Send this statement instead of the smallest one (PostgreSQL, MySQL). It runs once for each
+    /// sample.
     #[arg(long, value_name = "SQL", conflicts_with = "no_login")]
     pub statement: Option<String>,
-    /// Prepare the statement once and execute it; the first call shows what preparing costs.
+    /// Prepare the statement once and execute it. The first call shows the cost of preparing.
     #[arg(long, conflicts_with = "no_login")]
     pub prepared: bool,
     /// Fetch N rows, one full packet each, and show the gaps between packets.
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "count", "prometheus", "via", "print_script", "connect", "driver"])]
     pub rows: Option<u64>,
-    /// From database to database.
     #[command(flatten)]
     pub via: ViaArgs,
-    /// Through a driver.
     #[command(flatten)]
     pub driver: DriverArgs,
-    /// Open a new connection each time, up to the reply to its first query, and show where the time goes.
+    /// Open a new connection each time, up to the reply to its first query, and show where the time
+    /// goes.
     #[arg(long, conflicts_with_all = ["no_login", "statement", "prepared"])]
     pub connect: bool,
-    /// Also send each host ICMP echo requests, where the system allows it.
+    /// Also send ICMP echo requests to each host, if the system allows it.
     #[arg(long)]
     pub icmp: bool,
     #[command(flatten)]
@@ -83,15 +84,13 @@ pub struct Args {
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
-    /// Write a page with distributions too: one HTML file.
+    /// Also write a page with distributions: one HTML file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rows", "via", "print_script"])]
     pub html: Option<PathBuf>,
 }
 
-/// Runs it.
-///
 /// # Errors
-/// When a target or an option cannot be used, or none of the targets can be asked.
+/// When a target or an option cannot be used, or no target answers.
 pub fn run(args: &Args) -> Result<Status> {
     let targets = args.targets.iter().chain(&args.via.via);
     args.cleartext.allow_for(targets.map(String::as_str))?;
@@ -150,7 +149,6 @@ fn plans(args: &Args) -> Result<Vec<PingPlan>> {
     Ok(plans)
 }
 
-/// The server to ask, and the question.
 fn asked(args: &Args, text: &str) -> Result<(Target, Question)> {
     if args.driver.takes(text) {
         let login = args.driver.login(text)?;

@@ -1,5 +1,4 @@
-//! `longwire plan`: services in other places: what operations take there, what it costs, and what to move
-//! first.
+//! `longwire plan`: operations and costs of services in other places, and the best first move.
 
 mod asked;
 mod outcome;
@@ -22,14 +21,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
-/// Services and databases in other places: what operations would take, what it costs, and what keeps a
-/// service from moving.
+/// Plan moves of services and databases: operation times, costs, and obstacles in other places.
 ///
-/// The file names services, places, the links between places, prices and budgets: docs/plan.md. Operations
-/// found in the data are predicted in each placement, all links at once.
+/// The file names services, places, the links between places, prices and budgets: docs/plan.md.
+/// Operations found in the data are predicted in each placement, all links at once.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  longwire plan estate.toml app.pcap\n  \
-                        longwire plan estate.toml app.pcap --placement shop=frankfurt,orders=frankfurt --html plan.html")]
+#[command(after_help = r"Examples:
+  longwire plan estate.toml app.pcap
+  longwire plan estate.toml app.pcap \
+    --placement shop=frankfurt,orders=frankfurt --html plan.html")]
 pub struct Args {
     /// The estate (TOML): services, places, links, prices, budgets.
     #[arg(value_name = "ESTATE")]
@@ -37,17 +37,15 @@ pub struct Args {
     /// Capture or recording files; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// A placement to show, as what is elsewhere than today: shop=frankfurt,orders=frankfurt. May be
-    /// repeated.
+    /// A placement to show, given as the services that move: shop=frankfurt,orders=frankfurt. Can
+    /// be repeated.
     #[arg(long, value_name = "SERVICE=PLACE,...")]
     pub placement: Vec<String>,
-    /// How operations are found.
     #[command(flatten)]
     pub grouping: Grouping,
-    /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// All placements and columns, in lines as long as they need to be.
+    /// Show all placements and columns, at any width.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
     /// Write records (JSON Lines) instead of the text.
@@ -58,7 +56,6 @@ pub struct Args {
     pub html: Option<PathBuf>,
 }
 
-/// What was found in the data.
 struct Data {
     traffic: Arc<EstateTraffic>,
     operations: Vec<Operation>,
@@ -66,10 +63,8 @@ struct Data {
     warnings: Vec<Warning>,
 }
 
-/// Runs it.
-///
 /// # Errors
-/// When the estate or a file cannot be read, or holds nothing that can be planned with.
+/// When the estate or a file cannot be read, or holds nothing to plan with.
 pub fn run(args: &Args) -> Result<Status> {
     let estate = read_estate(&args.estate)?;
     let asked = asked::placements(&estate, &args.placement)?;
@@ -106,8 +101,8 @@ fn read_estate(path: &Path) -> Result<Estate> {
     Estate::parse(&text, &measurement).with_context(|| format!("{} is no estate", path.display()))
 }
 
-/// The text of a measurement that the estate's file names; of one that is longer than any useful one, an
-/// error instead of the memory.
+/// The text of a measurement that the estate's file names. Returns an error for files beyond any
+/// useful length, to bound memory.
 fn read_measurement(path: &Path) -> io::Result<String> {
     read_small_text(path, MAX_MEASURED_BYTES).map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => {

@@ -22,86 +22,81 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Predict what the operations of a capture or recording would take on another link.
+/// Predict operations of a capture or recording on other links.
 ///
-/// Each operation is replayed in virtual time: what waited for what stays, client and server times stay, and
-/// the bytes of the moved connections cross the target link under Linux TCP.
+/// Replays each operation in virtual time. Each request still waits for the same replies, and
+/// client and server times stay. The bytes of moved connections cross the target link under Linux
+/// TCP.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  longwire predict app.pcap --rtt 1ms,10ms,40ms\n  \
-                        longwire predict run.lwr --rtt 40ms --rate 10mbit --on postgres --explain\n  \
-                        longwire predict run.lwr --link 'rtt=40ms loss=0.1%' --clients 1,8,64 --server-cores 4\n  \
-                        longwire predict app.pcap --rtt 10ms,40ms --verify")]
+#[command(after_help = r"Examples:
+  longwire predict app.pcap --rtt 10ms,40ms,120ms
+  longwire predict run.lwr --rtt 40ms --rate 10mbit --on postgres --explain
+  longwire predict run.lwr --link 'rtt=40ms loss=0.1%' --clients 1,8,64 \
+    --server-cores 4
+  longwire predict app.pcap --rtt 10ms,40ms --verify")]
 pub struct Args {
     /// Capture or recording files; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The links to predict for; round trips of 0, 10, 40 and 120 ms when none is given.
     #[command(flatten)]
     pub distances: DistanceArgs,
-    /// Clients at once, each with one operation after another.
+    /// Concurrent clients, each with one operation after another.
     #[arg(long, default_value = "1", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=MAX_CLIENTS), value_name = "COUNT,...")]
     pub clients: Vec<u32>,
-    /// Cores that all servers compute on, when measured and on the target; with several clients this system's
-    /// count when left out.
+    /// Processor cores of all servers together, when measured and on the target. Default with
+    /// several clients: this system's cores.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MAX_CORES), value_name = "COUNT")]
     pub server_cores: Option<u32>,
-    /// Cores that all clients compute on, likewise.
+    /// Processor cores of all clients together, in the same way.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=MAX_CORES), value_name = "COUNT")]
     pub client_cores: Option<u32>,
-    /// Requests that a server works on at once, whose pages ask the database: a count, "all" (whatever
-    /// comes), or "inferred" from how requests waited in the measurement. Matters with several clients, and
-    /// not to what --verify replays.
+    /// Concurrent requests of a server that queries the database: a count, "all" for no limit, or
+    /// "inferred" from waits in the measurement. Matters only with several clients; --verify
+    /// ignores it.
     #[arg(long, default_value = "inferred", value_parser = parse_workers, value_name = "COUNT")]
     pub workers: Workers,
-    /// Whether to allow for client and server being slower after they have rested longer than measured.
-    #[arg(long, value_enum, default_value = "assumed", value_name = "WHAT")]
+    /// Allowance for client and server being slower after longer rests than measured.
+    #[arg(long, value_enum, default_value = "assumed", value_name = "ALLOWANCE")]
     pub wake_up: WakeUpChoice,
-    /// Connections that move: mysql, postgres, http, fastcgi, tls or HOST:PORT. All database connections when
-    /// left out.
-    #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "WHICH,...")]
+    /// Connections that move: mysql, postgres, http, fastcgi, tls or HOST:PORT. Default: all
+    /// database connections.
+    #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "CONNECTION,...")]
     pub on: Vec<ConnectionChoice>,
-    /// How operations are found.
     #[command(flatten)]
     pub grouping: Grouping,
-    /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// Say what the prediction assumes, and how the longest operation was replayed.
+    /// Show the assumptions of the prediction, and the replay of the longest operation.
     #[arg(long, conflicts_with = "json")]
     pub explain: bool,
-    /// Replay the median operation of the names with most time over an emulated link, and show what it took
-    /// next to what was predicted: a minute or so. Clients and servers then share no cores, in the prediction
-    /// either.
+    /// Replay the median operation of the longest names over an emulated link, and show it next to
+    /// its prediction. Takes about a minute. Clients and servers then share no cores, in the
+    /// prediction too.
     #[arg(long, conflicts_with_all = ["server_cores", "client_cores"])]
     pub verify: bool,
-    /// At which level the link is emulated: packet where namespaces can be had, else stream.
+    /// Level of the emulated link: packet if namespaces are available, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
     pub level: Option<EmulationLevel>,
-    /// All names and columns, in lines as long as they need to be.
+    /// Show all names and columns, at any width.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
     /// Write records (JSON Lines) instead of the table.
     #[arg(long)]
     pub json: bool,
-    /// Also write a page: one HTML file with the prediction over round trip and rate, and what it was made
-    /// from.
+    /// Also write a page: one HTML file with the prediction over round-trip time and rate, and its
+    /// basis.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
 
-/// What to allow for client and server waking up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum WakeUpChoice {
-    /// A figure that measurements of other programs gave; see --explain.
+    /// Allowance from measurements of other programs; see --explain.
     Assumed,
-    /// Nothing: they take as long as measured.
+    /// No allowance: durations as measured.
     None,
 }
 
-/// Runs it.
-///
-/// # Errors
-/// When a file cannot be read or is neither a capture nor a recording.
 pub fn run(args: &Args) -> Result<Status> {
     let backend = match args.verify.then(|| ReplayBackend::find(args.level)).transpose()? {
         Some(BackendSearch::Finished(status)) => return Ok(Status::Child(status)),
@@ -169,7 +164,6 @@ pub fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-/// What is to be predicted, from what.
 fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
     AggregatorConfig {
         rule: args.grouping.operations,
@@ -191,7 +185,7 @@ fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
     }
 }
 
-/// Proves the predictions; interrupted when Ctrl-C ended that.
+/// Proves the predictions. Returns interrupted if Ctrl-C ended that.
 fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, backend: &ReplayBackend, stop: &AtomicBool) -> Status {
     let proof = verify::verify(outcome, claim, backend, &StderrProgress, stop);
     outcome.links = proof.links;
@@ -205,7 +199,7 @@ fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, backend: &ReplayBackend, 
     }
 }
 
-/// One operation on one link, as the report shows it.
+/// One operation on one link, in the form of the report.
 fn explain(
     operation: &Operation,
     target: &PredictionTarget,
@@ -251,15 +245,14 @@ pub fn targets(links: &[LinkDescription], clients: &[u32]) -> Vec<PredictionTarg
     targets.collect()
 }
 
-/// Links of these round trips, without limit of rate, for one client.
+/// Links with these round-trip times, without limit of rate, for one client.
 pub fn distances(rtts: &[Duration]) -> Vec<PredictionTarget> {
     let links: Vec<_> = rtts.iter().map(|rtt| LinkDescription::with_rtt(*rtt)).collect();
     targets(&links, &[1])
 }
 
-/// The cores that clients and servers share: those named, and for several clients this system's where none
-/// are. A replay over sockets waits where clients and servers computed, so the prediction that it proves
-/// shares none.
+/// Cores shared by clients and servers. Several clients default to this system's. A replay over
+/// sockets sleeps instead of computing, so the prediction that it proves shares none.
 fn computing(args: &Args) -> Computing {
     let usual = if args.clients.iter().any(|clients| *clients > 1) && !args.verify {
         pipeline::computing::on_this_system()
@@ -283,8 +276,8 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
     }
 }
 
-/// The requested allowance. A replay over sockets waits where client and server computed: the prediction that
-/// it proves has none.
+/// A replay over sockets sleeps instead of computing, so the prediction that it proves has no
+/// allowance.
 fn wake_up(args: &Args) -> WakeUp {
     match (args.wake_up, args.verify) {
         (WakeUpChoice::None, _) | (_, true) => WakeUp::None,

@@ -1,4 +1,4 @@
-//! `longwire read`: captures and recordings to where the time goes.
+//! `longwire read`: the report of captures and recordings.
 
 mod script_output;
 
@@ -15,30 +15,26 @@ use std::path::PathBuf;
 
 /// Read captures or recordings: where the time goes, by round trip.
 ///
-/// Files are pcap or pcapng (plain, gzip or zstd) or recordings of `watch`; several files are merged by their
-/// times, so that requests in one get the statements in another. What the script of `ping --print-script`
-/// printed is read too. Statements are shown without their literals.
+/// Files are pcap or pcapng (plain, gzip or zstd), or recordings of `watch`. Several files are
+/// merged by their times, so that requests in one get the statements in another. Output of the
+/// script of `ping --print-script` can be read too. Statements are shown without their literals.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire read app.pcap\n  longwire read app.pcap --html report.html\n  longwire read http.lwr database.lwr\n  tcpdump -i any -w - port 5432 | longwire read -\n  \
-                        longwire read --json --exchanges app.pcap | jq 'select(.type==\"exchange\")'"
-)]
+#[command(after_help = r#"Examples:
+  longwire read app.pcap
+  longwire read app.pcap --html report.html
+  longwire read http.lwr database.lwr
+  tcpdump -i any -w - port 5432 | longwire read -
+  longwire read --json --exchanges app.pcap | jq 'select(.type=="exchange")'"#)]
 pub struct Args {
     /// Capture or recording files, or folders of tables; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// What is reported.
     #[command(flatten)]
     pub reporting: Reporting,
 }
 
-/// Runs it.
-///
-/// # Errors
-/// When a file cannot be read or is neither a capture nor a recording.
 pub fn run(args: &Args) -> Result<Status> {
     if let [file] = args.files.as_slice()
         && let Some(outcome) = script_output::find(file)?

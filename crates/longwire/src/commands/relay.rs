@@ -20,43 +20,46 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Relay connections to a server as if a link lay between: delay, rate, queue, loss, jitter, outages.
+/// Relay connections to a server over an emulated link: delay, rate, queue, loss, jitter, outages.
 ///
-/// All connections to a target share its link, both directions; their handshakes cross it too. Works on
-/// streams with a model of TCP, so that it needs no privilege. Point the application at the address that is
-/// printed, or let longwire start it as `watch` does. Ends with the command, whose exit status passes
-/// through, or on Ctrl-C. To measure what passes, use `watch --link`.
+/// All connections to a target share its link in both directions, including handshakes. Works on
+/// streams with a model of TCP and needs no privileges. Point the application at the printed
+/// address, or let longwire start it as `watch` does. Ends with the command, and returns its exit
+/// status, or on Ctrl-C. To measure the traffic, use `watch --link`.
 ///
-/// With --api it is toxiproxy to its clients instead: they create proxies and toxics over HTTP while it runs.
+/// With --api it replaces toxiproxy: clients create proxies and toxics over HTTP while it runs.
 #[derive(Debug, ClapArgs)]
 #[command(
     mut_arg("targets", |targets| targets.required(false).required_unless_present("api")),
-    // An argument that is changed becomes the last one, which has to be this.
+    // A changed argument becomes the last one, which has to be this one.
     mut_arg("command", |command| command),
-    after_help = "Examples:\n  longwire relay postgres://db1 --link rtt=40ms --listen 127.0.0.1:5433\n  \
-                        longwire relay tcp://10.0.0.2:3306 --link 'rtt=40ms rate=10mbit/2mbit queue=64KiB loss=0.1%'\n  \
-                        longwire relay postgres://db1 --link 'rtt=200ms jitter=5ms' -- psql -h {host} -p {port}\n  \
-                        longwire relay postgres://db1 redis://cache1 --link postgres=rtt=40ms -- ./app\n  \
-                        longwire relay --api 127.0.0.1:8474\n\n\
-                        A link: rtt=40ms rate=10mbit/2mbit burst=32KiB queue=64KiB loss=0.1% jitter=2ms outage=2s@10s/60s seed=7 mtu=1400"
+    after_help = r"Examples:
+  longwire relay postgres://db1 --link 40ms --listen 127.0.0.1:5433
+  longwire relay tcp://10.0.0.2:3306 \
+    --link 'rtt=40ms rate=10mbit/2mbit queue=64KiB loss=0.1%'
+  longwire relay postgres://db1 --link 'rtt=120ms jitter=5ms' \
+    -- psql -h {host} -p {port}
+  longwire relay postgres://db1 redis://cache1 --link postgres=rtt=40ms -- ./app
+  longwire relay --api 127.0.0.1:8474
+
+A link: rtt=40ms rate=10mbit/2mbit burst=32KiB queue=64KiB loss=0.1% jitter=2ms outage=2s@10s/60s seed=7 mtu=1400"
 )]
 pub struct Args {
-    /// The servers and their links.
     #[command(flatten)]
     pub relays: RelayArgs,
-    /// Serve toxiproxy's HTTP API (version 2.x) at this address, without authentication: name an address of
-    /// this host alone. Each target given is a proxy from the start, over its link, without toxics; clients
-    /// create more. See docs/relay-api.md.
+    /// Serve toxiproxy's HTTP API (version 2.x) at this address, without authentication: use an
+    /// address that only this host reaches. Each target is a proxy from the start, over its link
+    /// and without toxics; clients create more. See docs/relay-api.md.
     #[arg(long, value_parser = ServedAddress::parse, value_name = "ADDRESS", conflicts_with = "command")]
     pub api: Option<ServedAddress>,
-    /// A name under which clients of the API know this machine, as in the Host of their requests; may be
-    /// repeated. Without it: localhost, loopback addresses and the address of --api.
+    /// A name of this machine in the Host header of API requests; can be repeated. Default:
+    /// localhost, loopback addresses and the address of --api.
     #[arg(long, value_parser = host_name, value_name = "HOST", requires = "api")]
     pub api_host: Vec<String>,
-    /// What toxicity, jitter and sizes of slices are drawn from.
+    /// Seed for toxicity, jitter and sizes of slices.
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "api")]
     pub seed: u64,
-    /// Write records (JSON Lines) to stdout; the command's own output goes to stderr.
+    /// Write records (JSON Lines) to stdout. The command's own output goes to stderr.
     #[arg(long)]
     pub json: bool,
     /// The command to run, behind `--`.
@@ -64,10 +67,9 @@ pub struct Args {
     pub command: Vec<OsString>,
 }
 
-/// Runs it.
-///
 /// # Errors
-/// When the target, the link or the listening address cannot be used, or the command cannot be started.
+/// When the target, the link or the listening address cannot be used, or the command cannot be
+/// started.
 pub fn run(args: &Args) -> Result<Status> {
     if let Some(address) = &args.api {
         return api::run(args, address);
@@ -114,7 +116,6 @@ fn until(mut ended: impl FnMut() -> Option<Status>) -> Status {
     }
 }
 
-/// Reports what passed each relay.
 fn print_ended(output_health: &OutputHealth, ended: &[EndedRelay]) {
     for ended in ended {
         let told = match &ended.counters.link {
@@ -169,7 +170,7 @@ fn write_records(
     records.flush()
 }
 
-/// An observer that looks at nothing: the relay only relays.
+/// Observes nothing: the relay only relays.
 struct Nobody;
 
 impl ObserverFactory for Nobody {
@@ -182,8 +183,7 @@ impl Observer for Nobody {
     fn event(&mut self, _: ConnectionId, _: ConnectionEvent<'_>) {}
 }
 
-/// How long the server may take to accept a connection before the run is refused.
+/// Time limit for the server to accept the first connection.
 const REACH: Duration = Duration::from_secs(10);
 
-/// How often it is checked whether the run has to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

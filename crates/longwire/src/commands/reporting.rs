@@ -1,4 +1,4 @@
-//! What `read` and `watch` report: the same flags for both.
+//! Flags of reports, the same for `read` and `watch`.
 
 use super::grouping::Grouping;
 use analysis::findings::Distances;
@@ -11,21 +11,19 @@ use predict::PredictionTarget;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is reported.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Reporting {
-    /// How operations are found.
     #[command(flatten)]
     pub grouping: Grouping,
-    /// Round trips that operations are predicted for, and at which findings are priced, with unit. Without
-    /// it: predicted for 10, 40 and 120 ms, priced at 40 ms; "none" predicts nothing, which is faster.
+    /// Round-trip times at which operations are predicted and findings priced, with unit. Default:
+    /// predictions at 10, 40 and 120 ms, prices at 40 ms. "none" predicts nothing and is faster.
     #[arg(long, value_delimiter = ',', value_parser = RttChoice::parse, value_name = "TIME,...")]
     pub rtt: Vec<RttChoice>,
-    /// Rate of the link at which findings are priced: with --compressed-sizes, what compression would save
-    /// there.
+    /// Rate of the link at which findings are priced. With --compressed-sizes it prices the savings
+    /// of compression.
     #[arg(long, value_parser = BitRate::parse, value_name = "RATE")]
     pub rate: Option<BitRate>,
-    /// All rows and columns of all tables, in lines as long as they need to be.
+    /// Show all rows and columns of all tables, at any width.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
     /// Write records (JSON Lines) instead of the view.
@@ -34,37 +32,44 @@ pub struct Reporting {
     /// With --json: also write one record for each exchange.
     #[arg(long, requires = "json")]
     pub exchanges: bool,
-    /// Compress what passes at each level of a tunnel and keep with each exchange how small it would become,
-    /// in records of exchanges and in recordings: for `tunnel advise`. Costs processor time and about 200 MB.
+    /// Also compress all data at each level of a tunnel, and record the sizes with each exchange,
+    /// for `tunnel advise`. Costs processor time and about 200 MB.
     #[arg(long, alias = "levels")]
     pub compressed_sizes: bool,
-    /// Keep statement texts as sent; they may hold personal data and secrets.
+    /// Keep statement texts as sent. They may hold personal data and secrets.
     #[arg(long)]
     pub keep_literals: bool,
-    /// Also write a page: one HTML file with what was measured and what distance would cost; predictions come
-    /// with it.
+    /// Also write a page: one HTML file with the measurement and the cost of distance. Includes
+    /// predictions.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Also write tables to this folder, as Parquet files by date, host and protocol: for DuckDB, ClickHouse,
-    /// Spark; read, predict and check take the folder as a file.
+    /// Also write tables to this folder, as Parquet files by date, host and protocol: for DuckDB,
+    /// ClickHouse, Spark. read, predict and check accept the folder as a file.
     #[arg(long, value_name = "FOLDER", conflicts_with = "keep_literals")]
     pub parquet: Option<PathBuf>,
-    /// Name of the host that observed, for --parquet. Without it: this machine's.
+    /// Name of the observing host for --parquet [default: name of this machine].
     #[arg(long, value_name = "NAME", requires = "parquet")]
     pub parquet_host: Option<String>,
 }
 
 impl Reporting {
-    /// The distances at which findings are priced.
+    /// Distances at which findings are priced.
     pub fn distances(&self) -> Distances {
         let asked = self.asked();
         Distances {
-            rtts: ascending(if asked.is_empty() { &[DEFAULT_PRICE_RTT] } else { &asked }, &[]),
+            rtts: ascending(
+                if asked.is_empty() {
+                    &[DEFAULT_PRICE_RTT]
+                } else {
+                    &asked
+                },
+                &[],
+            ),
             rate: self.rate,
         }
     }
 
-    /// The links that operations are predicted for: those of a page too where one is written.
+    /// Links for predictions, including those of a page if one is written.
     pub fn targets(&self, has_page: bool) -> Vec<PredictionTarget> {
         let of_page = if has_page { &PRICES[..] } else { &[] };
         let asked = self.asked();
@@ -77,7 +82,6 @@ impl Reporting {
         super::predict::distances(&ascending(asked, of_page))
     }
 
-    /// The round trips that were named.
     fn asked(&self) -> Vec<Duration> {
         let named = self.rtt.iter().filter_map(|choice| match choice {
             RttChoice::Of(rtt) => Some(*rtt),
@@ -86,8 +90,6 @@ impl Reporting {
         named.collect()
     }
 
-    /// Has tables written where they are wanted.
-    ///
     /// # Errors
     /// When their folder cannot be made.
     pub fn write_tables(&self, aggregator: &mut Aggregator, input: TablesInput<'_>) -> Result<()> {
@@ -97,7 +99,6 @@ impl Reporting {
         aggregator.tables(folder, self.parquet_host.as_deref(), input)
     }
 
-    /// What is to be determined about a tunnel, if anything.
     pub fn compressing(&self) -> Option<CompressionPlan> {
         self.compressed_sizes.then(|| CompressionPlan {
             levels: tunnel::CompressionLevel::ALL.to_vec(),
@@ -107,18 +108,14 @@ impl Reporting {
     }
 }
 
-/// A value of `--rtt`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RttChoice {
-    /// This round trip.
     Of(Duration),
     /// Nothing is predicted.
     None,
 }
 
 impl RttChoice {
-    /// Parses a value.
-    ///
     /// # Errors
     /// When it is neither "none" nor a time with its unit.
     pub fn parse(text: &str) -> Result<Self, String> {

@@ -1,23 +1,21 @@
-//! Scripts and how their statements are sent, as arguments of `load` and `split`.
+//! Scripts and their protocol, as arguments of `load` and `split`.
 
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use load::QueryMode;
 use script::builtin::{BUILTINS, Builtin};
 
-/// How statements are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
     /// As text with the values in it.
     Simple,
     /// Parse and bind on every execution.
     Extended,
-    /// Prepared once, then only executed.
+    /// Prepare once, then only execute.
     Prepared,
 }
 
 impl Mode {
-    /// What `script` calls it.
     pub fn query_mode(self) -> QueryMode {
         match self {
             Self::Simple => QueryMode::Simple,
@@ -26,7 +24,7 @@ impl Mode {
         }
     }
 
-    /// pgbench's word.
+    /// The word of pgbench.
     pub fn word(self) -> &'static str {
         match self {
             Self::Simple => "simple",
@@ -36,7 +34,7 @@ impl Mode {
     }
 }
 
-/// The built-in script whose name begins with `name`.
+/// The built-in script with this name, or with a name that begins so.
 ///
 /// # Errors
 /// When there is none, or more than one.
@@ -54,7 +52,7 @@ pub fn builtin(name: &str) -> Result<Builtin> {
 /// `NAME@WEIGHT`, or a name alone.
 ///
 /// # Errors
-/// When the weight is no whole number.
+/// When the weight is not a whole number.
 pub fn weighted(word: &str) -> Result<(&str, u32)> {
     match word.rsplit_once('@') {
         None => Ok((word, 1)),

@@ -8,38 +8,36 @@ use std::net::{Ipv4Addr, SocketAddr};
 use sys::listening::PlainClients;
 use sys::{Scheme, Target};
 
-/// Which servers, where their clients connect, and over which links.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct RelayArgs {
-    /// The servers, each with a relay of its own: a URL (tcp://HOST:PORT for any), a jdbc: URL or a libpq
-    /// key=value string. http://HOST:PORT is the application itself, whose requests come through the relay;
-    /// it may start later.
+    /// The servers, each with its own relay: a URL (tcp://HOST:PORT for any), a jdbc: URL or a
+    /// libpq key=value string. http://HOST:PORT is the application itself, which then receives its
+    /// requests through the relay. It may start later.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// Where the application connects: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT; repeated for several
-    /// targets, in their order or by name (redis=6380). Without it, a free port of 127.0.0.1.
+    /// Listening address for the application: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT. Repeat it
+    /// for several targets, in their order or by name (redis=6380). Default: a free port of
+    /// 127.0.0.1.
     #[arg(long, value_name = "[NAME=]ADDRESS")]
     pub listen: Vec<String>,
-    /// Emulate a link in front of every target but http, to each its own: 40ms, 'rtt=40ms rate=10mbit', or as
-    /// tc writes it: 'delay 20ms 2ms loss 0.1%'; in front of one: 'postgres=rtt=40ms'. See docs/links.md.
+    /// Add this delay to every target except http: 40ms, 'rtt=40ms rate=10mbit', or in tc's form:
+    /// 'delay 20ms 2ms loss 0.1%'. Each target gets its own link. 'postgres=rtt=40ms' is for one
+    /// target. See docs/links.md.
     #[arg(long, value_name = "[NAME=]LINK")]
     pub link: Vec<String>,
-    /// Whether clients on other machines may be plain.
     #[command(flatten)]
     pub plain_clients: PlainClientsArg,
 }
 
-/// Whether clients on other machines may send in plain text what TLS protects on the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
 pub struct PlainClientsArg {
-    /// Listen beyond loopback also where clients send in plain text what longwire encrypts on its way to the
-    /// server. Without it, that is refused.
+    /// Allow plain-text clients from other machines although longwire encrypts the connection to
+    /// the server. Refused by default.
     #[arg(long)]
     pub allow_plain_clients: bool,
 }
 
 impl PlainClientsArg {
-    /// What it says.
     pub const fn choice(self) -> PlainClients {
         match self.allow_plain_clients {
             true => PlainClients::Allowed,
@@ -47,7 +45,6 @@ impl PlainClientsArg {
         }
     }
 
-    /// As it is written.
     pub const fn words(self) -> &'static str {
         match self.allow_plain_clients {
             true => " --allow-plain-clients",
@@ -56,34 +53,31 @@ impl PlainClientsArg {
     }
 }
 
-/// A target and what its relay is to do.
 #[derive(Debug, Clone)]
 pub struct PlannedRelay {
-    /// What flags, placeholders, variables and messages call it: its scheme, with a number from the second of
-    /// that scheme on.
+    /// Its name in flags, placeholders, variables and messages: the scheme, with a number from the
+    /// second of a scheme on.
     pub name: String,
-    /// The server.
     pub target: Target,
-    /// Where the relay listens; port 0 for any free port.
+    /// Listening address; port 0 for any free port.
     pub listen: SocketAddr,
-    /// The emulated link.
     pub link: Option<LinkDescription>,
-    /// Whether its clients may be plain where it speaks TLS for them.
+    /// Whether clients may use plain text when the relay speaks TLS to the server.
     pub plain_clients: PlainClientsArg,
 }
 
 impl PlannedRelay {
-    /// Whether it is the application and not what the application asks.
+    /// Whether it is the application itself, not one of its servers.
     pub fn is_application(&self) -> bool {
         self.target.scheme == Scheme::Http
     }
 }
 
 impl RelayArgs {
-    /// What they ask for, one for each target.
+    /// Plans one relay for each target.
     ///
     /// # Errors
-    /// When a target, an address or a link is not understood, or is for no target.
+    /// When a target, an address or a link cannot be parsed, or matches no target.
     pub fn plan(&self) -> Result<Vec<PlannedRelay>> {
         let targets = self.parsed()?;
         let names = names(&targets);
@@ -126,8 +120,7 @@ impl RelayArgs {
         targets.collect()
     }
 
-    /// Where the relay of each listens, as far as that is said: addresses without a name are for the targets
-    /// in their order.
+    /// Listening addresses by target; addresses without a name follow the order of the targets.
     fn listens(&self, names: &[String]) -> Result<HashMap<String, SocketAddr>> {
         let (mut listens, plain_listens) = assigned("--listen", &self.listen, names, |text| {
             one_to_listen(text, Some(ANY_PORT.port()))
@@ -151,7 +144,6 @@ impl RelayArgs {
 /// A free port of this host alone.
 const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// The name of each target.
 fn names(targets: &[Target]) -> Vec<String> {
     let mut seen: HashMap<&str, u32> = HashMap::new();
     let names = targets.iter().map(|target| {
@@ -166,8 +158,8 @@ fn names(targets: &[Target]) -> Vec<String> {
     names.collect()
 }
 
-/// The values of a flag: those for a target, by its name, and those without a name. No link and no address
-/// begins with the name of a target and `=`.
+/// The values of a flag by target, and those without a name. No link or address begins with a
+/// target's name and `=`.
 fn assigned<T>(
     flag: &str,
     values: &[String],
@@ -193,7 +185,7 @@ fn assigned<T>(
     Ok((named, plain))
 }
 
-/// Whether it is what some target may be called.
+/// Whether a target can have this name.
 fn is_name_of_a_target(word: &str) -> bool {
     let scheme = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
     Scheme::ALL.iter().any(|known| known.name() == scheme)
@@ -214,7 +206,6 @@ mod tests {
         args.plan()
     }
 
-    /// Name, port and link of each.
     fn shown(planned: &[PlannedRelay]) -> Vec<(String, u16, String)> {
         let each = planned.iter().map(|planned| {
             let link = planned.link.map(|link| link.to_string());

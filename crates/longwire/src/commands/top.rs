@@ -1,4 +1,5 @@
-//! `longwire top`: a screen of what `watch` measures, while it runs; or of a recording at any moment.
+//! `longwire top`: a screen of the measurements of `watch` while it runs, or of a recording at any
+//! moment.
 
 mod live;
 mod page;
@@ -29,55 +30,54 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use terminal::{Reported, ScreenTerminal};
 
-/// Show on one screen where the time goes while an application runs, and what it would be further away.
+/// Show on one screen where an application's time goes, and where it would go further away.
 ///
-/// Relays as `longwire watch` does; the application connects to the address on the screen. `+` and `-` move
-/// the database away: every column is predicted there, by the same code as `longwire predict`.
-/// With --interface nothing is relayed: packets are captured, of the targets or of all TCP
-/// (docs/interface.md). With FILEs, recordings or captures, the arrow keys move through their time. `?` lists
-/// the keys.
+/// Relays as `longwire watch` does; the application connects to the address on the screen. `+` and
+/// `-` move the database away: every column is predicted there, by the same code as `longwire
+/// predict`. With --interface nothing is relayed: packets of the targets, or of all TCP, are
+/// captured (docs/interface.md). With FILEs, recordings or captures, the arrow keys move through
+/// their time. `?` lists the keys.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire top postgres://app@db1/shop --listen 127.0.0.1:5433\n  longwire top http://127.0.0.1:8000 postgres://db1/shop redis://cache1\n  \
-                  longwire top postgres://app@db1/shop -o run.lwr -- ./report.py\n  longwire top --interface eth0 --port 5432\n  longwire top run.lwr\n  longwire top app.pcap --operations transaction"
-)]
+#[command(after_help = "Examples:
+  longwire top postgres://app@db1/shop --listen 127.0.0.1:5433
+  longwire top http://127.0.0.1:8000 postgres://db1/shop redis://cache1
+  longwire top postgres://app@db1/shop -o run.lwr -- ./report.py
+  longwire top --interface eth0 --port 5432
+  longwire top run.lwr
+  longwire top app.pcap --operations transaction")]
 pub struct Args {
-    /// The servers, each with a relay of its own, as `longwire watch` takes them; or recordings and captures.
+    /// The servers, each with its own relay, as for `longwire watch`; or recordings and captures.
     #[arg(required_unless_present = "interface", value_name = "TARGET|FILE")]
     pub sources: Vec<String>,
-    /// The network interface, where one is observed.
     #[command(flatten)]
     pub interface: InterfaceArgs,
-    /// Where the application connects; repeated for several targets, in their order or by name
-    /// (redis=127.0.0.1:6380). Without it, a free port of 127.0.0.1.
+    /// Listening address for the application. Repeat it for several targets, in their order or by
+    /// name (redis=127.0.0.1:6380). Default: a free port of 127.0.0.1.
     #[arg(long, value_name = "[NAME=]ADDRESS")]
     pub listen: Vec<String>,
-    /// Emulate a link in front of every target but http: 'rtt=40ms rate=10mbit'; in front of one:
-    /// 'postgres=rtt=40ms'. See docs/links.md.
+    /// Add this delay to every target except http: 'rtt=40ms rate=10mbit'. 'postgres=rtt=40ms' is
+    /// for one target. See docs/links.md.
     #[arg(long, value_name = "[NAME=]LINK")]
     pub link: Vec<String>,
-    /// Whether clients on other machines may be plain.
     #[command(flatten)]
     pub plain_clients: PlainClientsArg,
-    /// Keep the run as a recording.
+    /// Write the run to a recording.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// How operations are found; auto is by transaction here where no HTTP request caused them.
     #[command(flatten)]
     pub grouping: Grouping,
-    /// The page that the key h writes.
+    /// File for the page that key h writes.
     #[arg(long, default_value = "longwire-top.html", value_name = "FILE")]
     pub html: PathBuf,
     /// Draw with ASCII characters only, as in a locale without UTF-8.
     #[arg(long)]
     pub ascii: bool,
-    /// The command to run, behind `--`; what it writes goes to a file that the screen names.
+    /// The command to run, behind `--`. Its output goes to a file, which the screen names.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
 impl Args {
-    /// The servers and their links, as `watch` has them.
     fn relays(&self) -> RelayArgs {
         RelayArgs {
             targets: self.sources.clone(),
@@ -88,8 +88,6 @@ impl Args {
     }
 }
 
-/// Runs it.
-///
 /// # Errors
 /// When there is no terminal, or a target, an address or a file cannot be used.
 pub fn run(args: &Args) -> Result<Status> {
@@ -103,7 +101,7 @@ pub fn run(args: &Args) -> Result<Status> {
     }
 }
 
-/// The files to show; absent when targets were named.
+/// `None` if targets were named.
 fn files(args: &Args) -> Result<Option<Vec<PathBuf>>> {
     let is_file = |source: &&String| !source.contains("://") && Path::new(source).exists();
     let files: Vec<PathBuf> = args.sources.iter().filter(is_file).map(PathBuf::from).collect();
@@ -131,7 +129,7 @@ fn files(args: &Args) -> Result<Option<Vec<PathBuf>>> {
     Ok(Some(files))
 }
 
-/// Whether a text that is no file was to be one.
+/// Whether a text that names no file was meant as one.
 fn is_meant_as_file(source: &str) -> bool {
     let is_target = source.contains("://") || source.starts_with("jdbc:") || source.contains('=');
     !is_target
@@ -175,7 +173,7 @@ fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
     Ok(status)
 }
 
-/// Shows it until a key, a signal or the source ends that. The terminal is as it was afterwards.
+/// Runs until a key, a signal or the end of the source, then restores the terminal.
 fn show(place: &PagePlace, source: &mut dyn ScreenSource, screen: &mut Screen) -> Result<Status> {
     let mut terminal = ScreenTerminal::open_terminal()?;
     let mut forecasts = Forecasts::new();
@@ -203,7 +201,7 @@ fn show(place: &PagePlace, source: &mut dyn ScreenSource, screen: &mut Screen) -
         }
         changed |= terminal.follow_signals()?;
         let is_due = looked.is_none_or(|looked| looked.elapsed() >= REFRESH);
-        // A recording changes with keys alone.
+        // A recording changes only by keys.
         if (is_due && !waits) || (changed && waits) || looked.is_none() {
             looked = Some(Instant::now());
             let shown = snapshot(source, &screen.wants());
@@ -217,7 +215,6 @@ fn show(place: &PagePlace, source: &mut dyn ScreenSource, screen: &mut Screen) -
     }
 }
 
-/// Does what a key asks for.
 fn carry_out(
     request: ScreenRequest,
     place: &PagePlace,
@@ -236,15 +233,15 @@ fn carry_out(
         }
         ScreenRequest::SetBaseline => source.baseline(true),
         ScreenRequest::RemoveBaseline => source.baseline(false),
-        // The terminal does that.
+        // The terminal handles it.
         ScreenRequest::Suspend => {}
         ScreenRequest::Move(step) => source.travel(step, screen)?,
     }
     Ok(None)
 }
 
-/// Predictions for the screen: made anew when another link is chosen, and now and then, so that they cost at
-/// most four thousandths of the time.
+/// Predictions for the screen: renewed for another link, and from time to time, at no more than 0.4
+/// % of the time.
 struct Forecasts {
     made: Option<(Wants, Duration)>,
     kept: Option<LinkForecast>,
@@ -260,7 +257,6 @@ impl Forecasts {
         }
     }
 
-    /// The snapshot with the last predictions.
     fn kept_in(&self, snapshot: screen::Snapshot) -> screen::Snapshot {
         screen::Snapshot {
             forecast: self.kept.clone(),
@@ -268,7 +264,7 @@ impl Forecasts {
         }
     }
 
-    /// Makes them anew where that is due, or the screen wants others, or shows another moment.
+    /// Renews predictions when due, or when the screen shows another link or moment.
     fn renew(&mut self, source: &mut dyn ScreenSource, screen: &mut Screen) {
         let wants = screen.wants();
         let moment = source
@@ -304,12 +300,11 @@ impl Forecasts {
     }
 }
 
-/// How often the figures are looked at.
 const REFRESH: Duration = Duration::from_millis(500);
 
-/// How long a key is waited for where nothing else happens.
+/// Time limit of a wait for a key.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// Predictions rest for so many times what they took.
+/// Predictions rest for this multiple of their own duration.
 const RESTS: u32 = 250;
 const MIN_REST: Duration = Duration::from_secs(2);

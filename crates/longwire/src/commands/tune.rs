@@ -1,4 +1,4 @@
-//! `longwire tune`: the best way and setting for bulk work on a database, or for a program, at each distance.
+//! `longwire tune`: the best method and setting for bulk work, or for a program, at each distance.
 
 mod jobs;
 mod program;
@@ -14,20 +14,23 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Find the fastest way to insert, select and update many rows, and the smallest setting that is as good as
-/// the best.
+/// Find the fastest way to insert, select and update many rows, and the smallest setting that is
+/// nearly as good.
 ///
-/// Does each job in every way that there is (row by row, multi-row statement, batch, pipeline, COPY or LOAD
-/// DATA; fetch sizes of cursors), in a scratch schema that it makes and removes, and recommends one way and
-/// setting for each distance. With --set, runs a program of yours with each setting instead.
+/// Runs each job by every available method: row by row, multi-row statement, batch, pipeline, COPY
+/// or LOAD DATA; fetch sizes of cursors. Works in a scratch schema, which it removes. Recommends
+/// one method and setting for each distance. With --set, runs a program with each setting instead.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire tune postgres://app@localhost/shop --rtt 1ms,40ms\n  \
-                        longwire tune mysql://app@db1/shop --jobs insert --rows 100000 --row-bytes 120 --yes --html tune.html\n  \
-                        longwire tune postgres://app@db1/shop --like article --jobs select --rtt 20ms --rate 100mbit --yes\n  \
-                        longwire tune jdbc:postgresql://db1/shop --driver org.postgresql:postgresql:42.7.7 --yes\n  \
-                        longwire tune postgres://db1/shop --set 'URL:defaultRowFetchSize=10,100,1000' -- ./report.sh {url}"
-)]
+#[command(after_help = r"Examples:
+  longwire tune postgres://app@localhost/shop --rtt 10ms,40ms
+  longwire tune mysql://app@db1/shop --jobs insert --rows 100000 \
+    --row-bytes 120 --yes --html tune.html
+  longwire tune postgres://app@db1/shop --like article --jobs select \
+    --rtt 40ms --rate 100mbit --yes
+  longwire tune jdbc:postgresql://db1/shop \
+    --driver org.postgresql:postgresql:42.7.7 --yes
+  longwire tune postgres://db1/shop \
+    --set 'URL:defaultRowFetchSize=10,100,1000' -- ./report.sh {url}")]
 pub struct Args {
     /// The database: a URL, a jdbc: URL or a libpq key=value string.
     #[arg(value_name = "TARGET")]
@@ -44,7 +47,7 @@ pub struct Args {
     /// Use this table's columns and sample values (read-only).
     #[arg(long, conflicts_with = "row_bytes", value_name = "TABLE")]
     pub like: Option<String>,
-    /// What is done with the rows: insert, select, update.
+    /// Jobs to run with the rows: insert, select, update.
     #[arg(
         long,
         default_value = "insert,select,update",
@@ -52,35 +55,33 @@ pub struct Args {
         value_name = "JOB,..."
     )]
     pub jobs: Vec<Job>,
-    /// Only these ways, by name; a name that the target does not have lists those it has.
-    #[arg(long, value_delimiter = ',', value_name = "WAY,...")]
+    /// Only these methods, by name. An unknown name lists the valid ones.
+    #[arg(long, value_delimiter = ',', value_name = "METHOD,...")]
     pub ways: Vec<String>,
-    /// Links to tune for too, each in front of the distance that is there.
     #[command(flatten)]
     pub distances: DistanceArgs,
-    /// Predict what the links cost from runs at the distance that is there, instead of emulating them.
+    /// Predict the cost of the links from runs at the present distance, instead of emulating them.
     #[arg(long)]
     pub predict: bool,
-    /// Rounds: runs of each setting that is in question; their median counts.
+    /// Runs of each competing setting; their median counts.
     #[arg(long, alias = "runs", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
     pub rounds: u32,
     /// Time limit of one run. Slower runs are predicted (over a link) or skipped (locally).
     #[arg(long, default_value = "60s", value_parser = parse_duration, value_name = "TIME")]
     pub patience: Duration,
-    /// Run every way with every setting as often as --rounds says, instead of searching.
+    /// Run every method with every setting --rounds times, instead of searching.
     #[arg(long)]
     pub exhaustive: bool,
-    /// Write to a server that is not on this machine: a scratch schema, whose rows load its disks and
-    /// replicas.
+    /// Write to a server that is not on this machine. The rows of the scratch schema load its disks
+    /// and replicas.
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
     pub cleartext: CleartextArgument,
-    /// Through a driver.
     #[command(flatten)]
     pub driver: DriverArgs,
-    /// Settings of a program: NAME=VALUE,... of its environment, or URL:NAME=VALUE,... of its URL's
-    /// parameters; may be repeated.
+    /// Settings of a program: NAME=VALUE,... for its environment, URL:NAME=VALUE,... for parameters
+    /// of its URL. Can be repeated.
     #[arg(
         long,
         requires = "command",
@@ -88,24 +89,20 @@ pub struct Args {
         value_name = "SETTING"
     )]
     pub set: Vec<String>,
-    /// Show every setting that was tried, not only the best of each way.
+    /// Show every setting, not only the best of each method.
     #[arg(long)]
     pub all: bool,
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
-    /// Write a page with charts too: one HTML file.
+    /// Also write a page with charts: one HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// The program that --set is about, behind `--`.
+    /// The program for --set, behind `--`.
     #[arg(last = true, requires = "set", value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
-/// Runs it.
-///
-/// # Errors
-/// When the target cannot be used, or the program cannot be run.
 pub fn run(args: &Args) -> Result<Status> {
     args.cleartext.allow_for([args.target.as_str()])?;
     match args.set.is_empty() {
@@ -116,5 +113,5 @@ pub fn run(args: &Args) -> Result<Status> {
 
 /// Beyond this, one run would take hours.
 const MAX_ROWS: u64 = 100_000_000;
-/// Maximum bytes of a row: a MiB.
+/// A MiB.
 const MAX_ROW_BYTES: i64 = 1 << 20;

@@ -1,4 +1,5 @@
-//! `longwire tunnel`: both ends of a tunnel for database connections, its keys, and whether it pays.
+//! `longwire tunnel`: both ends of a tunnel for database connections, its keys, and whether it
+//! pays.
 
 pub mod advise;
 mod far;
@@ -12,18 +13,24 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use pipeline::output::Status;
 use tunnel::Isolation;
 
-/// Carry database connections over a distance compressed, encrypted and without round trips to open them; find out
-/// whether it pays.
+/// Carry database connections over a distance: compressed, encrypted and without round trips to
+/// open them. Find out whether it pays.
 ///
-/// One end stands near the clients, which connect to it as if it were the database; the other end stands next
-/// to the database. Between them are a few connections that stay up, the lanes.
+/// One end runs near the clients, which connect to it as if it were the database. The other end
+/// runs next to the database. A few connections between the ends stay up; these are the lanes.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  \
-    longwire tunnel keygen near.key; longwire tunnel keygen far.key      # one at each end\n  \
-    longwire tunnel far  --listen 0.0.0.0 --to 127.0.0.1:5432 --key far.key --peer near.key.pub\n  \
-    longwire tunnel near --listen 5432 --to db1.example.net --key near.key --peer far.key.pub\n  \
-    psql -h 127.0.0.1 -p 5432 shop\n\n\
-    More: docs/tunnel.md")]
+#[command(after_help = r"Examples, a key at each end first:
+  longwire tunnel keygen near.key
+  longwire tunnel keygen far.key
+
+Next to the database, then near the clients:
+  longwire tunnel far --listen 0.0.0.0 --to 127.0.0.1:5432 \
+    --key far.key --peer near.key.pub
+  longwire tunnel near --listen 5432 --to db1.example.net \
+    --key near.key --peer far.key.pub
+  psql -h 127.0.0.1 -p 5432 shop
+
+More: docs/tunnel.md")]
 pub struct Args {
     #[command(subcommand)]
     what: What,
@@ -37,10 +44,6 @@ enum What {
     Advise(advise::Args),
 }
 
-/// Runs it.
-///
-/// # Errors
-/// When an end cannot be started, or the two ends turn out not to fit each other.
 pub fn run(args: &Args) -> Result<Status> {
     match &args.what {
         What::Near(args) => near::run(args),
@@ -50,13 +53,12 @@ pub fn run(args: &Args) -> Result<Status> {
     }
 }
 
-/// Where a far end listens unless another port is given.
+/// Default port of a far end.
 const FAR_PORT: u16 = 7718;
 
-/// What compression may not cross.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Isolate {
-    /// All that went the same way on the lane helps to compress what follows.
+    /// Earlier data of the lane helps to compress later data of the same direction.
     None,
     /// Each statement is compressed as if it were the first.
     Statements,

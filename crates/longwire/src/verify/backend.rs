@@ -1,4 +1,4 @@
-//! Where replays happen: behind a link of packets, or of streams.
+//! Backends of a replay: a link of packets or of streams.
 
 use anyhow::Result;
 use link::LinkDescription;
@@ -14,18 +14,16 @@ use std::time::Duration;
 use sys::listening::{in_namespace, on_loopback};
 use sys::{Clock, LiveError, OsError};
 
-/// The level at which a link is emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum EmulationLevel {
-    /// Packets between network namespaces: the kernel's own TCP crosses the link. Linux, as root or where
-    /// users may make namespaces.
+    /// Packets between network namespaces: the kernel's own TCP crosses the link. Needs Linux, and
+    /// root or user namespaces.
     Packet,
-    /// Streams through a relay, with a model of TCP. Needs no privileges.
+    /// Streams through a relay with a model of TCP. Needs no privileges.
     Stream,
 }
 
 impl EmulationLevel {
-    /// Its name in messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Packet => "at packet level: the kernel's own TCP between two namespaces",
@@ -34,30 +32,27 @@ impl EmulationLevel {
     }
 }
 
-/// Where replays happen.
 #[derive(Debug)]
 pub enum ReplayBackend {
-    /// Between two hosts of a sandbox.
     Packet(Sandbox),
     /// On loopback, through a relay.
     Stream,
 }
 
-/// What [`ReplayBackend::find`] found.
 #[derive(Debug)]
 pub enum BackendSearch {
-    /// Continue here. With a sentence when it is not the best level.
+    /// Continue here. The text says why it is not the best level.
     Here(ReplayBackend, Option<String>),
     /// This was the outer process of a sandbox: end with this status.
     Finished(u8),
 }
 
 impl ReplayBackend {
-    /// Finds a place: packet level where the system allows it, unless another is asked for. Call it first
-    /// thing: the program may be run again, inside a sandbox.
+    /// Finds a backend: packet level where the system allows it, unless another is requested. Call
+    /// it first, because it may run the program again inside a sandbox.
     ///
     /// # Errors
-    /// When packet level is asked for and the system refuses it.
+    /// When packet level is requested and the system refuses it.
     pub fn find(asked: Option<EmulationLevel>) -> Result<BackendSearch> {
         if asked == Some(EmulationLevel::Stream) {
             return Ok(BackendSearch::Here(Self::Stream, None));
@@ -65,7 +60,7 @@ impl ReplayBackend {
         let found = sandbox::enter().and_then(|entered| match entered {
             Entered::Finished(status) => Ok(BackendSearch::Finished(status)),
             Entered::Inside(sandbox) => {
-                // Namespaces alone are not enough: the devices for the links may be refused.
+                // Namespaces alone are not enough: the system may refuse the devices for the links.
                 Hosts::new(&sandbox, &LinkDescription::with_rtt(Duration::ZERO))?;
                 Ok(BackendSearch::Here(Self::Packet(sandbox), None))
             }
@@ -79,7 +74,6 @@ impl ReplayBackend {
         }
     }
 
-    /// Its level.
     pub fn level(&self) -> EmulationLevel {
         match self {
             Self::Packet(_) => EmulationLevel::Packet,
@@ -87,7 +81,7 @@ impl ReplayBackend {
         }
     }
 
-    /// Makes the link, lets `work` use its two ends, and reports how the link was.
+    /// Makes the link, lets `work` use both ends, and returns the link's own figures.
     pub fn with_link<T>(
         &self,
         link: &LinkDescription,
@@ -100,7 +94,6 @@ impl ReplayBackend {
     }
 }
 
-/// A client's and a server's host, joined by a link.
 struct Hosts {
     network: Network,
     client: HostId,
@@ -125,8 +118,7 @@ impl Hosts {
     }
 }
 
-/// Separate hosts for each, so that nothing is left of earlier replays: not even what the kernel remembers of
-/// a destination.
+/// Separate hosts for each replay: the kernel remembers metrics of earlier destinations.
 fn over_packets<T>(
     sandbox: &Sandbox,
     link: &LinkDescription,
@@ -139,7 +131,7 @@ fn over_packets<T>(
         link,
     } = Hosts::new(sandbox, link)?;
     for host in [client, server] {
-        // Where this fails, the kernel begins later connections with what it remembers of earlier ones.
+        // If this fails, the kernel starts later connections with metrics of earlier ones.
         network.within(host, || std::fs::write(NO_METRICS, "1")).ok();
     }
     let address = network.address(server, client).unwrap_or(Ipv4Addr::LOCALHOST);
@@ -200,7 +192,7 @@ fn refused(operation: &'static str) -> LiveError {
     }
 }
 
-/// The observer for a relay that only emulates a link: it looks at nothing.
+/// Observes nothing: the relay only emulates a link.
 #[derive(Debug)]
 pub struct Unseen;
 

@@ -6,6 +6,7 @@ mod content;
 mod conversation;
 mod errors;
 mod evidence;
+mod examples;
 mod fastcgi;
 mod generate;
 mod grammar;

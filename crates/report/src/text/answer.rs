@@ -6,8 +6,8 @@ use super::escape::{cut, printable};
 use super::prediction::number;
 use crate::outcome::ReadOutcome;
 use model::{
-    DEFAULT_PRICE_RTT, DEFAULT_RTTS, Finding, FindingKind, OperationGroup, OperationKind, PredictedOperation, Prediction, counted,
-    format_duration,
+    DEFAULT_PRICE_RTT, DEFAULT_RTTS, Finding, FindingKind, OperationGroup, OperationKind, PredictedOperation,
+    Prediction, counted, format_duration,
 };
 use std::time::Duration;
 

@@ -11,21 +11,23 @@ use report::text::LoadStyle;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Put load on a server with any number of clients: scripts in pgbench's language, or HTTP requests.
+/// Put load on a server with any number of clients: scripts in pgbench's language, or HTTP
+/// requests.
 ///
-/// A transaction is one run of a script, chosen by weight. Without a script it is pgbench's tpcb-like one,
-/// whose tables --initialize makes. Every figure is of operations that succeeded; those that failed are
-/// counted with their reason. Ends after -T or -t, or on Ctrl-C, and prints a summary in the words of
-/// pgbench, ab or JMeter.
+/// A transaction is one run of a script, chosen by weight. The default script is pgbench's
+/// tpcb-like, with the tables of --initialize. Every figure covers successful operations; failed
+/// ones are counted with their reason. Ends after -T or -t, or on Ctrl-C, with a summary in the
+/// words of pgbench, ab or JMeter.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire load --initialize -s 10 postgres://app@db1/bench\n  \
-                        longwire load -c 8 -T 30 -M prepared -b select-only postgres://app@db1/bench\n  \
-                        longwire load -c 4 -t 1000 -f read.sql@9 -f write.sql mysql://app@db1/shop\n  \
-                        longwire load --arrival-rate 200 --ramp 5s -T 60 -f page.sql -o run.lwr postgres://app@db1/shop\n  \
-                        longwire load jdbc:derby://db1/shop --driver derbyclient.jar:derbyshared.jar --statement 'values 1' -c 4 -T 10\n  \
-                        longwire load http://web1/ -n 1000 -c 10 --summary jmeter"
-)]
+#[command(after_help = r"Examples:
+  longwire load --initialize -s 10 postgres://app@db1/bench
+  longwire load -c 8 -T 30 -M prepared -b select-only postgres://app@db1/bench
+  longwire load -c 4 -t 1000 -f read.sql@9 -f write.sql mysql://app@db1/shop
+  longwire load --arrival-rate 200 --ramp 5s -T 60 -f page.sql -o run.lwr \
+    postgres://app@db1/shop
+  longwire load jdbc:derby://db1/shop --driver derbyclient.jar:derbyshared.jar \
+    --statement 'values 1' -c 4 -T 10
+  longwire load http://web1/ -n 1000 -c 10 --summary jmeter")]
 pub struct Args {
     /// The server: a URL (postgres, mysql, mariadb, http), a jdbc: URL or a libpq key=value string.
     #[arg(value_name = "TARGET")]
@@ -44,16 +46,17 @@ pub struct Args {
     /// Size of the tables: 100,000 accounts for each 1. In a run, the value of :scale.
     #[arg(short, long, value_name = "SCALE")]
     pub scale: Option<u32>,
-    /// A built-in script, and its weight: tpcb-like, simple-update or select-only; `list` lists them.
+    /// A built-in script and its weight: tpcb-like, simple-update or select-only. `list` lists
+    /// them.
     #[arg(short, long = "builtin", value_name = "NAME[@WEIGHT]")]
     pub builtins: Vec<String>,
-    /// The same as -b select-only.
+    /// Same as -b select-only.
     #[arg(short = 'S', long)]
     pub select_only: bool,
-    /// The same as -b simple-update.
+    /// Same as -b simple-update.
     #[arg(short = 'N', long)]
     pub skip_some_updates: bool,
-    /// A script in pgbench's language, and its weight; `-` reads stdin.
+    /// A script in pgbench's language and its weight; `-` reads stdin.
     #[arg(
         short = 'f',
         long = "script",
@@ -61,89 +64,87 @@ pub struct Args {
         value_name = "FILE[@WEIGHT]"
     )]
     pub scripts: Vec<String>,
-    /// A script that is this one statement; may be repeated.
+    /// A script of this one statement; can be repeated.
     #[arg(long = "statement", alias = "sql", value_name = "SQL")]
     pub statements: Vec<String>,
-    /// Give a variable its value from the start.
+    /// Set a variable for all scripts.
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE")]
     pub definitions: Vec<String>,
-    /// Through a driver.
     #[command(flatten)]
     pub driver: DriverArgs,
     #[command(flatten)]
     pub cleartext: CleartextArgument,
-    /// Clients at once.
+    /// Concurrent clients.
     #[arg(short, long, alias = "client", default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CLIENTS)))]
     pub clients: u32,
-    /// Threads that drive them; as many as there are processors, when not given.
+    /// Threads that run the clients. Default: one for each processor.
     #[arg(short = 'j', long, alias = "jobs", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// How long to run: seconds, or with a unit: 500ms, 2m. 10 seconds when neither this nor a number is
-    /// given.
+    /// Duration of the run in seconds, or with a unit: 500ms, 2m. Default without a number of
+    /// operations: 10 seconds.
     #[arg(short = 'T', long = "time", value_name = "TIME", value_parser = seconds::time)]
     pub time: Option<Duration>,
     /// Transactions of each client.
     #[arg(short, long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "time")]
     pub transactions: Option<u64>,
-    /// Requests of all clients together. Without a number, as pgbench has it: no vacuum with --initialize.
+    /// Requests of all clients together. Without a number, as in pgbench: no vacuum with
+    /// --initialize.
     #[arg(short = 'n', long = "requests", visible_alias = "no-vacuum", value_name = "COUNT", num_args = 0..=1, default_missing_value = "")]
     requests: Option<String>,
-    /// How statements are sent.
+    /// Protocol for statements.
     #[arg(short = 'M', long = "protocol", value_enum, default_value_t = Mode::Simple, value_name = "MODE")]
     pub mode: Mode,
-    /// A connection for each transaction.
+    /// Open a new connection for each transaction.
     #[arg(short = 'C', long)]
     pub connect: bool,
-    /// HTTP: a connection for each request.
+    /// HTTP: open a new connection for each request.
     #[arg(long)]
     pub no_keep_alive: bool,
-    /// Open loop: start this many operations per second, at random times, whether or not earlier ones have
-    /// ended.
+    /// Open loop: start this many operations per second at random times, whether or not earlier
+    /// ones have ended.
     #[arg(short = 'R', long = "arrival-rate", alias = "rate", value_name = "PER-SECOND")]
     pub rate: Option<Rate>,
-    /// Clients join evenly over this time.
+    /// Start the clients evenly over this time.
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = seconds::with_unit)]
     pub ramp: Duration,
-    /// An operation that takes longer has failed.
+    /// Count an operation as failed after this time.
     #[arg(long, default_value = "60s", value_name = "TIME", value_parser = seconds::with_unit)]
     pub timeout: Duration,
-    /// What random values are drawn from: the same values as pgbench's with the same seed.
+    /// Seed of random values: same values as pgbench with the same seed.
     #[arg(long, visible_alias = "random-seed", default_value_t = 1, value_name = "SEED")]
     pub seed: u64,
     /// Seconds between lines of progress; 0 for none.
     #[arg(short = 'P', long, default_value_t = 1, value_name = "SECONDS")]
     pub progress: u32,
-    /// Report each statement's time, round trips and errors, without literals. The bytes are decoded for it,
-    /// which costs time.
+    /// Report the time, round trips and errors of each statement, without literals. Decoding the
+    /// bytes costs time.
     #[arg(short = 'r', long = "report-per-command")]
     pub per_statement: bool,
-    /// Keep the run as a recording, for read and predict. The bytes are decoded for it, which costs time.
+    /// Write the run to a recording, for read and predict. Decoding the bytes costs time.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write records (JSON Lines) instead of the summary.
     #[arg(long)]
     pub json: bool,
-    /// Write a page with distributions and the rate over time too: one HTML file.
+    /// Also write a page with distributions and the rate over time: one HTML file.
     #[arg(long, value_name = "FILE", conflicts_with = "initialise")]
     pub html: Option<PathBuf>,
-    /// In whose words the summary is; pgbench's for SQL and ab's for HTTP when not given.
+    /// Style of the summary. Default: pgbench for SQL, ab for HTTP.
     #[arg(long, value_enum, value_name = "TOOL")]
     pub summary: Option<Words>,
 }
 
-/// In whose words a summary is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Words {
-    /// pgbench's.
+    /// Style of pgbench.
     Pgbench,
-    /// ApacheBench's.
+    /// Style of ApacheBench.
     Ab,
-    /// JMeter's.
+    /// Style of JMeter.
     Jmeter,
 }
 
 impl Words {
-    /// What `report` calls it.
     pub fn style(self) -> LoadStyle {
         match self {
             Self::Pgbench => LoadStyle::Pgbench,
@@ -154,7 +155,7 @@ impl Words {
 }
 
 impl Args {
-    /// The target. `-n` takes a number, or none and then the target may stand behind it.
+    /// The target. It may stand behind a `-n` without a number.
     pub fn target(&self) -> Result<&str> {
         match (&self.target, &self.requests) {
             (Some(target), _) => Ok(target),
@@ -170,10 +171,8 @@ impl Args {
             .is_some_and(|text| number(text).is_none())
     }
 
-    /// How much load, and how it comes.
-    ///
     /// # Errors
-    /// When settings do not go together.
+    /// When settings contradict each other.
     pub fn plan(&self) -> Result<LoadPlan> {
         let operations = match self.requests.as_deref().filter(|text| !text.is_empty()) {
             None => None,
@@ -216,7 +215,7 @@ impl Args {
             .collect()
     }
 
-    /// The command line without secrets: the target without its password, variables without their values.
+    /// The command line without secrets: no password in the target, no values of variables.
     pub fn command_line(&self, target: &str) -> String {
         let mut words = vec![format!("longwire load {target} -c {}", self.clients)];
         let mut add = |flag: &str, value: Option<String>| {
@@ -263,7 +262,6 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok()
 }
 
-/// Where neither a time nor a number is given.
 const USUAL_TIME: Duration = Duration::from_secs(10);
 /// Ports and memory end before.
 const MAX_CLIENTS: u32 = 50_000;

@@ -1,4 +1,5 @@
-//! `ping --via` and `ping --print-script`: from one database to another, through the first one's link.
+//! `ping --via` and `ping --print-script`: from one database to another, through the first one's
+//! link.
 
 use super::Args;
 use crate::password;
@@ -14,17 +15,18 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use sys::{Clock, Target};
 
-/// What makes a ping one from database to database.
 #[derive(Debug, ClapArgs)]
 pub struct ViaArgs {
-    /// Measure from this database to another one, through its own link (--database-link): no TARGET then.
+    /// Measure from this database to another one, through its own link (--database-link). Replaces
+    /// TARGET.
     #[arg(long, value_name = "SOURCE", requires = "database_link", conflicts_with_all = ["targets", "print_script", "no_login", "statement", "prepared", "icmp", "prometheus"])]
     pub via: Option<String>,
-    /// The link's name in the source: a foreign server; MariaDB: SERVER/TABLE, or SERVER; Oracle: a database
-    /// link.
+    /// Name of the link in the source: a foreign server, SERVER/TABLE or SERVER in MariaDB, a
+    /// database link in Oracle.
     #[arg(long, alias = "link", value_name = "NAME")]
     pub database_link: Option<String>,
-    /// Print a script that does it where longwire cannot connect; `longwire read` reads what it prints.
+    /// Print a script that measures where longwire cannot connect. `longwire read` reads its
+    /// output.
     #[arg(
         long,
         alias = "script",
@@ -35,15 +37,14 @@ pub struct ViaArgs {
     pub print_script: Option<ScriptedDatabase>,
 }
 
-/// Kinds of databases there is a script for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum ScriptedDatabase {
-    /// PL/SQL for SQL*Plus and SQLcl.
+    /// A PL/SQL script for SQL*Plus and SQLcl.
     Oracle,
 }
 
 impl ViaArgs {
-    /// Runs what was requested; absent when it was neither.
+    /// Runs the requested measurement; `None` if there is none.
     pub fn run(&self, args: &Args) -> Option<Result<Status>> {
         let link = self.database_link.as_deref()?;
         match (&self.via, self.print_script) {
@@ -90,7 +91,6 @@ fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
     output.finish(&outcome, ended.by.map(|error| error.to_string()), interrupted)
 }
 
-/// Where the outcome is reported.
 struct LinkPingOutput {
     conditions: Option<Conditions>,
     records: Option<JsonWriter<Stdout>>,
@@ -114,7 +114,7 @@ impl LinkPingOutput {
         }
     }
 
-    /// Writes the first record, once it is known that there will be others.
+    /// Writes the first record once others are certain to follow.
     fn begin(&mut self) -> Result<()> {
         if let (Some(records), Some(conditions)) = (&mut self.records, self.conditions.take()) {
             records.conditions(&conditions)?;
@@ -172,5 +172,5 @@ impl LinkPingOutput {
     }
 }
 
-/// Calls that a script makes unless told otherwise.
+/// Calls of a script unless --count is given.
 const CALLS_OF_SCRIPT: u64 = 40;

@@ -21,29 +21,33 @@ use std::time::Duration;
 use sys::Target;
 use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 
-/// Show how much of a workload's time is the client's, the network's and the server's, and what its
-/// throughput would be elsewhere.
+/// Show how much of a workload's time is the client's, the network's and the server's, and its
+/// throughput elsewhere.
 ///
-/// Drives the workload (select 1, or scripts in pgbench's language) at each number of clients, measures round
-/// trips of messages of its sizes at the same rate, and takes them out: clients / throughput = client + round
-/// trips x round trip + server. Round trips come from `longwire echo --listen` on the server's host (--echo);
-/// where the server is on this machine, from an echo in this process; else from the kernel, which leaves out
-/// wake-ups, so that the server's share is a little too long. Throughput elsewhere is that of clients as fast
-/// as longwire's own: each round runs them with pauses in place of the distance.
+/// Runs the workload with each number of clients: select 1, or scripts in pgbench's language.
+/// Measures round trips of the same message sizes at the same rate and subtracts them: clients /
+/// throughput = client + round trips x round-trip time + server.
+///
+/// Round-trip times come from `longwire echo --listen` on the server's host (--echo). If the server
+/// is on this machine, an echo in this process measures them. Otherwise the kernel does; it leaves
+/// out wake-ups, so the server's share is a little too long.
+///
+/// For throughput elsewhere, each round runs the clients with pauses in place of the distance. It
+/// holds for clients as fast as longwire's own.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire split postgres://app@db1/shop --echo db1 -c 1,64\n  \
-                        longwire split postgres://localhost/shop -b select-only -M prepared --link 5ms --link 'rtt=20ms rate=100mbit'\n  \
-                        longwire split postgres://localhost/shop -c 1,64 --link 1ms --link 20ms --verify"
-)]
+#[command(after_help = r"Examples:
+  longwire split postgres://app@db1/shop --echo db1 -c 1,64
+  longwire split postgres://localhost/shop -b select-only -M prepared \
+    --link 10ms --link 'rtt=40ms rate=100mbit'
+  longwire split postgres://localhost/shop -c 1,64 --rtt 10ms,40ms --verify")]
 pub struct Args {
     /// The database: a URL, a jdbc: URL or a libpq key=value string.
     #[arg(value_name = "TARGET")]
     pub target: String,
-    /// Clients at once; each number is measured.
+    /// Concurrent clients; each number is measured.
     #[arg(short, long, default_value = "1,64", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT,...")]
     pub clients: Vec<u32>,
-    /// A transaction: a script in pgbench's language, FILE or FILE@WEIGHT; may be repeated
+    /// A transaction: a script in pgbench's language, FILE or FILE@WEIGHT; can be repeated
     /// [default: select 1].
     #[arg(
         short = 'f',
@@ -52,50 +56,50 @@ pub struct Args {
         value_name = "FILE[@WEIGHT]"
     )]
     pub scripts: Vec<String>,
-    /// One of pgbench's own: select-only, simple-update, tpcb-like, with @WEIGHT; needs the tables of
-    /// `longwire load --initialize`.
+    /// A built-in script of pgbench: select-only, simple-update, tpcb-like, with @WEIGHT. Needs the
+    /// tables of `longwire load --initialize`.
     #[arg(short, long, value_name = "NAME[@WEIGHT]")]
     pub builtin: Vec<String>,
-    /// How large these tables are.
+    /// Scale of these tables.
     #[arg(short, long, default_value = "1", value_parser = clap::value_parser!(u32).range(1..), value_name = "SCALE")]
     pub scale: u32,
-    /// How statements are sent.
+    /// Protocol for statements.
     #[arg(short = 'M', long = "protocol", default_value = "simple", value_name = "MODE")]
     pub mode: Mode,
-    /// How long each visit lasts: to each number of clients, and to it with pauses in place of each distance.
+    /// Duration of each visit: to each number of clients, and with pauses in place of each
+    /// distance.
     #[arg(short = 'T', long = "time", default_value = "1s", value_parser = seconds::time, value_name = "TIME")]
     pub visit: Duration,
-    /// Rounds, each of which visits everything; figures are those of the round whose transaction is the
-    /// median. Predictions need three.
+    /// Rounds; each visits everything. Figures are those of the round with the median transaction.
+    /// Predictions need three.
     #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "COUNT")]
     pub rounds: u32,
     #[command(flatten)]
     pub cleartext: CleartextArgument,
-    /// Where a longwire listens on the server's host (`longwire echo --listen`): HOST or HOST:PORT.
+    /// Address of `longwire echo --listen` on the server's host: HOST or HOST:PORT.
     #[arg(long, value_name = "ADDR")]
     pub echo: Option<String>,
-    /// Which links the throughput is predicted for; round trips of 1, 5 and 20 ms when none is given.
     #[command(flatten)]
     pub distances: DistanceArgs,
-    /// Predict the throughput where round trips are those to this `longwire echo --listen`; may be repeated.
+    /// Predict the throughput with the round-trip time to this `longwire echo --listen`; can be
+    /// repeated.
     #[arg(long, alias = "at-echo", value_name = "ADDR")]
     pub link_echo: Vec<String>,
-    /// Measure the workload over the links, emulated, and show how far off the predictions are.
+    /// Measure the workload over the emulated links, and show the error of each prediction.
     #[arg(long)]
     pub verify: bool,
-    /// At which level links are emulated: packet where namespaces can be had, else stream.
+    /// Level of the emulated links: packet if namespaces are available, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
     pub level: Option<EmulationLevel>,
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
-    /// Write a page with bars of client, network and server too: one HTML file.
+    /// Also write a page with bars of client, network and server: one HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }
 
 impl Args {
-    /// The links to predict for.
     pub fn links(&self) -> Vec<LinkDescription> {
         let usual = match self.link_echo.as_slice() {
             [] => &DEFAULT_RTTS[..],
@@ -104,7 +108,7 @@ impl Args {
         self.distances.links(usual)
     }
 
-    /// What a transaction is, for the report.
+    /// Names a transaction in the report.
     pub fn work(&self) -> String {
         let named: Vec<&str> = self
             .builtin
@@ -118,10 +122,10 @@ impl Args {
         }
     }
 
-    /// The workload, once the server was reached.
+    /// The workload, after the server was reached.
     ///
     /// # Errors
-    /// When a script cannot be read or is wrong, or the server cannot be logged in to.
+    /// When a script cannot be read or is wrong, or the login fails.
     pub fn bench(&self, stop: &AtomicBool) -> Result<SplitBench> {
         anyhow::ensure!(
             self.visit >= MIN_DURATION,
@@ -175,21 +179,19 @@ impl Args {
     }
 }
 
-/// `NAME@WEIGHT`: every script is chosen sometimes.
+/// `NAME@WEIGHT`, with a weight above 0.
 fn chosen(text: &str) -> Result<(&str, u32)> {
     let (name, weight) = weighted(text)?;
     anyhow::ensure!(weight > 0, "'0' is not a weight: a whole number from 1 on");
     Ok((name, weight))
 }
 
-/// The echo at `HOST` or `HOST:PORT`.
-///
 /// # Errors
-/// When that is no address.
+/// When that is not `HOST` or `HOST:PORT`.
 pub fn echo_target(address: &str) -> Result<Target> {
     Ok(Target::tcp_at(address, echo::DEFAULT_PORT)?)
 }
 
-/// The published experiment's.
+/// The statement of the published experiment.
 const DEFAULT: &str = "select 1";
 const MIN_DURATION: Duration = Duration::from_millis(20);

@@ -1,4 +1,4 @@
-//! `longwire tunnel advise`: the effect of a tunnel on traffic that was seen.
+//! `longwire tunnel advise`: the effect of a tunnel on observed traffic.
 
 mod work;
 
@@ -22,37 +22,36 @@ use std::time::{Duration, Instant};
 use sys::Target;
 use tunnel::CompressionLevel;
 
-/// Estimate whether a tunnel would pay: the traffic of a capture, a recording or a server, compressed at each
-/// level and predicted over links of several rates.
+/// Estimate whether a tunnel would pay: traffic compressed at each level and predicted over several
+/// rates.
 ///
-/// Of a server longwire asks itself what the scripts say, as `longwire load` does. Recordings hold no
-/// payload: make them with `watch --compressed-sizes`. What is compressed stays in memory; no text of a
-/// statement or value of a result is written anywhere.
+/// The traffic comes from a capture, a recording or a server, which longwire loads with scripts as
+/// `longwire load` does. Recordings hold no payload: make them with `watch --compressed-sizes`.
+/// Payload stays in memory; no text of a statement or value of a result is written anywhere.
 #[derive(Debug, ClapArgs)]
-#[command(
-    after_help = "Examples:\n  longwire tunnel advise shop.pcap --rate 450KB/s,10mbit,100mbit --rtt 20ms\n  \
-                        longwire tunnel advise shop.pcap --price-per-gb 0.09 --html advice.html\n  \
-                        longwire tunnel advise postgres://app@db1/shop -f page.sql -T 5s\n  \
-                        longwire tunnel advise mysql://app@db1/shop --statement 'select * from article'"
-)]
+#[command(after_help = r"Examples:
+  longwire tunnel advise shop.pcap --rate 450KB/s,10mbit,100mbit --rtt 40ms
+  longwire tunnel advise shop.pcap --price-per-gb 0.09 --html advice.html
+  longwire tunnel advise postgres://app@db1/shop -f page.sql -T 5s
+  longwire tunnel advise mysql://app@db1/shop \
+    --statement 'select * from article'")]
 pub struct Args {
     /// Capture or recording files (`-` reads stdin), or one server: postgres://, mysql://, mariadb:// or
     /// http://.
     #[arg(required = true, value_name = "FILE|TARGET")]
     pub sources: Vec<PathBuf>,
-    /// What opens TLS.
     #[command(flatten)]
     pub keys: KeyLogArgument,
     /// Rates of the links, each way.
     #[arg(long, value_delimiter = ',', value_parser = BitRate::parse, default_value = RATES, value_name = "RATE,...")]
     pub rate: Vec<BitRate>,
-    /// Round trip of the links, with unit; that of the traffic when left out.
+    /// Round-trip time of the links, with unit. Default: as in the traffic.
     #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     pub rtt: Option<Duration>,
-    /// What a gigabyte costs between the ends, each way; the currency is yours.
+    /// Price of a gigabyte between the ends, each way, in any currency.
     #[arg(long, value_name = "PRICE")]
     pub price_per_gb: Option<Price>,
-    /// The levels to compare with off.
+    /// Levels to compare with no compression.
     #[arg(
         long,
         value_delimiter = ',',
@@ -60,15 +59,14 @@ pub struct Args {
         value_name = "LEVEL,..."
     )]
     pub levels: Vec<CompressionLevel>,
-    /// Connections that would go through the tunnel: mysql, postgres, http, fastcgi, tls or HOST:PORT. All
-    /// database connections when left out.
-    #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "WHICH,...")]
+    /// Connections that would use the tunnel: mysql, postgres, http, fastcgi, tls or HOST:PORT.
+    /// Default: all database connections.
+    #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "CONNECTION,...")]
     pub on: Vec<ConnectionChoice>,
-    /// What an operation is: auto, connection, transaction, gap:50ms, marked, http or whole. auto when left
-    /// out; of a load that longwire makes, a run of its script.
+    /// Rule for operations: auto, connection, transaction, gap:50ms, marked, http or whole.
+    /// Default: auto; a run of the script for a server.
     #[arg(long, value_name = "RULE")]
     pub operations: Option<Rule>,
-    /// What is asked of a server.
     #[command(flatten)]
     pub asking: work::Asking,
     #[command(flatten)]
@@ -81,10 +79,8 @@ pub struct Args {
     pub html: Option<PathBuf>,
 }
 
-/// Runs it.
-///
 /// # Errors
-/// When a source cannot be read or asked, or holds nothing that advice could be based on.
+/// When a source cannot be read or reached, or holds nothing to base advice on.
 pub fn run(args: &Args) -> Result<Status> {
     let begun = Instant::now();
     args.cleartext.allow_for(target(&args.sources)?)?;
@@ -169,7 +165,7 @@ fn print_advice(
     Ok(records.flush()?)
 }
 
-/// The one server, where the sources are not files.
+/// The server, if the sources are not files.
 fn target(sources: &[PathBuf]) -> Result<Option<&str>> {
     let urls = sources
         .iter()

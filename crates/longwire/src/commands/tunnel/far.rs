@@ -14,31 +14,34 @@ use sys::Clock;
 use tunnel::LevelChoice;
 use tunnel_io::{FarEnd, FarOptions};
 
-/// The end next to the database: accepts near ends, and connects to the database for each of their clients.
+/// The end next to the database: accepts near ends, and connects to the database for each of their
+/// clients.
 ///
-/// Beyond loopback it listens with keys only. A near end that is accepted reaches the database's port and
+/// Beyond loopback it listens only with keys. An accepted near end reaches the database's port and
 /// nothing else.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  \
-    longwire tunnel far --listen 0.0.0.0 --to 127.0.0.1:5432 --key far.key --peer near.key.pub\n  \
-    longwire tunnel far --listen 10.0.0.2:7718 --to mysql://db1 --psk-file tunnel.psk --level 6")]
+#[command(after_help = r"Examples:
+  longwire tunnel far --listen 0.0.0.0 --to 127.0.0.1:5432 \
+    --key far.key --peer near.key.pub
+  longwire tunnel far --listen 10.0.0.2:7718 --to mysql://db1 \
+    --psk-file tunnel.psk --level 6")]
 pub(super) struct Args {
-    /// Where near ends connect: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT [default port: 7718]; may be
-    /// repeated.
+    /// Address for near ends: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT [default port: 7718]; can
+    /// be repeated.
     #[arg(long, value_name = "ADDRESS", required = true)]
     listen: Vec<String>,
-    /// The database: HOST:PORT, or a URL (its host and port are used, nothing else).
+    /// The database: HOST:PORT, or a URL. Only its host and port are used.
     #[arg(long, value_name = "ADDRESS")]
     to: String,
     #[command(flatten)]
     security: SecurityArgs,
-    /// How hard to compress what goes to the clients, whatever the near end asks for: 0 to 9, or auto.
+    /// Compression level towards the clients, overriding the near end: 0 to 9, or auto.
     #[arg(long, value_name = "LEVEL")]
     level: Option<LevelChoice>,
     /// Reset compression at these boundaries, even if the near end requests less.
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "BOUNDARY")]
     isolate: Option<Isolate>,
-    /// Serve figures for Prometheus at http://ADDRESS/metrics.
+    /// Serve metrics for Prometheus at http://ADDRESS/metrics.
     #[arg(long, value_parser = address::to_serve, value_name = "ADDRESS")]
     prometheus: Option<SocketAddr>,
     /// Write records (JSON Lines) instead of the summary.
@@ -46,7 +49,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Runs it.
 pub(super) fn run(args: &Args) -> Result<Status> {
     let to = address::of_database(&args.to)?;
     let mut listen = Vec::new();

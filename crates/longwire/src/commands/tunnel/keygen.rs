@@ -7,23 +7,25 @@ use tunnel_io::keys;
 
 /// Make a key for an end of a tunnel, or a pre-shared key for both.
 ///
-/// Writes FILE, the secret, which only its owner may read, and FILE.pub, which the other end is given.
-/// Neither is overwritten.
+/// Writes FILE, the secret, readable only by its owner, and FILE.pub for the other end. Existing
+/// files are not overwritten.
 #[derive(Debug, ClapArgs)]
 #[command(
-    after_help = "Examples:\n  longwire tunnel keygen far.key           # far.key stays, far.key.pub goes to the near end\n  \
-                        longwire tunnel keygen --psk tunnel.psk  # one secret, to be copied to the other end"
+    after_help = "Examples, one key for each end: far.key stays there, far.key.pub goes to the near end
+  longwire tunnel keygen far.key
+
+One secret for both ends:
+  longwire tunnel keygen --psk tunnel.psk"
 )]
 pub(super) struct Args {
     /// The file for the secret.
     #[arg(value_name = "FILE")]
     file: String,
-    /// One secret for both ends, instead of a key for one.
+    /// Make one secret for both ends, instead of a key for one.
     #[arg(long)]
     psk: bool,
 }
 
-/// Runs it.
 pub(super) fn run(args: &Args) -> Result<Status> {
     let file = &args.file;
     let shown = report::text::escape::printable(file);

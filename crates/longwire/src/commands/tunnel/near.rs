@@ -19,17 +19,18 @@ use tunnel_io::{NearEnd, NearOptions};
 
 /// The end next to the clients, which connect to it as if it were the database.
 ///
-/// Keeps its lanes to the far end up, and opens them again when they are lost; clients that come meanwhile
-/// wait for --connect-timeout. What one lane carries in one direction is compressed with what it carried
-/// before, of all its clients.
+/// Keeps its lanes to the far end up, and reopens lost ones. Clients that arrive meanwhile wait for
+/// --connect-timeout. Each direction of a lane shares one compression history for all clients.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  \
-    longwire tunnel near --listen 5432 --to db1 --key near.key --peer far.key.pub\n  \
-    longwire tunnel near --listen 3306 --to 10.0.0.2:7718 --psk-file tunnel.psk --level 6\n\n\
-    Levels: 0 sends as it is, 1 to 9 compress with Zstandard, from fast to small; auto\n\
-    finds out by the lane's rate, the data and the processor, for each direction: docs/tunnel.md")]
+#[command(after_help = r"Examples:
+  longwire tunnel near --listen 5432 --to db1 --key near.key --peer far.key.pub
+  longwire tunnel near --listen 3306 --to 10.0.0.2:7718 --psk-file tunnel.psk \
+    --level 6
+
+Level 0 does not compress; 1 to 9 use Zstandard, from fast to small. auto chooses for each direction
+by the lane's rate, the data and the processor: docs/tunnel.md")]
 pub(super) struct Args {
-    /// Where clients connect: PORT of 127.0.0.1, or ADDRESS:PORT; may be repeated.
+    /// Address for clients: PORT of 127.0.0.1, or ADDRESS:PORT; can be repeated.
     #[arg(long, value_name = "ADDRESS", required = true)]
     listen: Vec<String>,
     /// The far end: HOST or HOST:PORT [default port: 7718].
@@ -39,24 +40,24 @@ pub(super) struct Args {
     plain_clients: PlainClientsArg,
     #[command(flatten)]
     security: SecurityArgs,
-    /// How hard to compress, both ways unless the far end has a level of its own: 0 to 9, or auto.
+    /// Compression level for both directions, unless the far end has its own: 0 to 9, or auto.
     #[arg(long, default_value_t = LevelChoice::Auto, value_name = "LEVEL")]
     level: LevelChoice,
     /// Reset compression at these boundaries, so that sizes reveal nothing about earlier data.
-    #[arg(long, value_enum, default_value_t = Isolate::None, value_name = "WHAT")]
+    #[arg(long, value_enum, default_value_t = Isolate::None, value_name = "BOUNDARY")]
     isolate: Isolate,
-    /// Compress logins as well. By default what is sent before the login is done stays uncompressed,
-    /// because its length would reveal something about it.
+    /// Also compress logins. They are not compressed by default, because their compressed length
+    /// would reveal something about the password.
     #[arg(long)]
     compress_login: bool,
-    /// Lanes: two, so that a packet lost on one holds up only half of the clients and two threads share the
-    /// work; more of them learn the same rows once each.
+    /// Number of lanes. With two, a lost packet delays only half of the clients. Each extra lane
+    /// has its own compression history.
     #[arg(long, default_value = "2", value_name = "COUNT")]
     lanes: NonZeroUsize,
-    /// How long a client waits for a lane, and a lane for the far end.
+    /// Time limit of a client for a lane, and of a lane for the far end.
     #[arg(long, default_value = "5s", value_parser = parse_duration, value_name = "TIME")]
     connect_timeout: Duration,
-    /// Serve figures for Prometheus at http://ADDRESS/metrics.
+    /// Serve metrics for Prometheus at http://ADDRESS/metrics.
     #[arg(long, value_parser = address::to_serve, value_name = "ADDRESS")]
     prometheus: Option<SocketAddr>,
     /// Write records (JSON Lines) instead of the summary.
@@ -64,7 +65,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Runs it.
 pub(super) fn run(args: &Args) -> Result<Status> {
     let far = address::with_port(&args.to, Some(FAR_PORT))?;
     let mut listen = Vec::new();

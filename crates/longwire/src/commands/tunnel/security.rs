@@ -1,28 +1,26 @@
-//! Whom an end believes: the flags for keys, which both ends have.
+//! Flags for keys, the same for both ends of a tunnel.
 
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
 use tunnel_io::TunnelSecurity;
 use tunnel_io::keys::{KeyFingerprint, SecretKey, SharedKey};
 
-/// Keys.
 #[derive(Debug, ClapArgs)]
 pub(super) struct SecurityArgs {
     /// This end's secret key, made by `longwire tunnel keygen`.
     #[arg(long, value_name = "FILE", requires = "peer")]
     key: Option<String>,
-    /// The other end's public key: its .pub file (several keys in one file, or several flags: any of them),
-    /// or its fingerprint.
+    /// The other end's public key: its .pub file, or its fingerprint. Several keys in one file or
+    /// several flags accept any of them.
     #[arg(long, value_name = "FILE|SHA256:...", requires = "key")]
     peer: Vec<String>,
-    /// Instead of keys: a file with a secret of 32 characters or more, the same at both ends (`keygen --psk`
-    /// makes one).
+    /// Instead of keys: a file with a secret of at least 32 characters, the same at both ends.
+    /// `keygen --psk` makes one.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["key", "peer"])]
     psk_file: Option<String>,
 }
 
 impl SecurityArgs {
-    /// The keys; none when none are named.
     pub(super) fn security(&self) -> Result<TunnelSecurity> {
         if let Some(path) = &self.psk_file {
             return Ok(TunnelSecurity::Shared(SharedKey::load(path)?));
@@ -41,7 +39,7 @@ impl SecurityArgs {
         Ok(TunnelSecurity::Keys { own, peers })
     }
 
-    /// As it is written: with paths, without secrets.
+    /// As written: with paths, without secrets.
     pub(super) fn words(&self) -> String {
         let mut words = String::new();
         for (flag, value) in [("--key", &self.key), ("--psk-file", &self.psk_file)] {
@@ -56,7 +54,7 @@ impl SecurityArgs {
     }
 }
 
-/// The message about it when an end starts; `other` is the name of the other end.
+/// The message when an end starts; `other` names the other end.
 pub(super) fn sentence(security: &TunnelSecurity, other: &str) -> String {
     match security {
         TunnelSecurity::None => "not encrypted, which is for two ends on one machine".to_owned(),

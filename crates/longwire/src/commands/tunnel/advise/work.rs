@@ -1,4 +1,4 @@
-//! What `tunnel advise` asks a server, as `load` does.
+//! The load that `tunnel advise` puts on a server, as `load` does.
 
 use crate::advise::source::{self, Traffic};
 use crate::commands::scripts::{Mode, builtin, weighted};
@@ -19,11 +19,10 @@ use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 use sys::{Scheme, Target};
 use tunnel::CompressionLevel;
 
-/// What is asked of a server, and how often.
 #[derive(Debug, Clone, Args)]
 pub struct Asking {
-    /// A server: a script in pgbench's language, and its weight; one run of it is an operation. May be
-    /// repeated.
+    /// With a server: a script in pgbench's language and its weight. One run of it is an operation.
+    /// Can be repeated.
     #[arg(
         short = 'f',
         long = "script",
@@ -31,26 +30,26 @@ pub struct Asking {
         value_name = "FILE[@WEIGHT]"
     )]
     pub scripts: Vec<String>,
-    /// A server: one of pgbench's own scripts: select-only, simple-update, tpcb-like; needs the tables of
-    /// `longwire load --initialize`.
+    /// With a server: a built-in script of pgbench: select-only, simple-update, tpcb-like. Needs
+    /// the tables of `longwire load --initialize`.
     #[arg(short, long = "builtin", value_name = "NAME[@WEIGHT]")]
     pub builtins: Vec<String>,
-    /// A server: this statement. May be repeated; they are one operation.
+    /// With a server: this statement. Can be repeated; together they are one operation.
     #[arg(long, alias = "sql", value_name = "SQL", conflicts_with_all = ["scripts", "builtins"])]
     pub statement: Vec<String>,
-    /// A server: how statements are sent.
+    /// With a server: protocol for statements.
     #[arg(short = 'M', long = "protocol", value_name = "MODE")]
     pub mode: Option<Mode>,
-    /// A server: ends after so long, such as 5 (seconds) or 500ms [default: 5s].
+    /// With a server: duration, such as 5 (seconds) or 500ms [default: 5s].
     #[arg(short = 'T', long = "time", value_parser = seconds::time, value_name = "TIME")]
     pub time: Option<Duration>,
-    /// A server: ends after so many operations, or after the time.
+    /// With a server: stop after this many operations, or after the time.
     #[arg(short = 'n', long = "requests", alias = "number", value_parser = clap::value_parser!(u64).range(1..), value_name = "COUNT")]
     pub number: Option<u64>,
 }
 
 impl Asking {
-    /// Reports an option that has no effect on files.
+    /// Refuses options that have no effect on files.
     ///
     /// # Errors
     /// When one was given.
@@ -70,7 +69,7 @@ impl Asking {
         Ok(())
     }
 
-    /// What an operation is, without a literal.
+    /// Names an operation, without a literal.
     pub fn title(&self, target: &Target) -> String {
         let named: Vec<&str> = self
             .builtins
@@ -87,10 +86,10 @@ impl Asking {
         }
     }
 
-    /// Asks `target`, and returns what passed.
+    /// Puts the load on `target`, and returns the traffic.
     ///
     /// # Errors
-    /// When a script cannot be used, or the server cannot be asked.
+    /// When a script cannot be used, or the server cannot be reached.
     pub fn traffic(
         &self,
         url: &str,
@@ -167,7 +166,7 @@ fn scale(session: &mut Session<'_>) -> Result<u64> {
     )
 }
 
-/// Which connections go through the tunnel: with a server all of them are its own.
+/// Connections that go through the tunnel: with a server, all of its own.
 pub fn moved(target: &Target, asked: &[ConnectionChoice]) -> Vec<ConnectionChoice> {
     match (asked, target.scheme) {
         ([], Scheme::Http) => vec![ConnectionChoice::Protocol(Protocol::Http)],
