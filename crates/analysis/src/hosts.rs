@@ -179,8 +179,8 @@ impl Hosts {
         });
         let doubts = doubtful.map(|one| {
             format!(
-                "{} of the {} that {} sent later lie outside of requests to {}: it has other work, or is another host's address now; \
-                 --host says which addresses are a host's",
+                "{} of the {} that {} sent later lie outside of requests to {}: other work, or now another host's address. --host names \
+                 the addresses of a host",
                 one.outside,
                 counted(one.statements, "statement", "statements"),
                 one.client,
@@ -193,16 +193,16 @@ impl Hosts {
         };
         let open = self.open.iter().map(|(client, server, reason)| {
             format!(
-                "whether {client}, which asks {}, and {server}, which serves requests, are one host stays open ({reason}): its \
-                 statements are joined to no request; if they are, give --host web={server},{client}; if they are not, --host \
-                 web={server} --host other={client}",
+                "{client} (a client of {}) and {server} (a server of requests) may be one host ({reason}): its statements are joined to \
+                 no request. If they are one host, give --host web={server},{client}. If not, give --host web={server} --host \
+                 other={client}",
                 asks(client)
             )
         });
         let excluded = self.excluded.iter().map(|(client, server, reason)| {
             format!(
-                "{client}, which asks {}, and {server}, which serves requests, are not taken to be one host ({reason}): its statements are \
-                 joined to no request; if they are one nevertheless, or the one works for the other, give --host web={server},{client}",
+                "{client} (a client of {}) and {server} (a server of requests) do not count as one host ({reason}): its statements are \
+                 joined to no request. If they are one host, or one works for the other, give --host web={server},{client}",
                 asks(client)
             )
         });

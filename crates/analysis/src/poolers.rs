@@ -104,8 +104,8 @@ impl Poolers {
             .iter()
             .map(|((front, back), found)| {
                 format!(
-                    "{front} is taken to be a pooler or proxy of {back}: {} of {} behind it lie within equal ones in front of it; they count once, in \
-                     front, and the rest behind it is the pooler's own and counts as no operation; a prediction leaves the leg behind it as measured",
+                    "{front} counts as a pooler or proxy of {back}: {} of {} behind it lie within equal ones in front of it. They count \
+                     once, in front. The rest is the pooler's own and not an operation. Predictions leave the leg behind it as measured",
                     found.paired,
                     counted(found.behind, "statement", "statements"),
                 )

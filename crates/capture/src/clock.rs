@@ -168,8 +168,7 @@ impl ClockSteps {
             count => format!(" (the largest of {count} steps)"),
         };
         let text = format!(
-            "'{name}': the clock stepped {how} by {} before packet {packet}{more}; times after it are counted as if it had not, with the usual \
-             time between packets in its place",
+            "'{name}': the clock stepped {how} by {} before packet {packet}{more}. The step is replaced by the usual time between packets",
             span_text(by)
         );
         Some(Warning::new(WarningKind::ClockStep, text))

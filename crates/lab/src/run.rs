@@ -358,7 +358,7 @@ impl<'a> LabRun<'a> {
 
     /// Runs with all links captured. For a single client with runs as operations, also returns
     /// start and end of each run.
-    #[allow(clippy::type_complexity, reason = "what was measured, and when")]
+    #[allow(clippy::type_complexity, reason = "the outcome, and times of runs")]
     fn captured(
         &self,
         setup: &mut LabSetup,
@@ -379,7 +379,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// Runs the command repeatedly and records times.
-    #[allow(clippy::type_complexity, reason = "what was measured, and when")]
+    #[allow(clippy::type_complexity, reason = "the outcome, and times of runs")]
     fn one_by_one(
         &self,
         setup: &mut LabSetup,

@@ -458,9 +458,9 @@ fn no_requests(rule: Rule, summary: &Summary) -> Option<Warning> {
         .then(|| Warning::new(WarningKind::NothingSeen, NO_REQUESTS))
 }
 
-const NO_REQUESTS: &str = "--operations http, and no HTTP request was answered in what was seen: capture the application's HTTP port too, or \
-                           name the application as a target too (longwire watch http://HOST:PORT DATABASE) and send it its requests through the \
-                           relay; HTTPS cannot be read; --operations auto shows the transactions and statements";
+const NO_REQUESTS: &str = "--operations http, but no answered HTTP request was seen: capture the application's HTTP port too. With a \
+                           relay, name the application as a target (longwire watch http://HOST:PORT DATABASE) and send its requests \
+                           there. HTTPS cannot be read. --operations auto shows the transactions and statements";
 
 /// Warns of connections chosen to move that predictions do not replay, because they are behind a
 /// pooler.
@@ -469,8 +469,8 @@ fn not_moved(poolers: &Poolers, moved: &MovedConnections) -> Vec<Warning> {
     let mut texts: Vec<String> = behind
         .map(|(front, back)| {
             format!(
-                "--on names {back}, which is behind the pooler {front}: a prediction cannot move that leg and leaves it out; --on {front} \
-                 moves the connections to the pooler"
+                "--on names {back}, which is behind the pooler {front}: predictions leave that leg out. --on {front} moves the \
+                 connections to the pooler"
             )
         })
         .collect();

@@ -114,8 +114,8 @@ impl RunKeys {
         let mut warnings = self.counts.warnings(&place, &known.log, late);
         let late = (late > 0).then(|| {
             format!(
-                "{} begun before the captures' keys came, which a pipe shows only then: not opened with them; name the file instead of piping \
-                 it, since the keys of a file are known from its beginning",
+                "{} begun before the captures' keys arrived in the pipe, and are not opened. Name the file instead: its keys are known \
+                 from the beginning",
                 counted(late, "TLS connection had", "TLS connections had")
             )
         });
@@ -378,7 +378,7 @@ mod tests {
             "0b".repeat(48)
         );
         assert!(
-            of(&by_identifier).contains("has 1 line that names a session"),
+            of(&by_identifier).contains("has only 1 line that names a session"),
             "{}",
             of(&by_identifier)
         );

@@ -94,9 +94,8 @@ impl Missing {
             )
         };
         let encrypted = format!(
-            "{} encrypted: round trips, bytes and times are counted, statements are not seen; `longwire watch` with \
-             sslmode=require in its TARGET encrypts by itself and sees them, --keys opens captures of programs that \
-             wrote a key log",
+            "{} encrypted: round trips, bytes and times are counted, statements are not seen. `longwire watch` with sslmode=require in \
+             its TARGET encrypts by itself and sees them. --keys opens captures of programs that wrote a key log",
             connections(self.encrypted)
         );
         let damaged = format!(
@@ -105,13 +104,12 @@ impl Missing {
             self.reason.unwrap_or_default()
         );
         let unanswered = format!(
-            "requests without a reply when their connection, or the observation, ended: {}; how long they waited is in no \
-             figure",
+            "requests without a reply when their connection, or the observation, ended: {}; they are not counted",
             self.unanswered
         );
         let given_up = format!(
-            "requests that were given up because too many waited for a reply on their connection, or on all: {}; which replies answer the \
-             requests after them is a guess until their client waits",
+            "requests dropped because too many waited for a reply on their connection, or on all: {}. Later replies are assigned by a \
+             guess until their client waits",
             self.given_up
         );
         let cut = format!(
@@ -119,8 +117,8 @@ impl Missing {
             counted(self.cut, "reply was cut", "replies were cut")
         );
         let same_hosts = format!(
-            "{}: that of other connections between the same hosts is taken, where \
-             the client's side is not known none, as in a capture taken there",
+            "{}: that of other connections between the same hosts is taken. If the client's side is unknown it is 0, as in a capture \
+             taken there",
             unmeasured(self.same_hosts)
         );
         let loopback = format!(
@@ -128,10 +126,9 @@ impl Missing {
             unmeasured(self.loopback)
         );
         let bounded = format!(
-            "{}: that of the fastest reply between the same hosts is taken ({}), so that \
-             the network's part is the longest and the server's the shortest there can be, and for the client's side none, as in a \
-             capture taken there; begin the capture before a \
-             connection is opened between these hosts",
+            "{}: that of the fastest reply between the same hosts is taken ({}). The network's part is then the longest possible, and the \
+             server's the shortest. On the client's side it is 0, as in a capture taken there. Begin the capture before a connection is \
+             opened between these hosts",
             unmeasured(self.fastest_reply.connections),
             self.fastest_reply.range()
         );
@@ -181,9 +178,9 @@ fn dropped(losses: &FactLosses) -> Option<Warning> {
     (!parts.is_empty()).then(|| Warning::new(
         WarningKind::ExchangesDropped,
         format!(
-            "dropped because longwire did not keep up: {}. Dropped exchanges are only in the totals of their connections, dropped connections in \
-             no figure: operations and statements have too few exchanges, and time that was waited for those counts as the client's; observe fewer connections at a time, or capture the \
-             traffic (tcpdump -w) and `longwire read` the capture",
+            "dropped because longwire did not keep up: {}. Dropped exchanges are only in the totals of their connections, and dropped \
+             connections in no figure. Operations and statements have too few exchanges, and the waits for those count as the client's \
+             time. Observe fewer connections at a time, or capture the traffic (tcpdump -w) and `longwire read` the capture",
             parts.join(", ")
         ),
     ))
@@ -193,8 +190,8 @@ fn summed(losses: &FactLosses) -> Option<Warning> {
     (losses.summed > 0).then(|| Warning::new(
         WarningKind::ExchangesDropped,
         format!(
-            "longwire hardly kept up: {} counted as one with the exchange before them; their round trips, bytes, calls and times are \
-             complete, but the spread of times is that of fewer, longer exchanges",
+            "longwire hardly kept up: {} counted as one with the exchange before them. Round trips, bytes, calls and times are complete, \
+             but the spread of times is that of fewer, longer exchanges",
             counted(losses.summed, "pipelined exchange is", "pipelined exchanges are")
         ),
     ))

@@ -28,14 +28,15 @@ pub(crate) fn warning(senders: Senders, predicted: &Predicted) -> Option<Warning
         format!("this system sends by {PACED} (net.ipv4.tcp_congestion_control)")
     } else if replies.are_paced() {
         format!(
-            "{} of {} replies of 4 to 10 packets came spaced out over the round trip, as {PACED} sends, or as a slow link passes them on",
+            "{} of {} replies of 4 to 10 packets were spaced out over the round trip, as by {PACED} or a slow link",
             replies.paced, replies.replies
         )
     } else {
         return None;
     };
     let text = format!(
-        "{seen}; predictions assume {CONGESTION_CONTROL}, which is faster with messages of several packets: bounds are wider by the delay that {PACED} adds (docs/prediction.md, Senders)"
+        "{seen}. Predictions assume {CONGESTION_CONTROL}, which is faster with messages of several packets. Bounds are wider by the delay \
+         that {PACED} adds (docs/prediction.md, Senders)"
     );
     Some(Warning::new(WarningKind::PacedSenders, text))
 }

@@ -100,13 +100,14 @@ pub const ASSUMPTIONS: &[Assumption] = &[
     },
     Assumption {
         text: Cow::Borrowed(
-            "Bytes of a small request or reply that were held back for a delayed acknowledgement (40 to 200 ms) are held back for as long at every distance.",
+            "Bytes of a small request or reply that waited for a delayed acknowledgement (40 to 200 ms) wait as long at every distance.",
         ),
         source: "the measurement: docs/prediction.md, Delayed acknowledgements",
     },
     Assumption {
         text: Cow::Borrowed(
-            "Time that the replay does not explain where it was measured (1 ms and 1 % or more) is a wait that distance does not change; longer transfers take its place.",
+            "Measured time that the replay does not explain (at least 1 ms and 1 %) is a wait that distance does not change. Longer \
+             transfers take its place.",
         ),
         source: "the measurement: docs/definitions.md, Unexplained wait",
     },
@@ -122,13 +123,14 @@ pub const ASSUMPTIONS: &[Assumption] = &[
     },
     Assumption {
         text: Cow::Borrowed(
-            "A TCP handshake is one turn of 60-byte packets; a packet carries 52 bytes of headers and up to mtu - 52 of payload.",
+            "A TCP handshake is one round trip of 60-byte packets; a packet carries 52 bytes of headers and up to mtu - 52 of payload.",
         ),
         source: "RFC 9293, RFC 7323",
     },
     Assumption {
         text: Cow::Borrowed(
-            "A sender begins with 10 packets in flight and doubles each round trip, until acknowledgements show a queue (hybrid slow start); then it grows as cubic does.",
+            "A sender begins with 10 packets in flight and doubles them each round trip, until acknowledgements show a queue (hybrid slow \
+             start). Then it grows as cubic does.",
         ),
         source: "RFC 6928, RFC 9438, Linux tcp_cubic.c",
     },
@@ -140,19 +142,22 @@ pub const ASSUMPTIONS: &[Assumption] = &[
     },
     Assumption {
         text: Cow::Borrowed(
-            "A connection that an earlier operation used keeps its window, and the pause between them as measured; one of which nothing earlier was seen starts with 10 packets, or with as many as its first large reply shows.",
+            "A connection that an earlier operation used keeps its window, and the measured pause between them. A connection first seen \
+             now starts with 10 packets, or with as many as its first large reply shows.",
         ),
         source: "the measurement; nothing before it is known",
     },
     Assumption {
         text: Cow::Borrowed(
-            "A receiver grants 64 KiB at first and makes room as data come, up to 3.9 MB; a sender's stack takes up to 4 MB before the application waits.",
+            "A receiver grants 64 KiB at first, and up to 3.9 MB as data arrive. A sender's stack takes up to 4 MB before the application \
+             waits.",
         ),
         source: "Linux tcp_rmem and tcp_wmem defaults",
     },
     Assumption {
         text: Cow::Borrowed(
-            "Of one message 64 MiB are simulated packet by packet; the rest goes on at the link's rate, or 3 MiB a round trip, whichever is slower.",
+            "The first 64 MiB of a message are simulated packet by packet. The rest continues at the link's rate or 3 MiB a round trip, \
+             the slower of both.",
         ),
         source: "the pace reached by then",
     },
@@ -173,7 +178,8 @@ pub const ASSUMPTIONS: &[Assumption] = &[
 pub const OF_SEVERAL: &[Assumption] = &[
     Assumption {
         text: Cow::Borrowed(
-            "Each client begins its next operation of that name when the last one is over, after the median pause of the measurement if that is at most 1 ms; longer ones are a user's and left out.",
+            "Each client begins its next operation of that name when the last one is over, after the measured median pause. Pauses over 1 \
+             ms are a user's and left out.",
         ),
         source: "a closed loop, as load generators make it",
     },
@@ -200,13 +206,13 @@ pub const OF_SEVERAL: &[Assumption] = &[
 fn waking(wake_up: WakeUp) -> Assumption {
     match wake_up {
         WakeUp::None => Assumption {
-            text: "Client and server take the same time as measured, whatever the distance.".into(),
+            text: "Client and server take the same time as measured, at every distance.".into(),
             source: "the measurement",
         },
         WakeUp::Assumed => Assumption {
             text: format!(
-                "Client and server take the time measured, and longer after they have rested longer than then: up to {COLD_FACTOR} times as long \
-                 again, never more than {} ms each time, half of it after a rest of {} ms. The bounds allow for {} to {} times that.",
+                "Client and server take the time measured, and longer after longer rests. The addition is up to {COLD_FACTOR} times that \
+                 time, at most {} ms, and half of it after a rest of {} ms. The bounds allow for {} to {} times that.",
                 MAX_ALLOWANCE.as_millis(),
                 HALF_COLD.as_millis(),
                 1.0 - FEWER,

@@ -100,7 +100,8 @@ pub enum LiveError {
     ListenFailed { address: SocketAddr, reason: OsError },
     /// Clients on other machines would send plain text that TLS was to protect.
     #[error(
-        "{name} would listen on {address}, beyond loopback: clients would send to it in plain text, and only the way from here to the server is encrypted"
+        "{name} would listen on {address}, beyond loopback, where clients would send in plain text. Only the way from here to the server \
+         is encrypted"
     )]
     PlainClients { name: String, address: SocketAddr },
     /// A relay or proxy would connect to itself.
@@ -345,8 +346,8 @@ fn capture_hint() -> String {
     let program =
         std::env::current_exe().map_or_else(|_| "longwire".to_owned(), |path| path.display().to_string());
     format!(
-        "give this program the right, once: sudo setcap cap_net_raw+ep {program} (a container: --cap-add NET_RAW); or do without: `longwire watch TARGET` is a relay and \
-         needs none"
+        "give this program the right, once: sudo setcap cap_net_raw+ep {program} (a container: --cap-add NET_RAW). Or use a relay, which \
+         needs no rights: `longwire watch TARGET`"
     )
 }
 

@@ -18,7 +18,7 @@ impl Closed {
     pub const fn in_common(self) -> &'static str {
         match self {
             Self::Joined => "that began before the capture",
-            Self::Secret => "whose keys are not in it",
+            Self::Secret => "without keys in it",
             Self::Cipher => {
                 "with a cipher that is not opened (AES-GCM, ChaCha20-Poly1305, AES-CBC and 3DES are)"
             }

@@ -93,8 +93,8 @@ impl fmt::Display for Notice {
             Self::DatabaseUnreachable { reason } => fmt::Display::fmt(reason, formatter),
             Self::NothingToCompress { peer } => write!(
                 formatter,
-                "connections of {peer} encrypt themselves, so that nothing of them can be made smaller: the tunnel encrypts, the client \
-                 need not (sslmode=disable towards the near end)"
+                "connections of {peer} are encrypted and cannot be compressed. The tunnel encrypts, so the client need not \
+                 (sslmode=disable towards the near end)"
             ),
             Self::StreamRefused { client, reason } => {
                 write!(formatter, "turned the client {client} away: {reason}")

@@ -64,8 +64,8 @@ fn case(kind: FindingKind, fingerprint: Option<&str>, dependent: Option<bool>) -
     }
 }
 
-pub(super) const PROGRAMS_PERHAPS: &str = "What follows the login (settings, reads of settings) may be the program's own, which it sends on a kept connection as well: \
-                                           then the smaller number is saved.";
+pub(super) const PROGRAMS_PERHAPS: &str = "Statements after the login (settings, reads of settings) may be the program's own, and be sent \
+                                           on a kept connection too. Then the smaller number is saved.";
 
 pub(super) fn of_unseen(software: Software) -> &'static str {
     match software {
@@ -77,8 +77,8 @@ pub(super) fn of_unseen(software: Software) -> &'static str {
             "Its text was not seen, because it was prepared before the capture: performance_schema.prepared_statements_instances has it."
         }
         _ => {
-            "Its text was not seen, because it was prepared before the capture: begin the capture before the pool opens its connections, or let the pool \
-             renew them."
+            "Its text was not seen, because it was prepared before the capture. Begin the capture before the pool opens its connections, \
+             or let the pool renew them."
         }
     }
 }
@@ -125,7 +125,7 @@ const REMEDIES: &[Row] = &[
         Kind::NPlusOne,
         Case::Sequence,
         &[],
-        "Take many values of the sequence at once: let it count by more (INCREMENT BY) and number the rows in between in the program, or let the INSERT take the \
+        "Take many values of the sequence at once: raise its INCREMENT BY and number the rows in the program. Or let the INSERT take the \
          value itself and return it.",
     ),
     case_row(
@@ -144,7 +144,8 @@ const REMEDIES: &[Row] = &[
         Kind::NPlusOne,
         Case::Independent,
         &[],
-        "Ask once for all of them: a join with the statement before, or WHERE key IN (...) with all keys (an ORM's eager or batch fetching).",
+        "Fetch all of them at once: a join with the statement before, or WHERE key IN (...) with all keys. In an ORM: eager or batch \
+         fetching.",
     ),
     case_row(
         Kind::NPlusOne,
@@ -259,7 +260,8 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::SmallFetch,
         &[For::Postgres],
-        "Fetch more rows at a time (FETCH with a larger count; itersize of a named cursor in Python), or do without the cursor where the client can hold all rows.",
+        "Fetch more rows at a time (FETCH with a larger count; itersize of a named cursor in Python). Use no cursor if the client can \
+         hold all rows.",
     ),
     row(
         Kind::SmallFetch,
@@ -294,21 +296,23 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::CommentDefeatsCache,
         &[For::ConnectorJ, For::MariadbJdbc],
-        "A comment with a trace or request identifier makes each text a new one, which no cache of prepared statements knows: leave only what does not change in \
-         comments (route, controller), or omit useServerPrepStmts.",
+        "A comment with a trace or request identifier makes each text a new one, so a cache of prepared statements never hits. Keep only \
+         constant parts in comments (route, controller), or omit useServerPrepStmts.",
     ),
     row(
         Kind::CommentDefeatsCache,
         &[For::Pgjdbc, For::Kingbase],
-        "A comment with a trace or request identifier makes each text a new one, which the driver's cache (prepareThreshold) never knows: leave only what does not \
-         change in comments (route, controller). Where no round trip is saved, preparing went along with running: then the cost is the server's parsing and planning.",
+        "A comment with a trace or request identifier makes each text a new one, so the driver's cache (prepareThreshold) never hits. \
+         Keep only constant parts in comments (route, controller). Where no round trip is saved, preparing went along with running: then \
+         the cost is the server's parsing and planning.",
     ),
     row(
         Kind::CommentDefeatsCache,
         &[],
-        "A comment with a trace or request identifier makes each text a new one, which no cache of prepared statements knows: leave only what does not change in \
-         comments (route, controller), pass the identifier as a setting of the session, or send such statements unprepared (the simple protocol). Where no round trip is \
-         saved, preparing went along with running: then the cost is the server's parsing and memory.",
+        "A comment with a trace or request identifier makes each text a new one, so a cache of prepared statements never hits. Keep only \
+         constant parts in comments (route, controller), and pass the identifier as a setting of the session. Or send such statements \
+         unprepared (the simple protocol). Where no round trip is saved, preparing went along with running: then the cost is the server's \
+         parsing and memory.",
     ),
     case_row(
         Kind::ControlTurns,
@@ -322,7 +326,9 @@ const REMEDIES: &[Row] = &[
         Kind::ControlTurns,
         Case::Control(Control::Begin),
         &[For::Mysql, For::PythonMysql],
-        "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one round trip (SkipDefaultTransaction: true in GORM, isolation_level AUTOCOMMIT with skip_autocommit_rollback=True in SQLAlchemy, whose pool otherwise still sends ROLLBACK). Before several statements BEGIN can be sent together with the first of them.",
+        "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one round trip. GORM: SkipDefaultTransaction: \
+         true. SQLAlchemy: isolation_level AUTOCOMMIT, with skip_autocommit_rollback=True, or its pool still sends ROLLBACK. Before \
+         several statements BEGIN can be sent together with the first of them.",
     ),
     case_row(
         Kind::ControlTurns,
@@ -334,13 +340,15 @@ const REMEDIES: &[Row] = &[
         Kind::ControlTurns,
         Case::Control(Control::Savepoint),
         &[For::Pgjdbc, For::Kingbase],
-        "A savepoint around a statement costs two round trips: the driver sets it where autosave=always or conservative is in the URL; autosave=never, the default, does not. Where the program or its framework nests transactions, do without the inner one.",
+        "A savepoint around a statement costs two round trips. The driver sets it with autosave=always or conservative in the URL; \
+         autosave=never, the default, does not. Where the program or its framework nests transactions, do without the inner one.",
     ),
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Savepoint),
         &[],
-        "A savepoint around a statement costs two round trips: atomic(savepoint=False) in Django, no requires_new in ActiveRecord, no begin_nested in SQLAlchemy, rollback of single statements off in ODBC; or send it together with the statement.",
+        "A savepoint around a statement costs two round trips. Avoid it: atomic(savepoint=False) in Django, no requires_new in \
+         ActiveRecord, no begin_nested in SQLAlchemy. ODBC: rollback of single statements off. Or send it together with the statement.",
     ),
     case_row(
         Kind::ControlTurns,
@@ -358,25 +366,31 @@ const REMEDIES: &[Row] = &[
         Kind::ControlTurns,
         Case::Control(Control::Reset),
         &[For::Pgjdbc, For::Kingbase, For::Postgres],
-        "The session is put back whenever a connection is given back: server_reset_query of PgBouncer is for pool_mode=session and can be empty where programs leave nothing behind; No Reset On Close=true in Npgsql; a reset of its own in asyncpg's pool; DEALLOCATE ALL comes from pgbouncer=true in Prisma, which PgBouncer 1.21 and later (max_prepared_statements) does not need.",
+        "The session is reset whenever a connection returns to the pool. PgBouncer: server_reset_query is for pool_mode=session, and can \
+         be empty if programs leave no state. Npgsql: No Reset On Close=true. asyncpg: another reset for its pool. Prisma: pgbouncer=true \
+         sends DEALLOCATE ALL, which PgBouncer 1.21 and later (max_prepared_statements) does not need.",
     ),
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Reset),
         &[],
-        "The session is put back whenever a connection is given back: switch the pool's reset of connections off (pool_reset_session=False in mysql-connector-python, ConnectionReset=false in MySqlConnector) where programs leave nothing behind.",
+        "The session is reset whenever a connection returns to the pool. If programs leave no state, switch that off: \
+         pool_reset_session=False in mysql-connector-python, ConnectionReset=false in MySqlConnector.",
     ),
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Probe),
         &[For::Pgjdbc, For::Kingbase, For::ConnectorJ, For::MariadbJdbc],
-        "Connections are tried before each use, by isValid or connectionTestQuery: HikariCP tries only those that were idle for longer than com.zaxxer.hikari.aliveBypassWindowMs (500 ms); elsewhere a validationInterval, or testOnBorrow=false with testWhileIdle=true.",
+        "Connections are tested before each use, by isValid or connectionTestQuery. HikariCP tests only those that were idle for longer \
+         than com.zaxxer.hikari.aliveBypassWindowMs (500 ms). Other pools: a validationInterval, or testOnBorrow=false with \
+         testWhileIdle=true.",
     ),
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Probe),
         &[],
-        "Connections are tried before each use (pool_pre_ping in SQLAlchemy, CONN_HEALTH_CHECKS in Django, Ping in Go, connectionTestQuery, test_before_acquire in sqlx): let the pool try only those that were idle for long, and retry on failure.",
+        "Connections are tested before each use (pool_pre_ping in SQLAlchemy, CONN_HEALTH_CHECKS in Django, Ping in Go, \
+         connectionTestQuery, test_before_acquire in sqlx). Let the pool test only those that were idle for long, and retry on failure.",
     ),
     case_row(
         Kind::ControlTurns,
@@ -394,7 +408,8 @@ const REMEDIES: &[Row] = &[
         Kind::ControlTurns,
         Case::Control(Control::AfterWrite),
         &[For::ConnectorJ, For::MariadbJdbc, For::Mysql, For::Mysqlnd, For::PythonMysql],
-        "The reply to the INSERT has the identifier and the number of warnings: getGeneratedKeys, lastrowid, insert_id or LastInsertId of the driver give it without a round trip; SHOW WARNINGS only where that number is not 0.",
+        "The reply to the INSERT has the identifier and the number of warnings. The driver's getGeneratedKeys, lastrowid, insert_id or \
+         LastInsertId return it without a round trip. Send SHOW WARNINGS only if that number is not 0.",
     ),
     case_row(
         Kind::ControlTurns,
@@ -406,13 +421,15 @@ const REMEDIES: &[Row] = &[
         Kind::ControlTurns,
         Case::Control(Control::Database),
         &[],
-        "Another database is made the current one before the statement: name it in the statement (database.table) or in the URL, and keep a pool for each database.",
+        "The current database is changed before the statement. Name it in the statement (database.table) or in the URL, and keep a pool \
+         for each database.",
     ),
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Queue),
         &[],
-        "Nobody needs the replies between MULTI and EXEC: send them together (a pipeline with transaction=True in redis-py, multi().exec() in ioredis, TxPipeline in go-redis, a transaction of Jedis).",
+        "Nobody needs the replies between MULTI and EXEC: send them together. redis-py: a pipeline with transaction=True; ioredis: \
+         multi().exec(); go-redis: TxPipeline; Jedis: a transaction.",
     ),
     case_row(
         Kind::SmallFetch,
@@ -430,18 +447,20 @@ const REMEDIES: &[Row] = &[
         Kind::SmallFetch,
         Case::Paging(Paging::LargeObject),
         &[],
-        "A large object is read in small pieces: read more at a time (a larger buffer: the size given to LargeObject.getInputStream in pgjdbc, to lo_read in libpq), or all of it with SELECT lo_get(...); bytea has no such round trips.",
+        "A large object is read in small pieces. Use a larger buffer (LargeObject.getInputStream in pgjdbc, lo_read in libpq), or read \
+         all of it with SELECT lo_get(...). Columns of type bytea need no such round trips.",
     ),
     row(
         Kind::Redirected,
         &[],
-        "The node does not hold the key and names another one: use the client's cluster mode (RedisCluster, JedisCluster, RedisClusterClient, NewClusterClient), which keeps the map of the slots and asks the right node at once.",
+        "The node does not hold the key and names another one. Use the client's cluster mode (RedisCluster, JedisCluster, \
+         RedisClusterClient, NewClusterClient), which keeps a map of the slots and asks the right node at once.",
     ),
     row(
         Kind::Reconnect,
         &[For::Mysqlnd],
-        "Keep connections: with PDO::ATTR_PERSISTENT, which tries the connection at each use (one round trip); a pooler next to the application saves this one \
-         too; p: before the host in mysqli logs in again at each use (two round trips).",
+        "Keep connections: with PDO::ATTR_PERSISTENT, which tests the connection at each use (one round trip). A pooler next to the \
+         application saves that too. With p: before the host, mysqli logs in again at each use (two round trips).",
     )
     // Measured with PHP 8 and MariaDB: PDO sends COM_PING; mysqli sends COM_CHANGE_USER and
     // authenticates again.
@@ -465,8 +484,9 @@ const REMEDIES: &[Row] = &[
         Kind::Sequential,
         Case::Dependent,
         &[],
-        "Different statements, one after another, each a round trip: their dependencies are not visible, so no saving is claimed. Send those that do not together (a \
-         pipeline, several statements in one text, connections of their own at the same time), read what belongs together with a join, or keep the answers that rarely change.",
+        "Different statements, one after another, each a round trip: their dependencies are not visible, so no saving is claimed. Send \
+         those that do not together: a pipeline, several statements in one text, or several connections. Read related rows with a join, \
+         or cache the answers that rarely change.",
     ),
     row(
         Kind::Sequential,
@@ -511,14 +531,14 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::AckStall,
         &[Software::Web],
-        "The web server (or the proxy in front of it) writes the head of its response and what follows one after the other, and sends the rest only when its client has \
-         acknowledged the head, which that delays: set TCP_NODELAY on the server's connections, or write head and body at once.",
+        "The web server (or the proxy in front of it) writes head and body of its response separately. It sends the body only after the \
+         client's delayed acknowledgement of the head. Set TCP_NODELAY on the server's connections, or write head and body at once.",
     ),
     row(
         Kind::AckStall,
         &[],
-        "A request, or a reply, is sent in two parts and the second waits for the acknowledgement of the first: set TCP_NODELAY on the side that sends it, or \
-         write it at once.",
+        "A request or reply is sent in two parts, and the second waits for the acknowledgement of the first. Set TCP_NODELAY on the side \
+         that sends it, or write it at once.",
     ),
     row(
         Kind::WindowLimited,
@@ -528,13 +548,14 @@ const REMEDIES: &[Row] = &[
     row(
         Kind::ListenerTurn,
         &[],
-        "The listener answers the first CONNECT with RESEND or REDIRECT: keep connections, or connect to where it sends the client (the SCAN's node, a dedicated handler).",
+        "The listener answers the first CONNECT with RESEND or REDIRECT. Keep connections, or connect directly to the node that it names \
+         (the SCAN's node, a dedicated handler).",
     ),
     row(
         Kind::HeldTransaction,
         &[],
-        "Its rows are locked until it ends, and others wait: read and compute before the first write, write last and in few round trips (one statement, a batch, \
-         a procedure), and commit at once. The time is that for which rows are held.",
+        "Its rows are locked until it ends, and others wait. Read and compute before the first write, and write last in few round trips \
+         (one statement, a batch, a procedure). Commit at once. The time is that for which rows are held.",
     ),
     row(
         Kind::CompressionNotAsked,

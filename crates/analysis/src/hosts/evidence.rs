@@ -222,8 +222,8 @@ impl Evidence {
         if let Some(server) = self.here(client, known) {
             return Verdict::On(
                 server,
-                "both are where the traffic was seen: the one has no distance to its clients' requests, the other none to its \
-                 statements, while the other sides have"
+                "both are where the traffic was seen: one is at no distance from its clients' requests, the other at none from its \
+                 statements"
                     .to_owned(),
             );
         }

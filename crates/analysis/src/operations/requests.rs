@@ -654,8 +654,8 @@ impl Requests {
     pub(super) fn warning(&self) -> Option<Warning> {
         (self.repeated_identifiers > 0).then(|| {
             let text = format!(
-                "several requests in flight at once carried the same identifier; {} with it were assigned by order: give each request a \
-                 traceparent or an X-Request-Id of its own",
+                "several requests in flight at once carried the same identifier; {} with it were assigned by order. Give each request its \
+                 own traceparent or X-Request-Id",
                 counted(self.repeated_identifiers, "statement", "statements")
             );
             Warning::new(WarningKind::OwnersGuessed, text)

@@ -52,8 +52,8 @@ impl AdviseError {
                 "name the connections that would go through the tunnel with --on, such as --on http or --on 10.0.0.2:1521"
             }
             Self::Encrypted(_) => {
-                "a tunnel helps where the clients leave encryption to it (sslmode=disable between client and near end): capture such \
-                 a run, or give the server as TARGET"
+                "leave encryption to the tunnel (sslmode=disable between client and near end) and capture such a run, or give the server \
+                 as TARGET"
             }
             Self::NoLevels(_) => "make it with `watch --compressed-sizes -o FILE`, or `read --compressed-sizes --json --exchanges` from a capture",
             Self::Cut { .. } => "capture whole packets: tcpdump -s 0",

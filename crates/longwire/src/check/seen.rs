@@ -61,9 +61,9 @@ impl Seen {
         let evidence = self.of_name(name)?;
         (!evidence.shows_owners()).then(|| {
             format!(
-                "{} of {} round trips are assigned to it by a guess; pass a traceparent on in SQL \
-                 comments (docs/requests.md), test with one request at a time or --operations transaction, or judge all the same with \
-                 --allow-unseen",
+                "{} of {} round trips are assigned to it by a guess. Pass a traceparent \
+                 on in SQL comments (docs/requests.md), or test with one request at a time. Or use --operations transaction, or \
+                 --allow-unseen to judge all the same",
                 evidence.guessed, evidence.round_trips
             )
         })
@@ -102,8 +102,8 @@ impl Seen {
     fn strays_words(&self) -> Option<String> {
         self.strays.map(|Strays { round_trips, of }| {
             format!(
-                "{round_trips} of {} to databases belong to no request, and may be of one; join the addresses of the web server's machine with \
-                 --host, judge them by --operations transaction, or judge all the same with --allow-unseen",
+                "{round_trips} of {} to databases belong to no request, and may be of one. Join the addresses of the web server's machine \
+                 with --host, or use --operations transaction. --allow-unseen judges all the same",
                 counted(of, "round trip", "round trips")
             )
         })

@@ -17,9 +17,9 @@ use std::time::Duration;
 /// Start a program so that it writes the keys of its TLS sessions, to decrypt a capture of its
 /// connections.
 ///
-/// The keys go to a file that only its owner may read, for `longwire read --keys FILE`, tshark and
-/// Wireshark (key log format of NSS, RFC 9850). Anybody who has them can read the connections:
-/// remove the file after use.
+/// The keys go to a file that only its owner may read (key log format of NSS, RFC 9850). `longwire
+/// read --keys FILE`, tshark and Wireshark read it. Anybody who has the keys can read the
+/// connections: remove the file after use.
 ///
 /// Programs that load OpenSSL or GnuTLS as a library write keys: psql and all of libpq, mariadb,
 /// PHP, Ruby, Python. Node.js does too, and Java with --java-agent. See docs/keys.md for Go and
@@ -124,8 +124,8 @@ fn print_summary(
     };
     output_health.print_line(&format!("the command wrote no keys of TLS sessions{lines}"));
     output_health.hint(&format!(
-        "it opened no TLS connection, or its TLS cannot be asked: a program with OpenSSL inside it, Go, Rust, {java}, a program that takes other rights \
-         when it starts (setuid); docs/keys.md says what these need"
+        "it opened no TLS connection, or does not write keys: OpenSSL linked into the program, Go, Rust, {java}, setuid programs. See \
+         docs/keys.md for these"
     ));
 }
 

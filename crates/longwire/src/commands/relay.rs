@@ -122,7 +122,7 @@ fn print_ended(output_health: &OutputHealth, ended: &[EndedRelay]) {
             Some(link) => relaying::print_link(link),
             None => print_counts(ended),
         };
-        output_health.record_written("what passed is", told);
+        output_health.record_written("the relay's counts are", told);
     }
 }
 

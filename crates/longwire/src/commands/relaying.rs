@@ -76,11 +76,12 @@ pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<
     })
 }
 
-const TAKEN_OVER: &str = "the server offers TLS: longwire speaks it for the command (which gets PGSSLMODE=disable), so that statements are seen, and \
-                          counts its round trips, as libpq's clients have them; say sslmode=disable in the target for a command that does without TLS";
-const LEFT_OUT: &str = "the server offers TLS, which longwire cannot speak through an emulated link: the command is asked to do without (PGSSLMODE=disable), \
-                        so that statements are seen; each connection has 2 round trips less than with TLS 1.3, 3 less where the key exchange is begun anew \
-                        or with TLS 1.2; say sslmode=prefer in the target to leave TLS to the command";
+const TAKEN_OVER: &str = "the server offers TLS: longwire speaks it for the command (with PGSSLMODE=disable), so that statements are \
+                          seen. Its round trips are counted, as libpq's clients have them. For a command without TLS, say sslmode=disable \
+                          in the target";
+const LEFT_OUT: &str = "the server offers TLS, but longwire cannot speak it through an emulated link: the command runs without \
+                        (PGSSLMODE=disable), so that statements are seen. Each connection has 2 round trips less than with TLS 1.3, or 3 \
+                        less with TLS 1.2 or a repeated key exchange. To leave TLS to the command, say sslmode=prefer in the target";
 
 pub fn with_links(conditions: Conditions, planned: &[PlannedRelay]) -> Conditions {
     let random = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();

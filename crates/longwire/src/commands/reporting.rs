@@ -44,7 +44,7 @@ pub struct Reporting {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Also write tables to this folder, as Parquet files by date, host and protocol: for DuckDB,
-    /// ClickHouse, Spark. read, predict and check accept the folder as a file.
+    /// ClickHouse, Spark. The folder is accepted as a file by read, predict and check.
     #[arg(long, value_name = "FOLDER", conflicts_with = "keep_literals")]
     pub parquet: Option<PathBuf>,
     /// Name of the observing host for --parquet [default: name of this machine].

@@ -11,8 +11,8 @@ use sys::{Scheme, Target};
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct RelayArgs {
     /// The servers, each with its own relay: a URL (tcp://HOST:PORT for any), a jdbc: URL or a
-    /// libpq key=value string. http://HOST:PORT is the application itself, which then receives its
-    /// requests through the relay. It may start later.
+    /// libpq key=value string. The application itself, as http://HOST:PORT, receives its requests
+    /// through the relay; it may start later.
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
     /// Listening address for the application: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT. Repeat it

@@ -95,9 +95,8 @@ fn hint(ended: &[EndedRelay]) -> String {
         _ => format!("{}.", database.planned.name),
     };
     format!(
-        "where the command takes its server from arguments, write {{{prefix}host}}, {{{prefix}port}} or {{{prefix}url}} there; where from \
-         other variables, set them: -- env DB_HOST={{{prefix}host}} DB_PORT={{{prefix}port}} ./app; from a file, write the address of \
-         --listen there"
+        "write {{{prefix}host}}, {{{prefix}port}} or {{{prefix}url}} in the command's arguments, or set its variables: -- env \
+         DB_HOST={{{prefix}host}} DB_PORT={{{prefix}port}} ./app. If it reads a file, write the address of --listen there"
     )
 }
 

@@ -27,8 +27,9 @@ use std::path::PathBuf;
 ///
 /// Several targets are relayed at once, in one analysis. Add http://HOST:PORT, the application
 /// itself, to join each HTTP request with its statements and cache calls. Each target has
-/// `{NAME.port}`, ... and LONGWIRE_NAME_PORT, .... NAME is its scheme: postgres, redis, http, or
-/// postgres2 for a second one. `{port}` is the first target's. See docs/watch.md.
+/// its own placeholders and variables, such as `{NAME.port}` and LONGWIRE_NAME_PORT. NAME is its
+/// scheme: postgres, redis, http, or postgres2 for a second one. `{port}` is the first target's. See
+/// docs/watch.md.
 ///
 /// With --interface nothing is relayed. Packets of the targets, or of all TCP, are captured,
 /// including those of connections that are already open. A command connects to the servers

@@ -169,8 +169,8 @@ fn warnings(settings: &[ProgramSetting], connected: bool, unchanged: bool) -> Ve
         } else if settings.iter().any(ProgramSetting::is_of_url) {
             warnings.push(Warning::new(
                 WarningKind::NoEffect,
-                "drivers ignore parameters that they do not know, and many distinguish upper and lower case; and the program has to take its URL \
-                 from {url}, LONGWIRE_URL or DATABASE_URL",
+                "drivers ignore parameters that they do not know, and many distinguish upper and lower case. The program has to take its \
+                 URL from {url}, LONGWIRE_URL or DATABASE_URL",
             ));
         }
     }

@@ -77,7 +77,7 @@ fn hosts_that_fall_into_step_with_another_one_s_clients_are_not_taken_for_it() {
     ] {
         let records = records(name, &[]);
         assert!(joined(&records).is_empty(), "{name}: {:?}", joined(&records));
-        for open in warnings(&records).filter(|text| text.contains(&format!("whether {asks}, "))) {
+        for open in warnings(&records).filter(|text| text.contains(&format!("{asks} (a client of "))) {
             assert!(open.contains(&format!("--host web={serves},{asks}")), "{open}");
             assert!(open.contains("joined to no request"), "{open}");
         }

@@ -247,7 +247,7 @@ fn a_pipe_is_opened_by_keys_that_come_first_and_later_ones_are_counted() {
     let (packets, keys) = (packets(REDIS), key_log(REDIS));
     let piped = |before: usize| read_piped(&section(&packets, &keys, before, false));
     assert_eq!(piped(0), opened(REDIS));
-    let late = "1 TLS connection had begun before the captures' keys came, which a pipe shows only then";
+    let late = "1 TLS connection had begun before the captures' keys arrived in the pipe";
     for before in [packets.len() / 2, packets.len()] {
         let records = piped(before);
         assert_eq!(of_type(&records, "connection")[0]["opaque"], true);

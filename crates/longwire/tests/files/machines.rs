@@ -146,7 +146,7 @@ fn addresses_whose_packets_cannot_come_from_one_machine_are_not_joined_however_c
         let (joined, warnings) = read_records(link, asking(other));
         let excluded = warnings
             .iter()
-            .find(|text| text.contains("are not taken to be one host"));
+            .find(|text| text.contains("do not count as one host"));
         match reason {
             None => assert_eq!((joined.len(), excluded), (1, None), "{link}"),
             Some(reason) => {

@@ -104,7 +104,7 @@ fn replies_that_bbr_spaces_out_are_said_to_be() {
         let records = binary::records(&binary::run(&["predict", &file(name), "--rtt", "40ms", "--json"]));
         let said = of_type(&records, "warning").into_iter();
         said.filter_map(|record| record["text"].as_str())
-            .any(|text| text.contains("as bbr sends"))
+            .any(|text| text.contains("as by bbr"))
     };
     assert!(is_said("bbr-server") && !is_said("reno-server"));
 }

@@ -547,7 +547,7 @@ fn what_answers_tcp_in_front_of_a_distant_server_is_named() {
     let names = |record: &&&Value| {
         record["text"]
             .as_str()
-            .is_some_and(|text| text.contains("something stands in between"))
+            .is_some_and(|text| text.contains("answers TCP for the server"))
     };
     assert_eq!(warnings.iter().filter(names).count(), 1, "{warnings:?}");
     let said = records(&ping(server.port(), &["--json"]));

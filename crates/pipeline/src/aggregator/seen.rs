@@ -49,7 +49,8 @@ fn strays(groups: &[OperationGroup]) -> Option<Warning> {
     Some(Warning::new(
         WarningKind::OwnersUnknown,
         format!(
-            "{round_trips} of {} to databases belong to no HTTP request, although requests may have been in flight: background work of the program, or work for requests to other addresses of the same host (--host joins them), which then have more round trips than shown",
+            "{round_trips} of {} to databases belong to no HTTP request, although requests may have been in flight. They are background \
+             work, or belong to requests to other addresses of the same host, with more round trips than shown. --host joins addresses",
             counted(of, "round trip", "round trips")
         ),
     ))
@@ -66,8 +67,9 @@ fn mostly_guessed(assigned: &Assignments) -> Option<Warning> {
     Some(Warning::new(
         WarningKind::OwnersGuessed,
         format!(
-            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess{likely}: others may be a neighbour's, or work that no request waits for. Certain with identifiers in statements \
-             (traceparent in SQL comments), or per statement and transaction: docs/requests.md"
+            "{guessed} of {all} exchanges ({share}) were assigned to their requests by order, which is a guess{likely}. Others may be \
+             a neighbour's, or work that no request waits for. Certain with identifiers in statements (traceparent in SQL comments), \
+             or per statement and transaction: docs/requests.md"
         ),
     ))
 }
@@ -86,7 +88,7 @@ fn others(groups: &[OperationGroup]) -> Option<Warning> {
     };
     (!names.is_empty()).then(|| {
         let text = format!(
-            "nothing is predicted for {}{more}: so many of their round trips are their own, most likely, and {:.0} % have to be; pass a \
+            "nothing is predicted for {}{more}: so many of their round trips are their own, most likely, and {:.0} % have to be. Pass a \
              traceparent on in SQL comments (docs/requests.md), capture one request at a time, or take --operations transaction",
             shown.join(", "),
             Evidence::LIKELY_ENOUGH * 100.0

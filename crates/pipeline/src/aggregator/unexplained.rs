@@ -21,8 +21,8 @@ pub(super) fn warning(predictions: &[Prediction]) -> Option<Warning> {
     let what = match unexplained.median_ns {
         0 => "; too long in some and too short in others".to_owned(),
         1.. => format!(
-            "; they took, in the median, {rest} longer than their replay there: that is taken for a wait that distance does not change, where longer \
-             transfers do not take its place"
+            "; they took, in the median, {rest} longer than their replay there. Predictions keep that as a wait, unless longer transfers \
+             take its place"
         ),
         ..0 => format!(
             "; they took, in the median, {rest} less than their replay there: predictions may be too long"

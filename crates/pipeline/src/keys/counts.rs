@@ -123,8 +123,8 @@ fn no_secrets(name: &str, by_identifier: u64) -> String {
         );
     }
     format!(
-        "{name} has {} that names a session by its identifier (RSA Session-ID, as an agent for Java writes of TLS 1.2) and no other: that opens nothing; \
-         of TLS 1.3 the agent writes lines that do",
+        "{name} has only {} that names a session by its identifier (RSA Session-ID, as an agent for Java writes for TLS 1.2). That opens \
+         nothing; with TLS 1.3 the agent writes usable lines",
         counted(by_identifier, "line", "lines")
     )
 }

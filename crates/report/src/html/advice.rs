@@ -166,7 +166,7 @@ fn levels_section(advice: &Advice, out: &mut String) {
     out.push_str(
         "<section aria-labelledby=\"h-levels\">\n<h2 id=\"h-levels\">Cost of each level</h2>\n<table class=\"stack\">\n\
          <thead><tr><th scope=\"col\">level</th><th scope=\"col\" class=\"n\">bytes an operation</th><th scope=\"col\" class=\"n\">of payload</th>\
-         <th scope=\"col\" class=\"n\">compressing</th><th scope=\"col\" class=\"n\">turning back</th><th scope=\"col\" class=\"n\">break-even rate</th>",
+         <th scope=\"col\" class=\"n\">compress</th><th scope=\"col\" class=\"n\">decompress</th><th scope=\"col\" class=\"n\">break-even rate</th>",
     );
     if let Some(price) = advice.price {
         let _ = write!(
@@ -193,8 +193,9 @@ fn levels_section(advice: &Advice, out: &mut String) {
     };
     small_print(
         &format!(
-            "Compressing: processor time of the ends that send, turning back: of those that receive, both directions, of a mean \
-             operation.{noise} Above the break-even rate a tunnel without compression is faster. Bytes of the tunnel include the headers of its frames and the overhead of encryption; packet headers are in neither figure."
+            "CPU: compress and decompress, both ends and both directions, for a mean operation.{noise} Above the break-even rate a tunnel \
+             without compression is faster. Bytes of the tunnel include the headers of its frames and the overhead of encryption; packet \
+             headers are in neither figure."
         ),
         out,
     );
@@ -214,7 +215,7 @@ fn bill_row(name: &str, advice: &Advice, out: &mut String) {
 
 fn level_row(advice: &Advice, level: &LevelAdvice, out: &mut String) {
     let operations = advice.operations.max(1);
-    let [compressing, turning_back] = level.processor.map(|span| match span.is_zero() {
+    let [compressing, decompressing] = level.processor.map(|span| match span.is_zero() {
         true => DASH.to_owned(),
         false => time(span.div_f64(operations as f64)),
     });
@@ -225,8 +226,8 @@ fn level_row(advice: &Advice, level: &LevelAdvice, out: &mut String) {
     let _ = write!(
         out,
         "<tr><th scope=\"row\">{} <span class=\"kind\">{}</span></th><td class=\"n\" data-label=\"bytes an operation\">{}</td>\
-         <td class=\"n\" data-label=\"of payload\">{part}</td><td class=\"n\" data-label=\"compressing\">{compressing}</td>\
-         <td class=\"n\" data-label=\"turning back\">{turning_back}</td><td class=\"n\" data-label=\"break-even rate\">{}</td>",
+         <td class=\"n\" data-label=\"of payload\">{part}</td><td class=\"n\" data-label=\"compress\">{compressing}</td>\
+         <td class=\"n\" data-label=\"decompress\">{decompressing}</td><td class=\"n\" data-label=\"break-even rate\">{}</td>",
         level.level,
         Escaped(&level.codec),
         ByteCount::from_bytes(level.bytes() / operations),

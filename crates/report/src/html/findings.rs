@@ -44,7 +44,9 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     let guessed = guessed.map_or_else(String::new, |words| format!(" {GUESSED} {words}"));
     small_print(
         &format!(
-            "{more}Each saving is of that finding alone, over all operations seen: they are replayed without the round trips that its remedy removes, or, where they were not replayed, it is round trips times the round-trip time. The first sentence has what they save together. The time of client and server that is saved too is an estimate.{guessed}{doubtful}"
+            "{more}Each saving is of that finding alone, over all operations seen. They are replayed without the round trips that its \
+             remedy removes. Without a replay, it is round trips times the round-trip time. The first sentence has what they save \
+             together. The time of client and server that is saved too is an estimate.{guessed}{doubtful}"
         ),
         out,
     );

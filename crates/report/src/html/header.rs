@@ -95,7 +95,7 @@ fn figures(summary: &Summary, out: &mut String) {
         (
             "operations",
             count(summary.operations),
-            "what a user waits for".to_owned(),
+            "units of work that a user waits for".to_owned(),
         ),
         (
             "median duration",

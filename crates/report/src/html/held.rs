@@ -41,9 +41,9 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     };
     small_print(
         &format!(
-            "{more}From the arrival of the request that opens a transaction at its server to the moment at which the reply that ends it leaves \
-             the server; rows are held from the first statement that writes or locks. Elsewhere: the predicted median, by one client alone; that \
-             others wait for the rows is not in it."
+            "{more}Measured at the server, from the request that opens a transaction to the reply that ends it. Rows are held from the \
+             first statement that writes or locks. Elsewhere: the predicted median with one client; waits of others for the rows are not \
+             in it."
         ),
         out,
     );

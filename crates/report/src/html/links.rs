@@ -27,8 +27,9 @@ pub fn section(links: &[LinkOutcome], out: &mut String) {
     };
     small_print(
         &format!(
-            "{more}Error: how much longer a round trip over the link took than requested, from packets that waited for their time. Floor: what this \
-             machine adds to a round trip through a link without any delay; nothing below it can be measured. A dash: too few packets, or no limit to reach. Dropped: by a full queue, by the requested random loss, during the requested outage."
+            "{more}Error: how much longer a round trip over the link took than requested, from packets that waited for their time. Floor: \
+             this machine's own addition to a round trip through a link without delay. Smaller differences cannot be measured. A dash: \
+             too few packets, or no limit to reach. Dropped: by a full queue, by the requested random loss, during the requested outage."
         ),
         out,
     );

@@ -32,10 +32,10 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     groups(&outcome.operations, out);
     small_print(
         &format!(
-            "The time next to each share is the mean of one operation. Network is distance, transfer and recovery together; {} of all was setup \
-             (connect, tls, login). Client is everything that was neither network nor server, also what longwire did not see; of an http operation it is the application, the web server between its calls. Server \
-             includes its network stack and any proxy behind the observation point. Percentiles with too few operations are withheld \
-             (p99 needs 1,000).",
+            "The time next to each share is the mean of one operation. Network is distance, transfer and recovery together; {} of all was \
+             setup (connect, tls, login). Client is everything that was neither network nor server, including parts that longwire did not \
+             see. For an http operation it is the application: the web server between its calls. Server includes its network stack and \
+             any proxy behind the observation point. Percentiles with too few operations are withheld (p99 needs 1,000).",
             share(summary.setup, summary.attribution.total())
         ),
         out,

@@ -62,9 +62,9 @@ fn section(report: &TuneReport, job: Job, out: &mut String) {
         chart::draw(report, job, place, out);
     }
     small_print(
-        "Both axes are logarithmic; the setting is in each method's own unit. A dashed line is a method that has nothing to set. Full dots \
-         were run, open ones are predicted from the run here; the ring is what is recommended: the smallest setting that is \
-         surely within 5 % of the best.",
+        "Both axes are logarithmic; the setting is in each method's own unit. A dashed line is a method that has nothing to set. Full dots were \
+         run, open ones are predicted from the run here. The ring marks the recommended setting: the smallest that is surely within 5 % \
+         of the best.",
         out,
     );
     table(report, job, out);

@@ -173,7 +173,8 @@ fn nothing_predicted(outcome: &ReadOutcome) -> Option<String> {
     })
 }
 
-const NO_DATABASE: &str = "No round trip to a database was seen, so the cost of distance is unknown: capture on the application's host with its database's port (tcpdump -w FILE 'port 5432'), or name the connections that move with --on.";
+const NO_DATABASE: &str = "No round trip to a database was seen, so the cost of distance is unknown. Capture on the application's host \
+                           with its database's port (tcpdump -w FILE 'port 5432'), or name the connections that move with --on.";
 const NOTHING_MOVES: &str =
     "No connection moves, so the cost of distance is unknown: name the connections that move with --on.";
 
@@ -188,8 +189,8 @@ fn not_joined(outcome: &ReadOutcome, group: &OperationGroup) -> Option<String> {
     let is_open = group.kind == OperationKind::Http && outcome.unmoved.contains(&group.name) && nobodys > 0;
     is_open.then(|| {
         format!(
-            "The cost of distance for {} is unknown: {} to databases {} seen, and none belongs to a request of that name; --host joins the addresses of \
-             one machine, --operations transaction shows the statements by themselves.",
+            "The cost of distance for {} is unknown: {} to databases {} seen, and none belongs to a request of that name. --host joins \
+             the addresses of one machine, --operations transaction shows the statements by themselves.",
             cut(&printable(&group.name), MAX_NAME_LEN),
             counted(nobodys, "round trip", "round trips"),
             if nobodys == 1 { "was" } else { "were" },
@@ -202,8 +203,8 @@ fn not_its_own(group: &OperationGroup) -> Option<String> {
     let own = group.evidence.enough_own().err()?;
     let name = cut(&printable(&group.name), MAX_NAME_LEN).into_owned();
     Some(format!(
-        "The cost of distance for {name} is unknown: about {own} of its {} are its own, most likely, the others another's; \
-         pass a traceparent on in SQL comments (docs/requests.md), capture one request at a time, or take --operations transaction.",
+        "The cost of distance for {name} is unknown: about {own} of its {} are its own, most likely. \
+         Pass a traceparent on in SQL comments (docs/requests.md), capture one request at a time, or take --operations transaction.",
         counted(group.evidence.round_trips, "round trip", "round trips"),
     ))
 }

@@ -66,7 +66,8 @@ pub(crate) fn guessed_words<'a>(findings: impl Iterator<Item = &'a Finding>) -> 
         .filter_map(|finding| finding.owners.likely_right())
         .min_by(|one, other| one.as_fraction().total_cmp(&other.as_fraction()))?;
     Some(format!(
-        "of operations whose round trips are assigned by a guess: about {least} are their own, most likely (docs/findings.md#guessed-requests)."
+        "of operations with round trips assigned by a guess: about {least} are their own, most likely \
+         (docs/findings.md#guessed-requests)."
     ))
 }
 
@@ -76,8 +77,8 @@ pub(crate) fn doubtful_words(outcome: &ReadOutcome) -> Option<String> {
     let [they, them] = if count == 1 { ["it"; 2] } else { ["they", "them"] };
     (count > 0).then(|| {
         format!(
-            "{} not listed: the round trips are assigned by a guess, and {they} may be made of others' statements \
-             (docs/findings.md#guessed-requests); --json has {them} (may_be_others).",
+            "{} not listed. The round trips are assigned by a guess, and {they} may be made of others' statements \
+             (docs/findings.md#guessed-requests). --json has {them} (may_be_others).",
             counted(count as u64, "finding"),
         )
     })

@@ -116,9 +116,9 @@ pub fn intermediary_note(found: &Intermediary) -> String {
         false => "for requests that need no work of a server",
     };
     format!(
-        "something stands in between (an SSH tunnel, a proxy, a pooler, a load balancer) and answers TCP for the server: the connection's round-trip time is {}, \
-         and no answer took less than {}, {unless}, each time about as long. The distance is behind it: \
-         run longwire ping on the host where it ends to see that leg alone, and capture there or on its far side, since a capture from here counts the distance as server time",
+        "an SSH tunnel, a proxy, a pooler or a load balancer answers TCP for the server: the connection's round-trip time is {}. No \
+         answer took less than {}, {unless}, each time about as long. The distance is behind it: run longwire ping on the host where it \
+         ends to see that leg alone. Capture there or on its far side: a capture from here counts the distance as server time",
         milliseconds(found.near_round_trip),
         milliseconds(found.round_trip),
     )

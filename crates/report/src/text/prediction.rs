@@ -312,8 +312,8 @@ fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
             ),
             OrderKind::Open => writeln!(
                 out,
-                "{name} may send requests on several connections at once (seen in {seen} of {of}): low is with all of these at once, \
-                 high with all one after another."
+                "{name} may send requests on several connections at once (seen in {seen} of {of}). low: all of these at once. high: all \
+                 one after another."
             ),
         };
     }

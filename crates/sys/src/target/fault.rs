@@ -16,7 +16,7 @@ pub enum TargetError {
     /// The URL names no port and the scheme has no default.
     #[error("the {scheme}:// target names no port")]
     NoPort { scheme: &'static str },
-    #[error("what follows the host's colon in the target is not a port")]
+    #[error("the text after the host's colon in the target is not a port")]
     BadPort,
     #[error("the target's host is not a name or an address")]
     BadHost,

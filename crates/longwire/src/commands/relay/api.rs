@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args, at: &ServedAddress) -> Result<Status> {
     let links: Vec<LinkOutcome> = stopped.collect();
     output_health.print_line(&summary(counters));
     for link in &links {
-        output_health.record_written("what passed is", relaying::print_link(link));
+        output_health.record_written("the relay's counts are", relaying::print_link(link));
     }
     if args.json {
         let written = write_records(args, &planned, (counters, &links), began.elapsed());

@@ -25,8 +25,8 @@ use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 /// throughput elsewhere.
 ///
 /// Runs the workload with each number of clients: select 1, or scripts in pgbench's language.
-/// Measures round trips of the same message sizes at the same rate and subtracts them: clients /
-/// throughput = client + round trips x round-trip time + server.
+/// Measures round trips of the same message sizes at the same rate, and subtracts them. The
+/// arithmetic: clients / throughput = client + round trips x round-trip time + server.
 ///
 /// Round-trip times come from `longwire echo --listen` on the server's host (--echo). If the server
 /// is on this machine, an echo in this process measures them. Otherwise the kernel does; it leaves

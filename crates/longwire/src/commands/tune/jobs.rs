@@ -108,8 +108,8 @@ fn agree(args: &Args, target: &Target) -> Result<()> {
     });
     let bytes = rows.max().unwrap_or_default() * u64::from(args.row_bytes);
     anyhow::bail!(
-        "{} is not on this machine: tune would write tables of up to {} there again and again, in a scratch schema that it \
-         removes; say --yes if that is what you want",
+        "{} is not on this machine: tune would write tables of up to {} there again and again. --yes allows it; the scratch schema is \
+         removed at the end",
         target.server(),
         ByteCount::from_bytes(bytes)
     );

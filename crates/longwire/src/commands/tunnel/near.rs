@@ -27,8 +27,8 @@ use tunnel_io::{NearEnd, NearOptions};
   longwire tunnel near --listen 3306 --to 10.0.0.2:7718 --psk-file tunnel.psk \
     --level 6
 
-Level 0 does not compress; 1 to 9 use Zstandard, from fast to small. auto chooses for each direction
-by the lane's rate, the data and the processor: docs/tunnel.md")]
+Level 0 does not compress; 1 to 9 use Zstandard, from fast to small. Level auto chooses for each
+direction by the lane's rate, the data and the processor: docs/tunnel.md")]
 pub(super) struct Args {
     /// Address for clients: PORT of 127.0.0.1, or ADDRESS:PORT; can be repeated.
     #[arg(long, value_name = "ADDRESS", required = true)]

@@ -196,7 +196,7 @@ impl Run {
         }
         for link in &ended.links {
             self.output_health
-                .record_written("what the link did is", super::super::relaying::print_link(link));
+                .record_written("the link's figures are", super::super::relaying::print_link(link));
         }
         if let Some(hint) = &ended.hint {
             self.output_health.hint(hint);

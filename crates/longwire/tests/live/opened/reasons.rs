@@ -49,7 +49,7 @@ fn reasons_why_connections_stay_closed_are_counted() {
             said.contains("1 of 4 TLS connections opened with the keys in"),
             "{said}"
         );
-        let reasons = "counted as opaque: 1 whose keys are not in it, \
+        let reasons = "counted as opaque: 1 without keys in it, \
             1 with a cipher that is not opened (AES-GCM, ChaCha20-Poly1305, AES-CBC and 3DES are), 1 that began before the capture";
         assert!(said.contains(reasons), "{said}");
     }

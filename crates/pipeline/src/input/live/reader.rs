@@ -149,7 +149,8 @@ fn dropped(counts: PacketCounts) -> Vec<Warning> {
         share => format!("{share:.1} %"),
     };
     let text = format!(
-        "{} of {} dropped ({share}) because longwire did not keep up; they are not counted: narrow the capture with --port or --filter, or enlarge its buffer with --ring",
+        "{} of {} dropped ({share}) because longwire did not keep up; they are not counted. Narrow the capture with --port or --filter, \
+         or enlarge its buffer with --ring",
         counts.dropped,
         counted(counts.passed, "packet was", "packets were")
     );

@@ -29,8 +29,8 @@ impl Probe for MysqlGreeting<'_> {
             server: Some(address),
             question: "from SYN to the server's greeting: two round trips".to_owned(),
             caution: Some(
-                "the server counts each as an aborted connection; after max_connect_errors (100) of them without a \
-                 login in between it may refuse this host until FLUSH HOSTS",
+                "the server counts each as an aborted connection. After max_connect_errors (100) of them without a login, it may refuse \
+                 this host until FLUSH HOSTS",
             ),
             ..Opened::default()
         })

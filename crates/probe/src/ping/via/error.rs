@@ -103,8 +103,8 @@ fn statement_hint(code: &str) -> Option<&'static str> {
         }
         "42704" => "the user has no user mapping for that foreign server: CREATE USER MAPPING",
         "42501" | "1142" | "1044" | "1227" => {
-            "the user lacks a right: USAGE on the foreign server and TEMPORARY on the database in PostgreSQL, \
-             CREATE TEMPORARY TABLES (for CONNECT: CREATE and DROP) in MariaDB"
+            "the user lacks a right. PostgreSQL: USAGE on the foreign server and TEMPORARY on the database. MariaDB: CREATE TEMPORARY \
+             TABLES (for CONNECT: CREATE and DROP)"
         }
         "2F003" => "dblink lets users without superuser's rights use only links with a password",
         "1" | "1105" | "1477" => {
