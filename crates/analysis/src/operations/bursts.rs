@@ -7,7 +7,7 @@
 //! 3. So does a statement with another route in a comment.
 //! 4. Connecting, however slow, belongs to the burst or transaction that follows within [`AFTER_CONNECTING`].
 //!
-//! Source of the figures: docs/definitions.md#bursts.
+//! Source of the figures: README.md of this crate.
 
 use super::Member;
 use super::naming::Naming;
