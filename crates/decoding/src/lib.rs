@@ -10,4 +10,5 @@ pub mod reader;
 pub mod recognition;
 pub mod resume;
 pub mod rows;
+pub mod tags;
 pub mod verbs;

@@ -7,6 +7,14 @@ use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use pgwire::messages::data::MESSAGE_TYPE_BYTE_DATA_ROW as DATA_ROW;
+use pgwire::messages::response::{
+    MESSAGE_TYPE_BYTE_ERROR_RESPONSE as ERROR_RESPONSE, MESSAGE_TYPE_BYTE_READY_FOR_QUERY as READY_FOR_QUERY,
+};
+use pgwire::messages::simplequery::MESSAGE_TYPE_BYTE_QUERY as QUERY;
+use pgwire::messages::startup::MESSAGE_TYPE_BYTE_AUTHENTICATION as AUTHENTICATION;
+use pgwire::messages::terminate::MESSAGE_TYPE_BYTE_TERMINATE as TERMINATE;
+
 use crate::DemoError;
 
 /// One text per column, `None` for NULL.
@@ -33,36 +41,36 @@ impl Client {
         loop {
             let message = client.receive(LOGGING_IN)?;
             match message.tag {
-                b'R' if message.body != [0; 4] => {
+                AUTHENTICATION if message.body != [0; 4] => {
                     return Err(
                         client.malformed(&message, "asks for a password, which the demo does not have")
                     );
                 }
-                b'E' => return Err(client.rejected(&message, LOGGING_IN)),
-                b'Z' => return Ok(client),
+                ERROR_RESPONSE => return Err(client.rejected(&message, LOGGING_IN)),
+                READY_FOR_QUERY => return Ok(client),
                 _ => {}
             }
         }
     }
 
     pub(crate) fn query(&mut self, sql: &str) -> Result<Vec<Row>, DemoError> {
-        self.send(&message(b'Q', &[sql.as_bytes(), b"\0"].concat()), QUERYING)?;
+        self.send(&message(QUERY, &[sql.as_bytes(), b"\0"].concat()), QUERYING)?;
         let mut rows = Vec::new();
         let mut failure = None;
         loop {
             let message = self.receive(QUERYING)?;
             match message.tag {
-                b'D' => rows
+                DATA_ROW => rows
                     .push(row(&message.body).ok_or_else(|| self.malformed(&message, "is no row of text"))?),
-                b'E' => failure = Some(self.rejected(&message, QUERYING)),
-                b'Z' => return failure.map_or(Ok(rows), Err),
+                ERROR_RESPONSE => failure = Some(self.rejected(&message, QUERYING)),
+                READY_FOR_QUERY => return failure.map_or(Ok(rows), Err),
                 _ => {}
             }
         }
     }
 
     pub(crate) fn close(mut self) -> Result<(), DemoError> {
-        self.send(&message(b'X', &[]), "saying goodbye")
+        self.send(&message(TERMINATE, &[]), "saying goodbye")
     }
 
     fn send(&mut self, bytes: &[u8], doing: &'static str) -> Result<(), DemoError> {
@@ -122,12 +130,12 @@ impl Client {
     }
 
     fn rejected(&self, message: &Message, doing: &'static str) -> DemoError {
-        let field = |code| error_field(&message.body, code).unwrap_or_default();
+        let field = |code| field_text(&message.body, code).unwrap_or_default();
         DemoError::Rejected {
             server: self.server,
             doing,
-            sqlstate: field(b'C'),
-            message: field(b'M'),
+            sqlstate: field(error_field::CODE),
+            message: field(error_field::MESSAGE),
         }
     }
 }
@@ -178,7 +186,7 @@ fn row(body: &[u8]) -> Option<Row> {
 }
 
 /// One field of an ErrorResponse: code byte and zero-terminated text, repeated.
-fn error_field(body: &[u8], code: u8) -> Option<String> {
+fn field_text(body: &[u8], code: u8) -> Option<String> {
     let mut fields = body.split(|byte| *byte == 0);
     let field = fields.find(|field| field.first() == Some(&code))?;
     Some(String::from_utf8_lossy(&field[1..]).into_owned())
@@ -189,6 +197,12 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum message size of a page, with a wide margin, in bytes.
 const MESSAGE_LIMIT: u32 = 1 << 20;
+
+/// Fields of an ErrorResponse.
+mod error_field {
+    pub(super) const CODE: u8 = b'C';
+    pub(super) const MESSAGE: u8 = b'M';
+}
 
 const LOGGING_IN: &str = "logging in";
 const QUERYING: &str = "waiting for a statement's reply";
@@ -216,8 +230,11 @@ mod tests {
     #[test]
     fn the_fields_of_an_error_are_found_by_their_code() {
         let body = b"SERROR\0C42P01\0Mno such table: t\0\0";
-        assert_eq!(error_field(body, b'C').as_deref(), Some("42P01"));
-        assert_eq!(error_field(body, b'M').as_deref(), Some("no such table: t"));
-        assert_eq!(error_field(body, b'H'), None);
+        assert_eq!(field_text(body, error_field::CODE).as_deref(), Some("42P01"));
+        assert_eq!(
+            field_text(body, error_field::MESSAGE).as_deref(),
+            Some("no such table: t")
+        );
+        assert_eq!(field_text(body, b'H'), None);
     }
 }

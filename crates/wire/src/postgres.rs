@@ -15,8 +15,10 @@
 //! Start reading at [`PostgresDecoder`], then `client` and `server`, each one match over the
 //! messages.
 
+mod checks;
 mod client;
 mod columns;
+pub mod messages;
 mod opening;
 mod prepared;
 mod reply_queue;

@@ -2,6 +2,11 @@
 
 use crate::ErrorReply;
 use crate::reply_reader::{MessageCutter, ReplyFault, ReplyReader};
+use wire::postgres::messages::backend::{
+    BIND_COMPLETE, COMMAND_COMPLETE, COPY_DATA, COPY_IN_RESPONSE, DATA_ROW, ERROR_RESPONSE, PORTAL_SUSPENDED,
+    READY_FOR_QUERY,
+};
+use wire::postgres::messages::error_field;
 
 #[derive(Debug, Default)]
 pub struct PostgresReplies {
@@ -44,18 +49,18 @@ impl PostgresReplies {
     fn end(&mut self) -> Result<(), ReplyFault> {
         let [tag, ..] = self.message.header();
         match tag {
-            b'Z' | b'G' => self.answered += 1,
-            b'2' if std::mem::take(&mut self.awaits_portal) => self.answered += 1,
-            b'D' => {
+            READY_FOR_QUERY | COPY_IN_RESPONSE => self.answered += 1,
+            BIND_COMPLETE if std::mem::take(&mut self.awaits_portal) => self.answered += 1,
+            DATA_ROW => {
                 self.rows += 1;
                 if self.keeps_keys {
                     self.keys.push(key(self.message.body()).unwrap_or(0));
                 }
             }
-            b'd' => self.rows += 1,
-            b's' => self.suspended = true,
-            b'C' => self.suspended = false,
-            b'E' => return Err(ReplyFault::Refused(error(self.message.body()))),
+            COPY_DATA => self.rows += 1,
+            PORTAL_SUSPENDED => self.suspended = true,
+            COMMAND_COMPLETE => self.suspended = false,
+            ERROR_RESPONSE => return Err(ReplyFault::Refused(error(self.message.body()))),
             _ => {}
         }
         Ok(())
@@ -79,8 +84,8 @@ impl ReplyReader for PostgresReplies {
         let keeps_keys = self.keeps_keys;
         let length = |bytes| header(bytes).map(|(_, length)| length);
         let wanted = |[tag, ..]: [u8; HEADER], _| match tag {
-            b'E' => MAX_ERROR_LEN,
-            b'D' if keeps_keys => KEY_WITHIN,
+            ERROR_RESPONSE => MAX_ERROR_LEN,
+            DATA_ROW if keeps_keys => KEY_WITHIN,
             _ => 0,
         };
         while !bytes.is_empty() {
@@ -104,14 +109,14 @@ pub fn error(body: &[u8]) -> ErrorReply {
             .find_map(|field| field.strip_prefix(&[wanted]))
             .unwrap_or_default()
     };
-    ErrorReply::new(field(b'C'), field(b'M'))
+    ErrorReply::new(field(error_field::CODE), field(error_field::MESSAGE))
 }
 
 /// The error at the beginning of `bytes`; `None` if it is incomplete, or if there is none.
 pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
     let (first, rest) = bytes.split_first_chunk()?;
     let (tag, length) = header(*first)?;
-    rest.get(..length).filter(|_| tag == b'E').map(error)
+    rest.get(..length).filter(|_| tag == ERROR_RESPONSE).map(error)
 }
 
 fn key(row: &[u8]) -> Option<u64> {
@@ -152,7 +157,7 @@ mod tests {
     #[test]
     fn an_error_is_told_without_its_values() {
         let body = b"SERROR\0C22P02\0Minvalid input: \"secret\"\0\0";
-        let mut message = vec![b'E'];
+        let mut message = vec![ERROR_RESPONSE];
         message.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
         message.extend_from_slice(body);
         let refused = ErrorReply::new(b"22P02", b"invalid input: \"?\"");

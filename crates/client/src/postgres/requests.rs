@@ -1,14 +1,16 @@
 //! Builds requests in a send buffer.
 
-pub const GOODBYE: &[u8] = b"X\0\0\0\x04";
+use wire::postgres::messages::{frontend, object};
+
+pub const GOODBYE: &[u8] = &[frontend::TERMINATE, 0, 0, 0, 4];
 /// `CopyFail`, since there is no data to copy.
-pub const REFUSAL: &[u8] = b"f\0\0\0\x05\0";
-pub const SYNC: &[u8] = b"S\0\0\0\x04";
-pub const FLUSH: &[u8] = b"H\0\0\0\x04";
-pub const COPY_DONE: &[u8] = b"c\0\0\0\x04";
+pub const REFUSAL: &[u8] = &[frontend::COPY_FAIL, 0, 0, 0, 5, 0];
+pub const SYNC: &[u8] = &[frontend::SYNC, 0, 0, 0, 4];
+pub const FLUSH: &[u8] = &[frontend::FLUSH, 0, 0, 0, 4];
+pub const COPY_DONE: &[u8] = &[frontend::COPY_DONE, 0, 0, 0, 4];
 
 pub fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
-    message(out, b'Q', |body| {
+    message(out, frontend::QUERY, |body| {
         text(body);
         body.push(0);
     });
@@ -16,7 +18,7 @@ pub fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
 
 /// Appends a `Parse` of `text` under `name`, with types of parameters left to the server.
 pub fn parse(out: &mut Vec<u8>, name: &str, text: &str) {
-    message(out, b'P', |body| {
+    message(out, frontend::PARSE, |body| {
         texts(body, &[name, text]);
         body.extend_from_slice(&[0, 0]);
     });
@@ -31,7 +33,7 @@ pub fn bind(
     mut value: impl FnMut(usize, &mut Vec<u8>) -> bool,
     formats: &[u16],
 ) {
-    message(out, b'B', |body| {
+    message(out, frontend::BIND, |body| {
         texts(body, &[portal, name]);
         // No formats: all parameters are text.
         body.extend_from_slice(&[0, 0]);
@@ -54,22 +56,22 @@ pub fn bind(
 }
 
 pub fn describe_portal(out: &mut Vec<u8>, portal: &str) {
-    message(out, b'D', |body| {
-        body.push(b'P');
+    message(out, frontend::DESCRIBE, |body| {
+        body.push(object::PORTAL);
         texts(body, &[portal]);
     });
 }
 
 /// Appends an `Execute` of `portal` for at most `rows`, or all with 0.
 pub fn execute(out: &mut Vec<u8>, portal: &str, rows: u32) {
-    message(out, b'E', |body| {
+    message(out, frontend::EXECUTE, |body| {
         texts(body, &[portal]);
         body.extend_from_slice(&rows.to_be_bytes());
     });
 }
 
 pub fn copy_data(out: &mut Vec<u8>, data: &[u8]) {
-    message(out, b'd', |body| body.extend_from_slice(data));
+    message(out, frontend::COPY_DATA, |body| body.extend_from_slice(data));
 }
 
 pub(crate) fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
@@ -87,7 +89,9 @@ pub(crate) fn startup(parameters: &[(&str, &str)]) -> Vec<u8> {
 /// `PasswordMessage`, `SASLInitialResponse` or `SASLResponse`, depending on the server's request.
 pub(crate) fn password(answer: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    message(&mut out, b'p', |body| body.extend_from_slice(answer));
+    message(&mut out, frontend::PASSWORD_MESSAGE, |body| {
+        body.extend_from_slice(answer)
+    });
     out
 }
 
@@ -118,7 +122,7 @@ const NULL: [u8; 4] = u32::MAX.to_be_bytes();
 mod tests {
     use super::*;
     use postgres_protocol::IsNull;
-    use postgres_protocol::message::frontend;
+    use postgres_protocol::message::frontend as theirs;
 
     #[test]
     fn requests_are_those_of_the_crate_that_other_clients_use() {
@@ -144,12 +148,12 @@ mod tests {
         copy_data(&mut ours, b"1\t2\n");
 
         let mut theirs = Default::default();
-        frontend::startup_message([("user", "anna"), ("database", "shop")], &mut theirs).expect("no zeros");
-        frontend::password_message(b"secret", &mut theirs).expect("no zeros");
-        frontend::query("select 1", &mut theirs).expect("no zeros");
-        frontend::parse("s1", "select $1, $2", [], &mut theirs).expect("no zeros");
+        theirs::startup_message([("user", "anna"), ("database", "shop")], &mut theirs).expect("no zeros");
+        theirs::password_message(b"secret", &mut theirs).expect("no zeros");
+        theirs::query("select 1", &mut theirs).expect("no zeros");
+        theirs::parse("s1", "select $1, $2", [], &mut theirs).expect("no zeros");
         let values = [Some(b"42"), None];
-        let bound = frontend::bind(
+        let bound = theirs::bind(
             "p",
             "s1",
             [],
@@ -162,14 +166,14 @@ mod tests {
             &mut theirs,
         );
         assert!(bound.is_ok());
-        frontend::describe(b'P', "p", &mut theirs).expect("no zeros");
-        frontend::execute("p", 7, &mut theirs).expect("no zeros");
-        frontend::flush(&mut theirs);
-        frontend::sync(&mut theirs);
-        frontend::copy_done(&mut theirs);
-        frontend::copy_fail("", &mut theirs).expect("no zeros");
-        frontend::terminate(&mut theirs);
-        let data = frontend::CopyData::new(&b"1\t2\n"[..]).expect("short");
+        theirs::describe(b'P', "p", &mut theirs).expect("no zeros");
+        theirs::execute("p", 7, &mut theirs).expect("no zeros");
+        theirs::flush(&mut theirs);
+        theirs::sync(&mut theirs);
+        theirs::copy_done(&mut theirs);
+        theirs::copy_fail("", &mut theirs).expect("no zeros");
+        theirs::terminate(&mut theirs);
+        let data = theirs::CopyData::new(&b"1\t2\n"[..]).expect("short");
         data.write(&mut theirs);
         assert_eq!(ours, theirs);
     }

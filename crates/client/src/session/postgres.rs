@@ -12,6 +12,8 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::ScramSha256;
 use sys::error::LiveError;
 use sys::target::ChannelBinding;
+use wire::postgres::messages::backend::{AUTHENTICATION, BACKEND_KEY_DATA, ERROR_RESPONSE, READY_FOR_QUERY};
+use wire::postgres::messages::encryption;
 use wire::tls_request::SSL_REQUEST;
 
 pub(super) fn log_in<'o, 'a>(
@@ -29,18 +31,20 @@ pub(super) fn log_in<'o, 'a>(
     loop {
         let (tag, body) = message(&mut opening)?;
         match tag {
-            b'R' => {
+            AUTHENTICATION => {
                 if let Some(next) = authenticate(&mut opening, &body, &mut scram, leg)? {
                     leg = next;
                 }
             }
-            b'E' => return Err(error(&body).into()),
-            b'Z' => {
+            ERROR_RESPONSE => return Err(error(&body).into()),
+            READY_FOR_QUERY => {
                 opening.leg(leg, Phase::Login);
                 emit_remedy(&mut opening, leg);
                 return Ok(opening);
             }
-            b'K' => opening.process = body.first_chunk().map(|process| u32::from_be_bytes(*process)),
+            BACKEND_KEY_DATA => {
+                opening.process = body.first_chunk().map(|process| u32::from_be_bytes(*process))
+            }
             // Parameters, notices.
             _ => {}
         }
@@ -54,14 +58,14 @@ fn request_tls(opening: &mut LoginContext<'_, '_>) -> Result<bool, SessionError>
     let answer = opening.bytes_unshown(1)?;
     opening.leg("tls request", Phase::Tls);
     match answer.as_slice() {
-        b"S" => {
+        [encryption::TLS] => {
             opening.remedy(
                 1,
                 "sslnegotiation=direct: TLS begins without asking (client and server 17 or later)",
             );
             Ok(true)
         }
-        b"N" if !opening.security.mode.insists() => {
+        [encryption::NONE] if !opening.security.mode.insists() => {
             opening.remedy(
                 1,
                 "sslmode=disable: this server has no TLS, yet each connection asks for it",

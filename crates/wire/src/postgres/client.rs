@@ -1,8 +1,13 @@
 //! Messages of the client.
 
+use super::messages::frontend::{
+    BIND, CLOSE, COPY_DATA, COPY_DONE, COPY_FAIL, DESCRIBE, EXECUTE, FLUSH, FUNCTION_CALL, PARSE,
+    PASSWORD_MESSAGE, QUERY, SYNC, TERMINATE,
+};
+use super::messages::{STATEMENT_LIMIT, object};
 use super::prepared::Announced;
 use super::reply_queue::PendingReply;
-use super::shape::{STARTUP_HEADER, STATEMENT_LIMIT};
+use super::shape::STARTUP_HEADER;
 use super::{Copying, Session, message};
 use decoding::decoder::MessageSink;
 use decoding::framing::Frame;
@@ -18,18 +23,18 @@ impl Session {
         let body = Reader::new(frame.body);
         let mut content = Content::Other;
         let mut phase = self.phase;
-        let role = match frame.header.first() {
-            Some(b'Q') => {
+        let role = match frame.header.first().copied() {
+            Some(QUERY) => {
                 let text = text(body);
                 self.prepared.follow(text);
                 content = Content::Statement { text };
                 self.request(PendingReply::Query)
             }
-            Some(b'P') => {
+            Some(PARSE) => {
                 content = self.parse(body);
                 self.part(PendingReply::Parse)
             }
-            Some(b'B') => {
+            Some(BIND) => {
                 let whole = frame.bytes == (frame.header.len() + frame.body.len()) as u64;
                 let mut values = body;
                 if let Some(content) = self.bind_portal(&mut values) {
@@ -50,31 +55,31 @@ impl Session {
                 };
                 self.part(PendingReply::Bind)
             }
-            Some(b'D') => self.part(PendingReply::Describe),
-            Some(b'E') => {
+            Some(DESCRIBE) => self.part(PendingReply::Describe),
+            Some(EXECUTE) => {
                 content = self.execute(body);
                 self.part(PendingReply::Execute)
             }
-            Some(b'C') => {
+            Some(CLOSE) => {
                 content = self.close(body);
                 self.part(PendingReply::Close)
             }
-            Some(b'H') if self.skipping => Role::RequestPart,
-            Some(b'H') if self.pending.flush_has_answer() => self.request(PendingReply::Flush),
-            Some(b'H') => Role::OneWay,
-            Some(b'S') => self.sync(),
-            Some(b'F') => {
+            Some(FLUSH) if self.skipping => Role::RequestPart,
+            Some(FLUSH) if self.pending.flush_has_answer() => self.request(PendingReply::Flush),
+            Some(FLUSH) => Role::OneWay,
+            Some(SYNC) => self.sync(),
+            Some(FUNCTION_CALL) => {
                 content = function_call(body);
                 self.request(PendingReply::Query)
             }
-            Some(b'p') => self.request(PendingReply::Leg),
-            Some(b'd') => match self.copy {
+            Some(PASSWORD_MESSAGE) => self.request(PendingReply::Leg),
+            Some(COPY_DATA) => match self.copy {
                 Copying::In { .. } => Role::RequestPart,
                 Copying::No if self.doubt => self.copies_already(),
                 Copying::No | Copying::Both => Role::OneWay,
             },
-            Some(b'c' | b'f') => self.copy_ends(),
-            Some(b'X') => {
+            Some(COPY_DONE | COPY_FAIL) => self.copy_ends(),
+            Some(TERMINATE) => {
                 phase = Phase::Close;
                 Role::OneWay
             }
@@ -186,11 +191,11 @@ impl Session {
 
     fn close(&mut self, mut body: Reader<'_>) -> Content<'static> {
         match (body.u8(), body.cstr()) {
-            (Some(b'S'), Some(name)) => {
+            (Some(object::STATEMENT), Some(name)) => {
                 self.prepared.close_statement(name);
                 return Content::Close;
             }
-            (Some(b'P'), Some(name)) => self.prepared.close_portal(name),
+            (Some(object::PORTAL), Some(name)) => self.prepared.close_portal(name),
             _ => {}
         }
         Content::Other

@@ -1,5 +1,8 @@
 //! Strict check of PostgreSQL's first messages: whole, with all fields.
 
+use super::checks::is_text;
+use super::messages::frontend::{PARSE, QUERY};
+use super::messages::{encryption, sent};
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, MAXIMUM_STARTUP, SSL_REQUEST, STARTUP_HEADER, Shapes};
 use super::startup::COMPRESSION;
 use decoding::reader::Reader;
@@ -12,8 +15,7 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
         (_, None) => Recognition::More,
         (Direction::ClientToServer, Some(0)) => startup(bytes),
         (Direction::ClientToServer, Some(_)) if is_request(bytes) => Recognition::Certain,
-        (Direction::ClientToServer, Some(_)) => first(direction, bytes, client),
-        (Direction::ServerToClient, Some(_)) => first(direction, bytes, server),
+        (_, Some(_)) => first(direction, bytes),
     }
 }
 
@@ -25,8 +27,8 @@ pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
             .iter()
             .any(|code| header[..4] == 8u32.to_be_bytes() && header[4..] == code.to_be_bytes())
     });
-    match answer.first() {
-        Some(b'S' | b'N' | b'G') if asks => Recognition::Plausible,
+    match answer.first().copied() {
+        Some(encryption::TLS | encryption::NONE | encryption::GSS) if asks => Recognition::Plausible,
         Some(0) if announces_compression(client) => Recognition::Plausible,
         _ => opens(Direction::ServerToClient, answer),
     }
@@ -49,14 +51,10 @@ pub fn burst(direction: Direction, bytes: &[u8]) -> bool {
         return true;
     }
     while let Some((tag, length, body)) = message(direction, rest) {
-        let fields = match direction {
-            Direction::ClientToServer => client,
-            Direction::ServerToClient => server,
-        };
         let Some(whole) = body.get(..length) else {
             return true;
         };
-        if fields(tag, whole) == Recognition::Never {
+        if check(direction, tag, whole) == Recognition::Never {
             return false;
         }
         rest = body.get(length..).unwrap_or_default();
@@ -112,7 +110,10 @@ fn may_have_parameters(body: &[u8]) -> bool {
 fn is_request(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     while let Some((tag, length, body)) = message(Direction::ClientToServer, rest) {
-        match body.get(..length).map(|whole| client(tag, whole)) {
+        match body
+            .get(..length)
+            .map(|whole| check(Direction::ClientToServer, tag, whole))
+        {
             Some(Recognition::Certain) => return true,
             Some(Recognition::Plausible) => rest = &body[length..],
             Some(Recognition::Never | Recognition::More) | None => return false,
@@ -132,12 +133,11 @@ fn message(direction: Direction, bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
     Some((header[0], usize::try_from(plan.ok()?.body).ok()?, body))
 }
 
-fn first(direction: Direction, bytes: &[u8], fields: fn(u8, &[u8]) -> Recognition) -> Recognition {
-    let known: &[u8] = match direction {
-        Direction::ClientToServer => b"QPBDECSHXFdcfp",
-        Direction::ServerToClient => b"RSKZTDCEN123ntsIcAGHWdVv",
-    };
-    if !bytes.first().is_some_and(|tag| known.contains(tag)) {
+fn first(direction: Direction, bytes: &[u8]) -> Recognition {
+    if bytes
+        .first()
+        .is_none_or(|&tag| sent(direction).find(tag).is_none())
+    {
         return Recognition::Never;
     }
     if bytes.len() < TAGGED_HEADER {
@@ -151,10 +151,10 @@ fn first(direction: Direction, bytes: &[u8], fields: fn(u8, &[u8]) -> Recognitio
     let Some((tag, length, body)) = message(direction, bytes) else {
         return Recognition::Never;
     };
-    match body.get(..length) {
-        Some(body) => fields(tag, body),
-        None if matches!((direction, tag), (Direction::ClientToServer, b'Q' | b'P')) => begun_text(tag, body),
-        None => Recognition::More,
+    match (body.get(..length), direction) {
+        (Some(body), _) => check(direction, tag, body),
+        (None, Direction::ClientToServer) if matches!(tag, QUERY | PARSE) => begun_text(tag, body),
+        (None, _) => Recognition::More,
     }
 }
 
@@ -164,7 +164,7 @@ fn begun_text(tag: u8, body: &[u8]) -> Recognition {
         return Recognition::More;
     };
     let mut reader = Reader::new(sample);
-    if tag == b'P' && reader.cstr().is_none_or(|name| !is_text(name)) {
+    if tag == PARSE && reader.cstr().is_none_or(|name| !is_text(name)) {
         return Recognition::Never;
     }
     let text = reader.rest();
@@ -175,177 +175,16 @@ fn begun_text(tag: u8, body: &[u8]) -> Recognition {
     }
 }
 
-fn client(tag: u8, body: &[u8]) -> Recognition {
-    let mut reader = Reader::new(body);
-    let fits = match tag {
-        b'Q' => match reader.cstr() {
-            Some(text) if reader.is_empty() && is_text(text) => return statement(text),
-            _ => false,
-        },
-        b'P' => {
-            let (name, text, types) = (reader.cstr(), reader.cstr(), reader.u16_be());
-            let fits = name.is_some_and(is_text)
-                && types.is_some_and(|types| usize::from(types) * 4 == reader.left());
-            match text.filter(|text| fits && is_text(text)) {
-                Some(text) => return statement(text),
-                None => false,
-            }
-        }
-        b'B' => bind(reader).is_some(),
-        b'E' => reader.cstr().is_some_and(is_text) && reader.left() == 4,
-        b'D' | b'C' => {
-            matches!(reader.u8(), Some(b'S' | b'P'))
-                && reader.cstr().is_some_and(is_text)
-                && reader.is_empty()
-        }
-        b'S' | b'H' | b'X' | b'c' => return Recognition::Certain,
-        b'p' => !body.is_empty(),
-        b'f' => reader.cstr().is_some_and(is_text) && reader.is_empty(),
-        b'F' => reader.u32_be().is_some(),
-        b'd' => !(body.len() == KEEP_ALIVE && body[0] == b'k'),
-        _ => false,
-    };
-    if fits {
-        Recognition::Plausible
-    } else {
-        Recognition::Never
-    }
-}
-
-fn statement(text: &[u8]) -> Recognition {
-    if begins_statement(text) {
-        Recognition::Certain
-    } else {
-        Recognition::Plausible
-    }
-}
-
-/// Portal, statement, formats, values and formats of results, to the end.
-fn bind(mut reader: Reader<'_>) -> Option<()> {
-    (is_text(reader.cstr()?) && is_text(reader.cstr()?)).then_some(())?;
-    formats(&mut reader)?;
-    for _ in 0..reader.u16_be()? {
-        let length = reader.u32_be()?;
-        if length != u32::MAX {
-            reader.take_bytes(usize::try_from(length).ok()?)?;
-        }
-    }
-    formats(&mut reader)?;
-    reader.is_empty().then_some(())
-}
-
-fn formats(reader: &mut Reader<'_>) -> Option<()> {
-    for _ in 0..reader.u16_be()? {
-        (reader.u16_be()? <= 1).then_some(())?;
-    }
-    Some(())
-}
-
-fn server(tag: u8, body: &[u8]) -> Recognition {
-    let mut reader = Reader::new(body);
-    let fits = match tag {
-        b'R' => match (reader.u32_be(), body.len()) {
-            (Some(0 | 3), 4) => return Recognition::Certain,
-            (Some(2 | 7 | 9), 4) | (Some(5), 8) | (Some(6), 6) => true,
-            (Some(8 | 10..=12), length) => length >= 4,
-            _ => false,
-        },
-        b'S' => {
-            reader
-                .cstr()
-                .is_some_and(|name| !name.is_empty() && is_text(name))
-                && reader.cstr().is_some_and(is_text)
-                && reader.is_empty()
-        }
-        b'Z' if matches!(body, [b'I' | b'T' | b'E']) => return Recognition::Certain,
-        b'E' | b'N' if fields(reader).is_some() => return Recognition::Certain,
-        b'T' if body.len() > 2 && columns(reader).is_some() => return Recognition::Certain,
-        b'T' => body == [0, 0],
-        b'D' => row(reader).is_some(),
-        b'C' => reader.cstr().is_some_and(is_command_tag) && reader.is_empty(),
-        b'K' => body.len() >= 8,
-        b'1' | b'2' | b'3' | b'n' | b's' | b'I' | b'c' => body.is_empty(),
-        b't' => reader
-            .u16_be()
-            .is_some_and(|count| usize::from(count) * 4 == reader.left()),
-        b'G' | b'H' | b'W' => {
-            matches!(reader.u8(), Some(0 | 1)) && formats(&mut reader).is_some() && reader.is_empty()
-        }
-        b'A' => reader.u32_be().is_some() && reader.cstr().is_some_and(is_text) && reader.cstr().is_some(),
-        b'v' => reader
-            .u32_be()
-            .is_some_and(|version| version >> 16 == 3 || version < 100),
-        b'V' => reader
-            .u32_be()
-            .is_some_and(|length| length == u32::MAX || length as usize == reader.left()),
-        b'd' => !(body.len() == STANDBY_STATUS && body[0] == b'r'),
-        _ => false,
-    };
-    if fits {
-        Recognition::Plausible
-    } else {
-        Recognition::Never
-    }
-}
-
-/// Fields of an error or a notice: a letter and a text each, among them severity, code and message.
-fn fields(mut reader: Reader<'_>) -> Option<()> {
-    let mut seen = [false; 3];
-    loop {
-        let kind = reader.u8()?;
-        if kind == 0 {
-            return (seen == [true; 3] && reader.is_empty()).then_some(());
-        }
-        let text = reader.cstr()?;
-        match kind {
-            b'S' => seen[0] = true,
-            b'C' => seen[1] = text.len() == 5 && text.iter().all(u8::is_ascii_alphanumeric),
-            b'M' => seen[2] = true,
-            kind if kind.is_ascii_alphabetic() => {}
-            _ => return None,
-        }
-    }
-}
-
-/// Per column a name and eighteen bytes, the last two a format.
-fn columns(mut reader: Reader<'_>) -> Option<()> {
-    for _ in 0..reader.u16_be()? {
-        is_text(reader.cstr()?).then_some(())?;
-        let [.., high, low] = reader.array::<18>()?;
-        (high == 0 && low <= 1).then_some(())?;
-    }
-    reader.is_empty().then_some(())
-}
-
-fn row(mut reader: Reader<'_>) -> Option<()> {
-    for _ in 0..reader.u16_be()? {
-        let length = reader.u32_be()?;
-        if length != u32::MAX {
-            reader.take_bytes(usize::try_from(length).ok()?)?;
-        }
-    }
-    reader.is_empty().then_some(())
-}
-
-fn is_command_tag(tag: &[u8]) -> bool {
-    tag.first().is_some_and(u8::is_ascii_uppercase)
-        && tag
-            .iter()
-            .all(|&byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || matches!(byte, b' ' | b'_'))
-}
-
-fn is_text(bytes: &[u8]) -> bool {
-    bytes
-        .iter()
-        .all(|&byte| byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r'))
+fn check(direction: Direction, tag: u8, body: &[u8]) -> Recognition {
+    sent(direction)
+        .find(tag)
+        .map_or(Recognition::Never, |row| (row.check)(body))
 }
 
 const TAGGED_HEADER: usize = 5;
 /// Minor versions of protocol 3 requested by clients; the last one only queries the server's
 /// versions.
 const VERSIONS: [u32; 4] = [0, 1, 2, 9999];
-const KEEP_ALIVE: usize = 18;
-const STANDBY_STATUS: usize = 34;
 const SAMPLE: usize = 256;
 
 #[cfg(test)]

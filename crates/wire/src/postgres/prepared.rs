@@ -1,6 +1,6 @@
 //! Names of prepared statements and portals.
 
-use super::shape::NAME_LIMIT;
+use super::messages::NAME_LIMIT;
 use model::StatementId;
 use std::collections::{HashMap, HashSet};
 

@@ -1,5 +1,6 @@
 //! Rows of a text result (PostgreSQL manual, section "Message Formats": RowDescription, DataRow).
 
+use super::messages::backend::{COMMAND_COMPLETE, DATA_ROW, ROW_DESCRIPTION};
 use decoding::reader::Reader;
 use decoding::rows::TextRows;
 
@@ -15,18 +16,18 @@ pub fn text_results(reply: &[u8]) -> Vec<TextRows> {
     let mut bytes = Reader::new(reply);
     while let Some((tag, body)) = message(&mut bytes) {
         match tag {
-            b'T' => {
+            ROW_DESCRIPTION => {
                 let Some(columns) = columns(body) else { break };
                 coming = Some(TextRows {
                     columns,
                     rows: Vec::new(),
                 });
             }
-            b'D' => match (&mut coming, row(body)) {
+            DATA_ROW => match (&mut coming, row(body)) {
                 (Some(result), Some(row)) if row.len() == result.columns.len() => result.rows.push(row),
                 _ => break,
             },
-            b'C' => results.push(coming.take().unwrap_or_default()),
+            COMMAND_COMPLETE => results.push(coming.take().unwrap_or_default()),
             _ => {}
         }
     }
@@ -66,6 +67,7 @@ const AFTER_NAME: usize = 4 + 2 + 4 + 2 + 4 + 2;
 
 #[cfg(test)]
 mod tests {
+    use super::super::messages::backend::READY_FOR_QUERY;
     use super::*;
     use proptest::prelude::*;
 
@@ -75,20 +77,20 @@ mod tests {
     }
 
     fn described(name: &[u8]) -> Vec<u8> {
-        framed(b'T', &[&[0, 1], name, &[0; 1 + AFTER_NAME]].concat())
+        framed(ROW_DESCRIPTION, &[&[0, 1], name, &[0; 1 + AFTER_NAME]].concat())
     }
 
     #[test]
     fn the_last_result_is_read() {
         let reply = [
             described(b"a"),
-            framed(b'D', b"\0\x01\0\0\0\x011"),
-            framed(b'C', b"SELECT 1\0"),
+            framed(DATA_ROW, b"\0\x01\0\0\0\x011"),
+            framed(COMMAND_COMPLETE, b"SELECT 1\0"),
             described(b"answer"),
-            framed(b'D', b"\0\x01\0\0\0\x0242"),
-            framed(b'D', b"\0\x01\xff\xff\xff\xff"),
-            framed(b'C', b"SELECT 2\0"),
-            framed(b'Z', b"I"),
+            framed(DATA_ROW, b"\0\x01\0\0\0\x0242"),
+            framed(DATA_ROW, b"\0\x01\xff\xff\xff\xff"),
+            framed(COMMAND_COMPLETE, b"SELECT 2\0"),
+            framed(READY_FOR_QUERY, b"I"),
         ]
         .concat();
         let found = text_rows(&reply);
@@ -98,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_or_claims_too_much_ends_the_reading() {
-        let good = [described(b"a"), framed(b'D', b"\0\x01\0\0\0\x011")].concat();
+        let good = [described(b"a"), framed(DATA_ROW, b"\0\x01\0\0\0\x011")].concat();
         for bad in [
             &b"D\xff\xff\xff\xff"[..],
             b"D\0\0\0\x03",

@@ -1,5 +1,12 @@
 //! Messages of the server.
 
+use super::messages::backend::{
+    AUTHENTICATION, BIND_COMPLETE, CLOSE_COMPLETE, COMMAND_COMPLETE, COPY_BOTH_RESPONSE, COPY_DATA,
+    COPY_DONE, COPY_IN_RESPONSE, DATA_ROW, EMPTY_QUERY_RESPONSE, ERROR_RESPONSE, NO_DATA, NOTICE_RESPONSE,
+    NOTIFICATION_RESPONSE, PARAMETER_STATUS, PARSE_COMPLETE, PORTAL_SUSPENDED, READY_FOR_QUERY,
+    ROW_DESCRIPTION,
+};
+use super::messages::{error_field, transaction};
 use super::reply_queue::PendingReply;
 use super::shape::ANSWER_HEADER;
 use super::{Copying, Session, message};
@@ -23,26 +30,26 @@ impl Session {
                 ..announced
             });
         }
-        let role = match frame.header.first() {
-            Some(b'D') => {
+        let role = match frame.header.first().copied() {
+            Some(DATA_ROW) => {
                 content = Content::Row;
                 Role::ReplyPart
             }
-            Some(b'd') if self.copy == Copying::Both => Role::Notice,
-            Some(b'1') => self.resolve_reply(PendingReply::Parse),
-            Some(b'2') => self.resolve_reply(PendingReply::Bind),
-            Some(b'3') => self.resolve_reply(PendingReply::Close),
-            Some(b'T' | b'n') => self.resolve_reply(PendingReply::Describe),
-            Some(b's') => self.resolve_reply(PendingReply::Execute),
-            Some(b'C') => {
+            Some(COPY_DATA) if self.copy == Copying::Both => Role::Notice,
+            Some(PARSE_COMPLETE) => self.resolve_reply(PendingReply::Parse),
+            Some(BIND_COMPLETE) => self.resolve_reply(PendingReply::Bind),
+            Some(CLOSE_COMPLETE) => self.resolve_reply(PendingReply::Close),
+            Some(ROW_DESCRIPTION | NO_DATA) => self.resolve_reply(PendingReply::Describe),
+            Some(PORTAL_SUSPENDED) => self.resolve_reply(PendingReply::Execute),
+            Some(COMMAND_COMPLETE) => {
                 content = done(tag_rows(frame.body));
                 self.resolve_reply(PendingReply::Execute)
             }
-            Some(b'I') => {
+            Some(EMPTY_QUERY_RESPONSE) => {
                 content = done(None);
                 self.resolve_reply(PendingReply::Execute)
             }
-            Some(b'Z') => {
+            Some(READY_FOR_QUERY) => {
                 content = frame
                     .body
                     .first()
@@ -51,23 +58,23 @@ impl Session {
                     .map_or(content, Content::Ready);
                 self.ready(frame, content, sink)
             }
-            Some(b'E') => {
+            Some(ERROR_RESPONSE) => {
                 content = error(frame.body);
                 self.error(frame, sink)
             }
-            Some(b'S') => {
+            Some(PARAMETER_STATUS) => {
                 content = parameter_status(frame.body);
                 self.unasked()
             }
-            Some(b'N' | b'A') => self.unasked(),
-            Some(b'R') => self.authentication(frame),
-            Some(b'G') => self.copy_in(),
-            Some(b'W') => {
+            Some(NOTICE_RESPONSE | NOTIFICATION_RESPONSE) => self.unasked(),
+            Some(AUTHENTICATION) => self.authentication(frame),
+            Some(COPY_IN_RESPONSE) => self.copy_in(),
+            Some(COPY_BOTH_RESPONSE) => {
                 self.copy = Copying::Both;
                 self.pending.resolve_ready();
                 Role::Reply
             }
-            Some(b'c') if self.copy == Copying::Both && !self.pending.has_request() => Role::Notice,
+            Some(COPY_DONE) if self.copy == Copying::Both && !self.pending.has_request() => Role::Notice,
             _ => Role::ReplyPart,
         };
         let phase = if phase == Phase::Work { self.phase } else { phase };
@@ -75,10 +82,12 @@ impl Session {
     }
 
     fn columns(&mut self, frame: &Frame<'_>) -> Option<Content<'static>> {
-        match frame.header.first() {
-            Some(b'D') => self.columns.row(frame.body, &mut self.prepared),
-            Some(b'C' | b'I' | b's') => self.columns.execution_ended(frame.body, &mut self.prepared),
-            Some(b'E') => {
+        match frame.header.first().copied() {
+            Some(DATA_ROW) => self.columns.row(frame.body, &mut self.prepared),
+            Some(COMMAND_COMPLETE | EMPTY_QUERY_RESPONSE | PORTAL_SUSPENDED) => {
+                self.columns.execution_ended(frame.body, &mut self.prepared)
+            }
+            Some(ERROR_RESPONSE) => {
                 self.columns.skip();
                 None
             }
@@ -193,9 +202,9 @@ const fn done<'a>(rows: Option<u64>) -> Content<'a> {
 
 const fn state(byte: u8) -> Option<TransactionState> {
     match byte {
-        b'I' => Some(TransactionState::Idle),
-        b'T' => Some(TransactionState::Open),
-        b'E' => Some(TransactionState::Failed),
+        transaction::IDLE => Some(TransactionState::Idle),
+        transaction::OPEN => Some(TransactionState::Open),
+        transaction::FAILED => Some(TransactionState::Failed),
         _ => None,
     }
 }
@@ -237,8 +246,8 @@ fn error(body: &[u8]) -> Content<'_> {
             .map(|(_, text)| text)
     };
     Content::Error {
-        code: field(b'C').unwrap_or_default(),
-        text: field(b'M').unwrap_or_default(),
+        code: field(error_field::CODE).unwrap_or_default(),
+        text: field(error_field::MESSAGE).unwrap_or_default(),
     }
 }
 
@@ -246,7 +255,7 @@ fn error(body: &[u8]) -> Content<'_> {
 /// the severity in English; servers before 9.6 send only `S`, which is translated.
 fn is_fatal(body: &[u8]) -> bool {
     let severity = fields(body)
-        .filter(|(kind, _)| matches!(kind, b'V' | b'S'))
+        .filter(|(kind, _)| matches!(*kind, error_field::SEVERITY_IN_ENGLISH | error_field::SEVERITY))
         .max_by_key(|(kind, _)| *kind);
     matches!(severity, Some((_, b"FATAL" | b"PANIC")))
 }

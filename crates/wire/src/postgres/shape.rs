@@ -1,19 +1,15 @@
-//! Tags, length limits and inspected parts of messages.
+//! Lengths and inspected parts of messages.
 
+use super::messages::backend::{self, DATA_ROW, READY_FOR_QUERY};
+use super::messages::{encryption, frontend, sent, transaction};
 use decoding::framing::{FramePlan, HeaderFault};
 use decoding::reader::Reader;
 use decoding::resume::MessageShape;
 use model::Direction;
+use std::ops::RangeInclusive;
 
 /// PostgreSQL itself allocates at most 1 GiB for one message.
 pub const MAXIMUM_MESSAGE: u32 = 1 << 30;
-
-pub(super) const STATEMENT_LIMIT: usize = 64 * 1024;
-
-/// Inspected bytes of parameter values: they show repeated calls.
-const VALUES_LIMIT: usize = 1024;
-
-pub(super) const NAME_LIMIT: usize = 256;
 
 /// Framing of the next messages, which depends on the start of the connection.
 #[derive(Debug, Default)]
@@ -40,7 +36,7 @@ impl Shapes {
     }
 
     pub(super) fn server_header(&self, first: Option<u8>) -> usize {
-        let answer = matches!(first, Some(b'S' | b'N' | b'G'));
+        let answer = matches!(first, Some(encryption::TLS | encryption::NONE | encryption::GSS));
         if self.negotiating && answer {
             ANSWER_HEADER
         } else {
@@ -62,17 +58,10 @@ impl Shapes {
         let (Some(tag), Some(length)) = (reader.u8(), reader.u32_be()) else {
             return Err(self.fault("a message of 5 bytes or more", "less"));
         };
-        let (lengths, keep) = match tag {
-            b'Q' => (5..=MAXIMUM_MESSAGE, STATEMENT_LIMIT),
-            b'P' => (8..=MAXIMUM_MESSAGE, NAME_LIMIT + STATEMENT_LIMIT),
-            b'B' => (12..=MAXIMUM_MESSAGE, 2 * NAME_LIMIT + 2 + VALUES_LIMIT),
-            b'E' => (9..=MAXIMUM_MESSAGE, NAME_LIMIT + 5),
-            b'D' | b'C' => (6..=MAXIMUM_MESSAGE, NAME_LIMIT + 2),
-            b'S' | b'H' | b'X' | b'c' => (4..=4, 0),
-            b'F' => (4..=MAXIMUM_MESSAGE, 4),
-            b'd' | b'f' | b'p' => (4..=MAXIMUM_MESSAGE, 0),
-            _ if tag.is_ascii_alphanumeric() => (4..=MAXIMUM_MESSAGE, 0),
-            _ => return Err(self.fault("the tag of a client message", tag)),
+        let (lengths, keep) = match frontend::MESSAGES.find(tag) {
+            Some(row) => (&row.lengths, row.keep),
+            None if tag.is_ascii_alphanumeric() => (&UNKNOWN, 0),
+            None => return Err(self.fault("the tag of a client message", tag)),
         };
         self.plan(length, lengths, keep)
     }
@@ -85,21 +74,11 @@ impl Shapes {
         let (Some(tag), Some(length)) = (reader.u8(), reader.u32_be()) else {
             return Err(self.fault("a message of 5 bytes or more", "less"));
         };
-        let (lengths, keep) = match tag {
-            b'D' => (4..=MAXIMUM_MESSAGE, self.row_bytes),
-            b'd' => (4..=MAXIMUM_MESSAGE, 0),
-            b'1' | b'2' | b'3' | b'n' | b's' | b'I' | b'c' => (4..=4, 0),
-            b'Z' => (5..=5, 1),
-            b'C' => (5..=MAXIMUM_TAG_LENGTH, MAXIMUM_TAG_LENGTH as usize),
-            b'R' => (8..=MAXIMUM_SHORT, 4),
-            b'S' => (6..=MAXIMUM_SHORT, NAME_LIMIT),
-            b'E' | b'N' => (5..=MAXIMUM_MESSAGE, ERROR_LIMIT),
-            b'K' => (12..=MAXIMUM_SHORT, 0),
-            b'T' | b't' => (6..=MAXIMUM_MESSAGE, 0),
-            b'G' | b'H' | b'W' => (7..=MAXIMUM_MESSAGE, 0),
-            b'A' | b'V' | b'v' => (8..=MAXIMUM_MESSAGE, 0),
-            _ if tag.is_ascii_alphanumeric() => (4..=MAXIMUM_MESSAGE, 0),
-            _ => return Err(self.fault("the tag of a server message", tag)),
+        let (lengths, keep) = match backend::MESSAGES.find(tag) {
+            Some(row) if tag == DATA_ROW => (&row.lengths, self.row_bytes),
+            Some(row) => (&row.lengths, row.keep),
+            None if tag.is_ascii_alphanumeric() => (&UNKNOWN, 0),
+            None => return Err(self.fault("the tag of a server message", tag)),
         };
         self.plan(length, lengths, keep)
     }
@@ -111,7 +90,7 @@ impl Shapes {
             version if version >> 16 == 3 => 9..=MAXIMUM_STARTUP,
             _ => return Err(self.fault("start-up of protocol version 3", code)),
         };
-        let plan = self.plan(length, lengths, MAXIMUM_STARTUP as usize)?;
+        let plan = self.plan(length, &lengths, MAXIMUM_STARTUP as usize)?;
         let body = plan.body.saturating_sub(4);
         Ok(FramePlan { body, ..plan })
     }
@@ -119,7 +98,7 @@ impl Shapes {
     fn plan(
         &self,
         length: u32,
-        lengths: std::ops::RangeInclusive<u32>,
+        lengths: &RangeInclusive<u32>,
         keep: usize,
     ) -> Result<FramePlan, HeaderFault> {
         if self.gss_encrypted {
@@ -158,56 +137,37 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> MessageShape {
             MessageShape::Sure(STARTUP_HEADER + usize::try_from(plan.body).unwrap_or(usize::MAX))
         });
     }
-    let (tags, planned) = match direction {
-        Direction::ClientToServer => (
-            CLIENT_TAGS,
-            bytes.get(..TAGGED_HEADER).map(|header| shapes.client(header)),
-        ),
-        Direction::ServerToClient => (
-            SERVER_TAGS,
-            bytes.get(..TAGGED_HEADER).map(|header| shapes.server(header)),
-        ),
+    let header = bytes.get(..TAGGED_HEADER);
+    let planned = match direction {
+        Direction::ClientToServer => header.map(|header| shapes.client(header)),
+        Direction::ServerToClient => header.map(|header| shapes.server(header)),
     };
-    let body = match planned {
-        _ if !tags.contains(&tag) => return MessageShape::Wrong,
-        None => return MessageShape::Cut,
-        Some(Err(_)) => return MessageShape::Wrong,
-        Some(Ok(plan)) if plan.body > likely(direction, tag) => return MessageShape::Wrong,
-        Some(Ok(plan)) => usize::try_from(plan.body).unwrap_or(usize::MAX),
+    let body = match (sent(direction).find(tag), planned) {
+        (None, _) | (Some(_), Some(Err(_))) => return MessageShape::Wrong,
+        (Some(_), None) => return MessageShape::Cut,
+        (Some(row), Some(Ok(plan))) if plan.body > row.plausible_body => return MessageShape::Wrong,
+        (Some(_), Some(Ok(plan))) => usize::try_from(plan.body).unwrap_or(usize::MAX),
     };
     let rest = bytes.get(TAGGED_HEADER..).unwrap_or_default();
     let mut reader = Reader::new(rest);
     let total = TAGGED_HEADER + body;
     match (direction, tag) {
-        (Direction::ServerToClient, b'Z') => match rest.first() {
+        (Direction::ServerToClient, READY_FOR_QUERY) => match rest.first() {
             None => MessageShape::Cut,
-            Some(b'I' | b'T' | b'E') => MessageShape::Sure(total),
+            Some(&(transaction::IDLE | transaction::OPEN | transaction::FAILED)) => MessageShape::Sure(total),
             Some(_) => MessageShape::Wrong,
         },
-        (Direction::ServerToClient, b'D') => match reader.u16_be() {
+        (Direction::ServerToClient, DATA_ROW) => match reader.u16_be() {
             None => MessageShape::Cut,
             Some(columns) if body >= 2 + usize::from(columns) * 4 => MessageShape::Likely(total),
             Some(_) => MessageShape::Wrong,
         },
-        (Direction::ClientToServer, b'Q') => match rest.get(..body) {
+        (Direction::ClientToServer, frontend::QUERY) => match rest.get(..body) {
             None => MessageShape::Likely(total),
             Some([text @ .., 0]) if !text.contains(&0) => MessageShape::Sure(total),
             Some(_) => MessageShape::Wrong,
         },
         (Direction::ClientToServer | Direction::ServerToClient, _) => MessageShape::Likely(total),
-    }
-}
-
-const CLIENT_TAGS: &[u8] = b"QPBDECSHXFdcfp";
-const SERVER_TAGS: &[u8] = b"RSKZTDCEN123ntsIcAGHWdVv";
-
-/// Longest body accepted where any byte could be mistaken for a tag: larger for statements, values
-/// and rows.
-const fn likely(direction: Direction, tag: u8) -> u64 {
-    match (direction, tag) {
-        (Direction::ClientToServer, b'Q' | b'P' | b'B' | b'F' | b'd') => 16 << 20,
-        (Direction::ServerToClient, b'D' | b'd' | b'V') => 16 << 20,
-        (Direction::ClientToServer | Direction::ServerToClient, _) => 64 << 10,
     }
 }
 
@@ -222,7 +182,5 @@ const TAGGED_HEADER: usize = 5;
 pub(super) const MAXIMUM_STARTUP: u32 = 10_000;
 /// Four bytes of process number and up to 256 of secret (protocol 3.2).
 const MAXIMUM_CANCEL: u32 = 8 + 4 + 256;
-const MAXIMUM_TAG_LENGTH: u32 = 256;
-const MAXIMUM_SHORT: u32 = 64 * 1024;
-/// Inspected bytes of an error: its code comes first.
-const ERROR_LIMIT: usize = 4096;
+/// Of a message without a row.
+const UNKNOWN: RangeInclusive<u32> = 4..=MAXIMUM_MESSAGE;

@@ -1,7 +1,10 @@
 //! Recognises PostgreSQL by start-up, or in the middle of a connection by plausible tag, length and
 //! body.
 
+use super::checks::{is_text, plausible};
+use super::messages::{error_field, object, sent, transaction};
 use super::shape::{STARTUP_HEADER, Shapes};
+use decoding::framing::{FramePlan, HeaderFault};
 use decoding::reader::Reader;
 use decoding::recognition::Recognition;
 use model::Direction;
@@ -12,18 +15,8 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     };
     match direction {
         Direction::ClientToServer if tag == 0 => startup(bytes),
-        Direction::ClientToServer => tagged(
-            bytes,
-            CLIENT_TAGS,
-            |header| Shapes::default().client(header),
-            client_body,
-        ),
-        Direction::ServerToClient => tagged(
-            bytes,
-            SERVER_TAGS,
-            |header| Shapes::default().server(header),
-            server_body,
-        ),
+        Direction::ClientToServer => tagged(bytes, direction, Shapes::client),
+        Direction::ServerToClient => tagged(bytes, direction, Shapes::server),
     }
 }
 
@@ -38,62 +31,106 @@ fn startup(bytes: &[u8]) -> Recognition {
     }
 }
 
-fn tagged<E>(
+fn tagged(
     bytes: &[u8],
-    tags: &[u8],
-    plan: impl Fn(&[u8]) -> Result<decoding::framing::FramePlan, E>,
-    plausible: fn(u8, u64, &[u8]) -> bool,
+    direction: Direction,
+    plan: fn(&Shapes, &[u8]) -> Result<FramePlan, HeaderFault>,
 ) -> Recognition {
-    let tag = bytes[0];
-    if !tags.contains(&tag) {
+    let Some(row) = bytes.first().and_then(|&tag| sent(direction).find(tag)) else {
         return Recognition::Never;
-    }
+    };
     let Some((header, body)) = bytes.split_at_checked(5) else {
         return Recognition::More;
     };
-    let Ok(plan) = plan(header) else {
+    let Ok(plan) = plan(&Shapes::default(), header) else {
         return Recognition::Never;
     };
     let wanted = usize::try_from(plan.body).unwrap_or(SAMPLE).min(SAMPLE);
     match body.get(..wanted) {
         None => Recognition::More,
-        Some(sample) if plausible(tag, plan.body, sample) => Recognition::Plausible,
-        Some(_) => Recognition::Never,
+        Some(sample) => plausible((row.check_start)(sample, plan.body)),
     }
 }
 
-fn client_body(tag: u8, length: u64, sample: &[u8]) -> bool {
-    let mut reader = Reader::new(sample);
-    let whole = sample.len() as u64 == length;
-    match tag {
-        b'Q' if whole => ends_text(sample),
-        b'Q' => is_text(sample),
-        b'P' => reader.cstr().is_none_or(is_text) && is_text(before_nul(reader.rest())),
-        b'B' => reader.cstr().is_none_or(is_text) && reader.cstr().is_none_or(is_text),
-        b'E' if whole => reader.cstr().is_some_and(is_text) && reader.left() == 4,
-        b'D' | b'C' if whole => matches!(reader.u8(), Some(b'S' | b'P')) && ends_text(reader.rest()),
-        b'E' | b'D' | b'C' => is_text(sample),
-        _ => true,
+pub(super) const fn any(_: &[u8], _: u64) -> bool {
+    true
+}
+
+pub(super) fn query(sample: &[u8], length: u64) -> bool {
+    if is_whole(sample, length) {
+        ends_text(sample)
+    } else {
+        is_text(sample)
     }
 }
 
-fn server_body(tag: u8, length: u64, sample: &[u8]) -> bool {
+pub(super) fn parse(sample: &[u8], _: u64) -> bool {
     let mut reader = Reader::new(sample);
-    match tag {
-        b'R' => reader.u32_be().is_some_and(|code| code <= 12),
-        b'S' => reader.cstr().is_some_and(is_text),
-        b'C' => sample.first().is_some_and(u8::is_ascii_uppercase) && ends_text(sample),
-        b'Z' => matches!(sample, [b'I' | b'T' | b'E']),
-        b'E' | b'N' => sample.first() == Some(&b'S'),
-        b'T' => reader
-            .u16_be()
-            .is_some_and(|columns| length >= 2 + u64::from(columns) * 19),
-        b'D' => reader
-            .u16_be()
-            .is_some_and(|columns| length >= 2 + u64::from(columns) * 4),
-        b'G' | b'H' | b'W' => matches!(reader.u8(), Some(0 | 1)),
-        _ => true,
+    reader.cstr().is_none_or(is_text) && is_text(before_nul(reader.rest()))
+}
+
+pub(super) fn two_names(sample: &[u8], _: u64) -> bool {
+    let mut reader = Reader::new(sample);
+    reader.cstr().is_none_or(is_text) && reader.cstr().is_none_or(is_text)
+}
+
+pub(super) fn execute(sample: &[u8], length: u64) -> bool {
+    let mut reader = Reader::new(sample);
+    if is_whole(sample, length) {
+        reader.cstr().is_some_and(is_text) && reader.left() == 4
+    } else {
+        is_text(sample)
     }
+}
+
+pub(super) fn describe(sample: &[u8], length: u64) -> bool {
+    let mut reader = Reader::new(sample);
+    if is_whole(sample, length) {
+        matches!(reader.u8(), Some(object::STATEMENT | object::PORTAL)) && ends_text(reader.rest())
+    } else {
+        is_text(sample)
+    }
+}
+
+pub(super) fn authentication(sample: &[u8], _: u64) -> bool {
+    Reader::new(sample).u32_be().is_some_and(|code| code <= 12)
+}
+
+pub(super) fn parameter_status(sample: &[u8], _: u64) -> bool {
+    Reader::new(sample).cstr().is_some_and(is_text)
+}
+
+pub(super) fn command_complete(sample: &[u8], _: u64) -> bool {
+    sample.first().is_some_and(u8::is_ascii_uppercase) && ends_text(sample)
+}
+
+pub(super) const fn ready(sample: &[u8], _: u64) -> bool {
+    matches!(
+        sample,
+        [transaction::IDLE | transaction::OPEN | transaction::FAILED]
+    )
+}
+
+pub(super) fn error_fields(sample: &[u8], _: u64) -> bool {
+    sample.first() == Some(&error_field::SEVERITY)
+}
+
+pub(super) fn row_description(sample: &[u8], length: u64) -> bool {
+    let columns = Reader::new(sample).u16_be();
+    columns.is_some_and(|columns| length >= 2 + u64::from(columns) * 19)
+}
+
+pub(super) fn data_row(sample: &[u8], length: u64) -> bool {
+    let columns = Reader::new(sample).u16_be();
+    columns.is_some_and(|columns| length >= 2 + u64::from(columns) * 4)
+}
+
+pub(super) fn copy_response(sample: &[u8], _: u64) -> bool {
+    matches!(sample.first(), Some(0 | 1))
+}
+
+const fn is_whole(sample: &[u8], length: u64) -> bool {
+    sample.len() as u64 == length
 }
 
 fn before_nul(bytes: &[u8]) -> &[u8] {
@@ -105,15 +142,6 @@ fn ends_text(bytes: &[u8]) -> bool {
         .split_last()
         .is_some_and(|(&last, text)| last == 0 && is_text(text))
 }
-
-fn is_text(bytes: &[u8]) -> bool {
-    bytes
-        .iter()
-        .all(|&byte| byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r'))
-}
-
-const CLIENT_TAGS: &[u8] = b"QPBDECSHXFdcfp";
-const SERVER_TAGS: &[u8] = b"RSKZTDCEN123ntsIcAGHWdVv";
 
 const SAMPLE: usize = 64;
 

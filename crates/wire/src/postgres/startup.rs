@@ -1,5 +1,6 @@
 //! Messages without a tag: start-up, requests for encryption, cancelling.
 
+use super::messages::encryption;
 use super::reply_queue::PendingReply;
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST};
 use super::{Session, message};
@@ -71,8 +72,8 @@ impl Session {
         self.pending.resolve_reply(PendingReply::Leg);
         self.shapes.negotiating = false;
         match frame.header {
-            b"S" => self.tls_follows = true,
-            b"G" => self.shapes.gss_encrypted = true,
+            [encryption::TLS] => self.tls_follows = true,
+            [encryption::GSS] => self.shapes.gss_encrypted = true,
             _ => {}
         }
         sink(message(

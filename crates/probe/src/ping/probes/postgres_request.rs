@@ -6,6 +6,8 @@ use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
 use crate::ping::{AnswerTime, Opened, PingError};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+use wire::postgres::messages::backend::ERROR_RESPONSE;
+use wire::postgres::messages::encryption;
 use wire::tls_request::SSL_REQUEST;
 
 /// Uses a new connection each time: the server reads only the first SSLRequest. Neither the
@@ -46,10 +48,10 @@ impl Probe for PostgresRequest<'_> {
         let arrived = connection.receive(|bytes| match bytes {
             [] => Complete::NotYet,
             // An old or full server answers with an error message.
-            [b'S' | b'N' | b'E', ..] => Complete::Yes,
+            [encryption::TLS | encryption::NONE | ERROR_RESPONSE, ..] => Complete::Yes,
             _ => Complete::Never("PostgreSQL's answer to SSLRequest"),
         })?;
-        let refused = arrived.bytes.first() == Some(&b'E');
+        let refused = arrived.bytes.first() == Some(&ERROR_RESPONSE);
         Ok(Answer {
             error: refused.then(|| "server: an error instead of an answer to SSLRequest".to_owned()),
             ..connection.answer(at, SSL_REQUEST.len(), &arrived)
