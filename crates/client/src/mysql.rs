@@ -13,6 +13,3 @@ pub use requests::{
     BULK_NULL, BULK_VALUE, GOODBYE, GOODBYE_IN_BLOCK, MAX_PACKET_LEN, ParameterType, REFUSAL, append_number,
     append_text, bulk, close, execute, fetch, in_blocks, make_value, open_cursor, packet, prepare, query,
 };
-
-pub(crate) const OK: u8 = 0;
-pub(crate) const ERROR: u8 = 0xff;

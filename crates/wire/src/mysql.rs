@@ -20,6 +20,7 @@ mod conversation;
 mod endings;
 mod lane;
 mod login;
+pub mod messages;
 mod opening;
 mod preparation;
 mod reply;

@@ -1,6 +1,7 @@
 //! Login messages: the server's greeting, its password request, and the client's response.
 
 use super::packet;
+use wire::mysql::messages::PROTOCOL_VERSION;
 use wire::reader::Reader;
 
 /// An authentication method by name, and data to answer.
@@ -126,7 +127,6 @@ fn text(bytes: &[u8]) -> String {
 /// Set by MySQL's servers and cleared by MariaDB's.
 const OF_MYSQL: u16 = 1;
 const TLS: u16 = 1 << 11;
-const PROTOCOL_VERSION: u8 = 10;
 const UTF8MB4: u8 = 45;
 const LONG_PASSWORD: u32 = 1;
 const CONNECT_WITH_DB: u32 = 1 << 3;

@@ -1,9 +1,10 @@
 //! Counts replies of a session without `CLIENT_DEPRECATE_EOF`, and reads errors.
 
-use super::{ERROR, MAX_PACKET_LEN, OK};
+use super::MAX_PACKET_LEN;
 use crate::ErrorReply;
 use crate::reply_reader::{MessageCutter, ReplyFault, ReplyReader};
 use std::collections::VecDeque;
+use wire::mysql::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
 
 #[derive(Debug, Default)]
 pub struct MysqlReplies {
@@ -71,7 +72,7 @@ impl MysqlReplies {
             return Ok(());
         }
         let first = self.packet.body().first();
-        if first == Some(&ERROR) {
+        if first == Some(&ERR) {
             return Err(ReplyFault::Refused(error(self.packet.body())));
         }
         let is_eof = first == Some(&EOF) && length < 9;
@@ -110,7 +111,7 @@ impl MysqlReplies {
                     passing => self.stage = ReplyState::Passing(passing),
                 }
             }
-            (_, &[OK | WANTS_FILE, ..]) => self.complete(),
+            (_, &[OK | LOCAL_INFILE, ..]) => self.complete(),
             (_, &[count @ ..=250]) => self.columns(count.into()),
             (_, &[0xfc, low, high]) => self.columns(u16::from_le_bytes([low, high]).into()),
             _ => self.complete(),
@@ -171,7 +172,7 @@ impl ReplyReader for MysqlReplies {
             let is_row = matches!(self.stage, ReplyState::Rows | ReplyState::First);
             let of_key = (self.keeps_keys && is_row).then_some(BINARY_KEY_WITHIN + self.columns / 8);
             let wanted = |_, first| match first {
-                Some(ERROR) => MAX_ERROR_LEN,
+                Some(ERR) => MAX_ERROR_LEN,
                 _ => of_key.unwrap_or(FEW),
             };
             if self
@@ -228,7 +229,7 @@ pub fn error(body: &[u8]) -> ErrorReply {
 pub fn begun_error(bytes: &[u8]) -> Option<ErrorReply> {
     let (first, rest) = bytes.split_first_chunk()?;
     let body = rest.get(..header(*first).0)?;
-    (body.first() == Some(&ERROR)).then(|| error(body))
+    (body.first() == Some(&ERR)).then(|| error(body))
 }
 
 fn text_key(row: &[u8]) -> Option<u64> {
@@ -252,8 +253,6 @@ const MAX_ERROR_LEN: usize = 1024;
 const FEW: usize = 16;
 /// Mark, bitmap without its columns, eight bytes; or length and digits.
 const BINARY_KEY_WITHIN: usize = 24;
-const WANTS_FILE: u8 = 0xfb;
-const EOF: u8 = 0xfe;
 const CURSOR_EXISTS: u16 = 0x40;
 const LAST_ROW_SENT: u16 = 0x80;
 

@@ -1,7 +1,12 @@
 //! Builds requests in a send buffer.
 
-pub const GOODBYE: &[u8] = &[1, 0, 0, 0, 1];
-pub const GOODBYE_IN_BLOCK: &[u8] = &[5, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1];
+use wire::mysql::messages::{
+    COM_QUERY, COM_QUIT, COM_STMT_BULK_EXECUTE, COM_STMT_CLOSE, COM_STMT_EXECUTE, COM_STMT_FETCH,
+    COM_STMT_PREPARE,
+};
+
+pub const GOODBYE: &[u8] = &[1, 0, 0, 0, COM_QUIT];
+pub const GOODBYE_IN_BLOCK: &[u8] = &[5, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, COM_QUIT];
 /// An empty packet, the second of its reply: there is no file to send.
 pub const REFUSAL: &[u8] = &[0, 0, 0, 2];
 /// Bytes of a packet's body. A body of this length continues in the next packet.
@@ -182,12 +187,6 @@ fn command(out: &mut Vec<u8>, code: u8, statement: u32, rest: impl FnOnce(&mut V
     });
 }
 
-const COM_QUERY: u8 = 3;
-const COM_STMT_PREPARE: u8 = 0x16;
-const COM_STMT_EXECUTE: u8 = 0x17;
-const COM_STMT_CLOSE: u8 = 0x19;
-const COM_STMT_FETCH: u8 = 0x1c;
-const COM_STMT_BULK_EXECUTE: u8 = 0xfa;
 const CURSOR_READ_ONLY: u8 = 1;
 const TYPES_FOLLOW: u8 = 1;
 const BULK_TYPES_FOLLOW: u16 = 128;

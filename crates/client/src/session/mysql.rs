@@ -9,11 +9,12 @@ mod silent;
 
 use super::SessionError;
 use super::opening::LoginContext;
-use crate::mysql::{ERROR, Greeting, LoginRequest, error, header, packet};
+use crate::mysql::{Greeting, LoginRequest, error, header, packet};
 use method::Method;
 use model::Phase;
 use proving::Proving;
 use sys::error::LiveError;
+use wire::mysql::messages::reply::{AUTH_MORE_DATA, ERR};
 use wire::tls_request::tls_request;
 
 pub(super) fn log_in<'o, 'a>(
@@ -24,7 +25,7 @@ pub(super) fn log_in<'o, 'a>(
     }
     let (_, first) = next_packet(&mut opening)?;
     opening.leg("greeting", Phase::Connect);
-    if first.first() == Some(&ERROR) {
+    if first.first() == Some(&ERR) {
         return Err(error(&first).into());
     }
     let greeting = Greeting::parse(&first).ok_or_else(unknown)?;
@@ -71,7 +72,7 @@ fn authenticate(
         match body.as_slice() {
             // OK follows without being requested.
             FAST_SUCCESS => continue,
-            [ERROR, ..] => return Err(refusal(opening, &body)),
+            [ERR, ..] => return Err(refusal(opening, &body)),
             _ => {}
         }
         proving.end_leg(opening);
@@ -127,9 +128,7 @@ fn unknown() -> SessionError {
     }
 }
 
-const MORE: u8 = 1;
-const SWITCH: u8 = 0xfe;
 /// `caching_sha2_password` knew the password, and OK follows.
-const FAST_SUCCESS: &[u8] = &[MORE, 3];
+const FAST_SUCCESS: &[u8] = &[AUTH_MORE_DATA, 3];
 const ACCESS_DENIED: &str = "1045";
 const MAX_LOGIN_LEN: usize = 64 * 1024;

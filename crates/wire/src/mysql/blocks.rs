@@ -229,7 +229,7 @@ fn fresh_zstd<'k>(kept: &'k mut Option<Zstd<'static>>) -> Result<&'k mut Zstd<'s
 
 const HEADER: u32 = 7;
 /// First byte of zlib content: deflate with a 32 KiB window.
-const ZLIB: u8 = 0x78;
-const ZSTD: u8 = 0x28;
+pub(super) const ZLIB: u8 = 0x78;
+pub(super) const ZSTD: u8 = 0x28;
 const OUTPUT: usize = 64 * 1024;
 const KEPT_CONTENT: usize = 64 * 1024;

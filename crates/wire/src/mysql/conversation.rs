@@ -3,6 +3,7 @@
 use super::bulk::SetCounter;
 use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities};
 use super::lane::{Interest, MessageStart, Unit};
+use super::messages::reply::{EOF, ERR, OK};
 use super::statements::Statements;
 use decoding::decoder::MessageSink;
 use decoding::framing::HeaderFault;
@@ -163,9 +164,9 @@ impl Conversation {
     pub(super) fn skip_answered_otherwise(&mut self, unit: &Unit<'_>) {
         while let Some(pending) = self.pending.front() {
             let fits = match (pending, unit.opening.first) {
-                (_, Some(0xff)) => true,
-                (PendingReply::Preparation(_), first) => first == Some(0x00) && unit.length >= PREPARED,
-                (PendingReply::Single, first) => matches!(first, Some(0x00 | 0xfe)),
+                (_, Some(ERR)) => true,
+                (PendingReply::Preparation(_), first) => first == Some(OK) && unit.length >= PREPARED,
+                (PendingReply::Single, first) => matches!(first, Some(OK | EOF)),
                 (
                     PendingReply::Login
                     | PendingReply::Text

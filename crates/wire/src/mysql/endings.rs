@@ -2,6 +2,7 @@
 
 use super::fault;
 use super::lane::{FULL_FRAME, MessageStart, Unit};
+use super::messages::reply::{EOF, OK};
 use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
 use model::{Content, Role, TransactionState};
@@ -131,9 +132,6 @@ pub(super) fn is_plain_eof(unit: &Unit<'_>) -> bool {
 pub(super) fn is_end_of_rows(opening: MessageStart) -> bool {
     opening.first == Some(EOF) && opening.length < FULL_FRAME
 }
-
-pub(super) const OK: u8 = 0x00;
-pub(super) const EOF: u8 = 0xfe;
 
 const IN_TRANSACTION: u16 = 0x0001;
 const MORE_RESULTS: u16 = 0x0008;

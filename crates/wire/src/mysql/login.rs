@@ -5,6 +5,8 @@ use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities, DEPRECATE_EOF, 
 use super::conversation::{Conversation, ConversationPhase, Part, PendingReply};
 use super::endings::{OkFields, error_content};
 use super::lane::Unit;
+use super::messages::PROTOCOL_VERSION;
+use super::messages::reply::{AUTH_MORE_DATA, ERR, OK};
 use super::{fault, wrong_byte};
 use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
@@ -20,7 +22,7 @@ impl Conversation {
             return Err(wrong_byte("a greeting", unit.opening.first));
         }
         let content = match unit.opening.first {
-            Some(0xff) => error_content(unit.head, code),
+            Some(ERR) => error_content(unit.head, code),
             Some(PROTOCOL_VERSION) => {
                 let (version, capabilities) = greeting_fields(unit.head)
                     .ok_or_else(|| fault("a greeting with its fields", "a shorter one"))?;
@@ -66,7 +68,7 @@ impl Conversation {
 
     pub(super) fn login_reply<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Part<'a> {
         let (role, content) = match unit.opening.first {
-            Some(0x00) if unit.length >= OkFields::MIN_LEN => {
+            Some(OK) if unit.length >= OkFields::MIN_LEN => {
                 if self.stage == ConversationPhase::Login {
                     self.stage = ConversationPhase::Work;
                     self.has_compression = self.capabilities.has(COMPRESS | COMPRESS_ZSTD);
@@ -74,8 +76,8 @@ impl Conversation {
                 let state = OkFields::parse(unit.head).map(|ok| Content::Ready(ok.transaction()));
                 (Role::Reply, state.unwrap_or(Content::Other))
             }
-            Some(0xff) => (Role::Reply, error_content(unit.head, code)),
-            Some(0x01) if unit.head == FAST_SUCCESS => (Role::ReplyPart, Content::Other),
+            Some(ERR) => (Role::Reply, error_content(unit.head, code)),
+            Some(AUTH_MORE_DATA) if unit.head == FAST_SUCCESS => (Role::ReplyPart, Content::Other),
             // A demand for another method or more data: the client answers with another leg.
             Some(_) | None => (Role::Reply, Content::Other),
         };
@@ -127,7 +129,6 @@ fn handshake_response(head: &[u8]) -> Option<HandshakeResponse<'_>> {
     })
 }
 
-const PROTOCOL_VERSION: u8 = 10;
 const SSL_REQUEST_LENGTH: u64 = 32;
 /// In `caching_sha2_password` the server knew the password, so OK follows without another leg.
-const FAST_SUCCESS: &[u8] = &[0x01, 0x03];
+const FAST_SUCCESS: &[u8] = &[AUTH_MORE_DATA, 0x03];

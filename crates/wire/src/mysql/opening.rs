@@ -1,6 +1,9 @@
 //! Strict check of MySQL's first messages: whole, with all fields.
 
+use super::blocks::{ZLIB, ZSTD};
 use super::capabilities::PROTOCOL_41;
+use super::messages::PROTOCOL_VERSION;
+use super::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
 use super::request;
 use decoding::reader::Reader;
 use decoding::recognition::Recognition;
@@ -56,9 +59,9 @@ fn block(direction: Direction, bytes: &[u8]) -> Recognition {
         return stored(direction, length as usize, content);
     }
     let begins = match content {
-        [] | [0x78] | [0x28] | [0x28, 0xb5] | [0x28, 0xb5, 0x2f] => return Recognition::More,
-        [0x78, level, ..] => matches!(level, 0x01 | 0x5e | 0x9c | 0xda),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => true,
+        [] | [ZLIB] | [ZSTD] | [ZSTD, 0xb5] | [ZSTD, 0xb5, 0x2f] => return Recognition::More,
+        [ZLIB, level, ..] => matches!(level, 0x01 | 0x5e | 0x9c | 0xda),
+        [ZSTD, 0xb5, 0x2f, 0xfd, ..] => true,
         _ => false,
     };
     match content.get(..length as usize) {
@@ -171,7 +174,7 @@ fn greeting(length: usize, body: &[u8]) -> Recognition {
                 None => begun_greeting(body),
             }
         }
-        Some(&ERROR) => error(length, body),
+        Some(&ERR) => error(length, body),
         Some(_) => Recognition::Never,
     }
 }
@@ -214,8 +217,8 @@ fn reply(length: usize, body: &[u8]) -> Recognition {
         };
     };
     match first {
-        ERROR => error(length, body),
-        OK | END | FILE => match body.get(..length) {
+        ERR => error(length, body),
+        OK | EOF | LOCAL_INFILE => match body.get(..length) {
             Some(body) if ends(body).is_some() => Recognition::Plausible,
             Some(_) => Recognition::Never,
             None if length <= MAX_OK_LEN => Recognition::More,
@@ -276,8 +279,8 @@ fn ends(body: &[u8]) -> Option<()> {
             fields.u16_le()?;
             fields.u16_le().map(drop)
         }
-        END => matches!(body.len(), 1 | 5).then_some(()),
-        FILE => (body.len() > 1 && body[1..].iter().all(|&byte| byte >= b' ')).then_some(()),
+        EOF => matches!(body.len(), 1 | 5).then_some(()),
+        LOCAL_INFILE => (body.len() > 1 && body[1..].iter().all(|&byte| byte >= b' ')).then_some(()),
         _ => None,
     }
 }
@@ -314,11 +317,6 @@ fn error(length: usize, body: &[u8]) -> Recognition {
     }
 }
 
-const PROTOCOL_VERSION: u8 = 10;
-const OK: u8 = 0x00;
-const FILE: u8 = 0xfb;
-const END: u8 = 0xfe;
-const ERROR: u8 = 0xff;
 const ERRORS: std::ops::Range<u16> = 1000..5000;
 const MIN_ERROR_LEN: usize = 3;
 const MAX_ERROR_LEN: usize = 1024;

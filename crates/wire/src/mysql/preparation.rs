@@ -2,8 +2,9 @@
 //! and columns.
 
 use super::conversation::{Conversation, Progress, Shown};
-use super::endings::{OK, is_plain_eof, ready};
+use super::endings::{is_plain_eof, ready};
 use super::lane::Unit;
+use super::messages::reply::OK;
 use super::reply::Said;
 use super::wrong_byte;
 use decoding::framing::HeaderFault;

@@ -2,8 +2,9 @@
 
 use super::capabilities::{CACHE_METADATA, Capabilities, MYSQL, OPTIONAL_METADATA};
 use super::conversation::{Conversation, ConversationPhase, Part, PendingReply, Progress, Shown};
-use super::endings::{EOF, EndFields, OK, OkFields, error_content, is_end_of_rows, is_plain_eof, ready};
+use super::endings::{EndFields, OkFields, error_content, is_end_of_rows, is_plain_eof, ready};
 use super::lane::{Arrival, Interest, MessageStart, Unit};
+use super::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
 use super::{fault, wrong_byte};
 use decoding::decoder::MessageSink;
 use decoding::framing::HeaderFault;
@@ -23,7 +24,7 @@ impl Conversation {
         );
         let is_event = self.pending.front() == Some(&PendingReply::Events);
         match opening.first {
-            Some(ERROR) => Interest {
+            Some(ERR) => Interest {
                 need: 3,
                 like: ERROR_LIMIT,
                 watch: false,
@@ -97,7 +98,7 @@ impl Conversation {
     /// Whether a row begins with `opening`: the fast path of the most frequent message.
     #[inline]
     pub(super) fn is_row(&self, opening: MessageStart) -> bool {
-        self.progress == Progress::Rows && opening.first != Some(ERROR) && !is_end_of_rows(opening)
+        self.progress == Progress::Rows && opening.first != Some(ERR) && !is_end_of_rows(opening)
     }
 
     fn reply_part<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, HeaderFault> {
@@ -141,7 +142,7 @@ impl Conversation {
             ));
         }
         match unit.opening.first {
-            Some(ERROR) => Ok(Part::new(
+            Some(ERR) => Ok(Part::new(
                 Role::Notice,
                 Phase::Work,
                 error_content(unit.head, code),
@@ -156,7 +157,7 @@ impl Conversation {
         unit: &Unit<'a>,
         code: &'a mut [u8; 11],
     ) -> Result<Said<'a>, HeaderFault> {
-        if unit.opening.first == Some(ERROR) {
+        if unit.opening.first == Some(ERR) {
             let is_progress = unit.head.get(1..3) == Some(&PROGRESS_REPORT);
             return Ok(if is_progress {
                 (Role::ReplyPart, Content::Other)
@@ -309,8 +310,6 @@ const OK_NEED: usize = 1 + 9 + 9 + 2;
 /// Maximum columns, several times the limit of a table.
 const MAX_COLUMNS: u64 = 65_535;
 
-const LOCAL_INFILE: u8 = 0xfb;
-const ERROR: u8 = 0xff;
 /// Error number of MariaDB's progress reports.
 const PROGRESS_REPORT: [u8; 2] = [0xff, 0xff];
 

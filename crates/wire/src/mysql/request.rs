@@ -2,7 +2,14 @@
 
 use super::capabilities::{Capabilities, QUERY_ATTRIBUTES};
 use super::conversation::{Conversation, ConversationPhase, Part, PendingReply};
-use super::lane::{FULL_FRAME, Interest, MessageStart, Unit};
+use super::lane::{Interest, MessageStart, Unit};
+use super::messages::{
+    COM_BINLOG_DUMP, COM_BINLOG_DUMP_GTID, COM_CHANGE_USER, COM_CREATE_DB, COM_DEBUG, COM_DROP_DB,
+    COM_FIELD_LIST, COM_INIT_DB, COM_PING, COM_PROCESS_INFO, COM_PROCESS_KILL, COM_QUERY, COM_QUIT,
+    COM_REFRESH, COM_REGISTER_SLAVE, COM_RESET_CONNECTION, COM_SET_OPTION, COM_SHUTDOWN, COM_STATISTICS,
+    COM_STMT_BULK_EXECUTE, COM_STMT_CLOSE, COM_STMT_EXECUTE, COM_STMT_FETCH, COM_STMT_PREPARE,
+    COM_STMT_RESET, COM_STMT_SEND_LONG_DATA, COMMANDS, SEMI_SYNC_ACK,
+};
 use super::signature;
 use super::values::skip_query_attributes;
 use super::wrong_byte;
@@ -25,9 +32,9 @@ impl Conversation {
             return look(LOGIN_NEED, LOGIN_LIMIT);
         }
         match opening.first {
-            Some(QUERY | STMT_PREPARE) => look(1, 1 + TEXT_LIMIT),
-            Some(CHANGE_USER) => look(1, LOGIN_LIMIT),
-            Some(STMT_BULK_EXECUTE) => {
+            Some(COM_QUERY | COM_STMT_PREPARE) => look(1, 1 + TEXT_LIMIT),
+            Some(COM_CHANGE_USER) => look(1, LOGIN_LIMIT),
+            Some(COM_STMT_BULK_EXECUTE) => {
                 self.sets.start();
                 Interest {
                     need: 5,
@@ -35,9 +42,9 @@ impl Conversation {
                     watch: true,
                 }
             }
-            Some(STMT_EXECUTE) => look(6, EXECUTE_LIMIT),
-            Some(STMT_FETCH) => look(9, COMMAND_LIMIT),
-            Some(STMT_CLOSE) => look(5, COMMAND_LIMIT),
+            Some(COM_STMT_EXECUTE) => look(6, EXECUTE_LIMIT),
+            Some(COM_STMT_FETCH) => look(9, COMMAND_LIMIT),
+            Some(COM_STMT_CLOSE) => look(5, COMMAND_LIMIT),
             Some(_) | None => look(1, COMMAND_LIMIT),
         }
     }
@@ -111,11 +118,11 @@ impl Conversation {
         }
         let content = self.command_content(command, body, unit)?;
         Ok(match command {
-            QUIT => Part::new(Role::OneWay, Phase::Close, content),
-            STMT_CLOSE | STMT_SEND_LONG_DATA | SEMI_SYNC_ACKNOWLEDGEMENT => {
+            COM_QUIT => Part::new(Role::OneWay, Phase::Close, content),
+            COM_STMT_CLOSE | COM_STMT_SEND_LONG_DATA | SEMI_SYNC_ACK => {
                 Part::new(Role::OneWay, Phase::Work, content)
             }
-            CHANGE_USER => {
+            COM_CHANGE_USER => {
                 self.owe(PendingReply::Login);
                 Part::new(Role::Request, Phase::Login, content)
             }
@@ -135,17 +142,17 @@ impl Conversation {
         let mut fields = Reader::new(body);
         let incomplete = || wrong_byte("a command with its fields", Some(command));
         Ok(match command {
-            QUERY => Content::Statement {
+            COM_QUERY => Content::Statement {
                 text: self.statement_text(body),
             },
-            STMT_PREPARE => {
+            COM_STMT_PREPARE => {
                 let whole = body.len() as u64 + 1 == unit.length;
                 Content::Prepare {
                     statement: self.statements.prepare(body, whole),
                     text: body,
                 }
             }
-            STMT_EXECUTE => {
+            COM_STMT_EXECUTE => {
                 let statement = self.statement(fields.u32_le().ok_or_else(incomplete)?);
                 if self.pending.is_empty() {
                     self.inspected = statement.filter(|statement| self.statements.is_unshaped(*statement));
@@ -159,7 +166,7 @@ impl Conversation {
                     values: (body.len() as u64 + 1 == unit.length).then_some(fields.rest()),
                 }
             }
-            STMT_BULK_EXECUTE => {
+            COM_STMT_BULK_EXECUTE => {
                 let statement = self.statement(fields.u32_le().ok_or_else(incomplete)?);
                 Content::Execute {
                     statement,
@@ -169,7 +176,7 @@ impl Conversation {
                     values: None,
                 }
             }
-            STMT_FETCH => {
+            COM_STMT_FETCH => {
                 let statement = self.statement(fields.u32_le().ok_or_else(incomplete)?);
                 Content::Fetch {
                     statement,
@@ -177,18 +184,18 @@ impl Conversation {
                     fetch_bytes: None,
                 }
             }
-            STMT_CLOSE => {
+            COM_STMT_CLOSE => {
                 self.statements.close(fields.u32_le().ok_or_else(incomplete)?);
                 Content::Close
             }
-            RESET_CONNECTION => {
+            COM_RESET_CONNECTION => {
                 self.statements.forget();
                 Content::Command {
                     name: "COM_RESET_CONNECTION",
                     number: None,
                 }
             }
-            CHANGE_USER => {
+            COM_CHANGE_USER => {
                 self.statements.forget();
                 let value = fields.cstr();
                 value.map_or(Content::Other, |value| Content::Parameter {
@@ -196,7 +203,7 @@ impl Conversation {
                     value,
                 })
             }
-            _ => name(command).map_or(Content::Other, |name| Content::Command { name, number: None }),
+            _ => shown_name(command).map_or(Content::Other, |name| Content::Command { name, number: None }),
         })
     }
 
@@ -231,32 +238,27 @@ impl Conversation {
     }
 }
 
-const fn name(command: u8) -> Option<&'static str> {
-    Some(match command {
-        INIT_DB => "COM_INIT_DB",
-        FIELD_LIST => "COM_FIELD_LIST",
-        REFRESH => "COM_REFRESH",
-        STATISTICS => "COM_STATISTICS",
-        PROCESS_INFO => "COM_PROCESS_INFO",
-        DEBUG => "COM_DEBUG",
-        PING => "COM_PING",
-        STMT_RESET => "COM_STMT_RESET",
-        SET_OPTION => "COM_SET_OPTION",
-        BINLOG_DUMP | BINLOG_DUMP_GTID => "COM_BINLOG_DUMP",
+fn shown_name(command: u8) -> Option<&'static str> {
+    let command = match command {
+        COM_INIT_DB | COM_FIELD_LIST | COM_REFRESH | COM_STATISTICS | COM_PROCESS_INFO | COM_DEBUG
+        | COM_PING | COM_STMT_RESET | COM_SET_OPTION => command,
+        COM_BINLOG_DUMP | COM_BINLOG_DUMP_GTID => COM_BINLOG_DUMP,
         _ => return None,
-    })
+    };
+    COMMANDS.find(command).map(|row| row.name)
 }
 
 fn pending_reply(command: u8, content: Content<'_>) -> PendingReply {
     match (command, content) {
         (_, Content::Prepare { statement, .. }) => PendingReply::Preparation(statement),
-        (STMT_FETCH, _) => PendingReply::Rows,
-        (FIELD_LIST, _) => PendingReply::Definitions,
-        (STATISTICS, _) => PendingReply::Text,
-        (BINLOG_DUMP | BINLOG_DUMP_GTID, _) => PendingReply::Events,
+        (COM_STMT_FETCH, _) => PendingReply::Rows,
+        (COM_FIELD_LIST, _) => PendingReply::Definitions,
+        (COM_STATISTICS, _) => PendingReply::Text,
+        (COM_BINLOG_DUMP | COM_BINLOG_DUMP_GTID, _) => PendingReply::Events,
         (
-            INIT_DB | CREATE_DB | DROP_DB | REFRESH | SHUTDOWN | PROCESS_KILL | DEBUG | PING | REGISTER_SLAVE
-            | STMT_RESET | SET_OPTION | RESET_CONNECTION,
+            COM_INIT_DB | COM_CREATE_DB | COM_DROP_DB | COM_REFRESH | COM_SHUTDOWN | COM_PROCESS_KILL
+            | COM_DEBUG | COM_PING | COM_REGISTER_SLAVE | COM_STMT_RESET | COM_SET_OPTION
+            | COM_RESET_CONNECTION,
             _,
         ) => PendingReply::Single,
         _ => PendingReply::Results,
@@ -266,55 +268,23 @@ fn pending_reply(command: u8, content: Content<'_>) -> PendingReply {
 /// Whether `command` can have a body of `length` bytes with this kept part. Used for connections
 /// seen from the middle.
 pub(super) fn is_plausible(command: u8, length: u64, body: &[u8]) -> bool {
-    let has_text = body
-        .first()
-        .is_some_and(|&byte| byte < b'\t' || byte == b'\n' || byte >= b' ');
-    match command {
-        QUIT | STATISTICS | DEBUG | PING | RESET_CONNECTION | PROCESS_INFO => length == 1,
-        QUERY | STMT_PREPARE => length > 1 && (has_text || body.is_empty() || is_white_space(body)),
-        INIT_DB | FIELD_LIST => length > 1 && has_text,
-        STMT_EXECUTE => (10..=u64::from(FULL_FRAME)).contains(&length),
-        STMT_SEND_LONG_DATA => length >= 7,
-        STMT_CLOSE | STMT_RESET | PROCESS_KILL => length == 5,
-        STMT_FETCH => length == 9,
-        SET_OPTION => length == 3,
-        STMT_BULK_EXECUTE => length > 7,
-        CHANGE_USER => length > 3,
-        BINLOG_DUMP | BINLOG_DUMP_GTID | REGISTER_SLAVE => length > 10,
-        _ => false,
-    }
+    COMMANDS
+        .find(command)
+        .is_some_and(|row| row.lengths.contains(&length) && (row.check_start)(body))
 }
 
 pub(super) const fn has_text(command: u8) -> bool {
-    matches!(command, QUERY | STMT_PREPARE)
+    matches!(command, COM_QUERY | COM_STMT_PREPARE)
 }
 
 /// Whether no other protocol has a whole message like this: quit, or an execution, with mostly
 /// fixed fields.
 pub(super) fn is_sure(command: u8, fields: &[u8]) -> bool {
-    command == QUIT || (command == STMT_EXECUTE && has_fields(command, fields))
+    command == COM_QUIT || (command == COM_STMT_EXECUTE && has_fields(command, fields))
 }
 
 pub(super) fn has_fields(command: u8, fields: &[u8]) -> bool {
-    let is_text = |text: &[u8]| text.iter().all(|&byte| byte >= b' ');
-    match command {
-        // Fields of an execution: the statement, kinds of cursor, and always one iteration.
-        STMT_EXECUTE => {
-            fields.get(4).is_some_and(|&flags| flags < 16) && fields.get(5..9) == Some(&[1, 0, 0, 0])
-        }
-        INIT_DB => is_text(fields),
-        FIELD_LIST => {
-            let mut parts = fields.splitn(2, |&byte| byte == 0);
-            parts.next().is_some_and(is_text) && parts.next().is_some_and(is_text)
-        }
-        CHANGE_USER => fields.contains(&0),
-        SET_OPTION => matches!(fields, [0 | 1, 0]),
-        _ => true,
-    }
-}
-
-fn is_white_space(body: &[u8]) -> bool {
-    body.first().is_some_and(u8::is_ascii_whitespace)
+    COMMANDS.find(command).is_none_or(|row| (row.check)(fields))
 }
 
 const TEXT_LIMIT: usize = 64 * 1024;
@@ -326,32 +296,3 @@ const LOGIN_LIMIT: usize = 2048;
 const LOGIN_NEED: usize = 32;
 /// Flags of `COM_STMT_EXECUTE` for read-only, for update, scrollable.
 const CURSOR_FLAGS: u8 = 0x07;
-
-const QUIT: u8 = 0x01;
-const INIT_DB: u8 = 0x02;
-const QUERY: u8 = 0x03;
-const FIELD_LIST: u8 = 0x04;
-const CREATE_DB: u8 = 0x05;
-const DROP_DB: u8 = 0x06;
-const REFRESH: u8 = 0x07;
-const SHUTDOWN: u8 = 0x08;
-const STATISTICS: u8 = 0x09;
-const PROCESS_INFO: u8 = 0x0a;
-const PROCESS_KILL: u8 = 0x0c;
-const DEBUG: u8 = 0x0d;
-const PING: u8 = 0x0e;
-const CHANGE_USER: u8 = 0x11;
-const BINLOG_DUMP: u8 = 0x12;
-const REGISTER_SLAVE: u8 = 0x15;
-const STMT_PREPARE: u8 = 0x16;
-const STMT_EXECUTE: u8 = 0x17;
-const STMT_SEND_LONG_DATA: u8 = 0x18;
-const STMT_CLOSE: u8 = 0x19;
-const STMT_RESET: u8 = 0x1a;
-const SET_OPTION: u8 = 0x1b;
-const STMT_FETCH: u8 = 0x1c;
-const BINLOG_DUMP_GTID: u8 = 0x1e;
-const RESET_CONNECTION: u8 = 0x1f;
-/// A replica's acknowledgement of an event, sent while events continue.
-const SEMI_SYNC_ACKNOWLEDGEMENT: u8 = 0xef;
-const STMT_BULK_EXECUTE: u8 = 0xfa;

@@ -1,6 +1,8 @@
 //! Finds a command or a reply after uncaptured bytes by sequence numbers: a command has 0, its
 //! reply begins with 1, and a continuation has the next one.
 
+use super::blocks::{ZLIB, ZSTD};
+use super::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
 use super::signature::is_plausible_command;
 use decoding::reader::Reader;
 use decoding::resume::{MessageShape, Resumption, find};
@@ -58,13 +60,10 @@ pub(super) fn find_block(direction: Direction, bytes: &[u8], whole: bool) -> Res
 fn begins_reply(length: u32, first: Option<u8>) -> bool {
     match first {
         None => false,
-        Some(0x00) => length >= 7,
-        Some(0xff) => length >= 3,
-        Some(0xfe) => length < 9,
-        Some(0xfb) => true,
+        Some(OK) => length >= 7,
+        Some(ERR) => length >= 3,
+        Some(EOF) => length < 9,
+        Some(LOCAL_INFILE) => true,
         Some(_) => length <= 9,
     }
 }
-
-const ZLIB: u8 = 0x78;
-const ZSTD: u8 = 0x28;

@@ -1,6 +1,8 @@
 //! Rows of a text result (MySQL source documentation, "Text Resultset"), for a client that did not
 //! request results without EOF packets or without column definitions.
 
+use super::messages::NULL;
+use super::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
 use decoding::reader::Reader;
 use decoding::rows::TextRows;
 
@@ -30,7 +32,7 @@ impl<'a> Iterator for Packets<'a> {
 
 fn result(packets: &mut Packets<'_>) -> Option<TextRows> {
     let first = packets.next()?;
-    if matches!(first.first(), None | Some(&(OK | ERROR | FILE))) {
+    if matches!(first.first(), None | Some(&(OK | ERR | LOCAL_INFILE))) {
         // A statement without rows.
         return Some(TextRows::default());
     }
@@ -53,7 +55,7 @@ fn result(packets: &mut Packets<'_>) -> Option<TextRows> {
 }
 
 fn is_end(packet: &[u8]) -> bool {
-    matches!(packet, [ERROR, ..]) || matches!(packet, [EOF, rest @ ..] if rest.len() < 8)
+    matches!(packet, [ERR, ..]) || matches!(packet, [EOF, rest @ ..] if rest.len() < 8)
 }
 
 /// Name of a column, after catalog, schema, table and original table.
@@ -77,12 +79,6 @@ fn row(packet: &[u8], columns: usize) -> Option<Vec<Option<Vec<u8>>>> {
         })
         .collect()
 }
-
-const OK: u8 = 0;
-const NULL: u8 = 0xfb;
-const FILE: u8 = 0xfb;
-const EOF: u8 = 0xfe;
-const ERROR: u8 = 0xff;
 
 #[cfg(test)]
 mod tests {

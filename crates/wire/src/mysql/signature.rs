@@ -2,6 +2,8 @@
 //! by a plausible command.
 
 use super::capabilities::PROTOCOL_41;
+use super::messages::PROTOCOL_VERSION;
+use super::messages::reply::ERR;
 use super::request;
 use decoding::reader::Reader;
 use decoding::recognition::Recognition;
@@ -33,7 +35,7 @@ fn opening(length: u32, mut body: Reader<'_>) -> Recognition {
             Some(_) => Recognition::Never,
             None => Recognition::More,
         },
-        Some(ERROR) => match body.u16_le() {
+        Some(ERR) => match body.u16_le() {
             Some(number) if ERRORS.contains(&number) => Recognition::Plausible,
             Some(_) => Recognition::Never,
             None => Recognition::More,
@@ -73,8 +75,6 @@ pub(super) fn is_plausible_command(head: &[u8], length: u64) -> bool {
         .is_some_and(|(&command, body)| request::is_plausible(command, length, body))
 }
 
-const PROTOCOL_VERSION: u8 = 10;
-const ERROR: u8 = 0xff;
 const ERRORS: std::ops::Range<u16> = 1000..5000;
 const MIN_GREETING_LEN: u32 = 20;
 const MIN_ERROR_LEN: u32 = 3;

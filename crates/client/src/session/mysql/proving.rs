@@ -1,13 +1,14 @@
 //! Exchange of proofs, one leg after another.
 
 use super::method::{Method, xor};
-use super::{MORE, SWITCH, rsa, unknown};
-use crate::mysql::{Challenge, OK};
+use super::{rsa, unknown};
+use crate::mysql::Challenge;
 use crate::session::SessionError;
 use crate::session::opening::LoginContext;
 use model::Phase;
 use ring::rand::{SecureRandom, SystemRandom};
 use sys::error::LiveError;
+use wire::mysql::messages::reply::{AUTH_MORE_DATA, AUTH_SWITCH, OK};
 
 pub(super) struct Proving {
     method: Method,
@@ -40,7 +41,7 @@ impl Proving {
     ) -> Result<Option<Vec<u8>>, SessionError> {
         let answer = match body {
             [OK, ..] => return Ok(None),
-            [SWITCH, ..] => self.switched(opening, body)?,
+            [AUTH_SWITCH, ..] => self.switched(opening, body)?,
             FULL if opening.is_private() => {
                 self.goes_on(
                     "full",
@@ -60,7 +61,7 @@ impl Proving {
                     method: self.method.name(),
                 });
             }
-            [MORE, key @ ..] if self.method == Method::CachingSha2 => {
+            [AUTH_MORE_DATA, key @ ..] if self.method == Method::CachingSha2 => {
                 self.goes_on("full", None);
                 let secret = xor(&Method::Clear.answer(password(opening), &[]), &self.nonce);
                 rsa::encrypted(&secret, key, seed()?).ok_or_else(unknown)?
@@ -121,5 +122,5 @@ fn seed() -> Result<[u8; rsa::HASH], SessionError> {
 }
 
 /// In `caching_sha2_password` the server requests the password itself.
-const FULL: &[u8] = &[MORE, 4];
+const FULL: &[u8] = &[AUTH_MORE_DATA, 4];
 const PUBLIC_KEY: u8 = 2;

@@ -4,6 +4,8 @@ use super::{Probe, reachable};
 use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::SocketAddr;
+use wire::mysql::messages::PROTOCOL_VERSION;
+use wire::mysql::messages::reply::ERR;
 
 /// From SYN to the last byte of the greeting: two round trips, for the TCP handshake and the
 /// greeting. The server counts each as an aborted connection.
@@ -39,9 +41,8 @@ impl Probe for MysqlGreeting<'_> {
     fn send_request(&mut self) -> Result<Answer, PingError> {
         let mut connection = Plain::connect(self.context, self.address.ok_or(PingError::Closed)?)?;
         let arrived = connection.receive(whole)?;
-        // After length and sequence number: 10 is a greeting, 255 an error (too many connections,
-        // blocked host).
-        let refused = arrived.bytes.get(4) == Some(&0xff);
+        // After length and sequence number. An error: too many connections, or blocked host.
+        let refused = arrived.bytes.get(4) == Some(&ERR);
         Ok(Answer {
             turns: Some(2),
             error: refused
@@ -62,9 +63,11 @@ fn whole(bytes: &[u8]) -> Complete {
         [low, middle, high, 0, body @ ..] => {
             let length = u32::from_le_bytes([*low, *middle, *high, 0]) as usize;
             match body.first() {
-                Some(10 | 0xff) if length > MAX_GREETING_LEN => Complete::Never("MySQL's greeting"),
-                Some(10 | 0xff) if body.len() >= length => Complete::Yes,
-                Some(10 | 0xff) | None => Complete::NotYet,
+                Some(&(PROTOCOL_VERSION | ERR)) if length > MAX_GREETING_LEN => {
+                    Complete::Never("MySQL's greeting")
+                }
+                Some(&(PROTOCOL_VERSION | ERR)) if body.len() >= length => Complete::Yes,
+                Some(&(PROTOCOL_VERSION | ERR)) | None => Complete::NotYet,
                 Some(_) => Complete::Never("MySQL's greeting"),
             }
         }

@@ -9,6 +9,7 @@
 use super::RowsError;
 use super::wire_line::WireLine;
 use client::mysql::{ExpectedAnswer, MysqlReplies, close, fetch, open_cursor, query};
+use wire::mysql::messages::reply;
 
 /// The row's header, marker, NULL bitmap and value length; header and body of EOF.
 pub(super) const OVERHEAD: usize = 4 + 1 + 1 + 3 + EOF;
@@ -52,7 +53,7 @@ pub(super) fn finish(line: &mut WireLine<'_>, one_row: &[u8]) -> Result<(), Rows
 
 pub(super) fn is_row(packet: &[u8]) -> bool {
     let mark = packet.len().checked_sub(EOF).and_then(|at| packet.get(at..));
-    let ends = matches!(mark, Some([5, 0, 0, 2, 0xfe, ..]));
+    let ends = matches!(mark, Some([5, 0, 0, 2, reply::EOF, ..]));
     ends && packet.get(3..5) == Some(&[1, 0])
 }
 
