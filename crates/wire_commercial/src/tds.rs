@@ -22,7 +22,9 @@
 mod answer;
 mod calls;
 mod decoder;
+mod first_token;
 mod login;
+pub mod messages;
 mod multiplexing;
 mod opening;
 mod signature;
@@ -32,30 +34,9 @@ mod utf16;
 
 pub use answer::{Encryption, SqlServerVersion, TdsAnswer, answer};
 pub use decoder::TdsDecoder;
+use messages::packet;
 pub use opening::opens;
 pub use signature::recognise;
-
-mod kind {
-    pub(super) const BATCH: u8 = 0x01;
-    pub(super) const PROCEDURES: u8 = 0x03;
-    pub(super) const ATTENTION: u8 = 0x06;
-    pub(super) const BULK: u8 = 0x07;
-    pub(super) const FEDERATED: u8 = 0x08;
-    pub(super) const TRANSACTION: u8 = 0x0e;
-    pub(super) const LOGIN: u8 = 0x10;
-    pub(super) const SSPI: u8 = 0x11;
-    pub(super) const OF_CLIENT: [u8; 9] = [
-        BATCH,
-        PROCEDURES,
-        ATTENTION,
-        BULK,
-        FEDERATED,
-        TRANSACTION,
-        LOGIN,
-        SSPI,
-        super::PRELOGIN,
-    ];
-}
 
 /// Asks a server for its version and whether it wants encryption, before any login.
 pub fn prelogin() -> Vec<u8> {
@@ -70,7 +51,7 @@ pub fn prelogin() -> Vec<u8> {
     let table: usize = OPTIONS.len() * 5 + 1;
     let length = HEADER + table + OPTIONS.iter().map(|(_, value)| value.len()).sum::<usize>();
     let mut out = Vec::with_capacity(length);
-    out.extend_from_slice(&[PRELOGIN, LAST_PACKET, 0, length as u8, 0, 0, 0, 0]);
+    out.extend_from_slice(&[packet::PRELOGIN, LAST_PACKET, 0, length as u8, 0, 0, 0, 0]);
     let mut at = table;
     for (name, value) in OPTIONS {
         out.extend_from_slice(&[name, 0, at as u8, 0, value.len() as u8]);
@@ -92,8 +73,6 @@ mod option {
     pub(super) const END: u8 = 0xff;
 }
 
-const PRELOGIN: u8 = 0x12;
-const RESPONSE: u8 = 0x04;
 const LAST_PACKET: u8 = 1;
 /// Type, status, length, process, number, window.
 const HEADER: usize = 8;

@@ -26,6 +26,7 @@ mod decoder;
 mod descriptor;
 mod ending;
 mod introduction;
+pub mod messages;
 mod number;
 mod opening;
 mod request;
@@ -37,14 +38,3 @@ pub use decoder::TnsDecoder;
 pub use opening::opens;
 pub use request::{connect_request, ping_request};
 pub use signature::recognise;
-
-mod packet {
-    pub(super) const CONNECT: u8 = 1;
-    pub(super) const ACCEPT: u8 = 2;
-    pub(super) const REFUSE: u8 = 4;
-    pub(super) const REDIRECT: u8 = 5;
-    pub(super) const DATA: u8 = 6;
-    pub(super) const RESEND: u8 = 11;
-    pub(super) const MARKER: u8 = 12;
-    pub(super) const LAST: u8 = 19;
-}

@@ -1,6 +1,7 @@
 //! The server's answer to PRELOGIN.
 
-use super::{HEADER, LAST_PACKET, RESPONSE, option};
+use super::messages::packet::TABULAR_RESULT;
+use super::{HEADER, LAST_PACKET, option};
 use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
 use std::fmt;
@@ -61,7 +62,7 @@ pub fn answer(bytes: &[u8]) -> Result<Option<TdsAnswer>, HeaderFault> {
 /// possible.
 fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, HeaderFault> {
     match reader.rest().first() {
-        Some(&RESPONSE) => {}
+        Some(&TABULAR_RESULT) => {}
         Some(other) => return Err(fault("a response of TDS", &format!("type {other:#04x}"))),
         None => return Ok(None),
     }

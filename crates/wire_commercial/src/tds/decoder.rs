@@ -3,9 +3,10 @@
 use super::answer;
 use super::calls::{self, Call, Handle, Returns};
 use super::login;
+use super::messages::{PACKETS, packet};
 use super::multiplexing::{self, SMP, SMP_HEADER, Sessions};
 use super::tokens::{Done, Token, Tokens};
-use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind};
+use super::{HEADER, LAST_PACKET};
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
 use decoding::pending_replies::PendingReplies;
@@ -188,10 +189,9 @@ pub(super) fn plan(direction: Direction, header: &[u8]) -> Result<FramePlan, Hea
     let &[kind, _, high, low, ..] = header else {
         return Err(fault("a header of eight bytes", header.len().to_string()));
     };
-    let is_known = match direction {
-        Direction::ClientToServer => kind::OF_CLIENT.contains(&kind),
-        Direction::ServerToClient => matches!(kind, RESPONSE | PRELOGIN),
-    };
+    let is_known = PACKETS
+        .find(kind)
+        .is_some_and(|row| row.senders.contains(&direction));
     let length = u16::from_be_bytes([high, low]);
     if !is_known {
         let found = match kind {
@@ -240,7 +240,7 @@ impl Session {
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
         let [kind, status] = [0, 1].map(|place| frame.header.get(place).copied().unwrap_or(0));
-        if kind == PRELOGIN && self.said.is_empty() && frame.body.first() == Some(&TLS_HANDSHAKE) {
+        if kind == packet::PRELOGIN && self.said.is_empty() && frame.body.first() == Some(&TLS_HANDSHAKE) {
             return Err(fault("messages in plain", "TLS".to_owned()));
         }
         self.pending.check()?;
@@ -267,9 +267,11 @@ impl Session {
 
     fn request(&mut self, kind: u8, said: &[u8], frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         match kind {
-            kind::BATCH => self.call(&calls::batch(said), None, Role::Request, frame, sink),
-            kind::TRANSACTION => self.call(&calls::transaction(said), None, Role::Request, frame, sink),
-            kind::PROCEDURES => {
+            packet::SQL_BATCH => self.call(&calls::batch(said), None, Role::Request, frame, sink),
+            packet::TRANSACTION_MANAGER => {
+                self.call(&calls::transaction(said), None, Role::Request, frame, sink)
+            }
+            packet::RPC => {
                 let all = calls::procedures(said);
                 for (place, asked) in all.iter().enumerate() {
                     let role = if place + 1 == all.len() {
@@ -282,15 +284,15 @@ impl Session {
                     self.call(&asked.call, values, role, frame, sink);
                 }
             }
-            kind::ATTENTION if self.pending.is_empty() => {
+            packet::ATTENTION if self.pending.is_empty() => {
                 self.owe(PendingReply::from_phase(Phase::Work));
                 self.emit_message(frame, Role::Request, Phase::Work, Content::Other, sink);
             }
-            kind::ATTENTION => {
+            packet::ATTENTION => {
                 self.stops = true;
                 self.emit_message(frame, Role::OneWay, Phase::Work, Content::Other, sink);
             }
-            PRELOGIN => {
+            packet::PRELOGIN => {
                 let pending_reply = PendingReply::from_phase(Phase::Login);
                 self.owe(PendingReply {
                     is_prelogin: true,
@@ -298,7 +300,7 @@ impl Session {
                 });
                 self.emit_message(frame, Role::Request, Phase::Login, Content::Other, sink);
             }
-            kind::LOGIN => {
+            packet::LOGIN7 => {
                 let introduction = login::introduction(said);
                 self.tokens.short_counts = introduction.as_ref().is_some_and(|login| login.short_counts);
                 let client = introduction.and_then(|login| login.client);
@@ -308,7 +310,7 @@ impl Session {
                 self.owe(PendingReply::from_phase(Phase::Login));
                 self.emit_message(frame, Role::Request, Phase::Login, content, sink);
             }
-            kind::BULK => {
+            packet::BULK_LOAD => {
                 self.owe(PendingReply::from_phase(Phase::Work));
                 self.emit_message(frame, Role::Request, Phase::Work, Content::Other, sink);
             }
@@ -456,7 +458,7 @@ impl Session {
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
         let [kind, status] = [0, 1].map(|place| frame.header.get(place).copied().unwrap_or(0));
-        if kind == PRELOGIN {
+        if kind == packet::PRELOGIN {
             return Err(fault("messages in plain", "TLS".to_owned()));
         }
         self.reply.add(frame);

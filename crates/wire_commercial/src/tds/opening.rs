@@ -1,7 +1,8 @@
 //! Strict check of TDS's first bytes: whole packets with all of their fields.
 
+use super::messages::{TOKENS, packet, token};
 use super::signature::recognise;
-use super::{HEADER, LAST_PACKET, PRELOGIN, RESPONSE, kind, option};
+use super::{HEADER, LAST_PACKET, option};
 use decoding::reader::Reader;
 use decoding::recognition::Recognition;
 use decoding::verbs::begins_statement_16;
@@ -25,12 +26,12 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     };
     let is_last = status & LAST_PACKET != 0;
     match (kind, direction) {
-        (PRELOGIN, _) => said(options(body).is_some() && is_last, Recognition::Certain),
-        (kind::LOGIN, _) => said(login(body, is_last).is_some(), Recognition::Certain),
-        (kind::BATCH | kind::PROCEDURES | kind::TRANSACTION, _) => call(kind, body),
-        (kind::ATTENTION, _) => said(body.is_empty() && is_last, Recognition::Plausible),
-        (kind::BULK, _) => said(body.first() == Some(&0x81), Recognition::Plausible),
-        (RESPONSE, _) => said(response(body, is_last).is_some(), Recognition::Plausible),
+        (packet::PRELOGIN, _) => said(options(body).is_some() && is_last, Recognition::Certain),
+        (packet::LOGIN7, _) => said(login(body, is_last).is_some(), Recognition::Certain),
+        (packet::SQL_BATCH | packet::RPC | packet::TRANSACTION_MANAGER, _) => call(kind, body),
+        (packet::ATTENTION, _) => said(body.is_empty() && is_last, Recognition::Plausible),
+        (packet::BULK_LOAD, _) => said(body.first() == Some(&token::COLMETADATA), Recognition::Plausible),
+        (packet::TABULAR_RESULT, _) => said(response(body, is_last).is_some(), Recognition::Plausible),
         _ => Recognition::Never,
     }
 }
@@ -83,8 +84,8 @@ fn call(kind: u8, body: &[u8]) -> Recognition {
     }
     let mut fields = Reader::new(body);
     match kind {
-        kind::BATCH if begins_statement_16(body) => Recognition::Certain,
-        kind::PROCEDURES => {
+        packet::SQL_BATCH if begins_statement_16(body) => Recognition::Certain,
+        packet::RPC => {
             let fits = match fields.u16_le() {
                 Some(0xffff) => {
                     fields.u16_le().is_some_and(|number| (1..=15).contains(&number))
@@ -123,43 +124,12 @@ fn headers(body: &[u8]) -> Option<&[u8]> {
     body.get(all..)
 }
 
-/// The first token of a response, with its length and, at the end of a statement, its flags.
+/// The first token of a response, or the answer to PRELOGIN.
 fn response(body: &[u8], is_last: bool) -> Option<()> {
     let mut fields = Reader::new(body);
     match fields.u8()? {
-        0x00 => options(body),
-        0xfd..=0xff => {
-            let (flags, _) = (fields.u16_le()?, fields.u16_le()?);
-            let rest = fields.left();
-            (flags & !DONE_FLAGS == 0 && (rest >= 4)).then_some(())
-        }
-        0x79 => fields.u32_le().map(drop),
-        0x81 => {
-            let columns = fields.u16_le()?;
-            (columns == 0xffff || (1..=4096).contains(&columns)).then_some(())
-        }
-        0xe3 => {
-            let length = usize::from(fields.u16_le()?);
-            let kind = fields.u8()?;
-            ((1..=20).contains(&kind) && (!is_last || length <= fields.left() + 1)).then_some(())
-        }
-        0xaa | 0xab => {
-            let length = usize::from(fields.u16_le()?);
-            fields.u32_le()?;
-            let (_, class) = (fields.u8()?, fields.u8()?);
-            (class <= 25 && length > 10 && (!is_last || length <= fields.left() + 6)).then_some(())
-        }
-        0xad => {
-            let length = usize::from(fields.u16_le()?);
-            let (interface, version) = (fields.u8()?, fields.array::<4>()?);
-            (interface <= 1 && version[0] != 0 && (!is_last || length <= fields.left() + 5)).then_some(())
-        }
-        0xa4 | 0xa9 | 0xac | 0xae | 0xed => {
-            let length = usize::from(fields.u16_le()?);
-            (length > 0 && (!is_last || length <= fields.left() || body[0] != 0xa9)).then_some(())
-        }
-        0xe4 => fields.u32_le().map(drop),
-        _ => None,
+        option::VERSION => options(body),
+        token => (TOKENS.find(token)?.check_first?)(fields, is_last),
     }
 }
 
@@ -168,9 +138,6 @@ const VERSION_LENGTH: usize = 6;
 const PLACES: usize = 36;
 const COUNT_OF_PLACES: usize = 9;
 const MAX_HEADERS_LEN: usize = 4096;
-/// Flags of the end of a statement: more, error, in a transaction, count, stopped, in a procedure,
-/// server error.
-const DONE_FLAGS: u16 = 0x01bf;
 
 #[cfg(test)]
 mod tests {

@@ -1,27 +1,17 @@
 //! Recognises TDS by PRELOGIN, a login, or a batch with its headers.
 
-use super::{PRELOGIN, RESPONSE, kind};
+use super::messages::{PACKETS, PacketRow, TOKENS, packet};
+use super::option;
 use decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
-    let known: &[u8] = match direction {
-        Direction::ClientToServer => &[
-            kind::BATCH,
-            kind::PROCEDURES,
-            kind::ATTENTION,
-            kind::BULK,
-            kind::TRANSACTION,
-            kind::LOGIN,
-            PRELOGIN,
-        ],
-        Direction::ServerToClient => &[RESPONSE],
-    };
     let Some(first) = bytes.first() else {
         return Recognition::More;
     };
     let flags_fit = bytes.get(1).is_none_or(|status| status & !FLAGS == 0);
-    if !known.contains(first) || !flags_fit {
+    let opens = |row: &PacketRow| row.opens.contains(&direction);
+    if !PACKETS.find(*first).is_some_and(opens) || !flags_fit {
         return Recognition::Never;
     }
     let Some(&[kind, _, high, low, _, _, _, window]) = bytes.first_chunk::<8>() else {
@@ -36,25 +26,31 @@ pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
 
 fn behind_header(kind: u8, length: u16, body: &[u8]) -> Recognition {
     match kind {
-        kind::ATTENTION if length == 8 => Recognition::Plausible,
-        kind::ATTENTION => Recognition::Never,
-        PRELOGIN => begins(body, &[(0, 0), (3, 0), (4, 6)]),
-        kind::LOGIN => match body.get(7) {
+        packet::ATTENTION if length == 8 => Recognition::Plausible,
+        packet::ATTENTION => Recognition::Never,
+        packet::PRELOGIN => begins(body, &[(0, 0), (3, 0), (4, 6)]),
+        packet::LOGIN7 => match body.get(7) {
             Some(0x70..=0x7f) => Recognition::Certain,
             Some(_) => Recognition::Never,
             None => Recognition::More,
         },
-        kind::BATCH => match begins(body, &[(0, 22), (1, 0), (2, 0), (3, 0), (4, 18), (8, 2), (9, 0)]) {
-            Recognition::Never if length > 8 => Recognition::Plausible,
-            verdict => verdict,
-        },
-        RESPONSE => match body.first() {
-            Some(token) if TOKENS.contains(token) => Recognition::Plausible,
+        packet::SQL_BATCH => {
+            match begins(body, &[(0, 22), (1, 0), (2, 0), (3, 0), (4, 18), (8, 2), (9, 0)]) {
+                Recognition::Never if length > 8 => Recognition::Plausible,
+                verdict => verdict,
+            }
+        }
+        packet::TABULAR_RESULT => match body.first() {
+            Some(&token) if begins_response(token) => Recognition::Plausible,
             Some(_) => Recognition::Never,
             None => Recognition::More,
         },
         _ => Recognition::Plausible,
     }
+}
+
+fn begins_response(token: u8) -> bool {
+    token == option::VERSION || TOKENS.find(token).is_some_and(|row| row.check_first.is_some())
 }
 
 fn begins(body: &[u8], expected: &[(usize, u8)]) -> Recognition {
@@ -71,11 +67,6 @@ fn begins(body: &[u8], expected: &[(usize, u8)]) -> Recognition {
 /// Flags of a packet's status: last, ignore, and two ways to reset the connection.
 const FLAGS: u8 = 0x1b;
 const MAX_PACKET_LEN: u16 = 32_768;
-/// First tokens of a response: the answer to PRELOGIN, columns, messages, ends of statements and
-/// changes by the login.
-const TOKENS: [u8; 14] = [
-    0x00, 0x79, 0x81, 0xa4, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xe3, 0xe4, 0xfd, 0xfe, 0xff,
-];
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,11 @@
 //! Source: MS-TDS 2.2.7. A row's length depends on the types of its columns, so these are kept.
 //! Values longer than a packet are skipped as they arrive.
 
+use super::first_token::NO_COLUMNS;
+use super::messages::token::{
+    COLINFO, COLMETADATA, DONE, DONEINPROC, DONEPROC, ENVCHANGE, ERROR, FEATUREEXTACK, FEDAUTHINFO, INFO,
+    LOGINACK, NBCROW, OFFSET, ORDER, RETURNSTATUS, RETURNVALUE, ROW, SESSIONSTATE, SSPI, TABNAME,
+};
 use super::types::{self, ColumnShape, Of};
 use super::utf16;
 use decoding::reader::Reader;
@@ -206,34 +211,34 @@ impl Tokens {
             return Step::More;
         };
         let token = match kind {
-            COLUMNS => return self.describe(reader),
+            COLMETADATA => return self.describe(reader),
             ROW => {
                 self.row = Some((0, Vec::new()));
                 return Step::Part;
             }
-            ROW_WITH_NULLS => {
+            NBCROW => {
                 let Some(nulls) = reader.take_bytes(self.columns.len().div_ceil(8)) else {
                     return Step::More;
                 };
                 self.row = Some((0, nulls.to_vec()));
                 return Step::Part;
             }
-            DONE | DONE_PROCEDURE | DONE_IN_PROCEDURE => self.done(reader).map(Token::Done),
-            RETURN_STATUS | OFFSET => reader.take_bytes(4).map(|_| Token::Other),
-            RETURNED => match returned(reader, self.short_counts) {
+            DONE | DONEPROC | DONEINPROC => self.done(reader).map(Token::Done),
+            RETURNSTATUS | OFFSET => reader.take_bytes(4).map(|_| Token::Other),
+            RETURNVALUE => match returned(reader, self.short_counts) {
                 Some(token) => Some(token),
                 None if reader.left() > MAX_TOKEN_LEN => return Step::Lost,
                 None => None,
             },
-            FEATURES => features(reader),
-            SESSION_STATE | FEDERATED => {
+            FEATUREEXTACK => features(reader),
+            SESSIONSTATE | FEDAUTHINFO => {
                 let Some(length) = reader.u32_le() else {
                     return Step::More;
                 };
                 self.skip = u64::from(length);
                 return Step::Token(Token::Other);
             }
-            ERROR | INFO | ACCEPTED | CHANGED | ORDER | TABLES | COLUMN_INFO | SSPI => sized(reader, kind),
+            ERROR | INFO | LOGINACK | ENVCHANGE | ORDER | TABNAME | COLINFO | SSPI => sized(reader, kind),
             _ => return Step::Lost,
         };
         token.map_or(Step::More, Step::Token)
@@ -270,7 +275,7 @@ impl Tokens {
     pub(super) fn last_done(&self, tail: &[u8]) -> Option<Done> {
         let length = if self.short_counts { 9 } else { 13 };
         let mut reader = Reader::new(tail.get(tail.len().checked_sub(length)?..)?);
-        matches!(reader.u8()?, DONE | DONE_PROCEDURE | DONE_IN_PROCEDURE)
+        matches!(reader.u8()?, DONE | DONEPROC | DONEINPROC)
             .then(|| self.done(&mut reader))
             .flatten()
     }
@@ -347,8 +352,8 @@ fn sized(reader: &mut Reader<'_>, kind: u8) -> Option<Token> {
     let mut body = reader.sub(length)?;
     let token = match kind {
         ERROR => error(&mut body),
-        ACCEPTED => accepted(&mut body),
-        CHANGED => match body.u8() {
+        LOGINACK => accepted(&mut body),
+        ENVCHANGE => match body.u8() {
             Some(TRANSACTION_BEGUN) => Some(Token::Transaction(TransactionState::Open)),
             Some(COMMITTED | ROLLED_BACK | TRANSACTION_ENDED) => {
                 Some(Token::Transaction(TransactionState::Idle))
@@ -377,27 +382,6 @@ fn accepted(body: &mut Reader<'_>) -> Option<Token> {
     })
 }
 
-const OFFSET: u8 = 0x78;
-const RETURN_STATUS: u8 = 0x79;
-const COLUMNS: u8 = 0x81;
-const TABLES: u8 = 0xa4;
-const COLUMN_INFO: u8 = 0xa5;
-const ORDER: u8 = 0xa9;
-const ERROR: u8 = 0xaa;
-const INFO: u8 = 0xab;
-const RETURNED: u8 = 0xac;
-const ACCEPTED: u8 = 0xad;
-const FEATURES: u8 = 0xae;
-const ROW: u8 = 0xd1;
-const ROW_WITH_NULLS: u8 = 0xd2;
-const CHANGED: u8 = 0xe3;
-const SESSION_STATE: u8 = 0xe4;
-const SSPI: u8 = 0xed;
-const FEDERATED: u8 = 0xee;
-const DONE: u8 = 0xfd;
-const DONE_PROCEDURE: u8 = 0xfe;
-const DONE_IN_PROCEDURE: u8 = 0xff;
-
 const STATUS_MORE: u16 = 0x01;
 const STATUS_COUNT: u16 = 0x10;
 const STATUS_ATTENTION: u16 = 0x20;
@@ -409,7 +393,6 @@ const TRANSACTION_ENDED: u8 = 17;
 
 const LAST_FEATURE: u8 = 0xff;
 const TIME_STAMP: usize = 8;
-const NO_COLUMNS: u16 = 0xffff;
 /// SQL Server allows 4096 columns in a result, and 30,000 in wide tables.
 const MAXIMUM_COLUMNS: u16 = 30_000;
 const MAX_TOKEN_LEN: usize = 72 * 1024;

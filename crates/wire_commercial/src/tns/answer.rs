@@ -1,7 +1,7 @@
 //! A listener's answer to CONNECT.
 
 use super::descriptor::find;
-use super::packet;
+use super::messages::packet;
 use decoding::framing::HeaderFault;
 use decoding::reader::Reader;
 use std::fmt;

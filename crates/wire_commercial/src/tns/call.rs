@@ -4,6 +4,12 @@
 //! to the number of rows. The rest depends on the client and its version, so the text is found as a
 //! run of text with the announced length.
 
+use super::messages::function::{
+    AUTH_PHASE_ONE, AUTH_PHASE_TWO, COMMIT, EXECUTE, FETCH, LOB_OP, LOGOFF, PING, REEXECUTE,
+    REEXECUTE_AND_FETCH, ROLLBACK, VERSION,
+};
+use super::messages::message::{DATA_TYPES, FAST_AUTH, FUNCTION, PIGGYBACK, PROTOCOL};
+use super::messages::{FUNCTIONS, SERVICES};
 use super::number::{CHUNKS, MAX_SHORT_LEN, ub4, ub8};
 use decoding::reader::Reader;
 
@@ -45,7 +51,7 @@ impl Calls {
     /// `request` is a whole request or its first bytes.
     pub(super) fn parse_call(&mut self, request: &[u8]) -> Call {
         match request {
-            [0xde, 0xad, 0xbe, 0xef, ..] => Call::Services,
+            _ if request.starts_with(&SERVICES) => Call::Services,
             [PROTOCOL | DATA_TYPES | FAST_AUTH, ..] => Call::Login,
             [PIGGYBACK, _, sequence, ..] => self.behind_piggybacks(request, *sequence),
             [FUNCTION, code, ..] => self.function(request, *code),
@@ -59,12 +65,12 @@ impl Calls {
             let rest = request.get(place..).unwrap_or_default();
             let [kind, code, number, ..] = rest else { break };
             let next = *number == sequence.wrapping_add(1) || (sequence == u8::MAX && *number == 1);
-            if *kind == PIGGYBACK && next && KNOWN_PIGGYBACKS.contains(code) {
+            if *kind == PIGGYBACK && next && FUNCTIONS.find(*code).is_some_and(|row| row.is_piggyback) {
                 sequence = *number;
             }
             if *kind == FUNCTION && next {
                 let call = self.function(rest, *code);
-                if call != Call::Other || *code == PING || *code == LARGE_OBJECT {
+                if call != Call::Other || *code == PING || *code == LOB_OP {
                     return call;
                 }
             }
@@ -82,14 +88,12 @@ impl Calls {
                 .execute(body)
                 .or_else(|| text_of_thick_client(body).map(bare))
                 .map_or(Call::Other, Call::Execute),
-            EXECUTE_AGAIN | EXECUTE_AGAIN_AND_FETCH => {
-                self.again(body, code).map_or(Call::Other, Call::Execute)
-            }
+            REEXECUTE | REEXECUTE_AND_FETCH => self.again(body, code).map_or(Call::Other, Call::Execute),
             FETCH => self.fetch(body).unwrap_or(Call::Other),
             COMMIT => Call::Commit,
             ROLLBACK => Call::Rollback,
             LOGOFF => Call::Logoff,
-            AUTH_ONE | AUTH_TWO | VERSION => Call::Login,
+            AUTH_PHASE_ONE | AUTH_PHASE_TWO | VERSION => Call::Login,
             _ => Call::Other,
         }
     }
@@ -132,7 +136,7 @@ impl Calls {
         }
         let cursor = ub4(&mut fields)?;
         let count = ub4(&mut fields)?;
-        let fetches = code == EXECUTE_AGAIN_AND_FETCH;
+        let fetches = code == REEXECUTE_AND_FETCH;
         Some(Execution {
             text: None,
             cursor,
@@ -339,31 +343,6 @@ const fn sets(count: u32) -> u32 {
     if count == 0 || count >= MAX_ROWS { 1 } else { count }
 }
 
-const PROTOCOL: u8 = 1;
-const DATA_TYPES: u8 = 2;
-const FUNCTION: u8 = 3;
-const PIGGYBACK: u8 = 17;
-const FAST_AUTH: u8 = 34;
-
-const EXECUTE_AGAIN: u8 = 4;
-const FETCH: u8 = 5;
-const LOGOFF: u8 = 9;
-const COMMIT: u8 = 14;
-const ROLLBACK: u8 = 15;
-const EXECUTE_AGAIN_AND_FETCH: u8 = 78;
-const EXECUTE: u8 = 94;
-/// Sent by drivers at the end of a login (JDBC thin up to 11.2).
-const VERSION: u8 = 59;
-const LARGE_OBJECT: u8 = 96;
-const AUTH_TWO: u8 = 115;
-const AUTH_ONE: u8 = 118;
-const PING: u8 = 147;
-
-/// Closed cursors, large objects, a session's state, names of modules, schemas, contexts,
-/// pipelines.
-const KNOWN_PIGGYBACKS: [u8; 14] = [
-    96, 103, 104, 105, 107, 120, 135, 152, 154, 162, 163, 176, 199, 204,
-];
 const OPTION_FETCH: u32 = 0x40;
 const NUMBERS_BEHIND: u32 = 13;
 /// Maximum distance of a text from the number of rows; 30 to 36 bytes were seen.

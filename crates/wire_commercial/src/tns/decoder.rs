@@ -1,6 +1,6 @@
 //! Passes the packets of both directions to the session.
 
-use super::packet;
+use super::messages::packet;
 use super::session::{Packet, Session};
 use super::signature::MAXIMUM_PACKET;
 use decoding::decoder::{DecodeError, Decoder, MessageSink};

@@ -3,6 +3,7 @@
 //! Descriptions and rows before it have unknown lengths, so the search goes backwards: a summary is
 //! where all of its twenty-odd fields fit and reach to the last byte.
 
+use super::messages::message::{END_OF_RESPONSE, ERROR, STATUS};
 use super::number::{short, text, ub2, ub4, ub8};
 use decoding::reader::Reader;
 
@@ -45,7 +46,7 @@ fn of_call(tail: &[u8], age: Age) -> Option<Ending<'_>> {
         Age::Before12 => &OLD_FORMS,
     };
     let places = (0..tail.len()).rev();
-    let summary = places.clone().filter(|&place| tail.get(place) == Some(&SUMMARY));
+    let summary = places.clone().filter(|&place| tail.get(place) == Some(&ERROR));
     for place in summary.filter(|place| tail.len() - place > MIN_SUMMARY_LEN) {
         let body = tail.get(place + 1..).unwrap_or_default();
         if let Some(found) = forms.iter().find_map(|form| summarised(body, *form)) {
@@ -236,9 +237,6 @@ pub(super) fn named_error(tail: &[u8]) -> Option<(u32, &[u8])> {
 pub(super) const TRANSACTION: u32 = 2;
 pub(super) const NO_MORE_ROWS: u32 = 1403;
 
-const SUMMARY: u8 = 4;
-const STATUS: u8 = 9;
-const END_OF_RESPONSE: u8 = 29;
 const MIN_SUMMARY_LEN: usize = 22;
 const MAX_STATUS_LEN: usize = 10;
 const TYPE_AND_FLAGS: usize = 6;

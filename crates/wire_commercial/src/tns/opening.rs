@@ -1,6 +1,6 @@
 //! Strict check of Oracle Net's first bytes: whole packets with all of their fields.
 
-use super::packet;
+use super::messages::{FUNCTIONS, MESSAGES, SERVICES, message, packet};
 use super::signature::recognise;
 use decoding::reader::Reader;
 use decoding::recognition::Recognition;
@@ -87,28 +87,34 @@ fn data(direction: Direction, body: &[u8]) -> bool {
     if flags & !KNOWN_FLAGS != 0 {
         return false;
     }
-    match (direction, fields.rest()) {
-        (_, []) => true,
-        (_, [0xde, 0xad, 0xbe, 0xef, ..]) => true,
-        (Direction::ClientToServer, [b'(', ..]) => true,
-        (Direction::ClientToServer, [1, version @ 1..=16, ..]) => *version > 0,
-        (Direction::ClientToServer, [2, ..]) => body.len() > 16,
-        (Direction::ClientToServer, [3 | 17, call, ..]) => *call > 0 && *call < 0xd0,
-        (Direction::ClientToServer, [19 | 26 | 34, ..]) => true,
-        (Direction::ServerToClient, [kind, ..]) => *kind != 0,
-        _ => false,
+    let message = fields.rest();
+    let Some(&kind) = message.first() else {
+        return true;
+    };
+    if message.starts_with(&SERVICES) {
+        return true;
+    }
+    match direction {
+        Direction::ClientToServer if kind == DESCRIPTOR => true,
+        Direction::ClientToServer => {
+            let check = MESSAGES.find(kind).and_then(|row| row.check_client);
+            check.is_some_and(|check| check(message))
+        }
+        Direction::ServerToClient => kind != 0,
     }
 }
 
 fn is_call(body: &[u8]) -> bool {
-    matches!(body, [_, _, 3 | 17, call, ..] if CALLS.contains(call))
+    match body {
+        [_, _, message::FUNCTION | message::PIGGYBACK, code, ..] => {
+            FUNCTIONS.find(*code).is_some_and(|row| row.opens)
+        }
+        _ => false,
+    }
 }
 
-/// Functions: fetch, execute, commit, rollback, open, close, login and others.
-const CALLS: [u8; 20] = [
-    0x02, 0x04, 0x05, 0x08, 0x09, 0x0e, 0x0f, 0x3b, 0x4e, 0x5e, 0x60, 0x69, 0x6b, 0x73, 0x76, 0x78, 0x87,
-    0x93, 0xc7, 0xc8,
-];
+/// First byte of a descriptor, in place of a message.
+pub(super) const DESCRIPTOR: u8 = b'(';
 const VERSIONS: std::ops::RangeInclusive<u16> = 0x0130..=0x0150;
 const OLDEST: u16 = 0x0100;
 const MIN_CONNECT_LEN: usize = 34;

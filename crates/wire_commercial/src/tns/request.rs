@@ -1,7 +1,7 @@
 //! First packet of a client: CONNECT with its descriptor.
 
 use super::descriptor::value;
-use super::packet;
+use super::messages::packet;
 
 /// Asks a listener whether it is running, like `tnsping`. The answer is a refusal with the
 /// listener's version and error 0, and the listener logs a line. `None` if the name is too long for

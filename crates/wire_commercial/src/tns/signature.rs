@@ -1,6 +1,7 @@
 //! Recognises Oracle Net by CONNECT, with a unique header and versions.
 
-use super::packet;
+use super::messages::{MESSAGES, SERVICES, packet};
+use super::opening::DESCRIPTOR;
 use decoding::recognition::Recognition;
 use model::Direction;
 
@@ -84,13 +85,12 @@ fn data(direction: Direction, bytes: &[u8], length: u32) -> Recognition {
             Recognition::Plausible
         };
     };
-    let known: &[u8] = match direction {
-        Direction::ClientToServer => &[1, 2, 3, 17, 19, 26, 34, 0xde, b'('],
-        Direction::ServerToClient => &[
-            1, 2, 4, 6, 7, 8, 9, 11, 12, 14, 15, 16, 19, 21, 23, 27, 29, 33, 0xde,
-        ],
+    let row = MESSAGES.find(kind);
+    let is_known = match direction {
+        Direction::ClientToServer => kind == DESCRIPTOR || row.is_some_and(|row| row.check_client.is_some()),
+        Direction::ServerToClient => row.is_some_and(|row| row.begins_reply),
     };
-    if known.contains(&kind) {
+    if is_known || kind == SERVICES[0] {
         Recognition::Plausible
     } else {
         Recognition::Never
