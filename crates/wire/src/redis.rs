@@ -19,6 +19,7 @@ mod opening;
 mod reply;
 mod reply_queue;
 mod request;
+pub mod resp;
 mod scan;
 mod signature;
 mod subcommands;

@@ -25,6 +25,7 @@ mod server;
 mod signature;
 mod values;
 
+pub use codepoint::name as code_point_name;
 pub use opening::opens;
 pub use signature::recognise;
 

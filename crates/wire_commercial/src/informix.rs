@@ -2,7 +2,7 @@
 //!
 //! There is no published specification; `docs/protocols/informix.md` lists the known facts and
 //! their certainty. After a login packet each way, both sides send codes of two bytes, each with
-//! its fields. A group of codes ends with [`shape::EOT`]. Only a message's code shows its length.
+//! its fields. A group of codes ends with [`messages::EOT`]. Only a message's code shows its length.
 //!
 //! - A client's group is one request, a server's group its reply: the protocol is strictly half
 //!   duplex.
@@ -20,6 +20,7 @@
 
 mod client;
 mod login;
+pub mod messages;
 mod opening;
 mod scan;
 mod server;
@@ -124,8 +125,8 @@ impl HalfConnection {
 
     fn limit(&self) -> usize {
         match (self.direction, self.scan.code()) {
-            (Direction::ClientToServer, Some(shape::COMMAND | shape::PREPARE)) => MAXIMUM_TEXT,
-            (Direction::ServerToClient, Some(shape::TUPLE)) => 0,
+            (Direction::ClientToServer, Some(messages::COMMAND | messages::PREPARE)) => MAXIMUM_TEXT,
+            (Direction::ServerToClient, Some(messages::TUPLE)) => 0,
             (_, Some(_) | None) => MAXIMUM_KEPT,
         }
     }

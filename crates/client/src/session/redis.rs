@@ -6,6 +6,7 @@ use super::SessionError;
 use super::opening::LoginContext;
 use crate::ErrorReply;
 use model::Phase;
+use wire::redis::resp;
 use wire::redis::write_command;
 
 /// Sends a password and selects a database if the target has them. Neither costs a round trip
@@ -49,8 +50,8 @@ fn command(opening: &mut LoginContext<'_, '_>, words: &[&[u8]], leg: &str) -> Re
     }
     opening.leg(leg, Phase::Login);
     match line.trim_ascii_end().split_first() {
-        Some((b'+', _)) => Ok(()),
-        Some((b'-', text)) => {
+        Some((&resp::SIMPLE_STRING, _)) => Ok(()),
+        Some((&resp::SIMPLE_ERROR, text)) => {
             let code = text.split(|byte| *byte == b' ').next().unwrap_or_default();
             let text = text.get(code.len()..).unwrap_or_default().trim_ascii_start();
             Err(ErrorReply::new(code, text).into())

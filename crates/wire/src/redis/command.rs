@@ -1,5 +1,6 @@
 //! Commands of requests, and their text without secrets.
 
+use super::resp;
 use super::subcommands;
 use super::value::{Value, Values};
 
@@ -180,7 +181,7 @@ enum Words<'a> {
 
 impl<'a> Arguments<'a> {
     fn new(kept: &'a [u8]) -> Self {
-        if kept.first() != Some(&b'*') {
+        if kept.first() != Some(&resp::ARRAY) {
             let words = Words::Line(kept);
             let left = Self {
                 words: words.clone(),

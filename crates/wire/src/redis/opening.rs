@@ -1,12 +1,13 @@
 //! Strict check of Redis's first bytes.
 
+use super::resp;
 use decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
-    match (direction, bytes.first()) {
+    match (direction, bytes.first().copied()) {
         (_, None) => Recognition::More,
-        (Direction::ClientToServer, Some(b'*')) => array(bytes),
+        (Direction::ClientToServer, Some(resp::ARRAY)) => array(bytes),
         (Direction::ClientToServer, Some(_)) => lines(bytes),
         (Direction::ServerToClient, Some(_)) => reply(bytes),
     }
@@ -15,7 +16,7 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
 /// Checks the server's first bytes. Other protocols have requests in letters too, so to these only
 /// Redis's own replies count.
 pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
-    if matches!(client.first(), None | Some(b'*')) {
+    if matches!(client.first().copied(), None | Some(resp::ARRAY)) {
         return opens(Direction::ServerToClient, answer);
     }
     let word = word(client).unwrap_or(client);
@@ -35,9 +36,9 @@ fn array(bytes: &[u8]) -> Recognition {
         Ok(_) => return Recognition::Never,
         Err(verdict) => return verdict,
     };
-    match behind.first() {
+    match behind.first().copied() {
         None => return Recognition::More,
-        Some(b'$') => {}
+        Some(resp::BULK_STRING) => {}
         Some(_) => return Recognition::Never,
     }
     let (length, rest) = match number(behind) {
@@ -66,8 +67,8 @@ fn strings(bytes: &[u8], count: i64) -> Recognition {
     let mut rest = bytes.get(..MAX_INSPECTED_LEN).unwrap_or(bytes);
     let is_cut = rest.len() < bytes.len() || rest.len() == MAX_INSPECTED_LEN;
     for _ in 0..count {
-        let read = match rest.first() {
-            Some(b'$') => number(rest),
+        let read = match rest.first().copied() {
+            Some(resp::BULK_STRING) => number(rest),
             Some(_) => Err(Recognition::Never),
             None => Err(Recognition::More),
         };
@@ -136,14 +137,16 @@ fn reply(bytes: &[u8]) -> Recognition {
         Err(verdict) => verdict,
     };
     match bytes[0] {
-        b'$' | b'*' => plausible(number(bytes), -1),
-        b'%' | b'~' | b'>' | b'!' | b'=' | b'|' => plausible(number(bytes), 0),
-        b':' => plausible(number(bytes), i64::MIN),
-        b'+' => line(bytes, |text| !text.is_empty() && is_printable(text)),
-        b'-' => line(bytes, is_error),
-        b'_' => line(bytes, <[u8]>::is_empty),
-        b'#' => line(bytes, |text| matches!(text, b"t" | b"f")),
-        b',' | b'(' => line(bytes, |text| {
+        resp::BULK_STRING | resp::ARRAY => plausible(number(bytes), -1),
+        resp::MAP | resp::SET | resp::PUSH | resp::BULK_ERROR | resp::VERBATIM_STRING | resp::ATTRIBUTE => {
+            plausible(number(bytes), 0)
+        }
+        resp::INTEGER => plausible(number(bytes), i64::MIN),
+        resp::SIMPLE_STRING => line(bytes, |text| !text.is_empty() && is_printable(text)),
+        resp::SIMPLE_ERROR => line(bytes, is_error),
+        resp::NULL => line(bytes, <[u8]>::is_empty),
+        resp::BOOLEAN => line(bytes, |text| matches!(text, b"t" | b"f")),
+        resp::DOUBLE | resp::BIG_NUMBER => line(bytes, |text| {
             !text.is_empty()
                 && text
                     .iter()

@@ -3,6 +3,7 @@
 use super::Session;
 use super::command::Subscription;
 use super::reply_queue::PendingReply;
+use super::resp;
 use super::value::{Value, Values, number};
 use model::{Content, Phase, Role};
 
@@ -17,14 +18,14 @@ impl Session {
         let mut values = Values::new(kept);
         let first = values.next();
         if let Some(Value::Aggregate {
-            kind: kind @ (b'*' | b'>'),
+            kind: kind @ (resp::ARRAY | resp::PUSH),
             ..
         }) = first
         {
             if let Some(role) = self.confirmation(values.clone()) {
                 return (role, Phase::Work, Content::Other);
             }
-            if kind == b'>' || self.is_message(values.clone()) {
+            if kind == resp::PUSH || self.is_message(values.clone()) {
                 return (Role::Notice, Phase::Work, Content::Other);
             }
         }
@@ -34,7 +35,15 @@ impl Session {
         let pending_reply = self.pending.pop();
         let is_error = matches!(
             first,
-            Some(Value::Line { kind: b'-', .. } | Value::Text { kind: b'!', .. })
+            Some(
+                Value::Line {
+                    kind: resp::SIMPLE_ERROR,
+                    ..
+                } | Value::Text {
+                    kind: resp::BULK_ERROR,
+                    ..
+                }
+            )
         );
         if !is_error {
             self.answered(pending_reply);
@@ -122,7 +131,11 @@ fn subscription(word: &[u8]) -> Option<Subscription> {
 
 /// `1339518083.107412 [0 127.0.0.1:60866] "keys" "*"`
 fn is_monitor_line(value: Option<Value<'_>>) -> bool {
-    let Some(Value::Line { kind: b'+', text }) = value else {
+    let Some(Value::Line {
+        kind: resp::SIMPLE_STRING,
+        text,
+    }) = value
+    else {
         return false;
     };
     let time = text.iter().position(|&byte| byte == b' ');

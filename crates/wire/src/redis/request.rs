@@ -1,12 +1,14 @@
 //! Requests of a Redis client.
 
+use super::resp;
+
 /// Answered by `+PONG`, or by an error before authentication. Either is a round trip.
 pub const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
 pub fn write_command(words: &[&[u8]], out: &mut Vec<u8>) {
-    header(b'*', words.len(), out);
+    header(resp::ARRAY, words.len(), out);
     for word in words {
-        header(b'$', word.len(), out);
+        header(resp::BULK_STRING, word.len(), out);
         out.extend_from_slice(word);
         out.extend_from_slice(b"\r\n");
     }

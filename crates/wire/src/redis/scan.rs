@@ -1,6 +1,7 @@
 //! Finds the end of values. Stores no content, and trusts no length beyond the bytes that have
 //! arrived.
 
+use super::resp;
 use decoding::framing::{HeaderFault, Input};
 
 #[derive(Debug)]
@@ -127,22 +128,44 @@ impl Scan {
 
     fn begin(&mut self, kind: u8) -> Result<bool, HeaderFault> {
         self.state = match (kind, self.requests, self.open.is_empty()) {
-            (b'*', true, true) | (b'$', true, false) => number_of(kind),
+            (resp::ARRAY, true, true) | (resp::BULK_STRING, true, false) => number_of(kind),
             (b'\n', true, true) => return Ok(true),
             (b'a'..=b'z' | b'A'..=b'Z' | b' ' | b'\r', true, true) => State::Inline { length: 1 },
             (_, true, true) => return Err(wrong_byte("a request", kind)),
             (_, true, false) => return Err(wrong_byte("an argument", kind)),
-            (b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(', false, _) => State::Line { length: 0 },
-            (b'$' | b'!' | b'=' | b'*' | b'%' | b'~' | b'>' | b'|', false, _) => number_of(kind),
+            (
+                resp::SIMPLE_STRING
+                | resp::SIMPLE_ERROR
+                | resp::INTEGER
+                | resp::NULL
+                | resp::DOUBLE
+                | resp::BOOLEAN
+                | resp::BIG_NUMBER,
+                false,
+                _,
+            ) => State::Line { length: 0 },
+            (
+                resp::BULK_STRING
+                | resp::BULK_ERROR
+                | resp::VERBATIM_STRING
+                | resp::ARRAY
+                | resp::MAP
+                | resp::SET
+                | resp::PUSH
+                | resp::ATTRIBUTE,
+                false,
+                _,
+            ) => number_of(kind),
             (_, false, _) => return Err(wrong_byte("a type of RESP", kind)),
         };
         Ok(false)
     }
 
     fn counted(&mut self, kind: u8, count: i64) -> Result<bool, HeaderFault> {
-        let is_text = matches!(kind, b'$' | b'!' | b'=');
+        let is_text = matches!(kind, resp::BULK_STRING | resp::BULK_ERROR | resp::VERBATIM_STRING);
         let Ok(count) = u64::try_from(count) else {
-            let may_be_null = matches!(kind, b'$' | b'*') && (!self.requests || self.open.is_empty());
+            let may_be_null =
+                matches!(kind, resp::BULK_STRING | resp::ARRAY) && (!self.requests || self.open.is_empty());
             return if may_be_null && count == -1 {
                 Ok(self.ended())
             } else {
@@ -161,7 +184,7 @@ impl Scan {
             };
             return Ok(false);
         }
-        let left = if matches!(kind, b'%' | b'|') {
+        let left = if matches!(kind, resp::MAP | resp::ATTRIBUTE) {
             2 * count
         } else {
             count
@@ -173,11 +196,11 @@ impl Scan {
             }
             self.open.push(Open {
                 left,
-                is_attribute: kind == b'|',
+                is_attribute: kind == resp::ATTRIBUTE,
             });
             return Ok(false);
         }
-        Ok(kind != b'|' && self.ended())
+        Ok(kind != resp::ATTRIBUTE && self.ended())
     }
 
     fn ended(&mut self) -> bool {
@@ -228,7 +251,7 @@ fn number_of(kind: u8) -> State {
 
 /// Length with framing of a string that has arrived in full (fast path).
 fn whole_text(bytes: &[u8]) -> Option<usize> {
-    let (b'$', rest) = bytes.split_first()? else {
+    let (&resp::BULK_STRING, rest) = bytes.split_first()? else {
         return None;
     };
     let digits = rest

@@ -1,20 +1,21 @@
 //! Recognises RESP, the only protocol with arrays of strings as requests.
 
+use super::resp;
 use decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     match direction {
-        Direction::ClientToServer => match bytes.first() {
-            Some(b'*') => counted(bytes, b"$", Recognition::Certain),
+        Direction::ClientToServer => match bytes.first().copied() {
+            Some(resp::ARRAY) => counted(bytes, &[resp::BULK_STRING], Recognition::Certain),
             Some(_) => inline(bytes),
             None => Recognition::More,
         },
-        Direction::ServerToClient => match bytes.first() {
-            Some(b'*' | b'>' | b'~') => counted(bytes, b"$*:+-%_,#=(!~", Recognition::Plausible),
-            Some(b'%') => counted(bytes, b"$+:", Recognition::Plausible),
-            Some(b'$') => bulk(bytes),
-            Some(b':') => number(bytes),
+        Direction::ServerToClient => match bytes.first().copied() {
+            Some(resp::ARRAY | resp::PUSH | resp::SET) => counted(bytes, &ELEMENTS, Recognition::Plausible),
+            Some(resp::MAP) => counted(bytes, &KEYS, Recognition::Plausible),
+            Some(resp::BULK_STRING) => bulk(bytes),
+            Some(resp::INTEGER) => number(bytes),
             Some(_) => line(bytes),
             None => Recognition::More,
         },
@@ -85,6 +86,24 @@ fn line(bytes: &[u8]) -> Recognition {
     }
 }
 
+/// First elements of arrays, pushes and sets.
+const ELEMENTS: [u8; 13] = [
+    resp::BULK_STRING,
+    resp::ARRAY,
+    resp::INTEGER,
+    resp::SIMPLE_STRING,
+    resp::SIMPLE_ERROR,
+    resp::MAP,
+    resp::NULL,
+    resp::DOUBLE,
+    resp::BOOLEAN,
+    resp::VERBATIM_STRING,
+    resp::BIG_NUMBER,
+    resp::BULK_ERROR,
+    resp::SET,
+];
+/// First keys of maps.
+const KEYS: [u8; 3] = [resp::BULK_STRING, resp::SIMPLE_STRING, resp::INTEGER];
 const NULL: &[u8] = b"$-1\r\n";
 const MAXIMUM_DIGITS: usize = 10;
 

@@ -1,5 +1,6 @@
 //! First bytes of a complete value.
 
+use super::resp;
 use decoding::reader::Reader;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +37,7 @@ impl<'a> Values<'a> {
         };
         let mut ahead = values.clone();
         while let Some(Value::Aggregate {
-            kind: b'|',
+            kind: resp::ATTRIBUTE,
             count: Some(count),
         }) = ahead.next()
         {
@@ -65,7 +66,7 @@ impl<'a> Iterator for Values<'a> {
     fn next(&mut self) -> Option<Value<'a>> {
         let kind = self.reader.u8()?;
         match kind {
-            b'$' | b'!' | b'=' => {
+            resp::BULK_STRING | resp::BULK_ERROR | resp::VERBATIM_STRING => {
                 let text = number(self.line()?).map(|length| {
                     let length = usize::try_from(length).unwrap_or(usize::MAX);
                     let text = self.reader.take_bytes(length.min(self.reader.left()));
@@ -74,7 +75,7 @@ impl<'a> Iterator for Values<'a> {
                 });
                 Some(Value::Text { kind, text })
             }
-            b'*' | b'%' | b'~' | b'>' | b'|' => Some(Value::Aggregate {
+            resp::ARRAY | resp::MAP | resp::SET | resp::PUSH | resp::ATTRIBUTE => Some(Value::Aggregate {
                 kind,
                 count: number(self.line()?),
             }),
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(
             values.next(),
             Some(Value::Aggregate {
-                kind: b'*',
+                kind: resp::ARRAY,
                 count: Some(2)
             })
         );

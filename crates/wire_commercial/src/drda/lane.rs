@@ -55,19 +55,19 @@ pub(super) type Rows<'r> = dyn FnMut(&Object, Option<&[u8]>) + 'r;
 
 impl Structure {
     pub(super) const fn is_chained(self) -> bool {
-        self.format & 0x40 != 0
+        self.format & CHAINED != 0
     }
 
     pub(super) const fn is_one_way(self) -> bool {
-        self.format & 0x0F == 5
+        self.format & KIND == ONE_WAY
     }
 
     pub(super) const fn is_data(self) -> bool {
-        self.format & 0x0F == 3
+        self.format & KIND == DATA
     }
 
     pub(super) const fn has_more_of_command(self) -> bool {
-        self.format & 0x10 != 0
+        self.format & SAME_CORRELATION != 0
     }
 
     const fn is_over(self) -> bool {
@@ -349,10 +349,17 @@ const fn limit(code: u16) -> usize {
 
 /// Whether a structure can have this format, which holds its kind and chaining.
 pub(super) const fn is_format(format: u8) -> bool {
-    matches!(format & 0x0F, 1..=5) && matches!(format >> 4, 0 | 1 | 4 | 5 | 6 | 7)
+    matches!(format & KIND, REQUEST..=ONE_WAY) && matches!(format >> 4, 0 | 1 | 4 | 5 | 6 | 7)
 }
 
 pub(super) const MAGIC: u8 = 0xD0;
+/// Kinds of structures: request, reply, data, encrypted data, request without a reply.
+const KIND: u8 = 0x0F;
+const REQUEST: u8 = 1;
+const DATA: u8 = 3;
+const ONE_WAY: u8 = 5;
+const CHAINED: u8 = 0x40;
+const SAME_CORRELATION: u8 = 0x10;
 pub(super) const HEADER: u16 = 6;
 /// In a length: another segment follows, or the length is longer than this.
 pub(super) const CONTINUED: u16 = 0x8000;

@@ -1,10 +1,10 @@
 //! Messages of the client.
 
-use super::scan::Kind;
-use super::shape::{
+use super::messages::{
     ACKNOWLEDGE, BEGIN, BIND, COMMAND, COMMIT, DATABASE_OPEN, EOT, EXECUTE, EXIT, FETCH, ID, INFO, OPEN,
     PREPARE, PROTOCOLS, RELEASE, RESPONSE, ROLLBACK, SCROLL_FETCH,
 };
+use super::scan::Kind;
 use super::{Group, HalfConnection, Session};
 use decoding::decoder::MessageSink;
 use decoding::reader::Reader;

@@ -1,6 +1,6 @@
 //! Strict check of SQLI's first bytes.
 
-use super::shape::EOT;
+use super::messages::EOT;
 use super::signature::recognise;
 use decoding::recognition::Recognition;
 use model::Direction;

@@ -1,6 +1,8 @@
 //! Finds the end of messages field by field, storing no more than a number.
 
-use super::shape::{Features, Field, INSERT_DONE, shape};
+use super::messages;
+use super::messages::INSERT_DONE;
+use super::shape::{Features, Field};
 use decoding::framing::Input;
 use model::Direction;
 
@@ -127,7 +129,7 @@ impl Scan {
         let code = u16::from_be_bytes([self.number[0], self.number[1]]);
         self.filled = 0;
         self.code = Some(code);
-        match shape(self.direction, code) {
+        match messages::fields(self.direction, code) {
             Some(fields) => self.fields = fields,
             None if code == 0 && self.previous == Some(INSERT_DONE) => self.fields = BIG_SERIAL,
             None if self.first => self.fields = LOGIN,
@@ -235,7 +237,7 @@ impl Scan {
             Field::Names => Step::Pass(even(self.names.into())),
             Field::Parameter => parameter(short, u16::from_be_bytes([c, d])),
             Field::ReturnColumn => match short {
-                43..=45 => Step::Enter(&[Field::Text, Field::Text, Field::Skip(4)]),
+                LVARCHAR..=BOOLEAN => Step::Enter(&[Field::Text, Field::Text, Field::Skip(4)]),
                 _ => Step::Pass(4),
             },
             Field::Infos if short == 0 => Step::Pass(0),
@@ -284,11 +286,13 @@ fn parameter(kind: u16, indicator: u16) -> Step {
         return Step::Pass(0);
     }
     match kind & 0xff {
-        1 => Step::Pass(2),
-        2 | 4 | 6 | 7 => Step::Pass(4),
-        3 | 52 | 53 => Step::Pass(8),
-        17 | 18 => Step::Pass(10),
-        0 | 5 | 8 | 10 | 13..=16 => Step::Enter(&[Field::Text]),
+        SMALLINT => Step::Pass(2),
+        INTEGER | SMALLFLOAT | SERIAL | DATE => Step::Pass(4),
+        FLOAT | BIGINT | BIGSERIAL => Step::Pass(8),
+        INT8 | SERIAL8 => Step::Pass(10),
+        CHAR | DECIMAL | MONEY | DATETIME | VARCHAR | INTERVAL | NCHAR | NVARCHAR => {
+            Step::Enter(&[Field::Text])
+        }
         _ => Step::Lost,
     }
 }
@@ -300,11 +304,32 @@ const fn even(length: u64) -> u64 {
 const LOGIN: &[Field] = &[Field::Login];
 /// The rest of a message of serial numbers with a big one: its first half is zero.
 const BIG_SERIAL: &[Field] = &[Field::Skip(6)];
-const REQUEST: u8 = 1;
+pub(super) const REQUEST: u8 = 1;
 pub(super) const ACCEPT: u8 = 2;
 pub(super) const REJECT: u8 = 3;
-const REDIRECT: u8 = 13;
+pub(super) const REDIRECT: u8 = 13;
 pub(super) const SQLI: u8 = 60;
 const WITHOUT_TEXT: u16 = 0xFE90;
 const NULL: u16 = 0xFFFF;
 const READ: u16 = 0;
+
+const CHAR: u16 = 0;
+const SMALLINT: u16 = 1;
+const INTEGER: u16 = 2;
+const FLOAT: u16 = 3;
+const SMALLFLOAT: u16 = 4;
+const DECIMAL: u16 = 5;
+const SERIAL: u16 = 6;
+const DATE: u16 = 7;
+const MONEY: u16 = 8;
+const DATETIME: u16 = 10;
+const VARCHAR: u16 = 13;
+const INTERVAL: u16 = 14;
+const NCHAR: u16 = 15;
+const NVARCHAR: u16 = 16;
+const INT8: u16 = 17;
+const SERIAL8: u16 = 18;
+const LVARCHAR: u16 = 43;
+const BOOLEAN: u16 = 45;
+const BIGINT: u16 = 52;
+const BIGSERIAL: u16 = 53;

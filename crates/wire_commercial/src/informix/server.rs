@@ -1,7 +1,8 @@
 //! Messages of the server.
 
+use super::messages::{DESCRIBE, DONE, EOT, ERROR, EXIT, PROTOCOLS, TRANSACTION, TUPLE};
 use super::scan::Kind;
-use super::shape::{DESCRIBE, DONE, EOT, ERROR, EXIT, Features, PROTOCOLS, TRANSACTION, TUPLE};
+use super::shape::Features;
 use super::{HalfConnection, Session};
 use decoding::decoder::MessageSink;
 use decoding::reader::Reader;

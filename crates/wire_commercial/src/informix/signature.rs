@@ -1,7 +1,9 @@
 //! Recognises SQLI by login packets, or in the middle by two consecutive codes with fitting fields.
 
-use super::scan::{Kind, SQLI, Scan};
-use super::shape::{COMMAND, EOT, Features, ID, PREPARE, TUPLE, shape};
+use super::messages;
+use super::messages::{COMMAND, EOT, ID, PREPARE, TUPLE};
+use super::scan::{ACCEPT, Kind, REDIRECT, REJECT, REQUEST, SQLI, Scan};
+use super::shape::Features;
 use decoding::framing::Input;
 use decoding::recognition::Recognition;
 use model::{Direction, Timestamp};
@@ -19,12 +21,12 @@ fn login(direction: Direction, bytes: &[u8]) -> Recognition {
         return old_login(bytes);
     }
     let fits = |place: usize, byte: u8| match (place, direction) {
-        (2, Direction::ClientToServer) => byte == 1,
-        (2, Direction::ServerToClient) => matches!(byte, 2 | 3 | 13),
+        (2, Direction::ClientToServer) => byte == REQUEST,
+        (2, Direction::ServerToClient) => matches!(byte, ACCEPT | REJECT | REDIRECT),
         (3, _) => byte == SQLI,
         (6 | 8, _) => byte == 0,
-        (7, _) => byte == 100,
-        (9, _) => byte == 101,
+        (7, _) => byte == FIRST_TAG,
+        (9, _) => byte == SECOND_TAG,
         _ => true,
     };
     let head = bytes.get(..LOGIN_HEAD).unwrap_or(bytes);
@@ -84,7 +86,7 @@ fn middle(direction: Direction, bytes: &[u8]) -> Recognition {
 
 fn plausible(direction: Direction, scan: &Scan, begun: &[u8]) -> bool {
     let Some(code) = scan.code() else { return true };
-    if shape(direction, code).is_none() {
+    if messages::fields(direction, code).is_none() {
         return false;
     }
     match (code, begun) {
@@ -103,6 +105,8 @@ fn plausible(direction: Direction, scan: &Scan, begun: &[u8]) -> bool {
 }
 
 const LOGIN_HEAD: usize = 10;
+const FIRST_TAG: u8 = 100;
+const SECOND_TAG: u8 = 101;
 const OLD_LOGIN: &[u8] = b"sq........sqlexec";
 const SAMPLE: usize = 4096;
 const STATEMENT_SAMPLE: usize = 24;
