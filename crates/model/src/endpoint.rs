@@ -42,6 +42,9 @@ pub enum Direction {
 }
 
 impl Direction {
+    /// Both directions.
+    pub const ALL: [Self; 2] = [Self::ClientToServer, Self::ServerToClient];
+
     /// The opposite direction.
     pub const fn reverse(self) -> Self {
         match self {
@@ -66,6 +69,11 @@ pub enum Side {
     Client,
     /// Between the observation point and the server.
     Server,
+}
+
+impl Side {
+    /// Both sides.
+    pub const ALL: [Self; 2] = [Self::Client, Self::Server];
 }
 
 /// How a round-trip time is known, best first.

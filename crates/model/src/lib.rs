@@ -24,6 +24,7 @@ pub mod margin;
 mod message;
 pub mod operation;
 pub mod outcome;
+mod per_side;
 mod plan;
 pub mod program;
 pub mod quantity;
@@ -68,6 +69,7 @@ pub use outcome::{
     MeasuredDurations, OperationGroup, Order, OrderKind, PredictedExamples, PredictedOperation, Prediction,
     RecognisedStatement, StatementOutcome, Summary, TextSource, Unexplained,
 };
+pub use per_side::{PerDirection, PerSide};
 pub use plan::{
     BrokenBudget, HeldBack, HoldingStatement, OrderOfMoves, PlacedOperation, PlacedService,
     PlacedTransaction, PlacementOutcome, PlanFix, PlanLink, PlanMeasure, PlanMove, PlanOutcome,
