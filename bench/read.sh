@@ -6,7 +6,7 @@
 # on the same slice in every round: the ratios are of neighbours in time. A slice flatters the peers: their memory
 # and tshark's time a packet grow with the capture, while longwire's start-up weighs more.
 #
-# By default `read` also predicts (1, 10 and 40 ms), which no peer does: it is measured with --rtt none too. tshark's time goes by
+# By default `read` also predicts (10, 40 and 120 ms), which no peer does: it is measured with --rtt none too. tshark's time goes by
 # packets: a second capture (a quarter of the size) has only small ones.
 #
 # BENCH_MB (1000), BENCH_ROUNDS (5), BENCH_SLICE_MB (50), BENCH_DIGEST_MB (10) change the sizes.

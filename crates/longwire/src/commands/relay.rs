@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 ///
 /// All connections to a target share its link in both directions, including handshakes. Works on
 /// streams with a model of TCP and needs no privileges. Point the application at the printed
-/// address, or let longwire start it as `watch` does. Ends with the command, and returns its exit
-/// status, or on Ctrl-C. To measure the traffic, use `watch --link`.
+/// address, or let longwire start it as `watch` does. Ends with the command
+/// and its exit status, or on Ctrl-C. To measure the traffic, use `watch --link`.
 ///
 /// With --api it replaces toxiproxy: clients create proxies and toxics over HTTP while it runs.
 #[derive(Debug, ClapArgs)]

@@ -22,8 +22,8 @@ use std::path::PathBuf;
 ///
 /// Point the application at the printed address, or let longwire start it. `{host}`, `{port}` and
 /// `{url}` in its arguments are replaced. LONGWIRE_HOST, LONGWIRE_PORT, LONGWIRE_URL, DATABASE_URL,
-/// PGHOST, PGPORT, MYSQL_HOST and MYSQL_TCP_PORT are set. Ends with the command, and returns its
-/// exit status, or on Ctrl-C.
+/// PGHOST, PGPORT, MYSQL_HOST and MYSQL_TCP_PORT are set. Ends with the command
+/// and its exit status, or on Ctrl-C.
 ///
 /// Several targets are relayed at once, in one analysis. Add http://HOST:PORT, the application
 /// itself, to join each HTTP request with its statements and cache calls. Each target has

@@ -1,10 +1,11 @@
-//! One grammar of flags over all commands: docs/flags.md says it to users, this holds the commands to it.
+//! The grammar of flags: docs/flags.md explains it to users, and these tests hold every command to
+//! it.
 
 use clap::{Arg, Command};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Every command that does something, by its words: `read`, `tunnel far`.
+/// Every command without subcommands, by its words: `read`, `tunnel far`.
 fn commands() -> Vec<(String, Command)> {
     fn below(names: &str, command: &Command, found: &mut Vec<(String, Command)>) {
         let subcommands: Vec<&Command> = command
@@ -52,7 +53,6 @@ fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
         .filter(|argument| !argument.is_positional())
 }
 
-/// A letter has one long name: where two commands have the letter, they mean the same.
 #[test]
 fn a_letter_means_the_same_in_all_commands() {
     let mut meanings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -61,7 +61,7 @@ fn a_letter_means_the_same_in_all_commands() {
             let (Some(letter), Some(long)) = (flag.get_short(), flag.get_long()) else {
                 continue;
             };
-            // The one meaning with two names: how many, of samples and of requests.
+            // The exception with two names: a count of samples or of requests.
             let long = if long == "requests" { "count" } else { long };
             meanings
                 .entry(format!("-{letter}"))
@@ -88,7 +88,6 @@ fn a_letter_means_the_same_in_all_commands() {
     assert_eq!(said, has, "docs/flags.md, Letters");
 }
 
-/// Flags of one name take values of one kind.
 #[test]
 fn a_flag_takes_the_same_kind_of_value_in_all_commands() {
     let mut kinds: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
@@ -99,7 +98,7 @@ fn a_flag_takes_the_same_kind_of_value_in_all_commands() {
                 true => flag.get_value_names().unwrap_or_default().join(" "),
                 false => String::new(),
             };
-            // One or several, for one target or all: of the same kind.
+            // A list, or a value for one target, is of the same kind.
             let value = value
                 .trim_end_matches(",...")
                 .trim_start_matches("[NAME=]")
@@ -116,7 +115,6 @@ fn a_flag_takes_the_same_kind_of_value_in_all_commands() {
     assert!(several.is_empty(), "{several:#?}");
 }
 
-/// Records wherever there is a result, and everywhere quiet.
 #[test]
 fn records_and_quiet_are_everywhere() {
     let page = page();
@@ -132,8 +130,7 @@ fn records_and_quiet_are_everywhere() {
     }
 }
 
-/// A flag stands under the same heading wherever it is, and what has none is of its command alone, or has one
-/// meaning that needs no group.
+/// Flags without a heading are specific to one command, or mean the same everywhere.
 #[test]
 fn a_flag_is_under_the_same_heading_in_all_commands() {
     let mut headings: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
@@ -158,6 +155,18 @@ fn a_flag_is_under_the_same_heading_in_all_commands() {
     assert_eq!(under("connect"), None);
 }
 
+/// Other commands never log in.
+#[test]
+fn the_flag_for_clear_text_passwords_is_of_commands_that_log_in() {
+    let mut having: Vec<String> = commands()
+        .into_iter()
+        .filter(|(_, command)| flags(command).any(|flag| flag.get_long() == Some("allow-cleartext-password")))
+        .map(|(name, _)| name)
+        .collect();
+    having.sort();
+    assert_eq!(having, ["load", "ping", "split", "tune", "tunnel advise"]);
+}
+
 #[test]
 fn every_help_has_an_example() {
     for (name, command) in commands() {
@@ -175,7 +184,7 @@ fn every_help_has_an_example() {
     }
 }
 
-/// A name that was changed is still understood, and hidden from the help.
+/// Earlier names still work, hidden from the help.
 #[test]
 fn earlier_names_are_aliases() {
     let commands = commands();

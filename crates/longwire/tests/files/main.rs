@@ -4,6 +4,7 @@ mod arguments;
 mod captures;
 mod content;
 mod conversation;
+mod distances;
 mod errors;
 mod evidence;
 mod examples;
