@@ -68,7 +68,7 @@ const STUDENT: [f64; 10] = [
 ];
 const STUDENT_OF_MANY: f64 = 2.2;
 /// Measured deviation of another run beyond the spread of the rounds, see
-/// docs/split.md#how-far-off.
+/// docs/accuracy.md#throughput-elsewhere.
 const MODEL_ERROR: f64 = 0.05;
 const WIDEST: f64 = 2.0;
 
