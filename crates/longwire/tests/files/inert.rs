@@ -150,6 +150,14 @@ fn pages_and_recordings_are_for_their_owner() {
     }
 }
 
+/// As longwire writes recordings: without a checksum a flipped bit may leave valid records.
+fn with_checksum(records: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 3).expect("an encoder");
+    encoder.include_checksum(true).expect("a checksum");
+    encoder.write_all(records).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
 #[test]
 fn a_cut_or_damaged_recording_is_no_green_check() {
     let folder = tempfile::tempdir().expect("a directory");
@@ -157,7 +165,7 @@ fn a_cut_or_damaged_recording_is_no_green_check() {
     let place = |name: &str| folder.path().join(name);
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
     let half = lines.len() / 2;
-    let compressed = zstd::encode_all(whole.as_bytes(), 3).expect("memory takes it");
+    let compressed = with_checksum(whole.as_bytes());
     let mut flipped = compressed.clone();
     flipped[compressed.len() / 2] ^= 0x55;
     let capture = fs::read(capture()).expect("it can be read");
