@@ -130,7 +130,37 @@ mod tests {
 
     const MS: f64 = 1e-3;
 
-    /// 100 operations of 50 ms, mostly round trips, with 10 ms of transfer.
+    /// 100 operations of 50 ms.
+    fn evidence(attribution: &Attribution) -> BoundsEvidence<'_> {
+        BoundsEvidence {
+            operations: 100,
+            turns: 0.0,
+            waking: 0.0,
+            waking_alone: 0.0,
+            is_lossy: false,
+            server_margin: [0.0; 2],
+            pacing: None,
+            kept_windows: [0.0; 2],
+            others: 0.0,
+            attribution,
+        }
+    }
+
+    fn bounds_of(evidence: BoundsEvidence<'_>) -> [Duration; 2] {
+        let mut durations = DistributionBuilder::new();
+        (0..100).for_each(|_| durations.add(Duration::from_millis(50)));
+        let (low, high) = evidence.bounds(&mut durations).expect("durations");
+        [low, high]
+    }
+
+    fn distance_only() -> Attribution {
+        Attribution {
+            round_trip: Duration::from_millis(50),
+            ..Attribution::default()
+        }
+    }
+
+    /// Mostly round trips, with 10 ms of transfer.
     fn bounds(server_margin: [f64; 2], pacing: Option<f64>, is_lossy: bool) -> [Duration; 2] {
         bounds_with(server_margin, pacing, is_lossy, [0.0; 2])
     }
@@ -141,28 +171,19 @@ mod tests {
         is_lossy: bool,
         kept_windows: [f64; 2],
     ) -> [Duration; 2] {
-        let ms = Duration::from_millis;
         let attribution = Attribution {
-            round_trip: ms(40),
-            transfer: ms(10),
+            round_trip: Duration::from_millis(40),
+            transfer: Duration::from_millis(10),
             ..Attribution::default()
         };
-        let mut durations = DistributionBuilder::new();
-        (0..100).for_each(|_| durations.add(ms(50)));
-        let evidence = BoundsEvidence {
-            operations: 100,
+        bounds_of(BoundsEvidence {
             turns: 4.0,
-            waking: 0.0,
-            waking_alone: 0.0,
             is_lossy,
             server_margin,
             pacing,
             kept_windows,
-            others: 0.0,
-            attribution: &attribution,
-        };
-        let (low, high) = evidence.bounds(&mut durations).expect("durations");
-        [low, high]
+            ..evidence(&attribution)
+        })
     }
 
     #[test]
@@ -178,26 +199,12 @@ mod tests {
 
     #[test]
     fn bounds_hold_what_wrong_owners_may_add_and_take() {
-        let attribution = Attribution {
-            round_trip: Duration::from_millis(50),
-            ..Attribution::default()
-        };
+        let attribution = distance_only();
         let bounds = |others: f64| {
-            let mut durations = DistributionBuilder::new();
-            (0..100).for_each(|_| durations.add(Duration::from_millis(50)));
-            let evidence = BoundsEvidence {
-                operations: 100,
-                turns: 0.0,
-                waking: 0.0,
-                waking_alone: 0.0,
-                is_lossy: false,
-                server_margin: [0.0; 2],
-                pacing: None,
-                kept_windows: [0.0; 2],
+            let [low, high] = bounds_of(BoundsEvidence {
                 others,
-                attribution: &attribution,
-            };
-            let (low, high) = evidence.bounds(&mut durations).expect("durations");
+                ..evidence(&attribution)
+            });
             high.saturating_sub(low).as_secs_f64() / 0.1
         };
         // 2 % of the model, plus the assignment error.
@@ -208,29 +215,16 @@ mod tests {
 
     #[test]
     fn bounds_hold_what_waking_takes_where_no_other_client_keeps_a_processor_awake() {
-        let attribution = Attribution {
-            round_trip: Duration::from_millis(50),
-            ..Attribution::default()
-        };
+        let attribution = distance_only();
         let bounds = |waking_alone: f64| {
-            let mut durations = DistributionBuilder::new();
-            (0..100).for_each(|_| durations.add(Duration::from_millis(50)));
-            let evidence = BoundsEvidence {
-                operations: 100,
-                turns: 0.0,
+            bounds_of(BoundsEvidence {
                 waking: MS,
                 waking_alone,
-                is_lossy: false,
-                server_margin: [0.0; 2],
-                pacing: None,
-                kept_windows: [0.0; 2],
-                others: 0.0,
-                attribution: &attribution,
-            };
-            evidence.bounds(&mut durations).expect("durations")
+                ..evidence(&attribution)
+            })
         };
-        let (low, high) = bounds(MS);
-        let (same_low, higher) = bounds(4.0 * MS);
+        let [low, high] = bounds(MS);
+        let [same_low, higher] = bounds(4.0 * MS);
         assert_eq!(low, same_low);
         // The allowance again, and twice 4 ms less 1 ms.
         assert!(high < Duration::from_micros(51_500), "{high:?}");

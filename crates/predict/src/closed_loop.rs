@@ -1,7 +1,7 @@
 //! Several clients share a link; each runs one operation after another.
 
 use crate::critical_path;
-use crate::locks::LockKey;
+use crate::locks::SimulatedLocks;
 use crate::predictor::{PredictionTarget, ReplayTotals};
 use crate::run::{Computing, RunProgress, SimulatedRun};
 use crate::sample_pool::{Recorded, SamplePool};
@@ -9,7 +9,7 @@ use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use model::Protocol;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 #[derive(Debug, Clone)]
@@ -66,8 +66,8 @@ pub struct SimulationConfig<'a> {
     pub web_server_cores: Option<u32>,
     pub wake_up: WakeUp,
     pub workers: Option<u32>,
-    pub pools: &'a HashMap<Protocol, u32>,
-    pub locks: Option<&'a HashSet<LockKey>>,
+    pub pools: Option<&'a HashMap<Protocol, u32>>,
+    pub locks: Option<SimulatedLocks<'a>>,
 }
 
 /// Runs the operations of `mix` with the clients of `target`.

@@ -4,6 +4,7 @@
 //! its maximum, makes the statement wait. If all known connections were repeatedly in use and none
 //! was added, that is the maximum.
 
+use crate::peak::Peak;
 use crate::plan::OperationPlan;
 use model::{ConnectionId, Protocol};
 use std::collections::{HashMap, HashSet};
@@ -64,7 +65,7 @@ impl PoolEvidence {
     /// The limit is certain if all connections were in use [`MIN_FULL`] times, else possible.
     pub fn conclude(self) -> PoolLimits {
         let mut limits = PoolLimits {
-            requests: most_at_once(self.requests.iter().copied()).0,
+            requests: Peak::of_spans(self.requests.iter().copied()).height,
             ..PoolLimits::default()
         };
         for (protocol, mut uses) in self.uses {
@@ -75,9 +76,9 @@ impl PoolEvidence {
             }
             let connections: HashSet<ConnectionId> = uses.iter().map(|one| one.connection).collect();
             let connections = connections.len() as u32;
-            let (most, times) = most_at_once(uses.iter().map(|one| (one.from, one.to)));
+            let peak = Peak::of_spans(uses.iter().map(|one| (one.from, one.to)));
             limits.all.insert(protocol, connections);
-            if most >= connections && times >= MIN_FULL {
+            if peak.height >= connections && peak.times >= MIN_FULL {
                 limits.certain.insert(protocol, connections);
             }
         }
@@ -98,21 +99,6 @@ fn handed_on(uses: &[Use], requests: &[(u64, u64)]) -> [usize; 2] {
         }
     }
     [all, early]
-}
-
-/// Maximum number of concurrent spans, and how often it was reached.
-fn most_at_once(spans: impl Iterator<Item = (u64, u64)>) -> (u32, usize) {
-    let mut changes: Vec<(u64, i32)> = spans.flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
-    changes.sort_unstable();
-    let (mut now, mut most, mut times) = (0_i32, 0, 0);
-    for (_, change) in changes {
-        now += change;
-        if now > most {
-            (most, times) = (now, 0);
-        }
-        times += usize::from(now == most && change > 0);
-    }
-    (u32::try_from(most).unwrap_or_default(), times)
 }
 
 const MAX_REQUESTS: usize = 200_000;

@@ -21,6 +21,7 @@ mod held;
 mod links;
 mod load;
 mod locks;
+mod peak;
 mod plan;
 pub mod predictor;
 pub mod remedies;

@@ -205,14 +205,6 @@ impl Locked {
         !self.open.is_empty()
     }
 
-    pub fn all(&self) -> HashSet<LockKey> {
-        self.certain.union(&self.open).copied().collect()
-    }
-
-    pub const fn certain(&self) -> &HashSet<LockKey> {
-        &self.certain
-    }
-
     /// Measured wait of a statement that arrived at `arrived`.
     pub fn waited(&self, arrived: u64) -> u64 {
         self.waits.get(&arrived).copied().unwrap_or_default()
@@ -226,9 +218,26 @@ impl Locked {
     }
 }
 
+/// Locks for which clients wait in a replay.
+#[derive(Debug, Clone, Copy)]
+pub enum SimulatedLocks<'a> {
+    Certain(&'a Locked),
+    /// The certain and the open ones.
+    Possible(&'a Locked),
+}
+
+impl SimulatedLocks<'_> {
+    fn contain(self, key: LockKey) -> bool {
+        match self {
+            Self::Certain(locked) => locked.certain.contains(&key),
+            Self::Possible(locked) => locked.certain.contains(&key) || locked.open.contains(&key),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Locks<'a> {
-    keys: Option<&'a HashSet<LockKey>>,
+    simulated: Option<SimulatedLocks<'a>>,
     held: HashMap<LockKey, RowLock>,
     by_client: HashMap<u32, Vec<LockKey>>,
     waits_for: HashMap<u32, LockKey>,
@@ -241,16 +250,16 @@ struct RowLock {
 }
 
 impl<'a> Locks<'a> {
-    /// No lock is held; `keys` are the locks for which clients wait.
-    pub fn new(keys: Option<&'a HashSet<LockKey>>) -> Self {
+    /// No lock is held.
+    pub fn new(simulated: Option<SimulatedLocks<'a>>) -> Self {
         Self {
-            keys,
+            simulated,
             ..Self::default()
         }
     }
 
     pub fn concern(&self, key: LockKey) -> bool {
-        self.keys.is_some_and(|keys| keys.contains(&key))
+        self.simulated.is_some_and(|locks| locks.contain(key))
     }
 
     /// Whether the request `id` of `client` gets the lock now or waits. A request in a deadlock

@@ -7,7 +7,7 @@ mod together;
 
 use crate::cores::Whose;
 use crate::links::Links;
-use crate::locks::{LockKey, Locks};
+use crate::locks::{Locks, SimulatedLocks};
 use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::{Rest, WakeUp, Waking};
@@ -18,7 +18,7 @@ use link::tcp::Flow;
 use model::{Direction, Protocol};
 use pooled::Pooled;
 use shared_cores::SharedCores;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
@@ -158,17 +158,17 @@ impl<'a> SimulatedRun<'a> {
     }
 
     #[must_use]
-    pub fn with_pools(self, limits: &HashMap<Protocol, u32>) -> Self {
+    pub fn with_pools(self, limits: Option<&HashMap<Protocol, u32>>) -> Self {
         Self {
-            pooled: Pooled::new(limits),
+            pooled: limits.map(Pooled::new).unwrap_or_default(),
             ..self
         }
     }
 
     #[must_use]
-    pub fn with_locks(self, keys: Option<&'a HashSet<LockKey>>) -> Self {
+    pub fn with_locks(self, locks: Option<SimulatedLocks<'a>>) -> Self {
         Self {
-            locks: Locks::new(keys),
+            locks: Locks::new(locks),
             ..self
         }
     }

@@ -5,6 +5,7 @@
 //! computing. The limit may be processes, threads, or pooled connections held from the first
 //! statement on; all look the same.
 
+use crate::peak::Peak;
 use crate::plan::{After, OperationPlan, PlanNode};
 use model::ConnectionId;
 use std::collections::HashSet;
@@ -68,7 +69,8 @@ impl Requests {
             Workers::Count(workers) => workers.max(1),
             Workers::Inferred => {
                 let connections = u32::try_from(self.connections.len()).ok()?;
-                let most = self.most_at_once()?;
+                let spans = self.spans.iter().map(|span| (span.began, span.ended));
+                let most = Some(Peak::of_spans(spans).height).filter(|most| *most > 0)?;
                 return self
                     .limit_of(connections.clamp(1, most), Some(SOME_DID_NOT_IN))
                     .or_else(|| self.limit_of(most, Some(ONE_DID_NOT_IN)));
@@ -110,20 +112,6 @@ impl Requests {
             workers,
             waits: waits.collect(),
         })
-    }
-
-    fn most_at_once(&self) -> Option<u32> {
-        let spans = self.spans.iter();
-        let mut changes: Vec<(u64, i32)> = spans
-            .flat_map(|span| [(span.began, 1), (span.ended, -1)])
-            .collect();
-        changes.sort_unstable();
-        let (mut at_once, mut most) = (0_i32, 0);
-        for (_, change) in changes {
-            at_once += change;
-            most = most.max(at_once);
-        }
-        u32::try_from(most).ok().filter(|most| *most > 0)
     }
 }
 

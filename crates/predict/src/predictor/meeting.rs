@@ -4,15 +4,14 @@ use super::{Named, Predictor};
 use crate::closed_loop::{self, ClosedLoopResult, Mix, SimulationConfig};
 use crate::connection_pools::PoolLimits;
 use crate::cores::Whose;
-use crate::locks::{LockKey, Locked};
+use crate::locks::{Locked, SimulatedLocks};
 use crate::plan::Work;
 use crate::run::Computing;
 use crate::sample_pool::SamplePool;
 use crate::wake_up::WakeUp;
 use crate::web_servers::{OwnCores, Spans, WebServerCores};
 use crate::workers::CapacityLimit;
-use model::{DistributionBuilder, Protocol};
-use std::collections::{HashMap, HashSet};
+use model::DistributionBuilder;
 
 struct Possible<'a> {
     config: SimulationConfig<'a>,
@@ -22,9 +21,7 @@ struct Possible<'a> {
 struct Learned {
     limit: Option<CapacityLimit>,
     locked: Locked,
-    all_locks: HashSet<LockKey>,
     shared: PoolLimits,
-    no_pools: HashMap<Protocol, u32>,
     web_server_cores: OwnCores,
     /// Operations of each name, with waits removed.
     kept: Vec<SamplePool>,
@@ -42,12 +39,8 @@ impl Learned {
                 web_server_cores: self.web_server_cores,
                 wake_up,
                 workers: workers.filter(|workers| *workers < clients),
-                pools: if is_shared {
-                    &self.shared.certain
-                } else {
-                    &self.no_pools
-                },
-                locks: (clients > 1).then_some(self.locked.certain()),
+                pools: is_shared.then_some(&self.shared.certain),
+                locks: (clients > 1).then_some(SimulatedLocks::Certain(&self.locked)),
             },
             kept: &self.kept,
         }
@@ -59,11 +52,11 @@ impl Learned {
         let mut push = |config, kept| others.push(Possible { config, kept });
         let (config, kept) = (expected.config, expected.kept);
         if clients > 1 && self.locked.is_open() {
-            let locks = Some(&self.all_locks);
+            let locks = Some(SimulatedLocks::Possible(&self.locked));
             push(SimulationConfig { locks, ..config }, kept);
         }
         if self.has_shown(clients) && self.shared.certain != self.shared.all {
-            let pools = &self.shared.all;
+            let pools = Some(&self.shared.all);
             push(SimulationConfig { pools, ..config }, kept);
         }
         for (web_server_cores, kept) in self.on_other_cores.iter().filter(|_| clients > 1) {
@@ -126,10 +119,8 @@ impl Predictor {
         let kept = work_only(kept, expected);
         Learned {
             limit,
-            all_locks: locked.all(),
             locked,
             shared: std::mem::take(&mut self.pools).conclude(),
-            no_pools: HashMap::new(),
             web_server_cores: expected,
             kept,
             on_other_cores,
