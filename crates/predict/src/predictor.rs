@@ -1,15 +1,19 @@
 //! Predictions per operation name and target, from many replays.
 
+mod alone;
 mod meeting;
+mod named;
+mod totals;
 mod without;
 
-use crate::bounds::BoundsEvidence;
+pub use totals::{ReplayTotals, set_slopes};
+
 use crate::concurrency::{Concurrency, Ordered};
 use crate::connection_pools::PoolEvidence;
 use crate::connections::ConnectionHistory;
-use crate::critical_path::{self, CriticalPath, Within};
+use crate::critical_path;
 use crate::examples::Examples;
-use crate::held::{HeldReplay, HeldTimes};
+use crate::held::HeldTimes;
 use crate::load::Load;
 use crate::locks::LockEvidence;
 use crate::plan::OperationPlan;
@@ -18,19 +22,20 @@ use crate::replay::run_alone;
 use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
 use crate::senders::{KeptWindows, PacedReplies, Senders, paced_round_trips};
-use crate::unexplained::{MeasuredPaths, ReplayedHere};
+use crate::unexplained::MeasuredPaths;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
 use foldhash::{HashMap, HashSet};
 use link::LinkDescription;
 use model::{
-    Attribution, BoundBy, DistributionBuilder, Evidence, HeldPrediction, LeftOut, Margin, Operation,
-    OperationStep, Order, OrderKind, Phase, Prediction, Share,
+    DistributionBuilder, Evidence, HeldPrediction, LeftOut, Margin, Operation, OperationStep, Phase,
+    Prediction,
 };
+use named::Named;
 use std::cmp::Reverse;
 use std::sync::Arc;
-use std::time::Duration;
+use totals::Sum;
 use without::RemediedConnections;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,65 +89,6 @@ pub struct Predicted {
     pub paced_replies: PacedReplies,
     /// Mean round trips per operation added by pacing, for the name with the most.
     pub paced_round_trips: f64,
-}
-
-#[derive(Debug)]
-struct Named {
-    name: Arc<str>,
-    operations: u64,
-    first_ended: Option<u64>,
-    nodes_without: usize,
-    sums: Vec<Sum>,
-    /// Per target, of operations replayed alone.
-    examples: Vec<Examples>,
-    /// Single-client replays of operations with an open order: as expected, all at once, and all in
-    /// sequence.
-    open_sums: [Vec<DistributionBuilder>; 3],
-    pool: SamplePool,
-    pauses: DistributionBuilder,
-    server_margin: Margin,
-    evidence: Evidence,
-    /// Round trips that pacing adds on moved connections.
-    paced_round_trips: f64,
-    kept_windows: KeptWindows,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct NameMargins {
-    server: [f64; 2],
-    paced_round_trips: Option<f64>,
-    kept_windows: [f64; 2],
-    others: f64,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ReplayTotals {
-    pub duration: Duration,
-    pub attribution: Attribution,
-    pub turns: u64,
-    pub within: Within,
-    pub measured: Duration,
-    /// Measured duration minus its replay, in nanoseconds.
-    pub unexplained: i64,
-    pub saved: Duration,
-    /// Whether remedies would save, but the operation was not replayed without the left-out
-    /// exchanges.
-    pub is_saving_open: bool,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Sum {
-    durations: DistributionBuilder,
-    attribution: Attribution,
-    turns: u64,
-    within: Within,
-    /// Operations without any wait: messages that are not answered.
-    idle: u64,
-    workers: Option<u32>,
-    /// Duration of a closed loop; `None` for operations replayed alone.
-    elapsed: Option<Duration>,
-    /// The median under alternative assumptions about the clients.
-    medians: Vec<Duration>,
 }
 
 impl Predictor {
@@ -377,70 +323,6 @@ impl Predictor {
         self.targets.iter().any(|target| !self.is_alone(target))
     }
 
-    /// Returns per target the replays of an operation, or `None` while parts are missing.
-    fn replay_alone(
-        &mut self,
-        operation: &Operation,
-        plan: &OperationPlan,
-        place: usize,
-        here: ReplayedHere,
-    ) -> Vec<Vec<ReplayTotals>> {
-        let known = self.unfinished.remove(&operation.id);
-        let mut wholes = known.unwrap_or_else(|| vec![Vec::new(); self.targets.len()]);
-        for (index, target) in self.targets.iter().enumerate() {
-            if !self.is_alone(target) {
-                continue;
-            }
-            let connections = &mut self.connections[index];
-            let flows = plan
-                .connections
-                .iter()
-                .map(|id| connections.take_flows(*id, operation.at));
-            let mut flows: Vec<_> = flows.collect();
-            let wholes = &mut wholes[index];
-            let replays = if wholes.is_empty() {
-                replays(&self.links[index], self.names[place].operations)
-            } else {
-                wholes.len()
-            };
-            wholes.resize(replays, ReplayTotals::default());
-            for (number, whole) in wholes.iter_mut().enumerate().rev() {
-                let links = &self.links[index];
-                let links: Vec<LinkDescription> = links
-                    .iter()
-                    .map(|link| with_own_seed(link, operation.id, number as u64))
-                    .collect();
-                let before = if number == 0 {
-                    std::mem::take(&mut flows)
-                } else {
-                    flows.clone()
-                };
-                let (times, flows) = run_alone(plan, &links, self.wake_up, before.into_iter());
-                let mut critical_path =
-                    critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
-                let replayed = critical_path.duration;
-                critical_path.wait(here.wait(critical_path.attribution.transfer));
-                whole.add(&critical_path, plan.turns_moved);
-                whole.measured += operation.duration;
-                if !operation.transactions.is_empty() {
-                    let replay = HeldReplay {
-                        operation,
-                        plan,
-                        target: index,
-                        number,
-                        times: &times,
-                        critical_path: &critical_path,
-                    };
-                    self.held.replayed(&replay, self.targets.len());
-                }
-                if number == 0 {
-                    connections.put(&plan.connections, flows, operation, replayed);
-                }
-            }
-        }
-        wholes
-    }
-
     fn name_index(&mut self, name: &Arc<str>) -> usize {
         if let Some(place) = self.places.get(name) {
             return *place;
@@ -466,237 +348,6 @@ impl Predictor {
     }
 }
 
-impl Named {
-    fn count(&mut self, wholes: &[Vec<ReplayTotals>], number: u64) {
-        self.operations += 1;
-        self.first_ended.get_or_insert(number);
-        for (sum, wholes) in self.sums.iter_mut().zip(wholes) {
-            wholes.iter().for_each(|whole| sum.add(whole));
-        }
-        for (examples, wholes) in self.examples.iter_mut().zip(wholes) {
-            if let Some(whole) = wholes.first() {
-                examples.add(whole);
-            }
-        }
-    }
-
-    /// With an open order, the bounds include both answers.
-    fn prediction(
-        &mut self,
-        index: usize,
-        target: &PredictionTarget,
-        order: Option<Order>,
-        paced: bool,
-    ) -> Option<Prediction> {
-        let sum = std::mem::take(&mut self.sums[index]);
-        let each = |sum: f64| sum / self.operations.max(1) as f64;
-        let margins = NameMargins {
-            server: [self.server_margin.below, self.server_margin.above]
-                .map(|margin| each(margin.as_secs_f64())),
-            paced_round_trips: paced.then(|| each(self.paced_round_trips)),
-            kept_windows: self.kept_windows.seconds(&target.link, self.operations),
-            others: self.evidence.others().map_or(0.0, Share::as_fraction),
-        };
-        let mut prediction = sum.prediction(&self.name, self.operations, target, margins)?;
-        prediction.order = order;
-        prediction.unexplained = self.examples[index].unexplained();
-        prediction.examples = self.examples[index].finish();
-        let mut open = self.open_sums.iter_mut();
-        let mut next = || open.next()?[index].percentile(50);
-        if order.is_some_and(|order| order.kind == OrderKind::Open)
-            && let (Some(expected), Some(at_once), Some(in_sequence)) = (next(), next(), next())
-        {
-            let share = |other: Duration| other.as_secs_f64() / expected.as_secs_f64().max(1e-9);
-            prediction.low = prediction.low.mul_f64(share(at_once).min(1.0));
-            prediction.high = prediction.high.mul_f64(share(in_sequence).max(1.0));
-        }
-        Some(prediction)
-    }
-
-    fn cost(&self) -> u128 {
-        let of_target = |sum: &Sum| {
-            let replays = u128::from(sum.durations.count() + sum.idle).max(1);
-            sum.attribution.total().as_nanos() * u128::from(self.operations) / replays
-        };
-        self.sums.iter().map(of_target).sum()
-    }
-
-    /// Median measured pause between two operations of a client, if short enough for a program
-    /// rather than a user.
-    fn pause(&mut self) -> u64 {
-        let pause = self.pauses.percentile(50).unwrap_or_default();
-        if pause <= MAX_PAUSE {
-            pause.as_nanos() as u64
-        } else {
-            0
-        }
-    }
-}
-
-impl ReplayTotals {
-    pub fn add(&mut self, critical_path: &CriticalPath, turns: u64) {
-        self.duration += critical_path.duration;
-        self.attribution.add(&critical_path.attribution);
-        self.within.add(&critical_path.within);
-        self.turns += turns;
-    }
-}
-
-impl Sum {
-    fn add(&mut self, whole: &ReplayTotals) {
-        if whole.turns == 0 && whole.duration.is_zero() {
-            self.idle += 1;
-            return;
-        }
-        self.durations.add(whole.duration);
-        self.attribution.add(&whole.attribution);
-        self.turns += whole.turns;
-        self.within.add(&whole.within);
-    }
-
-    /// Mean round trips on the critical path; `None` on a link without distance.
-    fn on_path(&self, replays: u64, rtt: Duration) -> Option<f64> {
-        let round_trips = self.attribution.round_trip.as_secs_f64() / replays as f64;
-        (!rtt.is_zero()).then(|| round_trips / rtt.as_secs_f64())
-    }
-
-    fn prediction(
-        mut self,
-        name: &Arc<str>,
-        operations: u64,
-        target: &PredictionTarget,
-        margins: NameMargins,
-    ) -> Option<Prediction> {
-        // Together with operations that wait they would only pull the median to 0.
-        if self.durations.count() == 0 && self.idle > 0 {
-            self.durations.add(Duration::ZERO);
-        }
-        let duration = self.durations.percentile(50)?;
-        let replays = self.durations.count();
-        let turns = self.turns as f64 / replays as f64;
-        let evidence = BoundsEvidence {
-            operations,
-            turns,
-            waking: self.within.waking.as_secs_f64() / replays as f64,
-            waking_alone: self.within.waking_alone.as_secs_f64() / replays as f64,
-            is_lossy: target.link.loss.is_some(),
-            server_margin: margins.server,
-            pacing: margins
-                .paced_round_trips
-                .map(|round_trips| round_trips * target.link.rtt.as_secs_f64()),
-            kept_windows: margins.kept_windows,
-            others: margins.others,
-            attribution: &self.attribution,
-        };
-        let (evidence_low, evidence_high) = evidence.bounds(&mut self.durations)?;
-        let (mut low, mut high) = (evidence_low, evidence_high);
-        for other in &self.medians {
-            low = low.min(evidence_low.saturating_sub(duration.saturating_sub(*other)));
-            high = high.max(evidence_high.saturating_add(other.saturating_sub(duration)));
-        }
-        let per_second = match self.elapsed {
-            Some(elapsed) => replays as f64 / elapsed.as_secs_f64().max(1e-9),
-            None => f64::from(target.clients) / self.durations.mean()?.as_secs_f64().max(1e-9),
-        };
-        Some(Prediction {
-            operation_name: Arc::clone(name),
-            operations,
-            rtt: target.link.rtt,
-            rate: target.link.rate,
-            link: target.link.to_string().into(),
-            clients: target.clients,
-            workers: self.workers,
-            duration,
-            low,
-            high,
-            spread: self.durations.distribution(),
-            per_second,
-            turns,
-            slope: self.on_path(replays, target.link.rtt).unwrap_or(turns),
-            order: None,
-            bound_by: bound_by(&self.attribution, &self.within),
-            attribution: self.attribution,
-            unexplained: None,
-            examples: None,
-            measured: None,
-        })
-    }
-}
-
-/// Sets the slopes of one name over predictions that differ only in rtt, nearest to farthest. A
-/// single prediction keeps the round trips on its path.
-pub fn set_slopes(predictions: &mut [Prediction]) {
-    let slopes: Vec<Option<f64>> = predictions.iter().map(|one| slope(one, predictions)).collect();
-    for (prediction, slope) in predictions.iter_mut().zip(slopes) {
-        prediction.slope = slope.unwrap_or(prediction.slope);
-    }
-}
-
-fn slope(one: &Prediction, all: &[Prediction]) -> Option<f64> {
-    let besides = |prediction: &Prediction| {
-        let link = prediction.link.split_whitespace();
-        let others: Vec<&str> = link.filter(|setting| !setting.starts_with("rtt=")).collect();
-        (prediction.clients, others.join(" "))
-    };
-    let own = besides(one);
-    let alike = || all.iter().filter(|other| besides(other) == own);
-    let nearest = alike().min_by_key(|other| other.rtt)?;
-    let farthest = alike().max_by_key(|other| other.rtt)?;
-    let apart = farthest.rtt.saturating_sub(nearest.rtt).as_secs_f64();
-    let longer = farthest.duration.as_secs_f64() - nearest.duration.as_secs_f64();
-    (apart > 0.0).then(|| longer / apart)
-}
-
-/// Replays of an operation after `before` others of its name: several on a link with random
-/// effects, most for the first operations.
-fn replays(links: &[LinkDescription], before: u64) -> usize {
-    let draws = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();
-    if !links.iter().any(draws) {
-        return 1;
-    }
-    (REPLAYS_OF_FIRST / (before + 1).saturating_mul(before + 1)).max(1) as usize
-}
-
-/// A link with a separate random seed per replay.
-fn with_own_seed(link: &LinkDescription, operation: u64, replay: u64) -> LinkDescription {
-    let own = operation.wrapping_mul(REPLAYS_OF_FIRST).wrapping_add(replay);
-    LinkDescription {
-        seed: link.seed.wrapping_add(own.wrapping_mul(SEED_STEP)),
-        ..*link
-    }
-}
-
-fn bound_by(attribution: &Attribution, within: &Within) -> BoundBy {
-    let Within {
-        waking: _,
-        waking_alone: _,
-        held_back,
-        window,
-        unexplained,
-    } = *within;
-    let own = attribution.client + attribution.unknown;
-    let transfer = attribution.transfer + attribution.recovery;
-    let kinds = [
-        (BoundBy::RoundTrips, attribution.round_trip),
-        (BoundBy::Rate, transfer.saturating_sub(held_back + window)),
-        (BoundBy::Window, window),
-        (BoundBy::DelayedAcks, held_back),
-        (BoundBy::Server, attribution.server + attribution.pooler),
-        (BoundBy::Client, own.saturating_sub(unexplained)),
-        (BoundBy::Unexplained, unexplained),
-    ];
-    kinds
-        .into_iter()
-        .rev()
-        .max_by_key(|(_, time)| *time)
-        .map_or(BoundBy::Client, |(kind, _)| kind)
-}
-
 /// Steps of operations learned from together before replay, about 20 MB.
 pub const LEARNED_STEPS: usize = 20_000;
 pub const LEARNED_OPERATIONS: usize = 10_000;
-/// Longer pauses between operations are a user's.
-const MAX_PAUSE: Duration = Duration::from_millis(1);
-const REPLAYS_OF_FIRST: u64 = 64;
-/// An odd number near 2^64 divided by the golden ratio: neighbouring seeds lie far apart.
-const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -1,6 +1,7 @@
 //! Replays kept operations with several clients or shared cores.
 
-use super::{Named, Predictor};
+use super::Predictor;
+use super::named::Named;
 use crate::closed_loop::{self, ClosedLoopResult, Mix, SimulationConfig};
 use crate::connection_pools::PoolLimits;
 use crate::cores::Whose;

@@ -1,8 +1,8 @@
 //! Requests, or replies, written at the same moment share packets. Sent separately, small ones
 //! would use up the congestion window.
 
-use super::{Crossing, PlanNode, SimulatedRun};
-use crate::plan::After;
+use super::SimulatedRun;
+use crate::plan::{After, Crossing, PlanNode};
 
 impl SimulatedRun<'_> {
     /// Whether the client writes another request right behind that of `id`, which just started.

@@ -1,0 +1,102 @@
+//! Replays operations of a single client.
+
+use super::Predictor;
+use super::totals::ReplayTotals;
+use crate::critical_path;
+use crate::held::HeldReplay;
+use crate::plan::OperationPlan;
+use crate::replay::run_alone;
+use crate::unexplained::ReplayedHere;
+use crate::virtual_time::VirtualTime;
+use link::LinkDescription;
+use model::Operation;
+
+impl Predictor {
+    /// Returns per target the replays of an operation, or `None` while parts are missing.
+    pub(super) fn replay_alone(
+        &mut self,
+        operation: &Operation,
+        plan: &OperationPlan,
+        place: usize,
+        here: ReplayedHere,
+    ) -> Vec<Vec<ReplayTotals>> {
+        let known = self.unfinished.remove(&operation.id);
+        let mut wholes = known.unwrap_or_else(|| vec![Vec::new(); self.targets.len()]);
+        for (index, target) in self.targets.iter().enumerate() {
+            if !self.is_alone(target) {
+                continue;
+            }
+            let connections = &mut self.connections[index];
+            let flows = plan
+                .connections
+                .iter()
+                .map(|id| connections.take_flows(*id, operation.at));
+            let mut flows: Vec<_> = flows.collect();
+            let wholes = &mut wholes[index];
+            let replays = if wholes.is_empty() {
+                replays(&self.links[index], self.names[place].operations)
+            } else {
+                wholes.len()
+            };
+            wholes.resize(replays, ReplayTotals::default());
+            for (number, whole) in wholes.iter_mut().enumerate().rev() {
+                let links = &self.links[index];
+                let links: Vec<LinkDescription> = links
+                    .iter()
+                    .map(|link| with_own_seed(link, operation.id, number as u64))
+                    .collect();
+                let before = if number == 0 {
+                    std::mem::take(&mut flows)
+                } else {
+                    flows.clone()
+                };
+                let (times, flows) = run_alone(plan, &links, self.wake_up, before.into_iter());
+                let mut critical_path =
+                    critical_path::along(plan, VirtualTime::BEGIN, &times, plan.client_after, &links);
+                let replayed = critical_path.duration;
+                critical_path.wait(here.wait(critical_path.attribution.transfer));
+                whole.add(&critical_path, plan.turns_moved);
+                whole.measured += operation.duration;
+                if !operation.transactions.is_empty() {
+                    let replay = HeldReplay {
+                        operation,
+                        plan,
+                        target: index,
+                        number,
+                        times: &times,
+                        critical_path: &critical_path,
+                    };
+                    self.held.replayed(&replay, self.targets.len());
+                }
+                if number == 0 {
+                    connections.put(&plan.connections, flows, operation, replayed);
+                }
+            }
+        }
+        wholes
+    }
+}
+
+/// Replays of an operation after `before` others of its name: several on a link with random
+/// effects, most for the first operations.
+fn replays(links: &[LinkDescription], before: u64) -> usize {
+    let draws = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();
+    if !links.iter().any(draws) {
+        return 1;
+    }
+    (REPLAYS_OF_FIRST / (before + 1).saturating_mul(before + 1)).max(1) as usize
+}
+
+/// A link with a separate random seed per replay.
+fn with_own_seed(link: &LinkDescription, operation: u64, replay: u64) -> LinkDescription {
+    let own = operation.wrapping_mul(REPLAYS_OF_FIRST).wrapping_add(replay);
+    LinkDescription {
+        seed: link.seed.wrapping_add(own.wrapping_mul(SEED_STEP)),
+        ..*link
+    }
+}
+
+const REPLAYS_OF_FIRST: u64 = 64;
+
+/// An odd number near 2^64 divided by the golden ratio: neighbouring seeds lie far apart.
+const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;

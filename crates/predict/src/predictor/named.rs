@@ -1,0 +1,109 @@
+//! Operations of one name.
+
+use super::PredictionTarget;
+use super::totals::{ReplayTotals, Sum};
+use crate::examples::Examples;
+use crate::sample_pool::SamplePool;
+use crate::senders::KeptWindows;
+use model::{DistributionBuilder, Evidence, Margin, Order, OrderKind, Prediction, Share};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) name: Arc<str>,
+    pub(super) operations: u64,
+    pub(super) first_ended: Option<u64>,
+    pub(super) nodes_without: usize,
+    pub(super) sums: Vec<Sum>,
+    /// Per target, of operations replayed alone.
+    pub(super) examples: Vec<Examples>,
+    /// Single-client replays of operations with an open order: as expected, all at once, and all in
+    /// sequence.
+    pub(super) open_sums: [Vec<DistributionBuilder>; 3],
+    pub(super) pool: SamplePool,
+    pub(super) pauses: DistributionBuilder,
+    pub(super) server_margin: Margin,
+    pub(super) evidence: Evidence,
+    /// Round trips that pacing adds on moved connections.
+    pub(super) paced_round_trips: f64,
+    pub(super) kept_windows: KeptWindows,
+}
+
+impl Named {
+    pub(super) fn count(&mut self, wholes: &[Vec<ReplayTotals>], number: u64) {
+        self.operations += 1;
+        self.first_ended.get_or_insert(number);
+        for (sum, wholes) in self.sums.iter_mut().zip(wholes) {
+            wholes.iter().for_each(|whole| sum.add(whole));
+        }
+        for (examples, wholes) in self.examples.iter_mut().zip(wholes) {
+            if let Some(whole) = wholes.first() {
+                examples.add(whole);
+            }
+        }
+    }
+
+    /// With an open order, the bounds include both answers.
+    pub(super) fn prediction(
+        &mut self,
+        index: usize,
+        target: &PredictionTarget,
+        order: Option<Order>,
+        paced: bool,
+    ) -> Option<Prediction> {
+        let sum = std::mem::take(&mut self.sums[index]);
+        let each = |sum: f64| sum / self.operations.max(1) as f64;
+        let margins = NameMargins {
+            server: [self.server_margin.below, self.server_margin.above]
+                .map(|margin| each(margin.as_secs_f64())),
+            paced_round_trips: paced.then(|| each(self.paced_round_trips)),
+            kept_windows: self.kept_windows.seconds(&target.link, self.operations),
+            others: self.evidence.others().map_or(0.0, Share::as_fraction),
+        };
+        let mut prediction = sum.prediction(&self.name, self.operations, target, margins)?;
+        prediction.order = order;
+        prediction.unexplained = self.examples[index].unexplained();
+        prediction.examples = self.examples[index].finish();
+        let mut open = self.open_sums.iter_mut();
+        let mut next = || open.next()?[index].percentile(50);
+        if order.is_some_and(|order| order.kind == OrderKind::Open)
+            && let (Some(expected), Some(at_once), Some(in_sequence)) = (next(), next(), next())
+        {
+            let share = |other: Duration| other.as_secs_f64() / expected.as_secs_f64().max(1e-9);
+            prediction.low = prediction.low.mul_f64(share(at_once).min(1.0));
+            prediction.high = prediction.high.mul_f64(share(in_sequence).max(1.0));
+        }
+        Some(prediction)
+    }
+
+    pub(super) fn cost(&self) -> u128 {
+        let of_target = |sum: &Sum| {
+            let replays = u128::from(sum.durations.count() + sum.idle).max(1);
+            sum.attribution.total().as_nanos() * u128::from(self.operations) / replays
+        };
+        self.sums.iter().map(of_target).sum()
+    }
+
+    /// Median measured pause between two operations of a client, if short enough for a program
+    /// rather than a user.
+    pub(super) fn pause(&mut self) -> u64 {
+        let pause = self.pauses.percentile(50).unwrap_or_default();
+        if pause <= MAX_PAUSE {
+            pause.as_nanos() as u64
+        } else {
+            0
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NameMargins {
+    pub(super) server: [f64; 2],
+    pub(super) paced_round_trips: Option<f64>,
+    pub(super) kept_windows: [f64; 2],
+    pub(super) others: f64,
+}
+
+/// Longer pauses between operations are a user's.
+const MAX_PAUSE: Duration = Duration::from_millis(1);
