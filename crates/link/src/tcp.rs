@@ -2,14 +2,37 @@
 //!
 //! Sources: RFC 9293, 5681, 6928 (initial window), 7661 and Linux's `tcp_cwnd_validate` (unused
 //! window), 9406 and Linux's `tcp_cubic.c` (early exit from slow start), 9438 (cubic), 8985 (loss
-//! detection); the Linux source, version 6, where it differs. Times are nanoseconds of virtual
-//! time, congestion windows are packets.
+//! detection); the Linux source, version 6, where it differs. Congestion windows are packets.
 
 mod congestion;
 mod flow;
 mod receiver;
 mod round_trip;
+mod stream_offset;
 
 pub use congestion::INITIAL_WINDOW;
-pub use flow::{Flow, Sending};
+pub use flow::{Flow, Sending, Waiter};
 pub use receiver::Reaction;
+pub use stream_offset::StreamOffset;
+
+use model::Timestamp;
+
+/// The receiver's part of a packet's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Acknowledgement {
+    /// Offset up to which all bytes have arrived.
+    pub received: StreamOffset,
+    /// Offset up to which the sender may send.
+    pub allowed: StreamOffset,
+}
+
+/// The sender's bytes that are sent and not acknowledged.
+#[derive(Debug, Clone, Copy)]
+struct Unacknowledged {
+    acked: StreamOffset,
+    sent: StreamOffset,
+}
+
+const fn shift(at: Timestamp, by: i64) -> Timestamp {
+    Timestamp::from_nanos(at.as_nanos().saturating_add_signed(by))
+}

@@ -22,6 +22,7 @@ pub mod finding;
 pub mod host;
 pub mod margin;
 mod message;
+pub mod nanos;
 pub mod operation;
 pub mod outcome;
 mod per_side;
@@ -63,6 +64,7 @@ pub use host::{
 };
 pub use margin::Margin;
 pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
+pub use nanos::Nanos;
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
     BoundBy, Conditions, ConnectionOutcome, Distribution, HostProcess, LinkDirectionOutcome, LinkOutcome,

@@ -1,5 +1,6 @@
 //! Points in time on one timeline.
 
+use crate::Nanos;
 use std::time::Duration;
 
 /// Nanoseconds since the Unix epoch on one observation point's timeline.
@@ -23,6 +24,23 @@ impl Timestamp {
     /// Time since `earlier`, zero if that is later (packets may be out of order).
     pub const fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    /// [`Timestamp::since`] in one word.
+    pub const fn nanos_since(self, earlier: Timestamp) -> Nanos {
+        Nanos::new(self.0.saturating_sub(earlier.0))
+    }
+
+    /// [`Timestamp::after`] a span in one word.
+    #[must_use]
+    pub const fn plus(self, span: Nanos) -> Self {
+        Self(self.0.saturating_add(span.get()))
+    }
+
+    /// [`Timestamp::before`] a span in one word.
+    #[must_use]
+    pub const fn minus(self, span: Nanos) -> Self {
+        Self(self.0.saturating_sub(span.get()))
     }
 
     /// Adds `span`, at most to the end of the timeline (year 2554).

@@ -1,14 +1,15 @@
 //! Several clients share a link; each runs one operation after another.
 
 use crate::critical_path;
+use crate::links::ReplayConnection;
 use crate::locks::SimulatedLocks;
 use crate::predictor::{PredictionTarget, ReplayTotals};
-use crate::run::{Computing, RunProgress, SimulatedRun};
+use crate::run::{ClientId, Computing, RunProgress, SimulatedRun};
 use crate::sample_pool::{Recorded, SamplePool};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
-use model::Protocol;
+use model::{Nanos, Protocol};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -30,13 +31,13 @@ pub struct Mix<'a> {
 #[derive(Debug)]
 struct Mixed<'a> {
     name: usize,
-    /// Before the operation, in nanoseconds.
-    pause: u64,
+    /// Before the operation.
+    pause: Nanos,
     recorded: &'a Recorded,
 }
 
 impl<'a> Mix<'a> {
-    pub fn add(&mut self, name: usize, pool: &'a SamplePool, pause: u64) {
+    pub fn add(&mut self, name: usize, pool: &'a SamplePool, pause: Nanos) {
         let operations = pool.operations().iter();
         self.operations.extend(operations.map(|recorded| Mixed {
             name,
@@ -98,7 +99,7 @@ pub fn closed_loop(
                 let Some((whole, end)) = simulation.finished(client) else {
                     continue;
                 };
-                if simulation.clients[client as usize].operations <= WARM_UP {
+                if simulation.clients[client.index()].operations <= WARM_UP {
                     warm_up -= 1;
                 }
                 if warm_up > 0 {
@@ -106,7 +107,7 @@ pub fn closed_loop(
                 }
                 let since = *since.get_or_insert(end);
                 if end > since || !done.operations.is_empty() {
-                    done.elapsed = done.elapsed.max(Duration::from_nanos(end.since(since)));
+                    done.elapsed = done.elapsed.max(end.since(since).into());
                 }
                 // The first one only sets the start.
                 done.operations.push(whole);
@@ -140,7 +141,7 @@ struct Client {
     part: usize,
     before: ReplayTotals,
     /// By place in the operations.
-    connections: Vec<u32>,
+    connections: Vec<ReplayConnection>,
     operations: usize,
 }
 
@@ -175,7 +176,7 @@ impl<'a> ClosedLoop<'a> {
             // Spread over the first operation: real clients do not start at once either.
             let late = mix.operations[0].recorded.measured() * client as u64 / clients as u64;
             let at = VirtualTime::BEGIN.after(late);
-            let connections = simulation.connections(client);
+            let connections = simulation.connections(ClientId::new(client));
             let plan = &mix.operations[simulation.clients[client].operation]
                 .recorded
                 .parts[0]
@@ -185,8 +186,8 @@ impl<'a> ClosedLoop<'a> {
         simulation
     }
 
-    fn connections(&mut self, client: usize) -> Vec<u32> {
-        let this = &mut self.clients[client];
+    fn connections(&mut self, client: ClientId) -> Vec<ReplayConnection> {
+        let this = &mut self.clients[client.index()];
         let part = &self.mix.operations[this.operation].recorded.parts[this.part];
         let places = part.places.iter().zip(&part.plan.links);
         let numbers = places.map(|(&(place, opened), &link)| {
@@ -203,8 +204,8 @@ impl<'a> ClosedLoop<'a> {
     }
 
     /// Moves the client to its next plan. Returns the operation that ended, and when.
-    fn finished(&mut self, client: u32) -> Option<((usize, ReplayTotals), VirtualTime)> {
-        let this = &mut self.clients[client as usize];
+    fn finished(&mut self, client: ClientId) -> Option<((usize, ReplayTotals), VirtualTime)> {
+        let this = &mut self.clients[client.index()];
         let Mixed {
             name,
             recorded: operation,
@@ -215,7 +216,7 @@ impl<'a> ClosedLoop<'a> {
         let critical_path =
             critical_path::along(plan, begin, times, self.run.client_after(client), self.links);
         this.before.add(&critical_path, plan.turns_moved);
-        let end = begin.after(critical_path.duration.as_nanos() as u64);
+        let end = begin.after(critical_path.duration.into());
         this.part += 1;
         if this.part < operation.parts.len() {
             self.go_on(client, end);
@@ -231,9 +232,9 @@ impl<'a> ClosedLoop<'a> {
         Some(((*name, whole), end))
     }
 
-    fn go_on(&mut self, client: u32, at: VirtualTime) {
-        let connections = self.connections(client as usize);
-        let this = &self.clients[client as usize];
+    fn go_on(&mut self, client: ClientId, at: VirtualTime) {
+        let connections = self.connections(client);
+        let this = &self.clients[client.index()];
         let plan = &self.mix.operations[this.operation].recorded.parts[this.part].plan;
         self.run.begin(client, plan, connections, at.max(self.run.now()));
     }

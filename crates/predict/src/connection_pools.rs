@@ -6,13 +6,13 @@
 
 use crate::peak::Peak;
 use crate::plan::OperationPlan;
-use model::{ConnectionId, Protocol};
+use model::{ConnectionId, Protocol, Timestamp};
 use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
 pub struct PoolEvidence {
     uses: HashMap<Protocol, Vec<Use>>,
-    requests: Vec<(u64, u64)>,
+    requests: Vec<(Timestamp, Timestamp)>,
 }
 
 /// From the first statement until the connection could be returned.
@@ -20,8 +20,8 @@ pub struct PoolEvidence {
 struct Use {
     connection: ConnectionId,
     request: usize,
-    from: u64,
-    to: u64,
+    from: Timestamp,
+    to: Timestamp,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,15 +44,15 @@ impl PoolEvidence {
         for node in &plan.nodes {
             let Some(protocol) = node.pool else { continue };
             let [asked, replied] = node.computed_at;
-            let connection = plan.connections[node.connection as usize];
-            let under_way = &mut under_way[node.connection as usize];
+            let connection = plan.connections[node.connection.index()];
+            let under_way = &mut under_way[node.connection.index()];
             let now = under_way.get_or_insert(Use {
                 connection,
                 request,
                 from: asked,
                 to: replied,
             });
-            now.to = replied.saturating_add(node.server_inside).max(now.to);
+            now.to = replied.plus(node.server_inside).max(now.to);
             if !node.keeps_connection {
                 self.uses.entry(protocol).or_default().push(*now);
                 *under_way = None;
@@ -88,7 +88,7 @@ impl PoolEvidence {
 
 /// How often a connection went to another request, and how often before the previous request was
 /// answered.
-fn handed_on(uses: &[Use], requests: &[(u64, u64)]) -> [usize; 2] {
+fn handed_on(uses: &[Use], requests: &[(Timestamp, Timestamp)]) -> [usize; 2] {
     let mut before: HashMap<ConnectionId, usize> = HashMap::new();
     let (mut all, mut early) = (0, 0);
     for one in uses {

@@ -33,7 +33,7 @@ impl ConnectionHistory {
     pub fn peek_flows(&self, id: ConnectionId, at: Timestamp) -> Option<[Flow; 2]> {
         let mut left = self.left.get(&id)?.clone();
         let begin = left.replayed_end.after(nanos(at.since(left.measured_end)));
-        let [to, from] = [VirtualTime::BEGIN, begin].map(|time| i128::from(time.as_nanos()));
+        let [to, from] = [VirtualTime::BEGIN, begin].map(|time| i128::from(time.timestamp().as_nanos()));
         let by = i64::try_from(to - from).unwrap_or(i64::MIN);
         left.flows.iter_mut().for_each(|flow| flow.shift(by));
         Some(left.flows)

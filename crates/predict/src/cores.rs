@@ -1,9 +1,11 @@
 //! Cores that several jobs share, each job getting at most one.
 
+use crate::virtual_time::VirtualTime;
+use model::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whose {
     Clients,
     /// Servers without calls of their own, such as databases.
@@ -26,11 +28,11 @@ impl Whose {
 pub struct Cores<J> {
     cores: f64,
     attained: f64,
-    counted_to: u64,
+    counted_to: VirtualTime,
     /// Each job with the value of [`Cores::attained`] at which it ends.
     jobs: BinaryHeap<Reverse<Job<J>>>,
     /// Since when each used core is idle, the latest at the end.
-    resting: Vec<u64>,
+    resting: Vec<VirtualTime>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -66,31 +68,31 @@ impl<J: Ord> Cores<J> {
         Self {
             cores: f64::from(cores.max(1)),
             attained: 0.0,
-            counted_to: 0,
+            counted_to: VirtualTime::BEGIN,
             jobs: BinaryHeap::new(),
             resting: Vec::new(),
         }
     }
 
-    pub fn begin(&mut self, at: u64, work: u64, what: J) {
+    pub fn begin(&mut self, at: VirtualTime, work: Nanos, what: J) {
         self.count_to(at);
         if self.has_idle_core() {
             self.resting.pop();
         }
         self.jobs.push(Reverse(Job {
-            ends_at_attained: self.attained + work as f64,
+            ends_at_attained: self.attained + work.as_f64(),
             what,
         }));
     }
 
     /// End of the next job if none starts before; `None` without a job.
-    pub fn next_end(&self) -> Option<u64> {
+    pub fn next_end(&self) -> Option<VirtualTime> {
         let Reverse(job) = self.jobs.peek()?;
         let missing = (job.ends_at_attained - self.attained).max(0.0) / self.speed();
-        Some(self.counted_to.saturating_add(missing.ceil() as u64))
+        Some(self.counted_to.after(Nanos::from_f64(missing.ceil())))
     }
 
-    pub fn ended(&mut self, at: u64) -> Option<J> {
+    pub fn ended(&mut self, at: VirtualTime) -> Option<J> {
         self.count_to(at);
         // Half a nanosecond covers rounding.
         let over = self
@@ -109,12 +111,12 @@ impl<J: Ord> Cores<J> {
 
     /// Idle time of the core that a job would get now: the one with the warmest caches. `None` if
     /// it has never computed.
-    pub fn rest_of_next(&self, at: u64) -> Option<u64> {
+    pub fn rest_of_next(&self, at: VirtualTime) -> Option<Nanos> {
         if !self.has_idle_core() {
-            return Some(0);
+            return Some(Nanos::ZERO);
         }
         let since = self.resting.last()?;
-        Some(at.saturating_sub(*since))
+        Some(at.since(*since))
     }
 
     fn has_idle_core(&self) -> bool {
@@ -130,8 +132,8 @@ impl<J: Ord> Cores<J> {
         (self.cores / self.jobs.len().max(1) as f64).min(1.0)
     }
 
-    fn count_to(&mut self, at: u64) {
-        self.attained += at.saturating_sub(self.counted_to) as f64 * self.speed();
+    fn count_to(&mut self, at: VirtualTime) {
+        self.attained += at.since(self.counted_to).as_f64() * self.speed();
         self.counted_to = self.counted_to.max(at);
         if self.jobs.is_empty() {
             self.attained = 0.0;
@@ -143,21 +145,25 @@ impl<J: Ord> Cores<J> {
 mod tests {
     use super::*;
 
+    fn at(nanos: u64) -> VirtualTime {
+        VirtualTime::BEGIN.after(Nanos::new(nanos))
+    }
+
     fn ends(cores: u32, jobs: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let mut shared = Cores::new(cores);
         let mut ends = Vec::new();
-        let mut drain = |shared: &mut Cores<u64>, until: u64| {
-            while let Some(at) = shared.next_end().filter(|at| *at <= until) {
-                while let Some(id) = shared.ended(at) {
-                    ends.push((id, at));
+        let mut drain = |shared: &mut Cores<u64>, until: VirtualTime| {
+            while let Some(end) = shared.next_end().filter(|end| *end <= until) {
+                while let Some(id) = shared.ended(end) {
+                    ends.push((id, end.since(VirtualTime::BEGIN).get()));
                 }
             }
         };
-        for (id, &(at, work)) in jobs.iter().enumerate() {
-            drain(&mut shared, at);
-            shared.begin(at, work, id as u64);
+        for (id, &(begin, work)) in jobs.iter().enumerate() {
+            drain(&mut shared, at(begin));
+            shared.begin(at(begin), Nanos::new(work), id as u64);
         }
-        drain(&mut shared, u64::MAX);
+        drain(&mut shared, at(u64::MAX));
         ends
     }
 
@@ -169,17 +175,17 @@ mod tests {
     #[test]
     fn a_job_gets_the_core_that_rested_least() {
         let mut cores = Cores::new(2);
-        assert_eq!(cores.rest_of_next(5), None);
-        cores.begin(10, 100, 'a');
-        assert_eq!(cores.rest_of_next(20), None);
-        cores.begin(20, 50, 'b');
-        assert_eq!(cores.rest_of_next(30), Some(0));
-        assert_eq!(cores.ended(70), Some('b'));
-        assert_eq!(cores.rest_of_next(90), Some(20));
-        assert_eq!(cores.ended(110), Some('a'));
-        assert_eq!(cores.rest_of_next(200), Some(90));
-        cores.begin(200, 10, 'c');
-        assert_eq!(cores.rest_of_next(200), Some(130));
+        assert_eq!(cores.rest_of_next(at(5)), None);
+        cores.begin(at(10), Nanos::new(100), 'a');
+        assert_eq!(cores.rest_of_next(at(20)), None);
+        cores.begin(at(20), Nanos::new(50), 'b');
+        assert_eq!(cores.rest_of_next(at(30)), Some(Nanos::new(0)));
+        assert_eq!(cores.ended(at(70)), Some('b'));
+        assert_eq!(cores.rest_of_next(at(90)), Some(Nanos::new(20)));
+        assert_eq!(cores.ended(at(110)), Some('a'));
+        assert_eq!(cores.rest_of_next(at(200)), Some(Nanos::new(90)));
+        cores.begin(at(200), Nanos::new(10), 'c');
+        assert_eq!(cores.rest_of_next(at(200)), Some(Nanos::new(130)));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The waits that determined an operation's duration, followed from its end to its beginning.
 
-use crate::plan::{After, Crossing, NodeIndex, OperationPlan, PlanNode, nanos};
+use crate::plan::{After, Crossing, NodeId, OperationPlan, PlanNode, nanos};
 use crate::run::Times;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::Waking;
 use link::LinkDescription;
-use model::{Attribution, Direction, Margin};
+use model::{Attribution, Direction, Margin, Nanos};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,7 +53,7 @@ pub fn along(
     plan: &OperationPlan,
     begin: VirtualTime,
     times: &[Times],
-    after: u64,
+    after: Nanos,
     links: &[LinkDescription],
 ) -> CriticalPath {
     let mut parts = Parts {
@@ -63,23 +63,23 @@ pub fn along(
     let completed = times.iter().enumerate();
     let completed = completed.filter_map(|(node, times)| Some((times.completed?, node)));
     let last = completed.max_by_key(|(completed, _)| *completed);
-    let end = last.map_or(0, |(completed, _)| completed.since(begin));
-    let mut at = last.map(|(_, node)| (NodeIndex::new(node), Point::Completed));
+    let end = last.map_or(Nanos::ZERO, |(completed, _)| completed.since(begin));
+    let mut at = last.map(|(_, node)| (NodeId::new(node), Point::Completed));
     // A node has three points, each visited at most once; the bound guards against corrupt data.
     for _ in 0..=3 * times.len() {
         let Some((node, point)) = at else { break };
         parts.one_way = one_ways(plan.link(links, &plan.nodes[node.index()]));
-        parts.is_limited = plan.windows[plan.nodes[node.index()].connection as usize].is_some();
+        parts.is_limited = plan.windows[plan.nodes[node.index()].connection.index()].is_some();
         at = parts.step_back(plan, begin, times, node, point);
     }
     CriticalPath {
-        duration: Duration::from_nanos(end.saturating_add(after)),
+        duration: end.saturating_add(after).into(),
         attribution: parts.attribution(),
         within: Within {
-            waking: Duration::from_nanos(parts.waking),
-            waking_alone: Duration::from_nanos(parts.waking_alone),
-            held_back: Duration::from_nanos(parts.held_back),
-            window: Duration::from_nanos(parts.window),
+            waking: parts.waking.into(),
+            waking_alone: parts.waking_alone.into(),
+            held_back: parts.held_back.into(),
+            window: parts.window.into(),
             unexplained: Duration::ZERO,
         },
     }
@@ -94,26 +94,26 @@ enum Point {
 
 #[derive(Debug, Default)]
 struct Parts {
-    one_way: [u64; 2],
-    client: u64,
-    server: u64,
-    pooler: u64,
-    round_trip: u64,
-    transfer: u64,
-    recovery: u64,
-    unknown: u64,
-    waking: u64,
-    waking_alone: u64,
-    held_back: u64,
+    one_way: [Nanos; 2],
+    client: Nanos,
+    server: Nanos,
+    pooler: Nanos,
+    round_trip: Nanos,
+    transfer: Nanos,
+    recovery: Nanos,
+    unknown: Nanos,
+    waking: Nanos,
+    waking_alone: Nanos,
+    held_back: Nanos,
     is_limited: bool,
-    window: u64,
+    window: Nanos,
 }
 
-fn span(from: Option<VirtualTime>, to: Option<VirtualTime>) -> u64 {
-    to.map_or(0, |to| to.since(from))
+fn span(from: Option<VirtualTime>, to: Option<VirtualTime>) -> Nanos {
+    to.map_or(Nanos::ZERO, |to| to.since(from))
 }
 
-fn one_ways(link: &LinkDescription) -> [u64; 2] {
+fn one_ways(link: &LinkDescription) -> [Nanos; 2] {
     [Direction::ClientToServer, Direction::ServerToClient].map(|direction| nanos(link.one_way(direction)))
 }
 
@@ -125,9 +125,9 @@ impl Parts {
         plan: &OperationPlan,
         begin: VirtualTime,
         times: &[Times],
-        node: NodeIndex,
+        node: NodeId,
         point: Point,
-    ) -> Option<(NodeIndex, Point)> {
+    ) -> Option<(NodeId, Point)> {
         let (what, when) = (&plan.nodes[node.index()], times[node.index()]);
         match point {
             Point::Completed if when.replied.is_none() => {
@@ -172,8 +172,8 @@ impl Parts {
         plan: &OperationPlan,
         when: Times,
         times: &[Times],
-        node: NodeIndex,
-    ) -> (NodeIndex, Point) {
+        node: NodeId,
+    ) -> (NodeId, Point) {
         let what = &plan.nodes[node.index()];
         let calls = what
             .reply_after
@@ -218,10 +218,12 @@ impl Parts {
         self.network(what, span - inside, Direction::ClientToServer);
     }
 
-    fn network(&mut self, what: &PlanNode, span: u64, direction: Direction) {
+    fn network(&mut self, what: &PlanNode, span: Nanos, direction: Direction) {
         let (distance, recovery) = match (what.crossing, direction) {
-            (Crossing::Handshake | Crossing::Moved, _) => (self.one_way[direction.index()], 0),
-            (Crossing::Measured { round_trip, .. }, Direction::ClientToServer) => (round_trip / 2, 0),
+            (Crossing::Handshake | Crossing::Moved, _) => (self.one_way[direction.index()], Nanos::ZERO),
+            (Crossing::Measured { round_trip, .. }, Direction::ClientToServer) => {
+                (round_trip / 2, Nanos::ZERO)
+            }
             (
                 Crossing::Measured {
                     round_trip, recovery, ..
@@ -244,14 +246,14 @@ impl Parts {
 
     fn attribution(&self) -> Attribution {
         Attribution {
-            client: Duration::from_nanos(self.client),
-            server: Duration::from_nanos(self.server),
+            client: self.client.into(),
+            server: self.server.into(),
             server_margin: Margin::default(),
-            pooler: Duration::from_nanos(self.pooler),
-            round_trip: Duration::from_nanos(self.round_trip),
-            transfer: Duration::from_nanos(self.transfer),
-            recovery: Duration::from_nanos(self.recovery),
-            unknown: Duration::from_nanos(self.unknown),
+            pooler: self.pooler.into(),
+            round_trip: self.round_trip.into(),
+            transfer: self.transfer.into(),
+            recovery: self.recovery.into(),
+            unknown: self.unknown.into(),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::predictor::PredictionTarget;
 use crate::run::Times;
 use crate::virtual_time::VirtualTime;
 use foldhash::HashMap;
-use model::{ConnectionId, DistributionBuilder, HeldPrediction, Operation, OperationTransaction};
+use model::{ConnectionId, DistributionBuilder, HeldPrediction, Nanos, Operation, OperationTransaction};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,8 +31,8 @@ struct Spans {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Span {
-    open: u64,
-    rows_held: Option<u64>,
+    open: Nanos,
+    rows_held: Option<Nanos>,
 }
 
 /// An open transaction: operation, connection, target and replay.
@@ -86,9 +86,9 @@ impl HeldTimes {
         let spans = self.names.entry(key);
         let spans = spans.or_insert_with(|| vec![Spans::default(); targets]);
         let spans = &mut spans[replay.target];
-        spans.open.add(Duration::from_nanos(span.open));
+        spans.open.add(span.open.into());
         if let Some(rows_held) = span.rows_held {
-            spans.rows_held.add(Duration::from_nanos(rows_held));
+            spans.rows_held.add(rows_held.into());
         }
     }
 
@@ -136,7 +136,7 @@ impl HeldReplay<'_> {
         };
         let ended = match transaction.ended_by {
             Some(step) => self.left_server(step)?,
-            None => VirtualTime::BEGIN.after(self.critical_path.duration.as_nanos() as u64),
+            None => VirtualTime::BEGIN.after(self.critical_path.duration.into()),
         };
         Some(Span {
             open: before.open.saturating_add(ended.since(opened)),

@@ -1,25 +1,36 @@
 //! The links of a replay's moved connections, each with separate flows and queues, on a common
 //! clock.
 
+use crate::virtual_time::VirtualTime;
 use link::LinkDescription;
-use link::network::{NetworkEvent, SimulatedNetwork};
-use link::tcp::Flow;
-use model::Direction;
+use link::network::{ConnectionNumber, FlowId, NetworkEvent, SimulatedNetwork};
+use link::tcp::{Flow, Waiter};
+use model::{Direction, Nanos, Timestamp};
 
-/// Links in virtual time. Connections are numbered over all links in the order they are added.
+/// A connection's number over all links, in the order they are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayConnection(u32);
+
+impl ReplayConnection {
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Links in virtual time.
 pub struct Links<W> {
     networks: Vec<SimulatedNetwork<W>>,
-    connections: Vec<(usize, u32)>,
-    now: u64,
+    connections: Vec<(usize, ConnectionNumber)>,
+    now: VirtualTime,
 }
 
 impl<W: Ord> Links<W> {
     /// Idle links, at least one, with the clock at `now`.
-    pub fn new(links: &[LinkDescription], now: u64) -> Self {
+    pub fn new(links: &[LinkDescription], now: VirtualTime) -> Self {
         Self {
             networks: links
                 .iter()
-                .map(|link| SimulatedNetwork::new(link, now))
+                .map(|link| SimulatedNetwork::new(link, now.timestamp()))
                 .collect(),
             connections: Vec::new(),
             now,
@@ -27,24 +38,24 @@ impl<W: Ord> Links<W> {
     }
 
     /// Adds a connection with optional earlier flows, and returns its number.
-    pub fn add_connection(&mut self, link: u32, before: Option<[Flow; 2]>) -> u32 {
+    pub fn add_connection(&mut self, link: u32, before: Option<[Flow; 2]>) -> ReplayConnection {
         let link = (link as usize).min(self.networks.len() - 1);
-        let network = &mut self.networks[link];
-        network.add_connection(before);
-        self.connections.push((link, network.connections() - 1));
-        self.connections.len() as u32 - 1
+        let number = ReplayConnection(self.connections.len() as u32);
+        self.connections
+            .push((link, self.networks[link].add_connection(before)));
+        number
     }
 
     /// Limits the receive window of both sides to `most` bytes.
-    pub fn limit_window(&mut self, connection: u32, most: u64) {
-        if let Some((link, number)) = self.connections.get(connection as usize) {
+    pub fn limit_window(&mut self, connection: ReplayConnection, most: u64) {
+        if let Some((link, number)) = self.connections.get(connection.index()) {
             self.networks[*link].limit_window(*number, most);
         }
     }
 
     /// Sets the server's initial window to at least `packets`, also after idle time.
-    pub fn begin_with(&mut self, connection: u32, packets: u32) {
-        if let Some((link, number)) = self.connections.get(connection as usize) {
+    pub fn begin_with(&mut self, connection: ReplayConnection, packets: u32) {
+        if let Some((link, number)) = self.connections.get(connection.index()) {
             self.networks[*link].begin_with(*number, packets);
         }
     }
@@ -58,19 +69,19 @@ impl<W: Ord> Links<W> {
             .collect();
         let mut ordered = Vec::with_capacity(2 * self.connections.len());
         for (link, number) in self.connections {
-            for direction in 0..2 {
-                ordered.extend(flows[link][2 * number as usize + direction].take());
+            for flow in number.flows() {
+                ordered.extend(flows[link][flow.index()].take());
             }
         }
         ordered
     }
 
-    pub const fn now(&self) -> u64 {
+    pub const fn now(&self) -> VirtualTime {
         self.now
     }
 
-    pub fn wake_at(&mut self, at: u64, wake: W) {
-        self.networks[0].wake_at(at, wake);
+    pub fn wake_at(&mut self, at: VirtualTime, wake: W) {
+        self.networks[0].wake_at(at.timestamp(), wake);
     }
 
     pub fn advance(&mut self) -> Option<NetworkEvent<W>> {
@@ -88,51 +99,60 @@ impl<W: Ord> Links<W> {
             let limit = others
                 .filter_map(|(_, network)| next(network))
                 .min()
-                .unwrap_or(u64::MAX);
+                .unwrap_or(Timestamp::from_nanos(u64::MAX));
             if let Some(network_event) = self.networks[first].advance_to(limit) {
-                self.now = self.now.max(self.networks[first].now());
+                self.now = self
+                    .now
+                    .max(VirtualTime::from_timestamp(self.networks[first].now()));
                 return Some(network_event);
             }
         }
     }
 
-    fn network_of(&mut self, connection: u32) -> (&mut SimulatedNetwork<W>, u32) {
-        let (link, number) = self.connections[connection as usize];
+    fn network_of(&mut self, connection: ReplayConnection) -> (&mut SimulatedNetwork<W>, ConnectionNumber) {
+        let (link, number) = self.connections[connection.index()];
         let network = &mut self.networks[link];
-        network.pass_time(self.now);
+        network.pass_time(self.now.timestamp());
         (network, number)
     }
 
-    pub fn open(&mut self, connection: u32) {
+    pub fn open(&mut self, connection: ReplayConnection) {
         let (network, number) = self.network_of(connection);
         network.open(number);
     }
 
-    pub fn send_handshake(&mut self, connection: u32, direction: Direction, waiter: u64) {
+    pub fn send_handshake(&mut self, connection: ReplayConnection, direction: Direction, waiter: Waiter) {
         self.network_of(connection).0.send_handshake(direction, waiter);
     }
 
-    pub fn establish(&mut self, connection: u32) {
+    pub fn establish(&mut self, connection: ReplayConnection) {
         let (network, number) = self.network_of(connection);
         network.establish(number);
     }
 
-    pub fn wait_for_establishment(&mut self, connection: u32, waiter: u64) {
+    pub fn wait_for_establishment(&mut self, connection: ReplayConnection, waiter: Waiter) {
         let (network, number) = self.network_of(connection);
         network.wait_for_establishment(number, waiter);
     }
 
-    pub fn send_empty(&mut self, connection: u32, direction: Direction, waiter: u64) {
+    pub fn send_empty(&mut self, connection: ReplayConnection, direction: Direction, waiter: Waiter) {
         self.network_of(connection).0.send_empty(direction, waiter);
     }
 
-    pub fn write(&mut self, connection: u32, direction: Direction, bytes: u64, span: u64, waiter: u64) {
+    pub fn write(
+        &mut self,
+        connection: ReplayConnection,
+        direction: Direction,
+        bytes: u64,
+        span: Nanos,
+        waiter: Waiter,
+    ) {
         let (network, number) = self.network_of(connection);
-        network.write(2 * number + direction.index() as u32, bytes, span, waiter);
+        network.write(FlowId::new(number, direction), bytes, span, waiter);
     }
 
-    pub fn append(&mut self, connection: u32, direction: Direction, bytes: u64, waiter: u64) {
+    pub fn append(&mut self, connection: ReplayConnection, direction: Direction, bytes: u64, waiter: Waiter) {
         let (network, number) = self.network_of(connection);
-        network.append(2 * number + direction.index() as u32, bytes, waiter);
+        network.append(FlowId::new(number, direction), bytes, waiter);
     }
 }

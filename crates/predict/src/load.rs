@@ -2,11 +2,12 @@
 
 use crate::cores::Whose;
 use crate::plan::OperationPlan;
+use model::{Nanos, Timestamp};
 
 #[derive(Debug, Clone, Default)]
 pub struct Load {
     /// Start and end, indexed like `Whose::ALL`.
-    spans: [Vec<(u64, u64)>; 3],
+    spans: [Vec<(Timestamp, Timestamp)>; 3],
 }
 
 impl Load {
@@ -17,7 +18,7 @@ impl Load {
         }
     }
 
-    pub fn count(&mut self, whose: Whose, (begin, end): (u64, u64)) {
+    pub fn count(&mut self, whose: Whose, (begin, end): (Timestamp, Timestamp)) {
         let spans = &mut self.spans[whose.index()];
         if end > begin && spans.len() < MAX_SPANS {
             spans.push((begin, end));
@@ -25,16 +26,16 @@ impl Load {
     }
 
     /// Delays each server span by `by` of its beginning.
-    pub fn put_off_servers(&mut self, by: impl Fn(u64) -> u64) {
+    pub fn put_off_servers(&mut self, by: impl Fn(Timestamp) -> Nanos) {
         let [_, servers, web_servers] = &mut self.spans;
         for (begin, end) in servers.iter_mut().chain(web_servers) {
-            *begin = begin.saturating_add(by(*begin)).min(*end);
+            *begin = begin.plus(by(*begin)).min(*end);
         }
     }
 
     /// Work of all these together on `cores` evenly shared cores.
     pub fn work(&self, whose: &[Whose], cores: u32) -> CoreTime {
-        let mut changes: Vec<(u64, i32)> = Vec::new();
+        let mut changes: Vec<(Timestamp, i32)> = Vec::new();
         for &(begin, end) in whose.iter().flat_map(|whose| &self.spans[whose.index()]) {
             changes.extend([(begin, 1), (end, -1)]);
         }
@@ -43,10 +44,10 @@ impl Load {
             times: Vec::with_capacity(changes.len()),
             done: Vec::with_capacity(changes.len()),
         };
-        let (mut at_once, mut done, mut last) = (0_i32, 0.0, 0);
+        let (mut at_once, mut done, mut last) = (0_i32, 0.0, Timestamp::default());
         for (at, change) in changes {
             let speed = (f64::from(cores) / f64::from(at_once.max(1))).min(1.0);
-            done += (at - last) as f64 * speed;
+            done += at.nanos_since(last).as_f64() * speed;
             last = at;
             at_once += change;
             work.times.push(at);
@@ -59,33 +60,37 @@ impl Load {
 /// Work received over time by a job that shares cores.
 #[derive(Debug, Clone)]
 pub struct CoreTime {
-    times: Vec<u64>,
+    times: Vec<Timestamp>,
     /// Cumulative work by each time, in nanoseconds of one core, linearly interpolated.
     done: Vec<f64>,
 }
 
 impl CoreTime {
-    pub fn between(&self, begin: u64, end: u64) -> u64 {
+    pub fn between(&self, begin: Timestamp, end: Timestamp) -> Nanos {
+        let span = end.nanos_since(begin);
         if self.times.is_empty() {
-            return end.saturating_sub(begin);
+            return span;
         }
-        let work = (self.by(end) - self.by(begin)).round().max(0.0) as u64;
-        work.min(end.saturating_sub(begin))
+        Nanos::from_f64((self.by(end) - self.by(begin)).round()).min(span)
     }
 
     /// Outside of the counted spans, time is work.
-    fn by(&self, at: u64) -> f64 {
+    fn by(&self, at: Timestamp) -> f64 {
         let after = self.times.partition_point(|time| *time <= at);
         let Some(before) = after.checked_sub(1) else {
             return self.done.first().map_or(0.0, |first| {
-                first - self.times.first().map_or(0.0, |time| (time - at) as f64)
+                first
+                    - self
+                        .times
+                        .first()
+                        .map_or(0.0, |time| time.nanos_since(at).as_f64())
             });
         };
-        let since = (at - self.times[before]) as f64;
+        let since = at.nanos_since(self.times[before]).as_f64();
         let Some(next) = self.times.get(after) else {
             return self.done[before] + since;
         };
-        let whole = (next - self.times[before]) as f64;
+        let whole = next.nanos_since(self.times[before]).as_f64();
         self.done[before] + (self.done[after] - self.done[before]) * since / whole
     }
 }
@@ -97,22 +102,26 @@ const MAX_SPANS: usize = 4_000_000;
 mod tests {
     use super::*;
 
+    const fn at(nanos: u64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
+    }
+
     #[test]
     fn spans_that_share_a_core_were_half_work() {
+        let clients = [(100, 200), (150, 250), (1000, 1010)].map(|(begin, end)| (at(begin), at(end)));
         let load = Load {
-            spans: [vec![(100, 200), (150, 250), (1000, 1010)], Vec::new(), Vec::new()],
+            spans: [clients.to_vec(), Vec::new(), Vec::new()],
         };
+        let between = |work: &CoreTime, begin, end| work.between(at(begin), at(end)).get();
         let one = load.work(&[Whose::Clients], 1);
-        assert_eq!(one.between(100, 200), 75);
-        assert_eq!(one.between(150, 250), 75);
-        assert_eq!(one.between(1000, 1010), 10);
-        assert_eq!(one.between(0, 50), 50);
-        assert_eq!(one.between(5000, 5007), 7);
+        assert_eq!(between(&one, 100, 200), 75);
+        assert_eq!(between(&one, 150, 250), 75);
+        assert_eq!(between(&one, 1000, 1010), 10);
+        assert_eq!(between(&one, 0, 50), 50);
+        assert_eq!(between(&one, 5000, 5007), 7);
         let two = load.work(&[Whose::Clients], 2);
-        assert_eq!(two.between(100, 200), 100);
-        assert_eq!(
-            load.work(&[Whose::Servers, Whose::WebServers], 1).between(3, 10),
-            7
-        );
+        assert_eq!(between(&two, 100, 200), 100);
+        let servers = load.work(&[Whose::Servers, Whose::WebServers], 1);
+        assert_eq!(between(&servers, 3, 10), 7);
     }
 }

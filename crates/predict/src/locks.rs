@@ -13,7 +13,8 @@
 //! transaction takes longer on a longer link.
 
 use crate::plan::{OperationPlan, PlanNode};
-use model::{ConnectionId, Exchange};
+use crate::run::{ClientId, ClientNode};
+use model::{ConnectionId, Exchange, Nanos, Timestamp};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -44,34 +45,34 @@ pub struct LockEvidence {
     known: usize,
 }
 
-/// An executed statement, in nanoseconds of the measurement.
+/// An executed statement of the measurement.
 #[derive(Debug, Clone, Copy)]
 struct Asked {
     by: ConnectionId,
     /// When the request reached the server, and when the reply left.
-    arrived: u64,
-    replied: u64,
+    arrived: Timestamp,
+    replied: Timestamp,
     /// When the request that ended the transaction reached the server, and when it was answered.
     /// `None` if the lock ended with the reply.
-    ended: Option<[u64; 2]>,
+    ended: Option<[Timestamp; 2]>,
 }
 
 impl LockEvidence {
     pub fn add(&mut self, plan: &OperationPlan) {
-        let mut ended: Vec<Option<[u64; 2]>> = vec![None; plan.connections.len()];
+        let mut ended: Vec<Option<[Timestamp; 2]>> = vec![None; plan.connections.len()];
         for index in (0..plan.first_nodes.len()).rev() {
             let nodes = &plan.nodes[plan.places_of(index)];
             let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {
                 continue;
             };
-            let ended = &mut ended[first.connection as usize];
+            let ended = &mut ended[first.connection.index()];
             if last.ends_transaction {
                 *ended = None;
             }
             if let Some(key) = first.locks.filter(|_| self.known < MAX_ASKED) {
                 self.known += 1;
                 self.asked.entry(key).or_default().push(Asked {
-                    by: plan.connections[first.connection as usize],
+                    by: plan.connections[first.connection.index()],
                     arrived: arrived(first),
                     replied: first.computed_at[1],
                     ended: *ended,
@@ -106,8 +107,8 @@ impl LockEvidence {
     }
 }
 
-const fn arrived(node: &PlanNode) -> u64 {
-    node.computed_at[1].saturating_sub(node.server_before)
+const fn arrived(node: &PlanNode) -> Timestamp {
+    node.computed_at[1].minus(node.server_before)
 }
 
 #[derive(Debug, Default)]
@@ -116,7 +117,7 @@ struct Exclusion {
     tests: usize,
     held_both: usize,
     waited: usize,
-    waits: Vec<(u64, u64)>,
+    waits: Vec<(Timestamp, Nanos)>,
 }
 
 impl Exclusion {
@@ -127,20 +128,20 @@ impl Exclusion {
             let others = others_before(asked, place);
             let ends = others.clone().filter_map(|other| other.ended);
             let held_both = ends.clone().any(|[ending, _]| ending > one.replied);
-            let would_be_over = one.arrived.saturating_add(usual);
+            let would_be_over = one.arrived.plus(usual);
             let is_test = others.clone().any(|other| {
                 other.replied <= would_be_over
                     && other.ended.is_some_and(|[ending, _]| ending > would_be_over)
             });
             seen.tests += usize::from(is_test || held_both);
             seen.held_both += usize::from(held_both);
-            let took = one.replied.saturating_sub(one.arrived);
-            seen.waited += usize::from(is_test && !held_both && took > MUCH_LONGER * usual);
+            let took = one.replied.nanos_since(one.arrived);
+            seen.waited += usize::from(is_test && !held_both && took > usual * MUCH_LONGER);
             let free = ends.map(|[_, ended]| ended.min(one.replied)).max();
-            let waited = free.map_or(0, |free| free.saturating_sub(one.arrived));
+            let waited = free.map_or(Nanos::ZERO, |free| free.nanos_since(one.arrived));
             // The lock is released a little before the reply; the usual time remains.
             let waited = waited.min(took.saturating_sub(usual));
-            if waited > 0 {
+            if !waited.is_zero() {
                 seen.waits.push((one.arrived, waited));
             }
         }
@@ -171,10 +172,10 @@ fn others_before(asked: &[Asked], place: usize) -> impl Iterator<Item = &Asked> 
 
 /// Median time without another holder. If that is rare: the fastest tenth, counted from the end of
 /// the other transaction.
-fn usual_time(asked: &[Asked]) -> u64 {
-    let took = |one: &Asked| one.replied.saturating_sub(one.arrived);
+fn usual_time(asked: &[Asked]) -> Nanos {
+    let took = |one: &Asked| one.replied.nanos_since(one.arrived);
     let alone = (0..asked.len()).filter(|place| others_before(asked, *place).next().is_none());
-    let mut alone: Vec<u64> = alone.map(|place| took(&asked[place])).collect();
+    let mut alone: Vec<Nanos> = alone.map(|place| took(&asked[place])).collect();
     if alone.len() < MIN_ALONE {
         let since = |place: usize| {
             let one = &asked[place];
@@ -183,7 +184,7 @@ fn usual_time(asked: &[Asked]) -> u64 {
                 .map(|[_, ended]| ended)
                 .filter(|ended| *ended <= one.replied)
                 .max();
-            one.replied.saturating_sub(over.unwrap_or(one.arrived))
+            one.replied.nanos_since(over.unwrap_or(one.arrived))
         };
         alone = (0..asked.len()).map(since).collect();
         alone.sort_unstable();
@@ -197,7 +198,7 @@ fn usual_time(asked: &[Asked]) -> u64 {
 pub struct Locked {
     certain: HashSet<LockKey>,
     open: HashSet<LockKey>,
-    waits: HashMap<u64, u64>,
+    waits: HashMap<Timestamp, Nanos>,
 }
 
 impl Locked {
@@ -206,7 +207,7 @@ impl Locked {
     }
 
     /// Measured wait of a statement that arrived at `arrived`.
-    pub fn waited(&self, arrived: u64) -> u64 {
+    pub fn waited(&self, arrived: Timestamp) -> Nanos {
         self.waits.get(&arrived).copied().unwrap_or_default()
     }
 
@@ -239,14 +240,14 @@ impl SimulatedLocks<'_> {
 pub struct Locks<'a> {
     simulated: Option<SimulatedLocks<'a>>,
     held: HashMap<LockKey, RowLock>,
-    by_client: HashMap<u32, Vec<LockKey>>,
-    waits_for: HashMap<u32, LockKey>,
+    by_client: HashMap<ClientId, Vec<LockKey>>,
+    waits_for: HashMap<ClientId, LockKey>,
 }
 
 #[derive(Debug)]
 struct RowLock {
-    by: u32,
-    waiting: VecDeque<(u32, u64)>,
+    by: ClientId,
+    waiting: VecDeque<ClientNode>,
 }
 
 impl<'a> Locks<'a> {
@@ -262,9 +263,10 @@ impl<'a> Locks<'a> {
         self.simulated.is_some_and(|locks| locks.contain(key))
     }
 
-    /// Whether the request `id` of `client` gets the lock now or waits. A request in a deadlock
+    /// Whether the request `id` gets the lock now or waits. A request in a deadlock
     /// proceeds, because a real server would abort one of the transactions.
-    pub fn acquire(&mut self, key: LockKey, client: u32, id: u64) -> bool {
+    pub fn acquire(&mut self, key: LockKey, id: ClientNode) -> bool {
+        let client = id.client();
         if !self.concern(key) {
             return true;
         }
@@ -273,7 +275,7 @@ impl<'a> Locks<'a> {
         }
         match self.held.get_mut(&key) {
             Some(held) => {
-                held.waiting.push_back((client, id));
+                held.waiting.push_back(id);
                 self.waits_for.insert(client, key);
                 false
             }
@@ -287,7 +289,7 @@ impl<'a> Locks<'a> {
     }
 
     /// Whether the lock's holder waits, through others, for `client`.
-    fn leads_to(&self, key: LockKey, client: u32) -> bool {
+    fn leads_to(&self, key: LockKey, client: ClientId) -> bool {
         let mut next = self.held.get(&key);
         for _ in 0..=self.waits_for.len() {
             let Some(held) = next else { return false };
@@ -302,14 +304,15 @@ impl<'a> Locks<'a> {
     }
 
     /// Ends the client's transaction and returns the requests that proceed.
-    pub fn release(&mut self, client: u32) -> Vec<u64> {
+    pub fn release(&mut self, client: ClientId) -> Vec<ClientNode> {
         let mut next = Vec::new();
         for key in self.by_client.remove(&client).unwrap_or_default() {
             let Some(held) = self.held.get_mut(&key) else {
                 continue;
             };
             match held.waiting.pop_front() {
-                Some((other, id)) => {
+                Some(id) => {
+                    let other = id.client();
                     held.by = other;
                     self.waits_for.remove(&other);
                     self.by_client.entry(other).or_default().push(key);
@@ -323,12 +326,12 @@ impl<'a> Locks<'a> {
         next
     }
 
-    pub fn forget(&mut self, id: u64) {
+    pub fn forget(&mut self, id: ClientNode) {
         for held in self.held.values_mut() {
             let waits_for = &mut self.waits_for;
-            held.waiting.retain(|(client, waiting)| {
+            held.waiting.retain(|waiting| {
                 if *waiting == id {
-                    waits_for.remove(client);
+                    waits_for.remove(&id.client());
                 }
                 *waiting != id
             });

@@ -1,5 +1,7 @@
 //! The most spans at once.
 
+use model::Timestamp;
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Peak {
     pub height: u32,
@@ -9,8 +11,8 @@ pub struct Peak {
 
 impl Peak {
     /// A span ends before another that begins at that moment.
-    pub fn of_spans(spans: impl Iterator<Item = (u64, u64)>) -> Self {
-        let mut changes: Vec<(u64, i32)> = spans.flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
+    pub fn of_spans(spans: impl Iterator<Item = (Timestamp, Timestamp)>) -> Self {
+        let mut changes: Vec<(Timestamp, i32)> = spans.flat_map(|(from, to)| [(from, 1), (to, -1)]).collect();
         changes.sort_unstable();
         let (mut now, mut most, mut times) = (0_i32, 0, 0);
         for (_, change) in changes {
@@ -33,7 +35,9 @@ mod tests {
 
     #[test]
     fn spans_that_touch_do_not_overlap() {
-        let peak = Peak::of_spans([(0, 10), (10, 20), (5, 10), (12, 15)].into_iter());
+        let spans = [(0, 10), (10, 20), (5, 10), (12, 15)];
+        let at = Timestamp::from_nanos;
+        let peak = Peak::of_spans(spans.into_iter().map(|(from, to)| (at(from), at(to))));
         assert_eq!((peak.height, peak.times), (2, 2));
         assert_eq!(Peak::of_spans(std::iter::empty()), Peak::default());
     }

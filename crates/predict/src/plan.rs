@@ -1,10 +1,12 @@
 //! Prepares an operation for replay: a flat list of steps and their dependencies.
 
+mod ids;
 mod joins;
 mod measured;
 mod node;
 
-pub use joins::{Joins, NodeIndex};
+pub use ids::{NodeId, PlanConnection};
+pub use joins::Joins;
 pub use measured::nanos;
 pub use node::{After, Crossing, PlanNode, Work};
 
@@ -13,14 +15,14 @@ use crate::locks::LockKey;
 use crate::wake_up::set_rests;
 use link::LinkDescription;
 use measured::{FIRST_WINDOW, UNSCALED_WINDOW, is_limited_by_window, measured, node, pause_between};
-use model::{ConnectionId, Operation, OperationStep, Step, TransactionState};
+use model::{ConnectionId, Nanos, Operation, OperationStep, Step, Timestamp, TransactionState};
 use std::collections::HashMap;
 
 /// An operation prepared once and replayed on every target.
 #[derive(Debug, Clone)]
 pub struct OperationPlan {
     pub nodes: Vec<PlanNode>,
-    pub first_nodes: Vec<NodeIndex>,
+    pub first_nodes: Vec<NodeId>,
     pub connections: Vec<ConnectionId>,
     pub links: Vec<u32>,
     /// Window limit of each connection in bytes, where the measurement shows one.
@@ -28,17 +30,17 @@ pub struct OperationPlan {
     /// First window of each connection's server in packets, where the first large reply shows more
     /// than that of a new connection.
     pub first_windows: Vec<Option<u32>>,
-    pub roots: Vec<NodeIndex>,
+    pub roots: Vec<NodeId>,
     /// Dependencies of nodes beyond [`PlanNode::after`].
     pub joins: Joins,
     /// Dependencies of replies beyond [`PlanNode::reply_after`].
     pub reply_joins: Joins,
     /// The outermost request for which the server makes calls, if any.
-    pub request: Option<NodeIndex>,
-    pub client_after: u64,
+    pub request: Option<NodeId>,
+    pub client_after: Nanos,
     /// Measured arrival of the last reply, at which `client_after` begins.
-    pub replied_at: u64,
-    pub measured: u64,
+    pub replied_at: Timestamp,
+    pub measured: Nanos,
     pub turns_moved: u64,
 }
 
@@ -61,7 +63,7 @@ impl OperationPlan {
             replied_at: operation
                 .steps
                 .iter()
-                .map(|step| step.exchange.ended().as_nanos())
+                .map(|step| step.exchange.ended())
                 .max()
                 .unwrap_or_default(),
             measured: nanos(operation.duration),
@@ -76,13 +78,13 @@ impl OperationPlan {
                 plan.links.push(0);
                 plan.windows.push(None);
                 plan.first_windows.push(None);
-                plan.connections.len() as u32 - 1
+                PlanConnection::new(plan.connections.len() - 1)
             });
             if let Some(link) = link {
-                plan.links[connection as usize] = link;
+                plan.links[connection.index()] = link;
             }
             if step.exchange.steps().any(is_limited_by_window) {
-                plan.windows[connection as usize] = Some(UNSCALED_WINDOW);
+                plan.windows[connection.index()] = Some(UNSCALED_WINDOW);
             }
             plan.add(index, step, connection, link.is_some());
         }
@@ -95,18 +97,18 @@ impl OperationPlan {
         plan.link_dependents();
         set_rests(&mut plan, operation);
         let answers = |node: &PlanNode| node.reply_after.is_some() && !node.by_server;
-        plan.request = plan.nodes.iter().position(answers).map(NodeIndex::new);
+        plan.request = plan.nodes.iter().position(answers).map(NodeId::new);
         plan
     }
 
     pub fn link<'l>(&self, links: &'l [LinkDescription], node: &PlanNode) -> &'l LinkDescription {
-        let link = self.links[node.connection as usize] as usize;
+        let link = self.links[node.connection.index()] as usize;
         &links[link.min(links.len() - 1)]
     }
 
-    pub fn last_node(&self, index: usize) -> NodeIndex {
+    pub fn last_node(&self, index: usize) -> NodeId {
         let next = self.first_nodes.get(index + 1);
-        NodeIndex::new(next.map_or(self.nodes.len(), |next| next.index()) - 1)
+        NodeId::new(next.map_or(self.nodes.len(), |next| next.index()) - 1)
     }
 
     pub fn hold_nothing_back(&mut self, index: usize) {
@@ -132,8 +134,8 @@ impl OperationPlan {
         }
     }
 
-    pub const fn computed_after(&self) -> (u64, u64) {
-        (self.replied_at, self.replied_at.saturating_add(self.client_after))
+    pub const fn computed_after(&self) -> (Timestamp, Timestamp) {
+        (self.replied_at, self.replied_at.plus(self.client_after))
     }
 
     pub fn forget_reply_waits(&mut self) {
@@ -153,8 +155,8 @@ impl OperationPlan {
         }
     }
 
-    fn add(&mut self, index: usize, step: &OperationStep, connection: u32, moved: bool) {
-        self.first_nodes.push(NodeIndex::new(self.nodes.len()));
+    fn add(&mut self, index: usize, step: &OperationStep, connection: PlanConnection, moved: bool) {
+        self.first_nodes.push(NodeId::new(self.nodes.len()));
         if moved {
             self.turns_moved += u64::from(step.exchange.turns);
         }
@@ -163,7 +165,7 @@ impl OperationPlan {
         let mut previous: Option<Step> = None;
         for (place, part) in step.exchange.steps_with_pooler().enumerate() {
             if let Some(previous) = previous {
-                after = Some(NodeIndex::new(self.nodes.len() - 1));
+                after = Some(NodeId::new(self.nodes.len() - 1));
                 after_what = After::Completion;
                 client_before = pause_between(&previous, &part);
             }
@@ -179,7 +181,7 @@ impl OperationPlan {
                 node.behind_pooler = nanos(pooler.network);
             }
             if step.reply_after.is_some() {
-                node.unknown = 0;
+                node.unknown = Nanos::ZERO;
             }
             node.by_server = after_what == After::RequestArrived
                 || after.is_some_and(|after| self.nodes[after.index()].by_server);
@@ -197,7 +199,12 @@ impl OperationPlan {
         }
     }
 
-    fn waits_for(&self, index: usize, step: &OperationStep, connection: u32) -> (Option<NodeIndex>, After) {
+    fn waits_for(
+        &self,
+        index: usize,
+        step: &OperationStep,
+        connection: PlanConnection,
+    ) -> (Option<NodeId>, After) {
         let Some(after) = step
             .after
             .map(|after| after as usize)
@@ -219,7 +226,7 @@ impl OperationPlan {
     fn set_first_windows(&mut self, operation: &Operation) {
         let mut is_known = vec![false; self.connections.len()];
         for (step, node) in operation.steps.iter().zip(&self.first_nodes) {
-            let place = self.nodes[node.index()].connection as usize;
+            let place = self.nodes[node.index()].connection.index();
             let mut parts = step.exchange.steps();
             let Some(large) = parts.find(|part| part.reply_bytes > FIRST_WINDOW && !is_known[place]) else {
                 continue;
@@ -257,7 +264,7 @@ impl OperationPlan {
     /// Inverts the dependencies, backwards so that each list is in the operation's order.
     fn link_dependents(&mut self) {
         for place in (0..self.nodes.len()).rev() {
-            let index = NodeIndex::new(place);
+            let index = NodeId::new(place);
             let PlanNode {
                 after, reply_after, ..
             } = self.nodes[place];

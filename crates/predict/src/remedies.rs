@@ -6,7 +6,7 @@
 
 use crate::plan::{Crossing, OperationPlan, PlanNode, nanos};
 use foldhash::HashMap;
-use model::{FindingKey, FindingKind, LeftOut, Remains};
+use model::{FindingKey, FindingKind, LeftOut, Nanos, Remains};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub(crate) fn without<'a>(
     let mut carriers: Vec<Option<usize>> = vec![None; plan.connections.len()];
     let mut first_of_connection = vec![true; plan.connections.len()];
     for (place, kind) in falls_away.into_iter().enumerate() {
-        let connection = plan.nodes[place].connection as usize;
+        let connection = plan.nodes[place].connection.index();
         let Some(kind) = kind else {
             if plan.nodes[place].crossing == Crossing::Moved && plan.nodes[place].has_reply {
                 carriers[connection] = Some(place);
@@ -138,13 +138,13 @@ pub(crate) fn without<'a>(
 
 fn lessen(node: &mut PlanNode, remains: Remains, is_first: bool, estimate: Estimate) {
     node.crossing = Crossing::Measured {
-        request: 0,
-        reply: 0,
-        round_trip: 0,
-        recovery: 0,
+        request: Nanos::ZERO,
+        reply: Nanos::ZERO,
+        round_trip: Nanos::ZERO,
+        recovery: Nanos::ZERO,
     };
-    let of_call = |work: u64, own: Duration| match estimate {
-        Estimate::Least => 0,
+    let of_call = |work: Nanos, own: Duration| match estimate {
+        Estimate::Least => Nanos::ZERO,
         Estimate::Likely => without_share(work, own, 1.0 - ROW_SHARE),
         Estimate::Most => without_share(work, own, 0.5),
     };
@@ -157,21 +157,22 @@ fn lessen(node: &mut PlanNode, remains: Remains, is_first: bool, estimate: Estim
         }
         Remains::Client => {
             node.client_before = of_call(node.client_before, CLIENTS_OWN);
-            (node.server_before, node.server_inside) = (0, 0);
+            (node.server_before, node.server_inside) = (Nanos::ZERO, Nanos::ZERO);
         }
         Remains::Nothing => {
             // Client time before connecting may have any cause.
             if !is_first {
-                node.client_before = 0;
+                node.client_before = Nanos::ZERO;
             }
-            (node.server_before, node.server_inside, node.unknown) = (0, 0, 0);
+            (node.server_before, node.server_inside) = (Nanos::ZERO, Nanos::ZERO);
+            node.unknown = Nanos::ZERO;
         }
     }
 }
 
-fn without_share(work: u64, own: Duration, share: f64) -> u64 {
+fn without_share(work: Nanos, own: Duration, share: f64) -> Nanos {
     let own = work.min(nanos(own));
-    work - (own as f64 * share) as u64
+    work - Nanos::from_f64(own.as_f64() * share)
 }
 
 /// Request and reply bytes that another round trip carries instead.

@@ -8,7 +8,7 @@ use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
 use link::tcp::Flow;
-use model::{Attribution, Operation, OperationStep};
+use model::{Attribution, Nanos, Operation, OperationStep};
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,8 +80,7 @@ pub fn run_alone(
 
 fn step_times(plan: &OperationPlan, times: &[Times], index: usize) -> StepTimes {
     let since_begin = |time: Option<VirtualTime>| {
-        let since = time.map_or(0, |time| time.since(VirtualTime::BEGIN));
-        Duration::from_nanos(since)
+        Duration::from(time.map_or(Nanos::ZERO, |time| time.since(VirtualTime::BEGIN)))
     };
     StepTimes {
         started: since_begin(times[plan.first_nodes[index].index()].started),

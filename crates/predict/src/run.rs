@@ -3,47 +3,42 @@
 mod beyond;
 mod computing;
 mod dependencies;
+mod ids;
 mod pooled;
+mod progress;
 mod reply;
 mod request;
 mod shared_cores;
 mod together;
+mod workers;
+
+pub use ids::{ClientId, ClientNode};
+pub use progress::Times;
 
 use crate::cores::Whose;
-use crate::links::Links;
+use crate::links::{Links, ReplayConnection};
 use crate::locks::{Locks, SimulatedLocks};
-use crate::plan::{NodeIndex, OperationPlan, PlanNode};
+use crate::plan::{After, NodeId, OperationPlan, PlanNode};
 use crate::virtual_time::VirtualTime;
-use crate::wake_up::{WakeUp, Waking};
+use crate::wake_up::WakeUp;
+use ids::Generation;
 use link::LinkDescription;
 use link::network::NetworkEvent;
 use link::tcp::Flow;
-use model::Protocol;
+use model::{Nanos, Protocol};
 use pooled::Pooled;
+use progress::Progress;
 use shared_cores::SharedCores;
 use std::collections::{HashMap, VecDeque};
-
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Times {
-    /// The client begins to send.
-    pub started: Option<VirtualTime>,
-    /// The last byte of the request is at the server.
-    pub arrived: Option<VirtualTime>,
-    /// The first byte of the reply leaves the server.
-    pub replied: Option<VirtualTime>,
-    /// The last byte of the reply is at the client.
-    pub completed: Option<VirtualTime>,
-    /// Wake-up allowance within the client time before the request and the server time before the
-    /// reply.
-    pub waking: [Waking; 2],
-}
+use workers::WorkerPool;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Wake {
-    Begin(u32),
-    Rest(u32),
-    Look(u8),
-    Node(u64, NodeEvent),
+    Begin(ClientId),
+    /// The client has computed after its last reply.
+    Finish(ClientId),
+    CheckCores(Whose),
+    Node(ClientNode, NodeEvent),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,15 +50,6 @@ enum NodeEvent {
     ReplyArrived,
 }
 
-/// Waiter of bytes without a waiter.
-const NOBODY: u64 = u64::MAX;
-
-/// An id combines client, generation and node.
-const NODE_BITS: u32 = 32;
-const NODES: u64 = (1 << NODE_BITS) - 1;
-const GENERATION_BITS: u32 = 12;
-const GENERATIONS: u64 = (1 << GENERATION_BITS) - 1;
-
 pub struct SimulatedRun<'a> {
     links: Vec<LinkDescription>,
     network: Links<Wake>,
@@ -72,33 +58,39 @@ pub struct SimulatedRun<'a> {
     computing: [Option<SharedCores<Wake>>; 3],
     wake_up: WakeUp,
     /// Per connection, the client's last send and the server's last reply, where cores are shared.
-    computed_at: Vec<[Option<u64>; 2]>,
-    /// Idle workers and the requests that wait for one; `None` if their number is unlimited.
-    workers: Option<(u32, VecDeque<u64>)>,
+    computed_at: Vec<[Option<VirtualTime>; 2]>,
+    /// `None` if their number is unlimited.
+    workers: Option<WorkerPool>,
     pooled: Pooled,
     locks: Locks<'a>,
-    finished: Option<u32>,
+    finished: Option<ClientId>,
     /// Whether a reply had to be released, see [`SimulatedRun::release_stuck`].
     pub was_stuck: bool,
 }
 
 struct Client<'a> {
     plan: &'a OperationPlan,
-    /// Number of plans begun, truncated to fit an id: distinguishes late events of earlier plans.
-    generation: u64,
-    connections: Vec<u32>,
+    generation: Generation,
+    connections: Vec<ReplayConnection>,
     begin: VirtualTime,
-    times: Vec<Times>,
+    progress: Progress,
     servers: Vec<Server>,
     uses: Vec<pooled::Use>,
-    unfinished: usize,
-    checked: usize,
 }
 
+/// The server of one moved connection.
 #[derive(Debug, Default, Clone)]
 struct Server {
-    busy: bool,
-    waiting: VecDeque<u64>,
+    state: ServerState,
+    waiting: VecDeque<ClientNode>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum ServerState {
+    #[default]
+    Idle,
+    /// From the first waiting request whose reply may be computed until that has been computed.
+    Answering,
 }
 
 /// Number of cores; `None` if each job has a separate one.
@@ -111,7 +103,7 @@ pub struct Computing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunProgress {
     Went,
-    Finished(u32),
+    Finished(ClientId),
     Over,
 }
 
@@ -121,7 +113,7 @@ impl<'a> SimulatedRun<'a> {
         let shared = |cores: Option<u32>| cores.map(SharedCores::new);
         Self {
             links: links.to_vec(),
-            network: Links::new(links, VirtualTime::BEGIN.as_nanos()),
+            network: Links::new(links, VirtualTime::BEGIN),
             clients: Vec::with_capacity(clients as usize),
             computing: [shared(computing.client), shared(computing.server), None],
             wake_up: WakeUp::None,
@@ -148,7 +140,7 @@ impl<'a> SimulatedRun<'a> {
     /// Limits concurrent requests with calls of their server.
     #[must_use]
     pub fn with_workers(self, workers: Option<u32>) -> Self {
-        let workers = workers.map(|workers| (workers.max(1), VecDeque::new()));
+        let workers = workers.map(WorkerPool::new);
         Self { workers, ..self }
     }
 
@@ -172,37 +164,46 @@ impl<'a> SimulatedRun<'a> {
         node.locks.is_some_and(|key| self.locks.concern(key))
     }
 
-    pub fn release_locks(&mut self, client: u32) {
+    pub fn release_locks(&mut self, client: ClientId) {
         for next in self.locks.release(client) {
             self.compute_reply(next);
         }
     }
 
     /// Adds a connection with optional earlier flows, and returns its number.
-    pub fn add_connection(&mut self, link: u32, before: Option<[Flow; 2]>) -> u32 {
+    pub fn add_connection(&mut self, link: u32, before: Option<[Flow; 2]>) -> ReplayConnection {
         self.network.add_connection(link, before)
     }
 
     /// Adds a client that begins `plan` at `at` on `connections`.
-    pub fn add_client(&mut self, plan: &'a OperationPlan, connections: Vec<u32>, at: VirtualTime) {
-        let client = self.clients.len() as u32;
+    pub fn add_client(
+        &mut self,
+        plan: &'a OperationPlan,
+        connections: Vec<ReplayConnection>,
+        at: VirtualTime,
+    ) {
+        let client = ClientId::new(self.clients.len());
         self.clients.push(Client {
             plan,
-            generation: 0,
+            generation: Generation::default(),
             connections: Vec::new(),
             begin: at,
-            times: Vec::new(),
+            progress: Progress::default(),
             servers: Vec::new(),
             uses: Vec::new(),
-            unfinished: 0,
-            checked: 0,
         });
         self.begin(client, plan, connections, at);
     }
 
-    pub fn begin(&mut self, client: u32, plan: &'a OperationPlan, connections: Vec<u32>, at: VirtualTime) {
+    pub fn begin(
+        &mut self,
+        client: ClientId,
+        plan: &'a OperationPlan,
+        connections: Vec<ReplayConnection>,
+        at: VirtualTime,
+    ) {
         self.give_all_back(client);
-        let this = &mut self.clients[client as usize];
+        let this = &mut self.clients[client.index()];
         for (connection, window) in connections.iter().zip(&plan.windows) {
             if let Some(window) = window {
                 self.network.limit_window(*connection, *window);
@@ -214,14 +215,12 @@ impl<'a> SimulatedRun<'a> {
             }
         }
         (this.plan, this.connections, this.begin) = (plan, connections, at);
-        this.generation = (this.generation + 1) & GENERATIONS;
-        this.times.clear();
-        this.times.resize(plan.nodes.len(), Times::default());
+        this.generation = this.generation.next();
+        this.progress.reset(plan.nodes.len());
         this.servers.clear();
         this.servers.resize(plan.connections.len(), Server::default());
         this.uses.resize(plan.connections.len(), pooled::Use::default());
-        (this.unfinished, this.checked) = (plan.nodes.len(), 0);
-        self.network.wake_at(at.as_nanos(), Wake::Begin(client));
+        self.network.wake_at(at, Wake::Begin(client));
     }
 
     pub fn advance(&mut self) -> RunProgress {
@@ -241,16 +240,20 @@ impl<'a> SimulatedRun<'a> {
     fn happened(&mut self, network_event: NetworkEvent<Wake>) {
         match network_event {
             NetworkEvent::Wake(Wake::Begin(client)) => self.begin_now(client),
-            NetworkEvent::Wake(Wake::Rest(client)) => self.finished = Some(client),
-            NetworkEvent::Wake(Wake::Look(whose)) => self.check_cores(whose),
+            NetworkEvent::Wake(Wake::Finish(client)) => self.finished = Some(client),
+            NetworkEvent::Wake(Wake::CheckCores(whose)) => self.check_cores(whose),
             NetworkEvent::Wake(Wake::Node(id, due)) if self.is_current(id) => self.go_on(id, due),
-            NetworkEvent::Arrived(id) if id != NOBODY && self.is_current(id) => self.arrived(id),
+            NetworkEvent::Arrived(waiter) => {
+                if let Some(id) = ClientNode::from_waiter(waiter).filter(|id| self.is_current(*id)) {
+                    self.arrived(id);
+                }
+            }
             // Arriving bytes matter only to an emulation.
-            NetworkEvent::Wake(Wake::Node(..)) | NetworkEvent::Arrived(_) | NetworkEvent::Received(_) => {}
+            NetworkEvent::Wake(Wake::Node(..)) | NetworkEvent::Received(_) => {}
         }
     }
 
-    fn go_on(&mut self, id: u64, due: NodeEvent) {
+    fn go_on(&mut self, id: ClientNode, due: NodeEvent) {
         match due {
             NodeEvent::Start => self.start(id),
             NodeEvent::RequestArrived => self.request_arrived(id),
@@ -261,32 +264,37 @@ impl<'a> SimulatedRun<'a> {
     }
 
     pub const fn now(&self) -> VirtualTime {
-        VirtualTime::from_nanos(self.network.now())
+        self.network.now()
     }
 
-    pub fn times(&self, client: u32) -> (VirtualTime, &[Times]) {
-        let client = &self.clients[client as usize];
-        (client.begin, &client.times)
+    pub fn times(&self, client: ClientId) -> (VirtualTime, &[Times]) {
+        let client = &self.clients[client.index()];
+        (client.begin, client.progress.times())
     }
 
-    pub fn client_after(&self, client: u32) -> u64 {
-        let client = &self.clients[client as usize];
-        if self.computing[0].is_none() {
+    pub fn client_after(&self, client: ClientId) -> Nanos {
+        let client = &self.clients[client.index()];
+        if self.computing[Whose::Clients.index()].is_none() {
             return client.plan.client_after;
         }
-        let last = client.times.iter().filter_map(|times| times.completed).max();
+        let times = client.progress.times().iter();
+        let last = times.filter_map(|times| times.completed).max();
         self.now().since(last.unwrap_or(client.begin))
     }
 
     /// Times of the first client's nodes, and the final flows, two per connection in the order
     /// added.
     pub fn into_times_and_flows(mut self) -> (Vec<Times>, Vec<Flow>) {
-        let times = self.clients.drain(..).next().map(|client| client.times);
+        let times = self
+            .clients
+            .drain(..)
+            .next()
+            .map(|client| client.progress.into_times());
         (times.unwrap_or_default(), self.network.into_flows())
     }
 
-    fn begin_now(&mut self, client: u32) {
-        let plan = self.clients[client as usize].plan;
+    fn begin_now(&mut self, client: ClientId) {
+        let plan = self.clients[client.index()].plan;
         if plan.nodes.is_empty() {
             self.replied_all(client);
         }
@@ -297,61 +305,56 @@ impl<'a> SimulatedRun<'a> {
 
     /// On shared cores the client computes on; otherwise its plan ends, and its own time is only
     /// added.
-    fn replied_all(&mut self, client: u32) {
-        let after = self.clients[client as usize].plan.client_after;
-        if self.computing[0].is_some() {
-            self.compute(Whose::Clients, after, Wake::Rest(client));
+    fn replied_all(&mut self, client: ClientId) {
+        let after = self.clients[client.index()].plan.client_after;
+        if self.computing[Whose::Clients.index()].is_some() {
+            self.compute(Whose::Clients, after, Wake::Finish(client));
         } else {
             self.finished = Some(client);
         }
     }
 
-    fn id(&self, client: u32, node: NodeIndex) -> u64 {
-        let generation = self.clients[client as usize].generation;
-        u64::from(client) << (GENERATION_BITS + NODE_BITS) | generation << NODE_BITS | node.index() as u64
-    }
-
-    const fn parts(id: u64) -> (usize, usize) {
-        let client = id >> (GENERATION_BITS + NODE_BITS);
-        (client as usize, (id & NODES) as usize)
+    fn id(&self, client: ClientId, node: NodeId) -> ClientNode {
+        ClientNode::new(client, self.clients[client.index()].generation, node)
     }
 
     /// Whether the id belongs to the client's current plan. Unawaited requests and server computing
     /// of an earlier plan may come late.
-    fn is_current(&self, id: u64) -> bool {
-        let (client, _) = Self::parts(id);
-        self.clients[client].generation == id >> NODE_BITS & GENERATIONS
+    fn is_current(&self, id: ClientNode) -> bool {
+        self.client(id).generation == id.generation()
     }
 
-    fn node(&self, id: u64) -> &'a PlanNode {
-        let (client, node) = Self::parts(id);
-        &self.clients[client].plan.nodes[node]
+    fn client(&self, id: ClientNode) -> &Client<'a> {
+        &self.clients[id.client().index()]
     }
 
-    fn beside(&self, id: u64, node: NodeIndex) -> u64 {
-        self.id(Self::parts(id).0 as u32, node)
+    fn progress(&mut self, id: ClientNode) -> &mut Progress {
+        &mut self.clients[id.client().index()].progress
     }
 
-    fn link_of(&self, id: u64) -> &LinkDescription {
-        let (client, node) = Self::parts(id);
-        let plan = self.clients[client].plan;
-        plan.link(&self.links, &plan.nodes[node])
+    fn node(&self, id: ClientNode) -> &'a PlanNode {
+        &self.client(id).plan.nodes[id.node().index()]
     }
 
-    fn times_of(&mut self, id: u64) -> &mut Times {
-        let (client, node) = Self::parts(id);
-        &mut self.clients[client].times[node]
+    /// Another node of the same plan.
+    fn beside(&self, id: ClientNode, node: NodeId) -> ClientNode {
+        self.id(id.client(), node)
     }
 
-    fn server(&mut self, id: u64) -> &mut Server {
-        let (client, node) = Self::parts(id);
-        let client = &mut self.clients[client];
-        &mut client.servers[client.plan.nodes[node].connection as usize]
+    fn has_happened(&self, id: ClientNode, what: After) -> bool {
+        self.client(id).progress.has_happened(id.node(), what)
     }
 
-    fn connection(&self, id: u64) -> u32 {
-        let (client, node) = Self::parts(id);
-        let client = &self.clients[client];
-        client.connections[client.plan.nodes[node].connection as usize]
+    fn link_of(&self, id: ClientNode) -> &LinkDescription {
+        self.client(id).plan.link(&self.links, self.node(id))
+    }
+
+    fn server(&mut self, id: ClientNode) -> &mut Server {
+        let connection = self.node(id).connection;
+        &mut self.clients[id.client().index()].servers[connection.index()]
+    }
+
+    fn connection(&self, id: ClientNode) -> ReplayConnection {
+        self.client(id).connections[self.node(id).connection.index()]
     }
 }

@@ -4,7 +4,7 @@ use crate::plan::{Crossing, OperationPlan, Work};
 use crate::run::{Computing, RunProgress, SimulatedRun};
 use crate::virtual_time::VirtualTime;
 use link::LinkDescription;
-use model::{ConnectionId, DistributionBuilder, Operation, Timestamp};
+use model::{ConnectionId, DistributionBuilder, Nanos, Operation, Timestamp};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ impl Recorded {
         });
         let mut places: Vec<(usize, bool)> = places.collect();
         for node in &plan.nodes {
-            places[node.connection as usize].1 |= node.crossing == Crossing::Handshake;
+            places[node.connection.index()].1 |= node.crossing == Crossing::Handshake;
         }
         self.parts.push(Part { places, plan });
     }
@@ -114,15 +114,15 @@ impl Recorded {
             .sum()
     }
 
-    /// Measured duration in nanoseconds.
-    pub fn measured(&self) -> u64 {
+    /// Measured duration.
+    pub fn measured(&self) -> Nanos {
         self.parts.iter().map(|part| part.plan.measured).sum()
     }
 
     /// Start in the measurement.
-    pub fn began(&self) -> u64 {
+    pub fn began(&self) -> Timestamp {
         let first = self.parts.first().and_then(|part| part.plan.nodes.first());
-        first.map_or(0, |node| node.computed_at[0])
+        first.map_or(Timestamp::default(), |node| node.computed_at[0])
     }
 }
 

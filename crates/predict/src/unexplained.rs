@@ -11,7 +11,7 @@ use crate::replay::run_alone;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
-use model::{Operation, OperationStep};
+use model::{Nanos, Operation, OperationStep};
 use std::time::Duration;
 
 #[derive(Debug, Default)]
@@ -42,8 +42,9 @@ impl MeasuredPaths {
             .put(&plan.connections, flows, operation, critical_path.duration);
         ReplayedHere {
             // Both are at most a year.
-            unexplained_ns: plan.measured.cast_signed() - nanos(critical_path.duration).cast_signed(),
-            measured: Duration::from_nanos(plan.measured),
+            unexplained_ns: plan.measured.get().cast_signed()
+                - nanos(critical_path.duration).get().cast_signed(),
+            measured: plan.measured.into(),
             transfer: critical_path.attribution.transfer,
         }
     }
@@ -68,16 +69,16 @@ pub fn replay_here(operation: &Operation, moved: &dyn Fn(&OperationStep) -> bool
 }
 
 fn over_measured_paths(plan: &OperationPlan) -> (OperationPlan, Vec<LinkDescription>) {
-    let mut round_trips: Vec<Vec<u64>> = vec![Vec::new(); plan.connections.len()];
+    let mut round_trips: Vec<Vec<Nanos>> = vec![Vec::new(); plan.connections.len()];
     for node in &plan.nodes {
         if matches!(node.crossing, Crossing::Handshake | Crossing::Moved) {
-            round_trips[node.connection as usize].push(node.round_trip);
+            round_trips[node.connection.index()].push(node.round_trip);
         }
     }
     let links = round_trips.iter_mut().map(|round_trips| {
         round_trips.sort_unstable();
         let median = round_trips.get(round_trips.len() / 2).copied();
-        LinkDescription::with_rtt(Duration::from_nanos(median.unwrap_or_default()))
+        LinkDescription::with_rtt(median.unwrap_or_default().into())
     });
     // At least one, also for a plan without connections.
     let links: Vec<LinkDescription> = links.chain([LinkDescription::with_rtt(Duration::ZERO)]).collect();

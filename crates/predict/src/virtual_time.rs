@@ -1,5 +1,6 @@
 //! The time of replays.
 
+use model::{Nanos, Timestamp};
 use std::num::NonZeroU64;
 
 /// A nanosecond of virtual time, never zero: `Option<VirtualTime>` is no larger.
@@ -10,27 +11,27 @@ impl VirtualTime {
     /// Start of each replay. Not zero, so that connections can have a past.
     pub const BEGIN: Self = Self(NonZeroU64::MIN.saturating_add(999_999_999_999_999));
 
-    /// From nanoseconds of the network's clock, at least one.
-    pub const fn from_nanos(nanos: u64) -> Self {
-        match NonZeroU64::new(nanos) {
+    /// From a network's clock, at least one.
+    pub const fn from_timestamp(at: Timestamp) -> Self {
+        match NonZeroU64::new(at.as_nanos()) {
             Some(nanos) => Self(nanos),
             None => Self(NonZeroU64::MIN),
         }
     }
 
-    pub const fn as_nanos(self) -> u64 {
-        self.0.get()
+    pub const fn timestamp(self) -> Timestamp {
+        Timestamp::from_nanos(self.0.get())
     }
 
     #[must_use]
-    pub const fn after(self, nanos: u64) -> Self {
-        Self(self.0.saturating_add(nanos))
+    pub const fn after(self, span: Nanos) -> Self {
+        Self(self.0.saturating_add(span.get()))
     }
 
-    /// Nanoseconds since `earlier`, or zero if that is later or `None`.
-    pub fn since(self, earlier: impl Into<Option<Self>>) -> u64 {
+    /// Time since `earlier`, or zero if that is later or `None`.
+    pub fn since(self, earlier: impl Into<Option<Self>>) -> Nanos {
         let earlier = earlier.into().unwrap_or(self);
-        self.as_nanos().saturating_sub(earlier.as_nanos())
+        self.timestamp().nanos_since(earlier.timestamp())
     }
 }
 
@@ -41,11 +42,11 @@ mod tests {
     #[test]
     fn a_time_that_did_not_come_takes_no_room_and_nothing_is_since_it() {
         assert_eq!(size_of::<Option<VirtualTime>>(), 8);
-        assert_eq!(VirtualTime::BEGIN.as_nanos(), 1_000_000_000_000_000);
-        let later = VirtualTime::BEGIN.after(5);
-        assert_eq!(later.since(VirtualTime::BEGIN), 5);
-        assert_eq!(VirtualTime::BEGIN.since(later), 0);
-        assert_eq!(later.since(None), 0);
+        assert_eq!(VirtualTime::BEGIN.timestamp().as_nanos(), 1_000_000_000_000_000);
+        let later = VirtualTime::BEGIN.after(Nanos::new(5));
+        assert_eq!(later.since(VirtualTime::BEGIN), Nanos::new(5));
+        assert_eq!(VirtualTime::BEGIN.since(later), Nanos::ZERO);
+        assert_eq!(later.since(None), Nanos::ZERO);
         assert!(Some(later) > None);
     }
 }

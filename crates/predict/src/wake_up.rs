@@ -8,7 +8,7 @@
 //! connection (its process, its memory) does not.
 
 use crate::plan::{After, OperationPlan, nanos};
-use model::{Operation, Step, Timestamp};
+use model::{Nanos, Operation, Step, Timestamp};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,26 +18,26 @@ pub enum WakeUp {
     None,
 }
 
-/// Rest before computing, in nanoseconds.
+/// Rest before computing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest {
-    pub measured: u64,
-    pub own: u64,
+    pub measured: Nanos,
+    pub own: Nanos,
     /// Rest of the shared processor on the target; `None` if it is not shared.
-    pub processor: Option<u64>,
+    pub processor: Option<Nanos>,
 }
 
-/// Additional time for some work, in nanoseconds.
+/// Additional time for some work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Waking {
     /// On the expected processor.
-    pub expected: u64,
+    pub expected: Nanos,
     /// On a separate processor, which rests as long as the side itself.
-    pub alone: u64,
+    pub alone: Nanos,
 }
 
 impl WakeUp {
-    pub fn waking(self, work: u64, rest: Rest) -> Waking {
+    pub fn waking(self, work: Nanos, rest: Rest) -> Waking {
         let alone = Rest {
             processor: None,
             ..rest
@@ -48,21 +48,21 @@ impl WakeUp {
         }
     }
 
-    fn allowance(self, work: u64, rest: Rest) -> u64 {
+    fn allowance(self, work: Nanos, rest: Rest) -> Nanos {
         if self == Self::None {
-            return 0;
+            return Nanos::ZERO;
         }
-        let colder = |rested: u64| (coldness(rested) - coldness(rest.measured)).max(0.0);
+        let colder = |rested: Nanos| (coldness(rested) - coldness(rest.measured)).max(0.0);
         let most = most_for(work);
         let own = colder(rest.own);
         let allowance = match rest.processor.filter(|rested| *rested < rest.own) {
             None => own * most,
             Some(rested) => {
-                let apart = at_most(work as f64 * OWN_FACTOR, MAX_CONNECTION_ALLOWANCE).min(most);
+                let apart = at_most(work.as_f64() * OWN_FACTOR, MAX_CONNECTION_ALLOWANCE).min(most);
                 own * apart + colder(rested) * (most - apart)
             }
         };
-        allowance as u64
+        Nanos::from_f64(allowance)
     }
 }
 
@@ -73,9 +73,11 @@ pub fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
     let mut replied: Vec<Option<Timestamp>> = vec![None; plan.connections.len()];
     let mut waits = Vec::with_capacity(plan.nodes.len());
     for (node, part) in plan.nodes.iter_mut().zip(parts) {
-        let before = &mut replied[node.connection as usize];
+        let before = &mut replied[node.connection.index()];
         let to_server = part.server_side_rtt.unwrap_or_default();
-        node.rested[1] = before.map_or(0, |before| nanos(part.request_started.since(before) + to_server));
+        node.rested[1] = before.map_or(Nanos::ZERO, |before| {
+            nanos(part.request_started.since(before) + to_server)
+        });
         *before = part.reply_ended.or(*before);
         waits.push(nanos(wait_of_client(part)));
     }
@@ -97,14 +99,14 @@ fn wait_of_client(part: &Step) -> Duration {
 }
 
 /// Cache state after a rest: 0 is warm, 1 is cold.
-fn coldness(rested: u64) -> f64 {
-    let rested = rested as f64;
+fn coldness(rested: Nanos) -> f64 {
+    let rested = rested.as_f64();
     rested / (rested + HALF_COLD.as_nanos() as f64)
 }
 
 /// Maximum additional time of `work`, in nanoseconds.
-fn most_for(work: u64) -> f64 {
-    at_most(work as f64 * COLD_FACTOR, MAX_ALLOWANCE)
+fn most_for(work: Nanos) -> f64 {
+    at_most(work.as_f64() * COLD_FACTOR, MAX_ALLOWANCE)
 }
 
 /// Saturates `nanos` smoothly at `most`.
@@ -138,13 +140,14 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn allowance(work: u64, measured: u64, own: u64, processor: Option<u64>) -> u64 {
+        let work = Nanos::new(work);
         let rest = Rest {
-            measured,
-            own,
-            processor,
+            measured: Nanos::new(measured),
+            own: Nanos::new(own),
+            processor: processor.map(Nanos::new),
         };
-        assert_eq!(WakeUp::None.allowance(work, rest), 0);
-        WakeUp::Assumed.allowance(work, rest)
+        assert_eq!(WakeUp::None.allowance(work, rest), Nanos::ZERO);
+        WakeUp::Assumed.allowance(work, rest).get()
     }
 
     #[test]

@@ -10,6 +10,7 @@
 use crate::cores::Whose;
 use crate::load::{CoreTime, Load};
 use crate::plan::OperationPlan;
+use model::{Nanos, Timestamp};
 use std::collections::HashMap;
 
 /// Separate cores of web servers; `None` if they share those of all servers.
@@ -24,13 +25,13 @@ pub struct WebServerCores {
 }
 
 #[derive(Debug, Default)]
-pub struct Spans(Vec<((usize, usize), u64, u64)>);
+pub struct Spans(Vec<((usize, usize), Timestamp, Timestamp)>);
 
 impl Spans {
     pub fn add(&mut self, name: usize, plan: &OperationPlan) {
         for (place, node) in plan.nodes.iter().enumerate() {
             for (part, (whose, (begin, end))) in node.computed().into_iter().enumerate() {
-                let is_long = end.saturating_sub(begin) >= MIN_LEN;
+                let is_long = end.nanos_since(begin) >= MIN_LEN;
                 if whose == Whose::WebServers && is_long && self.0.len() < MAX_SPANS {
                     self.0.push(((name, 3 * place + part), begin, end));
                 }
@@ -86,9 +87,9 @@ impl Spans {
     fn trend(&self, alone: &CoreTime, work: &CoreTime) -> Trend {
         let mut places: HashMap<(usize, usize), Vec<[f64; 3]>> = HashMap::new();
         for &(place, begin, end) in &self.0 {
-            let took = (end - begin) as f64;
-            let at_once = took / alone.between(begin, end).max(1) as f64;
-            let work = work.between(begin, end).max(1) as f64;
+            let took = end.nanos_since(begin).as_f64();
+            let at_once = took / alone.between(begin, end).as_f64().max(1.0);
+            let work = work.between(begin, end).as_f64().max(1.0);
             let point = [at_once.ln(), work.ln(), took];
             places.entry(place).or_default().push(point);
         }
@@ -153,7 +154,7 @@ impl Sums {
 }
 
 /// Shorter computing is mostly wake-up.
-const MIN_LEN: u64 = 200_000;
+const MIN_LEN: Nanos = Nanos::new(200_000);
 const MAX_SPANS: usize = 500_000;
 const MAX_OWN: u32 = 8;
 const MIN_POINTS: usize = 50;
@@ -177,12 +178,13 @@ mod tests {
     fn measured(cores: u32, at_once: impl Fn(u64) -> u64) -> (Load, Spans) {
         let (mut load, mut spans) = (Load::default(), Spans::default());
         for round in 0..100 {
-            let begin = round * 100 * MS;
+            let begin = Timestamp::from_nanos(round * 100 * MS);
             let many = at_once(round);
             let took = 4 * MS * many.max(cores.into()) / u64::from(cores) + round % 7 * MS / 20;
+            let end = begin.plus(Nanos::new(took));
             for place in 0..many {
-                load.count(Whose::WebServers, (begin, begin + took));
-                spans.0.push(((0, place as usize), begin, begin + took));
+                load.count(Whose::WebServers, (begin, end));
+                spans.0.push(((0, place as usize), begin, end));
             }
         }
         (load, spans)

@@ -7,7 +7,7 @@
 
 use crate::peak::Peak;
 use crate::plan::{After, OperationPlan, PlanNode};
-use model::ConnectionId;
+use model::{ConnectionId, Nanos, Timestamp};
 use std::collections::HashSet;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,16 +26,16 @@ pub struct Requests {
 
 #[derive(Debug, Clone, Copy)]
 struct Span {
-    arrived: u64,
-    began: u64,
-    ended: u64,
+    arrived: Timestamp,
+    began: Timestamp,
+    ended: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapacityLimit {
     pub workers: u32,
     /// Sorted arrival times and waits for a worker.
-    waits: Vec<(u64, u64)>,
+    waits: Vec<(Timestamp, Nanos)>,
 }
 
 impl Requests {
@@ -45,7 +45,7 @@ impl Requests {
         {
             let ended = plan.replied_at;
             let calls = plan.nodes.iter().filter(|node| node.by_server);
-            let connections = calls.map(|node| plan.connections[node.connection as usize]);
+            let connections = calls.map(|node| plan.connections[node.connection.index()]);
             self.connections.extend(connections.take(MAX_CONNECTIONS));
             self.spans.push(Span {
                 arrived,
@@ -84,13 +84,13 @@ impl Requests {
     fn limit_of(&self, workers: u32, too_many: Option<usize>) -> Option<CapacityLimit> {
         let mut spans = self.spans.clone();
         spans.sort_unstable_by_key(|span| (span.arrived, span.began));
-        let mut ended: Vec<u64> = spans.iter().map(|span| span.ended).collect();
+        let mut ended: Vec<Timestamp> = spans.iter().map(|span| span.ended).collect();
         ended.sort_unstable();
         let free = spans.iter().enumerate().map(|(number, span)| {
             let before = number.checked_sub(workers as usize);
             before.map_or(span.arrived, |before| ended[before].max(span.arrived))
         });
-        let free: Vec<u64> = free.collect();
+        let free: Vec<Timestamp> = free.collect();
         if let Some(too_many) = too_many {
             let waited = || {
                 spans
@@ -107,7 +107,7 @@ impl Requests {
             }
         }
         let waits = spans.iter().zip(free);
-        let waits = waits.map(|(span, free)| (span.arrived, free.min(span.began) - span.arrived));
+        let waits = waits.map(|(span, free)| (span.arrived, free.min(span.began).nanos_since(span.arrived)));
         Some(CapacityLimit {
             workers,
             waits: waits.collect(),
@@ -117,10 +117,10 @@ impl Requests {
 
 impl CapacityLimit {
     /// Wait of the request that arrived at `arrived`; zero if there is none.
-    pub fn waited(&self, arrived: u64) -> u64 {
+    pub fn waited(&self, arrived: Timestamp) -> Nanos {
         let place = self.waits.partition_point(|(other, _)| *other < arrived);
         let found = self.waits.get(place).filter(|(other, _)| *other == arrived);
-        found.map_or(0, |(_, waited)| *waited)
+        found.map_or(Nanos::ZERO, |(_, waited)| *waited)
     }
 
     /// Removes the wait for a worker from the plan.
@@ -138,11 +138,11 @@ impl CapacityLimit {
     }
 }
 
-fn first_call(plan: &OperationPlan) -> Option<(u64, u64)> {
+fn first_call(plan: &OperationPlan) -> Option<(Timestamp, Timestamp)> {
     let first = plan.nodes.iter().filter(|node| is_first_call(plan, node));
     let first = first.min_by_key(|node| node.computed_at[0])?;
     let began = first.computed_at[0];
-    Some((began.saturating_sub(first.client_before), began))
+    Some((began.minus(first.client_before), began))
 }
 
 fn is_first_call(plan: &OperationPlan, node: &PlanNode) -> bool {

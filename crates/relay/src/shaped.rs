@@ -36,8 +36,8 @@ use super::{Lifecycle, READ_LIMIT, Shared};
 use connection::{Delivery, Shaped};
 use connection_state::{ConnectionState, Control};
 use link::LinkDescription;
-use link::network::{NetworkEvent, SimulatedNetwork};
-use model::{Closing, Direction, Timestamp};
+use link::network::{ConnectionNumber, FlowId, NetworkEvent, SimulatedNetwork};
+use model::{Closing, Direction, Nanos, Timestamp};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -56,9 +56,9 @@ pub(super) struct Shaper {
     poller: Poller,
     timer: Timer,
     /// The deadline, and whether the timer expires a little earlier.
-    alarm: Option<u64>,
+    alarm: Option<Timestamp>,
     rests: bool,
-    rested_for: Option<u64>,
+    rested_for: Option<Timestamp>,
     link: LinkDescription,
     /// Wakes name slots with pending events for their observers.
     network: SimulatedNetwork<u32>,
@@ -76,9 +76,9 @@ pub(super) struct Shaper {
 }
 
 struct Arrived {
-    flow: u32,
-    first: u64,
-    last: u64,
+    flow: FlowId,
+    first: Timestamp,
+    last: Timestamp,
     packets: u32,
 }
 
@@ -100,7 +100,7 @@ impl Shaper {
         let (poller, timer) = (Poller::new()?, Timer::new()?);
         poller.register_waker(mailbox.waker(), BELL)?;
         poller.watch(timer.as_fd(), ALARM)?;
-        let network = SimulatedNetwork::for_emulation(&link, shared.clock.now().as_nanos());
+        let network = SimulatedNetwork::for_emulation(&link, shared.clock.now());
         Ok(Self {
             shared,
             mailbox,
@@ -164,8 +164,8 @@ impl Shaper {
         }
     }
 
-    fn now(&self) -> u64 {
-        self.shared.clock.now().as_nanos()
+    fn now(&self) -> Timestamp {
+        self.shared.clock.now()
     }
 
     /// Sleeps on the timer until shortly before the next due time, then spins.
@@ -177,17 +177,14 @@ impl Shaper {
             let patience = (self.calling > 0).then_some(CALL_CHECK);
             return self.poller.wait(ready, patience);
         };
-        let left = due.saturating_sub(self.now());
-        if left == 0 || self.rested_for == Some(due) {
+        let left = due.nanos_since(self.now());
+        if left.is_zero() || self.rested_for == Some(due) {
             return self.poller.wait(ready, Some(Duration::ZERO));
         }
         if self.alarm != Some(due) {
             let rests = left >= REST;
-            self.timer.set(Some(Duration::from_nanos(if rests {
-                left - AWAKE
-            } else {
-                left
-            })));
+            let sleep = if rests { left - AWAKE } else { left };
+            self.timer.set(Some(sleep.into()));
             self.alarm = Some(due);
             self.rests = rests;
         }
@@ -267,9 +264,7 @@ impl Shaper {
                 if lane.readable {
                     self.to_read.push_back((slot, direction));
                 }
-                let at = stamp.map_or(u64::MAX, |stamp| {
-                    self.shared.clock.to_timestamp(stamp, offset).as_nanos()
-                });
+                let at = stamp.map(|stamp| self.shared.clock.to_timestamp(stamp, offset));
                 self.enter(slot, direction, buffer.get(..count).unwrap_or_default(), at);
             }
             Received::Nothing if connection.is_source_broken(direction) => self.reset(slot, direction),
@@ -280,9 +275,9 @@ impl Shaper {
         }
     }
 
-    fn enter(&mut self, slot: usize, direction: Direction, bytes: &[u8], at: u64) {
+    fn enter(&mut self, slot: usize, direction: Direction, bytes: &[u8], at: Option<Timestamp>) {
         let now = self.now();
-        self.catch_up(at.min(now));
+        self.catch_up(at.map_or(now, |at| at.min(now)));
         let flow = flow(slot, direction);
         let idle = self.network.idle(flow);
         let Some(connection) = self
@@ -309,7 +304,7 @@ impl Shaper {
 
     fn reset(&mut self, slot: usize, direction: Direction) {
         self.catch_up(self.now());
-        let now = Timestamp::from_nanos(self.network.now());
+        let now = self.network.now();
         let Some(connection) = self
             .open(slot)
             .filter(|connection| connection.resetting.is_none())
@@ -340,7 +335,7 @@ impl Shaper {
     }
 
     /// Adjacent packets of a flow due by then are forwarded together.
-    fn catch_up(&mut self, to: u64) {
+    fn catch_up(&mut self, to: Timestamp) {
         while let Some(network_event) = self.network.advance_to(to) {
             match network_event {
                 NetworkEvent::Received(flow) => self.received(flow),
@@ -358,7 +353,7 @@ impl Shaper {
         self.network.pass_time(to);
     }
 
-    fn received(&mut self, flow: u32) {
+    fn received(&mut self, flow: FlowId) {
         let due = self.network.now();
         if let Some(arrival) = &mut self.arrival
             && arrival.flow == flow
@@ -381,12 +376,8 @@ impl Shaper {
         let Some(arrival) = self.arrival.take() else {
             return;
         };
-        let slot = arrival.flow as usize / 2;
-        let direction = if arrival.flow.is_multiple_of(2) {
-            Direction::ClientToServer
-        } else {
-            Direction::ServerToClient
-        };
+        let slot = arrival.flow.connection().index();
+        let direction = arrival.flow.direction();
         if direction == Direction::ClientToServer {
             // Bytes imply the acknowledgement that ends the handshake.
             self.establish(slot);
@@ -395,11 +386,10 @@ impl Shaper {
         else {
             return;
         };
-        let last = Timestamp::from_nanos(arrival.last);
-        if connection.arrived(direction, arrival.flow, last, &mut self.network) {
+        if connection.arrived(direction, arrival.flow, arrival.last, &mut self.network) {
             self.show_later(slot as u32);
         }
-        self.deliver(slot, direction, Some(Timestamp::from_nanos(arrival.first)));
+        self.deliver(slot, direction, Some(arrival.first));
     }
 
     fn deliver(&mut self, slot: usize, direction: Direction, due: Option<Timestamp>) {
@@ -439,8 +429,10 @@ impl Shaper {
     }
 
     fn show(&mut self, slot: u32) {
-        let until =
-            Timestamp::from_nanos(self.network.now()).before(self.network.one_way(Direction::ClientToServer));
+        let until = self
+            .network
+            .now()
+            .before(self.network.one_way(Direction::ClientToServer));
         if self
             .open(slot as usize)
             .is_some_and(|connection| connection.show_until(until))
@@ -451,8 +443,8 @@ impl Shaper {
 
     fn show_later(&mut self, slot: u32) {
         let lag = self.network.one_way(Direction::ClientToServer);
-        let at = Timestamp::from_nanos(self.network.now()).after(lag);
-        self.network.wake_at(at.as_nanos(), slot);
+        let at = self.network.now().after(lag);
+        self.network.wake_at(at, slot);
     }
 
     fn take_in(&mut self) {
@@ -482,7 +474,7 @@ impl Shaper {
     fn close(&mut self, slot: usize, how: Closing) {
         let packets = [Direction::ClientToServer, Direction::ServerToClient]
             .map(|direction| self.network.packets(flow(slot, direction)));
-        let now = Timestamp::from_nanos(self.network.now());
+        let now = self.network.now();
         if let ConnectionState::Open(connection) = self.put(slot, ConnectionState::Over) {
             connection.close(how, now, packets);
             self.shared.counters.closed();
@@ -492,7 +484,7 @@ impl Shaper {
 
     fn release(&mut self, slot: usize) {
         self.put(slot, ConnectionState::Over);
-        self.network.detach(slot as u32);
+        self.network.detach(ConnectionNumber::new(slot));
         self.ended.push(slot);
         self.mailbox.release();
     }
@@ -513,16 +505,16 @@ impl Shaper {
     }
 }
 
-fn flow(slot: usize, direction: Direction) -> u32 {
-    2 * slot as u32 + direction.index() as u32
+fn flow(slot: usize, direction: Direction) -> FlowId {
+    FlowId::new(ConnectionNumber::new(slot), direction)
 }
 
 const ALARM: u64 = u64::MAX - 1;
 
-/// In nanoseconds. A wake-up may take this long, so the thread spins this long before a due time.
-const AWAKE: u64 = 150_000;
+/// A wake-up may take this long, so the thread spins this long before a due time.
+const AWAKE: Nanos = Nanos::new(150_000);
 /// Spins only after longer sleeps, so that a busy link does not keep a processor busy.
-const REST: u64 = 4 * AWAKE;
+const REST: Nanos = Nanos::new(4 * AWAKE.get());
 
 /// 64 KiB of full packets.
 const MAX_PACKETS_PER_BATCH: u32 = 45;

@@ -5,10 +5,10 @@
 //! [`SimulatedNetwork::pass_time`] to the present, then outside events
 //! ([`SimulatedNetwork::attach`], [`SimulatedNetwork::write_bytes`], ...).
 
-use super::{SimulatedNetwork, What, direction_of};
-use crate::tcp::{Flow, Sending};
+use super::{ConnectionNumber, FlowId, SimulatedNetwork, What};
+use crate::tcp::{Flow, Sending, StreamOffset};
 use crate::{DropCause, LinkDescription, PacketOutcome, Pipe, TCP_HEADER_BYTES};
-use model::{Direction, Timestamp};
+use model::{Direction, Nanos, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -28,12 +28,12 @@ pub struct DirectionCounts {
     /// Packets dropped by an outage.
     pub dropped_by_outage: u64,
     /// Start of the current uninterrupted serialisation on the network's clock, initially 0.
-    pub busy_since: u64,
+    pub busy_since: Timestamp,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Emulation {
-    progressed: VecDeque<u32>,
+    progressed: VecDeque<FlowId>,
     connections: Vec<Attached>,
     flows: Vec<Record>,
     counts: [DirectionCounts; 2],
@@ -51,10 +51,10 @@ struct Record {
     /// Packets of the flow, and acknowledgements of the opposite one.
     packets: u64,
     resent: u64,
-    sent: u64,
-    received: u64,
+    sent: StreamOffset,
+    received: StreamOffset,
     /// Last offsets of missing dropped packets, with their intended arrival.
-    missing: BTreeMap<u64, u64>,
+    missing: BTreeMap<StreamOffset, Timestamp>,
 }
 
 impl Emulation {
@@ -69,7 +69,7 @@ impl Emulation {
         counts.packets += 1;
         counts.wire_bytes += u64::from(wire_bytes);
         if pipe.serialised_at() < at {
-            counts.busy_since = at.as_nanos();
+            counts.busy_since = at;
         }
         let outcome = pipe.accept(at, wire_bytes);
         if let PacketOutcome::Dropped(cause) = outcome {
@@ -85,7 +85,7 @@ impl Emulation {
 
     pub(super) fn refer<W>(&mut self, what: &What<W>) {
         if let Some(flow) = flow_of(what)
-            && let Some(connection) = self.connections.get_mut(flow as usize / 2)
+            && let Some(connection) = self.connections.get_mut(flow.connection().index())
         {
             connection.events += 1;
         }
@@ -94,20 +94,20 @@ impl Emulation {
 
 impl<W: Ord> SimulatedNetwork<W> {
     /// Like [`SimulatedNetwork::new`], for an emulation.
-    pub fn for_emulation(link: &LinkDescription, now: u64) -> Self {
+    pub fn for_emulation(link: &LinkDescription, now: Timestamp) -> Self {
         let mut network = Self::new(link, now);
         network.emulation = Some(Box::default());
         network
     }
 
     /// Sets the clock to `to`, after [`SimulatedNetwork::advance_to`] has returned `None`.
-    pub fn pass_time(&mut self, to: u64) {
+    pub fn pass_time(&mut self, to: Timestamp) {
         self.now = self.now.max(to);
     }
 
     /// Begins a connection with new flows under a free number ([`SimulatedNetwork::is_free`]).
-    pub fn attach(&mut self, connection: u32) {
-        while self.flows.len() <= 2 * connection as usize {
+    pub fn attach(&mut self, connection: ConnectionNumber) {
+        while self.established.len() <= connection.index() {
             self.add_connection(None);
         }
         self.reset_flows(connection);
@@ -115,64 +115,64 @@ impl<W: Ord> SimulatedNetwork<W> {
             let needed = self.flows.len();
             emulation.connections.resize_with(needed / 2, Attached::default);
             emulation.flows.resize_with(needed, Record::default);
-            emulation.connections[connection as usize].in_use = true;
+            emulation.connections[connection.index()].in_use = true;
         }
     }
 
     /// Ends a connection, and ignores its packets in flight.
-    pub fn detach(&mut self, connection: u32) {
+    pub fn detach(&mut self, connection: ConnectionNumber) {
         self.reset_flows(connection);
         if let Some(emulation) = &mut self.emulation {
-            emulation.connections[connection as usize].in_use = false;
-            for record in &mut emulation.flows[2 * connection as usize..][..2] {
-                *record = Record::default();
+            emulation.connections[connection.index()].in_use = false;
+            for flow in connection.flows() {
+                emulation.flows[flow.index()] = Record::default();
             }
         }
     }
 
     /// Whether no event refers to the number of an ended connection.
-    pub fn is_free(&self, connection: u32) -> bool {
+    pub fn is_free(&self, connection: ConnectionNumber) -> bool {
         let attached = self
             .emulation
             .as_ref()
-            .and_then(|emulation| emulation.connections.get(connection as usize));
+            .and_then(|emulation| emulation.connections.get(connection.index()));
         attached.is_none_or(|attached| !attached.in_use && attached.events == 0)
     }
 
     /// Writes `bytes` to `flow` now, at most [`SimulatedNetwork::room`].
-    pub fn write_bytes(&mut self, flow: u32, bytes: u64) {
+    pub fn write_bytes(&mut self, flow: FlowId, bytes: u64) {
         self.write_now(flow, bytes);
     }
 
     /// Free bytes in the sender's buffer.
-    pub fn room(&self, flow: u32) -> u64 {
-        self.flows[flow as usize].room()
+    pub fn room(&self, flow: FlowId) -> u64 {
+        self.flows[flow.index()].room()
     }
 
     /// Offset up to which all bytes of `flow` have arrived.
-    pub fn received(&self, flow: u32) -> u64 {
-        self.flows[flow as usize].received()
+    pub fn received(&self, flow: FlowId) -> StreamOffset {
+        self.flows[flow.index()].received()
     }
 
     /// Sets the arrived but unread bytes, which occupy the window.
-    pub fn set_unread(&mut self, flow: u32, unread: u64) {
-        if self.flows[flow as usize].set_unread(unread) {
+    pub fn set_unread(&mut self, flow: FlowId, unread: u64) {
+        if self.flows[flow.index()].set_unread(unread) {
             self.open_window(flow);
         }
     }
 
     /// Idle time of the sender and its direction of the link, if idle after first use.
-    pub fn idle(&self, flow: u32) -> Option<Duration> {
-        let dry = self.flows[flow as usize].ran_dry_at()?;
-        let link_free = self.pipes[direction_of(flow).index()].serialised_at().as_nanos();
-        Some(Duration::from_nanos(self.now.saturating_sub(dry.max(link_free))))
+    pub fn idle(&self, flow: FlowId) -> Option<Duration> {
+        let dry = self.flows[flow.index()].ran_dry_at()?;
+        let link_free = self.pipes[flow.direction().index()].serialised_at();
+        Some(self.now.since(dry.max(link_free)))
     }
 
     /// Original arrival time of recovered bytes of `flow`, once per dropped packet.
-    pub fn take_recovered(&mut self, flow: u32) -> Option<u64> {
+    pub fn take_recovered(&mut self, flow: FlowId) -> Option<Timestamp> {
         let received = self.received(flow);
-        let record = &mut self.emulation.as_mut()?.flows[flow as usize];
-        let mut due: Option<u64> = None;
+        let record = &mut self.emulation.as_mut()?.flows[flow.index()];
+        let mut due: Option<Timestamp> = None;
         while let Some(missing) = record
             .missing
             .first_entry()
@@ -185,11 +185,11 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     /// Packets in the direction of `flow`, and retransmissions with payload among them.
-    pub fn packets(&self, flow: u32) -> (u64, u64) {
+    pub fn packets(&self, flow: FlowId) -> (u64, u64) {
         let record = self
             .emulation
             .as_ref()
-            .and_then(|emulation| emulation.flows.get(flow as usize));
+            .and_then(|emulation| emulation.flows.get(flow.index()));
         record.map_or((0, 0), |record| (record.packets, record.resent))
     }
 
@@ -202,7 +202,7 @@ impl<W: Ord> SimulatedNetwork<W> {
 
     /// Travel time of a minimal packet, without serialisation.
     pub fn one_way(&self, direction: Direction) -> Duration {
-        Duration::from_nanos(self.delays[direction.index()])
+        self.delays[direction.index()].into()
     }
 
     pub(super) fn has_progress(&self) -> bool {
@@ -211,17 +211,17 @@ impl<W: Ord> SimulatedNetwork<W> {
             .is_some_and(|emulation| !emulation.progressed.is_empty())
     }
 
-    pub(super) fn next_progress(&mut self) -> Option<u32> {
+    pub(super) fn next_progress(&mut self) -> Option<FlowId> {
         self.emulation.as_mut()?.progressed.pop_front()
     }
 
-    pub(super) fn note_data(&mut self, flow: u32, sending: &Sending, outcome: PacketOutcome) {
+    pub(super) fn note_data(&mut self, flow: FlowId, sending: &Sending, outcome: PacketOutcome) {
         self.note_packet(flow);
-        let due = self.now.saturating_add(self.delays[direction_of(flow).index()]);
+        let due = self.now.plus(self.delays[flow.direction().index()]);
         let Some(emulation) = &mut self.emulation else {
             return;
         };
-        let record = &mut emulation.flows[flow as usize];
+        let record = &mut emulation.flows[flow.index()];
         record.resent += u64::from(sending.end <= record.sent);
         record.sent = record.sent.max(sending.end);
         if matches!(outcome, PacketOutcome::Dropped(_)) {
@@ -229,18 +229,18 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
     }
 
-    pub(super) fn note_packet(&mut self, flow: u32) {
+    pub(super) fn note_packet(&mut self, flow: FlowId) {
         if let Some(emulation) = &mut self.emulation {
-            emulation.flows[flow as usize].packets += 1;
+            emulation.flows[flow.index()].packets += 1;
         }
     }
 
-    pub(super) fn note_progress(&mut self, flow: u32) {
+    pub(super) fn note_progress(&mut self, flow: FlowId) {
         let received = self.received(flow);
         let Some(emulation) = &mut self.emulation else {
             return;
         };
-        let record = &mut emulation.flows[flow as usize];
+        let record = &mut emulation.flows[flow.index()];
         if received > record.received {
             record.received = received;
             emulation.progressed.push_back(flow);
@@ -254,39 +254,37 @@ impl<W: Ord> SimulatedNetwork<W> {
         };
         let arrived = match *what {
             What::Packet { flow, length, .. } => Some((flow, length + TCP_HEADER_BYTES)),
-            What::Acknowledgement { flow, .. } => Some((flow ^ 1, TCP_HEADER_BYTES)),
+            What::Acknowledgement { flow, .. } => Some((flow.reverse(), TCP_HEADER_BYTES)),
             _ => None,
         };
         if let Some((flow, wire_bytes)) = arrived {
-            emulation.counts[direction_of(flow).index()].arrived_bytes += u64::from(wire_bytes);
+            emulation.counts[flow.direction().index()].arrived_bytes += u64::from(wire_bytes);
         }
         let Some(flow) = flow_of(what) else { return true };
-        let connection = &mut emulation.connections[flow as usize / 2];
+        let connection = &mut emulation.connections[flow.connection().index()];
         connection.events -= 1;
         connection.in_use
     }
 
     /// Sends a window update of `flow`. If lost, it is repeated, as a blocked sender probes
     /// (`tcp_send_probe0`, after `TCP_RTO_MIN` at the earliest).
-    pub(super) fn open_window(&mut self, flow: u32) {
-        let (received, allowed) = self.flows[flow as usize].acknowledge();
-        if !self.put_acknowledgement_on_link(flow, received, allowed, 0) {
-            self.push(self.now.saturating_add(PROBE_AFTER), What::OpenWindow { flow });
+    pub(super) fn open_window(&mut self, flow: FlowId) {
+        let ack = self.flow(flow).acknowledge();
+        if !self.put_acknowledgement_on_link(flow, ack, StreamOffset::START) {
+            self.push(self.now.plus(PROBE_AFTER), What::OpenWindow { flow });
         }
     }
 
-    fn reset_flows(&mut self, connection: u32) {
-        let new = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
-        let first = 2 * connection as usize;
-        self.flows[first] = new.clone();
-        self.flows[first + 1] = new;
-        self.established[connection as usize] = 0;
-        self.gives_up_at[first] = 0;
-        self.gives_up_at[first + 1] = 0;
+    fn reset_flows(&mut self, connection: ConnectionNumber) {
+        for flow in connection.flows() {
+            *self.flow(flow) = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
+            self.gives_up_at[flow.index()] = None;
+        }
+        self.established[connection.index()] = Timestamp::default();
     }
 }
 
-const fn flow_of<W>(what: &What<W>) -> Option<u32> {
+const fn flow_of<W>(what: &What<W>) -> Option<FlowId> {
     match *what {
         What::Packet { flow, .. }
         | What::Acknowledgement { flow, .. }
@@ -299,4 +297,4 @@ const fn flow_of<W>(what: &What<W>) -> Option<u32> {
 }
 
 /// Time until a blocked sender probes.
-const PROBE_AFTER: u64 = 200_000_000;
+const PROBE_AFTER: Nanos = Nanos::from_millis(200);

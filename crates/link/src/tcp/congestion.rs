@@ -1,5 +1,9 @@
 //! Congestion window of a sender by slow start with early exit, then cubic.
 
+use super::stream_offset::StreamOffset;
+use super::{Unacknowledged, shift};
+use model::{Nanos, Timestamp};
+
 #[derive(Debug, Clone)]
 pub struct Congestion {
     pub window: u32,
@@ -7,9 +11,9 @@ pub struct Congestion {
     slow_start_until: u32,
     most_out: u32,
     limited: bool,
-    limited_until: u64,
+    limited_until: StreamOffset,
     used: u32,
-    used_since: u64,
+    used_since: Timestamp,
     cubic: Cubic,
     early_exit: EarlyExit,
 }
@@ -19,17 +23,17 @@ struct Cubic {
     last_max: u32,
     epoch: Option<Epoch>,
     credit: u32,
-    updated_at: u64,
+    updated_at: Timestamp,
     updated_window: u32,
     /// Acknowledged packets that grow the window by one.
     packets_per_step: u32,
-    least_rtt: Option<u64>,
+    least_rtt: Option<Nanos>,
 }
 
 /// Since the last loss, or since congestion avoidance began.
 #[derive(Debug, Clone)]
 struct Epoch {
-    start: u64,
+    start: Timestamp,
     /// Seconds until the window is back at `origin`.
     k: f64,
     origin: f64,
@@ -41,21 +45,20 @@ struct Epoch {
 #[derive(Debug, Clone, Default)]
 struct EarlyExit {
     found: bool,
-    round_end: u64,
-    round_start: u64,
-    last_ack: u64,
-    round_rtt: Option<u64>,
+    round_end: StreamOffset,
+    round_start: Timestamp,
+    last_ack: Timestamp,
+    round_rtt: Option<Nanos>,
     samples: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledged {
-    pub at: u64,
+    pub at: Timestamp,
     pub packets: u32,
     /// Of the newest packet that was not retransmitted.
-    pub rtt: Option<u64>,
-    pub acked: u64,
-    pub sent: u64,
+    pub rtt: Option<Nanos>,
+    pub unacknowledged: Unacknowledged,
 }
 
 impl Default for Congestion {
@@ -66,9 +69,9 @@ impl Default for Congestion {
             slow_start_until: u32::MAX,
             most_out: 0,
             limited: false,
-            limited_until: 0,
+            limited_until: StreamOffset::START,
             used: 0,
-            used_since: 0,
+            used_since: Timestamp::default(),
             cubic: Cubic::default(),
             early_exit: EarlyExit::default(),
         }
@@ -88,11 +91,18 @@ impl Congestion {
 
     /// Tracks window use by RFC 7661 (`tcp_cwnd_validate`); `limited` if the window stopped the
     /// sender.
-    pub fn after_sending(&mut self, at: u64, out: u32, limited: bool, acked: u64, sent: u64, timeout: u64) {
-        if acked >= self.limited_until || limited || (!self.limited && out > self.most_out) {
+    pub fn after_sending(
+        &mut self,
+        at: Timestamp,
+        out: u32,
+        limited: bool,
+        unacknowledged: Unacknowledged,
+        timeout: Nanos,
+    ) {
+        if unacknowledged.acked >= self.limited_until || limited || (!self.limited && out > self.most_out) {
             self.limited = limited;
             self.most_out = out;
-            self.limited_until = sent;
+            self.limited_until = unacknowledged.sent;
         }
         if self.is_limiting() {
             self.used = 0;
@@ -100,7 +110,7 @@ impl Congestion {
             return;
         }
         self.used = self.used.max(out);
-        if at.saturating_sub(self.used_since) >= timeout {
+        if at.nanos_since(self.used_since) >= timeout {
             let used = self.used.max(self.initial);
             if used < self.window {
                 self.remember_window();
@@ -113,7 +123,7 @@ impl Congestion {
 
     /// Halves the window per timeout, down to the initial one (RFC 5681 section 4.1,
     /// `tcp_cwnd_restart`).
-    pub fn after_idle(&mut self, at: u64, idle: u64, timeout: u64) {
+    pub fn after_idle(&mut self, at: Timestamp, idle: Nanos, timeout: Nanos) {
         if idle <= timeout {
             return;
         }
@@ -137,11 +147,9 @@ impl Congestion {
             &mut self.early_exit.round_start,
             &mut self.early_exit.last_ack,
         ];
-        moved
-            .into_iter()
-            .for_each(|time| *time = time.saturating_add_signed(by));
+        moved.into_iter().for_each(|time| *time = shift(*time, by));
         if let Some(epoch) = &mut self.cubic.epoch {
-            epoch.start = epoch.start.saturating_add_signed(by);
+            epoch.start = shift(epoch.start, by);
         }
     }
 
@@ -207,11 +215,11 @@ impl Congestion {
 impl EarlyExit {
     /// `hystart_update`: the acknowledgements of a round arrive for longer than half the minimum
     /// round trip, or the round's minimum clearly exceeds the total one.
-    fn is_found(&mut self, ack: Acknowledged, rtt: u64, least: u64, window: u32) -> bool {
-        if ack.acked > self.round_end {
+    fn is_found(&mut self, ack: Acknowledged, rtt: Nanos, least: Nanos, window: u32) -> bool {
+        if ack.unacknowledged.acked > self.round_end {
             *self = Self {
                 found: false,
-                round_end: ack.sent,
+                round_end: ack.unacknowledged.sent,
                 round_start: ack.at,
                 last_ack: ack.at,
                 round_rtt: None,
@@ -222,9 +230,9 @@ impl EarlyExit {
             return false;
         }
         let mut found = false;
-        if ack.at.saturating_sub(self.last_ack) <= ACK_TRAIN_GAP {
+        if ack.at.nanos_since(self.last_ack) <= ACK_TRAIN_GAP {
             self.last_ack = ack.at;
-            found = ack.at.saturating_sub(self.round_start) > least / 2;
+            found = ack.at.nanos_since(self.round_start) > least / 2;
         }
         let round_rtt = self.round_rtt.map_or(rtt, |known| known.min(rtt));
         self.round_rtt = Some(round_rtt);
@@ -240,7 +248,7 @@ impl EarlyExit {
 impl Cubic {
     /// Packets to add to a window of `window` for `acked` packets (`bictcp_update`,
     /// `tcp_cong_avoid_ai`).
-    fn growth(&mut self, at: u64, window: u32, acked: u32) -> u32 {
+    fn growth(&mut self, at: Timestamp, window: u32, acked: u32) -> u32 {
         self.update(at, window, acked);
         let step = self.packets_per_step.max(2);
         let mut grown = 0;
@@ -256,7 +264,7 @@ impl Cubic {
         grown
     }
 
-    fn update(&mut self, at: u64, window: u32, acked: u32) {
+    fn update(&mut self, at: Timestamp, window: u32, acked: u32) {
         let epoch = self.epoch.get_or_insert_with(|| {
             let below = f64::from(self.last_max.saturating_sub(window));
             Epoch {
@@ -268,12 +276,12 @@ impl Cubic {
             }
         });
         epoch.acked += acked;
-        if self.updated_window == window && at.saturating_sub(self.updated_at) <= UPDATE_PERIOD {
+        if self.updated_window == window && at.nanos_since(self.updated_at) <= UPDATE_PERIOD {
             return;
         }
         (self.updated_window, self.updated_at) = (window, at);
-        let since = at.saturating_sub(epoch.start) + self.least_rtt.unwrap_or(0);
-        let offset = since as f64 / 1e9 - epoch.k;
+        let since = at.nanos_since(epoch.start) + self.least_rtt.unwrap_or_default();
+        let offset = since.as_f64() / 1e9 - epoch.k;
         let target = epoch.origin + CUBIC_SCALE * offset * offset * offset;
         let missing = target - f64::from(window);
         let mut step = if missing >= 1.0 {
@@ -305,9 +313,9 @@ const RENO_SCALE: u32 = 15;
 /// Until the first loss, the window grows by at least one per 20 acknowledged packets.
 const MAX_COUNT_BEFORE_LOSS: u32 = 20;
 /// As `HZ / 32` in Linux.
-const UPDATE_PERIOD: u64 = 31_250_000;
+const UPDATE_PERIOD: Nanos = Nanos::new(31_250_000);
 const MIN_EXIT_WINDOW: u32 = 16;
 const SAMPLES_TO_EXIT: u32 = 8;
-const ACK_TRAIN_GAP: u64 = 2_000_000;
-const MIN_EXIT_DELAY: u64 = 4_000_000;
-const MAX_EXIT_DELAY: u64 = 16_000_000;
+const ACK_TRAIN_GAP: Nanos = Nanos::from_millis(2);
+const MIN_EXIT_DELAY: Nanos = Nanos::from_millis(4);
+const MAX_EXIT_DELAY: Nanos = Nanos::from_millis(16);

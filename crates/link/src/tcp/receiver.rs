@@ -1,17 +1,21 @@
 //! Receiving side of a flow, with acknowledgements and window.
 
+use super::shift;
+use super::stream_offset::StreamOffset;
+use super::{Acknowledgement, Sending};
+use model::{Nanos, Timestamp};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone)]
 pub struct Receiver {
-    pub received: u64,
+    pub received: StreamOffset,
     /// Bytes received and not yet acknowledged.
     unacknowledged: u64,
     /// When the oldest of them arrived.
-    waiting_since: u64,
+    waiting_since: Timestamp,
     /// Remaining immediate acknowledgements, as Linux sends at a connection's start.
     at_once: u32,
-    newest_at: u64,
+    newest_at: Option<Timestamp>,
     /// Whether replies carry the acknowledgements, so none is sent immediately.
     answering: bool,
     /// Largest packet seen, an estimate of the sender's full size.
@@ -22,9 +26,9 @@ pub struct Receiver {
     /// Received bytes not yet read by the application; they occupy the window.
     unread: u64,
     /// The allowed offset last sent, which never decreases.
-    edge: u64,
+    edge: StreamOffset,
     /// Pieces beyond a gap: start and end.
-    beyond: BTreeMap<u64, u64>,
+    beyond: BTreeMap<StreamOffset, StreamOffset>,
 }
 
 #[derive(Debug, Clone)]
@@ -35,8 +39,8 @@ struct Window {
     granted: u64,
     /// Bytes received in the last measured round trip.
     copied: u64,
-    measured_at: u64,
-    measured_from: u64,
+    measured_at: Timestamp,
+    measured_from: StreamOffset,
 }
 
 /// A receiver's reaction to a packet.
@@ -51,11 +55,11 @@ pub enum Reaction {
 impl Default for Receiver {
     fn default() -> Self {
         Self {
-            received: 0,
+            received: StreamOffset::START,
             unacknowledged: 0,
-            waiting_since: 0,
+            waiting_since: Timestamp::default(),
             at_once: 0,
-            newest_at: 0,
+            newest_at: None,
             answering: true,
             full_size: FIRST_GUESS_OF_FULL_SIZE,
             small: 0,
@@ -64,11 +68,11 @@ impl Default for Receiver {
                 most: MAX_BUFFER,
                 granted: FIRST_GRANTED,
                 copied: INITIAL_COPIED,
-                measured_at: 0,
-                measured_from: 0,
+                measured_at: Timestamp::default(),
+                measured_from: StreamOffset::START,
             },
             unread: 0,
-            edge: 0,
+            edge: StreamOffset::START,
             beyond: BTreeMap::new(),
         }
     }
@@ -90,14 +94,14 @@ impl Receiver {
     }
 
     pub fn shift(&mut self, by: i64) {
-        self.waiting_since = self.waiting_since.saturating_add_signed(by);
-        self.newest_at = self.newest_at.saturating_add_signed(by);
-        self.window.measured_at = self.window.measured_at.saturating_add_signed(by);
+        self.waiting_since = shift(self.waiting_since, by);
+        self.newest_at = self.newest_at.map(|at| shift(at, by));
+        self.window.measured_at = shift(self.window.measured_at, by);
     }
 
-    pub fn packet(&mut self, at: u64, start: u64, end: u64, rtt: u64) -> Reaction {
+    pub fn packet(&mut self, at: Timestamp, Sending { start, end }: Sending, rtt: Nanos) -> Reaction {
         let length = (end - start) as u32;
-        self.newest_at = at;
+        self.newest_at = Some(at);
         self.full_size = self.full_size.max(length);
         self.small += u32::from(length < self.full_size);
         if start > self.received {
@@ -113,7 +117,7 @@ impl Receiver {
             self.waiting_since = at;
         }
         let before = self.received;
-        self.unacknowledged += end.saturating_sub(self.received);
+        self.unacknowledged += end.bytes_since(self.received);
         self.received = self.received.max(end);
         while let Some(piece) = self
             .beyond
@@ -141,11 +145,14 @@ impl Receiver {
         }
     }
 
-    /// Sends an acknowledgement without data; returns the allowed offset.
-    pub fn acknowledge(&mut self) -> u64 {
+    /// Sends an acknowledgement without data.
+    pub fn acknowledge(&mut self) -> Acknowledgement {
         (self.unacknowledged, self.small) = (0, 0);
         self.edge = self.edge.max(self.room_until());
-        self.edge
+        Acknowledgement {
+            received: self.received,
+            allowed: self.edge,
+        }
     }
 
     /// Sets the unread bytes. Returns whether to send a window update: for two full packets, or
@@ -153,32 +160,35 @@ impl Receiver {
     pub fn set_unread(&mut self, unread: u64) -> bool {
         let more_room = unread < self.unread;
         self.unread = unread;
-        let gain = self.room_until().saturating_sub(self.edge);
+        let gain = self.room_until().bytes_since(self.edge);
         more_room && gain > 0 && gain >= (2 * u64::from(self.full_size)).min(self.window.granted / 2)
     }
 
     /// Offset up to which there is room.
-    const fn room_until(&self) -> u64 {
-        (self.received + self.window.granted).saturating_sub(self.unread)
+    fn room_until(&self) -> StreamOffset {
+        (self.received + self.window.granted).back(self.unread)
     }
 
     /// Sends a delayed acknowledgement after an expected reply did not come
     /// (`tcp_delack_timer_handler`).
-    pub fn acknowledge_late(&mut self) -> u64 {
+    pub fn acknowledge_late(&mut self) -> Acknowledgement {
         self.answering = false;
         self.acknowledge()
     }
 
     /// Data soon after an arrival count as a reply (`tcp_event_data_sent`).
-    pub fn acknowledge_with_data(&mut self, at: u64) -> u64 {
-        if self.newest_at > 0 && at.saturating_sub(self.newest_at) < ACK_DELAY {
+    pub fn acknowledge_with_data(&mut self, at: Timestamp) -> Acknowledgement {
+        if self
+            .newest_at
+            .is_some_and(|newest| at.nanos_since(newest) < ACK_DELAY)
+        {
             self.answering = true;
         }
         self.acknowledge()
     }
 
-    pub fn acknowledges_at(&self) -> Option<u64> {
-        (self.unacknowledged > 0).then_some(self.waiting_since + ACK_DELAY)
+    pub fn acknowledges_at(&self) -> Option<Timestamp> {
+        (self.unacknowledged > 0).then_some(self.waiting_since.plus(ACK_DELAY))
     }
 }
 
@@ -186,8 +196,8 @@ impl Window {
     /// `tcp_grow_window`: each full packet widens the grant by two. `tcp_rcv_space_adjust`: once
     /// per round trip the buffer is sized for twice the arrived bytes, more while they grow.
     /// Returns whether the grant grew.
-    fn arrived(&mut self, at: u64, received: u64, length: u32, rtt: u64) -> bool {
-        if at.saturating_sub(self.measured_at) >= rtt {
+    fn arrived(&mut self, at: Timestamp, received: StreamOffset, length: u32, rtt: Nanos) -> bool {
+        if at.nanos_since(self.measured_at) >= rtt {
             let copied = received - self.measured_from;
             if copied > self.copied {
                 let growth = 2 * copied * (copied - self.copied) / self.copied;
@@ -209,7 +219,7 @@ const FIRST_GUESS_OF_FULL_SIZE: u32 = 536;
 /// Small packets that are acknowledged together once they are read.
 const SMALL_ACKNOWLEDGED: u32 = 2;
 /// As `TCP_DELACK_MIN` in Linux.
-const ACK_DELAY: u64 = 40_000_000;
+const ACK_DELAY: Nanos = Nanos::from_millis(40);
 /// The window that Linux advertises in its handshake at an mtu of 1500.
 const FIRST_GRANTED: u64 = 65_160;
 /// Grant of tcp_rmem's default of 131072: 0.625 of it, see [`MAX_BUFFER`].

@@ -1,47 +1,51 @@
 //! A sender's round-trip estimate and retransmission timeout.
 
-/// Nanoseconds, as in `tcp_rtt_estimator` (RFC 6298, with a minimum variation).
+use super::Unacknowledged;
+use super::stream_offset::StreamOffset;
+use model::Nanos;
+
+/// As in `tcp_rtt_estimator` (RFC 6298, with a minimum variation).
 #[derive(Debug, Clone)]
 pub struct RttEstimator {
-    smoothed: u64,
+    smoothed: Nanos,
     /// Four times the mean deviation.
-    deviation: u64,
+    deviation: Nanos,
     /// Largest `deviation` in this round, at least the floor.
-    greatest: u64,
+    greatest: Nanos,
     /// Timeout beyond the round trip, which falls slowly.
-    margin: u64,
+    margin: Nanos,
     /// Stream offset whose acknowledgement ends the round.
-    round_end: u64,
+    round_end: StreamOffset,
 }
 
 impl RttEstimator {
     /// Of a connection that has long known a round trip of `rtt`.
-    pub const fn known(rtt: u64) -> Self {
+    pub const fn known(rtt: Nanos) -> Self {
         Self {
             smoothed: rtt,
-            deviation: 0,
+            deviation: Nanos::ZERO,
             greatest: MIN_RTO_MARGIN,
             margin: MIN_RTO_MARGIN,
-            round_end: 0,
+            round_end: StreamOffset::START,
         }
     }
 
     /// From the handshake: the timeout is three round trips.
-    pub fn first(rtt: u64) -> Self {
-        let margin = (2 * rtt).max(MIN_RTO_MARGIN);
+    pub fn first(rtt: Nanos) -> Self {
+        let margin = (rtt * 2).max(MIN_RTO_MARGIN);
         Self {
             smoothed: rtt,
-            deviation: 2 * rtt,
+            deviation: rtt * 2,
             greatest: margin,
             margin,
-            round_end: 0,
+            round_end: StreamOffset::START,
         }
     }
 
-    pub fn sample(&mut self, rtt: u64, acked: u64, sent: u64) {
-        let error = rtt.abs_diff(self.smoothed);
+    pub fn sample(&mut self, rtt: Nanos, unacknowledged: Unacknowledged) {
+        let error = rtt.saturating_sub(self.smoothed) + self.smoothed.saturating_sub(rtt);
         let below = rtt < self.smoothed;
-        self.smoothed = (7 * self.smoothed + rtt) / 8;
+        self.smoothed = (self.smoothed * 7 + rtt) / 8;
         let old = self.deviation / 4;
         if error < old {
             self.deviation -= old - error;
@@ -52,53 +56,57 @@ impl RttEstimator {
         }
         self.greatest = self.greatest.max(self.deviation);
         self.margin = self.margin.max(self.greatest);
-        if acked > self.round_end {
+        if unacknowledged.acked > self.round_end {
             self.margin -= (self.margin - self.greatest) / 4;
-            self.round_end = sent;
+            self.round_end = unacknowledged.sent;
             self.greatest = MIN_RTO_MARGIN;
         }
     }
 
     /// Time until a packet counts as lost, or an idle window shrinks.
-    pub const fn timeout(&self) -> u64 {
+    pub fn timeout(&self) -> Nanos {
         self.smoothed + self.margin
     }
 
-    pub const fn smoothed(&self) -> u64 {
+    pub const fn smoothed(&self) -> Nanos {
         self.smoothed
     }
 }
 
 /// As `TCP_RTO_MIN` in Linux (200 ms).
-const MIN_RTO_MARGIN: u64 = 200_000_000;
+const MIN_RTO_MARGIN: Nanos = Nanos::from_millis(200);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn acked(bytes: u64) -> Unacknowledged {
+        Unacknowledged {
+            acked: StreamOffset::after(bytes),
+            sent: StreamOffset::after(bytes + 1),
+        }
+    }
+
     #[test]
     fn the_timeout_is_three_round_trips_at_first_and_falls_to_the_floor() {
-        let rtt = 300_000_000;
+        let rtt = Nanos::from_millis(300);
         let mut round_trip = RttEstimator::first(rtt);
-        assert_eq!(round_trip.timeout(), 3 * rtt);
-        (1..200).for_each(|round| round_trip.sample(rtt, 2 * round, 2 * round + 1));
+        assert_eq!(round_trip.timeout(), rtt * 3);
+        (1..200).for_each(|round| round_trip.sample(rtt, acked(2 * round)));
+        let timeout = round_trip.timeout();
         assert!(
-            round_trip.timeout() < rtt + MIN_RTO_MARGIN + 1_000_000,
-            "{}",
-            round_trip.timeout()
+            timeout < rtt + MIN_RTO_MARGIN + Nanos::from_millis(1),
+            "{timeout:?}"
         );
     }
 
     #[test]
     fn round_trips_that_vary_make_it_wait_longer() {
-        let mut round_trip = RttEstimator::known(100_000_000);
+        let mut round_trip = RttEstimator::known(Nanos::from_millis(100));
         for round in 0..100 {
-            round_trip.sample(
-                if round % 2 == 0 { 50_000_000 } else { 450_000_000 },
-                round,
-                round,
-            );
+            let rtt = if round % 2 == 0 { 50 } else { 450 };
+            round_trip.sample(Nanos::from_millis(rtt), acked(round));
         }
-        assert!(round_trip.timeout() > 450_000_000);
+        assert!(round_trip.timeout() > Nanos::from_millis(450));
     }
 }

@@ -1,16 +1,16 @@
 //! Nodes from measured steps.
 
-use super::{After, Crossing, NodeIndex, PlanNode};
-use model::{Step, Timestamp};
+use super::{After, Crossing, NodeId, PlanConnection, PlanNode};
+use model::{Nanos, Step};
 use std::time::Duration;
 
 pub(super) fn node(
     step: &Step,
-    connection: u32,
+    connection: PlanConnection,
     crossing: Crossing,
-    after: Option<NodeIndex>,
+    after: Option<NodeId>,
     after_what: After,
-    client_before: u64,
+    client_before: Nanos,
 ) -> PlanNode {
     let inside = step.server_inside_reply.min(step.server);
     let moved_unknown = matches!(crossing, Crossing::Moved) && step.server_side_rtt.is_none();
@@ -30,18 +30,17 @@ pub(super) fn node(
         client_inside: nanos(step.client_inside_request),
         held_back: match crossing {
             Crossing::Moved | Crossing::Measured { .. } => held_back(step),
-            Crossing::Handshake => [0; 2],
+            Crossing::Handshake => [Nanos::ZERO; 2],
         },
         server_before: nanos(step.server - inside),
         server_inside: nanos(inside.saturating_sub(worked_meanwhile(step))),
-        pooler: 0,
-        behind_pooler: 0,
+        pooler: Nanos::ZERO,
+        behind_pooler: Nanos::ZERO,
         computed_at: [
             step.request_started,
             step.reply_started.unwrap_or(step.request_ended),
-        ]
-        .map(Timestamp::as_nanos),
-        rested: [0; 2],
+        ],
+        rested: [Nanos::ZERO; 2],
         round_trip: nanos(
             step.client_side_rtt.unwrap_or_default() + step.server_side_rtt.unwrap_or_default(),
         ),
@@ -71,12 +70,12 @@ fn worked_meanwhile(step: &Step) -> Duration {
 /// How long the rest of a small request and a small reply was held back until the first part was
 /// acknowledged (Nagle's algorithm with delayed acknowledgements: 40 ms on Linux, up to 200 ms
 /// elsewhere). Unknown for large messages and for waits that a slow link explains.
-fn held_back(step: &Step) -> [u64; 2] {
+fn held_back(step: &Step) -> [Nanos; 2] {
     let of = |span: Duration, inside: Duration, bytes: u64| {
         let pause = span.saturating_sub(inside + step.recovery);
         let least = Duration::from_secs_f64(bytes as f64 / SLOWEST_LINK).max(MIN_DELAYED_ACK);
         let is_held_back = bytes <= FIRST_WINDOW && pause >= least;
-        if is_held_back { nanos(pause) } else { 0 }
+        if is_held_back { nanos(pause) } else { Nanos::ZERO }
     };
     let reply = step.reply_started.zip(step.reply_ended);
     let reply = reply.map_or(Duration::ZERO, |(started, ended)| ended.since(started));
@@ -163,7 +162,7 @@ pub(super) fn measured(step: &Step, nested: bool) -> Crossing {
 
 /// Client time between two steps of one exchange: from the first's reply (or request, without one)
 /// to the second's request, less the way to the client and back.
-pub(super) fn pause_between(previous: &Step, next: &Step) -> u64 {
+pub(super) fn pause_between(previous: &Step, next: &Step) -> Nanos {
     let pause = match previous.reply_ended {
         Some(ended) => next
             .request_started
@@ -174,9 +173,9 @@ pub(super) fn pause_between(previous: &Step, next: &Step) -> u64 {
     nanos(pause)
 }
 
-/// Nanoseconds, at most a year, so that sums of a few hundred never overflow.
-pub fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(MAX_NANOS)
+/// At most a year, so that sums of a few hundred never overflow.
+pub fn nanos(span: Duration) -> Nanos {
+    Nanos::from(span).min(YEAR)
 }
 
-const MAX_NANOS: u64 = 365 * 86_400 * 1_000_000_000;
+const YEAR: Nanos = Nanos::from_millis(365 * 86_400 * 1000);

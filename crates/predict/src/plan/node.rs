@@ -1,15 +1,15 @@
 //! A node of a plan: a request, the wait and the reply.
 
-use super::NodeIndex;
+use super::{NodeId, PlanConnection};
 use crate::cores::Whose;
 use crate::load::CoreTime;
 use crate::locks::LockKey;
-use model::Protocol;
+use model::{Nanos, Protocol, Timestamp};
 
-/// One request burst, the wait and the reply burst, with times in nanoseconds.
+/// One request burst, the wait and the reply burst.
 #[derive(Debug, Clone)]
 pub struct PlanNode {
-    pub connection: u32,
+    pub connection: PlanConnection,
     pub crossing: Crossing,
     pub request_bytes: u64,
     pub reply_bytes: u64,
@@ -18,28 +18,28 @@ pub struct PlanNode {
     pub locks: Option<LockKey>,
     /// Whether no transaction is open on the connection afterwards.
     pub ends_transaction: bool,
-    pub client_inside: u64,
+    pub client_inside: Nanos,
     /// Time within request and reply that the sender held bytes back for a delayed acknowledgement,
     /// the same at every distance. For connections that stay it is part of [`Crossing`].
-    pub held_back: [u64; 2],
-    pub server_before: u64,
-    pub server_inside: u64,
+    pub held_back: [Nanos; 2],
+    pub server_before: Nanos,
+    pub server_inside: Nanos,
     /// The pooler's own part of `server_before`, kept as measured like `behind_pooler`.
-    pub pooler: u64,
+    pub pooler: Nanos,
     /// Network between pooler and database, a part of `server_before`.
-    pub behind_pooler: u64,
+    pub behind_pooler: Nanos,
     /// Measured end of the client time before the request, and of the server time before the reply.
-    pub computed_at: [u64; 2],
+    pub computed_at: [Timestamp; 2],
     /// Measured rest of the client before `client_before`, and of the server before
     /// `server_before`.
-    pub rested: [u64; 2],
-    pub round_trip: u64,
+    pub rested: [Nanos; 2],
+    pub round_trip: Nanos,
     /// Measured wait with an unknown network part; kept as it is.
-    pub unknown: u64,
-    pub after: Option<NodeIndex>,
+    pub unknown: Nanos,
+    pub after: Option<NodeId>,
     pub after_what: After,
     /// Client time between the awaited event and the request.
-    pub client_before: u64,
+    pub client_before: Nanos,
     /// Whether the client is a server that makes this call for a received request.
     pub by_server: bool,
     /// Protocol of a server's call to a database, possibly on a pooled connection.
@@ -48,11 +48,11 @@ pub struct PlanNode {
     /// transaction is open.
     pub keeps_connection: bool,
     pub to_web_server: bool,
-    pub reply_after: Option<NodeIndex>,
-    pub first_dependent: Option<NodeIndex>,
-    pub next_dependent: Option<NodeIndex>,
-    pub first_reply_waiter: Option<NodeIndex>,
-    pub next_reply_waiter: Option<NodeIndex>,
+    pub reply_after: Option<NodeId>,
+    pub first_dependent: Option<NodeId>,
+    pub next_dependent: Option<NodeId>,
+    pub first_reply_waiter: Option<NodeId>,
+    pub next_reply_waiter: Option<NodeId>,
 }
 
 impl PlanNode {
@@ -76,13 +76,13 @@ impl PlanNode {
         [client, server]
     }
 
-    pub fn computed(&self) -> [(Whose, (u64, u64)); 3] {
+    pub fn computed(&self) -> [(Whose, (Timestamp, Timestamp)); 3] {
         let [client, server] = self.computed_at;
         let [of_client, of_server] = self.whose();
         [
-            (of_client, (client.saturating_sub(self.client_before), client)),
-            (of_server, (server.saturating_sub(self.server_before), server)),
-            (of_server, (server, server.saturating_add(self.server_inside))),
+            (of_client, (client.minus(self.client_before), client)),
+            (of_server, (server.minus(self.server_before), server)),
+            (of_server, (server, server.plus(self.server_inside))),
         ]
     }
 
@@ -91,7 +91,7 @@ impl PlanNode {
             .computed()
             .map(|(whose, (begin, end))| match &work[whose.index()] {
                 Some(work) => work.between(begin, end),
-                None => end - begin,
+                None => end.nanos_since(begin),
             });
         [self.client_before, self.server_before, self.server_inside] = done;
     }
@@ -116,10 +116,10 @@ pub enum Crossing {
     Moved,
     Measured {
         /// From the request's first byte leaving the client to the last reaching the server.
-        request: u64,
+        request: Nanos,
         /// From the reply's first byte leaving the server to the last reaching the client.
-        reply: u64,
-        round_trip: u64,
-        recovery: u64,
+        reply: Nanos,
+        round_trip: Nanos,
+        recovery: Nanos,
     },
 }

@@ -12,7 +12,7 @@ use crate::sample_pool::SamplePool;
 use crate::wake_up::WakeUp;
 use crate::web_servers::{OwnCores, Spans, WebServerCores};
 use crate::workers::CapacityLimit;
-use model::DistributionBuilder;
+use model::{DistributionBuilder, Nanos};
 
 struct Possible<'a> {
     config: SimulationConfig<'a>,
@@ -96,7 +96,7 @@ impl Predictor {
     fn what_they_wait_for(&mut self) -> Learned {
         let limit = self.requests.limit(self.workers);
         let locked = std::mem::take(&mut self.locks).conclude();
-        let for_worker = |arrived| limit.as_ref().map_or(0, |limit| limit.waited(arrived));
+        let for_worker = |arrived| limit.as_ref().map_or(Nanos::ZERO, |limit| limit.waited(arrived));
         self.load
             .put_off_servers(|arrived| for_worker(arrived).saturating_add(locked.waited(arrived)));
         let mut kept: Vec<SamplePool> = Vec::with_capacity(self.names.len());
@@ -158,7 +158,7 @@ impl Predictor {
     /// Runs the clients of one target under expected and alternative conditions; the bounds include
     /// both.
     fn let_meet_on(&mut self, target: usize, expected: &Possible<'_>, others: &[Possible<'_>]) {
-        let pauses: Vec<u64> = self.names.iter_mut().map(Named::pause).collect();
+        let pauses: Vec<Nanos> = self.names.iter_mut().map(Named::pause).collect();
         for ClosedLoopResult { operations, elapsed } in self.meet(target, expected, &pauses) {
             for (name, whole) in operations {
                 let sum = &mut self.names[name].sums[target];
@@ -185,7 +185,7 @@ impl Predictor {
 
     /// Runs the clients of each name separately; where they wait for shared workers, those of all
     /// names that need one together, in the measured mix.
-    fn meet(&self, target: usize, possible: &Possible<'_>, pauses: &[u64]) -> Vec<ClosedLoopResult> {
+    fn meet(&self, target: usize, possible: &Possible<'_>, pauses: &[Nanos]) -> Vec<ClosedLoopResult> {
         let config = possible.config;
         let mut done = Vec::new();
         let mut mixed = Mix::default();

@@ -5,7 +5,7 @@ use super::totals::{ReplayTotals, Sum};
 use crate::examples::Examples;
 use crate::sample_pool::SamplePool;
 use crate::senders::KeptWindows;
-use model::{DistributionBuilder, Evidence, Margin, Order, OrderKind, Prediction, Share};
+use model::{DistributionBuilder, Evidence, Margin, Nanos, Order, OrderKind, Prediction, Share};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -87,12 +87,12 @@ impl Named {
 
     /// Median measured pause between two operations of a client, if short enough for a program
     /// rather than a user.
-    pub(super) fn pause(&mut self) -> u64 {
+    pub(super) fn pause(&mut self) -> Nanos {
         let pause = self.pauses.percentile(50).unwrap_or_default();
         if pause <= MAX_PAUSE {
-            pause.as_nanos() as u64
+            pause.into()
         } else {
-            0
+            Nanos::ZERO
         }
     }
 }

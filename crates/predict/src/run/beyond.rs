@@ -2,7 +2,7 @@
 
 use crate::plan::nanos;
 use link::LinkDescription;
-use model::Direction;
+use model::{Direction, Nanos};
 use std::time::Duration;
 
 /// Payload per message simulated packet by packet, well beyond slow start. The rest continues at
@@ -13,8 +13,8 @@ pub const SIMULATED_BYTES: u64 = 64 << 20;
 const FULL_WINDOW: u64 = 3 << 20;
 
 /// Time for the unsimulated part of `bytes`: at the link rate or one full window per round trip,
-/// the slower of both. In nanoseconds, at most a year.
-pub fn beyond_simulated(link: &LinkDescription, direction: Direction, bytes: u64) -> u64 {
+/// the slower of both. At most a year.
+pub fn beyond_simulated(link: &LinkDescription, direction: Direction, bytes: u64) -> Nanos {
     let rest = u128::from(bytes.saturating_sub(SIMULATED_BYTES));
     let payload = u128::from(link.payload_per_packet()).max(1);
     let wire_bits = rest * u128::from(link.mtu) * 8 / payload;
@@ -33,7 +33,7 @@ mod tests {
 
     fn seconds(link: &str, bytes: u64) -> f64 {
         let link = link.parse().expect("a link");
-        beyond_simulated(&link, Direction::ServerToClient, bytes) as f64 / 1e9
+        beyond_simulated(&link, Direction::ServerToClient, bytes).as_f64() / 1e9
     }
 
     #[test]

@@ -1,31 +1,12 @@
 //! Which nodes may start, and which replies may be computed.
 
-use super::{Client, SimulatedRun};
-use crate::plan::{After, Crossing, NodeIndex};
+use super::progress::NodeState;
+use super::{Client, ClientId, ClientNode, SimulatedRun};
+use crate::plan::{After, Crossing};
 
 impl SimulatedRun<'_> {
-    pub(super) fn waits_for_others(&self, id: u64) -> bool {
-        let reply_after = self.node(id).reply_after;
-        let (client, node) = Self::parts(id);
-        let Client { plan, times, .. } = &self.clients[client];
-        let is_missing = |node: NodeIndex| times[node.index()].completed.is_none();
-        reply_after.is_some_and(is_missing)
-            || plan.reply_joins.joined_with(NodeIndex::new(node)).any(is_missing)
-    }
-
-    pub(super) fn let_reply(&mut self, id: u64) {
-        let times = *self.times_of(id);
-        match self.node(id).crossing {
-            Crossing::Measured { .. } => {
-                if times.arrived.is_some() && times.replied.is_none() && !self.waits_for_others(id) {
-                    self.prepare_reply(id);
-                }
-            }
-            Crossing::Handshake | Crossing::Moved => self.serve_next(id),
-        }
-    }
-
-    pub(super) fn release(&mut self, id: u64, what: After) {
+    /// Starts the nodes that waited for `what` of `id`.
+    pub(super) fn release(&mut self, id: ClientNode, what: After) {
         let mut next = self.node(id).first_dependent;
         while let Some(index) = next {
             let dependent = self.beside(id, index);
@@ -36,8 +17,8 @@ impl SimulatedRun<'_> {
             next = node.next_dependent;
         }
         if what == After::Completion {
-            let (client, node) = Self::parts(id);
-            for waiter in self.clients[client].plan.joins.waiters(NodeIndex::new(node)) {
+            let plan = self.client(id).plan;
+            for waiter in plan.joins.waiters(id.node()) {
                 let waiter = self.beside(id, waiter);
                 if !self.waits_to_start(waiter) {
                     self.start_after_computing(waiter);
@@ -46,40 +27,62 @@ impl SimulatedRun<'_> {
         }
     }
 
-    pub(super) fn waits_to_start(&self, id: u64) -> bool {
-        let (client, node) = Self::parts(id);
-        let Client { plan, times, .. } = &self.clients[client];
-        let what = &plan.nodes[node];
-        let is_missing = |node: NodeIndex| times[node.index()].completed.is_none();
-        let first_missing = what.after.is_some_and(|after| {
-            let after = times[after.index()];
-            let happened = match what.after_what {
-                After::Completion => after.completed,
-                After::RequestSent => after.started,
-                After::RequestArrived => after.arrived,
-            };
-            happened.is_none()
-        });
-        first_missing || plan.joins.joined_with(NodeIndex::new(node)).any(is_missing)
+    pub(super) fn waits_to_start(&self, id: ClientNode) -> bool {
+        let Client { plan, progress, .. } = self.client(id);
+        let what = self.node(id);
+        let is_missing = |after| !progress.has_happened(after, what.after_what);
+        what.after.is_some_and(is_missing)
+            || plan
+                .joins
+                .joined_with(id.node())
+                .any(|other| progress.state(other) != NodeState::Done)
+    }
+
+    /// Computes the replies that waited for `id`, which is done.
+    pub(super) fn release_replies(&mut self, id: ClientNode) {
+        let mut next = self.node(id).first_reply_waiter;
+        while let Some(index) = next {
+            let waiter = self.beside(id, index);
+            self.release_reply(waiter);
+            next = self.node(waiter).next_reply_waiter;
+        }
+        let plan = self.client(id).plan;
+        for waiter in plan.reply_joins.waiters(id.node()) {
+            self.release_reply(self.beside(id, waiter));
+        }
+    }
+
+    fn release_reply(&mut self, id: ClientNode) {
+        match self.node(id).crossing {
+            Crossing::Measured { .. } => {
+                let is_queued = self.progress(id).state(id.node()) == NodeState::Queued;
+                if is_queued && !self.waits_for_others(id) {
+                    self.prepare_reply(id);
+                }
+            }
+            Crossing::Handshake | Crossing::Moved => self.serve_next(id),
+        }
+    }
+
+    /// Whether the reply waits for calls of its server.
+    pub(super) fn waits_for_others(&self, id: ClientNode) -> bool {
+        let Client { plan, progress, .. } = self.client(id);
+        let is_missing = |node| progress.state(node) != NodeState::Done;
+        self.node(id).reply_after.is_some_and(is_missing)
+            || plan.reply_joins.joined_with(id.node()).any(is_missing)
     }
 
     /// Releases a reply that waits for a step which waits for that reply (only in damaged data).
     /// False if none was stuck.
     pub(super) fn release_stuck(&mut self) -> bool {
         for client in 0..self.clients.len() {
-            while self.clients[client].checked < self.clients[client].times.len() {
-                let node = self.clients[client].checked;
-                self.clients[client].checked += 1;
-                let times = self.clients[client].times[node];
-                let has_reply = self.clients[client].plan.nodes[node].has_reply;
-                if times.arrived.is_some() && times.replied.is_none() && has_reply {
-                    let id = self.id(client as u32, NodeIndex::new(node));
-                    self.server(id).waiting.retain(|waiting| *waiting != id);
-                    self.locks.forget(id);
-                    self.compute_reply(id);
-                    self.was_stuck = true;
-                    return true;
-                }
+            if let Some(node) = self.clients[client].progress.next_stuck() {
+                let id = self.id(ClientId::new(client), node);
+                self.server(id).waiting.retain(|waiting| *waiting != id);
+                self.locks.forget(id);
+                self.compute_reply(id);
+                self.was_stuck = true;
+                return true;
             }
         }
         false

@@ -1,7 +1,7 @@
 //! Pooled connections shared by all clients: a statement starts when its request has one; others
 //! queue.
 
-use super::{NodeEvent, SimulatedRun, Wake};
+use super::{ClientId, ClientNode, NodeEvent, SimulatedRun, Wake};
 use model::Protocol;
 use std::collections::{HashMap, VecDeque};
 
@@ -13,7 +13,7 @@ struct Pool {
     /// Negative if requests that hold a connection need another: waiting would deadlock.
     free: i64,
     /// First come, first served.
-    waiting: VecDeque<u64>,
+    waiting: VecDeque<ClientNode>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,14 +45,14 @@ impl Pooled {
 impl SimulatedRun<'_> {
     /// Whether the node's request holds the connection it needs from now on; otherwise the node
     /// waits.
-    pub(super) fn takes_connection(&mut self, id: u64) -> bool {
+    pub(super) fn takes_connection(&mut self, id: ClientNode) -> bool {
         let what = self.node(id);
         let Some(pool) = what.pool.and_then(|protocol| self.pooled.0.get_mut(&protocol)) else {
             return true;
         };
-        let uses = &mut self.clients[Self::parts(id).0].uses;
+        let uses = &mut self.clients[id.client().index()].uses;
         let holds_another = uses.iter().any(|one| one.is_held());
-        let own = &mut uses[what.connection as usize];
+        let own = &mut uses[what.connection.index()];
         if !own.is_held() {
             if pool.free <= 0 && !holds_another {
                 pool.waiting.push_back(id);
@@ -64,12 +64,12 @@ impl SimulatedRun<'_> {
         true
     }
 
-    pub(super) fn may_give_back(&mut self, id: u64) {
+    pub(super) fn may_give_back(&mut self, id: ClientNode) {
         let what = self.node(id);
         let Some(protocol) = what.pool.filter(|protocol| self.pooled.0.contains_key(protocol)) else {
             return;
         };
-        let own = &mut self.clients[Self::parts(id).0].uses[what.connection as usize];
+        let own = &mut self.clients[id.client().index()].uses[what.connection.index()];
         own.under_way = own.under_way.saturating_sub(1);
         if own.under_way == 0 {
             own.is_kept = what.keeps_connection;
@@ -79,15 +79,15 @@ impl SimulatedRun<'_> {
         }
     }
 
-    pub(super) fn give_all_back(&mut self, client: u32) {
-        let this = &mut self.clients[client as usize];
+    pub(super) fn give_all_back(&mut self, client: ClientId) {
+        let this = &mut self.clients[client.index()];
         let uses = std::mem::take(&mut this.uses);
         let plan = this.plan;
         for (connection, _) in uses.iter().enumerate().filter(|(_, one)| one.is_held()) {
             let mut nodes = plan
                 .nodes
                 .iter()
-                .filter(|node| node.connection as usize == connection);
+                .filter(|node| node.connection.index() == connection);
             if let Some(protocol) = nodes.find_map(|node| node.pool) {
                 self.give_back(protocol);
             }

@@ -1,17 +1,21 @@
 //! A reply: computed by the server, then over the link to its client.
 
 use super::beyond::SIMULATED_BYTES;
-use super::{NodeEvent, SimulatedRun, Wake};
-use crate::plan::{After, Crossing, NodeIndex};
+use super::progress::NodeState;
+use super::{ClientNode, NodeEvent, ServerState, SimulatedRun, Wake};
+use crate::plan::{After, Crossing};
 use crate::wake_up::Waking;
-use model::Direction;
+use model::{Direction, Nanos, Side};
 
 impl SimulatedRun<'_> {
     /// Starts the next reply on the moved connection of `id` if the server is idle and all
     /// dependencies are met.
-    pub(super) fn serve_next(&mut self, id: u64) {
+    pub(super) fn serve_next(&mut self, id: ClientNode) {
         let server = self.server(id);
-        let Some(&next) = server.waiting.front().filter(|_| !server.busy) else {
+        if server.state == ServerState::Answering {
+            return;
+        }
+        let Some(&next) = server.waiting.front() else {
             return;
         };
         if self.waits_for_others(next) {
@@ -19,120 +23,101 @@ impl SimulatedRun<'_> {
         }
         let server = self.server(id);
         server.waiting.pop_front();
-        server.busy = true;
+        server.state = ServerState::Answering;
         self.prepare_reply(next);
     }
 
-    pub(super) fn prepare_reply(&mut self, id: u64) {
-        let client = Self::parts(id).0 as u32;
+    /// Computes the reply unless it waits for a lock.
+    pub(super) fn prepare_reply(&mut self, id: ClientNode) {
         let key = self.node(id).locks;
-        if key.is_none_or(|key| self.locks.acquire(key, client, id)) {
+        if key.is_none_or(|key| self.locks.acquire(key, id)) {
             self.compute_reply(id);
         }
     }
 
     /// Computes the reply; an unexplained wait is kept as measured.
-    pub(super) fn compute_reply(&mut self, id: u64) {
+    pub(super) fn compute_reply(&mut self, id: ClientNode) {
         let what = self.node(id);
-        let by_kernel = what.crossing == Crossing::Handshake || what.server_before == 0;
+        let by_kernel = what.crossing == Crossing::Handshake || what.server_before.is_zero();
         let waking = if by_kernel {
             Waking::default()
         } else {
             self.server_waking(id)
         };
-        self.times_of(id).waking[1] = waking;
+        let progress = self.progress(id);
+        progress.mark_computing(id.node());
+        progress.wake_server(id.node(), waking);
         let work = what.server_before.saturating_add(waking.expected);
         let [_, whose] = what.whose();
-        if by_kernel || self.computing[self.cores_of(whose)].is_none() {
+        let reply = Wake::Node(id, NodeEvent::Reply);
+        if by_kernel || self.shared_cores(whose).is_none() {
             let wait = work.saturating_add(what.unknown);
-            self.network.wake_at(
-                self.network.now().saturating_add(wait),
-                Wake::Node(id, NodeEvent::Reply),
-            );
+            self.network.wake_at(self.now().after(wait), reply);
         } else {
-            self.compute(whose, work, Wake::Node(id, NodeEvent::Reply));
+            self.compute(whose, work, reply);
         }
     }
 
-    pub(super) fn reply(&mut self, id: u64) {
-        let (what, connection) = (self.node(id), self.connection(id));
-        let now = self.network.now();
-        self.times_of(id).replied = Some(self.now());
-        self.computed(id, 1);
-        if self.needs_worker(id) {
-            self.next_for_worker();
-        }
+    pub(super) fn reply(&mut self, id: ClientNode) {
+        let (what, now) = (self.node(id), self.now());
+        self.progress(id).mark_answered(id.node(), now);
+        self.mark_computed(id, Side::Server);
+        self.free_worker(id);
         if what.ends_transaction {
-            self.release_locks(Self::parts(id).0 as u32);
+            self.release_locks(id.client());
         }
         let [_, whose] = what.whose();
         let inside = self.inside_reply(whose, what.server_inside);
-        match what.crossing {
-            Crossing::Measured { reply, .. } => {
-                let at = now.saturating_add(reply).saturating_add(inside);
-                self.network.wake_at(at, Wake::Node(id, NodeEvent::ReplyArrived));
-                return;
-            }
-            Crossing::Handshake => {
-                self.network
-                    .send_handshake(connection, Direction::ServerToClient, id);
-            }
-            Crossing::Moved if what.reply_bytes == 0 => {
-                self.network.send_empty(connection, Direction::ServerToClient, id);
-            }
-            Crossing::Moved if inside == 0 && self.reply_follows(id) => {
-                let bytes = what.reply_bytes.min(SIMULATED_BYTES);
-                self.network
-                    .append(connection, Direction::ServerToClient, bytes, id);
-            }
-            Crossing::Moved => {
-                let bytes = what.reply_bytes.min(SIMULATED_BYTES);
-                let over = inside.saturating_add(what.held_back[1]);
-                self.network
-                    .write(connection, Direction::ServerToClient, bytes, over, id);
-            }
+        if let Crossing::Measured { reply, .. } = what.crossing {
+            let at = now.after(reply).after(inside);
+            self.network.wake_at(at, Wake::Node(id, NodeEvent::ReplyArrived));
+            return;
         }
-        if inside == 0 {
+        self.send_reply(id, inside);
+        if inside.is_zero() {
             self.replied(id);
         } else {
             self.compute(whose, what.server_inside, Wake::Node(id, NodeEvent::Replied));
         }
     }
 
-    pub(super) fn replied(&mut self, id: u64) {
-        self.server(id).busy = false;
+    /// Sends the reply of a moved connection, spread over the time `inside`.
+    fn send_reply(&mut self, id: ClientNode, inside: Nanos) {
+        let (what, connection) = (self.node(id), self.connection(id));
+        let (direction, waiter) = (Direction::ServerToClient, id.waiter());
+        let bytes = what.reply_bytes.min(SIMULATED_BYTES);
+        if what.crossing == Crossing::Handshake {
+            self.network.send_handshake(connection, direction, waiter);
+        } else if what.reply_bytes == 0 {
+            self.network.send_empty(connection, direction, waiter);
+        } else if inside.is_zero() && self.reply_follows(id) {
+            self.network.append(connection, direction, bytes, waiter);
+        } else {
+            let span = inside.saturating_add(what.held_back[1]);
+            self.network.write(connection, direction, bytes, span, waiter);
+        }
+    }
+
+    pub(super) fn replied(&mut self, id: ClientNode) {
+        self.server(id).state = ServerState::Idle;
         self.serve_next(id);
     }
 
-    pub(super) fn complete(&mut self, id: u64) {
+    pub(super) fn complete(&mut self, id: ClientNode) {
         let now = self.now();
-        let times = self.times_of(id);
-        if times.completed.is_some() {
+        let progress = self.progress(id);
+        if progress.state(id.node()) == NodeState::Done {
             return;
         }
-        times.completed = Some(now);
+        progress.mark_done(id.node(), now);
         self.may_give_back(id);
-        let what = self.node(id);
-        if what.crossing == Crossing::Handshake {
+        if self.node(id).crossing == Crossing::Handshake {
             self.network.establish(self.connection(id));
         }
         self.release(id, After::Completion);
-        let mut waiter = what.first_reply_waiter;
-        while let Some(next) = waiter {
-            self.let_reply(self.beside(id, next));
-            waiter = self.node(self.beside(id, next)).next_reply_waiter;
-        }
-        let (client, node) = Self::parts(id);
-        for waiter in self.clients[client]
-            .plan
-            .reply_joins
-            .waiters(NodeIndex::new(node))
-        {
-            self.let_reply(self.beside(id, waiter));
-        }
-        self.clients[client].unfinished -= 1;
-        if self.clients[client].unfinished == 0 {
-            self.replied_all(client as u32);
+        self.release_replies(id);
+        if self.progress(id).is_done() {
+            self.replied_all(id.client());
         }
     }
 }

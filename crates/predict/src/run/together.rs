@@ -1,20 +1,20 @@
 //! Requests, or replies, written at the same moment share packets. Sent separately, small ones
 //! would use up the congestion window.
 
-use super::SimulatedRun;
+use super::{ClientNode, SimulatedRun};
 use crate::plan::{After, Crossing, PlanNode};
 
 impl SimulatedRun<'_> {
     /// Whether the client writes another request right behind that of `id`, which just started.
-    pub(super) fn request_follows(&self, id: u64) -> bool {
+    pub(super) fn request_follows(&self, id: ClientNode) -> bool {
         let what = self.node(id);
         let mut next = what.first_dependent;
         while let Some(index) = next {
             let dependent = self.beside(id, index);
             let node = self.node(dependent);
-            let is_written = is_moved(node) && node.request_bytes > 0 && node.client_before == 0;
+            let is_written = is_moved(node) && node.request_bytes > 0 && node.client_before.is_zero();
             if node.after_what == After::RequestSent && is_written && !self.waits_to_start(dependent) {
-                return what.client_inside == 0;
+                return what.client_inside.is_zero();
             }
             next = node.next_dependent;
         }
@@ -22,16 +22,16 @@ impl SimulatedRun<'_> {
     }
 
     /// Whether the server writes another reply right behind that of `id`.
-    pub(super) fn reply_follows(&self, id: u64) -> bool {
-        let (client, node) = Self::parts(id);
-        let client = &self.clients[client];
-        let server = &client.servers[client.plan.nodes[node].connection as usize];
+    pub(super) fn reply_follows(&self, id: ClientNode) -> bool {
+        let server = &self.client(id).servers[self.node(id).connection.index()];
         let Some(&next) = server.waiting.front() else {
             return false;
         };
         let what = self.node(next);
-        let is_given =
-            what.reply_bytes > 0 && what.server_before == 0 && what.unknown == 0 && !self.may_wait(what);
+        let is_given = what.reply_bytes > 0
+            && what.server_before.is_zero()
+            && what.unknown.is_zero()
+            && !self.may_wait(what);
         is_moved(what) && is_given && !self.waits_for_others(next)
     }
 }

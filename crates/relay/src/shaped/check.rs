@@ -2,7 +2,7 @@
 
 use link::LinkDescription;
 use link::network::DirectionCounts;
-use model::{BitRate, Direction, DistributionBuilder, LinkDirectionOutcome, LinkOutcome};
+use model::{BitRate, Direction, DistributionBuilder, LinkDirectionOutcome, LinkOutcome, Nanos, Timestamp};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,9 +24,9 @@ struct Measured {
 #[derive(Debug, Clone, Copy, Default)]
 struct Realised {
     /// Wire bytes arrived and the time, at the start of the current run and at its latest point.
-    run: Option<(u64, u64, u64, u64)>,
+    run: Option<(u64, Timestamp, u64, Timestamp)>,
     bytes: u64,
-    nanoseconds: u64,
+    time: Nanos,
 }
 
 impl Check {
@@ -43,12 +43,17 @@ impl Check {
         self.lock().errors.add(late);
     }
 
-    pub(super) fn passed(&self, counts: [DirectionCounts; 2], due: u64, now: u64, one_way: [Duration; 2]) {
+    pub(super) fn passed(
+        &self,
+        counts: [DirectionCounts; 2],
+        due: Timestamp,
+        now: Timestamp,
+        one_way: [Duration; 2],
+    ) {
         let mut measured = self.lock();
         measured.counts = counts;
         for index in 0..2 {
-            let one_way = u64::try_from(one_way[index].as_nanos()).unwrap_or(u64::MAX);
-            measured.rates[index].point(&counts[index], due.saturating_sub(one_way), now);
+            measured.rates[index].point(&counts[index], due.before(one_way[index]), now);
         }
     }
 
@@ -95,7 +100,7 @@ fn outcome_of(counts: &DirectionCounts, rate: Option<BitRate>, realised: Realise
 impl Realised {
     /// `sent_at` is when the last arrived bytes left the queue, `now` when they were forwarded. A
     /// run lasts as long as the queue is not empty.
-    fn point(&mut self, counts: &DirectionCounts, sent_at: u64, now: u64) {
+    fn point(&mut self, counts: &DirectionCounts, sent_at: Timestamp, now: Timestamp) {
         let busy = sent_at > counts.busy_since;
         match &mut self.run {
             Some((.., bytes, until)) if busy => {
@@ -112,45 +117,49 @@ impl Realised {
 
     fn close(&mut self) {
         if let Some((bytes_before, from, bytes, until)) = self.run.take()
-            && until - from >= MIN_RUN_NS
+            && until.nanos_since(from) >= MIN_RUN
         {
             self.bytes += bytes - bytes_before;
-            self.nanoseconds += until - from;
+            self.time += until.nanos_since(from);
         }
     }
 
     fn rate(mut self) -> Option<BitRate> {
         self.close();
         let bits = u128::from(self.bytes) * 8 * 1_000_000_000;
-        let rate = bits.checked_div(u128::from(self.nanoseconds))?;
+        let rate = bits.checked_div(u128::from(self.time.get()))?;
         u64::try_from(rate).ok().and_then(BitRate::from_bits_per_second)
     }
 }
 
 /// A shorter run has no rate.
-const MIN_RUN_NS: u64 = 50_000_000;
+const MIN_RUN: Nanos = Nanos::from_millis(50);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const fn at(milliseconds: u64) -> Timestamp {
+        Timestamp::from_nanos(milliseconds * 1_000_000)
+    }
+
     #[test]
     fn the_rate_is_that_of_runs_in_which_the_queue_was_never_empty() {
         let mut realised = Realised::default();
         let mut counts = DirectionCounts {
-            busy_since: 1,
+            busy_since: Timestamp::from_nanos(1),
             ..DirectionCounts::default()
         };
         // 1250 bytes a millisecond: 10 Mbit/s.
         for millisecond in 1..=200_u64 {
             counts.arrived_bytes += 1250;
-            realised.point(&counts, millisecond * 1_000_000, millisecond * 1_000_000);
+            realised.point(&counts, at(millisecond), at(millisecond));
         }
         // A second of silence, then another run.
-        counts.busy_since = 1_200_000_000;
+        counts.busy_since = at(1200);
         for millisecond in 1200..1400_u64 {
             counts.arrived_bytes += 1250;
-            realised.point(&counts, millisecond * 1_000_000, millisecond * 1_000_000);
+            realised.point(&counts, at(millisecond), at(millisecond));
         }
         assert_eq!(realised.rate().map(BitRate::as_bits_per_second), Some(10_000_000));
     }
@@ -158,13 +167,13 @@ mod tests {
     #[test]
     fn short_runs_tell_no_rate() {
         let mut realised = Realised::default();
-        for at in 1..20_u64 {
+        for millisecond in 1..20_u64 {
             let counts = DirectionCounts {
-                arrived_bytes: at * 1000,
-                busy_since: 1,
+                arrived_bytes: millisecond * 1000,
+                busy_since: Timestamp::from_nanos(1),
                 ..DirectionCounts::default()
             };
-            realised.point(&counts, at * 1_000_000, at * 1_000_000);
+            realised.point(&counts, at(millisecond), at(millisecond));
         }
         assert_eq!(realised.rate(), None);
     }

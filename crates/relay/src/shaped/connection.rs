@@ -4,7 +4,7 @@ use super::event_reorderer::EventReorderer;
 use super::half_connection::{End, HalfConnection};
 use crate::Shared;
 use crate::connection::{UNKNOWN, endpoint};
-use link::network::SimulatedNetwork;
+use link::network::{FlowId, SimulatedNetwork};
 use model::{Closing, ConnectionEvent, ConnectionTotals, Direction, Side, TcpHandshake, Timestamp};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -128,13 +128,13 @@ impl Shaped {
     pub(super) fn arrived<W: Ord>(
         &mut self,
         direction: Direction,
-        flow: u32,
+        flow: FlowId,
         at: Timestamp,
         network: &mut SimulatedNetwork<W>,
     ) -> bool {
         let lane = &mut self.lanes[direction.index()];
         let ended = lane.end();
-        let fresh = lane.arrive(network.received(flow));
+        let fresh = lane.arrive(network.received(flow).bytes_before());
         if ended != End::Arrived && lane.end() == End::Arrived {
             let seen = match direction {
                 Direction::ClientToServer => self.reorderer.passed_at(at),
@@ -142,7 +142,7 @@ impl Shaped {
             };
             self.ended_at.get_or_insert(seen);
         }
-        let recovered = network.take_recovered(flow).map(Timestamp::from_nanos);
+        let recovered = network.take_recovered(flow);
         let idle = lane.pause_before(fresh, at);
         let pieces = lane.newest(fresh);
         match direction {

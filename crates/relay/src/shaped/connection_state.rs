@@ -4,7 +4,8 @@ use super::connection::{Ends, HandshakeTimes, Shaped};
 use super::{Shaper, Slot};
 use crate::connecting::{CONNECT_LIMIT, Connecting, Try};
 use crate::worker::token;
-use link::network::SimulatedNetwork;
+use link::network::{ConnectionNumber, SimulatedNetwork};
+use link::tcp::Waiter;
 use model::{Closing, Direction, Side, Timestamp};
 use std::os::fd::AsFd;
 use sys::error::LiveError;
@@ -38,10 +39,10 @@ impl Control {
 
 impl Shaper {
     pub(super) fn knock(&mut self, client: Socket, at: Timestamp) {
-        self.catch_up(at.as_nanos().min(self.now()));
+        self.catch_up(at.min(self.now()));
         let slot = self.free_slot();
-        self.network.attach(slot as u32);
-        let opened = Timestamp::from_nanos(self.network.now());
+        self.network.attach(ConnectionNumber::new(slot));
+        let opened = self.network.now();
         if let Some(slot) = self.slots.get_mut(slot) {
             slot.stage = ConnectionState::Knocking(client);
             (slot.opened, slot.syn) = (opened, opened);
@@ -67,7 +68,7 @@ impl Shaper {
     }
 
     pub(super) fn send_control(&mut self, slot: usize, control: Control, direction: Direction) {
-        let waiter = (slot * Control::ALL.len() + control as usize) as u64;
+        let waiter = Waiter((slot * Control::ALL.len() + control as usize) as u64);
         if let Some(slot) = self.slots.get_mut(slot) {
             slot.controls += 1;
         }
@@ -77,7 +78,7 @@ impl Shaper {
         }
     }
 
-    pub(super) fn control_arrived(&mut self, waiter: u64) {
+    pub(super) fn control_arrived(&mut self, Waiter(waiter): Waiter) {
         let slot = waiter as usize / Control::ALL.len();
         let control = Control::ALL[waiter as usize % Control::ALL.len()];
         if let Some(slot) = self.slots.get_mut(slot) {
@@ -92,7 +93,7 @@ impl Shaper {
     }
 
     fn syn_arrived(&mut self, slot: usize) {
-        let now = Timestamp::from_nanos(self.network.now());
+        let now = self.network.now();
         let left = now.before(self.network.one_way(Direction::ClientToServer));
         if let ConnectionState::Knocking(client) = self.put(slot, ConnectionState::Over) {
             if let Some(slot) = self.slots.get_mut(slot) {
@@ -192,9 +193,9 @@ impl Shaper {
         let opening = HandshakeTimes {
             opened: self.slots[slot].opened,
             syn: self.slots[slot].syn,
-            syn_ack: Timestamp::from_nanos(self.network.now()),
+            syn_ack: self.network.now(),
         };
-        self.network.open(slot as u32);
+        self.network.open(ConnectionNumber::new(slot));
         self.shared.counters.opened();
         let lag = self.network.one_way(Direction::ClientToServer);
         let connection = Shaped::open(*ends, opening, self.link.rtt, lag, &self.shared);
@@ -213,7 +214,7 @@ impl Shaper {
     }
 
     fn reset_arrived(&mut self, slot: usize) {
-        let now = Timestamp::from_nanos(self.network.now());
+        let now = self.network.now();
         if let Some(connection) = self.open(slot) {
             connection.ends_at(now);
             self.close(slot, Closing::Reset);
@@ -226,7 +227,7 @@ impl Shaper {
 }
 
 fn is_free(slot: usize, network: &SimulatedNetwork<u32>, slots: &[Slot]) -> bool {
-    network.is_free(slot as u32) && slots.get(slot).is_some_and(|slot| slot.controls == 0)
+    network.is_free(ConnectionNumber::new(slot)) && slots.get(slot).is_some_and(|slot| slot.controls == 0)
 }
 
 /// TCP sends a SYN again after a second (RFC 6298); one that late was sent again, or waited in a
