@@ -174,7 +174,7 @@ fn tls_to_the_server_and_plain_clients_of_other_machines_are_refused_unless_allo
         let (status, text) = ended(&mut command);
         assert_eq!(status, Some(2), "{command:?}: {text}");
         assert!(
-            text.contains("in plain text, and only the way"),
+            text.contains("in plain text. Only the way"),
             "{command:?}: {text}"
         );
         assert!(text.contains("--allow-plain-clients"), "{command:?}: {text}");
@@ -189,7 +189,7 @@ fn tls_to_the_server_and_plain_clients_of_other_machines_are_refused_unless_allo
         assert!(
             lines
                 .iter()
-                .any(|line| line.contains("in plain text, and only the way")),
+                .any(|line| line.contains("in plain text. Only the way")),
             "{lines:#?}"
         );
     }
@@ -231,6 +231,6 @@ fn plain_clients_are_refused_before_the_server_is_asked() {
     for command in ["relay", "watch"] {
         let (status, text) = ended(&mut longwire(&[command, &target, "--listen", "0.0.0.0:0"]));
         assert_eq!(status, Some(2), "{text}");
-        assert!(text.contains("in plain text, and only the way"), "{text}");
+        assert!(text.contains("in plain text. Only the way"), "{text}");
     }
 }

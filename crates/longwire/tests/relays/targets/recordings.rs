@@ -126,7 +126,7 @@ fn recordings_of_two_relays_at_one_time_are_one_run() {
     done(&alone);
     let text = stdout(&alone);
     assert!(
-        text.contains("no HTTP request was answered") && text.contains("longwire watch http://"),
+        text.contains("no answered HTTP request was seen") && text.contains("longwire watch http://"),
         "{text}"
     );
 }
