@@ -45,8 +45,8 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
     small_print(
         &format!(
             "{more}Each saving is of that finding alone, over all operations seen. They are replayed without the round trips that its \
-             remedy removes. Without a replay, it is round trips times the round-trip time. The first sentence has what they save \
-             together. The time of client and server that is saved too is an estimate.{guessed}{doubtful}"
+             remedy removes. Without a replay, it is round trips times the round-trip time. The answer at the top has their joint saving. \
+             The time of client and server that is saved too is an estimate.{guessed}{doubtful}"
         ),
         out,
     );

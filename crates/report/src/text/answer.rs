@@ -127,16 +127,16 @@ fn found(
             format!("; no wasteful pattern was found{of_it}")
         }
         (0, _) => String::new(),
-        (_, 0) => format!("; {changes} save{verb} {}", format_duration(given_back)),
+        (_, 0) => format!(". {changes} save{verb} {}", format_duration(given_back)),
         // A loop across operations leaves most of them out, and shortens none.
         (_, removed) if one.turns <= 1 => {
             format!(
-                "; {changes} remove{verb} {removed} of {} such round trips",
+                ". {changes} remove{verb} {removed} of {} such round trips",
                 group.turns
             )
         }
         (_, removed) => format!(
-            "; {changes} remove{verb} about {} of them, and it takes {}",
+            ". {changes} remove{verb} about {} of them, and it takes {}",
             number(each(removed as f64).min(one.turns as f64)),
             format_duration(
                 one.without

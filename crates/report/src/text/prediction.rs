@@ -312,7 +312,7 @@ fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
             ),
             OrderKind::Open => writeln!(
                 out,
-                "{name} may send requests on several connections at once (seen in {seen} of {of}). low: all of these at once. high: all \
+                "{name} may send requests on several connections at once (seen in {seen} of {of}). Low has all of these at once, high all \
                  one after another."
             ),
         };
