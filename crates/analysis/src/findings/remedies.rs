@@ -144,7 +144,7 @@ const REMEDIES: &[Row] = &[
         Kind::NPlusOne,
         Case::Independent,
         &[],
-        "Fetch all of them at once: a join with the statement before, or WHERE key IN (...) with all keys. In an ORM: eager or batch \
+        "Ask once for all of them: a join with the statement before, or WHERE key IN (...) with all keys. In an ORM: eager or batch \
          fetching.",
     ),
     case_row(

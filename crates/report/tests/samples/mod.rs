@@ -880,7 +880,7 @@ pub fn explanation() -> ExplainOutcome {
         predicted: micros(967_200),
         steps: steps.collect(),
         assumptions: vec![(
-            "Client and server take the same time as measured, whatever the distance.".to_owned(),
+            "Client and server take the same time as measured, at every distance.".to_owned(),
             "the measurement".to_owned(),
         )],
     }
