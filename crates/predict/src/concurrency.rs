@@ -29,7 +29,7 @@ mod queue;
 mod rewrite;
 
 use evidence::{Dependence, OrderEvidence};
-use family::Family;
+use family::{Family, Pair};
 use model::{Operation, Order, OrderKind, Timestamp};
 use pools::Pools;
 use queue::Queue;
@@ -170,7 +170,7 @@ impl Concurrency {
             .filter(|family| family.is_told())
         {
             let verdicts = evidence.verdicts(family, &self.pools);
-            let waits = |earlier: usize, later: usize| match verdicts.dependence(earlier, later) {
+            let waits = |pair: Pair| match verdicts.dependence(pair) {
                 Dependence::Together => false,
                 Dependence::Waited => true,
                 Dependence::Open { likely_at_once } => match reading {

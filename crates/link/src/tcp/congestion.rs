@@ -89,16 +89,9 @@ impl Congestion {
         self.window < self.slow_start_until
     }
 
-    /// Tracks window use by RFC 7661 (`tcp_cwnd_validate`); `limited` if the window stopped the
-    /// sender.
-    pub fn after_sending(
-        &mut self,
-        at: Timestamp,
-        out: u32,
-        limited: bool,
-        unacknowledged: Unacknowledged,
-        timeout: Nanos,
-    ) {
+    /// Tracks window use by RFC 7661 (`tcp_cwnd_validate`).
+    pub fn after_sending(&mut self, at: Timestamp, out: u32, unacknowledged: Unacknowledged, timeout: Nanos) {
+        let limited = out >= self.window;
         if unacknowledged.acked >= self.limited_until || limited || (!self.limited && out > self.most_out) {
             self.limited = limited;
             self.most_out = out;

@@ -182,9 +182,8 @@ impl Flow {
     /// Ends a burst of [`Flow::next_packet`].
     pub fn sent_all_it_can(&mut self, at: Timestamp) {
         let timeout = self.round_trip.timeout();
-        let limited = self.in_flight >= self.congestion.window;
         self.congestion
-            .after_sending(at, self.in_flight, limited, self.unacknowledged(), timeout);
+            .after_sending(at, self.in_flight, self.unacknowledged(), timeout);
     }
 
     /// A packet reached the receiver.

@@ -1,6 +1,6 @@
 //! Collects which exchanges of a name's operations were seen at once.
 
-use super::family::{Class, Family, is_setup};
+use super::family::{Class, Family, Pair, is_setup};
 use super::pools::Pools;
 use super::queue::ConcurrentBatch;
 use std::collections::HashMap;
@@ -87,14 +87,15 @@ impl OrderEvidence {
             let count = keys.len();
             for later in 1..count {
                 for earlier in 0..later {
-                    if family.connection(earlier) == family.connection(later) {
+                    let places = Pair { earlier, later };
+                    if family.is_on_one_connection(places) {
                         continue;
                     }
                     let crossed = crosses(uses[earlier], uses[later]);
                     let both_open = is_setup(family.exchange(earlier)) && is_setup(family.exchange(later));
                     let gap = match crossed && both_open {
                         true => Gap::Overlapped,
-                        false => Gap::between(family, earlier, later, floor),
+                        false => Gap::between(family, places, floor),
                     };
                     any |= gap == Gap::Overlapped;
                     let pair = (keys[earlier], keys[later]);
@@ -145,9 +146,10 @@ impl OrderEvidence {
         let mut all = vec![Dependence::Waited; size * size];
         for later in 1..size {
             for earlier in 0..later {
-                all[earlier * size + later] = match family.connection(earlier) == family.connection(later) {
-                    true => self.verdict_elsewhere(&keys, earlier, later),
-                    false => self.verdict(family, &keys, earlier, later, pools),
+                let pair = Pair { earlier, later };
+                all[earlier * size + later] = match family.is_on_one_connection(pair) {
+                    true => self.verdict_elsewhere(&keys, pair),
+                    false => self.verdict(family, &keys, pair, pools),
                 };
             }
         }
@@ -157,25 +159,18 @@ impl OrderEvidence {
         verdicts
     }
 
-    fn verdict(
-        &self,
-        family: &Family<'_>,
-        keys: &[Option<Key>],
-        earlier: usize,
-        later: usize,
-        pools: &Pools,
-    ) -> Dependence {
+    fn verdict(&self, family: &Family<'_>, keys: &[Option<Key>], pair: Pair, pools: &Pools) -> Dependence {
         let unknown = Dependence::Open {
             likely_at_once: false,
         };
-        let (Some(first), Some(second)) = (keys[earlier], keys[later]) else {
+        let (Some(first), Some(second)) = (keys[pair.earlier], keys[pair.later]) else {
             return unknown;
         };
         let seen = self.pairs.get(&(first, second)).copied().unwrap_or_default();
         if seen.is_together() {
             return Dependence::Together;
         }
-        if was_in_use(family, earlier, later, pools) {
+        if was_in_use(family, pair, pools) {
             return Dependence::Together;
         }
         if seen.crossed {
@@ -190,7 +185,7 @@ impl OrderEvidence {
     }
 
     /// For two steps of one connection: their dependence in operations where they used two.
-    fn verdict_elsewhere(&self, keys: &[Option<Key>], earlier: usize, later: usize) -> Dependence {
+    fn verdict_elsewhere(&self, keys: &[Option<Key>], Pair { earlier, later }: Pair) -> Dependence {
         let pair = keys[earlier].zip(keys[later]);
         let seen = pair.and_then(|pair| self.pairs.get(&pair));
         match seen.is_some_and(Seen::is_together) {
@@ -230,7 +225,7 @@ fn crosses(one: (usize, usize), other: (usize, usize)) -> bool {
 /// Whether the connection of `earlier` was in use when `later` took another, although the reply had
 /// arrived: the pool reuses the last returned connection, it was the last used, and it is not
 /// used again, as by a client that keeps it.
-fn was_in_use(family: &Family<'_>, earlier: usize, later: usize, pools: &Pools) -> bool {
+fn was_in_use(family: &Family<'_>, Pair { earlier, later }: Pair, pools: &Pools) -> bool {
     let connection = family.connection(earlier);
     let uses_again = (later..family.members.len()).any(|place| family.connection(place) == connection);
     let begun = family.before_on_connection(later).is_some();
@@ -246,7 +241,7 @@ enum Gap {
 }
 
 impl Gap {
-    fn between(family: &Family<'_>, earlier: usize, later: usize, floor: Duration) -> Self {
+    fn between(family: &Family<'_>, Pair { earlier, later }: Pair, floor: Duration) -> Self {
         let (reply, request) = (family.exchange(earlier).ended(), family.exchange(later).at);
         if request < reply {
             Self::Overlapped
@@ -297,22 +292,24 @@ impl Seen {
 impl Verdicts<'_> {
     /// For two places on one connection, their dependence in operations where they used different
     /// ones.
-    pub fn dependence(&self, earlier: usize, later: usize) -> Dependence {
+    pub fn dependence(&self, Pair { earlier, later }: Pair) -> Dependence {
         self.all[earlier * self.size + later]
     }
 
     /// For every step and its predecessor on a different connection.
     pub fn neighbours(&self) -> Vec<Dependence> {
-        let different = |later: &usize| self.family.connection(later - 1) != self.family.connection(*later);
-        let places = (1..self.size).filter(different);
-        places.map(|later| self.dependence(later - 1, later)).collect()
+        let neighbours = (1..self.size).map(|later| Pair {
+            earlier: later - 1,
+            later,
+        });
+        let different = neighbours.filter(|pair| !self.family.is_on_one_connection(*pair));
+        different.map(|pair| self.dependence(pair)).collect()
     }
 
-    pub fn any_at_once(&self, waits: &dyn Fn(usize, usize) -> bool) -> bool {
+    pub fn any_at_once(&self, waits: &dyn Fn(Pair) -> bool) -> bool {
         (1..self.size).any(|later| {
-            (0..later).any(|earlier| {
-                self.family.connection(earlier) != self.family.connection(later) && !waits(earlier, later)
-            })
+            let mut pairs = (0..later).map(|earlier| Pair { earlier, later });
+            pairs.any(|pair| !self.family.is_on_one_connection(pair) && !waits(pair))
         })
     }
 
@@ -366,8 +363,8 @@ impl Verdicts<'_> {
             let (before, after) = row.split_at(cut);
             let mut pairs = before
                 .iter()
-                .flat_map(|earlier| after.iter().map(move |later| (*earlier, *later)));
-            pairs.any(|(earlier, later)| self.dependence(earlier, later) == Dependence::Together)
+                .flat_map(|&earlier| after.iter().map(move |&later| Pair { earlier, later }));
+            pairs.any(|pair| self.dependence(pair) == Dependence::Together)
         };
         (0..row.len()).map(|cut| cut > 0 && together(cut)).collect()
     }

@@ -17,6 +17,13 @@ pub struct Family<'a> {
     connections: usize,
 }
 
+/// Places of two steps of a family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pair {
+    pub earlier: usize,
+    pub later: usize,
+}
+
 /// Identity of a step across operations. Without a statement text it includes the connection,
 /// as those of two connections may be different statements.
 pub type Class = (Phase, Option<Fingerprint>, Option<ConnectionId>);
@@ -72,6 +79,10 @@ impl<'a> Family<'a> {
 
     pub fn connection(&self, place: usize) -> ConnectionId {
         self.exchange(place).connection
+    }
+
+    pub fn is_on_one_connection(&self, pair: Pair) -> bool {
+        self.connection(pair.earlier) == self.connection(pair.later)
     }
 
     pub fn connections(&self) -> impl Iterator<Item = ConnectionId> + '_ {

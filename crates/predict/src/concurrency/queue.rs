@@ -2,7 +2,7 @@
 //! connections.
 
 use super::evidence::OrderEvidence;
-use super::family::{Class, Family};
+use super::family::{Class, Family, Pair};
 use model::{ConnectionId, Phase};
 use std::collections::{HashMap, HashSet};
 
@@ -113,26 +113,30 @@ impl ConcurrentBatch {
     /// there: in other operations they ran at once on different connections. Threads with one
     /// connection each do so: without distance the fastest takes the next step before another has
     /// begun.
-    fn reuses_by_chance(&self, family: &Family<'_>, waits: &dyn Fn(usize, usize) -> bool) -> bool {
+    fn reuses_by_chance(&self, family: &Family<'_>, waits: &dyn Fn(Pair) -> bool) -> bool {
         let mut last: HashMap<ConnectionId, usize> = HashMap::new();
         let (mut all, mut by_chance) = (0, 0);
         for place in &self.places {
-            if let Some(before) = last.insert(family.connection(*place), *place) {
+            if let Some(earlier) = last.insert(family.connection(*place), *place) {
+                let later = *place;
                 all += 1;
-                by_chance += usize::from(!waits(before, *place));
+                by_chance += usize::from(!waits(Pair { earlier, later }));
             }
         }
         all > 0 && by_chance * 2 >= all
     }
 
     /// Whether at least half of its neighbours on different connections do not wait for each other.
-    fn is_at_once(&self, family: &Family<'_>, waits: &dyn Fn(usize, usize) -> bool) -> bool {
-        let neighbours = self.places.windows(2);
-        let neighbours = neighbours.filter(|pair| family.connection(pair[0]) != family.connection(pair[1]));
+    fn is_at_once(&self, family: &Family<'_>, waits: &dyn Fn(Pair) -> bool) -> bool {
+        let neighbours = self.places.windows(2).map(|pair| Pair {
+            earlier: pair[0],
+            later: pair[1],
+        });
+        let neighbours = neighbours.filter(|pair| !family.is_on_one_connection(*pair));
         let (mut all, mut at_once) = (0, 0);
         for pair in neighbours {
             all += 1;
-            at_once += usize::from(!waits(pair[0], pair[1]));
+            at_once += usize::from(!waits(pair));
         }
         all > 0 && at_once * 2 >= all
     }
@@ -144,7 +148,7 @@ impl Queue {
     /// operations.
     pub fn find(
         family: &Family<'_>,
-        waits: &dyn Fn(usize, usize) -> bool,
+        waits: &dyn Fn(Pair) -> bool,
         supply: &Supply,
         evidence: &OrderEvidence,
     ) -> Self {
@@ -233,8 +237,8 @@ impl Queue {
         self.units.extend(places.iter().map(|place| (*place, unit)));
     }
 
-    pub fn has_both(&self, one: usize, other: usize) -> bool {
-        self.units.contains_key(&one) && self.units.contains_key(&other)
+    pub fn has_both(&self, pair: Pair) -> bool {
+        self.units.contains_key(&pair.earlier) && self.units.contains_key(&pair.later)
     }
 
     /// `None` if the place belongs to no unit.

@@ -1,17 +1,12 @@
 //! Rewrites an operation by the dependencies of its steps.
 
-use super::family::Family;
+use super::family::{Family, Pair};
 use super::queue::Queue;
 use model::{Operation, Timestamp};
 
 /// Makes each step of `family` wait for the earlier ones selected by `waits`, for the previous one
 /// on its connection and, in a `queue`, for a free connection.
-pub fn rewrite(
-    operation: &mut Operation,
-    family: &Family<'_>,
-    waits: &dyn Fn(usize, usize) -> bool,
-    queue: &Queue,
-) {
+pub fn rewrite(operation: &mut Operation, family: &Family<'_>, waits: &dyn Fn(Pair) -> bool, queue: &Queue) {
     let count = family.members.len();
     let mut before: Vec<Places> = Vec::with_capacity(count);
     let mut joined = Places::default();
@@ -40,22 +35,20 @@ pub fn rewrite(
     }
 }
 
-fn waited_for(
-    family: &Family<'_>,
-    queue: &Queue,
-    waits: &dyn Fn(usize, usize) -> bool,
-    place: usize,
-) -> Vec<usize> {
+fn waited_for(family: &Family<'_>, queue: &Queue, waits: &dyn Fn(Pair) -> bool, place: usize) -> Vec<usize> {
     let own = match queue.before(place) {
         Some(freed) => Some(freed),
         None if queue.is_moved(place, family.connection(place)) => None,
         None => family.before_on_connection(place),
     };
     let begun = family.exchange(place).at;
-    let is_waited = |earlier: &usize| {
-        let other = family.connection(*earlier) != family.connection(place);
-        let answered = family.exchange(*earlier).ended() <= begun;
-        other && answered && !queue.has_both(*earlier, place) && waits(*earlier, place)
+    let is_waited = |&earlier: &usize| {
+        let pair = Pair {
+            earlier,
+            later: place,
+        };
+        let answered = family.exchange(earlier).ended() <= begun;
+        !family.is_on_one_connection(pair) && answered && !queue.has_both(pair) && waits(pair)
     };
     let mut waited: Vec<usize> = (0..place).filter(is_waited).collect();
     waited.extend(own.filter(|own| !waited.contains(own)));

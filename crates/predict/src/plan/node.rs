@@ -11,6 +11,7 @@ use model::{Nanos, Protocol, Timestamp};
 pub struct PlanNode {
     pub connection: PlanConnection,
     pub crossing: Crossing,
+    /// Like those of the reply, simulated up to 64 MiB and extrapolated beyond.
     pub request_bytes: u64,
     pub reply_bytes: u64,
     pub has_reply: bool,

@@ -95,11 +95,12 @@ impl Progress {
         self.times[node.index()].started = Some(now);
     }
 
-    pub fn mark_arrived(&mut self, node: NodeId, now: VirtualTime, has_reply: bool) {
-        if has_reply {
-            self.enter(node, NodeState::Queued);
-        }
+    pub fn mark_arrived(&mut self, node: NodeId, now: VirtualTime) {
         self.times[node.index()].arrived = Some(now);
+    }
+
+    pub fn mark_queued(&mut self, node: NodeId) {
+        self.enter(node, NodeState::Queued);
     }
 
     pub fn mark_computing(&mut self, node: NodeId) {

@@ -86,7 +86,11 @@ impl SimulatedRun<'_> {
 
     pub(super) fn request_arrived(&mut self, id: ClientNode) {
         let (now, has_reply) = (self.now(), self.node(id).has_reply);
-        self.progress(id).mark_arrived(id.node(), now, has_reply);
+        let progress = self.progress(id);
+        progress.mark_arrived(id.node(), now);
+        if has_reply {
+            progress.mark_queued(id.node());
+        }
         if self.has_worker(id) {
             self.work_on(id);
         }
