@@ -7,6 +7,7 @@
 mod streams;
 
 use model::{Direction, Role};
+use streams::names::names;
 use streams::{Recording, Seen, play, play_joined, recordings};
 
 #[test]
@@ -18,7 +19,9 @@ fn recordings_decode_to_what_is_beside_them() {
     let mut wrong = Vec::new();
     for recording in recordings() {
         let (seen, stream) = play(recording.server_port, &recording.segments);
-        let found = as_text(&seen, &stream.decoding());
+        let decoding = stream.decoding();
+        let names = names(&recording, decoding.protocol, &seen);
+        let found = as_text(&seen, &names, &decoding);
         let beside = recording.path.with_extension("expected");
         if std::env::var_os("WRITE_EXPECTED").is_some() {
             std::fs::write(&beside, &found).expect("tests/data can be written");
@@ -36,7 +39,7 @@ fn recordings_decode_to_what_is_beside_them() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn as_text(seen: &[Seen], decoding: &model::Decoding) -> String {
+fn as_text(seen: &[Seen], names: &[Option<&str>], decoding: &model::Decoding) -> String {
     let mut lines = vec![format!(
         "{}{}{}",
         decoding.protocol,
@@ -47,7 +50,7 @@ fn as_text(seen: &[Seen], decoding: &model::Decoding) -> String {
             .map(|reason| format!(", opaque: {reason}"))
             .unwrap_or_default()
     )];
-    let mut rest = seen;
+    let (mut rest, mut names) = (seen, names);
     while let Some(first) = rest.first() {
         let alike = |other: &&Seen| {
             Seen {
@@ -64,13 +67,13 @@ fn as_text(seen: &[Seen], decoding: &model::Decoding) -> String {
             1
         };
         let bytes: u64 = rest[..count].iter().map(|seen| seen.bytes).sum();
-        lines.push(line(first, bytes, count));
-        rest = &rest[count..];
+        lines.push(line(first, names[0], bytes, count));
+        (rest, names) = (&rest[count..], &names[count..]);
     }
     lines.join("\n") + "\n"
 }
 
-fn line(seen: &Seen, bytes: u64, count: usize) -> String {
+fn line(seen: &Seen, name: Option<&str>, bytes: u64, count: usize) -> String {
     let who = match seen.direction {
         Direction::ClientToServer => "C",
         Direction::ServerToClient => "  S",
@@ -87,7 +90,8 @@ fn line(seen: &Seen, bytes: u64, count: usize) -> String {
     } else {
         String::new()
     };
-    format!("{who} {time} {bytes}B {:?} {}{times}", seen.role, seen.what)
+    let name = name.map(|name| format!("{name} ")).unwrap_or_default();
+    format!("{who} {time} {bytes}B {name}{:?} {}{times}", seen.role, seen.what)
         .trim_end()
         .to_owned()
 }

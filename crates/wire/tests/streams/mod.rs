@@ -6,6 +6,8 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub mod names;
+
 use model::{Content, Direction, Message, Role, Timestamp};
 use std::path::{Path, PathBuf};
 use wire::Stream;
