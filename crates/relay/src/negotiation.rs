@@ -28,6 +28,7 @@ use sys::socket::Socket;
 use sys::target::{Scheme, Target};
 use sys::tls::{TlsSettings, TlsSocket};
 use sys::transport::Transport;
+use wire::postgres::messages::encryption;
 use wire::tls_request::{FIRST_TLS_REQUEST, OFFERS_TLS, SSL_REQUEST, lower_capabilities, tls_request};
 
 /// For the next step of the server, and for all of the client's.
@@ -128,7 +129,7 @@ impl Negotiation<'_> {
                 return Err(self.client_left());
             }
             declined.push(first);
-            self.send_client(b"N")?;
+            self.send_client(&[encryption::NONE])?;
         }
     }
 
@@ -300,8 +301,8 @@ fn postgres_tls(
             [SSL_REQUEST.len() as u64, 1],
         ));
         match &answer {
-            b"S" => {}
-            b"N" if !security.mode.insists() => {
+            [encryption::TLS] => {}
+            [encryption::NONE] if !security.mode.insists() => {
                 return Ok(Agreed {
                     server: Err(server),
                     trips,

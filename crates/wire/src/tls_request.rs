@@ -1,11 +1,13 @@
 //! Requests for TLS before anything else of a database's protocol.
 
-/// Lower two bytes of a greeting's capability flags. They follow the protocol number (10), the
+use crate::mysql::messages::PROTOCOL_VERSION;
+
+/// Lower two bytes of a greeting's capability flags. They follow the protocol number, the
 /// version with its zero, the thread's number (4), eight bytes of authentication data and a filler.
 /// `None` if it is no MySQL greeting.
 pub fn lower_capabilities(greeting: &mut [u8]) -> Option<&mut [u8; 2]> {
     let payload = greeting.get_mut(4..)?;
-    if payload.first() != Some(&10) {
+    if payload.first() != Some(&PROTOCOL_VERSION) {
         return None;
     }
     let version_end = payload.iter().position(|byte| *byte == 0)?;

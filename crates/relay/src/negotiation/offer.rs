@@ -9,6 +9,7 @@ use model::Direction;
 use sys::resolve;
 use sys::socket::{Received, Sent, Socket};
 use sys::transport::Transport;
+use wire::postgres::messages::backend::{AUTHENTICATION, ERROR_RESPONSE};
 
 impl Negotiation<'_> {
     /// Forwards the start-up message, which begins with `first`, and the server's answer without
@@ -117,7 +118,9 @@ impl Negotiation<'_> {
 
 /// Whether the SQLSTATE says that no login is accepted this way.
 fn is_kept_out(message: &[u8]) -> bool {
-    let fields = message.strip_prefix(b"E").and_then(|rest| rest.get(4..));
+    let fields = message
+        .strip_prefix(&[ERROR_RESPONSE])
+        .and_then(|rest| rest.get(4..));
     fields.is_some_and(|fields| fields.split(|byte| *byte == 0).any(|field| field == b"C28000"))
 }
 
@@ -138,7 +141,7 @@ fn without_binding(message: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let length = (left.len() + 8) as u32;
-    Some([&b"R"[..], &length.to_be_bytes(), &SASL, &left].concat())
+    Some([&[AUTHENTICATION][..], &length.to_be_bytes(), &SASL, &left].concat())
 }
 
 const HEAD: usize = 5;

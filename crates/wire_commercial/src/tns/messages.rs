@@ -137,7 +137,7 @@ functions! {
 }
 
 /// Begins the negotiation of native services, in place of a message.
-pub(super) const SERVICES: [u8; 4] = 0xdead_beef_u32.to_be_bytes();
+pub const SERVICES: [u8; 4] = 0xdead_beef_u32.to_be_bytes();
 
 const fn any(_: &[u8]) -> bool {
     true

@@ -8,6 +8,8 @@ use model::Protocol;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
+use wire::postgres::messages::backend::ERROR_RESPONSE;
+use wire::postgres::messages::encryption;
 use wire::protocols::other_protocol;
 use wire::tls_request::SSL_REQUEST;
 
@@ -37,7 +39,10 @@ fn other_protocol_at(server: SocketAddr) -> Option<Protocol> {
     // PostgreSQL answers with one byte, which no recogniser takes for certain; the others answer
     // recognisably.
     let answer = send_request(server, &SSL_REQUEST)?;
-    if matches!(answer.as_slice(), b"S" | b"N") || answer.starts_with(b"E\0") {
+    if matches!(
+        answer[..],
+        [encryption::TLS | encryption::NONE] | [ERROR_RESPONSE, 0, ..]
+    ) {
         return Some(Protocol::Postgres);
     }
     let answer = match answer.is_empty() {

@@ -12,6 +12,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use sys::wait::until_readable;
 use wire::tns;
+use wire::tns::messages::{SERVICES, function, message, packet};
 
 pub(super) struct DriverProxy<'a> {
     line: ClientConnection<'a>,
@@ -179,14 +180,15 @@ fn end_leg(legs: &mut Legs, leg: &mut Option<&'static str>, line: &ClientConnect
 /// Names the driver's request by the packet's type and the first bytes of its message. Source:
 /// python-oracledb, thin mode.
 fn leg_name(bytes: &[u8]) -> &'static str {
-    match (bytes.get(4), bytes.get(10), bytes.get(11)) {
-        (Some(1), _, _) => "connect",
-        (Some(6), Some(0xde), Some(0xad)) => "native services",
-        (Some(6), Some(1), _) => "protocol",
-        (Some(6), Some(2), _) => "data types",
-        (Some(6), Some(34), _) => "fast authentication",
-        (Some(6), Some(3), Some(118)) => "authentication 1",
-        (Some(6), Some(3), Some(115)) => "authentication 2",
+    let body = bytes.get(10..).unwrap_or_default();
+    match (bytes.get(4), body) {
+        (Some(&packet::CONNECT), _) => "connect",
+        (Some(&packet::DATA), _) if body.starts_with(&SERVICES) => "native services",
+        (Some(&packet::DATA), [message::PROTOCOL, ..]) => "protocol",
+        (Some(&packet::DATA), [message::DATA_TYPES, ..]) => "data types",
+        (Some(&packet::DATA), [message::FAST_AUTH, ..]) => "fast authentication",
+        (Some(&packet::DATA), [message::FUNCTION, function::AUTH_PHASE_ONE, ..]) => "authentication 1",
+        (Some(&packet::DATA), [message::FUNCTION, function::AUTH_PHASE_TWO, ..]) => "authentication 2",
         _ => "login",
     }
 }

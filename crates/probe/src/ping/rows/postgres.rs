@@ -9,6 +9,7 @@
 use super::RowsError;
 use super::wire_line::WireLine;
 use client::postgres::{FLUSH, PostgresReplies, SYNC, bind, execute, parse, query};
+use wire::postgres::messages::backend;
 
 /// `DataRow`'s tag and length, column count and value length, then `PortalSuspended`.
 pub(super) const OVERHEAD: usize = 5 + 2 + 4 + PORTAL_SUSPENDED.len();
@@ -46,7 +47,7 @@ pub(super) fn finish(line: &mut WireLine<'_>) -> Result<(), RowsError> {
 }
 
 pub(super) fn is_row(packet: &[u8]) -> bool {
-    packet.starts_with(b"D") && packet.ends_with(PORTAL_SUSPENDED)
+    packet.starts_with(&[backend::DATA_ROW]) && packet.ends_with(PORTAL_SUSPENDED)
 }
 
-const PORTAL_SUSPENDED: &[u8] = b"s\0\0\0\x04";
+const PORTAL_SUSPENDED: &[u8] = &[backend::PORTAL_SUSPENDED, 0, 0, 0, 4];
