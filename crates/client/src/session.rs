@@ -28,7 +28,7 @@ pub use sys::tcp_info::KernelFigures;
 
 use crate::SqlProtocol;
 use legs::Legs;
-use model::{ConnectionId, Direction, Leg, Observer, Timestamp};
+use model::{ConnectionId, Direction, Leg, Observer, PerDirection, Timestamp};
 use opening::LoginContext;
 use reply::Listening;
 use std::net::SocketAddr;
@@ -384,7 +384,7 @@ const NOT_LET_IN: &str = "28000";
 fn decoder(scheme: Scheme) -> Option<Box<dyn Decoder + Send>> {
     let protocol = scheme.protocol();
     let row = wire::PROTOCOLS.iter().find(|row| row.protocol == protocol)?;
-    Some((row.decoder)([&[], &[]]))
+    Some((row.decoder)(PerDirection::default()))
 }
 
 const LEAVE_WITHIN: Duration = Duration::from_millis(200);

@@ -30,7 +30,7 @@ impl KeyDirection {
         if session.is_13 || session.suite.is_none() {
             return;
         }
-        match session.keys_12[direction.index()].take() {
+        match session.keys_12[direction].take() {
             Some(key) => self.key = Some(key),
             // Another handshake inside the first: its secrets are another session's.
             None if self.key.is_some() => session.closed = Some(Closed::Secret),
@@ -49,7 +49,7 @@ impl KeyDirection {
     ) -> bool {
         if self.key.is_none() {
             // The change of cipher was lost.
-            self.key = session.keys_12[direction.index()].take();
+            self.key = session.keys_12[direction].take();
             self.key.iter_mut().for_each(RecordKey::desync);
         }
         let Some(key) = &mut self.key else {

@@ -6,7 +6,7 @@ use crate::key_direction::{KeyDirection, Stage};
 use crate::key_log::Secrets;
 use crate::schedule::RecordKey;
 use crate::session::Session;
-use model::Direction;
+use model::{Direction, PerDirection};
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct RecordOpener {
     log: Arc<dyn Secrets>,
     session: Session,
-    lanes: [KeyDirection; 2],
+    lanes: PerDirection<KeyDirection>,
     plain: Vec<u8>,
 }
 
@@ -38,7 +38,10 @@ impl fmt::Debug for RecordOpener {
             .debug_struct("RecordOpener")
             .field("secrets", &self.session.secrets)
             .field("is_13", &self.session.is_13)
-            .field("stages", &self.lanes.each_ref().map(|lane| lane.stage))
+            .field(
+                "stages",
+                &PerDirection::from_fn(|direction| self.lanes[direction].stage),
+            )
             .field("closed", &self.session.closed)
             .finish_non_exhaustive()
     }
@@ -79,7 +82,7 @@ impl RecordOpener {
             lanes,
             plain,
         } = self;
-        let lane = &mut lanes[direction.index()];
+        let lane = &mut lanes[direction];
         let kind = header[0];
         if matches!(header, [0x80..=0xff, _, 1, 3, _]) && direction == Direction::ClientToServer {
             session.old_greeting(body, log.as_ref());
@@ -124,7 +127,7 @@ impl RecordOpener {
     }
 
     pub fn miss(&mut self, direction: Direction) {
-        let lane = &mut self.lanes[direction.index()];
+        let lane = &mut self.lanes[direction];
         lane.messages = Messages::default();
         if let Some(key) = &mut lane.key {
             key.miss();
@@ -133,7 +136,7 @@ impl RecordOpener {
     }
 
     pub fn desync(&mut self, direction: Direction) {
-        let lane = &mut self.lanes[direction.index()];
+        let lane = &mut self.lanes[direction];
         lane.messages = Messages::default();
         if let Some(key) = &mut lane.key {
             key.desync();

@@ -3,6 +3,7 @@
 use crate::cbc::{CbcKey, CbcSuite};
 use crate::suite::{Cipher, Suite, sends_nonce};
 use md5::{Digest, Md5};
+use model::PerDirection;
 use ring::aead::{Aad, Algorithm, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, UnboundKey};
 use ring::{hkdf, hmac};
 
@@ -53,7 +54,11 @@ impl RecordKey {
     }
 
     /// The keys of TLS 1.0 to 1.2, the client's and the server's (RFC 5246 section 6.3).
-    pub(crate) fn of_12(suite: Suite, negotiated: &Negotiated<'_>, master: &[u8]) -> Option<[Self; 2]> {
+    pub(crate) fn of_12(
+        suite: Suite,
+        negotiated: &Negotiated<'_>,
+        master: &[u8],
+    ) -> Option<PerDirection<Self>> {
         let seed = [
             b"key expansion",
             negotiated.server_random.as_slice(),
@@ -137,7 +142,10 @@ impl RecordKey {
     }
 }
 
-fn aead_keys(algorithm: &'static Algorithm, block: impl Fn(usize) -> Vec<u8>) -> Option<[AeadKey; 2]> {
+fn aead_keys(
+    algorithm: &'static Algorithm,
+    block: impl Fn(usize) -> Vec<u8>,
+) -> Option<PerDirection<AeadKey>> {
     let fixed = if sends_nonce(algorithm) { 4 } else { NONCE_LEN };
     let key = algorithm.key_len();
     let block = block(2 * (key + fixed));
@@ -148,7 +156,7 @@ fn aead_keys(algorithm: &'static Algorithm, block: impl Fn(usize) -> Vec<u8>) ->
         iv[..fixed].copy_from_slice(iv_bytes);
         AeadKey::new(algorithm, key_bytes, iv, false)
     };
-    Some([of(0)?, of(1)?])
+    Some(PerDirection::new(of(0)?, of(1)?))
 }
 
 /// Keys of TLS 1.0 to 1.2 for both directions: for MACs, for the cipher, and in TLS 1.0 the first
@@ -157,7 +165,7 @@ fn cbc_keys(
     suite: CbcSuite,
     negotiated: &Negotiated<'_>,
     block: impl Fn(usize) -> Vec<u8>,
-) -> Option<[CbcKey; 2]> {
+) -> Option<PerDirection<CbcKey>> {
     let (mac, key) = (suite.mac_length(), suite.block.key_length());
     let iv = match negotiated.version {
         TLS_10 => suite.block.block_length(),
@@ -175,7 +183,7 @@ fn cbc_keys(
             negotiated.encrypts_then_macs,
         )
     };
-    Some([of(0)?, of(1)?])
+    Some(PerDirection::new(of(0)?, of(1)?))
 }
 
 impl AeadKey {

@@ -6,7 +6,7 @@ use crate::key_direction::{KeyDirection, Stage};
 use crate::key_log::{Label, Secrets, SessionSecrets};
 use crate::schedule::{Negotiated, RecordKey};
 use crate::suite::Suite;
-use model::Direction;
+use model::{Direction, PerDirection};
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Session {
     pub(crate) version: u16,
     pub(crate) encrypts_then_macs: bool,
     pub(crate) server_random: [u8; 32],
-    pub(crate) keys_12: [Option<RecordKey>; 2],
+    pub(crate) keys_12: PerDirection<Option<RecordKey>>,
     pub(crate) has_keys_12: bool,
     pub(crate) asked: u32,
     pub(crate) has_opened: bool,

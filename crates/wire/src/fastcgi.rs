@@ -26,7 +26,7 @@ pub use opening::{answers, opens, recognise};
 
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{FramePlan, Framer, Input};
-use model::{Direction, Protocol};
+use model::{Direction, PerDirection, Protocol};
 use session::Session;
 
 /// Decodes one FastCGI connection, from the start or from the middle.
@@ -35,7 +35,7 @@ use session::Session;
 /// most 64 replies waiting for earlier ones, and a note per request.
 #[derive(Debug)]
 pub struct FastcgiDecoder {
-    framers: [Framer; 2],
+    framers: PerDirection<Framer>,
     session: Session,
 }
 
@@ -43,7 +43,7 @@ impl FastcgiDecoder {
     pub fn new() -> Self {
         let framer = |direction| Framer::new(Protocol::Fastcgi.name(), direction);
         Self {
-            framers: [Direction::ClientToServer, Direction::ServerToClient].map(framer),
+            framers: PerDirection::from_fn(framer),
             session: Session::default(),
         }
     }
@@ -62,7 +62,7 @@ impl Decoder for FastcgiDecoder {
         mut input: Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
-        let framer = &mut self.framers[direction.index()];
+        let framer = &mut self.framers[direction];
         let session = &mut self.session;
         loop {
             let frame = framer.next(&mut input, record::LENGTH, |bytes| {
@@ -87,11 +87,11 @@ impl Decoder for FastcgiDecoder {
             Direction::ClientToServer => self.session.unread(),
             Direction::ServerToClient => self.session.early(),
         };
-        self.framers[direction.index()].pending() + held
+        self.framers[direction].pending() + held
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
-        self.framers[direction.index()].restart();
+        self.framers[direction].restart();
         self.desync(direction);
         true
     }

@@ -27,13 +27,13 @@ use decoding::pending_replies::PendingReplies;
 use decoding::recognition::Recognition;
 use decoding::resume::Resumption;
 use head::{Method, Request, Response};
-use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
+use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 
 /// Decodes one HTTP connection. Holds at most [`MAXIMUM_HEAD`] per direction and 1024 notes of
 /// requests in flight.
 #[derive(Debug, Default)]
 pub struct HttpDecoder {
-    halves: [HalfConnection; 2],
+    halves: PerDirection<HalfConnection>,
     waiting: PendingReplies<Method, MAXIMUM_WAITING>,
     body_role: BodyRole,
     is_head_answered: bool,
@@ -70,7 +70,7 @@ impl HttpDecoder {
         input: &mut Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         if input.bytes().is_empty() {
             return Err(HeaderFault {
                 expected: "a head",
@@ -123,7 +123,7 @@ impl HttpDecoder {
         if std::mem::take(&mut self.is_head_answered) {
             self.body_role = BodyRole::Answered;
             self.emit_message(Direction::ClientToServer, Role::OneWay, Content::Other, sink);
-            self.halves[Direction::ClientToServer.index()].body = request.body;
+            self.halves[Direction::ClientToServer].body = request.body;
             return Ok(());
         }
         self.waiting.push(request.method)?;
@@ -145,7 +145,7 @@ impl HttpDecoder {
             span: request.span,
         };
         self.emit_message(Direction::ClientToServer, role, content, sink);
-        self.halves[Direction::ClientToServer.index()].body = request.body;
+        self.halves[Direction::ClientToServer].body = request.body;
         Ok(())
     }
 
@@ -153,13 +153,12 @@ impl HttpDecoder {
         let content = Content::HttpResponse {
             status: response.status,
         };
-        let request = &self.halves[Direction::ClientToServer.index()];
+        let request = &self.halves[Direction::ClientToServer];
         if self.waiting.is_empty() && request.body.is_none() && request.taken > 0 {
             self.emit_message(Direction::ClientToServer, Role::Request, Content::Other, sink);
             self.is_head_answered = true;
         }
-        let sending =
-            self.waiting.len() == 1 && self.halves[Direction::ClientToServer.index()].body.is_some();
+        let sending = self.waiting.len() == 1 && self.halves[Direction::ClientToServer].body.is_some();
         let role = if response.is_interim() {
             if sending && self.body_role == BodyRole::Unpermitted && response.status == 100 {
                 self.body_role = BodyRole::Request;
@@ -179,12 +178,12 @@ impl HttpDecoder {
             }
         };
         self.emit_message(Direction::ServerToClient, role, content, sink);
-        self.halves[Direction::ServerToClient.index()].body = response.body;
+        self.halves[Direction::ServerToClient].body = response.body;
         self.left |= response.leaves;
     }
 
     fn body_ends(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
-        self.halves[direction.index()].body = None;
+        self.halves[direction].body = None;
         let role = match direction {
             Direction::ServerToClient => self.answered(),
             Direction::ClientToServer if self.body_role == BodyRole::Request => Role::Request,
@@ -205,7 +204,7 @@ impl HttpDecoder {
         content: Content<'_>,
         sink: &mut MessageSink<'_>,
     ) {
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         let bytes = std::mem::take(&mut half.taken);
         half.offset += bytes;
         sink(Message {
@@ -227,7 +226,7 @@ impl HttpDecoder {
                 Direction::ClientToServer => "client-to-server",
                 Direction::ServerToClient => "server-to-client",
             },
-            offset: self.halves[direction.index()].offset,
+            offset: self.halves[direction].offset,
             expected: fault.expected,
             found: fault.found,
         }
@@ -251,7 +250,7 @@ impl Decoder for HttpDecoder {
                     },
                 ));
             }
-            let half = &mut self.halves[direction.index()];
+            let half = &mut self.halves[direction];
             half.last = input.at();
             if half.taken == 0 {
                 half.started = input.at();
@@ -273,14 +272,14 @@ impl Decoder for HttpDecoder {
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        self.halves[direction.index()].taken
+        self.halves[direction].taken
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
         if self.left {
             return false;
         }
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         *half = HalfConnection {
             offset: half.offset,
             ..HalfConnection::default()
@@ -311,7 +310,7 @@ impl Decoder for HttpDecoder {
     }
 
     fn desync(&mut self, direction: Direction) {
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         *half = HalfConnection {
             offset: half.offset,
             ..HalfConnection::default()
@@ -319,7 +318,8 @@ impl Decoder for HttpDecoder {
     }
 
     fn has_pending_reply(&self) -> bool {
-        self.waiting.len() > 1 || (self.waiting.len() == 1 && self.halves[0].body.is_none())
+        self.waiting.len() > 1
+            || (self.waiting.len() == 1 && self.halves[Direction::ClientToServer].body.is_none())
     }
 
     fn clear_pending(&mut self) {
@@ -327,7 +327,7 @@ impl Decoder for HttpDecoder {
     }
 
     fn ends(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         if direction == Direction::ClientToServer || (half.body.is_none() && half.taken == 0) {
             return;
         }
@@ -345,7 +345,7 @@ impl Decoder for HttpDecoder {
     }
 
     fn finish(&mut self, sink: &mut MessageSink<'_>) {
-        let server = &self.halves[Direction::ServerToClient.index()];
+        let server = &self.halves[Direction::ServerToClient];
         if matches!(server.body, Some(Body::UntilClose)) {
             self.body_ends(Direction::ServerToClient, sink);
         }

@@ -37,7 +37,7 @@ use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{HeaderFault, Input};
 use decoding::resume::Resumption;
 use lane::{Arrival, HalfConnection, Meter};
-use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
+use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 pub use opening::opens;
 pub use rows::{text_results, text_rows};
 pub use signature::recognise;
@@ -56,13 +56,13 @@ pub use signature::recognise;
 #[derive(Debug, Default)]
 pub struct MysqlDecoder {
     conversation: Conversation,
-    halves: [HalfConnection; 2],
-    blocks: [Blocks; 2],
+    halves: PerDirection<HalfConnection>,
+    blocks: PerDirection<Blocks>,
     /// Stream bytes taken and emitted, per direction. `taken >= handed`.
-    taken: [u64; 2],
-    handed: [u64; 2],
-    passed: [Timestamp; 2],
-    place: [Synchronisation; 2],
+    taken: PerDirection<u64>,
+    handed: PerDirection<u64>,
+    passed: PerDirection<Timestamp>,
+    place: PerDirection<Synchronisation>,
     has_lost: bool,
 }
 
@@ -82,7 +82,7 @@ impl MysqlDecoder {
         Self::default()
     }
 
-    pub fn from_openings(openings: [&[u8]; 2]) -> Self {
+    pub fn from_openings(openings: PerDirection<&[u8]>) -> Self {
         let mut decoder = Self::default();
         if opening::is_compressed(openings) {
             decoder.conversation.joins_compressed();
@@ -97,14 +97,13 @@ impl MysqlDecoder {
         bytes: &[u8],
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
-        let index = direction.index();
         let mut rest = bytes;
         while !rest.is_empty() && !self.conversation.tls_follows() {
-            let half = &mut self.halves[index];
-            let handed = &mut self.handed[index];
+            let half = &mut self.halves[direction];
+            let handed = &mut self.handed[direction];
             let taken = if self.conversation.is_compressed() {
                 let conversation = &mut self.conversation;
-                self.blocks[index].step(at, rest, &mut |started, inner, meter| {
+                self.blocks[direction].step(at, rest, &mut |started, inner, meter| {
                     let arrival = Arrival {
                         direction,
                         started,
@@ -133,7 +132,7 @@ impl MysqlDecoder {
     }
 
     fn begin(&mut self, at: Timestamp, direction: Direction, count: u64, sink: &mut MessageSink<'_>) -> bool {
-        let (index, other) = (direction.index(), direction.reverse().index());
+        let other = direction.reverse();
         if direction == Direction::ClientToServer
             && self.conversation.is_at_start()
             && self.pending(Direction::ServerToClient) > 0
@@ -141,22 +140,22 @@ impl MysqlDecoder {
             // The server sent no greeting but the end of a reply that began before the capture.
             self.desync_direction(Direction::ServerToClient, sink);
         }
-        self.taken[index] = self.taken[index].saturating_add(count);
-        self.passed[index] = at;
+        self.taken[direction] = self.taken[direction].saturating_add(count);
+        self.passed[direction] = at;
         if direction == Direction::ServerToClient && self.place[other] == Synchronisation::Lost {
             self.place[other] = Synchronisation::Resumable;
         }
-        if self.place[index] == Synchronisation::Lost
+        if self.place[direction] == Synchronisation::Lost
             && direction == Direction::ServerToClient
             && self.conversation.has_pending_reply()
         {
-            self.place[index] = Synchronisation::Resumable;
+            self.place[direction] = Synchronisation::Resumable;
         }
-        if self.place[index] == Synchronisation::Resumable {
-            self.place[index] = Synchronisation::Resumed(self.handed[index]);
+        if self.place[direction] == Synchronisation::Resumable {
+            self.place[direction] = Synchronisation::Resumed(self.handed[direction]);
             self.conversation.resume(direction);
         }
-        self.place[index] != Synchronisation::Lost
+        self.place[direction] != Synchronisation::Lost
     }
 
     fn pass_hole(
@@ -166,7 +165,6 @@ impl MysqlDecoder {
         count: u64,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
-        let index = direction.index();
         let arrival = Arrival {
             direction,
             started: at,
@@ -174,17 +172,17 @@ impl MysqlDecoder {
         };
         let mut plain = Meter::plain();
         let meter = if self.conversation.is_compressed() {
-            self.blocks[index].skip(count)
+            self.blocks[direction].skip(count)
         } else {
             Ok(&mut plain)
         };
         meter.and_then(|meter| {
-            self.halves[index].skip(
+            self.halves[direction].skip(
                 &mut self.conversation,
                 arrival,
                 count,
                 meter,
-                &mut self.handed[index],
+                &mut self.handed[direction],
                 sink,
             )
         })
@@ -201,12 +199,11 @@ impl MysqlDecoder {
         let Err(fault) = result else {
             return Ok(());
         };
-        let index = direction.index();
         let is_lost = if self.conversation.is_at_start() {
             direction == Direction::ServerToClient
         } else {
             self.conversation.is_logged_in()
-                && self.place[index] == Synchronisation::Resumed(self.handed[index])
+                && self.place[direction] == Synchronisation::Resumed(self.handed[direction])
         };
         if is_lost && !has_hole {
             self.desync_direction(direction, sink);
@@ -224,25 +221,23 @@ impl MysqlDecoder {
             self.conversation.lose_file();
             self.desync_direction(Direction::ServerToClient, sink);
         }
-        let index = direction.index();
-        self.place[index] = Synchronisation::Lost;
-        self.blocks[index] = Blocks::default();
-        let started = self.halves[index].abandon();
+        self.place[direction] = Synchronisation::Lost;
+        self.blocks[direction] = Blocks::default();
+        let started = self.halves[direction].abandon();
         self.emit_opaque(direction, started, sink);
     }
 
     fn emit_opaque(&mut self, direction: Direction, started: Option<Timestamp>, sink: &mut MessageSink<'_>) {
-        let index = direction.index();
         let bytes = self.pending(direction);
         if bytes == 0 {
             return;
         }
-        self.handed[index] += bytes;
+        self.handed[direction] += bytes;
         sink(Message {
             protocol: Protocol::Unknown,
             direction,
-            started: started.unwrap_or(self.passed[index]),
-            ended: self.passed[index],
+            started: started.unwrap_or(self.passed[direction]),
+            ended: self.passed[direction],
             bytes,
             role: Role::Opaque,
             phase: Phase::Work,
@@ -257,7 +252,7 @@ impl MysqlDecoder {
                 Direction::ClientToServer => "client-to-server",
                 Direction::ServerToClient => "server-to-client",
             },
-            offset: self.handed[direction.index()],
+            offset: self.handed[direction],
             expected: fault.expected,
             found: fault.found,
         }
@@ -285,8 +280,7 @@ impl Decoder for MysqlDecoder {
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        let index = direction.index();
-        self.taken[index].saturating_sub(self.handed[index])
+        self.taken[direction].saturating_sub(self.handed[direction])
     }
 
     fn tls_follows(&self) -> bool {
@@ -315,11 +309,10 @@ impl Decoder for MysqlDecoder {
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
-        let index = direction.index();
-        self.handed[index] = self.taken[index];
-        self.place[index] = Synchronisation::Known;
-        self.blocks[index] = Blocks::default();
-        self.halves[index].abandon();
+        self.handed[direction] = self.taken[direction];
+        self.place[direction] = Synchronisation::Known;
+        self.blocks[direction] = Blocks::default();
+        self.halves[direction].abandon();
         self.conversation.resume(direction);
         true
     }

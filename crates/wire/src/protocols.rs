@@ -3,7 +3,7 @@
 use crate::{fastcgi, http, mysql, postgres, redis, tls};
 use decoding::decoder::Decoder;
 use decoding::recognition::Recognition;
-use model::{Direction, Protocol};
+use model::{Direction, PerDirection, Protocol};
 use wire_commercial::{drda, informix, tds, tns};
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct ProtocolRow {
     pub asks_alone: bool,
     /// Whether a side can send exactly this before the other one speaks.
     pub burst: fn(Direction, &[u8]) -> bool,
-    pub decoder: fn([&[u8]; 2]) -> Box<dyn Decoder + Send>,
+    pub decoder: fn(PerDirection<&[u8]>) -> Box<dyn Decoder + Send>,
 }
 
 const fn any_burst(_: Direction, _: &[u8]) -> bool {

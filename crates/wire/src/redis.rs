@@ -32,7 +32,7 @@ pub use signature::recognise;
 use command::Kind;
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{HeaderFault, Input};
-use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
+use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 use reply::Unasked;
 use reply_queue::{PendingReply, ReplyQueue};
 use scan::Scan;
@@ -43,7 +43,7 @@ use scan::Scan;
 /// pending replies: one note for any number of equal requests.
 #[derive(Debug)]
 pub struct RedisDecoder {
-    halves: [HalfConnection; 2],
+    halves: PerDirection<HalfConnection>,
     session: Session,
 }
 
@@ -76,7 +76,7 @@ enum Replies {
 impl RedisDecoder {
     pub fn new() -> Self {
         Self {
-            halves: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
+            halves: PerDirection::from_fn(HalfConnection::new),
             session: Session::default(),
         }
     }
@@ -194,7 +194,7 @@ impl Decoder for RedisDecoder {
         mut input: Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         while !input.is_empty() {
             if self.session.replicates {
                 let expected = "requests and replies";
@@ -234,14 +234,14 @@ impl Decoder for RedisDecoder {
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        self.halves[direction.index()].taken
+        self.halves[direction].taken
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
         if self.session.replicates {
             return false;
         }
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         let offset = half.offset;
         *half = HalfConnection {
             offset,

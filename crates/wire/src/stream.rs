@@ -17,7 +17,7 @@ use buffered_bursts::BufferedBursts;
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::Input;
 use detection::{Choice, Circumstances};
-use model::{Content, Decoding, Direction, Message, Phase, Protocol, Role, Timestamp};
+use model::{Content, Decoding, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 use proxied::{Preface, PrefaceOutput};
 use search::Search;
 use std::sync::Arc;
@@ -32,13 +32,13 @@ pub struct Stream {
     protocol: Protocol,
     encrypted: bool,
     cut: bool,
-    /// For each direction, bytes fed or skipped, bytes emitted, time of the first byte not emitted,
-    /// and whether decoding has stopped.
-    given: [u64; 2],
-    handed_out: [u64; 2],
-    began: [Timestamp; 2],
-    opaque: [bool; 2],
-    last: [Timestamp; 2],
+    /// Per direction: bytes fed or skipped, bytes emitted, time of the first byte not emitted, and
+    /// whether decoding has stopped.
+    given: PerDirection<u64>,
+    handed_out: PerDirection<u64>,
+    began: PerDirection<Timestamp>,
+    opaque: PerDirection<bool>,
+    last: PerDirection<Timestamp>,
     reason: Option<String>,
     speaker: Option<Direction>,
     row: Option<&'static ProtocolRow>,
@@ -115,11 +115,11 @@ impl Stream {
             protocol: Protocol::Unknown,
             encrypted: false,
             cut: false,
-            given: [0; 2],
-            handed_out: [0; 2],
-            began: [Timestamp::default(); 2],
-            opaque: [false; 2],
-            last: [Timestamp::default(); 2],
+            given: PerDirection::splat(0),
+            handed_out: PerDirection::splat(0),
+            began: PerDirection::splat(Timestamp::default()),
+            opaque: PerDirection::splat(false),
+            last: PerDirection::splat(Timestamp::default()),
             reason: None,
             speaker: None,
             row: None,
@@ -190,14 +190,14 @@ impl Stream {
     pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         let direction = self.direction(direction);
         self.finish_resync(sink);
-        if self.is_undecided() || self.opaque[direction.index()] {
+        if self.is_undecided() || self.opaque[direction] {
             return;
         }
         if let State::Decoding(decoder) = &mut self.state {
-            self.last[direction.index()] = at;
+            self.last[direction] = at;
             let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
             decoder.ends(at, direction, &mut |message| {
-                if !opaque[message.direction.index()] {
+                if !opaque[message.direction] {
                     count(handed_out, &message);
                     sink(message);
                 }
@@ -209,8 +209,7 @@ impl Stream {
     /// Emits a truncated message, of protocols whose requests are over with their server. In others
     /// a whole message may wait for the client's bytes, until the connection's end.
     fn emit_truncated(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
-        let lane = direction.index();
-        let bytes = self.given[lane].saturating_sub(self.handed_out[lane]);
+        let bytes = self.given[direction].saturating_sub(self.handed_out[direction]);
         let State::Decoding(decoder) = &mut self.state else {
             return;
         };
@@ -218,12 +217,12 @@ impl Stream {
             return;
         }
         decoder.desync(direction);
-        self.opaque[lane] = true;
-        self.handed_out[lane] = self.given[lane];
+        self.opaque[direction] = true;
+        self.handed_out[direction] = self.given[direction];
         sink(Message {
             protocol: self.protocol,
             direction,
-            started: self.began[lane],
+            started: self.began[direction],
             ended: at,
             bytes,
             role: Role::ReplyPart,
@@ -240,14 +239,14 @@ impl Stream {
         if let State::Decoding(decoder) = &mut self.state {
             let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
             decoder.finish(&mut |message| {
-                if !opaque[message.direction.index()] {
+                if !opaque[message.direction] {
                     count(handed_out, &message);
                     sink(message);
                 }
             });
         }
         for direction in [Direction::ClientToServer, Direction::ServerToClient] {
-            let (began, last) = (self.began[direction.index()], self.last[direction.index()]);
+            let (began, last) = (self.began[direction], self.last[direction]);
             self.emit_opaque(direction, began, last, sink);
         }
     }
@@ -283,9 +282,9 @@ impl Stream {
         if self.speaker.replace(direction) != Some(direction) {
             self.turn(direction, input.at(), sink);
         }
-        self.last[direction.index()] = input.at();
+        self.last[direction] = input.at();
         match &mut self.state {
-            State::Decoding(_) if !self.opaque[direction.index()] => self.decode(direction, input, sink),
+            State::Decoding(_) if !self.opaque[direction] => self.decode(direction, input, sink),
             State::Decoding(_) if self.search.is_some() => self.search(direction, input, sink),
             State::Decoding(_) | State::Opaque => self.emit_raw(direction, input, sink),
             State::Undecided(_) | State::Decided(..) => {}
@@ -296,7 +295,7 @@ impl Stream {
     }
 
     fn emit_raw(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
-        let given = &mut self.given[direction.index()];
+        let given = &mut self.given[direction];
         *given = given.saturating_add(input.length());
         self.emit_opaque(direction, input.at(), input.at(), sink);
     }
@@ -383,10 +382,7 @@ impl Stream {
         self.emit_preface(sink);
         self.state = match row {
             Some(row) => {
-                let mut openings = held.window.openings();
-                if self.reversed {
-                    openings.reverse();
-                }
+                let openings = held.window.openings(self.reversed);
                 let secrets = (row.protocol == Protocol::Tls).then(|| self.secrets_of_tls());
                 State::Decoding(match secrets.flatten() {
                     Some(secrets) => Box::new(OpenedTlsDecoder::new(secrets, Self::new(self.of.server_port))),
@@ -397,9 +393,8 @@ impl Stream {
         };
         for burst in &held.passed {
             let direction = self.direction(burst.direction);
-            let lane = direction.index();
-            self.given[lane] = self.given[lane].saturating_add(burst.bytes);
-            self.last[lane] = burst.ended;
+            self.given[direction] = self.given[direction].saturating_add(burst.bytes);
+            self.last[direction] = burst.ended;
             self.emit_opaque(direction, burst.started, burst.ended, sink);
         }
         let mut begun = false;
@@ -421,7 +416,7 @@ impl Stream {
         };
         let direction = Direction::ClientToServer;
         for counted in [&mut self.given, &mut self.handed_out] {
-            counted[direction.index()] += header.bytes;
+            counted[direction] += header.bytes;
         }
         sink(Message {
             protocol: Protocol::Unknown,
@@ -439,13 +434,12 @@ impl Stream {
         let State::Decoding(decoder) = &mut self.state else {
             return;
         };
-        let lane = direction.index();
-        let waiting = self.given[lane].saturating_sub(self.handed_out[lane]);
-        let before = self.handed_out[lane];
-        self.given[lane] = self.given[lane].saturating_add(input.length());
+        let waiting = self.given[direction].saturating_sub(self.handed_out[direction]);
+        let before = self.handed_out[direction];
+        self.given[direction] = self.given[direction].saturating_add(input.length());
         let (handed_out, opaque) = (&mut self.handed_out, self.opaque);
         let mut counting = |message: Message<'_>| {
-            if !opaque[message.direction.index()] {
+            if !opaque[message.direction] {
                 count(handed_out, &message);
                 sink(message);
             }
@@ -459,8 +453,8 @@ impl Stream {
             decoder.desync(direction);
             self.cut = true;
         }
-        if waiting == 0 || self.handed_out[lane] != before {
-            self.began[lane] = input.at();
+        if waiting == 0 || self.handed_out[direction] != before {
+            self.began[direction] = input.at();
         }
         match result {
             Err(error) => self.mark_opaque(direction, error, input.at(), sink),
@@ -477,16 +471,15 @@ impl Stream {
         direction: Direction,
         sink: &mut MessageSink<'_>,
     ) {
-        let lane = direction.index();
         if let State::Decoding(decoder) = &mut self.state
-            && !self.opaque[lane]
+            && !self.opaque[direction]
         {
             decoder.desync(direction);
-            self.opaque[lane] = true;
+            self.opaque[direction] = true;
             self.doubt = true;
             self.cut = true;
             self.reason.get_or_insert_with(|| LOST.to_owned());
-            self.emit_opaque(direction, self.began[lane], at, sink);
+            self.emit_opaque(direction, self.began[direction], at, sink);
         }
         self.seek(direction);
     }
@@ -498,13 +491,13 @@ impl Stream {
         at: Timestamp,
         sink: &mut MessageSink<'_>,
     ) {
-        self.opaque[direction.index()] = true;
+        self.opaque[direction] = true;
         self.doubt = true;
         if self.reason.is_none() || self.encrypted {
-            let offset = self.handed_out[direction.index()];
+            let offset = self.handed_out[direction];
             self.reason = Some(DecodeError { offset, ..error }.to_string());
         }
-        self.emit_opaque(direction, self.began[direction.index()], at, sink);
+        self.emit_opaque(direction, self.began[direction], at, sink);
     }
 
     /// Bytes outside the decoder's messages come from after the switch and belong to the TLS
@@ -527,14 +520,13 @@ impl Stream {
         };
         self.encrypted = true;
         self.reason = Some(ENCRYPTED.to_owned());
-        let lane = direction.index();
-        let behind =
-            usize::try_from(self.given[lane].saturating_sub(self.handed_out[lane])).unwrap_or(usize::MAX);
+        let behind = usize::try_from(self.given[direction].saturating_sub(self.handed_out[direction]))
+            .unwrap_or(usize::MAX);
         let bytes = input.bytes();
         let tail = &bytes[bytes.len().saturating_sub(behind)..];
-        self.given[lane] -= tail.len() as u64;
+        self.given[direction] -= tail.len() as u64;
         for either in [direction, direction.reverse()] {
-            let (began, last) = (self.began[either.index()], self.last[either.index()]);
+            let (began, last) = (self.began[either], self.last[either]);
             self.emit_opaque(either, began, last, sink);
         }
         self.process_input(direction, Input::seen(input.at(), tail), sink);
@@ -551,12 +543,11 @@ impl Stream {
         ended: Timestamp,
         sink: &mut MessageSink<'_>,
     ) {
-        let lane = direction.index();
-        let bytes = self.given[lane].saturating_sub(self.handed_out[lane]);
+        let bytes = self.given[direction].saturating_sub(self.handed_out[direction]);
         if bytes == 0 {
             return;
         }
-        self.handed_out[lane] = self.given[lane];
+        self.handed_out[direction] = self.given[direction];
         sink(Message {
             protocol: Protocol::Unknown,
             direction,
@@ -577,8 +568,8 @@ fn row_of(protocol: Protocol) -> Option<&'static ProtocolRow> {
     PROTOCOLS.iter().find(|row| row.protocol == protocol)
 }
 
-fn count(handed_out: &mut [u64; 2], message: &Message<'_>) {
-    handed_out[message.direction.index()] += message.bytes;
+fn count(handed_out: &mut PerDirection<u64>, message: &Message<'_>) {
+    handed_out[message.direction] += message.bytes;
 }
 
 const LOST: &str = "records of TLS were not captured";

@@ -29,7 +29,7 @@ use decoding::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
 use decoding::reader::Reader;
 use decoding::resume::{MessageShape, Resumption, find};
 use hello::{ServerHello, server_hello};
-use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
+use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 
 /// Decodes the records of one connection. Holds at most 4 KiB of an unfinished record per
 /// direction.
@@ -48,7 +48,7 @@ struct Handshake {
     server_changed_cipher: bool,
     /// Types of records are hidden once encrypted.
     version_13: bool,
-    lost: [bool; 2],
+    lost: PerDirection<bool>,
     /// Last record of the server's flight. The next speaker shows whether the flight has ended.
     held: Option<Record>,
 }
@@ -87,7 +87,7 @@ impl TlsDecoder {
                 client_changed_cipher: false,
                 server_changed_cipher: false,
                 version_13: false,
-                lost: [false; 2],
+                lost: PerDirection::splat(false),
                 held: None,
             },
         }
@@ -168,7 +168,7 @@ impl Handshake {
     }
 
     fn lose_flight(&mut self, direction: Direction) {
-        self.lost[direction.index()] = true;
+        self.lost[direction] = true;
         if direction == Direction::ClientToServer {
             self.lose_client_flight();
         }
@@ -198,7 +198,7 @@ impl Handshake {
 
     fn client(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         self.flush_role(Role::Reply, sink);
-        if self.lost[Direction::ServerToClient.index()] {
+        if self.lost[Direction::ServerToClient] {
             self.infer_server_flight(kind);
         }
         let role = match (self.stage, kind) {
@@ -285,7 +285,7 @@ impl Handshake {
     }
 
     fn server(&mut self, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
-        if self.lost[Direction::ClientToServer.index()] {
+        if self.lost[Direction::ClientToServer] {
             self.flush_role(Role::Reply, sink);
         }
         if self.stage == HandshakePhase::Greeted && kind == HANDSHAKE {

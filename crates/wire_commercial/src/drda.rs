@@ -34,7 +34,7 @@ use decoding::framing::{HeaderFault, Input};
 use decoding::pending_replies::PendingReplies;
 use decoding::resume::{Resumption, find};
 use lane::{HalfConnection, Object};
-use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
+use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, StatementId};
 use sections::Sections;
 use values::Encoding;
 
@@ -44,14 +44,14 @@ use values::Encoding;
 /// bytes, notes of 65,536 commands, and the columns of 64 open queries.
 #[derive(Debug)]
 pub struct DrdaDecoder {
-    halves: [HalfConnection; 2],
+    halves: PerDirection<HalfConnection>,
     session: Session,
 }
 
 #[derive(Debug, Default)]
 struct Session {
     sections: Sections,
-    encodings: [Encoding; 2],
+    encodings: PerDirection<Encoding>,
     command: Command,
     execution: Option<Execution>,
     pending_reply: PendingReplies<PendingReply, MAXIMUM_DUE>,
@@ -96,7 +96,7 @@ struct PendingReply {
 impl DrdaDecoder {
     pub fn new() -> Self {
         Self {
-            halves: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
+            halves: PerDirection::from_fn(HalfConnection::new),
             session: Session::default(),
         }
     }
@@ -115,7 +115,7 @@ impl Decoder for DrdaDecoder {
         mut input: Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         let session = &mut self.session;
         while !input.is_empty() {
             let rows = &mut |object: &Object, bytes: Option<&[u8]>| session.rows(object, bytes);
@@ -138,11 +138,11 @@ impl Decoder for DrdaDecoder {
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        self.halves[direction.index()].pending()
+        self.halves[direction].pending()
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
-        self.halves[direction.index()].restart();
+        self.halves[direction].restart();
         true
     }
 

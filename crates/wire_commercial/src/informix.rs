@@ -33,7 +33,7 @@ pub use signature::recognise;
 
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::Input;
-use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp, TransactionState};
+use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp, TransactionState};
 use scan::Scan;
 use shape::Features;
 use statements::Statements;
@@ -44,7 +44,7 @@ use statements::Statements;
 /// 8192 numbers of statements.
 #[derive(Debug)]
 pub struct InformixDecoder {
-    halves: [HalfConnection; 2],
+    halves: PerDirection<HalfConnection>,
     session: Session,
     speaker: Option<Direction>,
     has_cut: bool,
@@ -88,7 +88,7 @@ struct Group {
 impl InformixDecoder {
     pub fn new() -> Self {
         Self {
-            halves: [Direction::ClientToServer, Direction::ServerToClient].map(HalfConnection::new),
+            halves: PerDirection::from_fn(HalfConnection::new),
             session: Session::default(),
             speaker: None,
             has_cut: false,
@@ -166,7 +166,7 @@ impl Decoder for InformixDecoder {
         if self.speaker.replace(direction) != Some(direction) {
             self.turn(direction, sink);
         }
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         while !input.is_empty() {
             if half.taken == 0 {
                 half.started = input.at();
@@ -194,7 +194,7 @@ impl Decoder for InformixDecoder {
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        self.halves[direction.index()].taken
+        self.halves[direction].taken
     }
 
     fn has_doubts(&self) -> bool {
@@ -213,13 +213,13 @@ impl InformixDecoder {
         self.cut(direction.reverse(), sink);
         if direction == Direction::ClientToServer && std::mem::take(&mut self.session.answering) {
             self.session.pending = self.session.pending.saturating_sub(1);
-            let half = &self.halves[direction.reverse().index()];
+            let half = &self.halves[direction.reverse()];
             sink(half.message(Role::Reply, self.session.phase(), Content::Other));
         }
     }
 
     fn cut(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         if half.taken > 0 {
             self.has_cut = true;
             self.session.cut(half, sink);

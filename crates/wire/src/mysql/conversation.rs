@@ -8,7 +8,7 @@ use super::statements::Statements;
 use decoding::decoder::MessageSink;
 use decoding::framing::HeaderFault;
 use decoding::pending_replies::PendingReplies;
-use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId};
+use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, StatementId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ConversationPhase {
@@ -88,7 +88,7 @@ pub(super) struct Conversation {
     pub(super) late_eof: Option<u8>,
     pub(super) sets: SetCounter,
     /// Whether the next message of a direction was assumed to be a beginning and must be checked.
-    pub(super) resumes: [bool; 2],
+    pub(super) resumes: PerDirection<bool>,
     pub(super) has_tls: bool,
     pub(super) has_compression: bool,
 }
@@ -111,7 +111,7 @@ impl Default for Conversation {
             omits_eof: None,
             late_eof: None,
             sets: SetCounter::default(),
-            resumes: [false; 2],
+            resumes: PerDirection::splat(false),
             has_tls: false,
             has_compression: false,
         }
@@ -205,8 +205,8 @@ impl Conversation {
     }
 
     /// The next message of `direction` begins a request or a reply, if the position is right.
-    pub const fn resume(&mut self, direction: Direction) {
-        self.resumes[direction.index()] = true;
+    pub fn resume(&mut self, direction: Direction) {
+        self.resumes[direction] = true;
     }
 
     pub const fn is_compressed(&self) -> bool {

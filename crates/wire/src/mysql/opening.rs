@@ -8,7 +8,7 @@ use super::request;
 use decoding::reader::Reader;
 use decoding::recognition::Recognition;
 use decoding::verbs::begins_statement;
-use model::Direction;
+use model::{Direction, PerDirection};
 
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match (plain(direction, bytes), block(direction, bytes)) {
@@ -18,13 +18,13 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-pub(super) fn is_compressed([client, server]: [&[u8]; 2]) -> bool {
-    let looks = |direction, bytes: &[u8]| {
+pub(super) fn is_compressed(openings: PerDirection<&[u8]>) -> bool {
+    Direction::ALL.into_iter().any(|direction| {
+        let bytes = openings[direction];
         !bytes.is_empty()
             && plain(direction, bytes) == Recognition::Never
             && block(direction, bytes) == Recognition::Plausible
-    };
-    looks(Direction::ClientToServer, client) || looks(Direction::ServerToClient, server)
+    })
 }
 
 fn plain(direction: Direction, bytes: &[u8]) -> Recognition {
@@ -367,7 +367,7 @@ mod tests {
     fn blocks_of_the_compressed_protocol_are_known() {
         let stored = b"\x05\0\0\0\0\0\0\x01\0\0\0\x0e";
         assert_eq!(opens(ClientToServer, stored), Recognition::Plausible);
-        assert!(is_compressed([stored, b""]));
-        assert!(!is_compressed([b"\x01\0\0\0\x0e", b""]));
+        assert!(is_compressed(PerDirection::new(stored, b"")));
+        assert!(!is_compressed(PerDirection::new(b"\x01\0\0\0\x0e", b"")));
     }
 }

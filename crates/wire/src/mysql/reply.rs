@@ -103,7 +103,7 @@ impl Conversation {
 
     fn reply_part<'a>(&mut self, unit: &Unit<'a>, code: &'a mut [u8; 11]) -> Result<Part<'a>, HeaderFault> {
         // In blocks the server's frames continue the count.
-        let resumes = std::mem::take(&mut self.resumes[Direction::ServerToClient.index()]);
+        let resumes = std::mem::take(&mut self.resumes[Direction::ServerToClient]);
         if resumes && unit.opening.sequence != 1 && !self.has_compression {
             return Err(wrong_byte("the beginning of a reply", unit.opening.first));
         }

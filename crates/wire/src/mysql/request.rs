@@ -50,7 +50,7 @@ impl Conversation {
     }
 
     pub(super) fn request(&mut self, unit: Unit<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
-        let resumes = std::mem::take(&mut self.resumes[Direction::ClientToServer.index()]);
+        let resumes = std::mem::take(&mut self.resumes[Direction::ClientToServer]);
         let is_command =
             unit.opening.sequence == 0 && signature::is_plausible_command(unit.head, unit.length);
         if resumes && !is_command {

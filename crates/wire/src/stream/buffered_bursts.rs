@@ -2,7 +2,7 @@
 
 use super::detection::{Choice, Circumstances, MAXIMUM_HELD, Occasion, Passed};
 use decoding::framing::Input;
-use model::{Direction, Timestamp};
+use model::{Direction, PerDirection, Timestamp};
 
 #[derive(Debug, Default)]
 pub(super) struct BufferedBursts {
@@ -17,9 +17,9 @@ pub(super) struct BufferedBursts {
 
 #[derive(Debug, Default)]
 pub(super) struct Window {
-    bytes: [Vec<u8>; 2],
-    /// For each direction, number of `bytes` before the first hole after a seen byte.
-    whole: [Option<usize>; 2],
+    bytes: PerDirection<Vec<u8>>,
+    /// Per direction: number of `bytes` before the first hole after a seen byte.
+    whole: PerDirection<Option<usize>>,
     chunks: Vec<Chunk>,
     turns: usize,
     burst: usize,
@@ -138,17 +138,20 @@ impl BufferedBursts {
 }
 
 impl Window {
-    pub(super) fn openings(&self) -> [&[u8]; 2] {
-        [0, 1].map(|lane| {
-            let bytes = &self.bytes[lane];
-            self.whole[lane]
+    /// The first bytes, by the directions seen or by the opposite ones.
+    pub(super) fn openings(&self, reversed: bool) -> PerDirection<&[u8]> {
+        PerDirection::from_fn(|direction| {
+            let direction = turned(direction, reversed);
+            let bytes = &self.bytes[direction];
+            self.whole[direction]
                 .and_then(|whole| bytes.get(..whole))
                 .unwrap_or(bytes)
         })
     }
 
-    pub(super) fn begins_with_hole(&self) -> [bool; 2] {
-        [Direction::ClientToServer, Direction::ServerToClient].map(|direction| {
+    pub(super) fn begins_with_hole(&self, reversed: bool) -> PerDirection<bool> {
+        PerDirection::from_fn(|direction| {
+            let direction = turned(direction, reversed);
             let mut chunks = self.chunks.iter().filter(|chunk| chunk.direction == direction);
             chunks
                 .next()
@@ -170,11 +173,10 @@ impl Window {
 
     /// Buffered pieces in order: time, direction, bytes, and number of unseen bytes after them.
     pub(super) fn pieces(&self) -> impl Iterator<Item = (Timestamp, Direction, &[u8], u64)> {
-        let mut rest = self.bytes.each_ref().map(Vec::as_slice);
+        let mut rest = PerDirection::from_fn(|direction| self.bytes[direction].as_slice());
         self.chunks.iter().map(move |chunk| {
-            let lane = chunk.direction.index();
-            let (bytes, behind) = rest[lane].split_at(chunk.seen);
-            rest[lane] = behind;
+            let (bytes, behind) = rest[chunk.direction].split_at(chunk.seen);
+            rest[chunk.direction] = behind;
             (chunk.at, chunk.direction, bytes, chunk.unseen)
         })
     }
@@ -206,12 +208,11 @@ impl Window {
         if input.is_empty() {
             return;
         }
-        let lane = direction.index();
-        if input.unseen_count() > 0 && !self.bytes[lane].is_empty() {
-            self.whole[lane].get_or_insert(self.bytes[lane].len());
+        if input.unseen_count() > 0 && !self.bytes[direction].is_empty() {
+            self.whole[direction].get_or_insert(self.bytes[direction].len());
         }
         let joins = self.joins(direction, &input);
-        self.bytes[lane].extend_from_slice(input.bytes());
+        self.bytes[direction].extend_from_slice(input.bytes());
         let turns = self.chunks.last().is_some_and(|last| last.direction != direction);
         self.turns += usize::from(turns);
         if turns || self.chunks.is_empty() {
@@ -248,8 +249,7 @@ impl Window {
         let burst: Vec<Chunk> = self.chunks.drain(..count).collect();
         let seen: usize = burst.iter().map(|chunk| chunk.seen).sum();
         let unseen: u64 = burst.iter().map(|chunk| chunk.unseen).sum();
-        let lane = first.direction.index();
-        self.bytes[lane].drain(..seen);
+        self.bytes[first.direction].drain(..seen);
         self.find_holes(first.direction);
         self.turns = self.turns.saturating_sub(1);
         let passed = Passed {
@@ -264,15 +264,19 @@ impl Window {
     fn find_holes(&mut self, direction: Direction) {
         let mut before = 0;
         let chunks = self.chunks.iter().filter(|chunk| chunk.direction == direction);
-        self.whole[direction.index()] = None;
+        self.whole[direction] = None;
         for chunk in chunks {
             before += chunk.seen;
             if chunk.unseen > 0 && before > 0 {
-                self.whole[direction.index()] = Some(before);
+                self.whole[direction] = Some(before);
                 return;
             }
         }
     }
+}
+
+pub(super) const fn turned(direction: Direction, reversed: bool) -> Direction {
+    if reversed { direction.reverse() } else { direction }
 }
 
 const MAXIMUM_CHUNKS: usize = 256;

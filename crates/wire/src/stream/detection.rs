@@ -112,24 +112,20 @@ fn candidates(of: Circumstances) -> impl Iterator<Item = Candidate> {
 
 impl Candidate {
     fn standing(self, window: &Window, occasion: Occasion) -> Standing {
-        let [mut client, mut server] = window.openings();
-        if self.reversed {
-            std::mem::swap(&mut client, &mut server);
-        }
-        let holes = window.begins_with_hole();
+        let openings = window.openings(self.reversed);
+        let (client, server) = (
+            openings[Direction::ClientToServer],
+            openings[Direction::ServerToClient],
+        );
+        let holes = window.begins_with_hole(self.reversed);
         let excused = |verdict: Recognition, hole: bool| match verdict {
             Recognition::Never if hole => Recognition::Plausible,
             verdict => verdict,
         };
-        let [client_hole, server_hole] = if self.reversed {
-            [holes[1], holes[0]]
-        } else {
-            holes
-        };
         let asked = (!client.is_empty()).then(|| (self.row.opens)(Direction::ClientToServer, client));
         let answered = (!server.is_empty()).then(|| (self.row.answers)(client, server));
-        let asked = asked.map(|verdict| excused(verdict, client_hole));
-        let answered = answered.map(|verdict| excused(verdict, server_hole));
+        let asked = asked.map(|verdict| excused(verdict, holes[Direction::ClientToServer]));
+        let answered = answered.map(|verdict| excused(verdict, holes[Direction::ServerToClient]));
         if [asked, answered].contains(&Some(Recognition::Never)) {
             return Standing::Out;
         }

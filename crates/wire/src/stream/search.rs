@@ -7,7 +7,7 @@ use decoding::decoder::MessageSink;
 use decoding::framing::Input;
 use decoding::recognition::Recognition;
 use decoding::resume::Resumption;
-use model::{Direction, Timestamp};
+use model::{Direction, PerDirection, Timestamp};
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -29,21 +29,21 @@ impl Stream {
     /// The client continues. If it has waited for all replies, those still expected by the decoder
     /// were lost.
     fn clear_pending(&mut self, at: Timestamp) {
-        let paused = at.since(self.last[Direction::ServerToClient.index()]) >= PAUSE;
+        let paused = at.since(self.last[Direction::ServerToClient]) >= PAUSE;
         let State::Decoding(decoder) = &mut self.state else {
             return;
         };
-        let lost = self.doubt || self.opaque != [false; 2];
+        let lost = self.doubt || self.opaque != PerDirection::splat(false);
         if !lost {
             self.pipelines |= decoder.has_pending_reply();
-        } else if !self.pipelines || paused || self.opaque != [false; 2] {
+        } else if !self.pipelines || paused || self.opaque != PerDirection::splat(false) {
             decoder.clear_pending();
             self.doubt = false;
         }
     }
 
     pub(super) fn seek(&mut self, direction: Direction) {
-        if self.row.is_some() && self.opaque[direction.index()] && matches!(self.state, State::Decoding(_)) {
+        if self.row.is_some() && self.opaque[direction] && matches!(self.state, State::Decoding(_)) {
             self.search = Some(Search {
                 direction,
                 bytes: Vec::new(),
@@ -72,7 +72,7 @@ impl Stream {
     }
 
     fn go_on(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
-        if self.opaque[direction.index()] {
+        if self.opaque[direction] {
             self.emit_raw(direction, input, sink);
         } else {
             self.decode(direction, input, sink);
@@ -137,8 +137,8 @@ impl Stream {
             self.row = None;
             return false;
         }
-        self.opaque[direction.index()] = false;
-        if self.opaque == [false; 2] {
+        self.opaque[direction] = false;
+        if self.opaque == PerDirection::splat(false) {
             self.reason = None;
         }
         true

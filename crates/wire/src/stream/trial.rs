@@ -1,10 +1,10 @@
 //! Runs a decoder over the buffer to find a conversation.
 
-use super::buffered_bursts::Window;
+use super::buffered_bursts::{Window, turned};
 use super::detection::Occasion;
 use crate::protocols::ProtocolRow;
 use decoding::framing::Input;
-use model::{Direction, Message, Protocol, Role};
+use model::{Direction, Message, PerDirection, Protocol, Role};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -18,7 +18,7 @@ struct Heard {
     requests: u32,
     replies: u32,
     parts: u32,
-    messages: [u32; 2],
+    messages: PerDirection<u32>,
     opaque: bool,
 }
 
@@ -26,16 +26,13 @@ pub(super) fn trial(row: &ProtocolRow, reversed: bool, window: &Window, occasion
     if !bursts_fit(row, reversed, window, occasion) {
         return Outcome::Contradicted;
     }
-    let mut openings = window.openings();
-    if reversed {
-        openings.reverse();
-    }
+    let openings = window.openings(reversed);
     let mut decoder = (row.decoder)(openings);
     let mut heard = Heard::default();
-    let mut begun = [false; 2];
+    let mut begun = PerDirection::splat(false);
     for (at, direction, bytes, unseen) in window.pieces() {
         let direction = turned(direction, reversed);
-        begun[direction.index()] |= !bytes.is_empty();
+        begun[direction] |= !bytes.is_empty();
         let mut sink = |message: Message<'_>| heard.process_message(&message);
         if !bytes.is_empty()
             && decoder
@@ -47,14 +44,15 @@ pub(super) fn trial(row: &ProtocolRow, reversed: bool, window: &Window, occasion
         if decoder.tls_follows() {
             return Outcome::Agreed;
         }
-        if unseen > 0 && begun[direction.index()] {
+        if unseen > 0 && begun[direction] {
             return heard.outcome(row.protocol, occasion);
         }
     }
     let doubts = decoder.has_doubts();
     decoder.finish(&mut |message| heard.process_message(&message));
-    let lanes = [Direction::ClientToServer, Direction::ServerToClient];
-    let is_cut = lanes.iter().any(|&lane| decoder.pending(lane) > 0);
+    let is_cut = Direction::ALL
+        .into_iter()
+        .any(|direction| decoder.pending(direction) > 0);
     if doubts || (is_cut && occasion == Occasion::Turn) {
         return Outcome::Contradicted;
     }
@@ -81,13 +79,9 @@ fn bursts_fit(row: &ProtocolRow, reversed: bool, window: &Window, occasion: Occa
     occasion == Occasion::End || burst.as_ref().is_none_or(fits)
 }
 
-fn turned(direction: Direction, reversed: bool) -> Direction {
-    if reversed { direction.reverse() } else { direction }
-}
-
 impl Heard {
     fn process_message(&mut self, message: &Message<'_>) {
-        self.messages[message.direction.index()] += 1;
+        self.messages[message.direction] += 1;
         match message.role {
             Role::Request => self.requests += 1,
             Role::Reply | Role::ReplyPause | Role::Greeting => self.replies += 1,
@@ -103,7 +97,7 @@ impl Heard {
             Occasion::End => self.replies + self.parts,
             Occasion::More | Occasion::Turn => self.replies,
         };
-        if self.messages.contains(&0) {
+        if self.messages.iter().any(|&messages| messages == 0) {
             let is_long = self.messages.iter().any(|&messages| messages >= MANY);
             let fits = is_long && (!self.opaque || protocol == Protocol::Tls);
             return if fits { Outcome::Agreed } else { Outcome::Nothing };

@@ -12,14 +12,14 @@ use crate::stream::Stream;
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{Frame, FramePlan, Framer, Input};
 use decoding::resume::Resumption;
-use model::{Decoding, Direction, Message, Phase, Role, Timestamp};
+use model::{Decoding, Direction, Message, PerDirection, Phase, Role, Timestamp};
 use std::sync::Arc;
 use tls_keys::{Closed, OpenedRecord, RecordOpener, Secrets};
 
 /// Decodes the records of one connection and their content. Memory: at most one unfinished record
 /// per direction, the plain text of one, and the inner decoder.
 pub(crate) struct OpenedTlsDecoder {
-    framers: [Framer; 2],
+    framers: PerDirection<Framer>,
     connection: Connection,
 }
 
@@ -27,12 +27,12 @@ struct Connection {
     handshake: Handshake,
     opener: RecordOpener,
     inside: Stream,
-    meters: [Meter; 2],
+    meters: PerDirection<Meter>,
     has_begun: bool,
     /// Reason why a record up to the end of the handshake was not decrypted.
     closed: Option<Closed>,
     /// Reason for the last failed record of each direction, after a success.
-    unopened: [Option<Closed>; 2],
+    unopened: PerDirection<Option<Closed>>,
 }
 
 impl OpenedTlsDecoder {
@@ -44,7 +44,7 @@ impl OpenedTlsDecoder {
             handshake,
         } = TlsDecoder::new();
         Self {
-            framers: [client, server],
+            framers: PerDirection::new(client, server),
             connection: Connection {
                 handshake,
                 opener: RecordOpener::new(secrets),
@@ -52,7 +52,7 @@ impl OpenedTlsDecoder {
                 meters: Default::default(),
                 has_begun: false,
                 closed: None,
-                unopened: [None; 2],
+                unopened: PerDirection::splat(None),
             },
         }
     }
@@ -66,7 +66,7 @@ impl Decoder for OpenedTlsDecoder {
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
         let Self { framers, connection } = self;
-        let framer = &mut framers[direction.index()];
+        let framer = &mut framers[direction];
         loop {
             let opens = connection.opener.closed().is_none();
             let is_first = connection.handshake.is_first(direction);
@@ -91,12 +91,11 @@ impl Decoder for OpenedTlsDecoder {
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        let lane = direction.index();
         let held = match direction {
             Direction::ClientToServer => 0,
             Direction::ServerToClient => self.connection.handshake.held.map_or(0, |held| held.bytes),
         };
-        self.framers[lane].pending() + self.connection.meters[lane].pending() + held
+        self.framers[direction].pending() + self.connection.meters[direction].pending() + held
     }
 
     fn inside(&self) -> Option<Decoding> {
@@ -126,7 +125,7 @@ impl Decoder for OpenedTlsDecoder {
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
-        self.framers[direction.index()].restart();
+        self.framers[direction].restart();
         true
     }
 }
@@ -144,7 +143,7 @@ impl Connection {
         }
         let opened = self.opener.open(direction, header, frame.body);
         if !matches!(opened, OpenedRecord::Closed(_)) {
-            self.unopened[direction.index()] = None;
+            self.unopened[direction] = None;
         }
         match opened {
             OpenedRecord::Data(plain) => {
@@ -155,7 +154,7 @@ impl Connection {
                 self.handshake.data(direction, plain.is_empty(), frame, sink);
                 let Self { inside, meters, .. } = self;
                 let length = plain.len() as u64;
-                meters[direction.index()].push(length, frame.bytes, frame.started);
+                meters[direction].push(length, frame.bytes, frame.started);
                 let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
                 inside.feed(frame.ended, direction, plain, sink);
             }
@@ -174,7 +173,7 @@ impl Connection {
         sink: &mut MessageSink<'_>,
     ) {
         if self.has_begun {
-            self.unopened[direction.index()] = Some(closed);
+            self.unopened[direction] = Some(closed);
         }
         self.missing(direction, closed, frame, sink);
     }
@@ -198,7 +197,7 @@ impl Connection {
             return self.handshake.record(direction, kind, frame, sink);
         }
         let Self { inside, meters, .. } = self;
-        meters[direction.index()].push(plain, frame.bytes, frame.started);
+        meters[direction].push(plain, frame.bytes, frame.started);
         let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
         inside.skip(frame.ended, direction, plain, sink);
     }
@@ -211,7 +210,7 @@ impl Connection {
         if self.has_begun {
             let Self { inside, meters, .. } = self;
             // A byte of plain text without stream bytes stands for the lost ones.
-            meters[direction.index()].push(1, 0, at);
+            meters[direction].push(1, 0, at);
             let sink = &mut |message: Message<'_>| sink(sealed(meters, message));
             inside.skip(at, direction, 1, sink);
             inside.desync_direction(at, direction, sink);
@@ -243,8 +242,8 @@ impl Connection {
     }
 }
 
-fn sealed<'a>(meters: &mut [Meter; 2], message: Message<'a>) -> Message<'a> {
-    let share = meters[message.direction.index()].take_share(message.bytes);
+fn sealed<'a>(meters: &mut PerDirection<Meter>, message: Message<'a>) -> Message<'a> {
+    let share = meters[message.direction].take_share(message.bytes);
     Message {
         bytes: share.bytes,
         started: share

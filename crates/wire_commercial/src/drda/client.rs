@@ -39,7 +39,7 @@ impl Session {
         let limit = |code| Parameters::new(body).number(code).filter(|&limit| limit > 0);
         let content = match (code, self.command.what) {
             (TYPDEFNAM, _) => {
-                self.encodings[half.direction.index()] = Encoding::named(body);
+                self.encodings[half.direction] = Encoding::named(body);
                 Content::Other
             }
             (EXCSAT, _) => self.introduction(body),
@@ -114,7 +114,7 @@ impl Session {
         if code == ACCRDB
             && let Some(name) = Parameters::new(body).find(TYPDEFNAM)
         {
-            self.encodings[Direction::ClientToServer.index()] = Encoding::named(name);
+            self.encodings[Direction::ClientToServer] = Encoding::named(name);
         }
         self.command = Command { what, section };
         let is_login = matches!(code, EXCSAT | ACCSEC | SECCHK | ACCRDB);
@@ -153,7 +153,7 @@ impl Session {
     }
 
     fn statement<'a>(&'a mut self, body: &'a [u8]) -> &'a [u8] {
-        let encoding = self.encodings[Direction::ClientToServer.index()];
+        let encoding = self.encodings[Direction::ClientToServer];
         readable(statement(body, encoding), encoding, &mut self.text)
     }
 

@@ -25,12 +25,12 @@ impl Session {
                     Parameters::new(body).find(TYPDEFNAM)
                 };
                 if let Some(name) = name {
-                    self.encodings[half.direction.index()] = Encoding::named(name);
+                    self.encodings[half.direction] = Encoding::named(name);
                 }
                 Content::Other
             }
             QRYDSC => {
-                let walk = Walk::new(body, self.encodings[half.direction.index()]);
+                let walk = Walk::new(body, self.encodings[half.direction]);
                 self.sections.describe(command.section, walk);
                 Content::Other
             }
@@ -104,7 +104,7 @@ impl Session {
     }
 
     fn outcome<'a>(&'a mut self, body: &[u8], code: u16, command: Command) -> Content<'a> {
-        let encoding = self.encodings[Direction::ServerToClient.index()];
+        let encoding = self.encodings[Direction::ServerToClient];
         let outcome = outcome(body, encoding);
         if let Some(outcome) = outcome.filter(|outcome| outcome.code < 0) {
             let end = outcome.write(encoding, &mut self.text);

@@ -11,7 +11,10 @@ use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
 use decoding::pending_replies::PendingReplies;
 use decoding::resume::{MessageShape, Resumption, find};
-use model::{Content, Direction, Message, Phase, Protocol, Role, StatementId, Timestamp, TransactionState};
+use model::{
+    Content, Direction, Message, PerDirection, Phase, Protocol, Role, StatementId, Timestamp,
+    TransactionState,
+};
 use std::collections::HashMap;
 
 /// Decodes one TDS connection, from the start or from the middle.
@@ -21,9 +24,9 @@ use std::collections::HashMap;
 /// of at most 32 sessions.
 #[derive(Debug)]
 pub struct TdsDecoder {
-    framers: [Framer; 2],
+    framers: PerDirection<Framer>,
     session: Session,
-    is_multiplexed: [bool; 2],
+    is_multiplexed: PerDirection<bool>,
     sessions: Sessions,
 }
 
@@ -59,9 +62,9 @@ struct PendingReply {
 impl TdsDecoder {
     pub fn new() -> Self {
         Self {
-            framers: [Direction::ClientToServer, Direction::ServerToClient].map(framer),
+            framers: PerDirection::from_fn(framer),
             session: Session::default(),
-            is_multiplexed: [false; 2],
+            is_multiplexed: PerDirection::splat(false),
             sessions: Sessions::default(),
         }
     }
@@ -72,10 +75,9 @@ impl TdsDecoder {
         input: &mut Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<bool, DecodeError> {
-        let lane = direction.index();
-        let framer = &mut self.framers[lane];
-        self.is_multiplexed[lane] |= framer.pending() == 0 && input.bytes().first() == Some(&SMP);
-        let (length, passed) = if self.is_multiplexed[lane] {
+        let framer = &mut self.framers[direction];
+        self.is_multiplexed[direction] |= framer.pending() == 0 && input.bytes().first() == Some(&SMP);
+        let (length, passed) = if self.is_multiplexed[direction] {
             let Some(frame) = framer.next(input, SMP_HEADER, multiplexing::plan)? else {
                 return Ok(false);
             };
@@ -103,7 +105,7 @@ impl TdsDecoder {
     /// Whether sessions are multiplexed. A lost direction then stays lost: half of its statements
     /// would look like all.
     fn is_mars(&self) -> bool {
-        self.is_multiplexed != [false; 2]
+        self.is_multiplexed != PerDirection::splat(false)
     }
 }
 
@@ -133,14 +135,14 @@ impl Decoder for TdsDecoder {
             Direction::ClientToServer => self.sessions.pending(),
             Direction::ServerToClient => self.sessions.pending_of_server(),
         };
-        self.framers[direction.index()].pending() + self.session.pending(direction) + in_sessions
+        self.framers[direction].pending() + self.session.pending(direction) + in_sessions
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
         if self.is_mars() {
             return false;
         }
-        self.framers[direction.index()] = framer(direction);
+        self.framers[direction] = framer(direction);
         match direction {
             Direction::ClientToServer => {
                 self.session.request = Part::default();

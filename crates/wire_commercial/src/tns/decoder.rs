@@ -6,7 +6,7 @@ use super::signature::MAXIMUM_PACKET;
 use decoding::decoder::{DecodeError, Decoder, MessageSink};
 use decoding::framing::{FramePlan, Framer, HeaderFault, Input};
 use decoding::resume::{MessageShape, Resumption, find};
-use model::{Direction, Timestamp};
+use model::{Direction, PerDirection, Timestamp};
 
 /// Decodes one Oracle Net connection, from the start or from the middle.
 ///
@@ -14,14 +14,14 @@ use model::{Direction, Timestamp};
 /// response, and 16,384 cursors.
 #[derive(Debug)]
 pub struct TnsDecoder {
-    framers: [Framer; 2],
+    framers: PerDirection<Framer>,
     session: Session,
 }
 
 impl TnsDecoder {
     pub fn new() -> Self {
         Self {
-            framers: [Direction::ClientToServer, Direction::ServerToClient].map(framer),
+            framers: PerDirection::from_fn(framer),
             session: Session::default(),
         }
     }
@@ -32,7 +32,7 @@ impl TnsDecoder {
         input: &mut Input<'_>,
         sink: &mut MessageSink<'_>,
     ) -> Result<(), DecodeError> {
-        let framer = &mut self.framers[direction.index()];
+        let framer = &mut self.framers[direction];
         loop {
             if framer.pending() == 0
                 && direction == Direction::ClientToServer
@@ -118,14 +118,14 @@ impl Decoder for TnsDecoder {
     }
 
     fn pending(&self, direction: Direction) -> u64 {
-        self.framers[direction.index()].pending() + self.session.held_back(direction)
+        self.framers[direction].pending() + self.session.held_back(direction)
     }
 
     fn restart(&mut self, direction: Direction) -> bool {
         if self.session.is_encrypted() {
             return false;
         }
-        self.framers[direction.index()] = framer(direction);
+        self.framers[direction] = framer(direction);
         true
     }
 
