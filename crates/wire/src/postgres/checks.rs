@@ -108,7 +108,7 @@ pub(super) fn authentication(body: &[u8]) -> Recognition {
     }
 }
 
-pub(super) fn parameter_status(body: &[u8]) -> Recognition {
+pub(super) fn setting(body: &[u8]) -> Recognition {
     let mut reader = Reader::new(body);
     let name = reader.cstr().filter(|name| !name.is_empty());
     plausible(name.is_some_and(is_text) && reader.cstr().is_some_and(is_text) && reader.is_empty())
@@ -122,7 +122,7 @@ pub(super) const fn ready(body: &[u8]) -> Recognition {
 }
 
 /// A letter and a text each, among them severity, code and message.
-pub(super) fn error_fields(body: &[u8]) -> Recognition {
+pub(super) fn fields(body: &[u8]) -> Recognition {
     certain_if(has_error_fields(Reader::new(body)).is_some())
 }
 
@@ -167,9 +167,9 @@ pub(super) fn data_row(body: &[u8]) -> Recognition {
     plausible(values(&mut reader).is_some() && reader.is_empty())
 }
 
-pub(super) fn command_complete(body: &[u8]) -> Recognition {
+pub(super) fn command_tag(body: &[u8]) -> Recognition {
     let mut reader = Reader::new(body);
-    plausible(reader.cstr().is_some_and(is_command_tag) && reader.is_empty())
+    plausible(reader.cstr().is_some_and(is_command) && reader.is_empty())
 }
 
 pub(super) const fn key_data(body: &[u8]) -> Recognition {
@@ -220,7 +220,7 @@ fn values(reader: &mut Reader<'_>) -> Option<()> {
     Some(())
 }
 
-fn is_command_tag(tag: &[u8]) -> bool {
+fn is_command(tag: &[u8]) -> bool {
     tag.first().is_some_and(u8::is_ascii_uppercase)
         && tag
             .iter()

@@ -14,8 +14,6 @@ pub struct MessageRow {
     pub(super) lengths: RangeInclusive<u32>,
     /// Inspected leading bytes of the body.
     pub(super) keep: usize,
-    /// Longest body accepted where any byte could be mistaken for a tag.
-    pub(super) plausible_body: u64,
     /// Checks a whole body.
     pub(super) check: fn(&[u8]) -> Recognition,
     /// Checks the first bytes of a body of this length.
@@ -30,8 +28,8 @@ pub const fn sent(direction: Direction) -> &'static TaggedRows<MessageRow> {
 }
 
 macro_rules! messages {
-    ($module:ident: $($constant:ident $tag:literal $name:literal $lengths:expr, $keep:expr, $plausible:ident,
-        $check:ident, $start:ident;)*) => {
+    ($module:ident: $($constant:ident $tag:literal $name:literal $lengths:expr, $keep:expr, $check:ident,
+        $start:ident;)*) => {
         pub mod $module {
             use super::*;
             $(pub const $constant: u8 = $tag;)*
@@ -40,7 +38,6 @@ macro_rules! messages {
                     name: $name,
                     lengths: $lengths,
                     keep: $keep,
-                    plausible_body: $plausible,
                     check: checks::$check,
                     check_start: starts::$start,
                 }),*],
@@ -50,49 +47,49 @@ macro_rules! messages {
     };
 }
 
-// Constant, tag, name, length field, inspected bytes, plausible body, check of a body, of its first bytes.
+// Constant, tag, name, length field, inspected bytes, check of a body, check of its first bytes.
 messages! { frontend:
-    BIND             b'B' "Bind"            12..=MAX, 2 * NAME_LIMIT + 2 + VALUES_LIMIT, LONG, bind, two_names;
-    CLOSE            b'C' "Close"           6..=MAX, NAME_LIMIT + 2, SHORT, describe, describe;
-    COPY_DATA        b'd' "CopyData"        4..=MAX, 0, LONG, client_copy_data, any;
-    COPY_DONE        b'c' "CopyDone"        4..=4, 0, SHORT, certain, any;
-    COPY_FAIL        b'f' "CopyFail"        4..=MAX, 0, SHORT, text, any;
-    DESCRIBE         b'D' "Describe"        6..=MAX, NAME_LIMIT + 2, SHORT, describe, describe;
-    EXECUTE          b'E' "Execute"         9..=MAX, NAME_LIMIT + 5, SHORT, execute, execute;
-    FLUSH            b'H' "Flush"           4..=4, 0, SHORT, certain, any;
-    FUNCTION_CALL    b'F' "FunctionCall"    4..=MAX, 4, LONG, function_call, any;
-    PARSE            b'P' "Parse"           8..=MAX, NAME_LIMIT + STATEMENT_LIMIT, LONG, parse, parse;
-    PASSWORD_MESSAGE b'p' "PasswordMessage" 4..=MAX, 0, SHORT, not_empty, any;
-    QUERY            b'Q' "Query"           5..=MAX, STATEMENT_LIMIT, LONG, query, query;
-    SYNC             b'S' "Sync"            4..=4, 0, SHORT, certain, any;
-    TERMINATE        b'X' "Terminate"       4..=4, 0, SHORT, certain, any;
+    BIND             b'B' "Bind"            12..=MAX, 2 * NAME_LIMIT + 2 + VALUES_LIMIT, bind, two_names;
+    CLOSE            b'C' "Close"           6..=MAX, NAME_LIMIT + 2, describe, describe;
+    COPY_DATA        b'd' "CopyData"        4..=MAX, 0, client_copy_data, any;
+    COPY_DONE        b'c' "CopyDone"        4..=4, 0, certain, any;
+    COPY_FAIL        b'f' "CopyFail"        4..=MAX, 0, text, any;
+    DESCRIBE         b'D' "Describe"        6..=MAX, NAME_LIMIT + 2, describe, describe;
+    EXECUTE          b'E' "Execute"         9..=MAX, NAME_LIMIT + 5, execute, execute;
+    FLUSH            b'H' "Flush"           4..=4, 0, certain, any;
+    FUNCTION_CALL    b'F' "FunctionCall"    4..=MAX, 4, function_call, any;
+    PARSE            b'P' "Parse"           8..=MAX, NAME_LIMIT + STATEMENT_LIMIT, parse, parse;
+    PASSWORD_MESSAGE b'p' "PasswordMessage" 4..=MAX, 0, not_empty, any;
+    QUERY            b'Q' "Query"           5..=MAX, STATEMENT_LIMIT, query, query;
+    SYNC             b'S' "Sync"            4..=4, 0, certain, any;
+    TERMINATE        b'X' "Terminate"       4..=4, 0, certain, any;
 }
 
 messages! { backend:
-    AUTHENTICATION             b'R' "Authentication"           8..=BRIEF, 4, SHORT, authentication, authentication;
-    BACKEND_KEY_DATA           b'K' "BackendKeyData"           12..=BRIEF, 0, SHORT, key_data, any;
-    BIND_COMPLETE              b'2' "BindComplete"             4..=4, 0, SHORT, empty, any;
-    CLOSE_COMPLETE             b'3' "CloseComplete"            4..=4, 0, SHORT, empty, any;
-    COMMAND_COMPLETE           b'C' "CommandComplete"          5..=TAG, TAG as usize, SHORT, command_complete, command_complete;
-    COPY_BOTH_RESPONSE         b'W' "CopyBothResponse"         7..=MAX, 0, SHORT, copy_response, copy_response;
-    COPY_DATA                  b'd' "CopyData"                 4..=MAX, 0, LONG, server_copy_data, any;
-    COPY_DONE                  b'c' "CopyDone"                 4..=4, 0, SHORT, empty, any;
-    COPY_IN_RESPONSE           b'G' "CopyInResponse"           7..=MAX, 0, SHORT, copy_response, copy_response;
-    COPY_OUT_RESPONSE          b'H' "CopyOutResponse"          7..=MAX, 0, SHORT, copy_response, copy_response;
-    DATA_ROW                   b'D' "DataRow"                  4..=MAX, 0, LONG, data_row, data_row;
-    EMPTY_QUERY_RESPONSE       b'I' "EmptyQueryResponse"       4..=4, 0, SHORT, empty, any;
-    ERROR_RESPONSE             b'E' "ErrorResponse"            5..=MAX, ERROR_LIMIT, SHORT, error_fields, error_fields;
-    FUNCTION_CALL_RESPONSE     b'V' "FunctionCallResponse"     8..=MAX, 0, LONG, function_result, any;
-    NEGOTIATE_PROTOCOL_VERSION b'v' "NegotiateProtocolVersion" 8..=MAX, 0, SHORT, version, any;
-    NO_DATA                    b'n' "NoData"                   4..=4, 0, SHORT, empty, any;
-    NOTICE_RESPONSE            b'N' "NoticeResponse"           5..=MAX, ERROR_LIMIT, SHORT, error_fields, error_fields;
-    NOTIFICATION_RESPONSE      b'A' "NotificationResponse"     8..=MAX, 0, SHORT, notification, any;
-    PARAMETER_DESCRIPTION      b't' "ParameterDescription"     6..=MAX, 0, SHORT, parameter_description, any;
-    PARAMETER_STATUS           b'S' "ParameterStatus"          6..=BRIEF, NAME_LIMIT, SHORT, parameter_status, parameter_status;
-    PARSE_COMPLETE             b'1' "ParseComplete"            4..=4, 0, SHORT, empty, any;
-    PORTAL_SUSPENDED           b's' "PortalSuspended"          4..=4, 0, SHORT, empty, any;
-    READY_FOR_QUERY            b'Z' "ReadyForQuery"            5..=5, 1, SHORT, ready, ready;
-    ROW_DESCRIPTION            b'T' "RowDescription"           6..=MAX, 0, SHORT, row_description, row_description;
+    AUTHENTICATION             b'R' "Authentication"           8..=BRIEF, 4, authentication, authentication;
+    BACKEND_KEY_DATA           b'K' "BackendKeyData"           12..=BRIEF, 0, key_data, any;
+    BIND_COMPLETE              b'2' "BindComplete"             4..=4, 0, empty, any;
+    CLOSE_COMPLETE             b'3' "CloseComplete"            4..=4, 0, empty, any;
+    COMMAND_COMPLETE           b'C' "CommandComplete"          5..=256, 256, command_tag, command_tag;
+    COPY_BOTH_RESPONSE         b'W' "CopyBothResponse"         7..=MAX, 0, copy_response, copy_response;
+    COPY_DATA                  b'd' "CopyData"                 4..=MAX, 0, server_copy_data, any;
+    COPY_DONE                  b'c' "CopyDone"                 4..=4, 0, empty, any;
+    COPY_IN_RESPONSE           b'G' "CopyInResponse"           7..=MAX, 0, copy_response, copy_response;
+    COPY_OUT_RESPONSE          b'H' "CopyOutResponse"          7..=MAX, 0, copy_response, copy_response;
+    DATA_ROW                   b'D' "DataRow"                  4..=MAX, 0, data_row, data_row;
+    EMPTY_QUERY_RESPONSE       b'I' "EmptyQueryResponse"       4..=4, 0, empty, any;
+    ERROR_RESPONSE             b'E' "ErrorResponse"            5..=MAX, ERROR_LIMIT, fields, fields;
+    FUNCTION_CALL_RESPONSE     b'V' "FunctionCallResponse"     8..=MAX, 0, function_result, any;
+    NEGOTIATE_PROTOCOL_VERSION b'v' "NegotiateProtocolVersion" 8..=MAX, 0, version, any;
+    NO_DATA                    b'n' "NoData"                   4..=4, 0, empty, any;
+    NOTICE_RESPONSE            b'N' "NoticeResponse"           5..=MAX, ERROR_LIMIT, fields, fields;
+    NOTIFICATION_RESPONSE      b'A' "NotificationResponse"     8..=MAX, 0, notification, any;
+    PARAMETER_DESCRIPTION      b't' "ParameterDescription"     6..=MAX, 0, parameter_description, any;
+    PARAMETER_STATUS           b'S' "ParameterStatus"          6..=BRIEF, NAME_LIMIT, setting, setting;
+    PARSE_COMPLETE             b'1' "ParseComplete"            4..=4, 0, empty, any;
+    PORTAL_SUSPENDED           b's' "PortalSuspended"          4..=4, 0, empty, any;
+    READY_FOR_QUERY            b'Z' "ReadyForQuery"            5..=5, 1, ready, ready;
+    ROW_DESCRIPTION            b'T' "RowDescription"           6..=MAX, 0, row_description, row_description;
 }
 
 /// First byte of the body of `Close` and `Describe`.
@@ -140,11 +137,6 @@ const ERROR_LIMIT: usize = 4096;
 
 const MAX: u32 = MAXIMUM_MESSAGE;
 const BRIEF: u32 = 64 * 1024;
-const TAG: u32 = 256;
-
-/// Statements, values and rows.
-const LONG: u64 = 16 << 20;
-const SHORT: u64 = 64 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,8 @@
 //! Lengths and inspected parts of messages.
 
-use super::messages::backend::{self, DATA_ROW, READY_FOR_QUERY};
-use super::messages::{encryption, frontend, sent, transaction};
+use super::messages::backend::{self, DATA_ROW, FUNCTION_CALL_RESPONSE, READY_FOR_QUERY};
+use super::messages::frontend::{self, BIND, FUNCTION_CALL, PARSE, QUERY};
+use super::messages::{encryption, sent, transaction};
 use decoding::framing::{FramePlan, HeaderFault};
 use decoding::reader::Reader;
 use decoding::resume::MessageShape;
@@ -145,7 +146,9 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> MessageShape {
     let body = match (sent(direction).find(tag), planned) {
         (None, _) | (Some(_), Some(Err(_))) => return MessageShape::Wrong,
         (Some(_), None) => return MessageShape::Cut,
-        (Some(row), Some(Ok(plan))) if plan.body > row.plausible_body => return MessageShape::Wrong,
+        (Some(_), Some(Ok(plan))) if plan.body > plausible_body(direction, tag) => {
+            return MessageShape::Wrong;
+        }
         (Some(_), Some(Ok(plan))) => usize::try_from(plan.body).unwrap_or(usize::MAX),
     };
     let rest = bytes.get(TAGGED_HEADER..).unwrap_or_default();
@@ -162,12 +165,22 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> MessageShape {
             Some(columns) if body >= 2 + usize::from(columns) * 4 => MessageShape::Likely(total),
             Some(_) => MessageShape::Wrong,
         },
-        (Direction::ClientToServer, frontend::QUERY) => match rest.get(..body) {
+        (Direction::ClientToServer, QUERY) => match rest.get(..body) {
             None => MessageShape::Likely(total),
             Some([text @ .., 0]) if !text.contains(&0) => MessageShape::Sure(total),
             Some(_) => MessageShape::Wrong,
         },
         (Direction::ClientToServer | Direction::ServerToClient, _) => MessageShape::Likely(total),
+    }
+}
+
+/// Longest body accepted where any byte could be mistaken for a tag: larger for statements, values
+/// and rows.
+const fn plausible_body(direction: Direction, tag: u8) -> u64 {
+    match (direction, tag) {
+        (Direction::ClientToServer, BIND | frontend::COPY_DATA | FUNCTION_CALL | PARSE | QUERY)
+        | (Direction::ServerToClient, backend::COPY_DATA | DATA_ROW | FUNCTION_CALL_RESPONSE) => 16 << 20,
+        (Direction::ClientToServer | Direction::ServerToClient, _) => 64 << 10,
     }
 }
 

@@ -96,11 +96,11 @@ pub(super) fn authentication(sample: &[u8], _: u64) -> bool {
     Reader::new(sample).u32_be().is_some_and(|code| code <= 12)
 }
 
-pub(super) fn parameter_status(sample: &[u8], _: u64) -> bool {
+pub(super) fn setting(sample: &[u8], _: u64) -> bool {
     Reader::new(sample).cstr().is_some_and(is_text)
 }
 
-pub(super) fn command_complete(sample: &[u8], _: u64) -> bool {
+pub(super) fn command_tag(sample: &[u8], _: u64) -> bool {
     sample.first().is_some_and(u8::is_ascii_uppercase) && ends_text(sample)
 }
 
@@ -111,7 +111,7 @@ pub(super) const fn ready(sample: &[u8], _: u64) -> bool {
     )
 }
 
-pub(super) fn error_fields(sample: &[u8], _: u64) -> bool {
+pub(super) fn fields(sample: &[u8], _: u64) -> bool {
     sample.first() == Some(&error_field::SEVERITY)
 }
 
