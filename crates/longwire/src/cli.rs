@@ -9,6 +9,7 @@ use crate::commands::{
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use pipeline::output::Status;
 use std::ffi::OsString;
+use sys::arguments::CommandLine;
 
 /// Measure, explain, predict and cut what network round trips cost your database.
 #[derive(Debug, Parser)]
@@ -94,28 +95,29 @@ const LONG_VERSION: &str = concat!(
 );
 
 impl Command {
-    pub fn run(self) -> anyhow::Result<Status> {
+    /// `typed` is recorded with the results.
+    pub fn run(self, typed: &CommandLine) -> anyhow::Result<Status> {
         match self {
             #[cfg(feature = "demo")]
-            Self::Demo(args) => crate::commands::demo::run(&args),
-            Self::Ping(args) => ping::run(&args),
-            Self::Echo(args) => echo::run(&args),
-            Self::Split(args) => split::run(&args),
-            Self::Watch(args) => watch::run(&args),
-            Self::Top(args) => top::run(&args),
-            Self::Agent(args) => agent::run(&args),
-            Self::Relay(args) => relay::run(&args),
-            Self::Read(args) => read::run(&args),
+            Self::Demo(args) => crate::commands::demo::run(&args, typed),
+            Self::Ping(args) => ping::run(&args, typed),
+            Self::Echo(args) => echo::run(&args, typed),
+            Self::Split(args) => split::run(&args, typed),
+            Self::Watch(args) => watch::run(&args, typed),
+            Self::Top(args) => top::run(&args, typed),
+            Self::Agent(args) => agent::run(&args, typed),
+            Self::Relay(args) => relay::run(&args, typed),
+            Self::Read(args) => read::run(&args, typed),
             Self::Keys(args) => keys::run(&args),
-            Self::Predict(args) => predict::run(&args),
-            Self::Plan(args) => plan::run(&args),
-            Self::Check(args) => check::run(&args),
-            Self::Link(args) => link::run(&args),
-            Self::Lab(args) => lab::run(&args),
-            Self::Load(args) => load::run(&args),
-            Self::Mcp(args) => mcp::run(&args),
-            Self::Tune(args) => tune::run(&args),
-            Self::Tunnel(args) => tunnel::run(&args),
+            Self::Predict(args) => predict::run(&args, typed),
+            Self::Plan(args) => plan::run(&args, typed),
+            Self::Check(args) => check::run(&args, typed),
+            Self::Link(args) => link::run(&args, typed),
+            Self::Lab(args) => lab::run(&args, typed),
+            Self::Load(args) => load::run(&args, typed),
+            Self::Mcp(args) => mcp::run(&args, typed),
+            Self::Tune(args) => tune::run(&args, typed),
+            Self::Tunnel(args) => tunnel::run(&args, typed),
             Self::Generate(args) => generate::run(&args),
         }
     }

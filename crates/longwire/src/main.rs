@@ -3,6 +3,7 @@
 use longwire::{cli, failure, usage};
 use pipeline::output;
 use std::process::ExitCode;
+use sys::arguments::CommandLine;
 
 fn main() -> ExitCode {
     sys::signals::heed_children();
@@ -21,7 +22,8 @@ fn main() -> ExitCode {
     usage::older_names(given)
         .iter()
         .for_each(|text| output::warning(text));
-    match output::survive_file_limit().and_then(|()| arguments.command.run()) {
+    let typed = CommandLine::from_arguments(given);
+    match output::survive_file_limit().and_then(|()| arguments.command.run(&typed)) {
         Ok(status) => status.into(),
         Err(error) => failure::report(&error, given),
     }

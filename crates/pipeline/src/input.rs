@@ -30,6 +30,7 @@ pub use reader::FactReader;
 use recording::{Recording, RecordingFacts};
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
+use sys::arguments::CommandLine;
 use tls_keys::Secrets;
 
 #[derive(Debug, Default)]
@@ -221,9 +222,14 @@ pub fn are_of_load(files: &[PathBuf]) -> bool {
         let begun = report::RecordReader::new(bytes)
             .ok()
             .and_then(|mut records| records.next());
-        matches!(begun, Some(Ok(report::Record::Conditions(run))) if run.command_line.starts_with("longwire load "))
+        matches!(begun, Some(Ok(report::Record::Conditions(run))) if subcommand(&run.command_line) == Some("load"))
     };
     !files.is_empty() && files.iter().all(is_of_load)
+}
+
+fn subcommand(command_line: &str) -> Option<&str> {
+    let mut words = command_line.split(' ').skip(1);
+    words.find(|word| !word.starts_with('-'))
 }
 
 pub fn title(files: &[PathBuf]) -> String {
@@ -234,11 +240,7 @@ pub fn title(files: &[PathBuf]) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-pub fn conditions(files: &[PathBuf]) -> Conditions {
+pub fn conditions(files: &[PathBuf], typed: &CommandLine) -> Conditions {
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let command_line = std::env::args_os()
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect::<Vec<_>>()
-        .join(" ");
-    output::conditions(command_line, "capture file timestamps", names.join(", "))
+    output::conditions(typed, "capture file timestamps", names.join(", "))
 }

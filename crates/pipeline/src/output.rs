@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
+use sys::arguments::CommandLine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -193,12 +194,12 @@ pub fn warn(warnings: &[Warning]) {
     }
 }
 
-/// The conditions of this run. `command_line` must not contain secrets.
-pub fn conditions(command_line: String, clock: &str, observation_point: String) -> Conditions {
+/// The conditions of this run.
+pub fn conditions(typed: &CommandLine, clock: &str, observation_point: String) -> Conditions {
     Conditions {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line,
-        host: read_line("/proc/sys/kernel/hostname"),
+        command_line: typed.to_string(),
+        host: host_name(),
         kernel: read_line("/proc/sys/kernel/ostype")
             .zip(read_line("/proc/sys/kernel/osrelease"))
             .map(|(name, release)| format!("{name} {release}")),
@@ -207,6 +208,10 @@ pub fn conditions(command_line: String, clock: &str, observation_point: String) 
         link: None,
         seed: None,
     }
+}
+
+pub fn host_name() -> Option<String> {
+    read_line("/proc/sys/kernel/hostname")
 }
 
 fn read_line(path: &str) -> Option<String> {

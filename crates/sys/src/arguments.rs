@@ -5,6 +5,12 @@
 //! visible for the few milliseconds before, and in kernel logs of started programs (`execve` in
 //! audit logs).
 
+mod clients;
+mod command_line;
+mod secrets;
+
+pub use command_line::CommandLine;
+
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -33,15 +39,13 @@ pub fn without_passwords(message: &str) -> String {
     message
 }
 
-/// Overwrites passwords in the process list with asterisks, and returns their number.
+/// Overwrites secrets in the process list with asterisks, and returns their number.
 ///
 /// # Errors
-/// If the memory is not writable: passwords are then visible.
+/// If the memory is not writable: secrets are then visible.
 pub fn hide_passwords() -> io::Result<usize> {
-    let count = given()
-        .iter()
-        .map(|argument| passwords(argument.as_bytes()).len())
-        .sum();
+    let words: Vec<&[u8]> = given().iter().map(|argument| argument.as_bytes()).collect();
+    let count = secrets::of_arguments(&words).iter().map(Vec::len).sum();
     if count > 0 {
         overwrite()?;
     }
@@ -61,121 +65,27 @@ fn overwrite() -> io::Result<()> {
     let memory: File = OpenOptions::new().read(true).write(true).open("/proc/self/mem")?;
     let mut text = vec![0; length.min(MAX_ARGUMENT_BYTES)];
     memory.read_exact_at(&mut text, begin)?;
-    text.split_mut(|byte| *byte == 0).for_each(mask);
+    let words: Vec<&[u8]> = text.split(|byte| *byte == 0).collect();
+    let found = secrets::of_arguments(&words);
+    for (word, secrets) in text.split_mut(|byte| *byte == 0).zip(found) {
+        overwrite_ranges(word, secrets);
+    }
     memory.write_all_at(&text, begin)
 }
 
 /// The kernel allows arguments a quarter of the stack limit, 2 MiB by default.
 const MAX_ARGUMENT_BYTES: usize = 64 << 20;
 
+fn overwrite_ranges(argument: &mut [u8], secrets: Vec<Range<usize>>) {
+    for secret in secrets {
+        argument[secret].fill(b'*');
+    }
+}
+
 fn mask(argument: &mut [u8]) {
-    for password in passwords(argument) {
-        argument[password].fill(b'*');
-    }
-}
-
-/// Ranges of passwords in an argument: of a URL (`://user:password@`, Oracle's `:user/password@`),
-/// and of named parameters.
-fn passwords(argument: &[u8]) -> Vec<Range<usize>> {
-    let mut found: Vec<Range<usize>> = userinfo(argument).into_iter().collect();
-    let lower = argument.to_ascii_lowercase();
-    for name in [&b"password="[..], b"passwd=", b"pwd="] {
-        let mut from = 0;
-        while let Some(at) = find(&lower[from..], name) {
-            let begin = from + at + name.len();
-            let end = begin + value_length(&argument[begin..]);
-            if begin < end {
-                found.push(begin..end);
-            }
-            from = end.max(begin);
-        }
-    }
-    found
-}
-
-/// With an unescaped `@` or `/` in it, the range extends to the last `@`.
-fn userinfo(argument: &[u8]) -> Option<Range<usize>> {
-    let (begin, separator) = match find(argument, b":thin:") {
-        Some(at) => (at + 6, b'/'),
-        None => (find(argument, b"://")? + 3, b':'),
-    };
-    let rest = &argument[begin..];
-    let authority = match argument.starts_with(b"http") {
-        true => rest.split(|byte| b"/?#".contains(byte)).next()?,
-        false => rest,
-    };
-    let end = begin + authority.iter().rposition(|byte| *byte == b'@')?;
-    let colon = begin + argument[begin..end].iter().position(|byte| *byte == separator)?;
-    (colon + 1 < end).then_some(colon + 1..end)
-}
-
-/// Up to the end of the parameter, or the closing quote.
-fn value_length(value: &[u8]) -> usize {
-    let is_quoted = value.first() == Some(&b'\'');
-    let ends = |at: usize, byte: u8| match is_quoted {
-        true => at > 0 && byte == b'\'' && value[at - 1] != b'\\',
-        false => [b'&', b';', b' ', b')'].contains(&byte),
-    };
-    let end = value.iter().enumerate().position(|(at, byte)| ends(at, *byte));
-    end.unwrap_or(value.len())
-}
-
-fn find(text: &[u8], what: &[u8]) -> Option<usize> {
-    text.windows(what.len()).position(|window| window == what)
+    let secrets = secrets::of_argument(argument);
+    overwrite_ranges(argument, secrets);
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn hidden(argument: &str) -> String {
-        let mut bytes = argument.as_bytes().to_vec();
-        mask(&mut bytes);
-        String::from_utf8(bytes).expect("text")
-    }
-
-    #[test]
-    fn passwords_of_all_spellings_of_a_target_are_found() {
-        for (argument, shown) in [
-            ("postgres://ann:secret@db1/shop", "postgres://ann:******@db1/shop"),
-            ("postgres://ann:s/e@c@db1/shop", "postgres://ann:*****@db1/shop"),
-            (
-                "postgres://ann@db1/shop?password=secret&sslmode=require",
-                "postgres://ann@db1/shop?password=******&sslmode=require",
-            ),
-            (
-                "host=db1 password='a b\\'c' user=ann",
-                "host=db1 password=*******' user=ann",
-            ),
-            (
-                "host=db1 Password=secret user=ann",
-                "host=db1 Password=****** user=ann",
-            ),
-            (
-                "jdbc:oracle:thin:ann/secret@//db1:1521/shop",
-                "jdbc:oracle:thin:ann/******@//db1:1521/shop",
-            ),
-            (
-                "jdbc:sqlserver://db1;user=ann;password=secret;encrypt=true",
-                "jdbc:sqlserver://db1;user=ann;password=******;encrypt=true",
-            ),
-            ("redis://:secret@cache1", "redis://:******@cache1"),
-        ] {
-            assert_eq!(hidden(argument), shown);
-        }
-    }
-
-    #[test]
-    fn what_holds_no_password_is_left_as_it_is() {
-        for argument in [
-            "postgres://ann@db1/shop",
-            "http://127.0.0.1:8000/@a?b=c",
-            "rtt=40ms",
-            "password=",
-            "",
-            "select 1 where a = 'b@c'",
-        ] {
-            assert_eq!(hidden(argument), argument);
-        }
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ mod totals;
 
 use config::AgentConfig;
 pub use config::AgentConfigError;
+use sys::arguments::CommandLine;
 
 use crate::commands::targets::PlainClientsArg;
 use anyhow::Result;
@@ -40,11 +41,11 @@ pub struct Args {
 
 /// # Errors
 /// When the configuration cannot be used, or a target cannot be observed.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let config = AgentConfig::read_file(&args.config, args.plain_clients)?;
     if args.check_config {
         output::print_note(&format!("{} can be used", args.config.display()));
         return Ok(Status::Done);
     }
-    run::run(args, config)
+    run::run(args, config, typed)
 }

@@ -21,6 +21,7 @@ use report::{JsonWriter, ReadOutcome};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use sys::arguments::CommandLine;
 
 /// Check captures or recordings against budgets: round trips, predicted time, open transactions,
 /// findings.
@@ -89,7 +90,7 @@ pub struct Args {
 
 /// # Errors
 /// When a file cannot be read, or a budget cannot be checked against the data.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let file = args.budgets.as_deref().map(file::read_file).transpose()?;
     let BudgetFile { budgets, hosts } = file.unwrap_or_default();
@@ -97,11 +98,11 @@ pub fn run(args: &Args) -> Result<Status> {
     let mut grouping = args.grouping.clone();
     grouping.host.extend(hosts);
     let links = links(&budgets);
-    let now = read_outcome(&args.files, &grouping, &links, &args.keys)?;
+    let now = read_outcome(&args.files, &grouping, &links, &args.keys, typed)?;
     let before = args
         .baseline
         .as_ref()
-        .map(|file| read_outcome(std::slice::from_ref(file), &grouping, &links, &args.keys))
+        .map(|file| read_outcome(std::slice::from_ref(file), &grouping, &links, &args.keys, typed))
         .transpose()?;
     let report = judged(args, &budgets, &links, now, before)?;
     if let Some(path) = &args.junit {
@@ -110,9 +111,11 @@ pub fn run(args: &Args) -> Result<Status> {
             .with_context(|| format!("could not write {}", path.display()))?;
     }
     if let Some(page) = page {
-        page.write_made(|out| report::html::write_check(&report, &input::conditions(&args.files), out))?;
+        page.write_made(|out| {
+            report::html::write_check(&report, &input::conditions(&args.files, typed), out)
+        })?;
     }
-    match print_report(args, &report) {
+    match print_report(args, typed, &report) {
         // The reader of the output has left: the answer is the same.
         Err(error) if failure::is_broken_pipe(&error) => {}
         told => told?,
@@ -178,6 +181,7 @@ fn read_outcome(
     grouping: &Grouping,
     links: &[LinkDescription],
     keys: &KeyLogArgument,
+    typed: &CommandLine,
 ) -> Result<ReadOutcome> {
     let wanted = AggregatorConfig {
         rule: grouping.operations,
@@ -201,7 +205,7 @@ fn read_outcome(
         }),
         ..AggregatorConfig::default()
     };
-    let mut aggregator = Aggregator::new(&wanted, input::conditions(files))?;
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(files, typed))?;
     let input = input::read_files(files, keys.reading()?, &mut |fact| aggregator.fact(fact))?;
     if let Some(fault) = input.faults.first() {
         bail!("nothing can be checked: {fault}");
@@ -240,7 +244,7 @@ fn judged(
     })
 }
 
-fn print_report(args: &Args, report: &CheckReport) -> Result<()> {
+fn print_report(args: &Args, typed: &CommandLine, report: &CheckReport) -> Result<()> {
     if !args.json {
         let style = output::style_of(args.all);
         output::print(&report::text::check_view(report, &style))?;
@@ -251,7 +255,7 @@ fn print_report(args: &Args, report: &CheckReport) -> Result<()> {
     }
     output::warn(&report.warnings);
     let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(&input::conditions(&args.files))?;
+    records.conditions(&input::conditions(&args.files, typed))?;
     records.check(report)?;
     for warning in &report.warnings {
         records.warning(warning)?;

@@ -20,6 +20,7 @@ use report::outcome::DemoOutcome;
 use stage::DemoSetup;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use sys::arguments::CommandLine;
 
 /// See the whole story in half a minute, with nothing installed.
 ///
@@ -46,7 +47,7 @@ const PAGES: usize = 40;
 /// Pages of each variant before that, to warm caches and connections.
 const WARM_UP: usize = 3;
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let mut warnings = Vec::new();
     let stop = output::stop_on_signals()?;
     let output_health = OutputHealth::default();
@@ -69,7 +70,7 @@ pub fn run(args: &Args) -> Result<Status> {
         ..AggregatorConfig::default()
     };
     let conditions = output::conditions(
-        "longwire demo".to_owned(),
+        typed,
         "kernel receive timestamps where the socket gives them, else the monotonic clock",
         "relay on loopback, in front of an embedded SQL server".to_owned(),
     );

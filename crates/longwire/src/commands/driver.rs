@@ -7,7 +7,7 @@ use pipeline::output;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use sys::{Secret, Target};
+use sys::Secret;
 
 #[derive(Debug, ClapArgs)]
 pub struct DriverArgs {
@@ -45,12 +45,6 @@ impl DriverArgs {
             jar: self.bridge.clone(),
             ..BridgeOptions::new(drivers)
         })
-    }
-
-    /// Names `url`, which led to `target`, in reports.
-    pub fn shown(&self, url: &str, target: &Target) -> String {
-        let url = JdbcUrl::parse(url).ok().filter(|_| self.is_given());
-        url.map_or_else(|| target.to_string(), |url| url.to_string())
     }
 
     /// Starts the bridge and reports the time it adds.

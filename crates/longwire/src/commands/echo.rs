@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sweep::ConnectionCounts;
 use sys::Target;
+use sys::arguments::CommandLine;
 
 /// Measure TCP round trips and rates between two longwires: the network without a database.
 ///
@@ -91,11 +92,11 @@ impl Args {
 
 /// # Errors
 /// When nothing listens there, or this side cannot listen.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let stop = output::stop_on_signals()?;
     match (&args.listen, &args.address) {
         (Some(listen), _) => answer(args, listen, &stop),
-        (None, address) => measure_echo(args, address.as_deref().unwrap_or_default(), &stop),
+        (None, address) => measure_echo(args, typed, address.as_deref().unwrap_or_default(), &stop),
     }
 }
 
@@ -116,7 +117,7 @@ fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
     })
 }
 
-fn measure_echo(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status> {
+fn measure_echo(args: &Args, typed: &CommandLine, address: &str, stop: &AtomicBool) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let began = Instant::now();
     let target = Target::tcp_at(address, echo::DEFAULT_PORT)?;
@@ -154,7 +155,7 @@ fn measure_echo(args: &Args, address: &str, stop: &AtomicBool) -> Result<Status>
         Err(error) => report.warn(WarningKind::ConnectionsFailed, error.to_string()),
     }
     report.note_other_clients();
-    let conditions = conditions(&target);
+    let conditions = conditions(typed, &target);
     print_report(args, &conditions, &report, began.elapsed())?;
     if let Some(page) = page {
         page.write_made(|out| report::html::write_echo(&report, &conditions, out))?;
@@ -246,9 +247,9 @@ fn plans(args: &Args) -> Result<Vec<EchoPlan>> {
     Ok(plans)
 }
 
-fn conditions(target: &Target) -> Conditions {
+fn conditions(typed: &CommandLine, target: &Target) -> Conditions {
     output::conditions(
-        format!("longwire echo {}", target.server()),
+        typed,
         "the monotonic clock, right before a request is sent and right after its reply was read",
         format!("client of {}", target.server()),
     )

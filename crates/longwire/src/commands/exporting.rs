@@ -51,7 +51,7 @@ impl ExportArgs {
 /// # Errors
 /// When a variable of OpenTelemetry cannot be parsed.
 pub fn otlp_settings(endpoint: Option<&str>) -> Result<OtlpSettings> {
-    let host = pipeline::output::conditions(String::new(), "", String::new()).host;
+    let host = pipeline::output::host_name();
     let variables = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     Ok(OtlpSettings::of_variables(endpoint, host.as_deref(), &variables)?)
 }

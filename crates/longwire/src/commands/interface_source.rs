@@ -117,14 +117,6 @@ impl InterfaceArgs {
         })
     }
 
-    /// As on the command line.
-    pub fn asked(&self) -> String {
-        let interfaces = self.interface.iter().map(|name| format!(" --interface {name}"));
-        let ports = self.port.iter().map(|port| format!(" --port {port}"));
-        let filter = self.filter.iter().map(|filter| format!(" --filter '{filter}'"));
-        interfaces.chain(ports).chain(filter).collect()
-    }
-
     /// Packets of any target or port that match the expression.
     fn wanted(&self, targets: &[Target]) -> Result<PacketFilter> {
         let mut any_of: Vec<PacketFilter> = self.port.iter().map(|port| PacketFilter::port(*port)).collect();

@@ -15,6 +15,7 @@ use report::JsonWriter;
 use report::outcome::LabOutcome;
 use std::io;
 use std::path::PathBuf;
+use sys::arguments::CommandLine;
 
 /// Run several hosts with real services, and compare predicted with measured times at distance.
 ///
@@ -80,7 +81,7 @@ pub struct RunArgs {
 
 /// # Errors
 /// When the file is wrong, or the lab does not work at all.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     match &args.action {
         LabAction::Check(check) => {
             let file = LabFile::read_file(&check.file)?;
@@ -91,11 +92,11 @@ pub fn run(args: &Args) -> Result<Status> {
             ))?;
             Ok(Status::Done)
         }
-        LabAction::Run(run) => run_lab(run),
+        LabAction::Run(run) => run_lab(run, typed),
     }
 }
 
-fn run_lab(args: &RunArgs) -> Result<Status> {
+fn run_lab(args: &RunArgs, typed: &CommandLine) -> Result<Status> {
     let file = LabFile::read_file(&args.file)?;
     let plan = LabPlan::new(&file)?.only(&args.wanted)?;
     let sandbox = match netns::sandbox::enter()? {
@@ -112,7 +113,7 @@ fn run_lab(args: &RunArgs) -> Result<Status> {
     let mut run = LabRun::new(&file, &plan, store, interrupted);
     let measured = run.measure(&sandbox);
     let conditions = output::conditions(
-        format!("longwire lab run {}", args.file.display()),
+        typed,
         "the workload's own clock; of operations found in a capture, when their packets passed",
         format!("each link's first host; captures in {}", directory.display()),
     );

@@ -15,6 +15,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
+use sys::arguments::CommandLine;
 
 /// Run a command behind an emulated link: real packets and the system's own TCP, in both
 /// directions.
@@ -60,7 +61,7 @@ pub struct Args {
 
 /// # Errors
 /// When the system refuses the namespaces or devices, or a file cannot be written.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let sandbox = match netns::sandbox::enter()? {
         Entered::Inside(sandbox) => sandbox,
         Entered::Finished(status) => return Ok(Status::Child(status)),
@@ -84,7 +85,7 @@ pub fn run(args: &Args) -> Result<Status> {
     if args.capture.is_some() {
         site.network.stop_capture(site.link)?;
     }
-    print_outcome(args, &outcome)?;
+    print_outcome(args, typed, &outcome)?;
     Ok(Status::Child(status))
 }
 
@@ -142,7 +143,7 @@ fn parse_forward(text: &str) -> Result<Forward, String> {
     })
 }
 
-fn print_outcome(args: &Args, outcome: &LinkOutcome) -> Result<()> {
+fn print_outcome(args: &Args, typed: &CommandLine, outcome: &LinkOutcome) -> Result<()> {
     let warnings = report::text::link_warnings(outcome);
     output::warn(&warnings);
     if !output::is_quiet() {
@@ -153,8 +154,7 @@ fn print_outcome(args: &Args, outcome: &LinkOutcome) -> Result<()> {
         return Ok(());
     }
     let mut records = JsonWriter::new(io::stdout().lock());
-    let mut conditions =
-        output::conditions(command_line(args), "monotonic clock", "emulated link".to_owned());
+    let mut conditions = output::conditions(typed, "monotonic clock", "emulated link".to_owned());
     conditions.link = Some(args.link.to_string());
     conditions.seed = (args.link.loss.is_some() || args.link.jitter.is_some()).then_some(args.link.seed);
     records.conditions(&conditions)?;
@@ -169,19 +169,4 @@ fn print_outcome(args: &Args, outcome: &LinkOutcome) -> Result<()> {
     })?;
     records.flush()?;
     Ok(())
-}
-
-/// Without the arguments of the command, which may hold a secret.
-fn command_line(args: &Args) -> String {
-    let forwards: String = args
-        .forward
-        .iter()
-        .map(|forward| format!(" --forward {}:{}", forward.outside, forward.inside))
-        .collect();
-    let command = match args.command.first() {
-        Some(program) if args.command.len() > 1 => format!(" -- {} ...", program.display()),
-        Some(program) => format!(" -- {}", program.display()),
-        None => String::new(),
-    };
-    format!("longwire link '{}'{forwards}{command}", args.link)
 }

@@ -23,10 +23,11 @@ use script::builtin::BUILTINS;
 use std::io::{self, StdoutLock, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::arguments::CommandLine;
 use sys::{Scheme, Target};
 use work::ClientWork;
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     if args.builtins.iter().any(|name| name == "list") {
         return list_builtins();
     }
@@ -37,7 +38,7 @@ pub fn run(args: &Args) -> Result<Status> {
         let plan = args.plan()?;
         let (work, shown) = work::driver(args, url, &stop)?;
         let clock = "System.nanoTime in Java, around the driver's calls";
-        return carry_out(args, &plan, &work, &shown, clock, &stop);
+        return carry_out(args, typed, &plan, &work, &shown, clock, &stop);
     }
     let target = password::completed(Target::parse(url)?);
     if args.initialise {
@@ -59,7 +60,7 @@ pub fn run(args: &Args) -> Result<Status> {
         server: target.server(),
     };
     let clock = "monotonic clock; kernel receive timestamps where the socket gives them";
-    carry_out(args, &plan, &work, &shown, clock, &stop)
+    carry_out(args, typed, &plan, &work, &shown, clock, &stop)
 }
 
 pub struct Shown {
@@ -69,17 +70,14 @@ pub struct Shown {
 
 fn carry_out(
     args: &Args,
+    typed: &CommandLine,
     plan: &LoadPlan,
     work: &ClientWork,
     shown: &Shown,
     clock: &'static str,
     stop: &AtomicBool,
 ) -> Result<Status> {
-    let conditions = output::conditions(
-        args.command_line(&shown.target),
-        clock,
-        format!("clients of {}", shown.server),
-    );
+    let conditions = output::conditions(typed, clock, format!("clients of {}", shown.server));
     let conditions = model::Conditions {
         seed: Some(plan.seed),
         ..conditions

@@ -13,6 +13,7 @@ use framing::Line;
 use pipeline::output::{self, Status};
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
+use sys::arguments::CommandLine;
 use tools::Files;
 
 /// Serve captures or recordings to a program that speaks the Model Context Protocol, on stdin and
@@ -37,7 +38,7 @@ pub struct Args {
     pub keys: KeyLogArgument,
 }
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     for file in &args.files {
         ensure!(
             file.as_os_str() != "-",
@@ -50,6 +51,7 @@ pub fn run(args: &Args) -> Result<Status> {
         files: &args.files,
         grouping: &args.grouping,
         keys: &args.keys,
+        typed,
     };
     output::print_note("MCP server ready on stdin and stdout");
     serve(&files, &mut io::stdin().lock(), &mut io::stdout().lock())?;

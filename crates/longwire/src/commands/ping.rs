@@ -16,6 +16,7 @@ use probe::ping::{DriverQuestion, Pace, PingPlan, Prometheus, Question};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::arguments::CommandLine;
 use sys::{Clock, Target};
 use via::ViaArgs;
 
@@ -91,13 +92,13 @@ pub struct Args {
 
 /// # Errors
 /// When a target or an option cannot be used, or no target answers.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let targets = args.targets.iter().chain(&args.via.via);
     args.cleartext.allow_for(targets.map(String::as_str))?;
     if let Some(rows) = args.rows {
-        return rows::run(args, rows);
+        return rows::run(args, rows, typed);
     }
-    if let Some(done) = args.via.run(args) {
+    if let Some(done) = args.via.run(args, typed) {
         return done;
     }
     let plans = plans(args)?;
@@ -107,7 +108,7 @@ pub fn run(args: &Args) -> Result<Status> {
         .map(|address| Prometheus::start(address, &names))
         .transpose()?;
     let stop = output::stop_on_signals()?;
-    let mut ping_output = PingOutput::new(args, &names, metrics)?;
+    let mut ping_output = PingOutput::new(args, typed, &names, metrics)?;
     probe::ping::run(&plans, Clock::anchored_now(), &stop, |number, event| {
         ping_output.event(number, event)
     })?;

@@ -19,6 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use sys::arguments::CommandLine;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
 /// Plan moves of services and databases: operation times, costs, and obstacles in other places.
@@ -65,11 +66,11 @@ struct Data {
 
 /// # Errors
 /// When the estate or a file cannot be read, or holds nothing to plan with.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let estate = read_estate(&args.estate)?;
     let asked = asked::placements(&estate, &args.placement)?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
-    let data = read_data(args, &estate)?;
+    let data = read_data(args, typed, &estate)?;
     ensure!(
         !data.traffic.pairs.is_empty(),
         "no connection between two services of {}: their hosts are matched by address, and longwire read shows the addresses of {}",
@@ -77,7 +78,7 @@ pub fn run(args: &Args) -> Result<Status> {
         input::title(&args.files)
     );
     let plan = outcome::plan(&estate, data, &asked, input::title(&args.files));
-    let conditions = input::conditions(&args.files);
+    let conditions = input::conditions(&args.files, typed);
     if args.json {
         write_records(&plan, &conditions).context("could not write all records")?;
     } else {
@@ -116,7 +117,7 @@ fn read_measurement(path: &Path) -> io::Result<String> {
 /// Bytes of a measurement: about 300,000 pings.
 const MAX_MEASURED_BYTES: u64 = 64 << 20;
 
-fn read_data(args: &Args, estate: &Estate) -> Result<Data> {
+fn read_data(args: &Args, typed: &CommandLine, estate: &Estate) -> Result<Data> {
     let mut grouping = args.grouping.clone();
     let hosts = estate.services.iter().flat_map(|service| &service.hosts);
     grouping.host.extend(hosts.cloned().map(HostChoice::Given));
@@ -133,7 +134,7 @@ fn read_data(args: &Args, estate: &Estate) -> Result<Data> {
         kept: Some(kept.clone()),
         ..AggregatorConfig::default()
     };
-    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files, typed))?;
     let mut traffic = EstateTraffic::default();
     let input = input::read_files(&args.files, args.keys.reading()?, &mut |fact| {
         match &fact {

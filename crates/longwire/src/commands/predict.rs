@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::arguments::CommandLine;
 
 /// Predict operations of a capture or recording on other links.
 ///
@@ -97,7 +98,7 @@ pub enum WakeUpChoice {
     None,
 }
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let backend = match args.verify.then(|| ReplayBackend::find(args.level)).transpose()? {
         Some(BackendSearch::Finished(status)) => return Ok(Status::Child(status)),
         Some(BackendSearch::Here(backend, why)) => {
@@ -110,7 +111,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let samples = page.as_ref().map(PageFile::samples);
     let samples = samples.or_else(|| backend.as_ref().map(|_| Samples::default()));
     let wanted = wanted(args, samples.clone());
-    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files, typed))?;
     let input = input::read_files(&args.files, args.keys.reading()?, &mut |fact| {
         aggregator.fact(fact)
     })?;

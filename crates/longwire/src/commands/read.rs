@@ -12,6 +12,7 @@ use pipeline::input::{self, Reading};
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun};
 use std::path::PathBuf;
+use sys::arguments::CommandLine;
 
 /// Read captures or recordings: where the time goes, by round trip.
 ///
@@ -35,11 +36,11 @@ pub struct Args {
     pub reporting: Reporting,
 }
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     if let [file] = args.files.as_slice()
         && let Some(outcome) = script_output::find(file)?
     {
-        return script_output::show(file, &outcome, args.reporting.json);
+        return script_output::show(&outcome, args.reporting.json, typed);
     }
     sys::memory::keep_freed();
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
@@ -56,7 +57,7 @@ pub fn run(args: &Args) -> Result<Status> {
         boxes: Some(boxes.clone()),
         ..AggregatorConfig::default()
     };
-    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files))?;
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files, typed))?;
     args.reporting
         .write_tables(&mut aggregator, TablesInput::Files(&args.files))?;
     let reading = Reading {

@@ -19,6 +19,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use sys::arguments::CommandLine;
 
 /// Relay connections to a server over an emulated link: delay, rate, queue, loss, jitter, outages.
 ///
@@ -70,9 +71,9 @@ pub struct Args {
 /// # Errors
 /// When the target, the link or the listening address cannot be used, or the command cannot be
 /// started.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     if let Some(address) = &args.api {
-        return api::run(args, address);
+        return api::run(args, address, typed);
     }
     let planned = args.relays.plan()?;
     let mut with_tls = Vec::new();
@@ -101,7 +102,7 @@ pub fn run(args: &Args) -> Result<Status> {
         output_health.hint(hint);
     }
     if args.json {
-        let written = write_records(&planned, &ended, began.elapsed(), &warnings);
+        let written = write_records(typed, &planned, &ended, began.elapsed(), &warnings);
         output_health.record_written("the records on stdout are", written);
     }
     Ok(output_health.status(unused.status(status)))
@@ -138,16 +139,13 @@ fn print_counts(ended: &EndedRelay) -> io::Result<()> {
 }
 
 fn write_records(
+    typed: &CommandLine,
     planned: &[PlannedRelay],
     ended: &[EndedRelay],
     duration: Duration,
     warnings: &[model::Warning],
 ) -> io::Result<()> {
-    let conditions = output::conditions(
-        format!("longwire relay{}", relaying::asked(planned)),
-        "the monotonic clock",
-        relaying::observation_point(planned),
-    );
+    let conditions = output::conditions(typed, "the monotonic clock", relaying::observation_point(planned));
     let mut records = JsonWriter::new(io::stdout().lock());
     records.conditions(&relaying::with_links(conditions, planned))?;
     relays::links(ended)

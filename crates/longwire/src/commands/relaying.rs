@@ -110,20 +110,6 @@ fn link_texts(planned: &[PlannedRelay]) -> Vec<String> {
     links.collect()
 }
 
-/// The request (targets, addresses, links) without passwords.
-pub fn asked(planned: &[PlannedRelay]) -> String {
-    let targets = planned.iter().map(|planned| format!(" {}", planned.target));
-    let listens = planned
-        .iter()
-        .map(|planned| format!(" --listen {}", planned.listen));
-    let links = link_texts(planned)
-        .into_iter()
-        .map(|link| format!(" --link '{link}'"));
-    let plain = planned.first().map(|planned| planned.plain_clients.words());
-    let words: String = targets.chain(listens).chain(links).collect();
-    words + plain.unwrap_or_default()
-}
-
 pub fn observation_point(planned: &[PlannedRelay]) -> String {
     let servers: Vec<String> = planned.iter().map(|planned| planned.target.server()).collect();
     let relays = match planned.len() {

@@ -18,8 +18,9 @@ use report::outcome::SplitReport;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use sys::arguments::CommandLine;
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     args.cleartext.allow_for([args.target.as_str()])?;
     let emulation = match proving::emulation(args)? {
         Some(proving::Emulation::Finished(status)) => return Ok(Status::Child(status)),
@@ -48,7 +49,7 @@ pub fn run(args: &Args) -> Result<Status> {
     {
         proving::prove(args, &bench, emulation, &mut report, &stop)?;
     }
-    let conditions = conditions(&bench);
+    let conditions = conditions(typed, &bench);
     print_report(args, &conditions, &report, began)?;
     if let Some(page) = page {
         page.write_made(|out| report::html::write_split(&report, &conditions, out))?;
@@ -60,9 +61,9 @@ pub fn run(args: &Args) -> Result<Status> {
     })
 }
 
-fn conditions(bench: &SplitBench) -> Conditions {
+fn conditions(typed: &CommandLine, bench: &SplitBench) -> Conditions {
     output::conditions(
-        format!("longwire split {}", bench.target),
+        typed,
         "the monotonic clock; kernel receive timestamps where the socket gives them",
         format!("clients of {}", bench.target.server()),
     )

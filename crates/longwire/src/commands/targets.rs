@@ -44,13 +44,6 @@ impl PlainClientsArg {
             false => PlainClients::Refused,
         }
     }
-
-    pub const fn words(self) -> &'static str {
-        match self.allow_plain_clients {
-            true => " --allow-plain-clients",
-            false => "",
-        }
-    }
 }
 
 #[derive(Debug, Clone)]

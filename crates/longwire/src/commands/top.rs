@@ -28,6 +28,7 @@ use source::{ScreenSource, snapshot};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use sys::arguments::CommandLine;
 use terminal::{Reported, ScreenTerminal};
 
 /// Show on one screen where an application's time goes, and where it would go further away.
@@ -90,14 +91,14 @@ impl Args {
 
 /// # Errors
 /// When there is no terminal, or a target, an address or a file cannot be used.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     ensure!(
         terminal::is_there(),
         "top shows a screen, and its output is no terminal: use longwire watch for targets, longwire read for files"
     );
     match files(args)? {
-        Some(files) => run_recorded(args, files),
-        None => run::live(args),
+        Some(files) => run_recorded(args, typed, files),
+        None => run::live(args, typed),
     }
 }
 
@@ -154,7 +155,7 @@ fn wanted(args: &Args, output_health: Option<OutputHealth>) -> AggregatorConfig 
     }
 }
 
-fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
+fn run_recorded(args: &Args, typed: &CommandLine, files: Vec<PathBuf>) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
     output::print_note(&format!("reading {}", pipeline::input::title(&files)));
     let reading = Reading {
@@ -166,7 +167,7 @@ fn run_recorded(args: &Args, files: Vec<PathBuf>) -> Result<Status> {
         statements_alone: pipeline::input::are_of_load(&files),
         ..wanted(args, None)
     };
-    let mut run = RecordedRun::open(files, reading, wanted, asked)?;
+    let mut run = RecordedRun::open(files, reading, wanted, asked, typed)?;
     let mut screen = Screen::new(terminal::screen_look(args.ascii));
     run.travel(screen::TimeStep::End, &mut screen)?;
     let status = show(&PagePlace::new(args.html.clone()), &mut run, &mut screen)?;

@@ -13,6 +13,7 @@ use pipeline::output::Status;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::arguments::CommandLine;
 
 /// Find the fastest way to insert, select and update many rows, and the smallest setting that is
 /// nearly as good.
@@ -103,11 +104,11 @@ pub struct Args {
     pub command: Vec<OsString>,
 }
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     args.cleartext.allow_for([args.target.as_str()])?;
     match args.set.is_empty() {
-        true => jobs::run(args),
-        false => program::run(args),
+        true => jobs::run(args, typed),
+        false => program::run(args, typed),
     }
 }
 

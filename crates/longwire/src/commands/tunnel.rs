@@ -11,6 +11,7 @@ mod security;
 use anyhow::Result;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use pipeline::output::Status;
+use sys::arguments::CommandLine;
 use tunnel::Isolation;
 
 /// Carry database connections over a distance: compressed, encrypted and without round trips to
@@ -44,12 +45,12 @@ enum What {
     Advise(advise::Args),
 }
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     match &args.what {
-        What::Near(args) => near::run(args),
-        What::Far(args) => far::run(args),
+        What::Near(args) => near::run(args, typed),
+        What::Far(args) => far::run(args, typed),
         What::Keygen(args) => keygen::run(args),
-        What::Advise(args) => advise::run(args),
+        What::Advise(args) => advise::run(args, typed),
     }
 }
 

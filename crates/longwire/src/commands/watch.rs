@@ -16,6 +16,7 @@ use clap::Args as ClapArgs;
 use pipeline::output::Status;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use sys::arguments::CommandLine;
 
 /// Measure an application's database traffic while it runs, through a relay or at a network
 /// interface.
@@ -76,20 +77,11 @@ pub struct Args {
 /// # Errors
 /// When a target, the listening address or the interface cannot be used, or the command cannot be
 /// started.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     if !args.interface.is_given() {
         args.interface.keys.refuse_for_server()?;
-        return relayed::run(args);
+        return relayed::run(args, typed);
     }
     args.interface.refuse_relay_flags(&args.relays)?;
-    interface::run(args)
-}
-
-/// Without its arguments, which may hold a password.
-fn shown_command(args: &Args) -> String {
-    match args.command.first() {
-        Some(program) if args.command.len() > 1 => format!(" -- {} ...", program.display()),
-        Some(program) => format!(" -- {}", program.display()),
-        None => String::new(),
-    }
+    interface::run(args, typed)
 }

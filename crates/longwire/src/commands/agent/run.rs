@@ -22,9 +22,10 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::Target;
+use sys::arguments::CommandLine;
 use sys::service::ServiceManager;
 
-pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
+pub(super) fn run(args: &Args, config: AgentConfig, typed: &CommandLine) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
     match config.source.clone() {
         AgentSource::Relays(relays) => {
@@ -35,8 +36,8 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
                 .map(|planned| Ok((planned.clone(), relaying::tls_as_asked(&planned.target)?)));
             let relays = Relays::start(with_tls.collect::<Result<_>>()?, &channel)?;
             relays.announce(&OutputHealth::default(), false, "");
-            let conditions = conditions(
-                args,
+            let conditions = output::conditions(
+                typed,
                 "kernel receive timestamps where the socket gives them, else the monotonic clock",
                 relaying::observation_point(&planned),
             );
@@ -66,7 +67,7 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
                 .map(|planned| planned.target)
                 .collect();
             let opened = OpenedInterfaces::open(&args_of_interface, &targets)?;
-            let conditions = conditions(args, CLOCK, opened.observation_point().to_owned());
+            let conditions = output::conditions(typed, CLOCK, opened.observation_point().to_owned());
             let (mut agent, mut aggregator) = Agent::start(args, config, conditions, asked)?;
             let folder = agent.config.tables.as_ref().map(|(folder, _)| folder.clone());
             // Only the caller can read a bucket's secrets; files in a folder are created one after
@@ -87,18 +88,6 @@ pub(super) fn run(args: &Args, config: AgentConfig) -> Result<Status> {
             agent.end(aggregator, summary.warnings)
         }
     }
-}
-
-fn conditions(args: &Args, clock: &str, point: String) -> Conditions {
-    output::conditions(
-        format!(
-            "longwire agent --config {}{}",
-            args.config.display(),
-            args.plain_clients.words()
-        ),
-        clock,
-        point,
-    )
 }
 
 struct Agent<'a> {

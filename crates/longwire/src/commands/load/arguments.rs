@@ -214,48 +214,6 @@ impl Args {
             })
             .collect()
     }
-
-    /// The command line without secrets: no password in the target, no values of variables.
-    pub fn command_line(&self, target: &str) -> String {
-        let mut words = vec![format!("longwire load {target} -c {}", self.clients)];
-        let mut add = |flag: &str, value: Option<String>| {
-            words.extend(value.map(|value| format!("{flag} {value}")));
-        };
-        add("-j", self.threads.map(|threads| threads.to_string()));
-        add("-T", self.time.map(|time| format!("{}s", time.as_secs_f64())));
-        add("-t", self.transactions.map(|count| count.to_string()));
-        add(
-            "-n",
-            self.requests
-                .as_deref()
-                .and_then(number)
-                .map(|count| count.to_string()),
-        );
-        add(
-            "-M",
-            (self.mode != Mode::Simple).then(|| self.mode.word().to_owned()),
-        );
-        add("-R", self.rate.map(|rate| rate.to_string()));
-        add("-s", self.scale.map(|scale| scale.to_string()));
-        for builtin in &self.builtins {
-            add("-b", Some(builtin.clone()));
-        }
-        for script in &self.scripts {
-            add("-f", Some(script.clone()));
-        }
-        for _ in &self.statements {
-            add("--statement", Some("?".to_owned()));
-        }
-        for flag in [
-            (self.select_only, "-S"),
-            (self.skip_some_updates, "-N"),
-            (self.connect, "-C"),
-            (self.no_keep_alive, "--no-keep-alive"),
-        ] {
-            words.extend(flag.0.then(|| flag.1.to_owned()));
-        }
-        words.join(" ")
-    }
 }
 
 fn number(text: &str) -> Option<u64> {

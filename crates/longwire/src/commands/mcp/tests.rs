@@ -8,10 +8,12 @@ fn served(input: &[u8]) -> Vec<Value> {
     let crate::cli::Command::Mcp(args) = cli.expect("it parses").command else {
         panic!("another command");
     };
+    let typed = sys::arguments::CommandLine::from_arguments(&["longwire", "mcp"]);
     let files = Files {
         files: &args.files,
         grouping: &args.grouping,
         keys: &args.keys,
+        typed: &typed,
     };
     let mut out = Vec::new();
     // A small buffer: lines come in pieces.

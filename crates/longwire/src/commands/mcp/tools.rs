@@ -14,12 +14,14 @@ use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::io;
 use std::path::PathBuf;
+use sys::arguments::CommandLine;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Files<'a> {
     pub files: &'a [PathBuf],
     pub grouping: &'a Grouping,
     pub keys: &'a KeyLogArgument,
+    pub typed: &'a CommandLine,
 }
 
 #[derive(Debug)]
@@ -160,7 +162,7 @@ fn read_files(files: &Files<'_>, wanted: AggregatorConfig) -> Result<ReadOutcome
         statements_alone: input::are_of_load(files.files),
         ..wanted
     };
-    let mut aggregator = Aggregator::new(&wanted, input::conditions(files.files))?;
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(files.files, files.typed))?;
     let input = input::read_files(files.files, files.keys.reading()?, &mut |fact| {
         aggregator.fact(fact)
     })?;

@@ -14,7 +14,7 @@ use report::text::{intermediary_note, ping_line, ping_opening, ping_summary, pin
 use report::{JsonWriter, Style};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
-use sys::Target;
+use sys::arguments::CommandLine;
 
 pub struct PingOutput {
     targets: Vec<TargetState>,
@@ -44,11 +44,16 @@ struct TargetState {
 }
 
 impl PingOutput {
-    pub fn new(args: &Args, names: &[String], metrics: Option<Prometheus>) -> Result<Self> {
+    pub fn new(
+        args: &Args,
+        typed: &CommandLine,
+        names: &[String],
+        metrics: Option<Prometheus>,
+    ) -> Result<Self> {
         let style = output::style();
         let is_table = names.len() > 1 && !args.json && !output::is_quiet() && io::stdout().is_terminal();
         let clock = "kernel receive timestamps where the socket gives them, else the monotonic clock";
-        let conditions = output::conditions(command_line(args), clock, "the client's sockets".to_owned());
+        let conditions = output::conditions(typed, clock, "the client's sockets".to_owned());
         let page = args.html.as_deref().map(PageFile::create).transpose()?;
         let mut ping_output = Self {
             targets: names
@@ -352,43 +357,6 @@ impl LiveTable {
         self.lines = text.lines().count();
         self.drawn = Some(Instant::now());
         Ok(())
-    }
-}
-
-/// Leaves out passwords of targets.
-fn command_line(args: &Args) -> String {
-    let targets = args.targets.iter().filter_map(|text| Target::parse(text).ok());
-    let targets: Vec<String> = targets.map(|target| target.to_string()).collect();
-    let flags = [
-        (args.no_login, " --no-login"),
-        (args.connect, " --connect"),
-        (args.prepared, " --prepared"),
-        (args.statement.is_some(), " --statement ..."),
-        (args.icmp, " --icmp"),
-        (args.flood, " --flood"),
-    ];
-    let flags: String = flags
-        .iter()
-        .filter(|(given, _)| *given)
-        .map(|(_, flag)| *flag)
-        .collect();
-    let count = args
-        .count
-        .map_or_else(String::new, |count| format!(" -c {count}"));
-    let interval = match args.flood {
-        true => String::new(),
-        false => format!(" -i {}", spelled(args.interval)),
-    };
-    format!("longwire ping {}{interval}{count}{flags}", targets.join(" "))
-}
-
-/// In command line syntax, with nanosecond precision.
-fn spelled(span: Duration) -> String {
-    let nanos = span.as_nanos();
-    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    match units.iter().find(|(length, _)| nanos.is_multiple_of(*length)) {
-        Some((length, unit)) => format!("{}{unit}", nanos / length),
-        None => format!("{nanos}ns"),
     }
 }
 

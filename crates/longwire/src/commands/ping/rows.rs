@@ -8,10 +8,11 @@ use pipeline::output::{self, Status};
 use probe::ping::rows::{RowsOptions, measure};
 use report::JsonWriter;
 use std::io;
+use sys::arguments::CommandLine;
 use sys::{Clock, Target, TlsMode, TlsSettings};
 
 /// Exactly one target is allowed.
-pub fn run(args: &Args, rows: u64) -> Result<Status> {
+pub fn run(args: &Args, rows: u64, typed: &CommandLine) -> Result<Status> {
     let [target] = args.targets.as_slice() else {
         bail!("--rows takes one target: rows of several would share the client's packets and time");
     };
@@ -48,7 +49,7 @@ pub fn run(args: &Args, rows: u64) -> Result<Status> {
     }
     let mut records = JsonWriter::new(io::stdout());
     records.conditions(&output::conditions(
-        format!("longwire ping {target} --rows {rows}"),
+        typed,
         "kernel receive timestamps",
         "the client's socket".to_owned(),
     ))?;

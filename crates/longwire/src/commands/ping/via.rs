@@ -13,6 +13,7 @@ use report::JsonWriter;
 use std::io::{self, Stdout};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use sys::arguments::CommandLine;
 use sys::{Clock, Target};
 
 #[derive(Debug, ClapArgs)]
@@ -45,10 +46,10 @@ pub enum ScriptedDatabase {
 
 impl ViaArgs {
     /// Runs the requested measurement; `None` if there is none.
-    pub fn run(&self, args: &Args) -> Option<Result<Status>> {
+    pub fn run(&self, args: &Args, typed: &CommandLine) -> Option<Result<Status>> {
         let link = self.database_link.as_deref()?;
         match (&self.via, self.print_script) {
-            (Some(source), _) => Some(measure(args, source, link)),
+            (Some(source), _) => Some(measure(args, typed, source, link)),
             (None, Some(ScriptedDatabase::Oracle)) => Some(print_script(args, link)),
             (None, None) => Some(Err(anyhow::anyhow!(
                 "--database-link names a link of a source: say which with --via SOURCE, or ask for a script with --print-script"
@@ -63,7 +64,7 @@ fn print_script(args: &Args, link: &str) -> Result<Status> {
     Ok(Status::Done)
 }
 
-fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
+fn measure(args: &Args, typed: &CommandLine, source: &str, link: &str) -> Result<Status> {
     let target = password::completed(Target::parse(source)?);
     let stop = output::stop_on_signals()?;
     let clock = Clock::anchored_now();
@@ -76,7 +77,7 @@ fn measure(args: &Args, source: &str, link: &str) -> Result<Status> {
         stop: &stop,
         clock,
     };
-    let mut output = LinkPingOutput::new(args, &options.target, link);
+    let mut output = LinkPingOutput::new(args, typed);
     let mut told = Ok(());
     let (outcome, ended) = via::run(&target, &options, &mut |sample| {
         if told.is_ok() {
@@ -100,10 +101,10 @@ struct LinkPingOutput {
 }
 
 impl LinkPingOutput {
-    fn new(args: &Args, target: &str, link: &str) -> Self {
+    fn new(args: &Args, typed: &CommandLine) -> Self {
         Self {
             conditions: Some(output::conditions(
-                format!("longwire ping --via {target} --database-link {link}"),
+                typed,
                 "the source database's clock",
                 "the source database".to_owned(),
             )),

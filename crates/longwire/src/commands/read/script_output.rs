@@ -7,6 +7,7 @@ use probe::ping::via::oracle;
 use report::JsonWriter;
 use std::io::{self, Read};
 use std::path::Path;
+use sys::arguments::CommandLine;
 use sys::files::open_regular;
 
 /// `None` if the file is not such output. Regular files only, because a pipe can be read only once.
@@ -31,11 +32,11 @@ pub fn find(path: &Path) -> Result<Option<DatabaseLinkOutcome>> {
     Ok(oracle::parse_outcome(&String::from_utf8_lossy(&bytes)))
 }
 
-pub fn show(path: &Path, outcome: &DatabaseLinkOutcome, json: bool) -> Result<Status> {
+pub fn show(outcome: &DatabaseLinkOutcome, json: bool, typed: &CommandLine) -> Result<Status> {
     if json {
         let mut records = JsonWriter::new(io::stdout());
         records.conditions(&output::conditions(
-            format!("longwire read {}", path.display()),
+            typed,
             "the source database's clock",
             "the source database".to_owned(),
         ))?;

@@ -15,10 +15,11 @@ use report::JsonWriter;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use sys::arguments::CommandLine;
 use sys::{Clock, TlsSettings};
 use toxiproxy::{API_VERSION, ApiAccess, ProxyCollection, ProxyCounters};
 
-pub(super) fn run(args: &Args, at: &ServedAddress) -> Result<Status> {
+pub(super) fn run(args: &Args, at: &ServedAddress, typed: &CommandLine) -> Result<Status> {
     let planned = args.relays.plan()?;
     ensure!(
         args.relays.link.is_empty() || !planned.is_empty(),
@@ -64,7 +65,7 @@ pub(super) fn run(args: &Args, at: &ServedAddress) -> Result<Status> {
         output_health.record_written("the relay's counts are", relaying::print_link(link));
     }
     if args.json {
-        let written = write_records(args, &planned, (counters, &links), began.elapsed());
+        let written = write_records(typed, &planned, (counters, &links), began.elapsed());
         output_health.record_written("the records on stdout are", written);
     }
     Ok(output_health.status(status))
@@ -104,20 +105,13 @@ fn summary(counters: &ProxyCounters) -> String {
 }
 
 fn write_records(
-    args: &Args,
+    typed: &CommandLine,
     planned: &[PlannedRelay],
     (counters, links): (&ProxyCounters, &[LinkOutcome]),
     duration: Duration,
 ) -> io::Result<()> {
-    let hosts = args.api_host.iter().map(|host| format!(" --api-host {host}"));
-    let api = args.api.iter().map(|at| format!(" --api {}", at.address));
-    let api: String = api.chain(hosts).collect();
     let conditions = output::conditions(
-        format!(
-            "longwire relay{}{api} --seed {}",
-            relaying::asked(planned),
-            args.seed
-        ),
+        typed,
         "the monotonic clock",
         "proxies of toxiproxy's API".to_owned(),
     );

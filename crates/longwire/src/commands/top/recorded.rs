@@ -11,11 +11,13 @@ use pipeline::output::{EndRequest, Status};
 use screen::{Position, Screen, TimeStep, WINDOW};
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::arguments::CommandLine;
 
 pub struct RecordedRun {
     files: Vec<PathBuf>,
     reading: Reading,
     wanted: AggregatorConfig,
+    conditions: Conditions,
     asked: EndRequest,
     place: String,
     first: Timestamp,
@@ -36,6 +38,7 @@ impl RecordedRun {
         reading: Reading,
         wanted: AggregatorConfig,
         asked: EndRequest,
+        typed: &CommandLine,
     ) -> Result<Self> {
         let mut reader = FactReader::start(files.clone(), reading.clone());
         let mut ends: Option<(Timestamp, Timestamp)> = None;
@@ -46,9 +49,11 @@ impl RecordedRun {
         }
         let input = reader.finish()?.unwrap_or_default();
         let (first, last) = ends.unwrap_or_default();
+        let conditions = input::conditions(&files, typed);
         Ok(Self {
             place: input::title(&files),
-            aggregator: Aggregator::new(&wanted, conditions(&files))?,
+            aggregator: Aggregator::new(&wanted, conditions.clone())?,
+            conditions,
             reader: FactReader::start(files.clone(), reading.clone()),
             files,
             reading,
@@ -102,7 +107,7 @@ impl RecordedRun {
     }
 
     fn begin_again(&mut self) -> Result<()> {
-        self.aggregator = Aggregator::new(&self.wanted, conditions(&self.files))?;
+        self.aggregator = Aggregator::new(&self.wanted, self.conditions.clone())?;
         self.reader = FactReader::start(self.files.clone(), self.reading.clone());
         self.ahead = None;
         self.at = Duration::ZERO;
@@ -120,10 +125,6 @@ impl RecordedRun {
             self.aggregator.fact(fact);
         }
     }
-}
-
-fn conditions(files: &[PathBuf]) -> Conditions {
-    input::conditions(files)
 }
 
 impl ScreenSource for RecordedRun {

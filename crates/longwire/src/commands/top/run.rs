@@ -24,18 +24,19 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use sys::Target;
+use sys::arguments::CommandLine;
 
-pub(super) fn live(args: &Args) -> Result<Status> {
+pub(super) fn live(args: &Args, typed: &CommandLine) -> Result<Status> {
     match args.interface.is_given() {
-        true => at_interface(args),
-        false => relayed(args),
+        true => at_interface(args, typed),
+        false => relayed(args, typed),
     }
 }
 
-fn relayed(args: &Args) -> Result<Status> {
+fn relayed(args: &Args, typed: &CommandLine) -> Result<Status> {
     args.interface.keys.refuse_for_server()?;
     let output_health = OutputHealth::behind_a_screen();
-    let mut run = begin_relays(args, &output_health)?;
+    let mut run = begin_relays(args, typed, &output_health)?;
     let shown = shown(args, &PagePlace::new(args.html.clone()), &mut run);
     let (mut aggregator, traffic, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
     let ended = traffic.relays.stop(status);
@@ -50,11 +51,11 @@ fn relayed(args: &Args) -> Result<Status> {
     Ok(output_health.status(unused.status(status)))
 }
 
-fn at_interface(args: &Args) -> Result<Status> {
+fn at_interface(args: &Args, typed: &CommandLine) -> Result<Status> {
     args.interface.refuse_relay_flags(&args.relays())?;
     let output_health = OutputHealth::behind_a_screen();
     let place = PagePlace::with_rights_of_now(args.html.clone())?;
-    let mut run = begin_at_interface(args, &output_health)?;
+    let mut run = begin_at_interface(args, typed, &output_health)?;
     let shown = shown(args, &place, &mut run);
     let (mut aggregator, traffic, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
     let point = traffic.source.observation_point().to_owned();
@@ -106,7 +107,11 @@ fn sum_up(
     Ok(())
 }
 
-fn begin_relays(args: &Args, output_health: &OutputHealth) -> Result<LiveRun<RelayedTraffic>> {
+fn begin_relays(
+    args: &Args,
+    typed: &CommandLine,
+    output_health: &OutputHealth,
+) -> Result<LiveRun<RelayedTraffic>> {
     let planned = args.relays().plan()?;
     let with_tls = watch::with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
@@ -119,7 +124,7 @@ fn begin_relays(args: &Args, output_health: &OutputHealth) -> Result<LiveRun<Rel
         "; q ends and sums up",
     );
     let conditions = output::conditions(
-        format!("longwire top{}", relaying::asked(&planned)),
+        typed,
         "kernel receive timestamps where the socket gives them, else the monotonic clock",
         relaying::observation_point(&planned),
     );
@@ -136,7 +141,11 @@ fn begin_relays(args: &Args, output_health: &OutputHealth) -> Result<LiveRun<Rel
     }))
 }
 
-fn begin_at_interface(args: &Args, output_health: &OutputHealth) -> Result<LiveRun<InterfaceTraffic>> {
+fn begin_at_interface(
+    args: &Args,
+    typed: &CommandLine,
+    output_health: &OutputHealth,
+) -> Result<LiveRun<InterfaceTraffic>> {
     let planned = match args.sources.is_empty() {
         true => Vec::new(),
         false => args.relays().plan()?,
@@ -150,9 +159,7 @@ fn begin_at_interface(args: &Args, output_health: &OutputHealth) -> Result<LiveR
     let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
     let opened = OpenedInterfaces::open(&args.interface, &targets)?;
     let point = opened.observation_point().to_owned();
-    let named: String = targets.iter().map(|target| format!(" {target}")).collect();
-    let command_line = format!("longwire top{named}{}", args.interface.asked());
-    let conditions = output::conditions(command_line, CLOCK, point.clone());
+    let conditions = output::conditions(typed, CLOCK, point.clone());
     let aggregator = aggregator(args, conditions, output_health)?;
     let (child, note) = child(args, |output| {
         interface_command::start(&args.command, &planned, &keys, output)

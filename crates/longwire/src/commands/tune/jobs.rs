@@ -9,7 +9,7 @@ use crate::tune::search::Thoroughness;
 use anyhow::Result;
 use client::bridge::Login;
 use link::LinkDescription;
-use model::{ByteCount, Conditions, Job, Summary, format_duration};
+use model::{ByteCount, Conditions, Job, Summary};
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::progress::StderrProgress;
@@ -20,10 +20,11 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use sys::Target;
+use sys::arguments::CommandLine;
 use tune::jdbc::JdbcBench;
 use tune::{Shape, Workbench};
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let began = Instant::now();
     let stop = output::stop_on_signals()?;
     let driver = args.driver.is_given().then(|| args.driver.login(&args.target));
@@ -44,7 +45,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let links = args.distances.links(&[]);
     let outcome = plan(args, &target, &links, limits).run(workbench, &StderrProgress)?;
     let report = &outcome.report;
-    let conditions = conditions(args, &target);
+    let conditions = conditions(args, typed, &target);
     print_report(args, &conditions, report, began)?;
     if let Some(page) = page {
         page.write_tune(report, &conditions)?;
@@ -115,31 +116,9 @@ fn agree(args: &Args, target: &Target) -> Result<()> {
     );
 }
 
-fn words(args: &Args) -> String {
-    let mut words = format!(
-        " --rows {} --select-rows {} --row-bytes {} --rounds {} --patience {}",
-        args.rows,
-        args.select_rows,
-        args.row_bytes,
-        args.rounds,
-        format_duration(args.patience)
-    );
-    let links = args.distances.links(&[]);
-    let links = links.iter().map(|link| format!(" --link '{link}'"));
-    let like = args.like.iter().map(|table| format!(" --like {table}"));
-    let flags = [(args.predict, " --predict"), (args.exhaustive, " --exhaustive")];
-    let flags = flags.into_iter().filter(|(given, _)| *given);
-    words.extend(links.chain(like).chain(flags.map(|(_, flag)| flag.to_owned())));
-    words
-}
-
-fn conditions(args: &Args, target: &Target) -> Conditions {
+fn conditions(args: &Args, typed: &CommandLine, target: &Target) -> Conditions {
     output::conditions(
-        format!(
-            "longwire tune {}{}",
-            args.driver.shown(&args.target, target),
-            words(args)
-        ),
+        typed,
         match args.driver.is_given() {
             true => "System.nanoTime in Java, around the driver's calls",
             false => "the monotonic clock of the client",

@@ -11,8 +11,9 @@ use report::JsonWriter;
 use std::io;
 use std::time::{Duration, Instant};
 use sys::Target;
+use sys::arguments::CommandLine;
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     ensure!(
         args.html.is_none(),
         "--html draws the ways of a job; there is no page of a program's settings: leave it out, or keep --json"
@@ -44,7 +45,7 @@ pub fn run(args: &Args) -> Result<Status> {
     let ran = plan.run(&progress);
     progress.finish();
     let outcome = ran?;
-    print_outcome(args, &plan.target, &outcome, began)?;
+    print_outcome(args, typed, &plan.target, &outcome, began)?;
     Ok(match outcome.interrupted {
         Some(_) => Status::Interrupted,
         None if outcome.report.failed() > 0 || !outcome.connected => Status::Negative,
@@ -75,21 +76,21 @@ fn announce(args: &Args, settings: usize, distances: usize) -> Result<()> {
     Ok(())
 }
 
-fn print_outcome(args: &Args, target: &Target, outcome: &ProgramOutcome, began: Instant) -> Result<()> {
+fn print_outcome(
+    args: &Args,
+    typed: &CommandLine,
+    target: &Target,
+    outcome: &ProgramOutcome,
+    began: Instant,
+) -> Result<()> {
     let report = &outcome.report;
     if !args.json {
         let text = report::text::program_view(report, &output::style());
         return Ok(output::print(&text)?);
     }
     output::warn(&report.warnings);
-    let settings: Vec<String> = args.set.iter().map(|text| format!("--set '{text}'")).collect();
     let conditions = output::conditions(
-        format!(
-            "longwire tune {target} {} --rounds {} -- {} ...",
-            settings.join(" "),
-            args.rounds,
-            report.program
-        ),
+        typed,
         "the monotonic clock; kernel receive timestamps where the socket gives them",
         format!("relay in front of {}", target.server()),
     );

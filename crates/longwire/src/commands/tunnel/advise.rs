@@ -20,6 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::Target;
+use sys::arguments::CommandLine;
 use tunnel::CompressionLevel;
 
 /// Estimate whether a tunnel would pay: traffic compressed at each level and predicted over several
@@ -81,7 +82,7 @@ pub struct Args {
 
 /// # Errors
 /// When a source cannot be read or reached, or holds nothing to base advice on.
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let begun = Instant::now();
     args.cleartext.allow_for(target(&args.sources)?)?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
@@ -125,7 +126,7 @@ pub fn run(args: &Args) -> Result<Status> {
     };
     let (advice, warnings) = outcome::advise(traffic, &asked)?;
     let conditions = output::conditions(
-        command_line(args),
+        typed,
         "processor time of the thread that compresses; times of operations as the source has them",
         observed,
     );
@@ -180,34 +181,6 @@ fn target(sources: &[PathBuf]) -> Result<Option<&str>> {
         ([url], 1) => Ok(Some(url)),
         _ => bail!("give one server, or files, not both"),
     }
-}
-
-/// The command line, a target without its password.
-fn command_line(args: &Args) -> String {
-    let sources = args
-        .sources
-        .iter()
-        .map(|source| match source.to_str().map(Target::parse) {
-            Some(Ok(target)) if target_like(source) => target.to_string(),
-            _ => source.display().to_string(),
-        });
-    let rates: Vec<String> = args
-        .rate
-        .iter()
-        .map(|rate| rate.as_bits_per_second().to_string() + "bit")
-        .collect();
-    let rtt = args
-        .rtt
-        .map_or_else(String::new, |rtt| format!(" --rtt {}ns", rtt.as_nanos()));
-    format!(
-        "longwire tunnel advise {} --rate {}{rtt}",
-        sources.collect::<Vec<_>>().join(" "),
-        rates.join(",")
-    )
-}
-
-fn target_like(source: &Path) -> bool {
-    !source.exists()
 }
 
 /// From the slow link of an office to a data centre; 450 KB/s is that of the published experiment.

@@ -11,6 +11,7 @@ use model::TunnelTotals;
 use pipeline::output::{self, Status};
 use std::net::SocketAddr;
 use sys::Clock;
+use sys::arguments::CommandLine;
 use tunnel::LevelChoice;
 use tunnel_io::{FarEnd, FarOptions};
 
@@ -49,7 +50,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<Status> {
+pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let to = address::of_database(&args.to)?;
     let mut listen = Vec::new();
     for text in &args.listen {
@@ -75,28 +76,11 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     }
     output::print_note(&sentence);
     let conditions = output::conditions(
-        command_line(args, &to),
+        typed,
         "the monotonic clock",
         format!("far end of a tunnel before {to}"),
     );
     told.attend(far, &conditions, args.prometheus)
-}
-
-fn command_line(args: &Args, to: &str) -> String {
-    let mut line = "longwire tunnel far".to_owned();
-    for listen in &args.listen {
-        line.push_str(&format!(" --listen {listen}"));
-    }
-    line.push_str(&format!(" --to {to}{}", args.security.words()));
-    if let Some(level) = args.level {
-        line.push_str(&format!(" --level {level}"));
-    }
-    match args.isolate {
-        Some(Isolate::Statements) => line.push_str(" --isolate statements"),
-        Some(Isolate::None) => line.push_str(" --isolate none"),
-        None => {}
-    }
-    line
 }
 
 impl Running for FarEnd {

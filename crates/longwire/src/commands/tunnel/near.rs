@@ -8,12 +8,13 @@ use crate::commands::address;
 use crate::commands::targets::PlainClientsArg;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use model::{TunnelTotals, format_duration, parse_duration};
+use model::{TunnelTotals, parse_duration};
 use pipeline::output::{self, Status};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 use sys::Clock;
+use sys::arguments::CommandLine;
 use tunnel::LevelChoice;
 use tunnel_io::{NearEnd, NearOptions};
 
@@ -65,7 +66,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<Status> {
+pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let far = address::with_port(&args.to, Some(FAR_PORT))?;
     let mut listen = Vec::new();
     for text in &args.listen {
@@ -95,33 +96,11 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     }
     output::print_note(&sentence);
     let conditions = output::conditions(
-        command_line(args, &far),
+        typed,
         "the monotonic clock",
         format!("near end of a tunnel to {far}"),
     );
     told.attend(near, &conditions, args.prometheus)
-}
-
-fn command_line(args: &Args, far: &str) -> String {
-    let mut line = "longwire tunnel near".to_owned();
-    for listen in &args.listen {
-        line.push_str(&format!(" --listen {listen}"));
-    }
-    line.push_str(args.plain_clients.words());
-    line.push_str(&format!(
-        " --to {far}{} --level {}",
-        args.security.words(),
-        args.level
-    ));
-    if args.isolate == Isolate::Statements {
-        line.push_str(" --isolate statements");
-    }
-    if args.compress_login {
-        line.push_str(" --compress-login");
-    }
-    let patience = format_duration(args.connect_timeout).replace(' ', "");
-    line.push_str(&format!(" --lanes {} --connect-timeout {patience}", args.lanes));
-    line
 }
 
 impl Running for NearEnd {

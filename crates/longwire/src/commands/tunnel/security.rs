@@ -38,20 +38,6 @@ impl SecurityArgs {
         }
         Ok(TunnelSecurity::Keys { own, peers })
     }
-
-    /// As written: with paths, without secrets.
-    pub(super) fn words(&self) -> String {
-        let mut words = String::new();
-        for (flag, value) in [("--key", &self.key), ("--psk-file", &self.psk_file)] {
-            if let Some(value) = value {
-                words.push_str(&format!(" {flag} {value}"));
-            }
-        }
-        for peer in &self.peer {
-            words.push_str(&format!(" --peer {peer}"));
-        }
-        words
-    }
 }
 
 /// The message when an end starts; `other` names the other end.

@@ -1,7 +1,7 @@
 //! `watch` at a network interface.
 
+use super::Args;
 use super::run::{Ended, Observed, POLL_INTERVAL, Run};
-use super::{Args, shown_command};
 use crate::advise::source;
 use crate::commands::child::CommandOutput;
 use crate::commands::interface_command;
@@ -16,8 +16,9 @@ use pipeline::input::live::LiveSummary;
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use sys::Target;
+use sys::arguments::CommandLine;
 
-pub(super) fn run(args: &Args) -> Result<Status> {
+pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let planned = args.relays.plan()?;
     let asked = EndRequest::on_signals()?;
     let keys = args.interface.open_keys()?;
@@ -25,7 +26,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
     let opened = OpenedInterfaces::open(&args.interface, &targets)?;
     let point = opened.observation_point().to_owned();
-    let conditions = output::conditions(command_line(args, &targets), CLOCK, point.clone());
+    let conditions = output::conditions(typed, CLOCK, point.clone());
     let mut run = Run::new(args, conditions)?;
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
@@ -111,15 +112,4 @@ fn ended(summary: LiveSummary, point: &str) -> Ended {
         hint,
         fault: None,
     }
-}
-
-/// Omits passwords of targets and all arguments of the command, which may hold one.
-fn command_line(args: &Args, targets: &[Target]) -> String {
-    let targets: String = targets.iter().map(|target| format!(" {target}")).collect();
-    format!(
-        "longwire watch{targets}{} --operations {}{}",
-        args.interface.asked(),
-        args.reporting.grouping.operations,
-        shown_command(args)
-    )
 }

@@ -1,7 +1,7 @@
 //! `watch` with a relay in front of each server.
 
+use super::Args;
 use super::run::{Ended, Observed, POLL_INTERVAL, Run};
-use super::{Args, shown_command};
 use crate::advise::source;
 use crate::commands::child::CommandOutput;
 use crate::commands::relaying;
@@ -18,8 +18,9 @@ use pipeline::fact_channel::{FactChannel, Posted};
 use pipeline::output::{self, EndRequest, Status};
 use std::sync::Arc;
 use std::time::Duration;
+use sys::arguments::CommandLine;
 
-pub(super) fn run(args: &Args) -> Result<Status> {
+pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let planned = args.relays.plan()?;
     let with_tls = with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
@@ -34,7 +35,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         channel,
         fault: None,
     };
-    let mut run = Run::new(args, conditions(args, &planned))?;
+    let mut run = Run::new(args, conditions(typed, &planned))?;
     run.write_tables(args)?;
     let output_health = run.output_health.clone();
     let end = match top::terminal::is_there() && !args.reporting.json {
@@ -81,23 +82,13 @@ pub(in crate::commands) fn with_tls(
 /// Time limit for the server to accept a connection before the run is refused.
 const REACH: Duration = Duration::from_secs(10);
 
-fn conditions(args: &Args, planned: &[PlannedRelay]) -> Conditions {
+fn conditions(typed: &CommandLine, planned: &[PlannedRelay]) -> Conditions {
     let conditions = output::conditions(
-        command_line(args, planned),
+        typed,
         "kernel receive timestamps where the socket gives them, else the monotonic clock",
         relaying::observation_point(planned),
     );
     relaying::with_links(conditions, planned)
-}
-
-/// Omits passwords of targets and all arguments of the command, which may hold one.
-fn command_line(args: &Args, planned: &[PlannedRelay]) -> String {
-    format!(
-        "longwire watch{} --operations {}{}",
-        relaying::asked(planned),
-        args.reporting.grouping.operations,
-        shown_command(args)
-    )
 }
 
 struct Relayed {
