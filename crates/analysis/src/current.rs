@@ -2,8 +2,8 @@
 
 use crate::fact::Fact;
 use model::{
-    ConnectionId, ConnectionMap, ConnectionOutcome, Endpoint, Exchange, HostProcess, Protocol, Timestamp,
-    TransactionState,
+    ConnectionId, ConnectionMap, ConnectionOutcome, Endpoint, Exchange, HostProcess, PerDirection, PerSide,
+    Protocol, Timestamp, TransactionState,
 };
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -33,11 +33,11 @@ pub struct OpenConnection {
     pub turns: u64,
     pub exchanges: u64,
     /// Of exchanges, client-to-server and server-to-client.
-    pub payload_bytes: [u64; 2],
+    pub payload_bytes: PerDirection<u64>,
     /// Both sides together, at the last exchange; `None` if one side is unknown.
     pub rtt: Option<Duration>,
     /// Client first, if an observer of this host sets them. Facts of open connections have none.
-    pub processes: [Option<Arc<HostProcess>>; 2],
+    pub processes: PerSide<Option<Arc<HostProcess>>>,
     /// Start of the open transaction; `None` if none is open or the protocol does not report it.
     pub transaction_since: Option<Timestamp>,
 }
@@ -51,7 +51,7 @@ pub struct CurrentTotals {
     pub oldest_transaction: Option<Timestamp>,
     /// Of all exchanges: client-to-server, server-to-client. A summary counts ended connections
     /// only.
-    pub payload_bytes: [u64; 2],
+    pub payload_bytes: PerDirection<u64>,
     pub turns: u64,
     /// At the last exchange with a database, or with any server if there is none; a minimum over 10
     /// to 20 s.
@@ -116,9 +116,9 @@ impl Current {
                 protocol: None,
                 turns: 0,
                 exchanges: 0,
-                payload_bytes: [0; 2],
+                payload_bytes: PerDirection::default(),
                 rtt: None,
-                processes: [None, None],
+                processes: PerSide::default(),
                 transaction_since: None,
             },
         );

@@ -29,7 +29,7 @@ use foldhash::HashMap;
 use identified::Identified;
 use model::{
     Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind,
-    OperationStep, Phase, Protocol, RequestId, Share, Timestamp, TransactionState, Warning,
+    OperationStep, PerSide, Phase, Protocol, RequestId, Share, Timestamp, TransactionState, Warning,
 };
 use naming::Naming;
 use requests::{Arrival, Requests, Sides};
@@ -254,7 +254,7 @@ impl Operations {
     }
 
     /// Identifies the programs of this machine at the ends of an open connection, client first.
-    pub fn programs(&mut self, connection: ConnectionId, ends: [Option<u32>; 2]) {
+    pub fn programs(&mut self, connection: ConnectionId, ends: PerSide<Option<u32>>) {
         self.requests.programs.known(connection, ends);
     }
 
@@ -358,7 +358,7 @@ impl Operations {
                 if let Some(handshake) = self.handshakes.remove(&outcome.id) {
                     self.exchange(handshake, out);
                 }
-                let one_sided = outcome.totals.seen[0] != outcome.totals.seen[1];
+                let one_sided = outcome.totals.seen != outcome.totals.seen.reversed();
                 let mut drop_if_one_sided = |grouped| {
                     out(if one_sided {
                         without_parts(grouped)

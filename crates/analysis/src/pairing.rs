@@ -39,8 +39,8 @@ use exchange_builder::{ExchangeBuilder, Progress};
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, ConnectionTotals, Content, Decoding, Direction, Endpoint, Exchange,
-    Fingerprint, Margin, Message, NotSeen, Phase, Protocol, RelayHandshake, Role, RttSource, Side,
-    StatementId, Step, Tags, TcpHandshake, Timestamp,
+    Fingerprint, Margin, Message, NotSeen, PerDirection, PerSide, Phase, Protocol, RelayHandshake, Role,
+    RttSource, Side, StatementId, Step, Tags, TcpHandshake, Timestamp,
 };
 use pace::Pace;
 pub use pending_replies::{MAX_PENDING_REPLIES, MAX_TOTAL_PENDING_REPLIES, PendingReplyBudget};
@@ -68,7 +68,7 @@ pub struct Pairing {
     shortest_reply: u64,
     previous_reply_ended: Timestamp,
     /// End of the last message in each direction ([`Direction::index`]).
-    last_message: [Timestamp; 2],
+    last_message: PerDirection<Timestamp>,
     payload_seen: bool,
     server_ended: bool,
     prepared: PreparedStatements,
@@ -114,7 +114,7 @@ impl Pairing {
             pace: Pace::default(),
             shortest_reply: u64::MAX,
             previous_reply_ended: at,
-            last_message: [at; 2],
+            last_message: PerDirection::splat(at),
             payload_seen: false,
             server_ended: false,
             prepared: PreparedStatements::default(),
@@ -189,7 +189,7 @@ impl Pairing {
     /// The observation point made a round trip to the server on the client's behalf.
     pub fn in_stead(&mut self, trip: RelayHandshake, out: &mut FactSink<'_>) {
         self.last_seen = self.last_seen.max(trip.ended);
-        let [request_bytes, reply_bytes] = trip.payload_bytes;
+        let [request_bytes, reply_bytes] = trip.payload_bytes.into_array();
         let distance = self.distance();
         let mut step = Step {
             reply_ended: Some(trip.ended),
@@ -307,7 +307,7 @@ impl Pairing {
             && self.speaker == Some(Direction::ServerToClient)
             && self.goes_on(message)
         {
-            self.last_message[Direction::ServerToClient.index()] = message.ended;
+            self.last_message[Direction::ServerToClient] = message.ended;
             return;
         }
         if message.direction == Direction::ClientToServer && self.speaker == Some(Direction::ServerToClient) {
@@ -332,7 +332,7 @@ impl Pairing {
         if message.role != Role::Notice || self.is_in_doubt() {
             self.speaker = Some(message.direction);
         }
-        self.last_message[message.direction.index()] = message.ended;
+        self.last_message[message.direction] = message.ended;
     }
 
     /// The column count of a result may distinguish a statement prepared before the capture from
@@ -651,7 +651,7 @@ impl Pairing {
     }
 
     fn open(&mut self, message: &Message<'_>) {
-        let [request, reply] = self.last_message;
+        let [request, reply] = self.last_message.into_array();
         let sent = pace::Sent {
             is_behind: !self.queue.is_empty(),
             pause: message.started.since(request),
@@ -672,7 +672,7 @@ impl Pairing {
 
     /// Whether a pipelining client waited for a reply before it sent this.
     fn waited_before(&self, message: &Message<'_>) -> bool {
-        let [request, reply] = self.last_message;
+        let [request, reply] = self.last_message.into_array();
         let rtt = self.client_side.current().zip(self.server_side.current());
         rtt.is_some_and(|(client, server)| {
             reply > request && message.started.since(request) >= client + server
@@ -767,13 +767,13 @@ impl Pairing {
         decoding: Decoding,
         out: &mut FactSink<'_>,
     ) {
-        self.finish_unanswered(totals.seen[1], decoding.protocol, out);
+        self.finish_unanswered(totals.seen[Direction::ServerToClient], decoding.protocol, out);
         let (client_side_rtt, server_side_rtt) = (self.client_side.least(), self.server_side.least());
         out(Fact::Closed(Box::new(ConnectionOutcome {
             id: self.connection,
             client: self.client,
             server: self.server,
-            processes: [None, None],
+            processes: PerSide::default(),
             at: self.opened,
             duration: at.max(self.last_seen).since(self.opened),
             decoding,

@@ -8,7 +8,10 @@ use crate::key::Key;
 use crate::opening::HandshakeSeen;
 use crate::round_trip::{self, Pair};
 use crate::tcp::{ACK, FIN, Head, Packet, RST, SYN, SynOptions};
-use model::{Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Side, Timestamp};
+use model::{
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, PerDirection, PerSide, Side,
+    Timestamp,
+};
 use std::time::Duration;
 
 pub(crate) struct Flow {
@@ -19,10 +22,10 @@ pub(crate) struct Flow {
     pub listed: bool,
     pub closing: Option<(Timestamp, Closing)>,
     pub opening: HandshakeSeen,
-    pub halves: [Half; 2],
-    pub least: [Option<Duration>; 2],
+    pub halves: PerDirection<Half>,
+    pub least: PerSide<Option<Duration>>,
     pub host_pair: Option<HostPair>,
-    pub borrowed: [Option<Estimate>; 2],
+    pub borrowed: PerSide<Option<Estimate>>,
     pub hold: Option<Box<Hold>>,
     pub copies: Vec<Key>,
 }
@@ -37,13 +40,10 @@ impl Flow {
             listed: false,
             closing: None,
             opening: HandshakeSeen::default(),
-            halves: [
-                Half::new(Direction::ClientToServer),
-                Half::new(Direction::ServerToClient),
-            ],
-            least: [None; 2],
+            halves: PerDirection::from_fn(Half::new),
+            least: PerSide::default(),
             host_pair: None,
-            borrowed: [None; 2],
+            borrowed: PerSide::default(),
             hold: None,
             copies: Vec::new(),
         }
@@ -63,7 +63,7 @@ impl Flow {
     /// its first packet in place and time is this connection's late one. So is a SYN sent before
     /// the handshake completed.
     pub fn is_succeeded_by(&self, direction: Direction, head: &Head) -> bool {
-        let half = &self.halves[direction.index()];
+        let half = &self.halves[direction];
         match half.isn {
             Some(isn) => isn != head.sequence && !self.is_tried_again(direction, head),
             None => {
@@ -88,15 +88,12 @@ impl Flow {
 
     /// Whether a packet contains only old bytes and is not a keep-alive probe.
     pub fn has_seen(&self, direction: Direction, head: &Head) -> bool {
-        let half = &self.halves[direction.index()];
+        let half = &self.halves[direction];
         half.started && (head.has(SYN) || half.stream_offset(head.sequence) + 1 < half.next)
     }
 
     pub fn is_answered_by(&self, direction: Direction, head: &Head) -> bool {
-        let (own, other) = (
-            &self.halves[direction.index()],
-            &self.halves[direction.reverse().index()],
-        );
+        let (own, other) = (&self.halves[direction], &self.halves[direction.reverse()]);
         let acknowledged = other.stream_offset(head.acknowledgement);
         !own.started && other.started && head.has(ACK) && (other.first..=other.next).contains(&acknowledged)
     }
@@ -106,18 +103,13 @@ impl Flow {
         if !head.has(ACK) || self.closing.is_some() {
             return None;
         }
-        [Direction::ClientToServer, Direction::ServerToClient]
-            .into_iter()
-            .find(|direction| {
-                let (own, other) = (
-                    &self.halves[direction.index()],
-                    &self.halves[direction.reverse().index()],
-                );
-                own.started
-                    && other.started
-                    && own.next as u32 == head.sequence
-                    && other.next as u32 == head.acknowledgement
-            })
+        Direction::ALL.into_iter().find(|&direction| {
+            let (own, other) = (&self.halves[direction], &self.halves[direction.reverse()]);
+            own.started
+                && other.started
+                && own.next as u32 == head.sequence
+                && other.next as u32 == head.acknowledgement
+        })
     }
 
     pub fn held_until(&self) -> Option<Timestamp> {
@@ -133,7 +125,7 @@ impl Flow {
         out: &mut Output<'_>,
     ) {
         self.last_at = self.last_at.max(packet.head.at);
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         let is_copy = match self.copies.is_empty() {
             true => half.sightings.has_elsewhere(&packet.head),
             false => half.sightings.has_translated(&packet.head),
@@ -162,8 +154,8 @@ impl Flow {
         let head = &packet.head;
         if head.has(SYN) {
             self.synchronise(direction, head, options, out);
-        } else if !self.halves[direction.index()].started {
-            self.halves[direction.index()].start_midway(head);
+        } else if !self.halves[direction].started {
+            self.halves[direction].start_midway(head);
         }
         if self.opening.awaits_client() && direction == Direction::ClientToServer && !head.has(SYN | RST) {
             self.complete_handshake(head.at, out);
@@ -175,12 +167,13 @@ impl Flow {
         if head.length > 0 || head.has(FIN) {
             self.data(direction, packet, out);
         }
-        if self.halves[direction.index()].fin_passed {
-            self.halves[direction.index()].emit_end(self.id, head.at, out);
+        if self.halves[direction].fin_passed {
+            self.halves[direction].emit_end(self.id, head.at, out);
         }
         if head.has(RST) {
-            self.halves[0].emit_end(self.id, head.at, out);
-            self.halves[1].emit_end(self.id, head.at, out);
+            for half in &mut self.halves {
+                half.emit_end(self.id, head.at, out);
+            }
         }
         if head.has(FIN | RST) && self.closing.is_none() {
             let how = if head.has(RST) {
@@ -194,15 +187,14 @@ impl Flow {
 
     #[inline]
     pub fn is_midway(&self) -> bool {
-        self.halves[0].isn.is_none() && self.halves[1].isn.is_none()
+        self.halves.iter().all(|half| half.isn.is_none())
     }
 
     /// Minimum round trip of a side. Without samples, the estimate from its hosts.
     #[inline]
     pub fn least(&self, side: Side) -> Option<Duration> {
-        let index = side_index(side);
-        let borrowed = self.borrowed[index].map(|estimate| estimate.rtt);
-        self.least[index].or(borrowed)
+        let borrowed = self.borrowed[side].map(|estimate| estimate.rtt);
+        self.least[side].or(borrowed)
     }
 
     /// Whether a pair of payload and acknowledgement is a sample of a side's round trip. Until the
@@ -210,12 +202,11 @@ impl Flow {
     /// hosts.
     #[inline]
     pub fn is_sample(&self, pair: &Pair, side: Side, full_size: u32) -> bool {
-        (pair.pure || self.least[side_index(side)].is_some())
-            && round_trip::is_sample(pair, self.least(side), full_size)
+        (pair.pure || self.least[side].is_some()) && round_trip::is_sample(pair, self.least(side), full_size)
     }
 
     pub fn sample(&mut self, side: Side, at: Timestamp, rtt: Duration, out: &mut Output<'_>) {
-        let least = &mut self.least[side_index(side)];
+        let least = &mut self.least[side];
         *least = Some(least.map_or(rtt, |least| least.min(rtt)));
         if let Some(host_pair) = self.host_pair {
             out.hosts.sampled(host_pair, side, rtt);
@@ -263,7 +254,7 @@ impl Flow {
             covered,
             exact: flight.end == acknowledged,
         };
-        let side = side_of(direction);
+        let side = direction.sender();
         if let Some(host_pair) = hosts {
             out.hosts.answered(host_pair, side, pair.span);
         }
@@ -279,7 +270,7 @@ impl Flow {
         if let Some(host_pair) = self.host_pair.filter(|_| self.is_midway()) {
             self.borrow_round_trips(host_pair, head.at, out);
         }
-        let near = self.least(side_of(direction));
+        let near = self.least(direction.sender());
         let (sender, receiver) = pair(&mut self.halves, direction);
         let start = sender.stream_offset(head.payload_sequence());
         if sender.tentative {
@@ -303,14 +294,14 @@ impl Flow {
             self.early(direction, packet, start, out);
         }
         if head.has(FIN) {
-            self.halves[direction.index()].note_fin(end);
+            self.halves[direction].note_fin(end);
         }
     }
 
     #[cold]
     fn overlap(&mut self, direction: Direction, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) {
         let soon = self.soon();
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         let at = packet.head.at;
         let late = half
             .missed_since(half.next)
@@ -330,8 +321,8 @@ impl Flow {
     #[cold]
     fn early(&mut self, direction: Direction, packet: &Packet<'_>, start: u64, out: &mut Output<'_>) {
         let soon = self.soon();
-        let other_seen = self.halves[direction.reverse().index()].packets > 0;
-        let half = &mut self.halves[direction.index()];
+        let other_seen = self.halves[direction.reverse()].packets > 0;
+        let half = &mut self.halves[direction];
         let at = packet.head.at;
         if start - half.next > MAX_WINDOW {
             out.faults.misplaced += 1;
@@ -365,8 +356,8 @@ impl Flow {
     /// Maximum delay of a reordered packet; a retransmission takes at least a round trip. Wireshark
     /// uses the same limit.
     fn soon(&self) -> Duration {
-        let whole = self.least[0]
-            .zip(self.least[1])
+        let whole = self.least[Side::Client]
+            .zip(self.least[Side::Server])
             .map(|(client, server)| client + server);
         whole.filter(|rtt| !rtt.is_zero()).unwrap_or(REORDERING)
     }
@@ -377,9 +368,9 @@ impl Flow {
             hold.until = Timestamp::default();
         }
         self.flush_held(end, out);
-        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
-            let other_seen = self.halves[direction.reverse().index()].packets > 0;
-            let half = &mut self.halves[direction.index()];
+        for direction in Direction::ALL {
+            let other_seen = self.halves[direction.reverse()].packets > 0;
+            let half = &mut self.halves[direction];
             while half.settle_gap(self.id, self.last_at, other_seen, out) {}
         }
         let one_sided = self
@@ -394,41 +385,25 @@ impl Flow {
     }
 
     fn totals(&self) -> ConnectionTotals {
-        let both = |count: fn(&Half) -> u64| [count(&self.halves[0]), count(&self.halves[1])];
-        let [client, server] = both(|half| half.retransmitted);
+        let both =
+            |count: fn(&Half) -> u64| PerDirection::from_fn(|direction| count(&self.halves[direction]));
         ConnectionTotals {
             payload_bytes: both(|half| half.payload_bytes),
             packets: Some(both(|half| half.packets)),
             wire_bytes: Some(both(|half| half.wire_bytes)),
-            retransmitted_packets: Some(client + server),
+            retransmitted_packets: Some(self.halves.iter().map(|half| half.retransmitted).sum()),
             unseen_bytes: both(|half| half.unseen_bytes),
-            seen: [self.halves[0].packets > 0, self.halves[1].packets > 0],
+            seen: PerDirection::from_fn(|direction| self.halves[direction].packets > 0),
         }
     }
 }
 
 #[inline]
-fn pair(halves: &mut [Half; 2], direction: Direction) -> (&mut Half, &mut Half) {
-    let [client, server] = halves;
+fn pair(halves: &mut PerDirection<Half>, direction: Direction) -> (&mut Half, &mut Half) {
+    let [client, server] = halves.each_mut().into_array();
     match direction {
         Direction::ClientToServer => (client, server),
         Direction::ServerToClient => (server, client),
-    }
-}
-
-#[inline]
-pub(crate) fn side_of(direction: Direction) -> Side {
-    match direction {
-        Direction::ClientToServer => Side::Client,
-        Direction::ServerToClient => Side::Server,
-    }
-}
-
-#[inline]
-pub(crate) fn side_index(side: Side) -> usize {
-    match side {
-        Side::Client => 0,
-        Side::Server => 1,
     }
 }
 

@@ -62,7 +62,7 @@ impl Flow {
     /// continue, without doing so.
     #[inline]
     pub fn acknowledges_unknown(&self, direction: Direction, head: &Head) -> bool {
-        let data = &self.halves[direction.reverse().index()];
+        let data = &self.halves[direction.reverse()];
         if !data.started || !head.has(ACK) || head.has(SYN | RST) {
             return false;
         }
@@ -76,7 +76,7 @@ impl Flow {
 
     /// Whether the unseen acknowledged range may be only a FIN.
     fn may_be_fin(&self, direction: Direction, head: &Head) -> bool {
-        let data = &self.halves[direction.reverse().index()];
+        let data = &self.halves[direction.reverse()];
         data.stream_offset(head.acknowledgement) == data.next + 1 && !data.has_gap()
     }
 
@@ -110,9 +110,9 @@ impl Flow {
                 hold.is_patient = false;
                 hold.until = hold.until.min(packet.head.at.after(HOLD_TIMEOUT));
             }
-            let before = self.halves[direction.index()].next;
+            let before = self.halves[direction].next;
             self.process(direction, packet, options, out);
-            let progressed = self.halves[direction.index()].next > before;
+            let progressed = self.halves[direction].next > before;
             if let Some(hold) = self.hold.as_mut() {
                 hold.progressed |= progressed;
             }
@@ -124,7 +124,7 @@ impl Flow {
     pub fn flush_held(&mut self, at: Timestamp, out: &mut Output<'_>) {
         let Some(mut hold) = self.hold.take() else { return };
         let over = hold.is_over(at);
-        let (id, other) = (self.id, hold.direction.reverse().index());
+        let (id, other) = (self.id, hold.direction.reverse());
         while let Some(head) = hold.front().copied() {
             if over {
                 self.halves[other].drain_passed(id, head.at, out);

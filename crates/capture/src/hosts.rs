@@ -3,7 +3,7 @@
 //! A connection that was open before the capture has no handshake. While its acknowledgements
 //! travel with replies, it has no round trip of its own; its hosts still do.
 
-use crate::flow::{Flow, side_index};
+use crate::flow::Flow;
 use crate::half::Output;
 use crate::ip::Address;
 use crate::key::KeyHasher;
@@ -135,14 +135,13 @@ impl Flow {
     /// Reports the host estimate of a connection that was open before. Only if the estimate changed
     /// and the connection has no lower sample.
     pub fn borrow_round_trips(&mut self, host_pair: HostPair, at: Timestamp, out: &mut Output<'_>) {
-        for side in [Side::Client, Side::Server] {
-            let index = side_index(side);
+        for side in Side::ALL {
             let Some(estimate) = out.hosts.estimate(host_pair, side) else {
                 continue;
             };
-            let own = self.least[index].is_some_and(|own| own <= estimate.rtt);
-            if !own && self.borrowed[index] != Some(estimate) {
-                self.borrowed[index] = Some(estimate);
+            let own = self.least[side].is_some_and(|own| own <= estimate.rtt);
+            if !own && self.borrowed[side] != Some(estimate) {
+                self.borrowed[side] = Some(estimate);
                 out.observer.event(self.id, estimate.event(side, at));
             }
         }
@@ -164,7 +163,7 @@ impl Estimate {
         host_pair: HostPair,
         at: Timestamp,
     ) -> impl Iterator<Item = ConnectionEvent<'static>> {
-        [Side::Client, Side::Server]
+        Side::ALL
             .into_iter()
             .filter_map(move |side| Some(hosts.estimate(host_pair, side)?.event(side, at)))
     }

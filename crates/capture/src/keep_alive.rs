@@ -1,6 +1,6 @@
 //! Keep-alive probes and replies, which no application delays.
 
-use crate::flow::{Flow, side_of};
+use crate::flow::Flow;
 use crate::half::{Half, Output};
 use crate::round_trip::Pair;
 use crate::tcp::{FIN, Head, RST, SYN};
@@ -31,15 +31,15 @@ impl Flow {
     #[inline]
     pub fn keep_alive(&mut self, direction: Direction, head: &Head, out: &mut Output<'_>) {
         if head.length > 1 {
-            self.halves[direction.reverse().index()].probe = None;
+            self.halves[direction.reverse()].probe = None;
             return;
         }
-        if is_probe(&self.halves[direction.index()], head) {
+        if is_probe(&self.halves[direction], head) {
             let stamp = head.timestamps.map(|(own, _)| own);
-            self.halves[direction.index()].probe = Some(Probe { at: head.at, stamp });
+            self.halves[direction].probe = Some(Probe { at: head.at, stamp });
             return;
         }
-        let probed = &mut self.halves[direction.reverse().index()];
+        let probed = &mut self.halves[direction.reverse()];
         let Some(probe) = probed.probe.take() else { return };
         let repeats = match (probe.stamp, head.timestamps) {
             (Some(stamp), Some((_, echoed))) => stamp == echoed,
@@ -56,7 +56,7 @@ impl Flow {
             exact: true,
         };
         let full_size = probed.full_size();
-        let side = side_of(direction);
+        let side = direction.sender();
         if self.is_sample(&pair, side, full_size) {
             self.sample(side, head.at, pair.span, out);
         }

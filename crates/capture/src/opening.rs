@@ -71,7 +71,7 @@ impl Flow {
         options: &SynOptions,
         out: &mut Output<'_>,
     ) {
-        let half = &mut self.halves[direction.index()];
+        let half = &mut self.halves[direction];
         if half.isn == Some(head.sequence) {
             if half.recent.has(head) {
                 out.faults.duplicates += 1;
@@ -97,7 +97,7 @@ impl Flow {
 
     /// Two SYNs determine the payload of a full packet and the scale of the windows.
     fn agree(&mut self) {
-        let [client, server] = &mut self.halves;
+        let [client, server] = self.halves.each_mut().into_array();
         if client.isn.is_none() || server.isn.is_none() {
             return;
         }
@@ -124,7 +124,7 @@ impl Flow {
             return;
         };
         let handshake = opened.handshake;
-        let [client, server] = &mut self.halves;
+        let [client, server] = self.halves.each_mut().into_array();
         if let Some((from, to)) = opened.syn_repeated {
             client.recover(self.id, from, to, out);
         }

@@ -3,6 +3,7 @@
 mod support;
 
 use etherparse::{SlicedPacket, TransportSlice};
+use model::Direction;
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Block, LegacyPcapReader, PcapBlockOwned, PcapError, PcapNGReader};
 use std::collections::BTreeMap;
@@ -28,13 +29,14 @@ fn ours(bytes: &[u8]) -> BTreeMap<u16, (u64, u64)> {
     let mut ports = BTreeMap::new();
     for observed in observed {
         let totals = observed.totals();
-        for (side, port) in [observed.client.port, observed.server.port]
-            .into_iter()
-            .enumerate()
-        {
+        for direction in Direction::ALL {
+            let port = match direction {
+                Direction::ClientToServer => observed.client.port,
+                Direction::ServerToClient => observed.server.port,
+            };
             let entry: &mut (u64, u64) = ports.entry(port).or_default();
-            entry.0 += totals.packets.expect("counted")[side];
-            entry.1 += totals.payload_bytes[side];
+            entry.0 += totals.packets.expect("counted")[direction];
+            entry.1 += totals.payload_bytes[direction];
         }
     }
     ports

@@ -5,6 +5,7 @@
 mod support;
 
 use model::Direction::{ClientToServer, ServerToClient};
+use model::PerDirection;
 use std::process::Command;
 use support::build::{self, Frame, NANO, Tcp, tcp};
 use support::{read_bytes, read_flawless};
@@ -248,7 +249,11 @@ fn what_a_tunnel_carries_is_read_one_level_deep() {
         assert_eq!(connection.stream(ClientToServer), b"select 1", "{name}");
         assert_eq!(connection.stream(ServerToClient), b"one", "{name}");
         assert!(connection.certain && connection.handshake.is_some(), "{name}");
-        assert_eq!(connection.totals().packets, Some([5, 3]), "{name}");
+        assert_eq!(
+            connection.totals().packets,
+            Some(PerDirection::new(5, 3)),
+            "{name}"
+        );
         let bytes: u64 = conversation()
             .iter()
             .map(|packet| wrap(&packet.frame().bytes).len() as u64)

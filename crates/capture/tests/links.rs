@@ -3,6 +3,7 @@
 mod support;
 
 use model::Direction::{ClientToServer, ServerToClient};
+use model::PerDirection;
 use support::build::{self, Frame, NANO, PcapKind, Tcp, tcp};
 use support::{ObservedConnection, read_bytes, read_flawless};
 
@@ -24,11 +25,14 @@ fn check(observed: &[ObservedConnection], overhead: u64) {
     assert_eq!(connection.stream(ServerToClient), b"one");
     assert!(connection.certain && connection.handshake.is_some());
     let totals = connection.totals();
-    assert_eq!(totals.packets, Some([5, 3]));
+    assert_eq!(totals.packets, Some(PerDirection::new(5, 3)));
     let tcp_bytes = [5 * 20 + 4 + 8, 3 * 20 + 4 + 3];
     assert_eq!(
         totals.wire_bytes,
-        Some([tcp_bytes[0] + 5 * overhead, tcp_bytes[1] + 3 * overhead])
+        Some(PerDirection::new(
+            tcp_bytes[0] + 5 * overhead,
+            tcp_bytes[1] + 3 * overhead
+        ))
     );
 }
 
@@ -167,7 +171,7 @@ fn ipv4_fragments_in_any_order_make_one_packet() {
     assert_eq!(observed[0].stream(ClientToServer), payload);
     assert_eq!(
         observed[0].totals().packets,
-        Some([5, 1]),
+        Some(PerDirection::new(5, 1)),
         "three fragments are three packets"
     );
 }
@@ -196,7 +200,10 @@ fn ipv6_fragments_make_one_packet() {
     }
     let observed = read_flawless(&build::pcap(NANO, &frames));
     assert_eq!(observed[0].stream(ClientToServer), payload);
-    assert_eq!(observed[0].totals().packets, Some([2 + count as u64, 1]));
+    assert_eq!(
+        observed[0].totals().packets,
+        Some(PerDirection::new(2 + count as u64, 1))
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod support;
 
 use model::Direction::{ClientToServer, ServerToClient};
+use model::PerDirection;
 use support::build::{self, Tcp, tcp};
 use support::{ObservedConnection, read_bytes};
 
@@ -74,7 +75,7 @@ fn a_lost_fin_is_no_byte() {
     packets.push(tcp(9_000, true, "A", 1025, 5020));
     packets.push(tcp(9_100, true, "FA", 1025, 5020));
     let observed = one(&packets);
-    assert_eq!(observed.totals().unseen_bytes, [0, 0]);
+    assert_eq!(observed.totals().unseen_bytes, PerDirection::default());
 }
 
 /// The server has closed, uncaptured. The client acknowledges it with its last words, or with a
@@ -102,7 +103,11 @@ fn a_lost_fin_that_last_words_acknowledge_is_no_byte() {
         let mut packets = dialogue();
         packets.extend(ending.iter().cloned());
         let (observed, report) = read_bytes(&build::capture_of(&packets)).expect("a capture");
-        assert_eq!(observed[0].totals().unseen_bytes, [0, 0], "{number}");
+        assert_eq!(
+            observed[0].totals().unseen_bytes,
+            PerDirection::default(),
+            "{number}"
+        );
         assert!(observed[0].stream(ClientToServer).ends_with(b"quit"), "{number}");
         assert!(report.warnings.is_empty(), "{number}: {:?}", report.warnings);
     }
@@ -134,7 +139,7 @@ fn a_keep_alive_as_the_first_packet_is_no_payload() {
         let observed = one(&packets);
         assert_eq!(observed.stream(ClientToServer), b"ask0ask1ask2ask3ask4ask5");
         assert_eq!(observed.stream(ServerToClient), b"re0re1re2re3re4re5");
-        assert_eq!(observed.totals().unseen_bytes, [0, 0]);
+        assert_eq!(observed.totals().unseen_bytes, PerDirection::default());
         assert_eq!(order(&observed), order(&one(&dialogue())));
     }
 }

@@ -2,8 +2,8 @@
 
 mod support;
 
-use model::Closing;
 use model::Direction::{ClientToServer, ServerToClient};
+use model::{Closing, PerDirection};
 use proptest::prelude::*;
 use std::time::Duration;
 use support::build::{self, Frame, NANO, Tcp, tcp};
@@ -113,7 +113,7 @@ fn an_acknowledged_gap_is_unseen() {
         tcp(9_000, true, "PA", 1013, 5006).with(b"mn"),
     ]));
     assert_eq!(observed.stream(ClientToServer), b"abcd????ijklmn");
-    assert_eq!(observed.totals().unseen_bytes, [4, 0]);
+    assert_eq!(observed.totals().unseen_bytes, PerDirection::new(4, 0));
     let order: Vec<_> = observed
         .segments
         .iter()
@@ -248,10 +248,13 @@ fn a_one_sided_capture_tells_its_side() {
         packets.retain(|packet| packet.from_client == client_side);
         let (observed, warnings) = one(&build::capture_of(&packets));
         assert_eq!(observed.client.port, 40_000);
-        assert_eq!(observed.totals().seen, [client_side, !client_side]);
+        assert_eq!(
+            observed.totals().seen,
+            PerDirection::new(client_side, !client_side)
+        );
         assert_eq!(
             observed.totals().unseen_bytes,
-            [0, 0],
+            PerDirection::default(),
             "what was never seen is unknown, not unseen"
         );
         let (seen, text): (_, &[u8]) = if client_side {
@@ -308,8 +311,8 @@ fn packets_cut_by_the_snap_length_are_counted_whole() {
     packets.push(tcp(900, false, "A", 5001, 2001));
     let frames: Vec<Frame> = packets.iter().map(Tcp::frame).collect();
     let (observed, _) = one(&build::pcap(NANO, &build::snapped(&frames, 154)));
-    assert_eq!(observed.totals().payload_bytes, [1000, 0]);
-    assert_eq!(observed.totals().unseen_bytes, [500, 0]);
+    assert_eq!(observed.totals().payload_bytes, PerDirection::new(1000, 0));
+    assert_eq!(observed.totals().unseen_bytes, PerDirection::new(500, 0));
     assert_eq!(observed.segments.len(), 5);
     assert!(
         observed
@@ -318,7 +321,7 @@ fn packets_cut_by_the_snap_length_are_counted_whole() {
             .all(|piece| (piece.payload.len(), piece.unseen) == (100, 100))
     );
     let (observed, _) = one(&build::pcap(NANO, &build::snapped(&frames, 54)));
-    assert_eq!(observed.totals().unseen_bytes, [1000, 0]);
+    assert_eq!(observed.totals().unseen_bytes, PerDirection::new(1000, 0));
 }
 
 #[test]
@@ -364,7 +367,7 @@ fn every_packet_captured_twice_changes_the_packet_counts_only() {
     assert_eq!(twice.handshake, once.handshake);
     assert_eq!(twice.totals().retransmitted_packets, Some(0));
     assert!(twice.recoveries.is_empty());
-    assert_eq!(twice.totals().packets, Some([44, 42]));
+    assert_eq!(twice.totals().packets, Some(PerDirection::new(44, 42)));
     assert!(warnings[0].contains("captured more than once"), "{warnings:?}");
 }
 
@@ -415,8 +418,8 @@ fn too_much_behind_a_gap_gives_the_gap_up() {
             .push(tcp(1_000 + u64::from(number), true, "PA", 1001 + 1000 * number, 5001).with(&[b'x'; 1000]));
     }
     let (observed, warnings) = one(&build::capture_of(&packets));
-    assert_eq!(observed.totals().payload_bytes, [8_000_000, 0]);
-    assert_eq!(observed.totals().unseen_bytes, [1000, 0]);
+    assert_eq!(observed.totals().payload_bytes, PerDirection::new(8_000_000, 0));
+    assert_eq!(observed.totals().unseen_bytes, PerDirection::new(1000, 0));
     assert!(
         warnings
             .iter()
@@ -434,7 +437,7 @@ fn a_wild_sequence_number_is_ignored_with_a_warning() {
         tcp(1_500, false, "A", 5001, 1009),
     ]));
     assert_eq!(observed.stream(ClientToServer), b"abcdefgh");
-    assert_eq!(observed.totals().unseen_bytes, [0, 0]);
+    assert_eq!(observed.totals().unseen_bytes, PerDirection::default());
     assert!(
         warnings[0].contains("impossible sequence numbers"),
         "{warnings:?}"
@@ -518,7 +521,7 @@ proptest! {
         let (observed, _) = one(&build::capture_of(&packets));
         let client: Vec<u8> = turns.iter().flat_map(|turn| turn.0.clone()).collect();
         let server: Vec<u8> = turns.iter().flat_map(|turn| turn.1.clone()).collect();
-        prop_assert_eq!(observed.totals().unseen_bytes, [0, 0]);
+        prop_assert_eq!(observed.totals().unseen_bytes, PerDirection::default());
         prop_assert_eq!(observed.stream(ClientToServer), client);
         prop_assert_eq!(observed.stream(ServerToClient), server);
     }

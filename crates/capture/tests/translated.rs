@@ -4,7 +4,7 @@
 mod support;
 
 use model::Direction::{ClientToServer, ServerToClient};
-use model::Endpoint;
+use model::{Endpoint, PerDirection};
 use support::build::{self, Frame, NANO, Tcp, tcp};
 use support::{ObservedConnection, data, read_bytes};
 
@@ -71,7 +71,11 @@ fn endpoint(text: &str) -> Endpoint {
 fn assert_whole(connection: &ObservedConnection, what: &str) {
     assert_eq!(connection.stream(ClientToServer), b"select 1select 2", "{what}");
     assert_eq!(connection.stream(ServerToClient), b"onetwo", "{what}");
-    assert_eq!(connection.totals().payload_bytes, [16, 6], "{what}");
+    assert_eq!(
+        connection.totals().payload_bytes,
+        PerDirection::new(16, 6),
+        "{what}"
+    );
     assert_eq!(connection.totals().retransmitted_packets, Some(0), "{what}");
 }
 

@@ -4,13 +4,14 @@
 
 mod support;
 
+use model::{Direction, PerDirection};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use support::build::{self, Frame, NANO, Tcp, tcp};
 use support::read_bytes;
 
-type Counts = BTreeMap<u32, ([u64; 2], [u64; 2], [u64; 2], u64)>;
+type Counts = BTreeMap<u32, (PerDirection<u64>, PerDirection<u64>, PerDirection<u64>, u64)>;
 
 /// tshark numbers streams like connections, in the order of their first packets. Its sequence
 /// numbers count from the SYN's, so the highest one is the payload.
@@ -46,12 +47,15 @@ fn tshark(path: &Path) -> Counts {
         let fields: Vec<&str> = line.split('\t').collect();
         let number = |index: usize| fields[index].parse::<u64>().expect("a number");
         let stream = number(0) as u32;
-        let side = usize::from(*first_ports.entry(stream).or_insert(number(1)) != number(1));
+        let direction = match *first_ports.entry(stream).or_insert(number(1)) == number(1) {
+            true => Direction::ClientToServer,
+            false => Direction::ServerToClient,
+        };
         let entry = counts.entry(stream).or_default();
-        entry.0[side] += 1;
-        entry.1[side] += number(2);
+        entry.0[direction] += 1;
+        entry.1[direction] += number(2);
         if number(4) > 0 {
-            entry.2[side] = entry.2[side].max(number(3) + number(4) - 1);
+            entry.2[direction] = entry.2[direction].max(number(3) + number(4) - 1);
         }
         entry.3 += u64::from(!fields[5].is_empty());
     }

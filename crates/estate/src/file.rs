@@ -6,7 +6,7 @@ mod measured;
 use crate::placement::Placement;
 use link::LinkDescription;
 use links::RawLink;
-use model::{Endpoint, Host, LinkRates, PlanMeasure, parse_duration};
+use model::{Endpoint, Host, PlanMeasure, parse_duration};
 use serde::Deserialize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -153,8 +153,7 @@ impl Estate {
         self.links.iter().find_map(|known| match known.between {
             pair if pair == [from, to] => Some((known.link, known.price)),
             pair if pair == [to, from] => {
-                let [up, down]: LinkRates = known.link.rate;
-                let rate = [down, up];
+                let rate = known.link.rate.reversed();
                 Some((LinkDescription { rate, ..known.link }, known.price))
             }
             _ => None,

@@ -47,7 +47,7 @@ impl EstateTraffic {
         if let Some(pair) = self.of_connection.get(&outcome.id) {
             let totals = &outcome.totals;
             self.payload_only |= totals.wire_bytes.is_none();
-            let [sent, received] = totals.wire_bytes.unwrap_or(totals.payload_bytes);
+            let [sent, received] = totals.wire_bytes.unwrap_or(totals.payload_bytes).into_array();
             self.bytes[*pair] += sent.saturating_add(received);
         }
     }

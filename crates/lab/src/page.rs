@@ -8,7 +8,7 @@ use super::prediction::{changed_links, predict};
 use super::run::Basis;
 use anyhow::Result;
 use link::LinkDescription;
-use model::{BitRate, LinkOutcome, LinkRates, Operation, Prediction};
+use model::{BitRate, LinkOutcome, LinkRates, Operation, PerDirection, Prediction};
 use pipeline::page::PageFile;
 use predict::predictor::set_slopes;
 use report::ReadOutcome;
@@ -165,8 +165,8 @@ fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
 /// Round-trip times and rates: those of the points, and intermediate values.
 fn axes(plan: &LabPlan) -> (Vec<Duration>, Vec<LinkRates>) {
     let mut rtts: Vec<Duration> = RTTS_MS.into_iter().map(Duration::from_millis).collect();
-    let mut rates = vec![[None; 2]];
-    rates.extend(RATES_MBIT.map(|rate| [BitRate::from_bits_per_second(rate * 1_000_000); 2]));
+    let mut rates = vec![LinkRates::default()];
+    rates.extend(RATES_MBIT.map(|rate| PerDirection::splat(BitRate::from_bits_per_second(rate * 1_000_000))));
     for link in plan.points.iter().flat_map(|point| &point.lab.links) {
         let (rtt, rate) = (link.link.rtt, link.link.rate);
         if !rtts.contains(&rtt) && rtts.len() < MAX_RTTS {

@@ -281,7 +281,7 @@ impl StoredRound {
                 .map(|(duration, count)| (nanos(duration), count))
                 .collect(),
             elapsed_ns: nanos(round.elapsed),
-            payload_bytes: round.payload.map(ByteCount::as_bytes),
+            payload_bytes: round.payload.map(ByteCount::as_bytes).into_array(),
             client_processor_ns: nanos(round.client_processor),
             processors: round.processors.iter().map(processor).collect(),
             links: round.links.iter().map(StoredLink::new).collect(),
@@ -302,7 +302,7 @@ impl StoredRound {
             measured: self.measured.measured(),
             durations,
             elapsed: Duration::from_nanos(self.elapsed_ns),
-            payload: self.payload_bytes.map(ByteCount::from_bytes),
+            payload: self.payload_bytes.map(ByteCount::from_bytes).into(),
             client_processor: Duration::from_nanos(self.client_processor_ns),
             processors: self.processors.into_iter().map(processor).collect(),
             links: self.links.iter().map(StoredLink::outcome).collect(),
@@ -357,7 +357,7 @@ impl StoredLink {
             rtt_error_p50_ns: link.rtt_error_p50_ns,
             rtt_error_p99_ns: link.rtt_error_p99_ns,
             floor_ns: link.floor.map(nanos),
-            directions: link.directions.map(|direction| StoredDirection {
+            directions: link.directions.into_array().map(|direction| StoredDirection {
                 packets: direction.packets,
                 wire_bytes: direction.wire_bytes,
                 dropped_by_queue: direction.dropped_by_queue,
@@ -378,7 +378,7 @@ impl StoredLink {
             rtt_error_p50_ns: self.rtt_error_p50_ns,
             rtt_error_p99_ns: self.rtt_error_p99_ns,
             floor: self.floor_ns.map(Duration::from_nanos),
-            directions: self.directions.each_ref().map(StoredDirection::outcome),
+            directions: self.directions.each_ref().map(StoredDirection::outcome).into(),
         }
     }
 }
@@ -407,6 +407,7 @@ fn nanos(span: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::PerDirection;
 
     fn kept() -> MeasuredPoint {
         let duration = Duration::from_millis(12);
@@ -445,7 +446,7 @@ mod tests {
                 measured,
                 durations,
                 elapsed: Duration::from_millis(480),
-                payload: [4_000, 2_000_000].map(ByteCount::from_bytes),
+                payload: PerDirection::new(4_000, 2_000_000).map(ByteCount::from_bytes),
                 client_processor: Duration::from_millis(9),
                 processors: vec![used],
                 links: vec![link],

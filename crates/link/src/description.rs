@@ -6,7 +6,7 @@ use crate::impairments::delay::{Jitter, JitterDistribution};
 use crate::impairments::loss::LossShare;
 use crate::impairments::outage::Outage;
 use crate::{LinkError, Pipe};
-use model::{BitRate, ByteCount, Direction, LinkRates};
+use model::{BitRate, ByteCount, Direction, LinkRates, PerDirection};
 use settings::{LinkSettings, UNLIMITED};
 use std::fmt;
 use std::str::FromStr;
@@ -55,7 +55,7 @@ impl LinkDescription {
     pub const fn with_rtt(rtt: Duration) -> Self {
         Self {
             rtt,
-            rate: [None, None],
+            rate: PerDirection::splat(None),
             burst: None,
             queue: None,
             loss: None,
@@ -91,7 +91,7 @@ impl LinkDescription {
     }
 
     fn check(self) -> Result<Self, LinkError> {
-        let unlimited = self.rate == [None, None];
+        let unlimited = self.rate == LinkRates::default();
         if let Some(key) = self.queue.map(|_| "queue").or(self.burst.map(|_| "burst"))
             && unlimited
         {
@@ -124,7 +124,7 @@ impl FromStr for LinkDescription {
 impl fmt::Display for LinkDescription {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "rtt={}", exact_duration(self.rtt))?;
-        match self.rate {
+        match self.rate.into_array() {
             [None, None] => {}
             [up, down] if up == down => write!(formatter, " rate={}", rate_text(up))?,
             [up, down] => write!(formatter, " rate={}/{}", rate_text(up), rate_text(down))?,

@@ -65,8 +65,7 @@ pub fn for_direction(link: &LinkDescription, direction: Direction) -> Vec<Impair
     let rows = [
         link.outage
             .map(|outage| Impairment::Outages(Outages::new(outage))),
-        link.rate[direction.index()]
-            .map(|rate| Impairment::Rate(TokenBucket::new(rate, link.burst, link.queue))),
+        link.rate[direction].map(|rate| Impairment::Rate(TokenBucket::new(rate, link.burst, link.queue))),
         link.loss
             .map(|share| Impairment::Loss(Loss::new(share, link.seed_of(direction)))),
         Some(Impairment::Delay(Delay::new(

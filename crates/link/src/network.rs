@@ -15,15 +15,15 @@ use crate::tcp::{Acknowledgement, Flow, Reaction, Sending, StreamOffset, Waiter}
 use crate::{LinkDescription, PacketOutcome, Pipe, TCP_HEADER_BYTES};
 use emulation::Emulation;
 use events::{Control, Event, What};
-use model::{Direction, Nanos, Timestamp};
+use model::{Direction, Nanos, PerDirection, Timestamp};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// A link with flows and a clock, where `W` identifies wake-ups.
 #[derive(Debug)]
 pub struct SimulatedNetwork<W> {
-    pipes: [Pipe; 2],
-    delays: [Nanos; 2],
+    pipes: PerDirection<Pipe>,
+    delays: PerDirection<Nanos>,
     packet_bytes: u32,
     flows: Vec<Flow>,
     /// Per connection, when the acknowledgement that ends the handshake reaches the server.
@@ -44,11 +44,8 @@ const HANDSHAKE_BYTES: u32 = 60;
 impl<W: Ord> SimulatedNetwork<W> {
     /// An idle link without flows, with the clock at `now`.
     pub fn new(link: &LinkDescription, now: Timestamp) -> Self {
-        let pipes = [
-            link.pipe(Direction::ClientToServer),
-            link.pipe(Direction::ServerToClient),
-        ];
-        let delays = pipes.each_ref().map(|pipe| Nanos::from(pipe.delay()));
+        let pipes = PerDirection::from_fn(|direction| link.pipe(direction));
+        let delays = PerDirection::from_fn(|direction| Nanos::from(pipes[direction].delay()));
         Self {
             pipes,
             delays,
@@ -68,7 +65,7 @@ impl<W: Ord> SimulatedNetwork<W> {
     pub fn add_connection(&mut self, before: Option<[Flow; 2]>) -> ConnectionNumber {
         let number = ConnectionNumber::new(self.established.len());
         let flows = before.unwrap_or_else(|| {
-            let new = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
+            let new = Flow::new(self.packet_bytes, self.minimal_rtt());
             [new.clone(), new]
         });
         self.flows.extend(flows);
@@ -141,7 +138,9 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.established[connection.index()] = match outcome {
             PacketOutcome::Arrives(arrives) => arrives,
             // Both sides retransmit their part of the handshake.
-            PacketOutcome::Dropped(_) => self.now.plus(HANDSHAKE_TIMEOUT + self.delays[0]),
+            PacketOutcome::Dropped(_) => self
+                .now
+                .plus(HANDSHAKE_TIMEOUT + self.delays[Direction::ClientToServer]),
         };
     }
 
@@ -158,7 +157,7 @@ impl<W: Ord> SimulatedNetwork<W> {
 
     /// Sends a packet without payload for `waiter`.
     pub fn send_empty(&mut self, direction: Direction, waiter: Waiter) {
-        let timeout = (self.delays[0] + self.delays[1]).saturating_add(CONTROL_TIMEOUT);
+        let timeout = self.minimal_rtt().saturating_add(CONTROL_TIMEOUT);
         self.send_control(Control {
             direction,
             wire_bytes: TCP_HEADER_BYTES,
@@ -260,7 +259,7 @@ impl<W: Ord> SimulatedNetwork<W> {
 
     /// Processes a delayed acknowledgement that left without an event, as it had no waiter.
     fn flush_acknowledged(&mut self, flow: FlowId) {
-        let delay = self.delays[flow.direction().reverse().index()];
+        let delay = self.delays[flow.direction().reverse()];
         let now = self.now;
         self.flow(flow).resolve_timer(now, delay);
     }
@@ -287,7 +286,7 @@ impl<W: Ord> SimulatedNetwork<W> {
             // A real connection would break now. Continuing makes this one no faster than TCP's
             // retry limit.
             PacketOutcome::Dropped(_) if self.flows[flow.index()].has_lost_patience() => {
-                self.now.plus(self.delays[flow.direction().index()])
+                self.now.plus(self.delays[flow.direction()])
             }
             PacketOutcome::Dropped(_) => {
                 self.arm_give_up_timer(flow);
@@ -358,12 +357,17 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     fn put(&mut self, direction: Direction, wire_bytes: u32) -> PacketOutcome {
-        let pipe = &mut self.pipes[direction.index()];
+        let pipe = &mut self.pipes[direction];
         let at = self.now;
         match &mut self.emulation {
             None => pipe.accept(at, wire_bytes),
             Some(emulation) => emulation.put(pipe, at, direction, wire_bytes),
         }
+    }
+
+    fn minimal_rtt(&self) -> Nanos {
+        let [there, back] = Direction::ALL.map(|direction| self.delays[direction]);
+        there + back
     }
 
     fn push(&mut self, at: Timestamp, what: What<W>) {

@@ -1,7 +1,7 @@
 //! The text form describes the link, and its errors name the correction.
 
 use link::{Jitter, JitterDistribution, LinkDescription, LinkError, LossShare, Outage};
-use model::{BitRate, ByteCount, Direction};
+use model::{BitRate, ByteCount, Direction, PerDirection};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn rate(bits: u64) -> Option<BitRate> {
 #[test]
 fn a_full_description_is_read() {
     let expected = LinkDescription {
-        rate: [rate(10_000_000), rate(2_000_000)],
+        rate: PerDirection::new(rate(10_000_000), rate(2_000_000)),
         queue: Some(ByteCount::from_bytes(65_536)),
         mtu: 1400,
         ..LinkDescription::with_rtt(Duration::from_millis(40))
@@ -40,15 +40,15 @@ fn what_is_left_out_is_not_limited() {
     let link = parse("rate=450kbps").expect("valid");
     assert_eq!(
         (link.rtt, link.rate, link.mtu),
-        (Duration::ZERO, [rate(3_600_000); 2], 1500)
+        (Duration::ZERO, PerDirection::splat(rate(3_600_000)), 1500)
     );
     assert_eq!(
         parse("rate=1Mbit/s/unlimited").map(|link| link.rate),
-        Ok([rate(1_000_000), None])
+        Ok(PerDirection::new(rate(1_000_000), None))
     );
     assert_eq!(
         parse("rate=unlimited/1Mbit/s").map(|link| link.rate),
-        Ok([None, rate(1_000_000)])
+        Ok(PerDirection::new(None, rate(1_000_000)))
     );
 }
 
@@ -213,9 +213,10 @@ fn any_link() -> impl Strategy<Value = LinkDescription> {
             let rtt = Duration::from_nanos(rtt);
             let possible =
                 |jitter: &Jitter| jitter.distribution == JitterDistribution::Normal || jitter.size <= rtt / 2;
+            let [to_server, to_client] = rate;
             LinkDescription {
                 rtt,
-                rate,
+                rate: PerDirection::new(to_server, to_client),
                 burst: burst.filter(|_| limited).map(ByteCount::from_bytes),
                 queue: queue.filter(|_| limited).map(ByteCount::from_bytes),
                 loss: loss.and_then(LossShare::from_parts_per_billion),

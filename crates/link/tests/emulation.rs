@@ -44,7 +44,7 @@ fn bytes_are_told_as_they_arrive_and_time_never_runs_ahead() {
     assert_eq!(first.last(), Some(&(BEGIN + 20 * MS, 14_480)), "ten packets");
     let second = progress(&mut network, BEGIN + 70 * MS);
     assert_eq!(second.last(), Some(&(BEGIN + 60 * MS, 14_480 * 3)));
-    assert_eq!(network.counts()[0].packets, 30);
+    assert_eq!(network.counts()[Direction::ClientToServer].packets, 30);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn every_byte_arrives_in_order_whatever_is_lost_and_what_was_missing_is_told() {
     }
     progress(&mut network, BEGIN + 60_000 * MS);
     assert_eq!(received(&network), written);
-    let counts = network.counts()[0];
+    let counts = network.counts()[Direction::ClientToServer];
     assert!(counts.dropped_by_loss > 0 && recovered > 0, "{counts:?}");
     assert!(network.packets(FLOW).1 > 0);
 }

@@ -1,7 +1,7 @@
 //! A pipe delays, serialises and drops as its link says.
 
 use link::{DelayLine, DropCause, LinkDescription, PacketOutcome, Pipe};
-use model::{BitRate, ByteCount, Direction, Timestamp};
+use model::{BitRate, ByteCount, Direction, PerDirection, Timestamp};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn link(text: &str) -> Pipe {
 
 fn pipe(delay_ms: u64, bits_per_second: u64, queue: Option<u64>) -> Pipe {
     let link = LinkDescription {
-        rate: [BitRate::from_bits_per_second(bits_per_second); 2],
+        rate: PerDirection::splat(BitRate::from_bits_per_second(bits_per_second)),
         queue: queue.map(ByteCount::from_bytes),
         ..LinkDescription::with_rtt(Duration::from_millis(2 * delay_ms))
     };

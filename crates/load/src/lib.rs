@@ -30,7 +30,7 @@ pub use script::QueryMode;
 
 use client::Watch;
 use engine::RunContext;
-use model::{Distribution, DistributionBuilder, MeasuredDurations};
+use model::{Distribution, DistributionBuilder, MeasuredDurations, PerDirection};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -148,7 +148,7 @@ pub struct LoadOutcome {
     pub turns: u64,
     /// Payload bytes to and from the server ([`model::Direction::index`]) in all operations; of the
     /// plaintext with TLS.
-    pub payload_bytes: [u64; 2],
+    pub payload_bytes: PerDirection<u64>,
     /// Processor time of the client threads.
     pub cpu: CpuTime,
     pub threads: u32,

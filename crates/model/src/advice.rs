@@ -1,22 +1,22 @@
 //! Effect of a tunnel on traffic and operation time.
 
-use crate::{BitRate, ParseQuantityError, Share};
+use crate::{BitRate, ParseQuantityError, PerDirection, Share};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Bytes of one exchange in a tunnel at one level, request and reply ([`crate::Direction::index`]).
+/// Request and reply of one exchange in a tunnel at one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtLevel {
     /// Level from 0 (off) to 9.
     pub level: u8,
     /// Bytes between the tunnel's ends, with headers and encryption. Exchanges share a chunk by
     /// payload.
-    pub tunnel_bytes: [u64; 2],
+    pub tunnel_bytes: PerDirection<u64>,
     /// Processor time for compressing, at the sending end.
-    pub compressing: [Duration; 2],
+    pub compressing: PerDirection<Duration>,
     /// Processor time for decompressing, at the receiving end.
-    pub turning_back: [Duration; 2],
+    pub turning_back: PerDirection<Duration>,
 }
 
 impl AtLevel {
@@ -40,7 +40,7 @@ pub struct Advice {
     /// Round trips of these exchanges.
     pub turns: u64,
     /// Payload bytes of request and reply.
-    pub payload_bytes: [u64; 2],
+    pub payload_bytes: PerDirection<u64>,
     /// From the first operation's start to the last one's end. `None` for traffic made by longwire,
     /// which has no monthly rate.
     pub span: Option<Duration>,
@@ -64,7 +64,7 @@ pub struct LevelAdvice {
     /// Codec and its level, such as `zstd 3`.
     pub codec: String,
     /// Bytes between the ends, by direction.
-    pub tunnel_bytes: [u64; 2],
+    pub tunnel_bytes: PerDirection<u64>,
     /// Processor time of compressing and of decompressing.
     pub processor: [Duration; 2],
     /// Spread of processor time over the passes, relative to the median.

@@ -53,6 +53,19 @@ impl Direction {
         }
     }
 
+    /// The side from which the bytes come.
+    pub const fn sender(self) -> Side {
+        match self {
+            Self::ClientToServer => Side::Client,
+            Self::ServerToClient => Side::Server,
+        }
+    }
+
+    /// The side to which the bytes go.
+    pub const fn receiver(self) -> Side {
+        self.reverse().sender()
+    }
+
     /// Array index, 0 for client-to-server, 1 for server-to-client.
     pub const fn index(self) -> usize {
         match self {
@@ -63,7 +76,7 @@ impl Direction {
 }
 
 /// A side of the observation point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// Between the client and the observation point.
     Client,
@@ -74,6 +87,22 @@ pub enum Side {
 impl Side {
     /// Both sides.
     pub const ALL: [Self; 2] = [Self::Client, Self::Server];
+
+    /// The opposite side.
+    pub const fn reverse(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+
+    /// The direction of the bytes that this side sends.
+    pub const fn sends(self) -> Direction {
+        match self {
+            Self::Client => Direction::ClientToServer,
+            Self::Server => Direction::ServerToClient,
+        }
+    }
 }
 
 /// How a round-trip time is known, best first.

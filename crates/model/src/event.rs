@@ -1,6 +1,6 @@
 //! Observed connection events, the same for captures and live relays.
 
-use crate::{ConnectionId, Direction, Endpoint, RttSource, Side, Timestamp};
+use crate::{ConnectionId, Direction, Endpoint, PerDirection, RttSource, Side, Timestamp};
 use std::time::Duration;
 
 /// Receives events in the order of observation.
@@ -154,13 +154,13 @@ pub struct RelayHandshake {
     pub came: Timestamp,
     /// Arrival of the last reply bytes.
     pub ended: Timestamp,
-    /// Payload bytes by [`Direction::index`].
-    pub payload_bytes: [u64; 2],
+    /// Payload bytes that passed.
+    pub payload_bytes: PerDirection<u64>,
 }
 
 impl RelayHandshake {
     /// Creates it from request and reply.
-    pub const fn asked(asked: Timestamp, came: Timestamp, payload_bytes: [u64; 2]) -> Self {
+    pub const fn asked(asked: Timestamp, came: Timestamp, payload_bytes: PerDirection<u64>) -> Self {
         Self {
             asked,
             came,
@@ -172,7 +172,7 @@ impl RelayHandshake {
     /// Adds further reply bytes.
     pub fn goes_on(&mut self, came: Timestamp, bytes: u64) {
         self.ended = self.ended.max(came);
-        self.payload_bytes[1] += bytes;
+        self.payload_bytes[Direction::ServerToClient] += bytes;
     }
 }
 
@@ -204,37 +204,36 @@ pub enum Closing {
     Unfinished,
 }
 
-/// Totals of a connection, by [`Direction::index`].
+/// Totals of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConnectionTotals {
     /// Payload bytes without retransmissions, with unseen bytes.
-    pub payload_bytes: [u64; 2],
+    pub payload_bytes: PerDirection<u64>,
     /// All packets; `None` if the source cannot count them.
-    pub packets: Option<[u64; 2]>,
+    pub packets: Option<PerDirection<u64>>,
     /// Bytes of these packets with link-layer header, without frame check sequence.
-    pub wire_bytes: Option<[u64; 2]>,
+    pub wire_bytes: Option<PerDirection<u64>>,
     /// Retransmitted packets of both directions (repeated payload, SYN or FIN, or a gap closed too
     /// late for reordering).
     pub retransmitted_packets: Option<u64>,
     /// Payload bytes per direction missing from the capture. In a one-sided capture the other
     /// direction is unknown, not unseen.
-    pub unseen_bytes: [u64; 2],
+    pub unseen_bytes: PerDirection<u64>,
     /// False for the missing half of a one-sided capture.
-    pub seen: [bool; 2],
+    pub seen: PerDirection<bool>,
 }
 
 impl ConnectionTotals {
     /// Exchanges client and server.
     #[must_use]
     pub fn reversed(self) -> Self {
-        let turned = |[first, second]: [u64; 2]| [second, first];
         Self {
-            payload_bytes: turned(self.payload_bytes),
-            packets: self.packets.map(turned),
-            wire_bytes: self.wire_bytes.map(turned),
+            payload_bytes: self.payload_bytes.reversed(),
+            packets: self.packets.map(PerDirection::reversed),
+            wire_bytes: self.wire_bytes.map(PerDirection::reversed),
             retransmitted_packets: self.retransmitted_packets,
-            unseen_bytes: turned(self.unseen_bytes),
-            seen: [self.seen[1], self.seen[0]],
+            unseen_bytes: self.unseen_bytes.reversed(),
+            seen: self.seen.reversed(),
         }
     }
 }

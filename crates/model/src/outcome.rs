@@ -2,7 +2,8 @@
 
 use crate::{
     Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Evidence,
-    Fingerprint, LinkRates, Margin, OperationKind, RttSource, SampleTotals, Share, Timestamp,
+    Fingerprint, LinkRates, Margin, OperationKind, PerDirection, PerSide, RttSource, SampleTotals, Share,
+    Timestamp,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +39,7 @@ pub struct ConnectionOutcome {
     /// The side that accepted it.
     pub server: Endpoint,
     /// Programs of client and server, if found on the observing host.
-    pub processes: [Option<Arc<HostProcess>>; 2],
+    pub processes: PerSide<Option<Arc<HostProcess>>>,
     /// Time of first sight.
     pub at: Timestamp,
     /// From first to last packet.
@@ -378,8 +379,8 @@ pub struct LinkOutcome {
     pub rtt_error_p50_ns: Option<i64>,
     /// 99th percentile of that deviation.
     pub rtt_error_p99_ns: Option<i64>,
-    /// Both directions, client-to-server first.
-    pub directions: [LinkDirectionOutcome; 2],
+    /// Both directions.
+    pub directions: PerDirection<LinkDirectionOutcome>,
     /// This machine's overhead per round trip, measured without delay.
     pub floor: Option<Duration>,
 }
@@ -452,8 +453,8 @@ pub struct Summary {
     pub operations: u64,
     /// Statement texts seen on the wire.
     pub statements: u64,
-    /// Payload bytes client-to-server and server-to-client.
-    pub payload_bytes: [u64; 2],
+    /// Payload bytes of all connections.
+    pub payload_bytes: PerDirection<u64>,
     /// From the first to the last packet.
     pub duration: Duration,
     /// Sum of the operations' attributions.

@@ -34,6 +34,28 @@ macro_rules! pair {
                 $name(self.0.map(change))
             }
 
+            /// References to the values.
+            pub const fn each_ref(&self) -> $name<&T> {
+                $name(self.0.each_ref())
+            }
+
+            /// Mutable references to the values.
+            pub const fn each_mut(&mut self) -> $name<&mut T> {
+                $name(self.0.each_mut())
+            }
+
+            /// The values with keys exchanged.
+            pub fn reversed(self) -> Self {
+                let [first, second] = self.0;
+                Self([second, first])
+            }
+
+            /// Pairs of this and the other's values.
+            pub fn zip<U>(self, other: $name<U>) -> $name<(T, U)> {
+                let ([a, b], [c, d]) = (self.0, other.0);
+                $name([(a, c), (b, d)])
+            }
+
             /// The values, in the order of the enum.
             pub fn iter(&self) -> std::slice::Iter<'_, T> {
                 self.0.iter()
@@ -48,6 +70,7 @@ macro_rules! pair {
             pub fn into_array(self) -> [T; 2] {
                 self.0
             }
+
         }
 
         impl<T> Index<$key> for $name<T> {
@@ -63,6 +86,39 @@ macro_rules! pair {
             #[inline]
             fn index_mut(&mut self, key: $key) -> &mut T {
                 &mut self.0[key as usize]
+            }
+        }
+
+        impl<T> From<[T; 2]> for $name<T> {
+            fn from(values: [T; 2]) -> Self {
+                Self(values)
+            }
+        }
+
+        impl<T> IntoIterator for $name<T> {
+            type Item = T;
+            type IntoIter = std::array::IntoIter<T, 2>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.0.into_iter()
+            }
+        }
+
+        impl<'a, T> IntoIterator for &'a $name<T> {
+            type Item = &'a T;
+            type IntoIter = std::slice::Iter<'a, T>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.iter()
+            }
+        }
+
+        impl<'a, T> IntoIterator for &'a mut $name<T> {
+            type Item = &'a mut T;
+            type IntoIter = std::slice::IterMut<'a, T>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.iter_mut()
             }
         }
     };
@@ -88,7 +144,11 @@ mod tests {
         bytes[Direction::ServerToClient] += 1;
         assert_eq!(bytes[Direction::ClientToServer], 3);
         assert_eq!(bytes[Direction::ServerToClient], 6);
+        let before = PerDirection::new(1, 5);
+        let grown = bytes.zip(before).map(|(now, before)| now - before);
+        assert_eq!(grown, PerDirection::new(2, 1));
         assert_eq!(bytes.map(|count| count * 2), PerDirection::new(6, 12));
+        assert_eq!(bytes.reversed(), PerDirection::new(6, 3));
         assert_eq!(PerDirection::<u64>::default(), PerDirection::splat(0));
         assert_eq!(PerDirection::from_fn(Direction::index), PerDirection::new(0, 1));
     }
@@ -97,7 +157,9 @@ mod tests {
     fn the_client_is_before_the_server() {
         let mut ports = PerSide::new(40_000, 5432);
         assert_eq!([ports[Side::Client], ports[Side::Server]], [40_000, 5432]);
-        ports.iter_mut().for_each(|port| *port += 1);
+        for port in &mut ports {
+            *port += 1;
+        }
         assert_eq!(ports.iter().sum::<i32>(), 45_434);
         assert_eq!(ports.into_array(), [40_001, 5433]);
     }

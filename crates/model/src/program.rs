@@ -1,6 +1,6 @@
 //! A program run with several settings to find the best.
 
-use crate::{ByteCount, Distribution};
+use crate::{ByteCount, Distribution, PerDirection};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,17 +15,17 @@ pub struct ProgramRun {
     pub connections: u64,
     /// Round trips of these connections.
     pub turns: u64,
-    /// Payload bytes client-to-server and server-to-client.
-    pub payload_bytes: [u64; 2],
+    /// Payload bytes of these connections.
+    pub payload_bytes: PerDirection<u64>,
     /// Packets likewise, with acknowledgements; `None` if not countable.
-    pub packets: Option<[u64; 2]>,
+    pub packets: Option<PerDirection<u64>>,
     /// Peak memory of a process, if known.
     pub client_memory: Option<ByteCount>,
 }
 
 impl ProgramRun {
     /// Connections, round trips and payload bytes.
-    pub const fn traffic(&self) -> (u64, u64, [u64; 2]) {
+    pub const fn traffic(&self) -> (u64, u64, PerDirection<u64>) {
         (self.connections, self.turns, self.payload_bytes)
     }
 

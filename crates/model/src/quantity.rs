@@ -1,5 +1,6 @@
 //! Units with their text forms.
 
+use crate::PerDirection;
 use std::fmt;
 use std::time::Duration;
 
@@ -58,8 +59,8 @@ impl fmt::Display for ByteCount {
     }
 }
 
-/// Rates of a link by [`crate::Direction::index`], where limited.
-pub type LinkRates = [Option<BitRate>; 2];
+/// Rates of a link, where limited.
+pub type LinkRates = PerDirection<Option<BitRate>>;
 
 /// Bits per second, never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! Samples taken by longwire itself: pings, requests and runs.
 
-use crate::{Direction, Phase, Timestamp};
+use crate::{Direction, PerDirection, Phase, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,8 +84,8 @@ pub struct Leg {
     pub duration: Duration,
     /// Cost in round trips, 0 without the server (DNS).
     pub turns: u64,
-    /// Payload bytes by [`Direction::index`], encrypted with TLS.
-    pub payload_bytes: [u64; 2],
+    /// Payload bytes, encrypted with TLS.
+    pub payload_bytes: PerDirection<u64>,
     /// How to avoid or shorten it, if possible.
     pub remedy: Option<Arc<str>>,
     /// Round trips that the remedy saves, possibly 0.
@@ -94,7 +94,7 @@ pub struct Leg {
 
 impl Leg {
     /// Payload bytes of one direction.
-    pub const fn payload(&self, direction: Direction) -> u64 {
-        self.payload_bytes[direction.index()]
+    pub fn payload(&self, direction: Direction) -> u64 {
+        self.payload_bytes[direction]
     }
 }

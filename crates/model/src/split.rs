@@ -1,6 +1,6 @@
 //! Results of `split` for a workload here and elsewhere.
 
-use crate::{BoundBy, Distribution, median};
+use crate::{BoundBy, Distribution, PerDirection, median};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ pub struct SplitOutcome {
     /// Mean round trips per transaction.
     pub turns: f64,
     /// Mean payload bytes per transaction, by direction.
-    pub payload_bytes: [f64; 2],
+    pub payload_bytes: PerDirection<f64>,
     /// Round-trip time of such messages at that concurrency.
     pub round_trip: Interval,
     /// Source of the round-trip time.

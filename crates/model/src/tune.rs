@@ -1,6 +1,6 @@
 //! One job by every method, setting and distance.
 
-use crate::{ByteCount, Distribution, ParseQuantityError, Timestamp};
+use crate::{ByteCount, Distribution, ParseQuantityError, PerDirection, Timestamp};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -120,11 +120,11 @@ pub struct TrialOutcome {
     /// Client's limit of requests in flight, if known.
     pub window: Option<u64>,
     /// Packets by direction, with acknowledgements, if counted.
-    pub packets: Option<[u64; 2]>,
+    pub packets: Option<PerDirection<u64>>,
     /// Payload bytes by direction, if counted.
-    pub payload_bytes: Option<[u64; 2]>,
+    pub payload_bytes: Option<PerDirection<u64>>,
     /// Wire bytes by direction, if counted.
-    pub wire_bytes: Option<[u64; 2]>,
+    pub wire_bytes: Option<PerDirection<u64>>,
     /// Peak memory of the client added by the job, if known.
     pub client_memory: Option<ByteCount>,
     /// The same for the server's process or thread.
@@ -227,7 +227,7 @@ impl Tuned {
 impl TrialOutcome {
     /// Wire bytes per packet, if counted.
     pub fn mean_packet(&self) -> Option<ByteCount> {
-        let sum = |each: [u64; 2]| each.iter().sum::<u64>();
+        let sum = |each: PerDirection<u64>| each.iter().sum::<u64>();
         let bytes = sum(self.wire_bytes?).checked_div(sum(self.packets?))?;
         Some(ByteCount::from_bytes(bytes))
     }

@@ -1,6 +1,6 @@
 //! Traffic at one end of a tunnel.
 
-use crate::Direction;
+use crate::{Direction, PerDirection};
 use std::time::Duration;
 
 /// One direction at one end, with times of this end's half of the work.
@@ -48,8 +48,8 @@ impl TunnelDirection {
 /// Totals of one end of a tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TunnelTotals {
-    /// Both directions by [`Direction::index`].
-    pub ways: [TunnelDirection; 2],
+    /// Both directions.
+    pub ways: PerDirection<TunnelDirection>,
     /// Database connections carried, ended ones included.
     pub streams: u64,
     /// Database connections open now.
@@ -73,7 +73,7 @@ pub struct TunnelTotals {
 impl TunnelTotals {
     /// Figures of one direction.
     pub fn direction(&self, direction: Direction) -> &TunnelDirection {
-        &self.ways[direction.index()]
+        &self.ways[direction]
     }
 
     /// Mean number of busy processors; `None` at the start.

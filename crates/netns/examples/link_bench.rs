@@ -5,6 +5,7 @@
 //! p99 in microseconds of COUNT runs of `select 1` on PostgreSQL at 127.0.0.1, each after a pause.
 
 use link::LinkDescription;
+use model::Direction;
 use netns::{Entered, HostId, LinkId, Network, Sandbox};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -250,7 +251,7 @@ fn rate(sandbox: &Sandbox) {
             // Long enough that one packet, 190 ms at 64 kbit/s, is a small fraction of a percent.
             let span = if bits < 1e6 { 40 } else { 5 };
             let realised = pair.transfer(connections, Duration::from_secs(2), Duration::from_secs(span));
-            let back = pair.network.outcome(pair.link).directions[1];
+            let back = pair.network.outcome(pair.link).directions[Direction::ServerToClient];
             println!(
                 "{text:>10}  {connections:>14}  {:>11.3} Mbit/s  {:>+6.2} %  {:<10}  {:>15}",
                 realised / 1e6,
@@ -289,7 +290,7 @@ fn packets(sandbox: &Sandbox) {
         per_second * seconds,
         took.as_secs_f64(),
         pair.received(pair.server)[1] - before,
-        outcome.directions[0].dropped_unasked
+        outcome.directions[Direction::ClientToServer].dropped_unasked
     );
 }
 

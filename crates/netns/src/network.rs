@@ -33,7 +33,7 @@ use device::Device;
 use forwarder::{Forwarder, LinkSetup, Order};
 use gateway::Gateway;
 use link::LinkDescription;
-use model::LinkOutcome;
+use model::{LinkOutcome, PerDirection, PerSide, Side};
 use namespace::Namespace;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -56,7 +56,7 @@ pub struct LinkId(usize);
 pub struct Network {
     hosts: Vec<Host>,
     topology: Topology,
-    devices: Vec<[Arc<Device>; 2]>,
+    devices: Vec<PerSide<Arc<Device>>>,
     /// Before the forwarder, which must be dropped later.
     gateways: Vec<Gateway>,
     forwarder: Forwarder,
@@ -70,7 +70,7 @@ pub struct Network {
 #[derive(Debug, Clone, Copy)]
 struct Present {
     link: LinkDescription,
-    dropped_before: [u64; 2],
+    dropped_before: PerDirection<u64>,
 }
 
 #[derive(Debug)]
@@ -136,10 +136,10 @@ impl Network {
             });
             made.map(Arc::new)
         };
-        let devices = [
+        let devices = PerSide::new(
             end(a, wire.addresses[0], wire.addresses[1])?,
             end(b, wire.addresses[1], wire.addresses[0])?,
-        ];
+        );
         for (side, host) in [a, b].into_iter().enumerate() {
             let route = Route {
                 to: wire.addresses[1 - side],
@@ -160,7 +160,7 @@ impl Network {
         }
         self.present_now().push(Present {
             link: *link,
-            dropped_before: [0; 2],
+            dropped_before: PerDirection::default(),
         });
         self.change_link(id, link);
         Ok(id)
@@ -198,7 +198,7 @@ impl Network {
             link: link.0,
             address: wire.addresses[1],
             namespace: self.hosts[gateway].namespace.clone(),
-            device: Arc::clone(&self.devices[link.0][1]),
+            device: Arc::clone(&self.devices[link.0][Side::Server]),
             orders: self.forwarder.orders(),
             forwards: forwards.to_vec(),
         };
@@ -291,11 +291,11 @@ impl Network {
 
     /// Per direction, because the forwarder or the receiving host lagged. Packets that TCP sent as
     /// one count as one.
-    fn dropped_by_devices(&self, link: LinkId) -> [u64; 2] {
+    fn dropped_by_devices(&self, link: LinkId) -> PerDirection<u64> {
         let wire = &self.topology.wires()[link.0];
         let dropped = |host| self.within(HostId(host), || namespace::dropped_packets(&wire.device));
         let [[received_a, sent_a], [received_b, sent_b]] = wire.hosts.map(dropped);
-        [sent_a + received_b, sent_b + received_a]
+        PerDirection::new(sent_a + received_b, sent_b + received_a)
     }
 
     /// Writes pcap with nanoseconds and raw IP, seen at the link's `a` side (packets of `a` when
@@ -334,7 +334,7 @@ impl Network {
             .get(link.0)
             .map(|present| present.dropped_before);
         let before = before.unwrap_or_default();
-        for (way, (now, before)) in outcome.directions.iter_mut().zip(dropped.into_iter().zip(before)) {
+        for (way, (now, before)) in outcome.directions.iter_mut().zip(dropped.zip(before)) {
             way.dropped_unasked += now.saturating_sub(before);
         }
         outcome

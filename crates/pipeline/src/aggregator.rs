@@ -38,8 +38,8 @@ use analysis::overview::Overview;
 use analysis::poolers::Poolers;
 use anyhow::{Context, Result};
 use model::{
-    Conditions, ConnectionId, Endpoint, Exchange, HostProcess, LinkOutcome, Operation, Share, Summary,
-    Warning, WarningKind,
+    Conditions, ConnectionId, Endpoint, Exchange, HostProcess, LinkOutcome, Operation, PerSide, Share,
+    Summary, Warning, WarningKind,
 };
 use predict::{Computing, PredictionTarget, Predictor, Senders, WakeUp, Workers};
 use report::outcome::ProgressLine;
@@ -318,7 +318,7 @@ impl Aggregator {
 
     /// Programs at the ends of an open connection on this machine, client first. Facts that arrive
     /// later are assigned to them.
-    pub fn programs(&mut self, connection: ConnectionId, programs: &[Option<Arc<HostProcess>>; 2]) {
+    pub fn programs(&mut self, connection: ConnectionId, programs: &PerSide<Option<Arc<HostProcess>>>) {
         let numbers = programs.each_ref().map(|program| Some(program.as_ref()?.number));
         self.operations.programs(connection, numbers);
     }

@@ -2,6 +2,7 @@
 
 use super::direction_payload::Cost;
 use anyhow::{Context, Result, ensure};
+use std::time::Duration;
 use sys::thread_processor_time;
 use tunnel::{Coding, CompressionLevel, Compressor, Decompressor};
 
@@ -49,16 +50,16 @@ impl LevelCodec {
             self.turned_back == chunk,
             "a compressed chunk did not come back as it was"
         );
-        let nanos = match coding {
-            Coding::Stored => [0.0; 2],
-            Coding::Zstd => [compressed.saturating_sub(begun), ended.saturating_sub(compressed)]
-                .map(|span| span.as_nanos() as f64),
+        let nanos = |span: Duration| match coding {
+            Coding::Stored => 0.0,
+            Coding::Zstd => span.as_nanos() as f64,
         };
         Ok(Passed {
             bytes: self.compressed.len(),
             cost: Cost {
                 tunnel_bytes: on_the_lane(self.compressed.len()) as f64,
-                nanos,
+                compressing: nanos(compressed.saturating_sub(begun)),
+                turning_back: nanos(ended.saturating_sub(compressed)),
             },
         })
     }

@@ -21,7 +21,8 @@ use crate::moved::{self, ConnectionChoice};
 use analysis::fact::{Fact, FactSink};
 use anyhow::Result;
 use model::{
-    AtLevel, ConnectionId, ConnectionMap, Direction, Endpoint, Exchange, Phase, Protocol, Segment, Share,
+    AtLevel, ConnectionId, ConnectionMap, Direction, Endpoint, Exchange, PerDirection, Phase, Protocol,
+    Segment, Share,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -73,21 +74,21 @@ type Waited = (ConnectionId, Direction, Chunk);
 
 #[derive(Default)]
 struct CompressibleConnection {
-    ways: [DirectionPayload; 2],
+    ways: PerDirection<DirectionPayload>,
     server: Option<Endpoint>,
     protocol: Option<Protocol>,
     last: Option<Direction>,
 }
 
 enum Waiting {
-    Exchange(Box<Exchange>, Protocol, [Span; 2]),
+    Exchange(Box<Exchange>, Protocol, PerDirection<Span>),
     Other(Fact),
 }
 
 #[derive(Default)]
 struct LaneCodecs {
-    codecs: [LevelCodec; 2],
-    worth: ConnectionMap<[Compressibility; 2]>,
+    codecs: PerDirection<LevelCodec>,
+    worth: ConnectionMap<PerDirection<Compressibility>>,
 }
 
 impl CompressionMeter {
@@ -107,13 +108,13 @@ impl CompressionMeter {
         let connection = self.connections.entry(id).or_default();
         let direction = segment.direction;
         if connection.last.is_some_and(|last| last != direction) {
-            let ended = connection.ways[direction.reverse().index()].close();
+            let ended = connection.ways[direction.reverse()].close();
             self.batch_bytes += bytes_of(&ended);
             self.batch
                 .extend(ended.map(|chunk| (id, direction.reverse(), chunk)));
         }
         connection.last = Some(direction);
-        let way = &mut connection.ways[direction.index()];
+        let way = &mut connection.ways[direction];
         let seen = segment.payload.len() as u64;
         let (batch, waits) = (&mut self.batch, &mut self.batch_bytes);
         if is_full(&self.compressing, *waits) {
@@ -199,14 +200,16 @@ impl CompressionMeter {
         if protocol != Protocol::Unknown || connection.protocol.is_none() {
             connection.protocol = Some(protocol);
         }
-        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
-            let ended = connection.ways[direction.index()].close();
+        for direction in Direction::ALL {
+            let ended = connection.ways[direction].close();
             self.batch_bytes += bytes_of(&ended);
             self.batch.extend(ended.map(|chunk| (id, direction, chunk)));
         }
-        let begins = [Some(exchange.first.request_started), exchange.first.reply_started];
-        let bytes = [exchange.request_bytes, exchange.reply_bytes];
-        let spans = [0, 1].map(|way| connection.ways[way].take_span(begins[way], bytes[way]));
+        let begins = PerDirection::new(Some(exchange.first.request_started), exchange.first.reply_started);
+        let bytes = PerDirection::new(exchange.request_bytes, exchange.reply_bytes);
+        let spans = PerDirection::from_fn(|direction| {
+            connection.ways[direction].take_span(begins[direction], bytes[direction])
+        });
         if matches!(exchange.phase, Phase::Connect | Phase::Tls | Phase::Login) {
             for (way, span) in connection.ways.iter_mut().zip(&spans) {
                 way.was_login(span);
@@ -216,13 +219,22 @@ impl CompressionMeter {
             .push_back(Waiting::Exchange(exchange, protocol, spans));
     }
 
-    fn compressed(&mut self, mut exchange: Box<Exchange>, protocol: Protocol, spans: &[Span; 2]) -> Fact {
+    fn compressed(
+        &mut self,
+        mut exchange: Box<Exchange>,
+        protocol: Protocol,
+        spans: &PerDirection<Span>,
+    ) -> Fact {
         if let Some(connection) = self.connections.get_mut(&exchange.connection) {
             let moves = connection.moves(&self.compressing.moved);
             let levels = self.compressing.levels.iter().enumerate();
             let levels = levels.map(|(index, level)| {
-                let cost = |way: usize| connection.ways[way].cost(&spans[way], index);
-                Some(at_level(*level, [cost(0)?, cost(1)?]))
+                let cost = |direction| connection.ways[direction].cost(&spans[direction], index);
+                let request = cost(Direction::ClientToServer)?;
+                Some(at_level(
+                    *level,
+                    PerDirection::new(request, cost(Direction::ServerToClient)?),
+                ))
             });
             exchange.levels = levels.collect::<Option<Arc<[AtLevel]>>>().filter(|_| moves);
             for (way, span) in connection.ways.iter_mut().zip(spans) {
@@ -255,7 +267,7 @@ impl CompressionMeter {
             self.outcome.payload_bytes += chunk.payload.len() as u64;
             if let Some(connection) = self.connections.get_mut(&id) {
                 let span = chunk.span;
-                connection.ways[direction.index()].done(CompressedChunk { span, costs });
+                connection.ways[direction].done(CompressedChunk { span, costs });
             }
         }
         Ok(())
@@ -265,7 +277,7 @@ impl CompressionMeter {
         let start = chunk.span.start;
         self.connections.get(&id).is_none_or(|connection| {
             let unknown = !connection.protocol.is_some_and(Protocol::is_database);
-            connection.ways[direction.index()].is_login(start)
+            connection.ways[direction].is_login(start)
                 || (unknown && start < UNKNOWN_LOGIN)
                 || !connection.moves(&self.compressing.moved)
         })
@@ -283,11 +295,10 @@ impl LaneCodecs {
     fn pass(&mut self, level: CompressionLevel, batch: &[Waited], stored: &[bool]) -> Result<Vec<Cost>> {
         let chunks = batch.iter().zip(stored);
         let costs = chunks.map(|((id, direction, chunk), stored)| {
-            let way = direction.index();
-            let worth = &mut self.worth.entry(*id).or_default()[way];
+            let worth = &mut self.worth.entry(*id).or_default()[*direction];
             let tries =
                 !stored && chunk.payload.len() >= TINY && level != CompressionLevel::OFF && worth.tries();
-            let passed = self.codecs[way].pass(&chunk.payload, level, !tries)?;
+            let passed = self.codecs[*direction].pass(&chunk.payload, level, !tries)?;
             worth.went(tries, chunk.payload.len(), passed.bytes);
             Ok(passed.cost)
         });
@@ -322,10 +333,12 @@ fn bytes_of(chunk: &Option<Chunk>) -> u64 {
 /// The median times of chunk `number` over the passes; its size is the same in all.
 fn median(passes: &[Vec<Cost>], number: usize) -> Option<Cost> {
     let costs: Vec<&Cost> = passes.iter().filter_map(|pass| pass.get(number)).collect();
-    let times = |which: usize| costs.iter().map(move |cost| cost.nanos[which]);
-    let nanos = [0, 1].map(|which| model::median_number(times(which)).unwrap_or_default());
+    let middle = |times: fn(&Cost) -> f64| {
+        model::median_number(costs.iter().map(|cost| times(cost))).unwrap_or_default()
+    };
     Some(Cost {
-        nanos,
+        compressing: middle(|cost| cost.compressing),
+        turning_back: middle(|cost| cost.turning_back),
         ..**costs.first()?
     })
 }
@@ -338,18 +351,20 @@ fn noise(passes: &[Vec<Cost>]) -> Option<Share> {
 }
 
 fn sum(pass: &[Cost]) -> Duration {
-    let nanos: f64 = pass.iter().flat_map(|cost| cost.nanos).sum();
+    let nanos: f64 = pass
+        .iter()
+        .flat_map(|cost| [cost.compressing, cost.turning_back])
+        .sum();
     Duration::from_nanos(nanos as u64)
 }
 
-fn at_level(level: CompressionLevel, [request, reply]: [Cost; 2]) -> AtLevel {
-    let nanos =
-        |which: usize| [request, reply].map(|cost| Duration::from_nanos(cost.nanos[which].round() as u64));
+fn at_level(level: CompressionLevel, costs: PerDirection<Cost>) -> AtLevel {
+    let span = |nanos: f64| Duration::from_nanos(nanos.round() as u64);
     AtLevel {
         level: level.number(),
-        tunnel_bytes: [request, reply].map(|cost| cost.tunnel_bytes.round() as u64),
-        compressing: nanos(0),
-        turning_back: nanos(1),
+        tunnel_bytes: costs.map(|cost| cost.tunnel_bytes.round() as u64),
+        compressing: costs.map(|cost| span(cost.compressing)),
+        turning_back: costs.map(|cost| span(cost.turning_back)),
     }
 }
 

@@ -30,15 +30,17 @@ pub struct CompressedChunk {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
     pub tunnel_bytes: f64,
-    /// Nanoseconds of compression and of decompression.
-    pub nanos: [f64; 2],
+    /// Nanoseconds of compression.
+    pub compressing: f64,
+    /// Nanoseconds of decompression.
+    pub turning_back: f64,
 }
 
 impl Cost {
     pub fn add(&mut self, other: &Self, share: f64) {
         self.tunnel_bytes += other.tunnel_bytes * share;
-        self.nanos[0] += other.nanos[0] * share;
-        self.nanos[1] += other.nanos[1] * share;
+        self.compressing += other.compressing * share;
+        self.turning_back += other.turning_back * share;
     }
 }
 
@@ -159,7 +161,8 @@ mod tests {
     fn cost(bytes: f64) -> Vec<Cost> {
         vec![Cost {
             tunnel_bytes: bytes,
-            nanos: [bytes, 0.0],
+            compressing: bytes,
+            turning_back: 0.0,
         }]
     }
 

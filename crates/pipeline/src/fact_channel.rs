@@ -18,7 +18,7 @@ use analysis::fingerprint::KnownFingerprints;
 use analysis::pairing::PendingReplyBudget;
 use analysis::round_trip::Paths;
 use model::ObserverFactory;
-use model::{ConnectionId, Direction, Observer, Segment, Timestamp};
+use model::{ConnectionId, Direction, Observer, PerDirection, Segment, Timestamp};
 use posting::{FactSender, Posting};
 pub use room::FactLosses;
 use room::{GATHER, Room, WhenFull};
@@ -193,7 +193,7 @@ impl ObserverFactory for FactChannel {
                 self.payload.is_none(),
             ),
             payload: self.payload.clone(),
-            unseen: [0; 2],
+            unseen: PerDirection::default(),
         })
     }
 }

@@ -9,7 +9,7 @@ mod made;
 
 use link::{LinkDescription, TCP_HEADER_BYTES};
 use made::{Made, in_sequence};
-use model::{Operation, Prediction};
+use model::{Operation, PerDirection, Prediction};
 use predict::{PredictionTarget, Predictor, WakeUp, replay};
 use std::time::Duration;
 
@@ -171,7 +171,7 @@ fn is_limited_by_emulator(connection: &Connection) -> bool {
         .map(|(_, request, reply)| request + reply)
         .max()
         .unwrap_or(0);
-    connection.link.rate == [None, None]
+    connection.link.rate == PerDirection::default()
         && (connection.link.rtt < Duration::from_millis(10) || bytes > 300_000)
 }
 

@@ -4,7 +4,7 @@ mod made;
 
 use link::LinkDescription;
 use made::{Made, in_sequence};
-use model::{BoundBy, Operation, Prediction};
+use model::{BoundBy, Operation, PerDirection, Prediction};
 use predict::{PredictionTarget, Predictor};
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn a_replay_that_takes_too_long_is_said_and_stays() {
 #[test]
 fn longer_transfers_take_the_place_of_the_wait() {
     let slow = LinkDescription {
-        rate: [model::BitRate::parse("1Mbit/s").ok(); 2],
+        rate: PerDirection::splat(model::BitRate::parse("1Mbit/s").ok()),
         ..LinkDescription::with_rtt(HERE)
     };
     let calm = in_sequence(

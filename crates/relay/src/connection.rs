@@ -5,8 +5,8 @@ use super::counters::Batch;
 use super::forwarded_direction::{ForwardedDirection, Pumped, Round};
 use super::sequence::SequenceShift;
 use model::{
-    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Observer, RelayHandshake,
-    Segment, Side, TcpHandshake, Timestamp,
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Observer, PerDirection,
+    RelayHandshake, Segment, Side, TcpHandshake, Timestamp,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub(super) struct Connection {
     last_words: Option<Direction>,
     next_sample: Timestamp,
     sample_interval: Duration,
-    in_stead: [u64; 2],
+    in_stead: PerDirection<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Connection {
             last_words: None,
             next_sample: ready.at.after(FIRST_SAMPLE_AFTER),
             sample_interval: FIRST_SAMPLE_AFTER,
-            in_stead: [0; 2],
+            in_stead: PerDirection::default(),
         };
         let server_rtt = server_info
             .and_then(|info| info.min_rtt)
@@ -266,14 +266,18 @@ impl Connection {
     /// Counts packets between relay and server only.
     fn totals(&self) -> ConnectionTotals {
         let (client, server) = (self.client.socket().info(), self.server.socket().info());
-        let packets = server.and_then(|info| Some([info.packets_out?.into(), info.packets_in?.into()]));
+        let packets = server.and_then(|info| {
+            Some(PerDirection::new(
+                info.packets_out?.into(),
+                info.packets_in?.into(),
+            ))
+        });
         let retransmitted =
             [client, server].map(|info| info.and_then(|info| info.retransmitted).map(u64::from));
-        let [up, down] = self.in_stead;
-        let payload_bytes = [
-            self.to_server.payload_bytes() + up,
-            self.to_client.payload_bytes() + down,
-        ];
+        let forwarded = PerDirection::new(self.to_server.payload_bytes(), self.to_client.payload_bytes());
+        let payload_bytes = forwarded
+            .zip(self.in_stead)
+            .map(|(forwarded, own)| forwarded + own);
         ConnectionTotals {
             payload_bytes,
             packets,
@@ -282,8 +286,8 @@ impl Connection {
                 [Some(to_client), Some(to_server)] => Some(to_client + to_server),
                 [None, _] | [_, None] => None,
             },
-            unseen_bytes: [0, 0],
-            seen: [true, true],
+            unseen_bytes: PerDirection::default(),
+            seen: PerDirection::splat(true),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Counters of a relay.
 
-use model::{Direction, LinkOutcome};
+use model::{Direction, LinkOutcome, PerDirection};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub struct Counters {
     pub failed: u64,
     /// Cause of the last failure or refused client.
     pub last_error: Option<LiveError>,
-    pub payload_bytes: [u64; 2],
+    pub payload_bytes: PerDirection<u64>,
     pub segments: u64,
     /// Mean time from the kernel's receipt of a segment's last packet to the kernel's acceptance
     /// for sending, without segments that waited for the receiver. A result near this figure
@@ -32,7 +32,7 @@ pub(crate) struct AtomicCounters {
     open: AtomicU64,
     failed: AtomicU64,
     last_error: Mutex<Option<LiveError>>,
-    payload_bytes: [AtomicU64; 2],
+    payload_bytes: PerDirection<AtomicU64>,
     segments: AtomicU64,
     unbound: AtomicU64,
     held: AtomicU64,
@@ -41,7 +41,7 @@ pub(crate) struct AtomicCounters {
 
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    payload_bytes: [u64; 2],
+    payload_bytes: PerDirection<u64>,
     segments: u64,
     held: u64,
     held_nanoseconds: u64,
@@ -50,9 +50,7 @@ pub(crate) struct Batch {
 impl Batch {
     /// `own` is the time that the relay itself held the segment.
     pub(crate) fn segment(&mut self, direction: Direction, bytes: usize, own: Option<Duration>) {
-        if let Some(sum) = self.payload_bytes.get_mut(direction.index()) {
-            *sum += bytes as u64;
-        }
+        self.payload_bytes[direction] += bytes as u64;
         self.segments += 1;
         if let Some(own) = own {
             self.held += 1;
@@ -104,7 +102,6 @@ impl AtomicCounters {
     pub(crate) fn counters(&self) -> Counters {
         let held = self.held.load(Ordering::Relaxed);
         let nanoseconds = self.held_nanoseconds.load(Ordering::Relaxed);
-        let [to_server, to_client] = &self.payload_bytes;
         Counters {
             accepted: self.accepted.load(Ordering::Relaxed),
             open: self.open.load(Ordering::Relaxed),
@@ -114,10 +111,9 @@ impl AtomicCounters {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
-            payload_bytes: [
-                to_server.load(Ordering::Relaxed),
-                to_client.load(Ordering::Relaxed),
-            ],
+            payload_bytes: PerDirection::from_fn(|direction| {
+                self.payload_bytes[direction].load(Ordering::Relaxed)
+            }),
             segments: self.segments.load(Ordering::Relaxed),
             unbound: self.unbound.load(Ordering::Relaxed),
             link: None,

@@ -15,7 +15,7 @@ mod offer;
 use super::connecting::CONNECT_LIMIT;
 use super::connection::{Early, ReadyPair};
 use super::{RelayTls, Shared};
-use model::{Direction, RelayHandshake, Timestamp};
+use model::{Direction, PerDirection, RelayHandshake, Timestamp};
 use rustls::ClientConfig;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -298,7 +298,7 @@ fn postgres_tls(
         trips.push(RelayHandshake::asked(
             asked,
             clock.now(),
-            [SSL_REQUEST.len() as u64, 1],
+            PerDirection::new(SSL_REQUEST.len() as u64, 1),
         ));
         match &answer {
             [encryption::TLS] => {}

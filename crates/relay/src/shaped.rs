@@ -37,7 +37,7 @@ use connection::{Delivery, Shaped};
 use connection_state::{ConnectionState, Control};
 use link::LinkDescription;
 use link::network::{ConnectionNumber, FlowId, NetworkEvent, SimulatedNetwork};
-use model::{Closing, Direction, Nanos, Timestamp};
+use model::{Closing, Direction, Nanos, PerDirection, Timestamp};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -459,8 +459,7 @@ impl Shaper {
 
     fn account(&self) {
         let (counts, due) = (self.network.counts(), self.network.now());
-        let one_way = [Direction::ClientToServer, Direction::ServerToClient]
-            .map(|direction| self.network.one_way(direction));
+        let one_way = PerDirection::from_fn(|direction| self.network.one_way(direction));
         self.check.passed(counts, due, self.now(), one_way);
     }
 
@@ -472,8 +471,7 @@ impl Shaper {
     }
 
     fn close(&mut self, slot: usize, how: Closing) {
-        let packets = [Direction::ClientToServer, Direction::ServerToClient]
-            .map(|direction| self.network.packets(flow(slot, direction)));
+        let packets = PerDirection::from_fn(|direction| self.network.packets(flow(slot, direction)));
         let now = self.network.now();
         if let ConnectionState::Open(connection) = self.put(slot, ConnectionState::Over) {
             connection.close(how, now, packets);

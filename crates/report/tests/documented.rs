@@ -2,7 +2,7 @@
 
 mod samples;
 
-use model::{Protocol, RequestId, Timestamp, Warning, WarningKind};
+use model::{PerDirection, Protocol, RequestId, Timestamp, Warning, WarningKind};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -181,7 +181,7 @@ fn written_of_transactions() -> [String; 3] {
         }),
         line(|writer| {
             let mut held = samples::held_predictions().remove(1);
-            held.rate = [model::BitRate::parse("10Mbit/s").ok(); 2];
+            held.rate = PerDirection::splat(model::BitRate::parse("10Mbit/s").ok());
             held.link = "rtt=40ms rate=10mbit".into();
             writer.held_prediction(&held)
         }),

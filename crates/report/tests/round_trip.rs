@@ -2,9 +2,9 @@
 
 use model::{
     Assigned, AtLevel, Attribution, Conditions, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding,
-    Distribution, Endpoint, Evidence, Exchange, HostProcess, NotSeen, Phase, PoolerTime, Protocol,
-    RecognisedStatement, RequestId, RequestTraits, RttSource, SampleTotals, SpanId, Step, Summary, Tags,
-    TextSource, Timestamp, TransactionState, Warning, WarningKind,
+    Distribution, Endpoint, Evidence, Exchange, HostProcess, NotSeen, PerDirection, Phase, PoolerTime,
+    Protocol, RecognisedStatement, RequestId, RequestTraits, RttSource, SampleTotals, SpanId, Step, Summary,
+    Tags, TextSource, Timestamp, TransactionState, Warning, WarningKind,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -434,9 +434,9 @@ fn made_levels(request_bytes: u64, reply_bytes: u64) -> Arc<[AtLevel]> {
     [0, 9]
         .map(|level| AtLevel {
             level,
-            tunnel_bytes: [request_bytes, reply_bytes / (u64::from(level) + 1)],
-            compressing: [Duration::from_nanos(1), Duration::from_nanos(reply_bytes)],
-            turning_back: [Duration::from_nanos(2), Duration::from_nanos(3)],
+            tunnel_bytes: PerDirection::new(request_bytes, reply_bytes / (u64::from(level) + 1)),
+            compressing: PerDirection::new(Duration::from_nanos(1), Duration::from_nanos(reply_bytes)),
+            turning_back: PerDirection::new(Duration::from_nanos(2), Duration::from_nanos(3)),
         })
         .into()
 }
@@ -471,7 +471,10 @@ fn as_usual(exchange: Exchange) -> Exchange {
 }
 
 fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
-    let pair = || (any::<u64>(), any::<u64>()).prop_map(<[u64; 2]>::from);
+    let pair = || {
+        (any::<u64>(), any::<u64>())
+            .prop_map(|(to_server, to_client)| PerDirection::new(to_server, to_client))
+    };
     let totals = (
         pair(),
         option::of(pair()),
@@ -488,7 +491,7 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
                     wire_bytes,
                     retransmitted_packets,
                     unseen_bytes,
-                    seen: seen.into(),
+                    seen: PerDirection::new(seen.0, seen.1),
                 }
             },
         );
@@ -526,7 +529,7 @@ fn connection_outcome() -> impl Strategy<Value = ConnectionOutcome> {
                 id: ConnectionId(who.0),
                 client: who.1,
                 server: who.2,
-                processes: who.5,
+                processes: who.5.into(),
                 at: who.3,
                 duration: who.4,
                 decoding,
@@ -622,7 +625,7 @@ fn summary() -> impl Strategy<Value = Summary> {
                 connections: counts.2,
                 operations: counts.3,
                 statements: counts.4,
-                payload_bytes: payload.into(),
+                payload_bytes: PerDirection::new(payload.0, payload.1),
                 duration,
                 attribution,
                 setup,

@@ -3,7 +3,7 @@
 
 mod samples;
 
-use model::{ByteCount, DatabaseLinkOutcome, OrderKind, Prediction, RowTrain};
+use model::{ByteCount, DatabaseLinkOutcome, Direction, OrderKind, PerDirection, Prediction, RowTrain};
 use report::outcome::{LoadReport, LoadWork, ProgressLine};
 use report::text::{
     LoadStyle, demo_view, explain_view, link_line, link_warnings, load_progress_line, load_view,
@@ -331,7 +331,8 @@ fn a_link_tells_what_it_did_in_a_line() {
     );
     assert_eq!(link_warnings(&link), []);
     link.rtt_error_p50_ns = Some(-900_000);
-    link.directions[1].realised_rate = link.directions[0].rate;
+    link.directions[Direction::ServerToClient].realised_rate =
+        link.directions[Direction::ClientToServer].rate;
     let texts: Vec<String> = link_warnings(&link)
         .into_iter()
         .map(|warning| warning.text)
@@ -433,7 +434,7 @@ fn load_with_statements() -> LoadReport {
 #[test]
 fn what_nobody_counted_of_a_load_is_a_dash_and_no_zero() {
     let uncounted = LoadReport {
-        payload_bytes: [0, 0],
+        payload_bytes: PerDirection::default(),
         ..load_of_http()
     };
     let view = load_view(&uncounted, LoadStyle::Jmeter);

@@ -2,6 +2,7 @@
 
 use crate::Tab;
 use crate::snapshot::Snapshot;
+use model::PerDirection;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ struct Sample {
     /// Start of the summation.
     summed_since: Option<Duration>,
     turns: u64,
-    payload_bytes: [u64; 2],
+    payload_bytes: PerDirection<u64>,
     calls: HashMap<(Tab, Arc<str>), u64>,
     /// All rows are present, so a missing one had no call.
     complete: bool,
@@ -30,7 +31,7 @@ struct Sample {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Rates {
     pub(crate) turns: f64,
-    pub(crate) payload_bytes: [f64; 2],
+    pub(crate) payload_bytes: PerDirection<f64>,
 }
 
 const MAX_SAMPLES: usize = 16;
@@ -63,13 +64,10 @@ impl History {
     pub(crate) fn rates(&self) -> Option<Rates> {
         let (first, last, seconds) = self.ends()?;
         let per_second = |from: u64, to: u64| to.saturating_sub(from) as f64 / seconds;
-        let [to_server, to_client] = [0, 1].map(|way: usize| {
-            let of = |sample: &Sample| sample.payload_bytes.get(way).copied().unwrap_or_default();
-            per_second(of(first), of(last))
-        });
+        let payload_bytes = first.payload_bytes.zip(last.payload_bytes);
         Some(Rates {
             turns: per_second(first.turns, last.turns),
-            payload_bytes: [to_server, to_client],
+            payload_bytes: payload_bytes.map(|(from, to)| per_second(from, to)),
         })
     }
 

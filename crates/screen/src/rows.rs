@@ -3,7 +3,7 @@
 use crate::Tab;
 use crate::baseline::{Baseline, change, seconds};
 use crate::figures::{Figures, Parts, Sources};
-use model::{ByteCount, Finding, HeldPrediction, HeldTransactions, HostProcess, format_duration};
+use model::{ByteCount, Finding, HeldPrediction, HeldTransactions, HostProcess, PerSide, format_duration};
 use report::text::escape::printable;
 use std::sync::Arc;
 use std::time::Duration;
@@ -282,7 +282,7 @@ fn connections_table(sources: &Sources<'_>) -> Table {
             _ => open.rtt,
         };
         let transaction = open.transaction_since.map(|since| now.since(since));
-        let [up, down] = open.payload_bytes;
+        let [up, down] = open.payload_bytes.into_array();
         let name = format!("{} -> {}", open.client, open.server);
         let detail = printable(&format!("{name}{}", programs_in_full(&open.processes))).into_owned();
         Row {
@@ -314,7 +314,11 @@ fn connections_table(sources: &Sources<'_>) -> Table {
         ("payload", 'y', 3),
         ("in transaction", 'x', 1),
     ];
-    match snapshot.open.iter().any(|open| open.processes != [None, None]) {
+    match snapshot
+        .open
+        .iter()
+        .any(|open| open.processes != PerSide::default())
+    {
         true => headings.push(("programs", 'o', 2)),
         false => rows.iter_mut().for_each(|row| row.cells.truncate(headings.len())),
     }
@@ -325,7 +329,7 @@ fn connections_table(sources: &Sources<'_>) -> Table {
 }
 
 /// Programs with their containers, empty if unknown.
-fn programs_in_full(processes: &[Option<Arc<HostProcess>>; 2]) -> String {
+fn programs_in_full(processes: &PerSide<Option<Arc<HostProcess>>>) -> String {
     let containers = processes
         .iter()
         .flatten()
@@ -333,9 +337,9 @@ fn programs_in_full(processes: &[Option<Arc<HostProcess>>; 2]) -> String {
     let containers: String = containers
         .map(|container| format!(", container {container}"))
         .collect();
-    match processes {
-        [None, None] => String::new(),
-        _ => format!("   {}{containers}", report::text::programs(processes)),
+    match processes.iter().all(Option::is_none) {
+        true => String::new(),
+        false => format!("   {}{containers}", report::text::programs(processes)),
     }
 }
 

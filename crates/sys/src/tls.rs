@@ -10,7 +10,7 @@ use crate::clock::{Clock, WallOffset, WallStamp};
 use crate::error::{LiveError, OsError};
 use crate::socket::{Received, Sent, Socket};
 use crate::target::Target;
-use model::{Direction, RelayHandshake};
+use model::{Direction, PerDirection, RelayHandshake};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, ClientConfig, ClientConnection, Connection, HandshakeKind};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
@@ -29,8 +29,7 @@ pub struct TlsSocket {
     /// Is `None` if the session reads by itself, a few KiB at a time.
     ahead: Option<Ahead>,
     farewell_said: bool,
-    /// Indexed by [`Direction::index`].
-    passed: [u64; 2],
+    passed: PerDirection<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,10 +63,10 @@ impl TlsSocket {
                 .stamp
                 .map(|stamp| clock.to_timestamp(stamp, WallOffset::now()));
             let came = stamped.unwrap_or_else(|| clock.now()).max(asked);
-            let [sent, read] = [0, 1].map(|index| tls.passed[index] - before[index]);
-            match trips.last_mut().filter(|_| sent == 0) {
-                Some(trip) => trip.goes_on(came, read),
-                None => trips.push(RelayHandshake::asked(asked, came, [sent, read])),
+            let moved = tls.passed.zip(before).map(|(now, before)| now - before);
+            match trips.last_mut().filter(|_| moved[Direction::ClientToServer] == 0) {
+                Some(trip) => trip.goes_on(came, moved[Direction::ServerToClient]),
+                None => trips.push(RelayHandshake::asked(asked, came, moved)),
             }
             match step {
                 TlsHandshake::Onward => {}
@@ -108,7 +107,7 @@ impl TlsSocket {
             emptied: false,
             ahead: None,
             farewell_said: false,
-            passed: [0; 2],
+            passed: PerDirection::default(),
         }
     }
 
@@ -162,7 +161,7 @@ impl TlsSocket {
         self.session.process_new_packets().err()
     }
 
-    pub const fn passed(&self) -> [u64; 2] {
+    pub const fn passed(&self) -> PerDirection<u64> {
         self.passed
     }
 
@@ -198,7 +197,7 @@ impl TlsSocket {
             let count = self.session.read_tls(&mut waiting)?;
             ahead.waiting.start += count;
             let direction = self.sends().reverse();
-            self.passed[direction.index()] += count as u64;
+            self.passed[direction] += count as u64;
             return Ok(count);
         }
         let mut wire = Wire {
@@ -210,7 +209,7 @@ impl TlsSocket {
         self.stamp = wire.stamp;
         self.emptied = wire.emptied;
         let direction = self.sends().reverse();
-        self.passed[direction.index()] += count as u64;
+        self.passed[direction] += count as u64;
         Ok(count)
     }
 
@@ -297,7 +296,7 @@ impl TlsSocket {
         };
         while self.session.wants_write() {
             match self.session.write_tls(&mut wire) {
-                Ok(count) => self.passed[direction.index()] += count as u64,
+                Ok(count) => self.passed[direction] += count as u64,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Sent::Broken(OsError::from_io_error(&error)),
             }

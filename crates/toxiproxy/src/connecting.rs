@@ -3,6 +3,7 @@
 
 use crate::addresses;
 use crate::proxy::{Command, Mailbox};
+use model::PerSide;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +31,7 @@ impl Connecting {
             let server = addresses::connect(&upstream, own);
             count.fetch_sub(1, Ordering::Relaxed);
             mailbox.send(match server {
-                Some(server) => Command::Open([client, server]),
+                Some(server) => Command::Open(PerSide::new(client, server)),
                 None => Command::Unreachable,
             });
         });

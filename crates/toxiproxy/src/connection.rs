@@ -1,15 +1,15 @@
 //! A client and a server with the toxics of both directions.
 
-use model::{Direction, Timestamp};
+use model::{Direction, PerDirection, PerSide, Side, Timestamp};
 use sys::Clock;
 use sys::clock::WallOffset;
 use sys::socket::{Received, Sent, Socket};
 use toxics::{Chain, Passing, StreamEnd, Toxic};
 
 pub(crate) struct Connection {
-    sockets: [Socket; 2],
+    sockets: PerSide<Socket>,
     /// To the server and to the client.
-    lanes: [ForwardedDirection; 2],
+    lanes: PerDirection<ForwardedDirection>,
     /// Whether work was left after one pass.
     busy: bool,
 }
@@ -46,7 +46,7 @@ pub(crate) enum Fate {
     Reset,
 }
 
-pub(crate) type PassedOn = [u64; 2];
+pub(crate) type PassedOn = PerDirection<u64>;
 
 impl ForwardedDirection {
     fn new(chain: Chain, at: Timestamp) -> Self {
@@ -123,7 +123,7 @@ impl ForwardedDirection {
 
 impl Connection {
     /// The toxics' draws are a function of `seed`.
-    pub(crate) fn new(sockets: [Socket; 2], toxics: &[Toxic], seed: u64, at: Timestamp) -> Self {
+    pub(crate) fn new(sockets: PerSide<Socket>, toxics: &[Toxic], seed: u64, at: Timestamp) -> Self {
         let lane = |direction: Direction| {
             let of = toxics.iter().filter(|toxic| toxic.direction == direction);
             let seed = seed.wrapping_mul(2) ^ direction.index() as u64;
@@ -131,39 +131,39 @@ impl Connection {
         };
         Self {
             sockets,
-            lanes: [lane(Direction::ClientToServer), lane(Direction::ServerToClient)],
+            lanes: PerDirection::from_fn(lane),
             busy: false,
         }
     }
 
-    pub(crate) fn sockets(&self) -> &[Socket; 2] {
+    pub(crate) fn sockets(&self) -> &PerSide<Socket> {
         &self.sockets
     }
 
     pub(crate) fn chain(&mut self, direction: Direction) -> &mut Chain {
-        &mut self.lanes[direction.index()].chain
+        &mut self.lanes[direction].chain
     }
 
     /// The client's socket is number 0.
-    pub(crate) fn ready(&mut self, socket: usize, readable: bool, writable: bool) {
-        self.lanes[socket].readable |= readable;
+    pub(crate) fn ready(&mut self, side: Side, readable: bool, writable: bool) {
+        let direction = side.sends();
+        self.lanes[direction].readable |= readable;
         if writable {
-            self.lanes[1 - socket].sink_full = false;
+            self.lanes[direction.reverse()].sink_full = false;
         }
     }
 
     pub(crate) fn pump(&mut self, now: &Moment, buffer: &mut [u8], passed_on: &mut PassedOn) -> Fate {
-        let [up, down] = &mut self.lanes;
-        let [client, server] = &self.sockets;
         self.busy = false;
-        let [counted_up, counted_down] = passed_on;
-        for (lane, source, sink, counted) in [
-            (up, client, server, counted_up),
-            (down, server, client, counted_down),
-        ] {
+        for direction in Direction::ALL {
+            let lane = &mut self.lanes[direction];
+            let (source, sink) = (
+                &self.sockets[direction.sender()],
+                &self.sockets[direction.receiver()],
+            );
             for round in 0..=ROUNDS {
                 lane.read_source(source, now, buffer);
-                match lane.write(sink, now.at, counted) {
+                match lane.write(sink, now.at, &mut passed_on[direction]) {
                     Some(StreamEnd::Closed) => return Fate::Close,
                     Some(StreamEnd::Reset) => return Fate::Reset,
                     Some(StreamEnd::Finished) => {

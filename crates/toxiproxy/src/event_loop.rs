@@ -6,7 +6,7 @@
 use crate::connecting::Connecting;
 use crate::connection::{Connection, Fate, Moment, PassedOn};
 use crate::proxy::{Command, Mailbox, ProxyPlan};
-use model::Timestamp;
+use model::{PerSide, Side, Timestamp};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -128,12 +128,12 @@ impl EventLoop {
     }
 
     fn process_event(&mut self, event: ReadyEvent) {
-        let (place, socket) = place_of(event.token);
+        let (place, side) = place_of(event.token);
         let Some(slot) = self.slots.get_mut(place) else {
             return;
         };
         if let Some(connection) = &mut slot.connection {
-            connection.ready(socket, event.readable(), event.writable());
+            connection.ready(side, event.readable(), event.writable());
             slot.concerned = true;
         }
     }
@@ -213,13 +213,13 @@ impl EventLoop {
         }
     }
 
-    fn open(&mut self, sockets: [Socket; 2]) {
+    fn open(&mut self, sockets: PerSide<Socket>) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
             self.slots.len() - 1
         });
-        let watched = (0..).zip(&sockets).all(|(socket, fd)| {
-            let watched = self.poller.watch(fd.as_fd(), token_of(place, socket));
+        let watched = Side::ALL.into_iter().all(|side| {
+            let watched = self.poller.watch(sockets[side].as_fd(), token_of(place, side));
             watched.is_ok()
         });
         if !watched {
@@ -294,14 +294,17 @@ impl EventLoop {
 }
 
 /// The poller's token of a connection's socket.
-fn token_of(place: usize, socket: u64) -> u64 {
-    FIRST_CONNECTION + 2 * place as u64 + socket
+fn token_of(place: usize, side: Side) -> u64 {
+    FIRST_CONNECTION + 2 * place as u64 + side as u64
 }
 
-fn place_of(token: u64) -> (usize, usize) {
+fn place_of(token: u64) -> (usize, Side) {
     let number = token.saturating_sub(FIRST_CONNECTION);
     let place = usize::try_from(number / 2).unwrap_or(usize::MAX);
-    (place, usize::from(!number.is_multiple_of(2)))
+    match number.is_multiple_of(2) {
+        true => (place, Side::Client),
+        false => (place, Side::Server),
+    }
 }
 
 const COMMANDS: u64 = 0;

@@ -3,6 +3,7 @@
 use crate::error::ApiError;
 use crate::event_loop::EventLoop;
 use crate::route::{Route, comes_back};
+use model::{PerDirection, PerSide};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -16,7 +17,7 @@ use sys::threads::spawn;
 use toxics::Toxic;
 
 pub(crate) enum Command {
-    Open([Socket; 2]),
+    Open(PerSide<Socket>),
     /// No connection to the upstream; the client is already closed.
     Unreachable,
     Add(Toxic),
@@ -69,7 +70,7 @@ impl Mailbox {
 pub struct ProxyCounters {
     connections: AtomicU64,
     failed: AtomicU64,
-    payload_bytes: [AtomicU64; 2],
+    payload_bytes: PerDirection<AtomicU64>,
 }
 
 impl ProxyCounters {
@@ -84,10 +85,8 @@ impl ProxyCounters {
     }
 
     /// Forwarded payload bytes, to the server and to the client. Excludes bytes dropped by toxics.
-    pub fn payload_bytes(&self) -> [u64; 2] {
-        self.payload_bytes
-            .each_ref()
-            .map(|bytes| bytes.load(Ordering::Relaxed))
+    pub fn payload_bytes(&self) -> PerDirection<u64> {
+        PerDirection::from_fn(|direction| self.payload_bytes[direction].load(Ordering::Relaxed))
     }
 
     pub(crate) fn opened(&self) {
@@ -98,7 +97,7 @@ impl ProxyCounters {
         self.failed.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn passed_on(&self, bytes: [u64; 2]) {
+    pub(crate) fn passed_on(&self, bytes: PerDirection<u64>) {
         for (counter, bytes) in self.payload_bytes.iter().zip(bytes) {
             counter.fetch_add(bytes, Ordering::Relaxed);
         }

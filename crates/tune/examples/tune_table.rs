@@ -2,7 +2,7 @@
 //! URL [ROWS [ROW_BYTES [SELECT_ROWS [ADDRESS]]]]`. ADDRESS is an alternative address, such as a
 //! relay with a link.
 
-use model::{Method, TrialOutcome};
+use model::{Method, PerDirection, TrialOutcome};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -81,7 +81,7 @@ fn few(method: &Method) -> Vec<Option<u64>> {
 }
 
 fn print_outcome(method: &Method, value: Option<u64>, outcome: &TrialOutcome) {
-    let sum = |both: Option<[u64; 2]>| both.map_or(0, |both| both[0] + both[1]);
+    let sum = |both: Option<PerDirection<u64>>| both.map_or(0, |both| both.iter().sum::<u64>());
     let packets = sum(outcome.packets);
     println!(
         "{:<7} {:<22} {:>8} {:>9.3} s {:>8} round trips {:>8} packets {:>7} B mean {:>11} B wire {:>12} client {:>12} server",

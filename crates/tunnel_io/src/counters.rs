@@ -1,7 +1,7 @@
 //! Counters of one end of a tunnel, from all threads.
 
 use super::{Notice, Notify, TunnelError};
-use model::{Direction, Timestamp, TunnelDirection, TunnelTotals};
+use model::{Direction, PerDirection, Timestamp, TunnelDirection, TunnelTotals};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use sys::clock::Clock;
@@ -32,12 +32,12 @@ pub(super) struct LaneCounters {
 struct Figures {
     standing: Vec<Arc<LaneFigures>>,
     /// Sums of closed lanes, by [`Direction::index`].
-    gone: [TunnelDirection; 2],
+    gone: PerDirection<TunnelDirection>,
 }
 
 /// Counters of one lane, updated by its thread once per round.
 #[derive(Debug, Default)]
-pub(super) struct LaneFigures(Mutex<([TunnelDirection; 2], u64)>);
+pub(super) struct LaneFigures(Mutex<(PerDirection<TunnelDirection>, u64)>);
 
 /// Set after the first report, until the condition ends.
 #[derive(Default)]
@@ -58,13 +58,13 @@ impl LaneFigures {
     /// `out` is the direction in which this end sends.
     pub fn set(&self, end: End, out: TunnelDirection, came: TunnelDirection, streams: usize) {
         let ways = match end {
-            End::Near => [out, came],
-            End::Far => [came, out],
+            End::Near => PerDirection::new(out, came),
+            End::Far => PerDirection::new(came, out),
         };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (ways, streams as u64);
     }
 
-    fn get(&self) -> ([TunnelDirection; 2], u64) {
+    fn get(&self) -> (PerDirection<TunnelDirection>, u64) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

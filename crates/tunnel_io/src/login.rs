@@ -4,7 +4,7 @@
 //! Both ends decode both directions until the login is over, with the decoders of the relay's
 //! observers. In doubt, bytes count as login.
 
-use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
+use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 use wire::Stream;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,14 +30,14 @@ enum State {
     Encrypted,
 }
 
-type Passed = [u64; 2];
+type Passed = PerDirection<u64>;
 
 impl Login {
     /// `server_port`, if known, is only a hint.
     pub(crate) fn new(server_port: Option<u16>) -> Self {
         let stream = Stream::new(server_port.unwrap_or(0));
         Self {
-            state: State::Watching(Box::new(stream), [0; 2]),
+            state: State::Watching(Box::new(stream), Passed::default()),
         }
     }
 
@@ -48,7 +48,7 @@ impl Login {
             State::Over => Part::Work,
             State::Encrypted => Part::Encrypted,
             State::Unknown(passed) => {
-                let part = if passed[direction.index()] < UNKNOWN_LOGIN {
+                let part = if passed[direction] < UNKNOWN_LOGIN {
                     Part::Login
                 } else {
                     Part::Work
@@ -60,7 +60,7 @@ impl Login {
                 part
             }
             State::Watching(stream, passed) => {
-                let before = passed[direction.index()];
+                let before = passed[direction];
                 add(passed, direction, bytes);
                 let passed = *passed;
                 if let Some(next) = watch(stream, passed, direction, bytes) {
@@ -77,7 +77,7 @@ impl Login {
 }
 
 fn add(passed: &mut Passed, direction: Direction, bytes: &[u8]) {
-    passed[direction.index()] += bytes.len() as u64;
+    passed[direction] += bytes.len() as u64;
 }
 
 /// The next state, if these bytes end the login or make its end undeterminable.

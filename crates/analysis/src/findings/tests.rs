@@ -6,8 +6,8 @@ mod series;
 use super::*;
 use model::{
     AtLevel, Attribution, ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Exchange,
-    FindingKind, OperationKind, OperationStep, Phase, Protocol, RequestTraits, Step, Timestamp,
-    TransactionState,
+    FindingKind, OperationKind, OperationStep, PerDirection, PerSide, Phase, Protocol, RequestTraits, Step,
+    Timestamp, TransactionState,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -160,7 +160,7 @@ fn outcome(id: u32, protocol: Protocol, driver: Option<&str>) -> ConnectionOutco
         id: ConnectionId(id),
         client: endpoint(40_000),
         server: endpoint(5432),
-        processes: [None, None],
+        processes: PerSide::default(),
         at: Timestamp::default(),
         duration: TURN,
         decoding: Decoding {
@@ -761,9 +761,9 @@ fn compression_is_missed_only_where_rate_and_levels_are_known() {
         exchange.reply_bytes = 1_000_000;
         exchange.levels = Some(Arc::from([AtLevel {
             level: 3,
-            tunnel_bytes: [60, 100_000],
-            compressing: [Duration::ZERO, Duration::from_millis(5)],
-            turning_back: [Duration::ZERO; 2],
+            tunnel_bytes: PerDirection::new(60, 100_000),
+            compressing: PerDirection::new(Duration::ZERO, Duration::from_millis(5)),
+            turning_back: PerDirection::splat(Duration::ZERO),
         }]));
     });
     assert_eq!(made.told(Connection), []);

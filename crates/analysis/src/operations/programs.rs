@@ -5,11 +5,11 @@
 //! of other programs (a job, another worker) do not belong to its requests. A program that serves
 //! requests without queries (a web server before workers, a proxy) excludes none.
 
-use model::{ConnectionId, ConnectionMap};
+use model::{ConnectionId, ConnectionMap, PerSide, Side};
 use std::collections::HashSet;
 
-/// Process numbers at both ends, client first, if known.
-pub(super) type Ends = [Option<u32>; 2];
+/// Process numbers at both ends, if known.
+pub(super) type Ends = PerSide<Option<u32>>;
 
 #[derive(Debug, Default)]
 pub(super) struct Programs {
@@ -23,7 +23,7 @@ impl Programs {
     }
 
     pub(super) fn asks(&mut self, connection: ConnectionId) {
-        if let Some(&[Some(client), _]) = self.ends.get(&connection)
+        if let Some(client) = self.number(connection, Side::Client)
             && self.asking.len() < MAX_ASKING
         {
             self.asking.insert(client);
@@ -32,12 +32,14 @@ impl Programs {
 
     /// Whether a statement on one connection cannot belong to a request on the other.
     pub(super) fn exclude(&self, statement: ConnectionId, request: ConnectionId) -> bool {
-        let (Some(&[Some(asks), _]), Some(&[_, Some(serves)])) =
-            (self.ends.get(&statement), self.ends.get(&request))
-        else {
-            return false;
-        };
-        asks != serves && self.asking.contains(&serves)
+        let asks = self.number(statement, Side::Client);
+        let serves = self.number(request, Side::Server);
+        asks.zip(serves)
+            .is_some_and(|(asks, serves)| asks != serves && self.asking.contains(&serves))
+    }
+
+    fn number(&self, connection: ConnectionId, side: Side) -> Option<u32> {
+        self.ends.get(&connection)?[side]
     }
 
     pub(super) fn closed(&mut self, connection: ConnectionId) {

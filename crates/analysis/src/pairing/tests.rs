@@ -1,7 +1,7 @@
 mod server_margin;
 
 use super::*;
-use model::{StatementId, TransactionState};
+use model::{Direction, PerDirection, StatementId, TransactionState};
 use std::net::{IpAddr, Ipv4Addr};
 
 const SERVER_RTT: Duration = Duration::from_millis(8);
@@ -90,7 +90,7 @@ impl Conversation {
     /// The same, with packets of both directions.
     fn finish_seen(self) -> (Vec<Exchange>, ConnectionOutcome) {
         self.finish_with(ConnectionTotals {
-            seen: [true, true],
+            seen: PerDirection::splat(true),
             ..ConnectionTotals::default()
         })
     }
@@ -254,7 +254,7 @@ fn opaque_bytes_tell_when_they_begin_what_is_told_later() {
 #[test]
 fn what_was_asked_in_the_client_s_stead_is_a_turn_of_tls_before_the_login() {
     let mut conversation = Conversation::new();
-    let mut trip = RelayHandshake::asked(at(14), at(40), [8, 1]);
+    let mut trip = RelayHandshake::asked(at(14), at(40), PerDirection::new(8, 1));
     trip.goes_on(at(45), 9);
     let facts = &mut conversation.facts;
     conversation.pairing.in_stead(trip, &mut |fact| facts.push(fact));

@@ -59,13 +59,13 @@ impl ObservedConnection {
 
     pub fn check_sums(&self) {
         let totals = self.totals();
-        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+        for direction in Direction::ALL {
             let pieces = self.segments.iter().filter(|piece| piece.direction == direction);
             let (payload, unseen) = pieces.fold((0, 0), |sum, piece| {
                 (sum.0 + piece.payload.len() as u64, sum.1 + piece.unseen)
             });
-            assert_eq!(totals.unseen_bytes[direction.index()], unseen);
-            assert_eq!(totals.payload_bytes[direction.index()], payload + unseen);
+            assert_eq!(totals.unseen_bytes[direction], unseen);
+            assert_eq!(totals.payload_bytes[direction], payload + unseen);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::deadline::Deadline;
 use super::tap::SessionTap;
 use super::{SessionError, SessionOptions};
-use model::{Direction, Protocol, Timestamp};
+use model::{Direction, PerDirection, Protocol, Timestamp};
 use rustls::ClientConfig;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -33,7 +33,7 @@ pub struct ClientConnection<'a> {
     buffer: Box<[u8]>,
     unread: Range<usize>,
     passed: PassedTraffic,
-    before_tls: [u64; 2],
+    before_tls: PerDirection<u64>,
     /// Whether the next byte of the server ends a wait.
     awaited: bool,
     /// Arrival of the last bytes, by the kernel's stamp if available.
@@ -49,7 +49,7 @@ pub struct PassedTraffic {
     /// greeting of a server that speaks first.
     pub turns: u64,
     /// Payload of TCP ([`Direction::index`]), ciphertext with TLS.
-    pub bytes: [u64; 2],
+    pub bytes: PerDirection<u64>,
 }
 
 impl<'a> ClientConnection<'a> {
@@ -75,8 +75,11 @@ impl<'a> ClientConnection<'a> {
             names_resets: false,
             buffer: vec![0; Self::BUFFER].into_boxed_slice(),
             unread: 0..0,
-            passed: PassedTraffic { turns, bytes: [0; 2] },
-            before_tls: [0; 2],
+            passed: PassedTraffic {
+                turns,
+                bytes: PerDirection::default(),
+            },
+            before_tls: PerDirection::default(),
             awaited: true,
             arrived: connected,
             stamp: None,
@@ -331,7 +334,7 @@ impl<'a> ClientConnection<'a> {
     fn sent(&mut self, plain: usize) {
         let before = self.passed.bytes;
         self.count(Direction::ClientToServer, plain);
-        if self.passed.bytes[0] > before[0] {
+        if self.passed.bytes[Direction::ClientToServer] > before[Direction::ClientToServer] {
             self.awaited = true;
         }
     }
@@ -339,7 +342,7 @@ impl<'a> ClientConnection<'a> {
     fn came(&mut self, plain: usize, stamp: Option<WallStamp>) {
         let before = self.passed.bytes;
         self.count(Direction::ServerToClient, plain);
-        if self.passed.bytes[1] == before[1] {
+        if self.passed.bytes[Direction::ServerToClient] == before[Direction::ServerToClient] {
             return;
         }
         self.passed.turns += u64::from(std::mem::take(&mut self.awaited));
@@ -352,10 +355,9 @@ impl<'a> ClientConnection<'a> {
 
     fn count(&mut self, direction: Direction, plain: usize) {
         match &self.transport {
-            Transport::Plain(_) => self.passed.bytes[direction.index()] += plain as u64,
+            Transport::Plain(_) => self.passed.bytes[direction] += plain as u64,
             Transport::Tls(tls) => {
-                self.passed.bytes[direction.index()] =
-                    self.before_tls[direction.index()] + tls.passed()[direction.index()];
+                self.passed.bytes[direction] = self.before_tls[direction] + tls.passed()[direction];
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Legs of opening a session, without gaps.
 
 use super::connection::PassedTraffic;
-use model::{Leg, Phase, Timestamp};
+use model::{Leg, PerDirection, Phase, Timestamp};
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -19,7 +19,7 @@ impl Legs {
             ended: at,
             passed: PassedTraffic {
                 turns: 0,
-                bytes: [0; 2],
+                bytes: PerDirection::splat(0),
             },
             legs: Vec::new(),
         }
@@ -29,13 +29,13 @@ impl Legs {
     /// [`MAX_LEGS`], all is counted in the last.
     pub fn end(&mut self, name: &str, phase: Phase, at: Timestamp, passed: PassedTraffic) {
         let at = at.max(self.ended);
-        let moved = |index: usize| passed.bytes[index].saturating_sub(self.passed.bytes[index]);
+        let bytes = passed.bytes.zip(self.passed.bytes);
         let leg = Leg {
             name: name.into(),
             phase,
             duration: at.since(self.ended),
             turns: passed.turns.saturating_sub(self.passed.turns),
-            payload_bytes: [moved(0), moved(1)],
+            payload_bytes: bytes.map(|(now, before)| now.saturating_sub(before)),
             remedy: None,
             saves_turns: 0,
         };
@@ -43,8 +43,8 @@ impl Legs {
             Some(last) => {
                 last.duration += leg.duration;
                 last.turns += leg.turns;
-                last.payload_bytes[0] += leg.payload_bytes[0];
-                last.payload_bytes[1] += leg.payload_bytes[1];
+                let bytes = last.payload_bytes.zip(leg.payload_bytes);
+                last.payload_bytes = bytes.map(|(own, more)| own + more);
             }
             None => self.legs.push(leg),
         }
@@ -86,7 +86,7 @@ mod tests {
         for step in 1..=200_u64 {
             let passed = PassedTraffic {
                 turns: step,
-                bytes: [2 * step, 3 * step],
+                bytes: PerDirection::new(2 * step, 3 * step),
             };
             legs.end("leg", Phase::Login, at(step * 7), passed);
         }

@@ -175,15 +175,15 @@ impl Listening {
         line: &ClientConnection<'_>,
     ) -> (Reply, Vec<u8>) {
         let passed = line.passed();
-        let moved = |index: usize| passed.bytes[index].saturating_sub(before.bytes[index]);
+        let moved = |direction| passed.bytes[direction].saturating_sub(before.bytes[direction]);
         let last_byte_at = line.arrived().max(sent_at);
         let reply = Reply {
             sent_at,
             first_byte_at: self.first_byte_at.unwrap_or(last_byte_at).max(sent_at),
             last_byte_at,
             turns: passed.turns.saturating_sub(before.turns),
-            request_bytes: moved(Direction::ClientToServer.index()),
-            reply_bytes: moved(Direction::ServerToClient.index()),
+            request_bytes: moved(Direction::ClientToServer),
+            reply_bytes: moved(Direction::ServerToClient),
             rows: self.progress.rows,
             status: self.progress.status,
             error: self.progress.error,

@@ -1,8 +1,8 @@
 //! Reports a session to an observer, with the same events as a relay.
 
 use model::{
-    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Observer, Segment, Side,
-    TcpHandshake, Timestamp,
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Endpoint, Observer, PerDirection,
+    Segment, Side, TcpHandshake, Timestamp,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -13,8 +13,8 @@ use sys::tcp_info::KernelFigures;
 pub struct SessionTap {
     id: ConnectionId,
     observer: Box<dyn Observer + Send>,
-    payload_bytes: [u64; 2],
-    last: [Timestamp; 2],
+    payload_bytes: PerDirection<u64>,
+    last: PerDirection<Timestamp>,
     figures: Option<KernelFigures>,
     next_sample: Timestamp,
     sample_interval: Duration,
@@ -32,8 +32,8 @@ impl SessionTap {
         let mut tap = Self {
             id,
             observer,
-            payload_bytes: [0; 2],
-            last: [connected; 2],
+            payload_bytes: PerDirection::default(),
+            last: PerDirection::splat(connected),
             figures: None,
             next_sample: connected.after(FIRST_SAMPLE_AFTER),
             sample_interval: FIRST_SAMPLE_AFTER,
@@ -59,10 +59,10 @@ impl SessionTap {
 
     pub fn passed(&mut self, direction: Direction, at: Timestamp, payload: &[u8]) {
         // A stamp may lie a little before a time taken otherwise.
-        let last = &mut self.last[direction.index()];
+        let last = &mut self.last[direction];
         let at = at.max(*last);
         *last = at;
-        self.payload_bytes[direction.index()] += payload.len() as u64;
+        self.payload_bytes[direction] += payload.len() as u64;
         self.emit_event(ConnectionEvent::Segment(Segment {
             direction,
             at,
@@ -101,18 +101,19 @@ impl SessionTap {
 impl Drop for SessionTap {
     fn drop(&mut self) {
         let figures = self.figures.unwrap_or_default();
+        let [to_server, to_client] = self.last.into_array();
         let totals = ConnectionTotals {
             payload_bytes: self.payload_bytes,
             packets: figures
                 .packets_out
                 .zip(figures.packets_in)
-                .map(|(out, back)| [out.into(), back.into()]),
+                .map(|(out, back)| PerDirection::new(out.into(), back.into())),
             retransmitted_packets: figures.retransmitted.map(u64::from),
-            seen: [true, true],
+            seen: PerDirection::splat(true),
             ..ConnectionTotals::default()
         };
         self.emit_event(ConnectionEvent::Closed {
-            at: self.last[0].max(self.last[1]),
+            at: to_server.max(to_client),
             how: Closing::Finished,
             totals,
         });

@@ -6,7 +6,7 @@
 //! us).
 
 use link::LinkDescription;
-use model::{BitRate, DistributionBuilder, LinkRates};
+use model::{BitRate, Direction, DistributionBuilder, LinkRates};
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -128,7 +128,11 @@ impl Seen {
                 idle_p50_ns,
             } => {
                 let rate = rate_bits_per_second.and_then(BitRate::from_bits_per_second);
-                self.rate[usize::from(direction != "client_to_server")] = rate;
+                let direction = match &*direction {
+                    "client_to_server" => Direction::ClientToServer,
+                    _ => Direction::ServerToClient,
+                };
+                self.rate[direction] = rate;
                 self.idle = self.idle.or(idle_p50_ns.map(Duration::from_nanos));
             }
             MeasurementRecord::Echo { .. } | MeasurementRecord::Other => {}

@@ -1,5 +1,6 @@
 use super::*;
 use crate::placement::{link_of, placements, possible};
+use model::Direction;
 
 const ESTATE: &str = r#"currency = "EUR"
 places = ["here", "there"]
@@ -46,7 +47,7 @@ fn an_estate_is_read() {
     assert_eq!(estate.price_at_least(), 20.0);
     let back = estate.between([1, 0]).expect("there is a link").0;
     assert_eq!(
-        back.rate[0].map(|rate| rate.as_bits_per_second()),
+        back.rate[Direction::ClientToServer].map(|rate| rate.as_bits_per_second()),
         Some(10_000_000)
     );
     let all = placements(&estate, 10);

@@ -5,7 +5,7 @@ use crate::LinkError;
 use crate::impairments::delay::Jitter;
 use crate::impairments::loss::LossShare;
 use crate::impairments::outage::Outage;
-use model::{BitRate, ByteCount, LinkRates, parse_duration};
+use model::{BitRate, ByteCount, LinkRates, PerDirection, parse_duration};
 use std::time::Duration;
 
 #[derive(Default)]
@@ -141,8 +141,8 @@ fn parse_delay(value: &str) -> Result<Duration, LinkError> {
 
 fn parse_rates(value: &str) -> Result<LinkRates, LinkError> {
     match split_rates(value) {
-        Some((up, down)) => Ok([parse_rate(up)?, parse_rate(down)?]),
-        None => parse_rate(value).map(|both| [both, both]),
+        Some((up, down)) => Ok(PerDirection::new(parse_rate(up)?, parse_rate(down)?)),
+        None => parse_rate(value).map(PerDirection::splat),
     }
 }
 

@@ -8,7 +8,7 @@
 use super::{ConnectionNumber, FlowId, SimulatedNetwork, What};
 use crate::tcp::{Flow, Sending, StreamOffset};
 use crate::{DropCause, LinkDescription, PacketOutcome, Pipe, TCP_HEADER_BYTES};
-use model::{Direction, Nanos, Timestamp};
+use model::{Direction, Nanos, PerDirection, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(super) struct Emulation {
     progressed: VecDeque<FlowId>,
     connections: Vec<Attached>,
     flows: Vec<Record>,
-    counts: [DirectionCounts; 2],
+    counts: PerDirection<DirectionCounts>,
 }
 
 /// Whether a connection is in use, and the number of its events.
@@ -65,7 +65,7 @@ impl Emulation {
         direction: Direction,
         wire_bytes: u32,
     ) -> PacketOutcome {
-        let counts = &mut self.counts[direction.index()];
+        let counts = &mut self.counts[direction];
         counts.packets += 1;
         counts.wire_bytes += u64::from(wire_bytes);
         if pipe.serialised_at() < at {
@@ -164,7 +164,7 @@ impl<W: Ord> SimulatedNetwork<W> {
     /// Idle time of the sender and its direction of the link, if idle after first use.
     pub fn idle(&self, flow: FlowId) -> Option<Duration> {
         let dry = self.flows[flow.index()].ran_dry_at()?;
-        let link_free = self.pipes[flow.direction().index()].serialised_at();
+        let link_free = self.pipes[flow.direction()].serialised_at();
         Some(self.now.since(dry.max(link_free)))
     }
 
@@ -194,7 +194,7 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     /// Traffic in each direction.
-    pub fn counts(&self) -> [DirectionCounts; 2] {
+    pub fn counts(&self) -> PerDirection<DirectionCounts> {
         self.emulation
             .as_ref()
             .map_or_else(Default::default, |emulation| emulation.counts)
@@ -202,7 +202,7 @@ impl<W: Ord> SimulatedNetwork<W> {
 
     /// Travel time of a minimal packet, without serialisation.
     pub fn one_way(&self, direction: Direction) -> Duration {
-        self.delays[direction.index()].into()
+        self.delays[direction].into()
     }
 
     pub(super) fn has_progress(&self) -> bool {
@@ -217,7 +217,7 @@ impl<W: Ord> SimulatedNetwork<W> {
 
     pub(super) fn note_data(&mut self, flow: FlowId, sending: &Sending, outcome: PacketOutcome) {
         self.note_packet(flow);
-        let due = self.now.plus(self.delays[flow.direction().index()]);
+        let due = self.now.plus(self.delays[flow.direction()]);
         let Some(emulation) = &mut self.emulation else {
             return;
         };
@@ -258,7 +258,7 @@ impl<W: Ord> SimulatedNetwork<W> {
             _ => None,
         };
         if let Some((flow, wire_bytes)) = arrived {
-            emulation.counts[flow.direction().index()].arrived_bytes += u64::from(wire_bytes);
+            emulation.counts[flow.direction()].arrived_bytes += u64::from(wire_bytes);
         }
         let Some(flow) = flow_of(what) else { return true };
         let connection = &mut emulation.connections[flow.connection().index()];
@@ -277,7 +277,7 @@ impl<W: Ord> SimulatedNetwork<W> {
 
     fn reset_flows(&mut self, connection: ConnectionNumber) {
         for flow in connection.flows() {
-            *self.flow(flow) = Flow::new(self.packet_bytes, self.delays[0] + self.delays[1]);
+            *self.flow(flow) = Flow::new(self.packet_bytes, self.minimal_rtt());
             self.gives_up_at[flow.index()] = None;
         }
         self.established[connection.index()] = Timestamp::default();

@@ -61,7 +61,7 @@ impl<W: Ord> SimulatedNetwork<W> {
                 return self.push(again, What::SendControl(control));
             }
             // A real connection would break now, see `put_on_link`.
-            PacketOutcome::Dropped(_) => self.now.plus(self.delays[control.direction.index()]),
+            PacketOutcome::Dropped(_) => self.now.plus(self.delays[control.direction]),
         };
         self.push(at, What::Told(NetworkEvent::Arrived(control.waiter)));
     }

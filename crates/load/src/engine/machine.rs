@@ -5,7 +5,7 @@ use client::Watch;
 use super::super::{ClientSpec, LoadError};
 use super::connection::Connection;
 use client::session::{Session, SessionOptions};
-use model::{ConnectionId, Direction, Leg};
+use model::{ConnectionId, Direction, Leg, PerDirection};
 use wire::Decoder;
 
 pub(crate) trait Kind: Sync {
@@ -49,17 +49,17 @@ pub(crate) struct Opened {
     /// Has seen all bytes; `None` if the protocol is not decoded.
     pub decoder: Option<Box<dyn Decoder + Send>>,
     pub turns: u64,
-    pub payload_bytes: [u64; 2],
+    pub payload_bytes: PerDirection<u64>,
 }
 
 impl Opened {
     pub fn new(session: Session<'_>, watch: Option<&Watch<'_>>) -> Self {
         let sum = |figure: fn(&Leg) -> u64| session.legs().iter().map(figure).sum();
         let turns = sum(|leg| leg.turns);
-        let payload_bytes = [
+        let payload_bytes = PerDirection::new(
             sum(|leg| leg.payload(Direction::ClientToServer)),
             sum(|leg| leg.payload(Direction::ServerToClient)),
-        ];
+        );
         let parts = session.take_apart();
         let watcher = parts.tap.zip(watch.map(|watch| watch.clock));
         Self {

@@ -1,7 +1,7 @@
 use super::super::control::Counters;
 use super::super::{CpuTime, ErrorCount, LoadError, LoadOutcome, LoadProgress, RunControl};
 use super::shared_run::SharedRun;
-use model::{Direction, Distribution, DistributionBuilder, MeasuredDurations};
+use model::{Direction, Distribution, DistributionBuilder, MeasuredDurations, PerDirection};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(crate) struct ThreadSums {
     pub per_second: f64,
     pub not_begun: u64,
     pub turns: u64,
-    payload_bytes: [u64; 2],
+    payload_bytes: PerDirection<u64>,
     pub cpu: CpuTime,
     counters: Arc<Counters>,
 }
@@ -35,7 +35,7 @@ impl ThreadSums {
             per_second: 0.0,
             not_begun: 0,
             turns: 0,
-            payload_bytes: [0, 0],
+            payload_bytes: PerDirection::default(),
             cpu: CpuTime::default(),
             counters: control.join(),
         }
@@ -69,7 +69,7 @@ impl ThreadSums {
     }
 
     pub fn passed(&mut self, direction: Direction, count: u64) {
-        self.payload_bytes[direction.index()] += count;
+        self.payload_bytes[direction] += count;
     }
 
     fn progress(&self) -> LoadProgress {

@@ -6,7 +6,7 @@ use super::multiplexed::no_thread;
 use super::shared_run::SharedRun;
 use super::sums::{ThreadSums, outcome, own_rate};
 use super::{PAUSE_AFTER_ERROR, POLL_INTERVAL, RunContext, processor};
-use model::Direction;
+use model::{Direction, PerDirection};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -21,13 +21,13 @@ pub(crate) struct Operated {
     /// last byte.
     pub duration: Duration,
     pub turns: u64,
-    pub payload_bytes: [u64; 2],
+    pub payload_bytes: PerDirection<u64>,
     pub script: usize,
 }
 
 impl Operated {
     pub fn passed(&mut self, direction: Direction, count: usize) {
-        self.payload_bytes[direction.index()] += count as u64;
+        self.payload_bytes[direction] += count as u64;
     }
 }
 
@@ -117,8 +117,14 @@ fn count(
                 last = Instant::now();
                 sums.done(last, operated.duration, lag, operated.script);
                 sums.turns += operated.turns;
-                sums.passed(Direction::ClientToServer, operated.payload_bytes[0]);
-                sums.passed(Direction::ServerToClient, operated.payload_bytes[1]);
+                sums.passed(
+                    Direction::ClientToServer,
+                    operated.payload_bytes[Direction::ClientToServer],
+                );
+                sums.passed(
+                    Direction::ServerToClient,
+                    operated.payload_bytes[Direction::ServerToClient],
+                );
                 done += 1;
             }
             Err(LoadError::Stopped) => break,

@@ -3,6 +3,7 @@ use super::sql::sql;
 use super::{assert_whole, plan, run};
 use load::http::HttpLoad;
 use load::{LoadPlan, RunControl};
+use model::Direction;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -33,7 +34,7 @@ fn each_operation_is_run_once_and_long_results_arrive_whole() {
     ];
     let outcome = run(&sql(&server.url(), &script, false), &on_one_thread(40, 800)).unwrap();
     assert_whole(&outcome, 800);
-    assert!(outcome.payload_bytes[1] > 800 * 300_000);
+    assert!(outcome.payload_bytes[Direction::ServerToClient] > 800 * 300_000);
     let seen = server.sql("select count(*), count(distinct client) from seen");
     assert_eq!(seen.trim(), "800|40");
 

@@ -5,7 +5,7 @@ use load::http::HttpLoad;
 use load::sql::SqlLoad;
 use load::{LoadOutcome, LoadPlan, QueryMode, RunControl, Workload};
 use model::ObserverFactory;
-use model::{ConnectionEvent, ConnectionId, Observer, Role, Timestamp};
+use model::{ConnectionEvent, ConnectionId, Observer, PerDirection, Role, Timestamp};
 use script::{Quoting, Scripts};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -17,8 +17,8 @@ struct Seen {
     opened: bool,
     handshake: bool,
     closed: bool,
-    payload: [u64; 2],
-    last: [Timestamp; 2],
+    payload: PerDirection<u64>,
+    last: PerDirection<Timestamp>,
     replies: u64,
 }
 
@@ -57,10 +57,10 @@ impl Observer for Watcher {
             }
             ConnectionEvent::Segment(segment) => {
                 assert!(seen.handshake);
-                let way = segment.direction.index();
-                assert!(segment.at >= seen.last[way]);
-                seen.last[way] = segment.at;
-                seen.payload[way] += segment.payload.len() as u64;
+                let direction = segment.direction;
+                assert!(segment.at >= seen.last[direction]);
+                seen.last[direction] = segment.at;
+                seen.payload[direction] += segment.payload.len() as u64;
                 let mut replies = 0;
                 self.decoder
                     .feed(segment.at, segment.direction, segment.payload, &mut |message| {
@@ -116,7 +116,7 @@ fn every_byte_of_http_requests_is_seen() {
             assert_whole(&outcome, 30);
             assert_eq!(seen.len(), connections);
             assert!(seen.iter().all(|seen| seen.opened && seen.closed));
-            let payload = [0, 1].map(|way| sum(&seen, |seen| seen.payload[way]));
+            let payload = PerDirection::from_fn(|direction| sum(&seen, |seen| seen.payload[direction]));
             assert_eq!(payload, outcome.payload_bytes);
             assert_eq!(sum(&seen, |seen| seen.replies), 30);
             outcome

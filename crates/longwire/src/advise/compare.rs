@@ -2,7 +2,7 @@
 
 use super::rewrite;
 use link::LinkDescription;
-use model::{BitRate, BreakEven, Operation, OperationStep};
+use model::{BitRate, BreakEven, Operation, OperationStep, PerDirection};
 use predict::{PredictionTarget, Predictor};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl LevelDurations {
     pub fn durations(&self, rates: &[BitRate]) -> Vec<Duration> {
         let target = |rate: &BitRate| PredictionTarget {
             link: LinkDescription {
-                rate: [Some(*rate); 2],
+                rate: PerDirection::splat(Some(*rate)),
                 ..LinkDescription::with_rtt(self.rtt)
             },
             clients: 1,
@@ -178,9 +178,9 @@ mod tests {
         };
         let level = |level: u8, bytes: u64, compressing: Duration| AtLevel {
             level,
-            tunnel_bytes: [60, bytes],
-            compressing: [Duration::ZERO, compressing],
-            turning_back: [Duration::ZERO, compressing / 10],
+            tunnel_bytes: PerDirection::new(60, bytes),
+            compressing: PerDirection::new(Duration::ZERO, compressing),
+            turning_back: PerDirection::new(Duration::ZERO, compressing / 10),
         };
         let exchange = Exchange {
             connection: ConnectionId(0),

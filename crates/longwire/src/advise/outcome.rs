@@ -8,8 +8,8 @@ use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations};
 use anyhow::{Context, Result};
 use model::{
-    Advice, AtLevel, BitRate, BreakEven, Exchange, LevelAdvice, Operation, OperationStep, Phase, Price,
-    Share, Timestamp, Warning, WarningKind, counted,
+    Advice, AtLevel, BitRate, BreakEven, Exchange, LevelAdvice, Operation, OperationStep, PerDirection,
+    Phase, Price, Share, Timestamp, Warning, WarningKind, counted,
 };
 use pipeline::moved::{ConnectionChoice, MovedConnections};
 use std::cmp::Reverse;
@@ -92,7 +92,7 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
         .map(|((index, level), (durations, break_even))| LevelAdvice {
             level: level.number(),
             codec: codec(*level),
-            tunnel_bytes: seen.sum(*index, |at| at.tunnel_bytes),
+            tunnel_bytes: sum(seen.at(*index).map(|at| at.tunnel_bytes)),
             processor: seen.processor(*index),
             noise: noise
                 .get(*index)
@@ -185,6 +185,12 @@ impl Runs {
             std::mem::replace(&mut self.operations, next).finish(out);
         }
     }
+}
+
+fn sum(parts: impl Iterator<Item = PerDirection<u64>>) -> PerDirection<u64> {
+    parts.fold(PerDirection::default(), |sum, part| {
+        sum.zip(part).map(|(sum, part)| sum + part)
+    })
 }
 
 struct Seen {
@@ -327,21 +333,15 @@ impl Seen {
             .map(|step| &step.exchange)
     }
 
-    fn payload(&self) -> [u64; 2] {
-        self.crossing().fold([0, 0], |[request, reply], exchange| {
-            [request + exchange.request_bytes, reply + exchange.reply_bytes]
-        })
+    fn payload(&self) -> PerDirection<u64> {
+        sum(self
+            .crossing()
+            .map(|exchange| PerDirection::new(exchange.request_bytes, exchange.reply_bytes)))
     }
 
     fn at(&self, index: usize) -> impl Iterator<Item = &AtLevel> {
         self.crossing()
             .filter_map(move |exchange| exchange.levels.as_deref()?.get(index))
-    }
-
-    fn sum(&self, index: usize, part: fn(&AtLevel) -> [u64; 2]) -> [u64; 2] {
-        self.at(index)
-            .map(part)
-            .fold([0, 0], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
     }
 
     fn processor(&self, index: usize) -> [Duration; 2] {

@@ -10,7 +10,7 @@
 //! - The other chunks are compressed and decompressed while data travels. The longer of the two only
 //!   spreads the bytes over that time, so a burst takes the longer of codec and network.
 
-use model::{AtLevel, ConnectionId, Operation, OperationStep, Step, Timestamp};
+use model::{AtLevel, ConnectionId, Direction, Operation, OperationStep, PerDirection, Step, Timestamp};
 use std::time::Duration;
 use tunnel::MAX_CHUNK_BYTES;
 
@@ -34,12 +34,12 @@ pub fn at_level(
             lanes.len() - 1
         });
         step.exchange.connection = ConnectionId(FIRST_LANE.saturating_add(lane as u32));
-        let whole = [step.exchange.request_bytes, step.exchange.reply_bytes];
+        let whole = PerDirection::new(step.exchange.request_bytes, step.exchange.reply_bytes);
         let exchange = &mut step.exchange;
         for part in std::iter::once(&mut exchange.first).chain(&mut exchange.more) {
             rewrite(part, whole, &at);
         }
-        [exchange.request_bytes, exchange.reply_bytes] = at.tunnel_bytes;
+        [exchange.request_bytes, exchange.reply_bytes] = at.tunnel_bytes.into_array();
     }
     Some(operation)
 }
@@ -53,10 +53,10 @@ pub const fn is_on_a_lane(step: &OperationStep) -> bool {
     step.exchange.connection.0 >= FIRST_LANE
 }
 
-fn rewrite(step: &mut Step, whole: [u64; 2], at: &AtLevel) {
-    let bytes = [step.request_bytes, step.reply_bytes];
-    let burst = |way: usize| Burst::new(bytes[way], whole[way], at, way);
-    let (request, reply) = (burst(0), burst(1));
+fn rewrite(step: &mut Step, whole: PerDirection<u64>, at: &AtLevel) {
+    let bytes = PerDirection::new(step.request_bytes, step.reply_bytes);
+    let burst = |direction| Burst::new(bytes[direction], whole[direction], at, direction);
+    let [request, reply] = Direction::ALL.map(burst);
     let inside_reply = step.server_inside_reply.max(reply.spread);
     step.server += inside_reply.saturating_sub(step.server_inside_reply) + request.waits + reply.waits;
     step.server_inside_reply = inside_reply;
@@ -80,17 +80,17 @@ struct Burst {
 }
 
 impl Burst {
-    fn new(payload: u64, whole: u64, at: &AtLevel, way: usize) -> Self {
+    fn new(payload: u64, whole: u64, at: &AtLevel, direction: Direction) -> Self {
         let share = if whole == 0 {
             0.0
         } else {
             payload as f64 / whole as f64
         };
         let one = (MAX_CHUNK_BYTES as f64 / payload.max(1) as f64).min(1.0);
-        let compressing = at.compressing[way].mul_f64(share);
-        let turning_back = at.turning_back[way].mul_f64(share);
+        let compressing = at.compressing[direction].mul_f64(share);
+        let turning_back = at.turning_back[direction].mul_f64(share);
         Self {
-            bytes: ((at.tunnel_bytes[way] as f64 * share).round() as u64).max(u64::from(payload > 0)),
+            bytes: ((at.tunnel_bytes[direction] as f64 * share).round() as u64).max(u64::from(payload > 0)),
             waits: (compressing + turning_back).mul_f64(one),
             spread: compressing.max(turning_back).mul_f64(1.0 - one),
         }

@@ -32,7 +32,7 @@ impl DistanceArgs {
             rtts => rtts,
         };
         let rates = if self.rate.is_empty() {
-            &[[None; 2]]
+            &[LinkRates::default()][..]
         } else {
             self.rate.as_slice()
         };

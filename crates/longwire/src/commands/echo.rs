@@ -6,8 +6,8 @@ use super::address::one_to_listen;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use model::{
-    Conditions, Direction, SampleTotals, Summary, Warning, WarningKind, counted, format_duration,
-    parse_duration,
+    Conditions, Direction, PerDirection, SampleTotals, Summary, Warning, WarningKind, counted,
+    format_duration, parse_duration,
 };
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
@@ -199,7 +199,7 @@ fn fill(
     report: &mut EchoReport,
     stop: &AtomicBool,
 ) -> Result<(), EchoError> {
-    for direction in [Direction::ClientToServer, Direction::ServerToClient] {
+    for direction in Direction::ALL {
         if stop.load(Ordering::Relaxed) {
             break;
         }
@@ -285,7 +285,7 @@ fn summary(report: &EchoReport, elapsed: Duration) -> Summary {
         turns: answered,
         exchanges: answered,
         connections: all().map(|echo| u64::from(echo.streams)).sum(),
-        payload_bytes: [bytes(|echo| echo.request_bytes), bytes(|echo| echo.reply_bytes)],
+        payload_bytes: PerDirection::new(bytes(|echo| echo.request_bytes), bytes(|echo| echo.reply_bytes)),
         duration: elapsed,
         spread: one.map(|one| one.spread).unwrap_or_default(),
         samples: (!report.echoes.is_empty()).then(|| SampleTotals {

@@ -6,7 +6,7 @@ use super::targets::RelayArgs;
 use analysis::fact::Fact;
 use anyhow::{Context, Result, ensure};
 use key_log::KeyCollection;
-use model::{ByteCount, ConnectionId, HostProcess};
+use model::{ByteCount, ConnectionId, HostProcess, PerSide};
 use pipeline::input::Reading;
 use pipeline::input::live::{
     LiveInput, LiveNews, LivePlan, LiveSummary, OpenedInput, PacketFilePlan, PacketFilter,
@@ -241,7 +241,7 @@ impl InterfaceSource {
     }
 
     /// Programs of this host at the ends of an open connection, client first; `None` if not found.
-    pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+    pub fn processes(&self, connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
         self.input.processes(connection)
     }
 

@@ -10,7 +10,7 @@ use super::targets::{PlannedRelay, RelayArgs};
 use super::unused::UnusedRelays;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, Summary, counted};
+use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, PerDirection, Summary, counted};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use relay::Counters;
@@ -129,7 +129,7 @@ fn print_ended(output_health: &OutputHealth, ended: &[EndedRelay]) {
 
 fn print_counts(ended: &EndedRelay) -> io::Result<()> {
     let counters = &ended.counters;
-    let [up, down] = counters.payload_bytes;
+    let [up, down] = counters.payload_bytes.into_array();
     writeln!(
         io::stderr().lock(),
         "Relayed {} to {}: {up} bytes up, {down} down",
@@ -153,7 +153,7 @@ fn write_records(
         .try_for_each(|link| records.link(link))?;
     warnings.iter().try_for_each(|warning| records.warning(warning))?;
     let passed = |counters: &Counters| counters.accepted - counters.failed;
-    let bytes = |direction: usize| {
+    let bytes = |direction| {
         ended
             .iter()
             .map(|ended| ended.counters.payload_bytes[direction])
@@ -161,7 +161,7 @@ fn write_records(
     };
     records.summary(&Summary {
         connections: ended.iter().map(|ended| passed(&ended.counters)).sum(),
-        payload_bytes: [bytes(0), bytes(1)],
+        payload_bytes: PerDirection::from_fn(bytes),
         duration,
         ..Summary::default()
     })?;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use client::session::{Session, SessionOptions};
-use model::{EchoOutcome, RoundTripSource};
+use model::{Direction, EchoOutcome, PerDirection, RoundTripSource};
 use probe::echo::{Echo, EchoPlan, Listener, ListenerOptions, Spin};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl RoundTripProbe {
     /// Measures with these message sizes and this many streams.
     pub fn measure_rtt(
         &self,
-        sizes: [u32; 2],
+        sizes: PerDirection<u32>,
         streams: u32,
         duration: Duration,
         stop: &AtomicBool,
@@ -125,14 +125,14 @@ pub fn connect(address: SocketAddr) -> Result<Echo> {
 
 pub fn measure_rtt(
     echo: &Echo,
-    [request, reply]: [u32; 2],
+    sizes: PerDirection<u32>,
     streams: u32,
     duration: Duration,
     stop: &AtomicBool,
 ) -> Result<RoundTripSample> {
     let plan = EchoPlan {
-        request: request.max(1),
-        reply: reply.max(1),
+        request: sizes[Direction::ClientToServer].max(1),
+        reply: sizes[Direction::ServerToClient].max(1),
         streams,
         duration,
         spin: Spin::Never,

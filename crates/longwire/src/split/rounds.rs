@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use load::sql::SqlLoad;
 use load::{LoadOutcome, LoadPlan, QueryMode, RunControl};
-use model::{Distribution, Interval, counted};
+use model::{Distribution, Interval, PerDirection, counted};
 use script::Scripts;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,7 +38,7 @@ pub struct Visit {
     pub spread: Distribution,
     pub turns: f64,
     /// Mean per transaction in each direction.
-    pub payload_bytes: [f64; 2],
+    pub payload_bytes: PerDirection<f64>,
     /// CPU time of client threads per transaction.
     pub client_processor: Duration,
 }

@@ -10,8 +10,8 @@ use super::watched::{self, Watched};
 use anyhow::Result;
 use link::LinkDescription;
 use model::{
-    ChosenSetting, DistributionBuilder, Job, LinkOutcome, Method, ParameterUnit, Recommendation,
-    TrialOutcome, TrialSource, Tuned, Warning,
+    ChosenSetting, Direction, DistributionBuilder, Job, LinkOutcome, Method, ParameterUnit, PerDirection,
+    Recommendation, TrialOutcome, TrialSource, Tuned, Warning,
 };
 use pipeline::interruption::Interrupted;
 use pipeline::progress::ProgressSink;
@@ -357,13 +357,16 @@ impl Campaign<'_, '_> {
             &|outcome| Some(outcome.turns? as f64),
             if rows { -1.0 } else { 0.0 },
         );
-        let bytes = |method: usize| {
-            let bytes = at(&|outcome| Some(*outcome.payload_bytes?.get(method)? as f64), 0.0);
-            let rate = link.rate.get(method).copied().flatten();
-            let transfer = bytes.zip(rate).map(|(bytes, rate)| rate.time_for(bytes as u64));
+        let bytes = |direction| {
+            let bytes = at(&|outcome| Some(outcome.payload_bytes?[direction] as f64), 0.0);
+            let transfer = bytes
+                .zip(link.rate[direction])
+                .map(|(bytes, rate)| rate.time_for(bytes as u64));
             transfer.unwrap_or_default()
         };
-        let there = link.rtt.mul_f64(turns.unwrap_or_default().max(0.0)) + bytes(0) + bytes(1);
+        let there = link.rtt.mul_f64(turns.unwrap_or_default().max(0.0))
+            + bytes(Direction::ClientToServer)
+            + bytes(Direction::ServerToClient);
         Some(Duration::try_from_secs_f64(time).ok()? + there)
     }
 
@@ -454,7 +457,7 @@ fn typical(outcomes: &[TrialOutcome], median: Duration) -> Option<TrialOutcome> 
     let nearest = outcomes
         .iter()
         .min_by_key(|outcome| outcome.duration.abs_diff(median))?;
-    let any = |figure: fn(&TrialOutcome) -> Option<[u64; 2]>| {
+    let any = |figure: fn(&TrialOutcome) -> Option<PerDirection<u64>>| {
         figure(nearest).or_else(|| outcomes.iter().find_map(figure))
     };
     Some(TrialOutcome {

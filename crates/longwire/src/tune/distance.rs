@@ -4,7 +4,7 @@ use crate::verify::Unseen;
 use anyhow::{Context, Result};
 use client::Watch;
 use link::LinkDescription;
-use model::{LinkOutcome, Method, TrialOutcome};
+use model::{LinkDirectionOutcome, LinkOutcome, Method, PerDirection, TrialOutcome};
 use pipeline::interruption::Interrupted;
 use relay::{Relay, RelayOptions};
 use std::net::ToSocketAddrs;
@@ -82,9 +82,8 @@ impl Distance {
         };
         let mut outcome = limits.within(|| workbench.run(&trial))?;
         if let Some((before, after)) = before.zip(self.outcome()) {
-            let [packets, wire_bytes] = passed(&before, &after);
-            outcome.packets = Some(packets);
-            outcome.wire_bytes = Some(wire_bytes);
+            outcome.packets = Some(grown(&before, &after, |direction| direction.packets));
+            outcome.wire_bytes = Some(grown(&before, &after, |direction| direction.wire_bytes));
         }
         Ok(outcome)
     }
@@ -100,16 +99,13 @@ impl Distance {
     }
 }
 
-/// Packets and wire bytes, each way.
-fn passed(before: &LinkOutcome, after: &LinkOutcome) -> [[u64; 2]; 2] {
-    let both = |figure: fn(&model::LinkDirectionOutcome) -> u64| {
-        let [up, down] = [0, 1].map(|way| {
-            let of = |outcome: &LinkOutcome| outcome.directions.get(way).map_or(0, figure);
-            of(after).saturating_sub(of(before))
-        });
-        [up, down]
-    };
-    [both(|way| way.packets), both(|way| way.wire_bytes)]
+fn grown(
+    before: &LinkOutcome,
+    after: &LinkOutcome,
+    figure: fn(&LinkDirectionOutcome) -> u64,
+) -> PerDirection<u64> {
+    let both = after.directions.each_ref().zip(before.directions.each_ref());
+    both.map(|(after, before)| figure(after).saturating_sub(figure(before)))
 }
 
 impl Limits<'_> {

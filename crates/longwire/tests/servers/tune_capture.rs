@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 use etherparse::{SlicedPacket, TransportSlice};
-use model::{Method, TrialOutcome};
+use model::{Direction, Method, PerDirection, TrialOutcome};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -89,17 +89,17 @@ fn compare(told: &[Told], capture: &CaptureFile, port: u16) {
         if !windowed {
             assert_eq!(turns, job.turns, "{place}");
         }
-        let seen = [0, 1].map(|way| {
+        let seen = PerDirection::from_fn(|direction| {
             let all = packets.get(&job.port).into_iter().flatten();
             let in_span = all.filter(|packet| (job.span_ns.0..=job.span_ns.1).contains(&packet.0));
-            in_span.filter(|packet| packet.1 == way).count() as u64
+            in_span.filter(|packet| packet.1 == direction).count() as u64
         });
         let counted = outcome.packets.unwrap();
-        for way in [0, 1] {
+        for direction in Direction::ALL {
             // A pure acknowledgement at either end of the job may fall outside.
-            let apart = counted[way].abs_diff(seen[way]);
+            let apart = counted[direction].abs_diff(seen[direction]);
             assert!(
-                apart <= 2 + seen[way] / 50,
+                apart <= 2 + seen[direction] / 50,
                 "{place}: {counted:?} counted, {seen:?} seen"
             );
         }
@@ -152,10 +152,10 @@ fn jobs(capture: &Path) -> Vec<Job> {
 }
 
 /// Time and direction of each packet, by the client's port.
-fn packets(capture: &Path, server: u16) -> HashMap<u16, Vec<(u64, usize)>> {
+fn packets(capture: &Path, server: u16) -> HashMap<u16, Vec<(u64, Direction)>> {
     let bytes = std::fs::read(capture).unwrap();
     let word = |at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()));
-    let mut packets: HashMap<u16, Vec<(u64, usize)>> = HashMap::new();
+    let mut packets: HashMap<u16, Vec<(u64, Direction)>> = HashMap::new();
     let mut at = 24;
     while at + 16 <= bytes.len() {
         let time = word(at) * 1_000_000_000 + word(at + 4);
@@ -164,12 +164,12 @@ fn packets(capture: &Path, server: u16) -> HashMap<u16, Vec<(u64, usize)>> {
         at += 16 + length;
         if let Some(TransportSlice::Tcp(tcp)) = packet.transport {
             let back = tcp.source_port() == server;
-            let client = if back {
-                tcp.destination_port()
+            let (client, direction) = if back {
+                (tcp.destination_port(), Direction::ServerToClient)
             } else {
-                tcp.source_port()
+                (tcp.source_port(), Direction::ClientToServer)
             };
-            packets.entry(client).or_default().push((time, usize::from(back)));
+            packets.entry(client).or_default().push((time, direction));
         }
     }
     packets

@@ -10,7 +10,7 @@ use super::packets::{Buffers, Packet};
 use super::segmentation::{Joined, PREFIX_BYTES, Segment};
 use super::waiting::{Looking, Waiting};
 use link::LinkDescription;
-use model::{Direction, LinkOutcome, Timestamp};
+use model::{Direction, LinkOutcome, PerDirection, PerSide, Side, Timestamp};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
@@ -42,7 +42,7 @@ pub(super) enum Order {
 pub(super) struct LinkSetup {
     pub(super) name: String,
     pub(super) link: LinkDescription,
-    pub(super) devices: [Arc<Device>; 2],
+    pub(super) devices: PerSide<Arc<Device>>,
 }
 
 /// The thread takes all pending orders each time it wakes, and further senders block.
@@ -109,8 +109,8 @@ impl Drop for Forwarder {
 struct LinkWork {
     name: String,
     link: LinkDescription,
-    devices: [Arc<Device>; 2],
-    lanes: [LinkDirection; 2],
+    devices: PerSide<Arc<Device>>,
+    lanes: PerDirection<LinkDirection>,
     tap: Option<CaptureTap>,
     packet_filter: Option<PacketFilter>,
     tcp_handling: Option<Duration>,
@@ -159,9 +159,9 @@ impl Work {
                 return;
             }
             for number in 0..self.links.len() {
-                for side in 0..2 {
+                for side in Side::ALL {
                     // The waker is number 0, followed by two devices per link.
-                    if self.waiting.is_ready(1 + number * 2 + side) {
+                    if self.waiting.is_ready(1 + number * 2 + side as usize) {
                         self.read_device(number, side);
                     }
                 }
@@ -236,8 +236,9 @@ impl Work {
             Order::Answer(number, packet) => {
                 if let Some(work) = self.links.get_mut(number) {
                     let now = self.clock.now();
-                    let at = work.lanes[SERVER].not_before_last(now);
-                    work.lanes[SERVER].accept(at, now, Segment::whole(&packet), &mut self.buffers);
+                    let lane = &mut work.lanes[Direction::ServerToClient];
+                    let at = lane.not_before_last(now);
+                    lane.accept(at, now, Segment::whole(&packet), &mut self.buffers);
                 }
             }
             Order::Stop => {}
@@ -245,7 +246,7 @@ impl Work {
     }
 
     /// Reads at most a batch of a host's packets, so that others are served too.
-    fn read_device(&mut self, number: usize, side: usize) {
+    fn read_device(&mut self, number: usize, side: Side) {
         let work = &mut self.links[number];
         let mut taken = 0;
         while taken < BATCH {
@@ -255,14 +256,14 @@ impl Work {
             while let Some(segment) = frame.next_segment() {
                 let now = self.clock.now();
                 let handling = work.handling_of(segment.bytes).unwrap_or(self.handling);
-                let at = work.lanes[side].not_before_last(now.before(handling));
-                if side == CLIENT
+                let at = work.lanes[side.sends()].not_before_last(now.before(handling));
+                if side == Side::Client
                     && let Some(tap) = &mut work.tap
                 {
                     // Not `at`, which may lie before the packet that this one answers.
                     tap.packet(now, segment.bytes);
                 }
-                work.lanes[side].accept(at, now, segment, &mut self.buffers);
+                work.lanes[side.sends()].accept(at, now, segment, &mut self.buffers);
                 taken += 1;
             }
         }
@@ -272,21 +273,23 @@ impl Work {
     fn deliver(&mut self) -> Option<Timestamp> {
         let mut next: Option<Timestamp> = None;
         for work in &mut self.links {
-            for side in 0..2 {
+            for direction in Direction::ALL {
                 loop {
-                    let packet = work.release(side, self.clock.now(), &mut self.buffers);
+                    let packet = work.release(direction, self.clock.now(), &mut self.buffers);
                     if packet.as_ref().is_none_or(|packet| !self.joined.takes(packet)) {
                         if self.joined.is_empty() {
                             break;
                         }
-                        let refused = self.joined.hand_over(&work.devices[1 - side], &mut self.buffers);
-                        work.lanes[side].refused(refused);
+                        let refused = self
+                            .joined
+                            .hand_over(&work.devices[direction.receiver()], &mut self.buffers);
+                        work.lanes[direction].refused(refused);
                     }
                     if let Some(packet) = packet {
                         self.joined.add(packet);
                     }
                 }
-                let due = work.lanes[side].next_due();
+                let due = work.lanes[direction].next_due();
                 next = [next, due].into_iter().flatten().min();
             }
         }
@@ -301,18 +304,17 @@ impl LinkWork {
             name,
             link,
             devices,
-            lanes: [Direction::ClientToServer, Direction::ServerToClient]
-                .map(|direction| LinkDirection::new(&link, direction)),
+            lanes: PerDirection::from_fn(|direction| LinkDirection::new(&link, direction)),
             tap: None,
             packet_filter: None,
             tcp_handling: None,
         }
     }
 
-    fn release(&mut self, side: usize, now: Timestamp, buffers: &mut Buffers) -> Option<Packet> {
+    fn release(&mut self, direction: Direction, now: Timestamp, buffers: &mut Buffers) -> Option<Packet> {
         loop {
-            let packet = self.lanes[side].release(now)?;
-            if side == SERVER {
+            let packet = self.lanes[direction].release(now)?;
+            if direction == Direction::ServerToClient {
                 if let Some(tap) = &mut self.tap {
                     tap.packet(now, &packet.bytes);
                 }
@@ -337,7 +339,7 @@ impl LinkWork {
     }
 
     fn outcome(&self) -> LinkOutcome {
-        let [there, back] = [0, 1].map(|side: usize| self.lanes[side].lateness());
+        let [there, back] = Direction::ALL.map(|direction| self.lanes[direction].lateness());
         let late = percentiles_of_sum(there, back, [50.0, 99.0]);
         let enough = there.count().min(back.count());
         let signed = |nanoseconds: u64| i64::try_from(nanoseconds).unwrap_or(i64::MAX);
@@ -349,14 +351,11 @@ impl LinkWork {
             rtt_error_p99_ns: late
                 .filter(|_| enough >= ENOUGH_FOR_P99)
                 .map(|late| signed(late[1])),
-            directions: [0, 1].map(|side: usize| self.lanes[side].outcome()),
+            directions: PerDirection::from_fn(|direction| self.lanes[direction].outcome()),
             floor: None,
         }
     }
 }
-
-const CLIENT: usize = 0;
-const SERVER: usize = 1;
 
 /// Offset of IPv4's protocol, and its value for TCP (RFC 791, RFC 9293).
 const PROTOCOL: usize = 9;

@@ -51,7 +51,7 @@ impl LinkDirection {
         Self {
             direction,
             lines: VecDeque::from([InFlight::new(link.pipe(direction))]),
-            rate: link.rate[direction.index()],
+            rate: link.rate[direction],
             last_entry: Timestamp::from_nanos(0),
             counters: PacketCounters::new(),
         }
@@ -65,7 +65,7 @@ impl LinkDirection {
 
     pub(super) fn change(&mut self, link: &LinkDescription) {
         self.lines.push_back(InFlight::new(link.pipe(self.direction)));
-        self.rate = link.rate[self.direction.index()];
+        self.rate = link.rate[self.direction];
         self.counters = PacketCounters::new();
     }
 

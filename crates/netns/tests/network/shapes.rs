@@ -2,6 +2,7 @@
 
 use super::Test;
 use link::LinkDescription;
+use model::Direction;
 use netns::{HostId, LinkId, Network, Sandbox};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -167,7 +168,10 @@ fn rate(sandbox: &Sandbox) {
     assert!(span >= Duration::from_millis(1036), "{span:?}");
     assert!(span < Duration::from_secs(10), "{span:?}");
     let outcome = pair.network.outcome(pair.link);
-    let realised = outcome.directions[1].realised_rate.unwrap().as_bits_per_second();
+    let realised = outcome.directions[Direction::ServerToClient]
+        .realised_rate
+        .unwrap()
+        .as_bits_per_second();
     assert!((14_000_000..=16_400_000).contains(&realised), "{realised}");
 }
 
@@ -233,7 +237,10 @@ fn seeds(sandbox: &Sandbox) {
             numbers.push(number[0]);
         }
         let outcome = pair.network.outcome(pair.link);
-        assert_eq!(outcome.directions[0].dropped_by_loss, 200 - numbers.len() as u64);
+        assert_eq!(
+            outcome.directions[Direction::ClientToServer].dropped_by_loss,
+            200 - numbers.len() as u64
+        );
         numbers
     };
     let first = arrived(7);
@@ -259,7 +266,10 @@ fn change(sandbox: &Sandbox) {
     let outcome = pair.network.outcome(pair.link);
     assert_eq!(outcome.asked, "rtt=30ms");
     // The request, its acknowledgement with the answer, and perhaps that of the answer.
-    assert!((1..=4).contains(&outcome.directions[0].packets), "{outcome:?}");
+    assert!(
+        (1..=4).contains(&outcome.directions[Direction::ClientToServer].packets),
+        "{outcome:?}"
+    );
     drop(stream);
     echo.join().unwrap();
 }

@@ -5,7 +5,8 @@ use super::{Payload, Posted, summing};
 use crate::decode::ConnectionDecoders;
 use analysis::fact::Fact;
 use model::{
-    ConnectionEvent, ConnectionId, ConnectionOutcome, Direction, Exchange, Observer, Protocol, Segment,
+    ConnectionEvent, ConnectionId, ConnectionOutcome, Direction, Exchange, Observer, PerDirection, Protocol,
+    Segment,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +17,7 @@ pub(super) struct Posting {
     pub non_blocking_writer: FactSender,
     pub payload: Option<Arc<AtomicU64>>,
     /// Bytes of each direction without room, to be reported with the next payload.
-    pub unseen: [u64; 2],
+    pub unseen: PerDirection<u64>,
 }
 
 pub(super) struct FactSender {
@@ -134,7 +135,7 @@ impl Posting {
             false => (Vec::new(), length),
         };
         let direction = segment.direction;
-        let unseen = &mut self.unseen[direction.index()];
+        let unseen = &mut self.unseen[direction];
         let payload = Payload {
             connection,
             direction,
@@ -158,8 +159,8 @@ impl Posting {
         let ConnectionEvent::Closed { at, .. } = event else {
             return;
         };
-        for direction in [Direction::ClientToServer, Direction::ServerToClient] {
-            let unseen = std::mem::take(&mut self.unseen[direction.index()]);
+        for direction in Direction::ALL {
+            let unseen = std::mem::take(&mut self.unseen[direction]);
             if unseen > 0 && !self.non_blocking_writer.is_dropped {
                 let posted = Posted::Payload(Payload {
                     connection,

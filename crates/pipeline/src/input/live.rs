@@ -17,7 +17,7 @@ use super::Reading;
 use crate::compression::CompressionOutcome;
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
-use model::{ByteCount, ConnectionId, HostProcess, Warning};
+use model::{ByteCount, ConnectionId, HostProcess, PerSide, Warning};
 use programs::Programs;
 pub use programs::ProgramsOfConnection;
 use reader::Reader;
@@ -142,7 +142,7 @@ impl LiveInput {
     }
 
     /// Known programs of this host at the ends of an open connection, client first.
-    pub fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+    pub fn processes(&self, connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
         self.programs.find_programs(connection)
     }
 

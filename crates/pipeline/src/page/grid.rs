@@ -3,7 +3,7 @@
 use super::samples::{Samples, by_time};
 use crate::moved::{MovedConnections, by_whether_they_move};
 use link::LinkDescription;
-use model::{BitRate, LinkRates, Operation, OperationGroup};
+use model::{BitRate, LinkRates, Operation, OperationGroup, PerDirection};
 use predict::{PredictionTarget, Predictor, WakeUp};
 use report::html::Grid;
 use std::time::Duration;
@@ -104,8 +104,8 @@ fn targets(asked: &[PredictionTarget]) -> Vec<PredictionTarget> {
     let mut rtts: Vec<Duration> = rtts.iter().map(|rtt| Duration::from_millis(*rtt)).collect();
     let rates = rates
         .iter()
-        .map(|rate| [BitRate::from_bits_per_second(rate * 1_000_000); 2]);
-    let mut rates: Vec<LinkRates> = std::iter::once([None; 2]).chain(rates).collect();
+        .map(|rate| PerDirection::splat(BitRate::from_bits_per_second(rate * 1_000_000)));
+    let mut rates: Vec<LinkRates> = std::iter::once(LinkRates::default()).chain(rates).collect();
     let mut clients: Vec<u32> = Vec::new();
     for target in asked {
         let rate = target.link.rate;
@@ -145,7 +145,7 @@ fn besides(asked: &[PredictionTarget]) -> String {
     let plain = LinkDescription::with_rtt(Duration::ZERO);
     let rest = LinkDescription {
         rtt: Duration::ZERO,
-        rate: [None; 2],
+        rate: PerDirection::default(),
         ..first.link
     };
     if rest == plain {

@@ -18,7 +18,7 @@ pub fn beyond_simulated(link: &LinkDescription, direction: Direction, bytes: u64
     let rest = u128::from(bytes.saturating_sub(SIMULATED_BYTES));
     let payload = u128::from(link.payload_per_packet()).max(1);
     let wire_bits = rest * u128::from(link.mtu) * 8 / payload;
-    let at_rate = link.rate[direction.index()].map_or(0, |rate| {
+    let at_rate = link.rate[direction].map_or(0, |rate| {
         wire_bits * 1_000_000_000 / u128::from(rate.as_bits_per_second())
     });
     let at_window = rest * link.rtt.as_nanos() / u128::from(FULL_WINDOW);

@@ -12,7 +12,7 @@
 
 use super::{MIN_SECONDS, span};
 use link::TCP_HEADER_BYTES;
-use model::{BitRate, BoundBy, LinkRates};
+use model::{BitRate, BoundBy, Direction, LinkRates, PerDirection};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,7 +24,7 @@ pub struct PausedWorkload {
     pub turns: f64,
     pub round_trip: Duration,
     /// Payload per transaction to and from the server.
-    pub payload_bytes: [f64; 2],
+    pub payload_bytes: PerDirection<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl PausedWorkload {
     pub fn elsewhere(&self, there: &Elsewhere) -> Forecast {
         let apart = self.turns * (there.round_trip.as_secs_f64() - self.round_trip.as_secs_f64());
         let distance = self.at_distance(apart);
-        let queues = [0, 1].map(|way| self.serialisation(way, there.rate[way]));
+        let queues = Direction::ALL.map(|direction| self.serialisation(direction, there.rate[direction]));
         let behind = self.behind(distance, queues);
         let round_trips = self.turns * there.round_trip.as_secs_f64();
         let bound_by = if behind.queued > behind.middle / 2.0 {
@@ -120,9 +120,9 @@ impl PausedWorkload {
         }
     }
 
-    fn serialisation(&self, way: usize, rate: Option<BitRate>) -> f64 {
+    fn serialisation(&self, direction: Direction, rate: Option<BitRate>) -> f64 {
         let Some(rate) = rate else { return 0.0 };
-        let payload = self.payload_bytes[way];
+        let payload = self.payload_bytes[direction];
         let turns = self.turns.max(1.0);
         let packets = turns * (payload / turns / FULL_PACKET).ceil().max(1.0);
         let wire = payload + packets * f64::from(TCP_HEADER_BYTES);
@@ -194,14 +194,14 @@ mod tests {
             transaction: span(f64::from(clients) / per_second),
             turns: 1.0,
             round_trip: micros(20.0),
-            payload_bytes: [50.0, 100.0],
+            payload_bytes: PerDirection::new(50.0, 100.0),
         }
     }
 
     fn away(round_trip: Duration) -> Elsewhere {
         Elsewhere {
             round_trip,
-            rate: [None, None],
+            rate: PerDirection::default(),
         }
     }
 
@@ -215,7 +215,7 @@ mod tests {
         // 22,753, as published (measured: 24,725).
         let published = PausedWorkload {
             round_trip: micros(2.0 * 5.16),
-            payload_bytes: [20.0, 60.0],
+            payload_bytes: PerDirection::new(20.0, 60.0),
             ..workload(1, 36_938.0)
         };
         let predicted = published.elsewhere(&away(micros(2.0 * 13.6)));
@@ -226,7 +226,7 @@ mod tests {
     fn one_client_is_plain_addition() {
         let one = PausedWorkload {
             turns: 3.0,
-            payload_bytes: [60.0, 180.0],
+            payload_bytes: PerDirection::new(60.0, 180.0),
             ..workload(1, 10_000.0)
         };
         let there = one.elsewhere(&away(micros(5_020.0)));
@@ -239,7 +239,7 @@ mod tests {
         // 1728 us up.
         let slow = one.elsewhere(&Elsewhere {
             round_trip: micros(20.0),
-            rate: [BitRate::from_bits_per_second(1_000_000); 2],
+            rate: PerDirection::splat(BitRate::from_bits_per_second(1_000_000)),
         });
         assert!(close(slow.transaction, 100.0 + 1728.0 + 2688.0), "{slow:?}");
         assert_eq!((slow.low, slow.high), (slow.transaction, slow.transaction));
@@ -303,7 +303,7 @@ mod tests {
         let workload = workload(64, 30_000.0);
         let slow = workload.elsewhere(&Elsewhere {
             round_trip: micros(20.0),
-            rate: [None, BitRate::from_bits_per_second(1_216_000)],
+            rate: PerDirection::new(None, BitRate::from_bits_per_second(1_216_000)),
         });
         assert_eq!(slow.bound_by, BoundBy::Rate);
         assert!(
@@ -320,8 +320,8 @@ mod tests {
             turns: 2.0,
             ..workload(64, 29_000.0)
         };
-        let rate = [None, BitRate::from_bits_per_second(20_000_000)];
-        for rate in [[None, None], rate] {
+        let rate = PerDirection::new(None, BitRate::from_bits_per_second(20_000_000));
+        for rate in [LinkRates::default(), rate] {
             let mut last = Duration::ZERO;
             for millis in 0..60 {
                 let rtt = micros(20.0 + 1e3 * f64::from(millis));

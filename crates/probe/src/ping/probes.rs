@@ -17,7 +17,7 @@ mod statement;
 use super::plain::{Answer, ProbeContext};
 use super::{Opened, PingError, PingPlan, Question};
 use client::session::SessionError;
-use model::{Leg, Phase, Timestamp};
+use model::{Leg, PerDirection, Phase, Timestamp};
 use std::net::SocketAddr;
 use std::time::Duration;
 use sys::resolve;
@@ -123,7 +123,7 @@ fn tcp_leg(duration: Duration) -> Leg {
         phase: Phase::Connect,
         duration,
         turns: 1,
-        payload_bytes: [0; 2],
+        payload_bytes: PerDirection::default(),
         remedy: None,
         saves_turns: 0,
     }

@@ -1,8 +1,9 @@
 //! The scheduler of a replay, for all clients.
 
 use super::script::{After, ReplayScript, Transfer};
-use super::wires::{CLIENT, Channel, Event, SERVER, Wires};
+use super::wires::{Channel, Event, Wires};
 use super::{Ends, ReplayError, ReplayMeasurements, ReplayPlan};
+use model::Side;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,7 @@ enum Wake {
     /// A node completes by time alone.
     Complete(Tag),
     /// More bytes of this end of this connection are due.
-    Flush(u32, usize),
+    Flush(u32, Side),
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -196,7 +197,7 @@ impl<'a> Run<'a> {
                     self.note_in(server, Wake::Complete(tag));
                 }
                 let now = self.now();
-                self.wires.flush(slot, CLIENT, now)?;
+                self.wires.flush(slot, Side::Client, now)?;
                 self.begin_when_ready();
             }
             Event::Accepted(slot) => {
@@ -209,7 +210,10 @@ impl<'a> Run<'a> {
                 }
                 self.begin_when_ready();
             }
-            Event::Arrived { end: CLIENT, tag } => self.complete(tag)?,
+            Event::Arrived {
+                end: Side::Client,
+                tag,
+            } => self.complete(tag)?,
             Event::Arrived { tag, .. } => self.request_arrived(tag),
             Event::Writable { slot, end } => {
                 let now = self.now();
@@ -329,20 +333,22 @@ impl<'a> Run<'a> {
                     None => {}
                 }
             }
-            Transfer::Data(channel) => self.send(tag, channel, CLIENT)?,
-            Transfer::Timed([request, _]) => self.note_in(request + node.inside[CLIENT], Wake::Arrive(tag)),
+            Transfer::Data(channel) => self.send(tag, channel, Side::Client)?,
+            Transfer::Timed { request, .. } => {
+                self.note_in(request + node.inside[Side::Client], Wake::Arrive(tag))
+            }
         }
         if let Some(progress) = self.progress(tag) {
             progress.started = true;
         }
         self.release(tag, After::RequestSent);
         if !node.has_reply {
-            self.note_in(node.inside[CLIENT], Wake::Complete(tag));
+            self.note_in(node.inside[Side::Client], Wake::Complete(tag));
         }
         Ok(())
     }
 
-    fn send(&mut self, tag: Tag, channel: u32, end: usize) -> Result<(), ReplayError> {
+    fn send(&mut self, tag: Tag, channel: u32, end: Side) -> Result<(), ReplayError> {
         let node = &self.script.nodes[tag.node as usize];
         let Some(slot) = self.slot(tag, channel) else {
             return Ok(());
@@ -351,7 +357,7 @@ impl<'a> Run<'a> {
         let Some(wire) = self.wires.channel(slot) else {
             return Ok(());
         };
-        wire.inbox[1 - end].announce(node.bytes[end], tag);
+        wire.inbox[end.reverse()].announce(node.bytes[end], tag);
         for due in wire.out[end].put(node.bytes[end], now, nanos(node.inside[end])) {
             self.schedule_wake(due, Wake::Flush(slot, end));
         }
@@ -369,7 +375,7 @@ impl<'a> Run<'a> {
             return;
         }
         match node.transfer {
-            Transfer::Timed(_) => self.answer_timed(tag),
+            Transfer::Timed { .. } => self.answer_timed(tag),
             Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
                 if let Some(slot) = self.slot(tag, channel) {
                     if let Some(channel) = self.wires.channel(slot) {
@@ -425,10 +431,12 @@ impl<'a> Run<'a> {
         progress.replying = true;
         let node = &self.script.nodes[tag.node as usize];
         match node.transfer {
-            Transfer::Timed([_, reply]) => self.note_in(reply + node.inside[SERVER], Wake::Complete(tag)),
+            Transfer::Timed { reply, .. } => {
+                self.note_in(reply + node.inside[Side::Server], Wake::Complete(tag))
+            }
             Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
-                self.send(tag, channel, SERVER)?;
-                self.note_in(node.inside[SERVER], Wake::Free(tag));
+                self.send(tag, channel, Side::Server)?;
+                self.note_in(node.inside[Side::Server], Wake::Free(tag));
             }
         }
         Ok(())
@@ -447,7 +455,7 @@ impl<'a> Run<'a> {
             Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
                 self.slot(tag, channel)
             }
-            Transfer::Timed(_) => None,
+            Transfer::Timed { .. } => None,
         }
     }
 

@@ -4,7 +4,7 @@
 //! predictor: a replay must not rest on the code that it proves.
 
 use super::ReplayError;
-use model::{ConnectionId, Operation, OperationStep, Phase, Step};
+use model::{ConnectionId, Operation, OperationStep, PerSide, Phase, Side, Step};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ pub struct ReplayScript {
 pub(super) struct Node {
     pub(super) transfer: Transfer,
     pub(super) has_reply: bool,
-    pub(super) bytes: [u64; 2],
+    pub(super) bytes: PerSide<u64>,
     /// Time over which each side produces its bytes.
-    pub(super) inside: [Duration; 2],
+    pub(super) inside: PerSide<Duration>,
     /// Server time before the reply's first byte, including waits of unknown cause.
     pub(super) server_before: Duration,
     pub(super) after: Option<(u32, After)>,
@@ -44,7 +44,10 @@ pub(super) enum Transfer {
     Greeting(u32),
     Data(u32),
     /// Not over the link: the measured times each way.
-    Timed([Duration; 2]),
+    Timed {
+        request: Duration,
+        reply: Duration,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,9 +220,11 @@ impl ReplayScript {
             return Err(ReplayError::NothingMoved);
         }
         self.check_clients(1)?;
-        let over_link = |node: &&Node| !matches!(node.transfer, Transfer::Timed(_));
+        let over_link = |node: &&Node| !matches!(node.transfer, Transfer::Timed { .. });
         let bytes = self.nodes.iter().filter(over_link).fold(0_u64, |sum, node| {
-            sum.saturating_add(node.bytes[0]).saturating_add(node.bytes[1])
+            node.bytes
+                .iter()
+                .fold(sum, |sum, bytes| sum.saturating_add(*bytes))
         });
         if bytes > MAX_BYTES {
             return Err(ReplayError::TooManyBytes {
@@ -298,19 +303,19 @@ fn node(
         Duration::ZERO
     };
     let has_reply = step.reply_started.is_some();
-    let mut bytes = [step.request_bytes, step.reply_bytes];
+    let mut bytes = PerSide::new(step.request_bytes, step.reply_bytes);
     if matches!(transfer, Transfer::Data(_)) {
         // A socket cannot send a packet without payload: one byte takes as long.
-        bytes[0] = bytes[0].max(1);
+        bytes[Side::Client] = step.request_bytes.max(1);
     }
     if is_data && has_reply {
-        bytes[1] = bytes[1].max(1);
+        bytes[Side::Server] = step.reply_bytes.max(1);
     }
     Node {
         transfer,
         has_reply,
         bytes,
-        inside: [step.client_inside_request, inside],
+        inside: PerSide::new(step.client_inside_request, inside),
         server_before: before + unknown,
         after,
         client_before,
@@ -346,10 +351,10 @@ fn timed(step: &Step, waits_inside: bool) -> Transfer {
         _ => Duration::ZERO,
     };
     let request_span = step.request_ended.since(step.request_started);
-    Transfer::Timed([
-        request_span.saturating_sub(step.client_inside_request) + half,
-        unexplained + reply_span + client_side + server_side - half,
-    ])
+    Transfer::Timed {
+        request: request_span.saturating_sub(step.client_inside_request) + half,
+        reply: unexplained + reply_span + client_side + server_side - half,
+    }
 }
 
 /// Client time between two steps of an exchange, less the way to the client and back.

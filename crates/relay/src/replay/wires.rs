@@ -3,6 +3,7 @@
 use super::boxes::{Inbox, Outbox};
 use super::run::Tag;
 use super::{ClientSocket, Ends, ReplayError};
+use model::{PerSide, Side};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -11,15 +12,12 @@ use sys::poller::{Poller, ReadyEvent, ReadyList};
 use sys::socket::{Received, Sent, Socket};
 use sys::wait::{PollFlags, until_ready};
 
-pub(super) const CLIENT: usize = 0;
-pub(super) const SERVER: usize = 1;
-
 #[derive(Debug, Default)]
 pub(super) struct Channel {
-    ends: [Option<Socket>; 2],
+    ends: PerSide<Option<Socket>>,
     pub(super) connected: bool,
-    pub(super) out: [Outbox; 2],
-    pub(super) inbox: [Inbox; 2],
+    pub(super) out: PerSide<Outbox>,
+    pub(super) inbox: PerSide<Inbox>,
     /// The server answers one request after another.
     pub(super) server_busy: bool,
     pub(super) server_waiting: VecDeque<Tag>,
@@ -31,7 +29,7 @@ pub(super) struct Channel {
 
 impl Channel {
     pub(super) fn is_accepted(&self) -> bool {
-        self.ends[SERVER].is_some()
+        self.ends[Side::Server].is_some()
     }
 
     fn is_settled(&self) -> bool {
@@ -43,8 +41,8 @@ impl Channel {
 pub(super) enum Event {
     Connected(u32),
     Accepted(u32),
-    Arrived { end: usize, tag: Tag },
-    Writable { slot: u32, end: usize },
+    Arrived { end: Side, tag: Tag },
+    Writable { slot: u32, end: Side },
 }
 
 pub(super) struct Wires<'a> {
@@ -101,13 +99,13 @@ impl<'a> Wires<'a> {
             Some(socket) => socket,
             None => (self.ends.open)()?,
         };
-        let broken = |reason| broken(CLIENT, reason);
+        let broken = |reason| broken(Side::Client, reason);
         socket.0.begin_to_connect(&self.ends.address).map_err(broken)?;
         let port = socket.0.local_port().map_err(broken)?;
-        self.poller.watch(socket.0.as_fd(), token(slot, CLIENT))?;
+        self.poller.watch(socket.0.as_fd(), token(slot, Side::Client))?;
         self.asked.push_back((port, slot));
         if let Some(channel) = self.channel(slot) {
-            channel.ends[CLIENT] = Some(socket.0);
+            channel.ends[Side::Client] = Some(socket.0);
         }
         Ok(())
     }
@@ -137,11 +135,11 @@ impl<'a> Wires<'a> {
         self.slots.iter().flatten().all(Channel::is_settled)
     }
 
-    pub(super) fn flush(&mut self, slot: u32, end: usize, now: u64) -> Result<(), ReplayError> {
+    pub(super) fn flush(&mut self, slot: u32, end: Side, now: u64) -> Result<(), ReplayError> {
         let Some(channel) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) else {
             return Ok(());
         };
-        if end == CLIENT && !channel.connected {
+        if end == Side::Client && !channel.connected {
             return Ok(());
         }
         let Some(socket) = &channel.ends[end] else {
@@ -173,9 +171,9 @@ impl<'a> Wires<'a> {
         if ready.token == LISTENER {
             return self.accept(events);
         }
-        let (slot, end) = (((ready.token - 1) / 2) as u32, ((ready.token - 1) % 2) as usize);
+        let (slot, end) = slot_and_end(ready.token);
         if ready.writable() {
-            if end == CLIENT {
+            if end == Side::Client {
                 self.connected(slot, events)?;
             }
             events.push(Event::Writable { slot, end });
@@ -190,7 +188,7 @@ impl<'a> Wires<'a> {
         let Some(channel) = self.channel(slot).filter(|channel| !channel.connected) else {
             return Ok(());
         };
-        let Some(socket) = &channel.ends[CLIENT] else {
+        let Some(socket) = &channel.ends[Side::Client] else {
             return Ok(());
         };
         match socket.connected() {
@@ -199,23 +197,23 @@ impl<'a> Wires<'a> {
                 channel.connected = true;
                 events.push(Event::Connected(slot));
             }
-            Err(reason) => return Err(broken(CLIENT, reason)),
+            Err(reason) => return Err(broken(Side::Client, reason)),
         }
         Ok(())
     }
 
-    fn read_socket(&mut self, slot: u32, end: usize, events: &mut Vec<Event>) -> Result<(), ReplayError> {
+    fn read_socket(&mut self, slot: u32, end: Side, events: &mut Vec<Event>) -> Result<(), ReplayError> {
         let Some(channel) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) else {
             return Ok(());
         };
-        if end == CLIENT && !channel.connected {
+        if end == Side::Client && !channel.connected {
             return Ok(());
         }
         while let Some(socket) = &channel.ends[end] {
             match socket.receive(&mut self.buffer) {
                 Received::Bytes { count, .. } => {
                     if !channel.inbox[end].receive(count as u64) {
-                        return Err(ReplayError::TooMuchCame { end: NAMES[end] });
+                        return Err(ReplayError::TooMuchCame { end: name_of(end) });
                     }
                     while let Some(tag) = channel.inbox[end].next_whole() {
                         events.push(Event::Arrived { end, tag });
@@ -223,7 +221,7 @@ impl<'a> Wires<'a> {
                 }
                 Received::Nothing => break,
                 Received::End if channel.leaving => break,
-                Received::End => return Err(ReplayError::Closed { end: NAMES[end] }),
+                Received::End => return Err(ReplayError::Closed { end: name_of(end) }),
                 Received::Broken(reason) => return Err(broken(end, reason)),
             }
         }
@@ -243,10 +241,10 @@ impl<'a> Wires<'a> {
                 // Not a connection of this replay.
                 continue;
             };
-            let socket = Socket::adopt(stream).map_err(|reason| broken(SERVER, reason))?;
-            self.poller.watch(socket.as_fd(), token(slot, SERVER))?;
+            let socket = Socket::adopt(stream).map_err(|reason| broken(Side::Server, reason))?;
+            self.poller.watch(socket.as_fd(), token(slot, Side::Server))?;
             if let Some(channel) = self.channel(slot) {
-                channel.ends[SERVER] = Some(socket);
+                channel.ends[Side::Server] = Some(socket);
                 events.push(Event::Accepted(slot));
             }
         }
@@ -264,23 +262,33 @@ impl<'a> Wires<'a> {
 
     pub(super) fn lacking(&self) -> Option<&'static str> {
         self.slots.iter().flatten().find_map(|channel| match channel {
-            channel if channel.ends[CLIENT].is_none() => None,
+            channel if channel.ends[Side::Client].is_none() => None,
             channel if !channel.connected => Some("the end of a handshake"),
             channel if !channel.is_accepted() => Some("a connection at the server"),
-            channel if !channel.inbox[SERVER].is_settled() => Some("bytes of a request"),
-            channel if !channel.inbox[CLIENT].is_settled() => Some("bytes of a reply"),
+            channel if !channel.inbox[Side::Server].is_settled() => Some("bytes of a request"),
+            channel if !channel.inbox[Side::Client].is_settled() => Some("bytes of a reply"),
             _ => None,
         })
     }
 }
 
-fn token(slot: u32, end: usize) -> u64 {
+fn token(slot: u32, end: Side) -> u64 {
     1 + 2 * u64::from(slot) + end as u64
 }
 
-fn broken(end: usize, reason: OsError) -> ReplayError {
+fn slot_and_end(token: u64) -> (u32, Side) {
+    let number = token - 1;
+    let end = if number.is_multiple_of(2) {
+        Side::Client
+    } else {
+        Side::Server
+    };
+    ((number / 2) as u32, end)
+}
+
+fn broken(end: Side, reason: OsError) -> ReplayError {
     ReplayError::Connection {
-        end: NAMES[end],
+        end: name_of(end),
         reason,
     }
 }
@@ -302,6 +310,11 @@ fn filler() -> Vec<u8> {
         .collect()
 }
 
-const NAMES: [&str; 2] = ["client", "server"];
+const fn name_of(end: Side) -> &'static str {
+    match end {
+        Side::Client => "client",
+        Side::Server => "server",
+    }
+}
 
 const MAX_PREPARED_SOCKETS: usize = 200;

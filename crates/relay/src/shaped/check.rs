@@ -2,7 +2,10 @@
 
 use link::LinkDescription;
 use link::network::DirectionCounts;
-use model::{BitRate, Direction, DistributionBuilder, LinkDirectionOutcome, LinkOutcome, Nanos, Timestamp};
+use model::{
+    BitRate, Direction, DistributionBuilder, LinkDirectionOutcome, LinkOutcome, Nanos, PerDirection,
+    Timestamp,
+};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,8 +20,8 @@ pub(crate) struct Check {
 #[derive(Debug, Default)]
 struct Measured {
     errors: DistributionBuilder,
-    counts: [DirectionCounts; 2],
-    rates: [Realised; 2],
+    counts: PerDirection<DirectionCounts>,
+    rates: PerDirection<Realised>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,15 +48,15 @@ impl Check {
 
     pub(super) fn passed(
         &self,
-        counts: [DirectionCounts; 2],
+        counts: PerDirection<DirectionCounts>,
         due: Timestamp,
         now: Timestamp,
-        one_way: [Duration; 2],
+        one_way: PerDirection<Duration>,
     ) {
         let mut measured = self.lock();
         measured.counts = counts;
-        for index in 0..2 {
-            measured.rates[index].point(&counts[index], due.before(one_way[index]), now);
+        for direction in Direction::ALL {
+            measured.rates[direction].point(&counts[direction], due.before(one_way[direction]), now);
         }
     }
 
@@ -67,12 +70,11 @@ impl Check {
             rtt: self.link.rtt,
             rtt_error_p50_ns: errors.p50.map(nanoseconds),
             rtt_error_p99_ns: errors.p99.map(nanoseconds),
-            directions: [Direction::ClientToServer, Direction::ServerToClient].map(|direction| {
-                let index = direction.index();
+            directions: PerDirection::from_fn(|direction| {
                 outcome_of(
-                    &measured.counts[index],
-                    self.link.rate[index],
-                    measured.rates[index],
+                    &measured.counts[direction],
+                    self.link.rate[direction],
+                    measured.rates[direction],
                 )
             }),
             floor: self.floor,

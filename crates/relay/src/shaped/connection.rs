@@ -5,21 +5,23 @@ use super::half_connection::{End, HalfConnection};
 use crate::Shared;
 use crate::connection::{UNKNOWN, endpoint};
 use link::network::{FlowId, SimulatedNetwork};
-use model::{Closing, ConnectionEvent, ConnectionTotals, Direction, Side, TcpHandshake, Timestamp};
+use model::{
+    Closing, ConnectionEvent, ConnectionTotals, Direction, PerDirection, PerSide, Side, TcpHandshake,
+    Timestamp,
+};
 use std::net::SocketAddr;
 use std::time::Duration;
 use sys::socket::{Sent, Socket};
 
 pub(super) struct Shaped {
-    client: Socket,
-    server: Socket,
-    lanes: [HalfConnection; 2],
+    sockets: PerSide<Socket>,
+    lanes: PerDirection<HalfConnection>,
     /// Whether the server knows that the handshake is over; before that it is silent.
     pub(super) established: bool,
     pub(super) resetting: Option<Direction>,
     /// Sides (client, server) with sockets that accept no more bytes. Their earlier bytes are still
     /// forwarded, then a reset.
-    broken: [bool; 2],
+    broken: PerSide<bool>,
     reorderer: EventReorderer,
     /// Round-trip time of a minimal packet on the idle link.
     link_rtt: Duration,
@@ -75,12 +77,11 @@ impl Shaped {
         }));
         reorderer.begin(syn_ack);
         let mut connection = Self {
-            client: ends.client,
-            server: ends.server,
+            sockets: PerSide::new(ends.client, ends.server),
             lanes: Default::default(),
             established: false,
             resetting: None,
-            broken: [false; 2],
+            broken: PerSide::default(),
             reorderer,
             link_rtt,
             ended_at: None,
@@ -95,29 +96,26 @@ impl Shaped {
     }
 
     pub(super) fn lane(&mut self, direction: Direction) -> &mut HalfConnection {
-        &mut self.lanes[direction.index()]
+        &mut self.lanes[direction]
     }
 
     pub(super) fn source(&self, direction: Direction) -> &Socket {
-        match direction {
-            Direction::ClientToServer => &self.client,
-            Direction::ServerToClient => &self.server,
-        }
+        &self.sockets[direction.sender()]
     }
 
     pub(super) fn reads(&self, direction: Direction) -> bool {
-        let lane = &self.lanes[direction.index()];
+        let lane = &self.lanes[direction];
         let speaks = direction == Direction::ClientToServer || self.established;
         speaks && lane.readable && lane.end() == End::NotYet && self.resetting.is_none()
     }
 
     pub(super) fn is_source_broken(&self, direction: Direction) -> bool {
-        self.broken[direction.index()]
+        self.broken[direction.sender()]
     }
 
     /// Bytes that the sink sent earlier are still read.
     pub(super) fn sink_broke(&mut self, direction: Direction) {
-        self.broken[direction.reverse().index()] = true;
+        self.broken[direction.receiver()] = true;
         self.lane(direction).discard_arrived();
         let back = self.lane(direction.reverse());
         back.readable = true;
@@ -132,7 +130,7 @@ impl Shaped {
         at: Timestamp,
         network: &mut SimulatedNetwork<W>,
     ) -> bool {
-        let lane = &mut self.lanes[direction.index()];
+        let lane = &mut self.lanes[direction];
         let ended = lane.end();
         let fresh = lane.arrive(network.received(flow).bytes_before());
         if ended != End::Arrived && lane.end() == End::Arrived {
@@ -158,11 +156,8 @@ impl Shaped {
     }
 
     pub(super) fn deliver(&mut self, direction: Direction) -> Delivery {
-        let (lane, sink) = match direction {
-            Direction::ClientToServer => (&mut self.lanes[0], &self.server),
-            Direction::ServerToClient => (&mut self.lanes[1], &self.client),
-        };
-        if self.broken[direction.reverse().index()] {
+        let (lane, sink) = (&mut self.lanes[direction], &self.sockets[direction.receiver()]);
+        if self.broken[direction.receiver()] {
             lane.discard_arrived();
         }
         while !lane.ready().is_empty() {
@@ -197,31 +192,33 @@ impl Shaped {
     }
 
     /// `packets` counts packets and retransmissions of both flows.
-    pub(super) fn close(mut self, how: Closing, now: Timestamp, packets: [(u64, u64); 2]) {
+    pub(super) fn close(mut self, how: Closing, now: Timestamp, packets: PerDirection<(u64, u64)>) {
         self.sample(now);
         let at = match how {
             Closing::Unfinished => now,
             Closing::Finished | Closing::Reset => self.ended_at.unwrap_or(now),
         };
-        let [to_server, to_client] = packets;
+        let [to_server, to_client] = packets.into_array();
         let totals = ConnectionTotals {
-            payload_bytes: [self.lanes[0].payload_bytes(), self.lanes[1].payload_bytes()],
-            packets: Some([to_server.0 + CLIENTS_HANDSHAKE, to_client.0 + SERVERS_HANDSHAKE]),
+            payload_bytes: PerDirection::from_fn(|direction| self.lanes[direction].payload_bytes()),
+            packets: Some(PerDirection::new(
+                to_server.0 + CLIENTS_HANDSHAKE,
+                to_client.0 + SERVERS_HANDSHAKE,
+            )),
             wire_bytes: None,
             retransmitted_packets: Some(to_server.1 + to_client.1),
-            unseen_bytes: [0, 0],
-            seen: [true, true],
+            unseen_bytes: PerDirection::default(),
+            seen: PerDirection::splat(true),
         };
         self.reorderer.close(at, how, totals);
         if how == Closing::Reset {
-            self.client.reset();
-            self.server.reset();
+            self.sockets.into_iter().for_each(Socket::reset);
         }
     }
 
     /// The link's round-trip time plus the real one behind it.
     fn sample(&mut self, at: Timestamp) {
-        let behind = self.server.info().and_then(|info| info.min_rtt);
+        let behind = self.sockets[Side::Server].info().and_then(|info| info.min_rtt);
         let rtt = self.link_rtt + behind.unwrap_or_default();
         self.reorderer.round_trip(at, Side::Server, rtt);
         self.next_sample = at.after(SAMPLE_INTERVAL);

@@ -5,7 +5,8 @@
 //! order of time.
 
 use model::{
-    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Observer, Segment, Side, Timestamp,
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Observer, PerDirection, Segment,
+    Side, Timestamp,
 };
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,7 +17,7 @@ pub(super) struct EventReorderer {
     held: VecDeque<BufferedEvent>,
     /// One way from client to server.
     lag: Duration,
-    last: [Timestamp; 2],
+    last: PerDirection<Timestamp>,
 }
 
 struct BufferedEvent {
@@ -36,7 +37,7 @@ impl EventReorderer {
             observer,
             held: VecDeque::new(),
             lag,
-            last: [Timestamp::default(); 2],
+            last: PerDirection::default(),
         }
     }
 
@@ -143,13 +144,13 @@ impl EventReorderer {
 
     /// Times of a direction never go back.
     fn not_before(&mut self, direction: Direction, at: Timestamp) -> Timestamp {
-        let last = &mut self.last[direction.index()];
+        let last = &mut self.last[direction];
         *last = at.max(*last);
         *last
     }
 
     pub(super) fn begin(&mut self, at: Timestamp) {
-        self.last = [at; 2];
+        self.last = PerDirection::splat(at);
     }
 }
 

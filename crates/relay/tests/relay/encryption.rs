@@ -2,6 +2,7 @@
 
 use crate::recorder::Story;
 use crate::stand::{Stand, TIMEOUT, accept, listen, noise, relay_to_target};
+use model::{Direction, PerDirection};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -213,11 +214,15 @@ fn exchange(host: &str, parameters: &str, identity: &Identity) -> Story {
     assert_eq!((counters.failed, counters.last_error), (0, None));
     let story = stories.remove(0);
     // The client's own request was declined and is not shown; the relay's is.
-    assert!(story.bytes[0] == [&STARTUP[..], bytes.as_slice()].concat());
-    assert!(story.bytes[1] == reply);
-    assert_eq!(story.in_stead[0].payload_bytes, [8, 1], "the request for TLS");
+    assert!(story.bytes[Direction::ClientToServer] == [&STARTUP[..], bytes.as_slice()].concat());
+    assert!(story.bytes[Direction::ServerToClient] == reply);
+    assert_eq!(
+        story.in_stead[0].payload_bytes,
+        PerDirection::new(8, 1),
+        "the request for TLS"
+    );
     assert_eq!(story.in_stead.len(), 2, "and a handshake of TLS 1.3");
-    let asked = |direction: usize| {
+    let asked = |direction: Direction| {
         story
             .in_stead
             .iter()
@@ -226,7 +231,7 @@ fn exchange(host: &str, parameters: &str, identity: &Identity) -> Story {
     };
     assert_eq!(
         story.closed.expect("closed").2.payload_bytes,
-        [0, 1].map(|direction| story.bytes[direction].len() as u64 + asked(direction))
+        PerDirection::from_fn(|direction| story.bytes[direction].len() as u64 + asked(direction))
     );
     for trips in story.in_stead.windows(2) {
         assert!(trips[0].ended <= trips[1].asked, "one after another");
@@ -404,7 +409,7 @@ fn a_mysql_login_is_encrypted_behind_the_clients_back() {
         packet(0, b"\x03select 1"),
     ];
     assert_eq!(
-        stories[0].bytes[0],
+        stories[0].bytes[Direction::ClientToServer],
         sent.concat(),
         "the observer sees what the client sent"
     );

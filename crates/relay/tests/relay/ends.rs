@@ -1,7 +1,7 @@
 //! Half-close, resets, and killed processes.
 
 use crate::stand::{TIMEOUT, accept, listen, relay_to};
-use model::Closing;
+use model::{Closing, Direction};
 use rustix::net::sockopt::set_socket_linger;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -98,7 +98,7 @@ fn what_a_server_said_before_it_broke_off_is_delivered() {
     let mut client = stand.connect();
     let mut server = accept(&listener);
     client.write_all(b"never read").expect("write");
-    stand.until(|counters| counters.payload_bytes[0] == 10);
+    stand.until(|counters| counters.payload_bytes[Direction::ClientToServer] == 10);
     server.write_all(b"FATAL").expect("write");
     // Unread bytes make the kernel answer the close with a reset.
     drop(server);
@@ -178,7 +178,7 @@ fn a_killed_client_with_unread_bytes_resets_the_server() {
         let block = vec![7; 1 << 20];
         while (&server).write_all(&block).is_ok() {}
     });
-    stand.until(|counters| counters.payload_bytes[1] > 1_000_000);
+    stand.until(|counters| counters.payload_bytes[Direction::ServerToClient] > 1_000_000);
     kill_and_expect_none_open(client, &stand);
     writer.join().expect("the server's write ended in an error");
 }

@@ -2,8 +2,8 @@
 
 use model::ObserverFactory;
 use model::{
-    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Observer, RelayHandshake, Side,
-    TcpHandshake, Timestamp,
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Observer, PerDirection,
+    RelayHandshake, Side, TcpHandshake, Timestamp,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ pub struct Story {
     pub opened: Option<Timestamp>,
     pub handshake: Option<TcpHandshake>,
     pub in_stead: Vec<RelayHandshake>,
-    pub bytes: [Vec<u8>; 2],
+    pub bytes: PerDirection<Vec<u8>>,
     pub segments: Vec<Seen>,
     pub round_trips: Vec<(Side, Duration)>,
     pub closed: Option<(Timestamp, Closing, ConnectionTotals)>,
@@ -77,7 +77,7 @@ impl Observer for Writer {
                     "time went back"
                 );
                 assert!(!segment.payload.is_empty());
-                story.bytes[segment.direction.index()].extend_from_slice(segment.payload);
+                story.bytes[segment.direction].extend_from_slice(segment.payload);
                 story.segments.push(Seen {
                     direction: segment.direction,
                     at: segment.at,

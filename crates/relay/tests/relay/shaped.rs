@@ -2,7 +2,7 @@
 
 use crate::ends::reset;
 use crate::stand::{Random, Stand, TIMEOUT, accept, listen, noise, relay_with_link};
-use model::{Closing, Direction, Side};
+use model::{Closing, Direction, PerDirection, Side};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread::{sleep, spawn};
@@ -190,7 +190,7 @@ fn connections_share_the_rate() {
     }
     expect_about(began.elapsed(), ms(207));
     let outcome = stand.relay.link_outcome().expect("a link");
-    let to_client = outcome.directions[1];
+    let to_client = outcome.directions[Direction::ServerToClient];
     assert!(
         to_client.packets >= 140 && to_client.wire_bytes > 200_000,
         "{to_client:?}"
@@ -251,10 +251,16 @@ fn every_byte_and_both_ends_arrive_whatever_the_link_loses() {
         let lost: u64 = outcome.directions.iter().map(|way| way.dropped_by_loss).sum();
         assert_eq!(lost > 0, link.contains("loss"), "{link}: {outcome:?}");
         let (counters, stories) = stand.stop();
-        assert_eq!(counters.payload_bytes, [3_000_000; 2]);
-        assert_eq!(stories[0].bytes, [noise(1, 3_000_000), noise(2, 3_000_000)]);
+        assert_eq!(counters.payload_bytes, PerDirection::splat(3_000_000));
+        assert_eq!(
+            stories[0].bytes,
+            PerDirection::new(noise(1, 3_000_000), noise(2, 3_000_000))
+        );
         let (_, how, totals) = stories[0].closed.expect("closed");
-        assert_eq!((how, totals.payload_bytes), (Closing::Finished, [3_000_000; 2]));
+        assert_eq!(
+            (how, totals.payload_bytes),
+            (Closing::Finished, PerDirection::splat(3_000_000))
+        );
         assert_eq!(
             totals.retransmitted_packets > Some(0),
             link.contains("loss"),
@@ -282,7 +288,7 @@ fn an_outage_delays_and_loses_nothing() {
         .expect("a link")
         .directions
         .map(|way| way.dropped_by_outage);
-    assert!(lost[0] > 0, "{lost:?}");
+    assert!(lost[Direction::ClientToServer] > 0, "{lost:?}");
 }
 
 #[test]
@@ -365,7 +371,7 @@ fn what_a_server_said_before_it_broke_off_is_delivered() {
     let mut client = stand.connect();
     let mut server = accept(&listener);
     client.write_all(b"never read").expect("write");
-    stand.until(|counters| counters.payload_bytes[0] == 10);
+    stand.until(|counters| counters.payload_bytes[Direction::ClientToServer] == 10);
     server.write_all(b"FATAL").expect("write");
     // Unread bytes make the kernel answer the close with a reset.
     drop(server);
@@ -385,7 +391,7 @@ fn a_peer_that_is_gone_ends_the_connection() {
         let block = vec![7; 1 << 20];
         while (&server).write_all(&block).is_ok() {}
     });
-    stand.until(|counters| counters.payload_bytes[1] > 100_000);
+    stand.until(|counters| counters.payload_bytes[Direction::ServerToClient] > 100_000);
     // Closes with unread bytes, as the kernel does for a killed process.
     drop(client);
     stand.until(|counters| counters.open == 0);
@@ -427,7 +433,11 @@ fn stopping_closes_what_is_left_and_says_so() {
     stand.until(|counters| counters.open == 1);
     let counters = stand.relay.stop(ms(20));
     assert_eq!(counters.open, 0);
-    assert!(counters.link.is_some_and(|link| link.directions[0].packets >= 2));
+    assert!(
+        counters
+            .link
+            .is_some_and(|link| link.directions[Direction::ClientToServer].packets >= 2)
+    );
     assert_eq!(client.read(&mut [0; 1]).expect("an end"), 0);
     assert_eq!(
         stand.recorder.stories()[0].closed.expect("closed").1,

@@ -1,7 +1,7 @@
 //! The relay forwards every byte, in order.
 
 use crate::stand::{Random, accept, listen, noise, relay_to};
-use model::{Closing, Direction};
+use model::{Closing, Direction, PerDirection};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread::{scope, spawn};
@@ -42,12 +42,15 @@ fn both_directions_at_once_in_random_pieces_are_byte_exact_and_observed_so() {
         let stories = stand.recorder.stories();
         let story = stories.last().expect("observed");
         assert!(
-            story.bytes == [up.clone(), down.clone()],
+            story.bytes == PerDirection::new(up.clone(), down.clone()),
             "the observer saw other bytes, seed {seed}"
         );
         let (_, how, totals) = story.closed.expect("closed");
         assert_eq!(how, Closing::Finished);
-        assert_eq!(totals.payload_bytes, [up.len() as u64, down.len() as u64]);
+        assert_eq!(
+            totals.payload_bytes,
+            PerDirection::new(up.len() as u64, down.len() as u64)
+        );
         assert!(totals.retransmitted_packets.is_some(), "Linux counts them");
         let packets = totals.packets.expect("Linux counts packets");
         assert!(
@@ -60,12 +63,12 @@ fn both_directions_at_once_in_random_pieces_are_byte_exact_and_observed_so() {
     let sum = |direction: Direction| -> u64 {
         stories
             .iter()
-            .map(|story| story.bytes[direction.index()].len() as u64)
+            .map(|story| story.bytes[direction].len() as u64)
             .sum()
     };
     assert_eq!(
         counters.payload_bytes,
-        [sum(Direction::ClientToServer), sum(Direction::ServerToClient)]
+        PerDirection::new(sum(Direction::ClientToServer), sum(Direction::ServerToClient))
     );
 }
 
@@ -90,7 +93,7 @@ fn a_slow_reader_holds_back_the_sender_and_loses_nothing() {
     let mut held = 0;
     loop {
         std::thread::sleep(std::time::Duration::from_millis(200));
-        let taken = stand.relay.counters().payload_bytes[1];
+        let taken = stand.relay.counters().payload_bytes[Direction::ServerToClient];
         if taken == held && taken > 0 {
             break;
         }

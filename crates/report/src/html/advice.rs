@@ -31,7 +31,8 @@ fn lead(advice: &Advice) -> String {
     let operations = advice.operations.max(1);
     let [up, down] = advice
         .payload_bytes
-        .map(|bytes| ByteCount::from_bytes(bytes / operations));
+        .map(|bytes| ByteCount::from_bytes(bytes / operations))
+        .into_array();
     format!(
         "{}, each of {} round trips, {up} to the server and {down} to the client on average. Round-trip time {}, {}.",
         counted(advice.operations, "operation"),

@@ -271,7 +271,9 @@ fn slowness(rate: Option<BitRate>) -> std::cmp::Reverse<u64> {
 
 /// Bits per second each way. `None` means no limit.
 fn bits(rates: &LinkRates) -> [Option<u64>; 2] {
-    rates.map(|rate| rate.map(BitRate::as_bits_per_second))
+    rates
+        .map(|rate| rate.map(BitRate::as_bits_per_second))
+        .into_array()
 }
 
 fn nanos(span: Duration) -> u64 {

@@ -75,7 +75,7 @@ fn lead(summary: &Summary) -> String {
     if summary.connections == 0 {
         return "No TCP connection was seen.".to_owned();
     }
-    let [to_server, to_client] = summary.payload_bytes.map(ByteCount::from_bytes);
+    let [to_server, to_client] = summary.payload_bytes.map(ByteCount::from_bytes).into_array();
     format!(
         "{}, {} and {} seen in {}; payload {to_server} to servers, {to_client} to clients{}.",
         counted(summary.connections, "connection"),

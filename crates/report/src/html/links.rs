@@ -2,7 +2,7 @@
 
 use super::markup::{DASH, Escaped, count, cut, small_print, time};
 use super::predicted::rate_words;
-use model::{LinkDirectionOutcome, LinkOutcome};
+use model::{Direction, LinkDirectionOutcome, LinkOutcome, PerDirection};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -51,10 +51,9 @@ fn row(link: &LinkOutcome, out: &mut String) {
         signed(link.rtt_error_p99_ns),
         link.floor.map_or_else(|| DASH.to_owned(), time),
     );
-    let [to_server, to_client] = &link.directions;
-    direction("to server", to_server, out);
+    direction("to server", &link.directions[Direction::ClientToServer], out);
     out.push_str("<tr>");
-    direction("to client", to_client, out);
+    direction("to client", &link.directions[Direction::ServerToClient], out);
     out.push_str("</tbody>\n");
 }
 
@@ -78,7 +77,7 @@ fn direction(name: &str, direction: &LinkDirectionOutcome, out: &mut String) {
         out,
         "<td class=\"way\" data-label=\"direction\">{name}</td><td class=\"n\" data-label=\"rate requested\">{}</td><td class=\"n\" data-label=\"realised\">{}</td>\
          <td class=\"n\" data-label=\"packets\">{}</td><td class=\"n wrap\" data-label=\"dropped\">{dropped}</td></tr>",
-        rate_words([direction.rate; 2]),
+        rate_words(PerDirection::splat(direction.rate)),
         direction
             .realised_rate
             .map_or_else(|| DASH.to_owned(), |rate| rate.to_string()),

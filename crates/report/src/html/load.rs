@@ -7,7 +7,7 @@ use super::opening::{self, Opening, name_cell};
 use super::scale::{Scale, tick_text, ticks};
 use super::spreads;
 use crate::outcome::{LoadInterval, LoadReport, LoadWork};
-use model::{ByteCount, Conditions, Distribution};
+use model::{ByteCount, Conditions, Direction, Distribution};
 use std::fmt::Write;
 use std::io;
 use std::time::Duration;
@@ -253,8 +253,8 @@ fn totals(report: &LoadReport, out: &mut String) {
         count(report.succeeded),
         count(report.failed),
         per_one(report.turns, begun),
-        each(report.payload_bytes[0]),
-        each(report.payload_bytes[1]),
+        each(report.payload_bytes[Direction::ClientToServer]),
+        each(report.payload_bytes[Direction::ServerToClient]),
         processor,
         time(report.connecting),
     ]];

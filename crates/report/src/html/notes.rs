@@ -74,7 +74,7 @@ fn connections(outcome: &ReadOutcome, out: &mut String) {
          <th scope=\"col\" class=\"n\">retransmitted</th></tr></thead>\n<tbody>\n",
     );
     for connection in connections.iter().take(SHOWN_CONNECTIONS) {
-        let [to_server, to_client] = connection.totals.payload_bytes;
+        let [to_server, to_client] = connection.totals.payload_bytes.into_array();
         let encrypted = if connection.decoding.encrypted {
             ", encrypted"
         } else {

@@ -145,7 +145,7 @@ fn legs(page: &PingPage<'_>, out: &mut String) {
         let rows: Vec<Vec<String>> = legs
             .iter()
             .map(|leg| {
-                let [up, down] = leg.payload_bytes;
+                let [up, down] = leg.payload_bytes.into_array();
                 vec![
                     name_cell(&leg.name),
                     time(leg.duration),

@@ -45,7 +45,7 @@ pub fn bound_words(bound: BoundBy) -> &'static str {
 /// One figure if both directions are equal.
 pub fn rate_words(rates: LinkRates) -> String {
     let words = |rate: Option<BitRate>| rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string());
-    match rates {
+    match rates.into_array() {
         [to_server, to_client] if to_server == to_client => words(to_client),
         [to_server, to_client] => format!("{} / {}", words(to_server), words(to_client)),
     }

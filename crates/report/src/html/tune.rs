@@ -10,7 +10,7 @@ use super::markup::{DASH, Escaped, count, counted, small_print, time};
 use super::notes;
 use crate::outcome::TuneReport;
 use crate::text::{NO_DIFFERENCE, factor};
-use model::{ByteCount, Conditions, Job, Recommendation, TrialSource, Tuned, format_duration};
+use model::{ByteCount, Conditions, Job, PerDirection, Recommendation, TrialSource, Tuned, format_duration};
 use std::fmt::Write;
 use std::io;
 
@@ -129,7 +129,7 @@ fn table(report: &TuneReport, job: Job, out: &mut String) {
 
 fn row(report: &TuneReport, tuned: &Tuned, out: &mut String) {
     let typical = &tuned.typical;
-    let sum = |each: Option<[u64; 2]>| each.map(|each| each.iter().sum::<u64>());
+    let sum = |each: Option<PerDirection<u64>>| each.map(|each| each.iter().sum::<u64>());
     let number = |number: Option<u64>| number.map_or_else(|| DASH.to_owned(), count);
     let bytes = |bytes: Option<ByteCount>| bytes.map_or_else(|| DASH.to_owned(), |bytes| bytes.to_string());
     let recommended = report.recommended(tuned.job, tuned.link.as_deref());

@@ -1,7 +1,8 @@
 //! Outcome of a lab: measurements next to predictions.
 
 use model::{
-    ByteCount, Conditions, DistributionBuilder, LinkOutcome, MeasuredDurations, Prediction, Warning,
+    ByteCount, Conditions, DistributionBuilder, LinkOutcome, MeasuredDurations, PerDirection, Prediction,
+    Warning,
 };
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ pub struct LabRound {
     pub elapsed: Duration,
     /// Payload of the clients' own connections ([`model::Direction::index`]), as sent: compressed
     /// if the database compresses. Zero if a command opens the connections.
-    pub payload: [ByteCount; 2],
+    pub payload: PerDirection<ByteCount>,
     pub client_processor: Duration,
     /// Does not include the processor time of the links.
     pub processors: Vec<LabProcessor>,

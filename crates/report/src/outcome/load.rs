@@ -1,6 +1,6 @@
 //! Outcome of a load.
 
-use model::{Distribution, StatementOutcome};
+use model::{Distribution, PerDirection, StatementOutcome};
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -34,7 +34,7 @@ pub struct LoadReport {
     /// Round trips of all operations, failed ones included.
     pub turns: u64,
     /// To the server and from it.
-    pub payload_bytes: [u64; 2],
+    pub payload_bytes: PerDirection<u64>,
     /// Processor time of the client threads, in user space and in the kernel.
     pub processor: [Duration; 2],
     /// Empty for a single script.

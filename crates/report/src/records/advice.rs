@@ -55,7 +55,7 @@ pub(super) struct PaysRecord {
 
 impl<'a> AdviceRecord<'a> {
     pub(super) fn new(advice: &'a Advice) -> Self {
-        let [request_bytes, reply_bytes] = advice.payload_bytes;
+        let [request_bytes, reply_bytes] = advice.payload_bytes.into_array();
         Self {
             source: &advice.source,
             operations: advice.operations,
@@ -74,7 +74,7 @@ impl<'a> AdviceRecord<'a> {
 
 impl<'a> LevelRecord<'a> {
     pub(super) fn new(advice: &Advice, level: &'a LevelAdvice) -> Self {
-        let [request_tunnel_bytes, reply_tunnel_bytes] = level.tunnel_bytes;
+        let [request_tunnel_bytes, reply_tunnel_bytes] = level.tunnel_bytes.into_array();
         let [compressing_ns, turning_back_ns] = level.processor.map(nanos);
         let (pays, rate) = match level.break_even {
             None => (None, None),

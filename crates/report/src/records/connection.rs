@@ -5,8 +5,8 @@ use super::reader::{ReadBody, Record};
 use super::words::{endpoint, protocol, rtt_source};
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
-    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Fingerprint, HostProcess,
-    RequestId, Timestamp,
+    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Direction, Endpoint, Fingerprint,
+    HostProcess, PerDirection, PerSide, RequestId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -179,9 +179,10 @@ impl<'a> ConnectionRecord<'a> {
         let [client_payload_bytes, server_payload_bytes] = known_payload(totals);
         let [client_packets, server_packets] = each(totals.packets);
         let [client_wire_bytes, server_wire_bytes] = each(totals.wire_bytes);
-        let [client_unseen_bytes, server_unseen_bytes] = totals.unseen_bytes;
-        let [client_seen, server_seen] = totals.seen;
-        let [client_process, server_process] = connection.processes.each_ref().map(Option::as_deref);
+        let [client_unseen_bytes, server_unseen_bytes] = totals.unseen_bytes.into_array();
+        let [client_seen, server_seen] = totals.seen.into_array();
+        let [client_process, server_process] =
+            connection.processes.each_ref().map(Option::as_deref).into_array();
         Self {
             id: connection.id.0,
             client: endpoint_text(connection.client),
@@ -233,7 +234,7 @@ impl ReadBody for ConnectionRecord<'_> {
             id: ConnectionId(self.id),
             client: endpoint("client", &self.client.0)?,
             server: endpoint("server", &self.server.0)?,
-            processes: [
+            processes: PerSide::new(
                 process(
                     self.client_process,
                     self.client_process_number,
@@ -244,7 +245,7 @@ impl ReadBody for ConnectionRecord<'_> {
                     self.server_process_number,
                     self.server_container,
                 ),
-            ],
+            ),
             at: Timestamp::from_nanos(self.at_ns),
             duration: Duration::from_nanos(self.duration_ns),
             decoding: Decoding {
@@ -267,15 +268,21 @@ impl ReadBody for ConnectionRecord<'_> {
             server_side_rtt: self.server_side_rtt_ns.map(Duration::from_nanos),
             rtt_source: self.rtt_source.map(|word| rtt_source(&word.0)).transpose()?,
             totals: ConnectionTotals {
-                payload_bytes: [
+                payload_bytes: PerDirection::new(
                     self.client_payload_bytes.unwrap_or(0),
                     self.server_payload_bytes.unwrap_or(0),
-                ],
-                packets: self.client_packets.zip(self.server_packets).map(Into::into),
-                wire_bytes: self.client_wire_bytes.zip(self.server_wire_bytes).map(Into::into),
+                ),
+                packets: self
+                    .client_packets
+                    .zip(self.server_packets)
+                    .map(|(client, server)| PerDirection::new(client, server)),
+                wire_bytes: self
+                    .client_wire_bytes
+                    .zip(self.server_wire_bytes)
+                    .map(|(client, server)| PerDirection::new(client, server)),
                 retransmitted_packets: self.retransmitted_packets,
-                unseen_bytes: [self.client_unseen_bytes, self.server_unseen_bytes],
-                seen: [self.client_seen, self.server_seen],
+                unseen_bytes: PerDirection::new(self.client_unseen_bytes, self.server_unseen_bytes),
+                seen: PerDirection::new(self.client_seen, self.server_seen),
             },
         }))
     }
@@ -305,19 +312,16 @@ fn reason(text: Option<Text<'_>>) -> String {
 /// Payload bytes of each direction. `None` if no packet of the direction was seen: the number is
 /// unknown.
 fn known_payload(totals: &ConnectionTotals) -> [Option<u64>; 2] {
-    let [client, server] = totals.payload_bytes;
-    let [client_seen, server_seen] = totals.seen;
+    let [client, server] = totals.payload_bytes.into_array();
+    let [client_seen, server_seen] = totals.seen.into_array();
     [
         (client_seen || client > 0).then_some(client),
         (server_seen || server > 0).then_some(server),
     ]
 }
 
-fn each(pair: Option<[u64; 2]>) -> [Option<u64>; 2] {
-    match pair {
-        Some([client, server]) => [Some(client), Some(server)],
-        None => [None, None],
-    }
+fn each(pair: Option<PerDirection<u64>>) -> [Option<u64>; 2] {
+    Direction::ALL.map(|direction| pair.map(|pair| pair[direction]))
 }
 
 fn endpoint_text(endpoint: Endpoint) -> Text<'static> {

@@ -5,8 +5,8 @@ use super::server_range::ServerRange;
 use super::words::{not_seen, phase, protocol, transaction, transaction_word};
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
-    AtLevel, ConnectionId, Exchange, OperationStep, PoolerTime, Protocol, RequestId, RequestTraits, Share,
-    SpanId, Step, Tags, Timestamp,
+    AtLevel, ConnectionId, Exchange, OperationStep, PerDirection, PoolerTime, Protocol, RequestId,
+    RequestTraits, Share, SpanId, Step, Tags, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -279,9 +279,9 @@ struct LevelRecord {
 
 impl LevelRecord {
     fn new(at: &AtLevel) -> Self {
-        let [request_tunnel_bytes, reply_tunnel_bytes] = at.tunnel_bytes;
-        let [request_compressing_ns, reply_compressing_ns] = at.compressing.map(nanos);
-        let [request_turning_back_ns, reply_turning_back_ns] = at.turning_back.map(nanos);
+        let [request_tunnel_bytes, reply_tunnel_bytes] = at.tunnel_bytes.into_array();
+        let [request_compressing_ns, reply_compressing_ns] = at.compressing.map(nanos).into_array();
+        let [request_turning_back_ns, reply_turning_back_ns] = at.turning_back.map(nanos).into_array();
         Self {
             level: at.level,
             request_tunnel_bytes,
@@ -296,10 +296,10 @@ impl LevelRecord {
     fn at_levels(records: &[Self]) -> Option<Arc<[AtLevel]>> {
         let levels = records.iter().map(|record| AtLevel {
             level: record.level,
-            tunnel_bytes: [record.request_tunnel_bytes, record.reply_tunnel_bytes],
-            compressing: [record.request_compressing_ns, record.reply_compressing_ns]
+            tunnel_bytes: PerDirection::new(record.request_tunnel_bytes, record.reply_tunnel_bytes),
+            compressing: PerDirection::new(record.request_compressing_ns, record.reply_compressing_ns)
                 .map(Duration::from_nanos),
-            turning_back: [record.request_turning_back_ns, record.reply_turning_back_ns]
+            turning_back: PerDirection::new(record.request_turning_back_ns, record.reply_turning_back_ns)
                 .map(Duration::from_nanos),
         });
         (!records.is_empty()).then(|| levels.collect())

@@ -2,7 +2,7 @@
 
 use super::nanos;
 use super::outcome::{Parts, Spread};
-use model::{BitRate, HeldPrediction, HeldTransactions};
+use model::{BitRate, Direction, HeldPrediction, HeldTransactions};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -67,8 +67,9 @@ impl<'a> HeldPredictionRecord<'a> {
             operation_name: &held.operation_name,
             replays: held.replays,
             rtt_ns: nanos(held.rtt),
-            rate_bits_per_second: held.rate[1].map(BitRate::as_bits_per_second),
-            request_rate_bits_per_second: held.rate[0].map(BitRate::as_bits_per_second),
+            rate_bits_per_second: held.rate[Direction::ServerToClient].map(BitRate::as_bits_per_second),
+            request_rate_bits_per_second: held.rate[Direction::ClientToServer]
+                .map(BitRate::as_bits_per_second),
             link: &held.link,
             held_ns: nanos(held.median),
             rows_held_ns: held.rows_held.map(nanos),

@@ -80,12 +80,10 @@ struct ServiceKeys<'a> {
 impl<'a> RoundRecord<'a> {
     pub(super) fn new(point: usize, number: usize, round: &'a LabRound) -> Self {
         let spread = &round.measured.spread;
-        let [client, server] = round.payload.map(ByteCount::as_bytes);
+        let [client, server] = round.payload.map(ByteCount::as_bytes).into_array();
         let wire = |direction: Direction| {
             let links = round.links.iter();
-            links
-                .map(|link| link.directions[direction.index()].wire_bytes)
-                .sum()
+            links.map(|link| link.directions[direction].wire_bytes).sum()
         };
         let used = round.processors.iter();
         Self {

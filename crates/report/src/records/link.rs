@@ -39,7 +39,7 @@ pub(super) struct LinkRecord<'a> {
 
 impl<'a> LinkRecord<'a> {
     pub(super) fn new(link: &'a LinkOutcome) -> Self {
-        let [client, server] = link.directions;
+        let [client, server] = link.directions.into_array();
         let bits = |rate: Option<BitRate>| rate.map(BitRate::as_bits_per_second);
         Self {
             name: &link.name,

@@ -7,8 +7,9 @@ use super::sample::TotalKeys;
 use super::server_range::ServerRange;
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
-    Assigned, Assignments, Attribution, Conditions, Distribution, MeasuredDurations, Operation, Prediction,
-    RecognisedStatement, StatementOutcome, Summary, TextSource, Warning, WarningKind,
+    Assigned, Assignments, Attribution, Conditions, Direction, Distribution, MeasuredDurations, Operation,
+    PerDirection, Prediction, RecognisedStatement, StatementOutcome, Summary, TextSource, Warning,
+    WarningKind,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -297,8 +298,10 @@ impl<'a> PredictionRecord<'a> {
             operation_name: &prediction.operation_name,
             operations: prediction.operations,
             rtt_ns: nanos(prediction.rtt),
-            rate_bits_per_second: prediction.rate[1].map(model::BitRate::as_bits_per_second),
-            request_rate_bits_per_second: prediction.rate[0].map(model::BitRate::as_bits_per_second),
+            rate_bits_per_second: prediction.rate[Direction::ServerToClient]
+                .map(model::BitRate::as_bits_per_second),
+            request_rate_bits_per_second: prediction.rate[Direction::ClientToServer]
+                .map(model::BitRate::as_bits_per_second),
             link: &prediction.link,
             clients: prediction.clients,
             workers: prediction.workers,
@@ -386,7 +389,7 @@ impl SummaryRecord {
     pub(super) fn new(summary: &Summary) -> Self {
         // Commands that take samples do not all count these. Unknown values are omitted.
         let counted = |count: u64| (summary.samples.is_none() || count > 0).then_some(count);
-        let [client_payload_bytes, server_payload_bytes] = summary.payload_bytes.map(counted);
+        let [client_payload_bytes, server_payload_bytes] = summary.payload_bytes.map(counted).into_array();
         // Samples are timed from outside, so there is no attribution.
         let has_parts = (summary.operations > 0 && summary.samples.is_none())
             || summary.attribution != Attribution::default()
@@ -421,7 +424,7 @@ impl ReadBody for SummaryRecord {
             connections: self.connections,
             operations: self.operations.unwrap_or_default(),
             statements: self.statements.unwrap_or_default(),
-            payload_bytes: [self.client_payload_bytes, self.server_payload_bytes]
+            payload_bytes: PerDirection::new(self.client_payload_bytes, self.server_payload_bytes)
                 .map(Option::unwrap_or_default),
             duration: Duration::from_nanos(self.duration_ns),
             attribution: self.parts.map(|parts| parts.attribution()).unwrap_or_default(),

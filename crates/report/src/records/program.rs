@@ -1,7 +1,7 @@
 //! Records of tuning a program: `program`, `program_best`, `program_unchanged`.
 
 use super::nanos;
-use model::{ByteCount, ProgramBest, ProgramRun, ProgramTuned};
+use model::{ByteCount, Direction, ProgramBest, ProgramRun, ProgramTuned};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -43,14 +43,14 @@ struct Counts {
 
 impl Counts {
     fn new(run: &ProgramRun) -> Self {
-        let [client_payload_bytes, server_payload_bytes] = run.payload_bytes;
+        let [client_payload_bytes, server_payload_bytes] = run.payload_bytes.into_array();
         Self {
             connections: run.connections,
             turns: run.turns,
             client_payload_bytes,
             server_payload_bytes,
-            client_packets: run.packets.map(|[client, _]| client),
-            server_packets: run.packets.map(|[_, server]| server),
+            client_packets: run.packets.map(|packets| packets[Direction::ClientToServer]),
+            server_packets: run.packets.map(|packets| packets[Direction::ServerToClient]),
             mean_packet_bytes: run.mean_packet().map(ByteCount::as_bytes),
             client_memory_bytes: run.client_memory.map(ByteCount::as_bytes),
         }

@@ -34,7 +34,7 @@ pub(super) struct SplitRecord {
 
 impl SplitRecord {
     pub(super) fn new(split: &SplitOutcome) -> Self {
-        let [request_bytes, reply_bytes] = split.payload_bytes;
+        let [request_bytes, reply_bytes] = split.payload_bytes.into_array();
         let low = |interval: Interval| nanos(interval.low);
         let high = |interval: Interval| nanos(interval.high);
         Self {

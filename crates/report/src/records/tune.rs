@@ -2,7 +2,7 @@
 
 use super::nanos;
 use crate::outcome::TuneReport;
-use model::{ChosenSetting, Recommendation, Tuned};
+use model::{ChosenSetting, Direction, PerDirection, Recommendation, Tuned};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -56,8 +56,8 @@ impl<'a> TunedRecord<'a> {
             .find(is_way)
             .and_then(|way| way.parameter.as_ref());
         let typical = &tuned.typical;
-        let [up, down] = [0, 1];
-        let one = |each: Option<[u64; 2]>, way: usize| each.and_then(|each| each.get(way).copied());
+        let [up, down] = Direction::ALL;
+        let one = |each: Option<PerDirection<u64>>, direction| each.map(|each| each[direction]);
         Self {
             job: tuned.job.name(),
             way: &tuned.method,

@@ -100,7 +100,8 @@ fn heading(advice: &Advice) -> String {
     let operations = advice.operations.max(1);
     let [up, down] = advice
         .payload_bytes
-        .map(|bytes| ByteCount::from_bytes(bytes / operations));
+        .map(|bytes| ByteCount::from_bytes(bytes / operations))
+        .into_array();
     let rtt = match advice.rtt_asked {
         true => format_duration(advice.rtt),
         false => format!("{} as measured", format_duration(advice.rtt)),

@@ -152,7 +152,7 @@ fn throughputs(points: &[(&str, &LabPoint)]) -> Table {
     for (name, point) in points {
         let seconds: f64 = point.rounds.iter().map(|round| round.elapsed.as_secs_f64()).sum();
         let a_second = |amount: f64| number(amount / seconds.max(1e-9));
-        let down = Direction::ServerToClient.index();
+        let down = Direction::ServerToClient;
         let received: u64 = point
             .rounds
             .iter()
@@ -216,9 +216,7 @@ fn times(times: &LabTimes) -> String {
 
 fn wire_bytes(point: &LabPoint, direction: Direction, operations: f64) -> String {
     let links = point.rounds.iter().flat_map(|round| &round.links);
-    let bytes: u64 = links
-        .map(|link| link.directions[direction.index()].wire_bytes)
-        .sum();
+    let bytes: u64 = links.map(|link| link.directions[direction].wire_bytes).sum();
     ByteCount::from_bytes((bytes as f64 / operations).round() as u64).to_string()
 }
 
@@ -249,6 +247,7 @@ const KILOBYTE: f64 = 1024.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::PerDirection;
 
     fn round(operations: u64, seconds: u64) -> LabRound {
         LabRound {
@@ -261,7 +260,7 @@ mod tests {
             },
             durations: DistributionBuilder::new(),
             elapsed: Duration::from_secs(seconds),
-            payload: [ByteCount::from_bytes(0); 2],
+            payload: PerDirection::splat(ByteCount::from_bytes(0)),
             client_processor: Duration::ZERO,
             processors: Vec::new(),
             links: Vec::new(),

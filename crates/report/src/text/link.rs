@@ -2,7 +2,7 @@
 
 use super::counted;
 use super::escape::printable;
-use model::{LinkDirectionOutcome, LinkOutcome, Warning, WarningKind, format_duration};
+use model::{LinkDirectionOutcome, LinkOutcome, PerDirection, Warning, WarningKind, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ fn longer(nanos: i64) -> String {
     format!("{} {word}", format_duration(off(nanos)))
 }
 
-fn dropped(directions: &[LinkDirectionOutcome; 2]) -> String {
+fn dropped(directions: &PerDirection<LinkDirectionOutcome>) -> String {
     let sum = |of: fn(&LinkDirectionOutcome) -> u64| directions.iter().map(of).sum::<u64>();
     let causes = [
         (sum(|direction| direction.dropped_by_queue), "by its queue"),

@@ -5,7 +5,7 @@
 
 use super::{DASH, WITHHELD, counted};
 use crate::outcome::{LoadInterval, LoadReport, LoadWork};
-use model::{ByteCount, Distribution, format_duration};
+use model::{ByteCount, Direction, Distribution, PerDirection, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -151,7 +151,10 @@ fn ab(report: &LoadReport, out: &mut String) {
         ("Time taken for tests:", format!("{seconds:.3} seconds")),
         ("Complete requests:", report.begun().to_string()),
         ("Failed requests:", report.failed.to_string()),
-        ("Total transferred:", format!("{} bytes", report.payload_bytes[1])),
+        (
+            "Total transferred:",
+            format!("{} bytes", report.payload_bytes[Direction::ServerToClient]),
+        ),
         (
             "Requests per second:",
             format!("{:.2} [#/sec] (mean)", report.per_second),
@@ -177,7 +180,10 @@ fn ab(report: &LoadReport, out: &mut String) {
             "Transfer rate:",
             format!(
                 "{:.2} [Kbytes/sec] received",
-                per(report.payload_bytes[1] as f64 / KILOBYTE, seconds)
+                per(
+                    report.payload_bytes[Direction::ServerToClient] as f64 / KILOBYTE,
+                    seconds
+                )
             ),
         ),
     ];
@@ -197,11 +203,11 @@ fn ab(report: &LoadReport, out: &mut String) {
 fn jmeter(report: &LoadReport, out: &mut String) {
     let spread = &report.spread;
     let seconds = report.elapsed.as_secs_f64();
-    let kilobytes = |way: usize| {
+    let kilobytes = |direction| {
         let bytes = counted_bytes(report).filter(|_| seconds > 0.0);
         bytes.map_or_else(
             || DASH.to_owned(),
-            |bytes| format!("{:.2}", bytes[way] as f64 / KILOBYTE / seconds),
+            |bytes| format!("{:.2}", bytes[direction] as f64 / KILOBYTE / seconds),
         )
     };
     let known = |is_known: bool, text: String| if is_known { text } else { DASH.to_owned() };
@@ -222,8 +228,8 @@ fn jmeter(report: &LoadReport, out: &mut String) {
             "Throughput",
             known(seconds > 0.0, throughput(per(report.begun() as f64, seconds))),
         ),
-        ("Received KB/sec", kilobytes(1)),
-        ("Sent KB/sec", kilobytes(0)),
+        ("Received KB/sec", kilobytes(Direction::ServerToClient)),
+        ("Sent KB/sec", kilobytes(Direction::ClientToServer)),
     ];
     for (name, value) in rows {
         let _ = writeln!(out, "{name:<16}{value:>16}");
@@ -234,8 +240,8 @@ fn jmeter(report: &LoadReport, out: &mut String) {
 }
 
 /// Payload bytes each way. `None` if they were not counted, as for a driver's connections.
-fn counted_bytes(report: &LoadReport) -> Option<[u64; 2]> {
-    (report.payload_bytes != [0, 0]).then_some(report.payload_bytes)
+fn counted_bytes(report: &LoadReport) -> Option<PerDirection<u64>> {
+    (report.payload_bytes != PerDirection::default()).then_some(report.payload_bytes)
 }
 
 /// Per minute below one a second, as in JMeter.
@@ -284,8 +290,8 @@ fn of_each(report: &LoadReport, out: &mut String) {
         let _ = writeln!(
             out,
             "payload per {what} = {} sent, {} received",
-            bytes(report.each(report.payload_bytes[0])),
-            bytes(report.each(report.payload_bytes[1])),
+            bytes(report.each(report.payload_bytes[Direction::ClientToServer])),
+            bytes(report.each(report.payload_bytes[Direction::ServerToClient])),
         );
     }
     let [user, system] = report.processor.map(|time| time.div_f64(report.begun() as f64));

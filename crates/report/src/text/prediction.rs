@@ -5,7 +5,7 @@ use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{WITHHELD, counted, duration_or_dash};
-use model::{BitRate, BoundBy, LinkRates, OrderKind, Prediction, format_duration};
+use model::{BitRate, BoundBy, LinkRates, OrderKind, PerDirection, Prediction, format_duration};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,7 +152,7 @@ struct Optional {
 /// Values that all predictions share.
 fn heading(first: &Prediction, optional: Optional) -> String {
     let mut heading = "Operations on other links".to_owned();
-    if !optional.rate && first.rate != [None, None] {
+    if !optional.rate && first.rate != PerDirection::default() {
         let _ = write!(heading, " of {}", rate_text(first.rate));
     }
     let impairments = impairments(&first.link);
@@ -343,16 +343,16 @@ fn of_names<'a>(
 }
 
 fn link_text((rtt, rate): (Duration, LinkRates)) -> String {
-    match rate {
-        [None, None] => format_duration(rtt),
-        rate => format!("{}, {}", format_duration(rtt), rate_text(rate)),
+    if rate == LinkRates::default() {
+        return format_duration(rtt);
     }
+    format!("{}, {}", format_duration(rtt), rate_text(rate))
 }
 
 /// One rate if both directions are equal, else client-to-server and server-to-client.
 fn rate_text(rate: LinkRates) -> String {
     let text = |rate: Option<BitRate>| rate.map_or_else(|| "unlimited".to_owned(), |rate| rate.to_string());
-    match rate {
+    match rate.into_array() {
         [up, down] if up == down => text(up),
         [up, down] => format!("{} / {}", text(up), text(down)),
     }

@@ -96,7 +96,7 @@ fn cells(tuned: &ProgramTuned) -> [String; 11] {
         duration_or_dash(tuned.spread.max),
         duration_or_dash(tuned.connected.p50),
         told(&|run| Some(run.turns.to_string())),
-        told(&|run| run.packets.map(|[up, down]| (up + down).to_string())),
+        told(&|run| run.packets.map(|packets| packets.iter().sum::<u64>().to_string())),
         told(&|run| run.mean_packet().map(|size| size.to_string())),
         told(&|run| Some(ByteCount::from_bytes(run.payload_bytes.iter().sum()).to_string())),
         told(&|run| run.client_memory.map(|memory| memory.to_string())),

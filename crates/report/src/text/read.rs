@@ -12,8 +12,8 @@ use super::{DASH, WITHHELD, counted, duration_or_dash};
 use crate::outcome::ReadOutcome;
 use crate::ranges::{duration_range, each, is_wide, server_share, share_range};
 use model::{
-    ByteCount, Conditions, ConnectionOutcome, HostProcess, OperationGroup, RecognisedStatement, Share,
-    StatementOutcome, Summary, TextSource, Warning, format_duration,
+    ByteCount, Conditions, ConnectionOutcome, HostProcess, OperationGroup, PerSide, RecognisedStatement,
+    Share, StatementOutcome, Summary, TextSource, Warning, format_duration,
 };
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -97,7 +97,7 @@ pub fn summary_line(summary: &Summary) -> String {
 }
 
 fn seen_lines(conditions: &Conditions, summary: &Summary, style: &Style) -> String {
-    let [to_server, to_client] = summary.payload_bytes.map(ByteCount::from_bytes);
+    let [to_server, to_client] = summary.payload_bytes.map(ByteCount::from_bytes).into_array();
     let packets = summary
         .packets
         .map_or_else(String::new, |packets| format!(", {}", counted(packets, "packet")));
@@ -289,7 +289,7 @@ fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table 
     connections.sort_by_key(|connection| (Reverse(connection.turns), connection.id));
     let with_programs = connections
         .iter()
-        .any(|connection| connection.processes != [None, None]);
+        .any(|connection| connection.processes != PerSide::default());
     let mut headings = vec!["connections by round trips"];
     headings.extend(with_programs.then_some("programs"));
     headings.extend([
@@ -319,7 +319,7 @@ fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table 
             or_untold(
                 totals
                     .packets
-                    .map(|[client, server]| client.saturating_add(server)),
+                    .map(|packets| packets.into_iter().fold(0, u64::saturating_add)),
             ),
             or_untold(totals.retransmitted_packets),
         ]);
@@ -329,11 +329,12 @@ fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table 
 }
 
 /// Programs of both sides of a connection, client first, as far as known.
-pub fn programs(processes: &[Option<Arc<HostProcess>>; 2]) -> String {
-    let [client, server] = processes.each_ref().map(|process| match process {
+pub fn programs(processes: &PerSide<Option<Arc<HostProcess>>>) -> String {
+    let texts = processes.each_ref().map(|process| match process {
         Some(process) => format!("{} {}", process.name, process.number),
         None => UNTOLD.to_owned(),
     });
+    let [client, server] = texts.into_array();
     format!("{client} -> {server}")
 }
 

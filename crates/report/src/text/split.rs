@@ -47,7 +47,7 @@ fn points(report: &SplitReport, style: &Style, out: &mut String) {
         "count",
     ]);
     for point in &report.points {
-        let [up, down] = point.payload_bytes;
+        let [up, down] = point.payload_bytes.into_array();
         table.row([
             point.clients.to_string(),
             number(point.per_second()),

@@ -5,7 +5,7 @@ use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted};
 use crate::outcome::{TuneDetail, TuneReport, TuneRuns};
-use model::{ByteCount, Job, Method, Recommendation, TrialSource, Tuned, format_duration};
+use model::{ByteCount, Job, Method, PerDirection, Recommendation, TrialSource, Tuned, format_duration};
 use std::fmt::Write;
 
 impl TuneReport {
@@ -165,7 +165,7 @@ fn cells(report: &TuneReport, tuned: &Tuned) -> [String; 10] {
     let best = recommended.map(|one| one.best.as_secs_f64());
     let times = best.map(|best| tuned.median().as_secs_f64() / best.max(1e-9));
     let typical = &tuned.typical;
-    let sum = |each: Option<[u64; 2]>| each.map(|each| each.iter().sum::<u64>());
+    let sum = |each: Option<PerDirection<u64>>| each.map(|each| each.iter().sum::<u64>());
     let count = |count: Option<u64>| count.map_or_else(|| DASH.to_owned(), |count| count.to_string());
     let bytes = |bytes: Option<ByteCount>| bytes.map_or_else(|| DASH.to_owned(), |bytes| bytes.to_string());
     [

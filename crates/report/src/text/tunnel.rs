@@ -120,6 +120,7 @@ const WAYS: [&str; 2] = ["to the server", "to the client"];
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Direction;
     use std::time::Duration;
 
     #[test]
@@ -131,7 +132,7 @@ mod tests {
             elapsed: Duration::from_secs(60),
             ..TunnelTotals::default()
         };
-        totals.ways[1] = TunnelDirection {
+        totals.ways[Direction::ServerToClient] = TunnelDirection {
             payload_bytes: 14_000_000,
             tunnel_bytes: 1_000_000,
             codec_time: Duration::from_millis(90),
@@ -139,10 +140,10 @@ mod tests {
             stalled: Duration::from_secs(2),
             ..TunnelDirection::default()
         };
-        totals.ways[0].payload_bytes = 4_000;
-        totals.ways[0].tunnel_bytes = 5_000;
-        totals.ways[0].payload_bytes_at[0] = 3_990;
-        totals.ways[0].payload_bytes_at[6] = 10;
+        totals.ways[Direction::ClientToServer].payload_bytes = 4_000;
+        totals.ways[Direction::ClientToServer].tunnel_bytes = 5_000;
+        totals.ways[Direction::ClientToServer].payload_bytes_at[0] = 3_990;
+        totals.ways[Direction::ClientToServer].payload_bytes_at[6] = 10;
         let text = tunnel_view("near", &totals, &Style::default());
         let expected = "\
 Tunnel, near end: 37 streams in 60.0 s

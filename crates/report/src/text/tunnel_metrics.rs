@@ -178,8 +178,8 @@ mod tests {
             streams: 37,
             ..TunnelTotals::default()
         };
-        totals.ways[1].payload_bytes = 14_000_000_000_000;
-        totals.ways[1].payload_bytes_at[6] = 14;
+        totals.ways[Direction::ServerToClient].payload_bytes = 14_000_000_000_000;
+        totals.ways[Direction::ServerToClient].payload_bytes_at[6] = 14;
         let text = tunnel_metrics("far", &totals);
         for line in [
             "# TYPE longwire_tunnel_streams_total counter",

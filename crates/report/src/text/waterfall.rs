@@ -209,6 +209,7 @@ const MAX_BAR_WIDTH: usize = 60;
 mod tests {
     use super::*;
     use crate::text::style::{Colour, Extent};
+    use model::PerDirection;
 
     fn leg(name: &str, phase: Phase, millis: u64, turns: u64, remedy: Option<&str>) -> Leg {
         Leg {
@@ -216,7 +217,7 @@ mod tests {
             phase,
             duration: Duration::from_millis(millis),
             turns,
-            payload_bytes: [8 * turns, turns],
+            payload_bytes: PerDirection::new(8 * turns, turns),
             remedy: remedy.map(Into::into),
             saves_turns: u64::from(remedy.is_some()),
         }

@@ -7,7 +7,8 @@ use super::samples::{
     exchange, link, measured, micros, operation, operation_step, prediction, read_outcome, step,
 };
 use model::{
-    BitRate, ConnectionId, Exchange, LinkOutcome, Operation, OperationStep, Prediction, Protocol, Step,
+    BitRate, ConnectionId, Exchange, LinkOutcome, Operation, OperationStep, PerDirection, Prediction,
+    Protocol, Step,
 };
 use report::ReadOutcome;
 use report::html::{Grid, Page};
@@ -91,7 +92,7 @@ fn cell(name: &str, turns: f64, rtt: u64, rate: Option<f64>, clients: u32) -> Pr
     let duration = duration(turns, rtt as f64, rate, clients);
     let bits = rate.and_then(|rate| BitRate::from_bits_per_second((rate * 1e6) as u64));
     Prediction {
-        rate: [bits; 2],
+        rate: PerDirection::splat(bits),
         clients,
         duration,
         low: duration.mul_f64(0.9),

@@ -10,13 +10,13 @@ use model::{
     Evidence, Exchange, Finding, FindingKind, FindingOwners, ForbiddenWaste, HeldBack, HeldPrediction,
     HeldTransactions, HoldingStatement, HostProcess, Interval, LevelAdvice, LinkDirectionOutcome,
     LinkOutcome, MeasuredDurations, Operation, OperationGroup, OperationKind, OperationStep, Order,
-    OrderKind, OrderOfMoves, Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome,
-    PlanFix, PlanLink, PlanMeasure, PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction,
-    ProgramBest, ProgramRun, ProgramTuned, Protocol, RecognisedStatement, Remedied, RequestId, RequestTraits,
-    RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase,
-    SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal, StatementOutcome, Step, Summary, Tags,
-    TextSource, Timestamp, TransactionState, TunnelDirection, TunnelTotals, Unexplained, Warning,
-    WarningKind,
+    OrderKind, OrderOfMoves, PerDirection, PerSide, Phase, PlacedOperation, PlacedService, PlacedTransaction,
+    PlacementOutcome, PlanFix, PlanLink, PlanMeasure, PlanMove, PlanOutcome, PredictedExamples,
+    PredictedOperation, Prediction, ProgramBest, ProgramRun, ProgramTuned, Protocol, RecognisedStatement,
+    Remedied, RequestId, RequestTraits, RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving,
+    Share, SpanId, SplitBase, SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal, StatementOutcome,
+    Step, Summary, Tags, TextSource, Timestamp, TransactionState, TunnelDirection, TunnelTotals, Unexplained,
+    Warning, WarningKind,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -58,10 +58,10 @@ pub fn connection() -> ConnectionOutcome {
         id: ConnectionId(3),
         client: endpoint(1, 40_312),
         server: endpoint(2, 5432),
-        processes: [
+        processes: PerSide::new(
             Some(process("php-fpm8.2", 4711, Some(CONTAINER))),
             Some(process("postgres", 812, Some(CONTAINER))),
-        ],
+        ),
         at: START,
         duration: micros(2_912_345),
         decoding: Decoding {
@@ -80,12 +80,12 @@ pub fn connection() -> ConnectionOutcome {
         server_side_rtt: Some(micros(10_009)),
         rtt_source: Some(RttSource::Measured),
         totals: ConnectionTotals {
-            payload_bytes: [19_402, 401_118],
-            packets: Some([236, 512]),
-            wire_bytes: Some([35_126, 434_914]),
+            payload_bytes: PerDirection::new(19_402, 401_118),
+            packets: Some(PerDirection::new(236, 512)),
+            wire_bytes: Some(PerDirection::new(35_126, 434_914)),
             retransmitted_packets: Some(2),
-            unseen_bytes: [0, 0],
-            seen: [true, true],
+            unseen_bytes: PerDirection::default(),
+            seen: PerDirection::splat(true),
         },
     }
 }
@@ -106,7 +106,7 @@ pub fn opaque_connection() -> ConnectionOutcome {
         id: ConnectionId(4),
         client: endpoint(1, 40_313),
         server: endpoint(2, 5432),
-        processes: [None, None],
+        processes: PerSide::default(),
         decoding: Decoding {
             protocol: Protocol::Postgres,
             encrypted: true,
@@ -121,12 +121,12 @@ pub fn opaque_connection() -> ConnectionOutcome {
         server_side_rtt: None,
         rtt_source: None,
         totals: ConnectionTotals {
-            payload_bytes: [1_833, 0],
+            payload_bytes: PerDirection::new(1_833, 0),
             packets: None,
             wire_bytes: None,
             retransmitted_packets: None,
-            unseen_bytes: [96, 0],
-            seen: [true, false],
+            unseen_bytes: PerDirection::new(96, 0),
+            seen: PerDirection::new(true, false),
         },
         ..connection()
     }
@@ -200,9 +200,9 @@ pub fn exchange() -> Exchange {
 pub fn at_level() -> AtLevel {
     AtLevel {
         level: 2,
-        tunnel_bytes: [96, 812],
-        compressing: [micros(2), micros(21)],
-        turning_back: [micros(1), micros(9)],
+        tunnel_bytes: PerDirection::new(96, 812),
+        compressing: PerDirection::new(micros(2), micros(21)),
+        turning_back: PerDirection::new(micros(1), micros(9)),
     }
 }
 
@@ -223,17 +223,17 @@ pub fn advice() -> Advice {
         replayed: 40,
         exchanges: 80,
         turns: 80,
-        payload_bytes: [5_600, 204_000],
+        payload_bytes: PerDirection::new(5_600, 204_000),
         span: Some(Duration::from_secs(60)),
         rtt: micros(20_000),
         rtt_asked: true,
         rates: rates.to_vec(),
         levels: vec![
-            level(0, "off", [6_400, 205_000], [52_100, 40_090]),
+            level(0, "off", PerDirection::new(6_400, 205_000), [52_100, 40_090]),
             LevelAdvice {
                 noise: Share::from_parts(micros(2), micros(100)),
                 break_even: Some(BreakEven::At(rates[1])),
-                ..level(2, "zstd 1", [3_100, 41_000], [42_300, 40_110])
+                ..level(2, "zstd 1", PerDirection::new(3_100, 41_000), [42_300, 40_110])
             },
         ],
         price: "0.09".parse().ok(),
@@ -398,7 +398,7 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
         operation_name: name.into(),
         operations: 250,
         rtt: Duration::from_millis(rtt_millis),
-        rate: [rate.and_then(|rate| BitRate::parse(rate).ok()); 2],
+        rate: PerDirection::splat(rate.and_then(|rate| BitRate::parse(rate).ok())),
         link: match rate {
             Some(_) => format!("rtt={rtt_millis}ms rate=10mbit").into(),
             None => format!("rtt={rtt_millis}ms").into(),
@@ -464,7 +464,7 @@ pub fn link() -> LinkOutcome {
         rtt: Duration::from_millis(40),
         rtt_error_p50_ns: Some(31_200),
         rtt_error_p99_ns: Some(214_000),
-        directions: [
+        directions: PerDirection::new(
             LinkDirectionOutcome {
                 dropped_by_loss: 3,
                 ..direction(4_120, "2Mbit/s", "2Mbit/s")
@@ -474,7 +474,7 @@ pub fn link() -> LinkOutcome {
                 dropped_by_loss: 5,
                 ..direction(7_031, "10Mbit/s", "9.97Mbit/s")
             },
-        ],
+        ),
         floor: Some(micros(62)),
     }
 }
@@ -487,7 +487,7 @@ pub fn tunnel() -> TunnelTotals {
         ..TunnelDirection::default()
     };
     TunnelTotals {
-        ways: [
+        ways: PerDirection::new(
             way(41_000, 43_900, 410),
             TunnelDirection {
                 stored_chunks: 12,
@@ -498,7 +498,7 @@ pub fn tunnel() -> TunnelTotals {
                 reader_stalls: 2,
                 ..way(14_000_000, 1_000_000, 430)
             },
-        ],
+        ),
         streams: 37,
         open_streams: 4,
         broken_streams: 1,
@@ -536,7 +536,7 @@ pub fn summary() -> Summary {
         connections: 6,
         operations: 253,
         statements: 6_700,
-        payload_bytes: [461_274, 12_664_068],
+        payload_bytes: PerDirection::new(461_274, 12_664_068),
         duration: micros(72_912_345),
         attribution: attribution(789_360, 1_684_349, 70_169_560, 101_200, 25_300),
         setup: micros(7_620_360),
@@ -568,7 +568,7 @@ pub fn leg() -> model::Leg {
         phase: Phase::Tls,
         duration: micros(40_217),
         turns: 1,
-        payload_bytes: [8, 1],
+        payload_bytes: PerDirection::new(8, 1),
         remedy: Some(
             "sslnegotiation=direct: TLS begins without asking (client and server 17 or later)".into(),
         ),
@@ -623,7 +623,7 @@ pub fn split() -> SplitOutcome {
         errors: 0,
         spread: spread(36_480, 1_700),
         turns: 1.0,
-        payload_bytes: [14.0, 66.0],
+        payload_bytes: PerDirection::new(14.0, 66.0),
         round_trip: interval(400),
         source: RoundTripSource::Echo,
         transaction: interval(1_760),
@@ -762,7 +762,7 @@ pub fn held_predictions() -> Vec<HeldPrediction> {
             operation_name: held.operation_name.clone(),
             replays: held.count,
             rtt: Duration::from_millis(rtt),
-            rate: [None; 2],
+            rate: PerDirection::default(),
             link: format!("rtt={rtt}ms").into(),
             median: there(held.turns, held.median),
             rows_held: held.rows_held.map(|here| there(held.turns_after_write, here)),
@@ -952,7 +952,7 @@ fn lab_round() -> report::outcome::LabRound {
         },
         durations,
         elapsed: millis(109_931),
-        payload: [8_900, 4_310_000].map(ByteCount::from_bytes),
+        payload: PerDirection::new(8_900, 4_310_000).map(ByteCount::from_bytes),
         client_processor: millis(40),
         processors: vec![used("database", "database", 610), used("web", "web", 2_130)],
         links: vec![link()],
@@ -1052,7 +1052,7 @@ pub fn load_report() -> LoadReport {
         elapsed: micros(4_393_000),
         connecting: micros(42_000),
         turns: 2_200,
-        payload_bytes: [66_000, 82_500],
+        payload_bytes: PerDirection::new(66_000, 82_500),
         processor: [micros(120_000), micros(310_000)],
         scripts: vec![script("read.sql", 9, 1_000), script("write.sql", 1, 97)],
         failures: vec![LoadFailure {
@@ -1097,8 +1097,8 @@ pub fn program() -> ProgramReport {
                     connected: millis(2104),
                     connections: 1,
                     turns: 206,
-                    payload_bytes: [9_120, 131_020],
-                    packets: Some([214, 233]),
+                    payload_bytes: PerDirection::new(9_120, 131_020),
+                    packets: Some(PerDirection::new(214, 233)),
                     client_memory: Some(ByteCount::from_bytes(61_200_000)),
                 },
             ),
@@ -1111,8 +1111,8 @@ pub fn program() -> ProgramReport {
                     connected: millis(90),
                     connections: 1,
                     turns: 8,
-                    payload_bytes: [812, 126_400],
-                    packets: Some([30, 96]),
+                    payload_bytes: PerDirection::new(812, 126_400),
+                    packets: Some(PerDirection::new(30, 96)),
                     client_memory: Some(ByteCount::from_bytes(62_100_000)),
                 },
             ),
@@ -1146,9 +1146,9 @@ pub fn tune() -> TuneReport {
         rows: 32_000,
         turns: Some(252),
         window: None,
-        packets: Some([7_420, 4_011]),
-        payload_bytes: Some([10_560_000, 9_800]),
-        wire_bytes: Some([11_049_720, 274_526]),
+        packets: Some(PerDirection::new(7_420, 4_011)),
+        payload_bytes: Some(PerDirection::new(10_560_000, 9_800)),
+        wire_bytes: Some(PerDirection::new(11_049_720, 274_526)),
         client_memory: Some(model::ByteCount::from_bytes(131_072)),
         server_memory: Some(model::ByteCount::from_bytes(1_310_720)),
     };

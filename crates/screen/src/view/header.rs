@@ -4,7 +4,7 @@ use crate::look::Ink;
 use crate::rows::short;
 use crate::state::Screen;
 use crate::tab::Tab;
-use model::{ByteCount, Share, counted, format_duration};
+use model::{ByteCount, Direction, Share, counted, format_duration};
 use report::text::escape::{cut, printable};
 use std::time::Duration;
 
@@ -61,8 +61,8 @@ fn rates(screen: &Screen) -> String {
         span(current.rtt),
         span(current.least_rtt),
         number(rates.map(|rates| rates.turns)),
-        bytes(rates.map(|rates| rates.payload_bytes[0])),
-        bytes(rates.map(|rates| rates.payload_bytes[1])),
+        bytes(rates.map(|rates| rates.payload_bytes[Direction::ClientToServer])),
+        bytes(rates.map(|rates| rates.payload_bytes[Direction::ServerToClient])),
     )
 }
 

@@ -3,7 +3,7 @@
 use crate::TuneError;
 use client::Watch;
 use client::session::SessionError;
-use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, Timestamp};
+use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, PerDirection, Timestamp};
 use relay::RelayOptions;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -51,15 +51,14 @@ pub(super) fn through<T>(
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Passed {
     pub(super) at: Timestamp,
-    payload_bytes: [u64; 2],
+    payload_bytes: PerDirection<u64>,
 }
 
 impl Passed {
-    /// Each way, in payload bytes.
-    pub(super) fn bytes_since(self, earlier: Self) -> [u64; 2] {
-        let [up, down] = self.payload_bytes;
-        let [up_before, down_before] = earlier.payload_bytes;
-        [up.saturating_sub(up_before), down.saturating_sub(down_before)]
+    /// Payload bytes of each direction.
+    pub(super) fn bytes_since(self, earlier: Self) -> PerDirection<u64> {
+        let both = self.payload_bytes.zip(earlier.payload_bytes);
+        both.map(|(now, before)| now.saturating_sub(before))
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::TuneError;
 use client::session::{ClientConnection, Deadline, Session};
 use client::{ErrorReply, ReplyFault, ReplyReader};
-use model::{ByteCount, TrialOutcome};
+use model::{ByteCount, PerDirection, TrialOutcome};
 use std::time::{Duration, Instant};
 use sys::wait::PollFlags;
 
@@ -32,8 +32,8 @@ pub(crate) struct JobConnection<'a, R> {
 pub(crate) struct Passed {
     at: Instant,
     turns: u64,
-    payload: [u64; 2],
-    packets: Option<[u64; 2]>,
+    payload: PerDirection<u64>,
+    packets: Option<PerDirection<u64>>,
     header: u64,
 }
 
@@ -167,7 +167,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
             at: Instant::now(),
             turns: self.turns,
             payload: self.connection.passed().bytes,
-            packets: packets.map(|(out, back)| [out.into(), back.into()]),
+            packets: packets.map(|(out, back)| PerDirection::new(out.into(), back.into())),
             header: ETHERNET + internet + TCP + options,
         }
     }
@@ -175,10 +175,12 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
     /// The caller adds rows to the figures since `before`.
     pub fn outcome(&self, before: Passed) -> TrialOutcome {
         let after = self.passed();
-        let payload = difference(after.payload, before.payload);
+        let payload = after.payload.zip(before.payload);
+        let payload = payload.map(|(after, before)| after.saturating_sub(before));
         // The kernel's 32-bit counters wrap.
         let packets = after.packets.zip(before.packets).map(|(after, before)| {
-            [0, 1].map(|method| u64::from((after[method] as u32).wrapping_sub(before[method] as u32)))
+            let both = after.zip(before);
+            both.map(|(after, before)| u64::from((after as u32).wrapping_sub(before as u32)))
         });
         TrialOutcome {
             duration: after.at.saturating_duration_since(before.at),
@@ -189,8 +191,10 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
             window: self.window,
             packets,
             payload_bytes: Some(payload),
-            wire_bytes: packets
-                .map(|packets| [0, 1].map(|method| payload[method] + packets[method] * after.header)),
+            wire_bytes: packets.map(|packets| {
+                let both = payload.zip(packets);
+                both.map(|(payload, packets)| payload + packets * after.header)
+            }),
             client_memory: Some(ByteCount::from_bytes(self.most_held)),
             server_memory: None,
         }
@@ -203,10 +207,6 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         self.say().ok();
         self.connection.sample();
     }
-}
-
-fn difference(after: [u64; 2], before: [u64; 2]) -> [u64; 2] {
-    [0, 1].map(|method| after[method].saturating_sub(before[method]))
 }
 
 fn refused(doing: &str, fault: ReplyFault) -> TuneError {

@@ -169,7 +169,7 @@ fn mysqls_driver_sends_a_batch_as_one_statement_or_row_by_row() {
         (8..=10).contains(&(often - seldom)),
         "{often} and {seldom}: 10 fetches, and 2"
     );
-    let [_, brought] = small.payload_bytes.unwrap();
+    let [_, brought] = small.payload_bytes.unwrap().into_array();
     assert!((32_200..40_000).contains(&brought), "{brought}");
     bench.clean_up().unwrap();
     let left = server.sql("show databases like 'longwire%'");

@@ -1,7 +1,7 @@
 //! Results and cost of every way.
 
 use super::{bench, method, run, run_query, scratches, shape};
-use model::{Job, Method};
+use model::{Direction, Job, Method};
 use std::sync::atomic::AtomicBool;
 use testbed::{MariaDb, Postgres};
 use tune::{Prepared, Shape, Trial, Workbench};
@@ -39,15 +39,25 @@ fn try_all(bench: &mut dyn Workbench, prepared: &Prepared, shape: &Shape) {
             let (turns, packets) = (outcome.turns.unwrap(), outcome.packets.unwrap());
             assert!(turns >= 3, "{place}: begin, the job, commit: {turns}");
             assert!(
-                packets[0] + packets[1] >= 2 * turns,
+                packets[Direction::ClientToServer] + packets[Direction::ServerToClient] >= 2 * turns,
                 "{place}: {packets:?} in {turns} round trips"
             );
             let (payload, wire) = (outcome.payload_bytes.unwrap(), outcome.wire_bytes.unwrap());
-            assert!(wire[0] > payload[0] && wire[1] > payload[1], "{place}");
+            assert!(
+                wire[Direction::ClientToServer] > payload[Direction::ClientToServer]
+                    && wire[Direction::ServerToClient] > payload[Direction::ServerToClient],
+                "{place}"
+            );
             let carried = rows * u64::from(shape.row_bytes - 16);
             match method.job {
-                Job::Insert => assert!(payload[0] > carried, "{place}: {payload:?}"),
-                Job::Select => assert!(payload[1] > carried, "{place}: {payload:?}"),
+                Job::Insert => assert!(
+                    payload[Direction::ClientToServer] > carried,
+                    "{place}: {payload:?}"
+                ),
+                Job::Select => assert!(
+                    payload[Direction::ServerToClient] > carried,
+                    "{place}: {payload:?}"
+                ),
                 Job::Update => {}
             }
             assert!(outcome.client_memory.unwrap().as_bytes() > 0, "{place}");

@@ -1,6 +1,7 @@
 //! Bytes pass unchanged at every level, in all sizes, on many streams.
 
 use crate::stand::{self, Tunnel};
+use model::Direction;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::thread;
@@ -40,10 +41,13 @@ fn bytes_come_back_at_every_level() {
         let totals = tunnel.near.stop();
         assert_eq!(totals.streams, 2);
         assert_eq!(totals.broken_streams, 0);
-        assert_eq!(totals.ways[0].payload_bytes, 600_000);
-        assert_eq!(totals.ways[1].payload_bytes, 600_000);
+        assert_eq!(totals.ways[Direction::ClientToServer].payload_bytes, 600_000);
+        assert_eq!(totals.ways[Direction::ServerToClient].payload_bytes, 600_000);
         if level > 0 {
-            assert!(totals.ways[0].tunnel_bytes < 550_000, "{totals:?}");
+            assert!(
+                totals.ways[Direction::ClientToServer].tunnel_bytes < 550_000,
+                "{totals:?}"
+            );
         }
         tunnel.far.stop();
     }
@@ -61,7 +65,7 @@ fn bytes_come_back_over_encrypted_lanes() {
     wait_until("all streams over", || tunnel.near.totals().open_streams == 0);
     let totals = tunnel.near.totals();
     assert_eq!((totals.streams, totals.broken_streams, totals.lanes), (10, 0, 2));
-    assert_eq!(totals.ways[1].payload_bytes, 20_000_000);
+    assert_eq!(totals.ways[Direction::ServerToClient].payload_bytes, 20_000_000);
 }
 
 #[test]
@@ -76,10 +80,15 @@ fn two_hundred_streams_at_once_do_not_mix() {
     // Counters are updated once per round.
     wait_until("both ends have seen all of it", || {
         let (near, far) = (tunnel.near.totals(), tunnel.far.totals());
-        near.open_streams + far.open_streams == 0 && near.ways[0].tunnel_bytes == far.ways[0].tunnel_bytes
+        near.open_streams + far.open_streams == 0
+            && near.ways[Direction::ClientToServer].tunnel_bytes
+                == far.ways[Direction::ClientToServer].tunnel_bytes
     });
     let (near, far) = (tunnel.near.totals(), tunnel.far.totals());
     assert_eq!((near.streams, near.broken_streams, near.lanes), (200, 0, 2));
     assert_eq!((far.streams, far.broken_streams, far.open_streams), (200, 0, 0));
-    assert_eq!(near.ways[0].payload_bytes, far.ways[0].payload_bytes);
+    assert_eq!(
+        near.ways[Direction::ClientToServer].payload_bytes,
+        far.ways[Direction::ClientToServer].payload_bytes
+    );
 }

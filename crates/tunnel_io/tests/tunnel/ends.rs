@@ -1,6 +1,7 @@
 //! Half-closes, resets, an unreachable database, a slow reader and a lost lane.
 
 use crate::stand::{self, Tunnel};
+use model::Direction;
 use rustix::net::sockopt::set_socket_linger;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -144,8 +145,8 @@ fn a_slow_reader_holds_back_itself_alone() {
     wait_until("the far end has sent all that it may", || {
         thread::sleep(Duration::from_millis(100));
         let totals = tunnel.far.totals();
-        let before = std::mem::replace(&mut held, totals.ways[1].payload_bytes);
-        totals.ways[1].reader_stalls > 0 && before == held
+        let before = std::mem::replace(&mut held, totals.ways[Direction::ServerToClient].payload_bytes);
+        totals.ways[Direction::ServerToClient].reader_stalls > 0 && before == held
     });
     assert!(
         held < 16_000_000,
@@ -160,7 +161,7 @@ fn a_slow_reader_holds_back_itself_alone() {
     }
     // Counters are updated once per round.
     wait_until("nothing but the quick one's answers has gone since", || {
-        tunnel.far.totals().ways[1].payload_bytes == held + 50_000
+        tunnel.far.totals().ways[Direction::ServerToClient].payload_bytes == held + 50_000
     });
     let mut rest = vec![0; 60_000_000 - 1];
     slow.read_exact(&mut rest).expect("the rest");
@@ -192,7 +193,7 @@ fn a_far_end_that_is_gone_ends_its_streams_and_new_ones_work_when_it_is_back() {
     assert!(waits.join().expect("no panic"), "the one that waited is served");
     wait_until("it is over", || {
         let totals = near.totals();
-        totals.ways[1].payload_bytes == 2 && totals.open_streams == 0
+        totals.ways[Direction::ServerToClient].payload_bytes == 2 && totals.open_streams == 0
     });
     let totals = near.stop();
     assert_eq!((totals.streams, totals.broken_streams), (2, 1));

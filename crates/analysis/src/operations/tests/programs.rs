@@ -15,7 +15,7 @@ fn pages_and_job(programs: &[(u32, [Option<u32>; 2])], job: Protocol) -> Vec<Vec
         run.opened(connection.into(), host(2, 50_000 + connection), host(4, 5432));
     }
     for (connection, ends) in programs {
-        run.operations.programs(ConnectionId(*connection), *ends);
+        run.operations.programs(ConnectionId(*connection), (*ends).into());
     }
     // Each queries once before any request, so its role is known.
     for connection in 2..5 {

@@ -6,7 +6,7 @@ use super::super::legs::Legs;
 use super::super::{KernelFigures, Reply, SessionError};
 use super::driver::{Driver, local};
 use crate::ErrorReply;
-use model::{Phase, Timestamp};
+use model::{Direction, Phase, Timestamp};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
@@ -100,7 +100,7 @@ impl<'a> DriverProxy<'a> {
             Err(error) => return Err(error),
         };
         let passed = self.line.passed();
-        let moved = |index: usize| passed.bytes[index].saturating_sub(before.bytes[index]);
+        let moved = |direction| passed.bytes[direction].saturating_sub(before.bytes[direction]);
         let sent_at = self.sent_at.unwrap_or(began);
         let first_byte_at = self.first_byte_at.unwrap_or(sent_at);
         Ok(Reply {
@@ -108,8 +108,8 @@ impl<'a> DriverProxy<'a> {
             first_byte_at,
             last_byte_at: self.line.arrived().max(first_byte_at),
             turns: passed.turns.saturating_sub(before.turns),
-            request_bytes: moved(0),
-            reply_bytes: moved(1),
+            request_bytes: moved(Direction::ClientToServer),
+            reply_bytes: moved(Direction::ServerToClient),
             rows: u64::from(error.is_none()),
             status: None,
             error,

@@ -100,7 +100,7 @@ fn turns_bytes_and_legs_are_those_of_the_server() {
     let told: Vec<(&str, u64, [u64; 2])> = legs
         .as_slice()
         .iter()
-        .map(|leg| (&*leg.name, leg.turns, leg.payload_bytes))
+        .map(|leg| (&*leg.name, leg.turns, leg.payload_bytes.into_array()))
         .collect();
     assert_eq!(
         told,

@@ -95,7 +95,7 @@ fn start_link(planned: &PlannedRelay, link: LinkDescription) -> Result<Relay> {
 }
 
 fn summary(counters: &ProxyCounters) -> String {
-    let [up, down] = counters.payload_bytes();
+    let [up, down] = counters.payload_bytes().into_array();
     let failed = match counters.failed() {
         0 => String::new(),
         failed => format!("; {failed} did not reach their upstream"),

@@ -5,7 +5,8 @@ use super::places::{Pausing, Place, stations};
 use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Station, Visit};
 use anyhow::{Context, Result};
 use model::{
-    Interval, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning, WarningKind, median,
+    Interval, PerDirection, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning, WarningKind,
+    median,
 };
 use pipeline::progress::{ProgressSink, StderrProgress};
 use predict::split::{EchoedRoundTrips, Shares, shares};
@@ -76,7 +77,7 @@ fn places(
     args: &Args,
     bench: &SplitBench,
     distance: &RoundTripProbe,
-    sizes: [u32; 2],
+    sizes: PerDirection<u32>,
     pausing: Pausing,
     stop: &AtomicBool,
 ) -> Result<Vec<Place>> {
@@ -93,7 +94,7 @@ fn places(
 }
 
 /// Payload bytes per round trip, each way.
-fn sizes(visit: &Visit) -> [u32; 2] {
+fn sizes(visit: &Visit) -> PerDirection<u32> {
     visit.payload_bytes.map(|bytes| {
         let each = (bytes / visit.turns.max(1.0)).round();
         (each as u32).clamp(1, probe::echo::MAX_BYTES)

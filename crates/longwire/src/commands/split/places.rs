@@ -3,7 +3,7 @@
 use crate::split::{Round, SplitBench, Station, measure_rtt};
 use anyhow::Result;
 use link::LinkDescription;
-use model::{SplitBase, SplitPrediction, SplitRefusal};
+use model::{PerDirection, SplitBase, SplitPrediction, SplitRefusal};
 use predict::split::{EchoedRoundTrips, Elsewhere, Forecast, PausedWorkload, forecast, pause_towards};
 use probe::echo::Echo;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Place {
     /// local one. More streams show whether messages queue on the way.
     pub fn of_echo(
         address: &str,
-        sizes: [u32; 2],
+        sizes: PerDirection<u32>,
         here: Duration,
         bench: &SplitBench,
         pausing: Pausing,
@@ -70,7 +70,7 @@ impl Place {
             text: format!("echo {address}").into(),
             there: Elsewhere {
                 round_trip: alone,
-                rate: [None, None],
+                rate: PerDirection::default(),
             },
             here,
             pause: pausing.towards(alone, here),

@@ -4,7 +4,7 @@ use super::source::{Moment, ScreenSource};
 use super::traffic::LiveTraffic;
 use crate::commands::child::Child;
 use anyhow::Result;
-use model::{ConnectionId, HostProcess, Warning, WarningKind};
+use model::{ConnectionId, HostProcess, PerSide, Warning, WarningKind};
 use pipeline::aggregator::Aggregator;
 use pipeline::output::{EndRequest, Status};
 use pipeline::output_health::OutputHealth;
@@ -157,7 +157,7 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
         self.traffic.open_connections()
     }
 
-    fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+    fn processes(&self, connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
         self.traffic.processes(connection)
     }
 

@@ -1,7 +1,7 @@
 //! Data source of `top`: a live run or a recording.
 
 use anyhow::Result;
-use model::{ConnectionId, HostProcess, Warning};
+use model::{ConnectionId, HostProcess, PerSide, Warning};
 use pipeline::aggregator::Aggregator;
 use pipeline::output::Status;
 use screen::{Position, RingCounts, Screen, Snapshot, TimeStep, Wants};
@@ -30,8 +30,8 @@ pub trait ScreenSource {
     }
 
     /// Local programs at the ends of an open connection, client first, if known.
-    fn processes(&self, _connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
-        [None, None]
+    fn processes(&self, _connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
+        PerSide::default()
     }
 
     /// Has no effect on a live run.

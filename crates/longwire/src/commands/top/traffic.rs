@@ -3,7 +3,7 @@
 use crate::commands::interface_source::{InterfaceKeys, InterfaceSource};
 use crate::commands::relays::{self, Relays};
 use analysis::fact::Fact;
-use model::{ConnectionId, HostProcess, Warning};
+use model::{ConnectionId, HostProcess, PerSide, Warning};
 use pipeline::fact_channel::{FactChannel, FactLosses, Posted};
 use pipeline::input::live::ProgramsOfConnection;
 use pipeline::output_health::OutputHealth;
@@ -45,8 +45,8 @@ pub trait LiveTraffic {
     }
 
     /// Local programs at the ends of an open connection, client first, if known.
-    fn processes(&self, _connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
-        [None, None]
+    fn processes(&self, _connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
+        PerSide::default()
     }
 }
 
@@ -130,7 +130,7 @@ impl LiveTraffic for InterfaceTraffic {
         self.source.found_processes()
     }
 
-    fn processes(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+    fn processes(&self, connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
         self.source.processes(connection)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::setting::ProgramSetting;
 use link::LinkDescription;
-use model::{DistributionBuilder, ProgramBest, ProgramRun, ProgramTuned};
+use model::{DistributionBuilder, PerDirection, ProgramBest, ProgramRun, ProgramTuned};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Cell<'_> {
     }
 }
 
-type Traffic = (u64, u64, [u64; 2]);
+type Traffic = (u64, u64, PerDirection<u64>);
 
 /// `tuned` is in ascending order of settings.
 pub fn best(tuned: &[ProgramTuned]) -> Vec<ProgramBest> {

@@ -6,7 +6,7 @@ use crate::relayed_command::{NotStarted, RelayedTarget, connect_to, last_bytes, 
 use analysis::fact::Fact;
 use anyhow::Result;
 use link::LinkDescription;
-use model::{ProgramRun, Timestamp};
+use model::{PerDirection, ProgramRun, Timestamp};
 use pipeline::fact_channel::FactChannel;
 use pipeline::interruption::Interrupted;
 use relay::RelayOptions;
@@ -90,7 +90,7 @@ fn how(status: std::process::ExitStatus) -> String {
 struct Seen {
     run: ProgramRun,
     uncounted: bool,
-    packets: [u64; 2],
+    packets: PerDirection<u64>,
     first: Option<Timestamp>,
     last: Option<Timestamp>,
 }

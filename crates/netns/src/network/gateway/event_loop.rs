@@ -300,7 +300,7 @@ impl GatewayLoop {
     fn copy(&mut self, number: usize, mut pair: Box<Pair>) {
         match pair.copy() {
             Copied::Over => self.free.push(number),
-            Copied::Broken(_) => {
+            Copied::Broken => {
                 pair.reset();
                 self.free.push(number);
             }

@@ -1,12 +1,13 @@
 //! Copies bytes between two connections.
 
+use model::{Direction, PerDirection, PerSide};
 use sys::socket::{Received, Sent, Socket};
 
-/// The connection over the link (0) and outside (1).
+/// The connection over the link, from the client, and the one outside, to the server.
 #[derive(Debug)]
 pub(super) struct Pair {
-    sockets: [Socket; 2],
-    ways: [OneDirection; 2],
+    sockets: PerSide<Socket>,
+    ways: PerDirection<OneDirection>,
 }
 
 #[derive(Debug, Default)]
@@ -25,25 +26,25 @@ pub(super) enum Copied {
     /// A share, so that others are served too.
     Some,
     Over,
-    Broken(usize),
+    Broken,
 }
 
 impl Pair {
     pub(super) fn new(inside: Socket, outside: Socket) -> Self {
         Self {
-            sockets: [inside, outside],
+            sockets: PerSide::new(inside, outside),
             ways: Default::default(),
         }
     }
 
     pub(super) fn copy(&mut self) -> Copied {
         let mut result = Copied::All;
-        for (from, way) in self.ways.iter_mut().enumerate() {
-            match way.copy(&self.sockets[from], &self.sockets[1 - from]) {
+        for direction in Direction::ALL {
+            let (source, sink) = (direction.sender(), direction.receiver());
+            match self.ways[direction].copy(&self.sockets[source], &self.sockets[sink]) {
                 Moved::All => {}
                 Moved::Some => result = Copied::Some,
-                Moved::SourceBroken => return Copied::Broken(from),
-                Moved::SinkBroken => return Copied::Broken(1 - from),
+                Moved::Broken => return Copied::Broken,
             }
         }
         if self.ways.iter().all(|way| way.finished) {
@@ -62,8 +63,7 @@ impl Pair {
 enum Moved {
     All,
     Some,
-    SourceBroken,
-    SinkBroken,
+    Broken,
 }
 
 impl OneDirection {
@@ -78,7 +78,7 @@ impl OneDirection {
                         moved += count;
                         continue;
                     }
-                    Sent::Broken(_) => return Moved::SinkBroken,
+                    Sent::Broken(_) => return Moved::Broken,
                 }
             }
             if self.ended {
@@ -96,7 +96,7 @@ impl OneDirection {
                 Received::Bytes { count, .. } => (self.begin, self.end) = (0, count),
                 Received::Nothing => return Moved::All,
                 Received::End => self.ended = true,
-                Received::Broken(_) => return Moved::SourceBroken,
+                Received::Broken(_) => return Moved::Broken,
             }
         }
     }

@@ -2,7 +2,7 @@
 //! rarely enough for low processor use. A connection that ends before the search has no programs.
 
 use analysis::fact::Fact;
-use model::{ConnectionId, Endpoint, HostProcess};
+use model::{ConnectionId, Endpoint, HostProcess, PerSide};
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,11 +26,11 @@ struct Asked {
 type Found = Arc<Mutex<FoundPrograms>>;
 
 /// Programs at the ends of a connection, client first.
-pub type ProgramsOfConnection = (ConnectionId, [Option<Arc<HostProcess>>; 2]);
+pub type ProgramsOfConnection = (ConnectionId, PerSide<Option<Arc<HostProcess>>>);
 
 #[derive(Debug, Default)]
 struct FoundPrograms {
-    by_connection: HashMap<ConnectionId, [Option<Arc<HostProcess>>; 2]>,
+    by_connection: HashMap<ConnectionId, PerSide<Option<Arc<HostProcess>>>>,
     news: HashSet<ConnectionId>,
 }
 
@@ -49,7 +49,7 @@ impl Programs {
         Ok(Self { asked, found })
     }
 
-    pub fn find_programs(&self, connection: ConnectionId) -> [Option<Arc<HostProcess>>; 2] {
+    pub fn find_programs(&self, connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.by_connection.get(&connection).cloned().unwrap_or_default()
     }
@@ -113,7 +113,7 @@ fn look_for(asked: &Receiver<Asked>, found: &Found, lookup: &OwnerLookup) {
 
 /// Searches once. Returns the connections to retry, because a server may not have accepted them.
 fn look_up_programs(waiting: Vec<Asked>, found: &Found, lookup: &OwnerLookup) -> Vec<Asked> {
-    let ends = |asked: &Asked| [(asked.client, asked.server), (asked.server, asked.client)];
+    let ends = |asked: &Asked| PerSide::new((asked.client, asked.server), (asked.server, asked.client));
     let wanted: HashSet<_> = waiting.iter().flat_map(ends).collect();
     let owners: HashMap<_, _> = lookup
         .find_owners(&wanted)

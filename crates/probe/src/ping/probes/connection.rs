@@ -4,7 +4,7 @@ use super::{Kind, Probe};
 use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{Opened, PingError};
 use client::session::{Session, SessionError};
-use model::{Direction, Leg, Phase, Timestamp};
+use model::{Direction, Leg, PerDirection, Phase, Timestamp};
 
 /// From name resolution to the last byte of the first reply. Closes each connection as the protocol
 /// requires.
@@ -55,7 +55,7 @@ impl Probe for Connection<'_> {
                     phase: Phase::Work,
                     duration: ended.since(opened),
                     turns: reply.turns,
-                    payload_bytes: [reply.request_bytes, reply.reply_bytes],
+                    payload_bytes: PerDirection::new(reply.request_bytes, reply.reply_bytes),
                     remedy: None,
                     saves_turns: 0,
                 });
