@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// Maximum occurrences per 100,000 words of comments; phrases in one row count together.
 const PHRASES: [(&[&str], usize); 12] = [
-    (&["what"], 14),
-    (&["whose"], 10),
+    (&["what"], 13),
+    (&["whose"], 11),
     (&["absent"], 0),
     (&["under way"], 0),
     (&["asked for"], 1),
@@ -23,13 +23,13 @@ const PHRASES: [(&[&str], usize); 12] = [
 /// Maximum numbers over all crates.
 const ITEMS: [(&str, usize); 5] = [
     ("comment lines over 110 characters", 1),
-    ("sentences of documentation of three words or fewer", 710),
+    ("sentences of documentation of three words or fewer", 747),
     (
         "constants called MOST, LEAST, LONGEST, SHORTEST, PATIENCE or LOOK",
         1,
     ),
     ("functions called of, take, look, ask, tell or note", 0),
-    ("words of comments", 149_444),
+    ("words of comments", 150_890),
 ];
 
 /// A ceiling this many percent above its count must be lowered.
