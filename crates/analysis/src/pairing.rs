@@ -62,7 +62,7 @@ pub struct Pairing {
     answers: Answers,
     speaker: Option<Direction>,
     pipelines: bool,
-    owed: pending_replies::Share,
+    budget: pending_replies::Share,
     pace: Pace,
     /// Bytes of the shortest reply to work.
     shortest_reply: u64,
@@ -110,7 +110,7 @@ impl Pairing {
             answers: Answers::default(),
             speaker: None,
             pipelines: false,
-            owed: pending_replies::Share::default(),
+            budget: pending_replies::Share::default(),
             pace: Pace::default(),
             shortest_reply: u64::MAX,
             previous_reply_ended: at,
@@ -152,7 +152,7 @@ impl Pairing {
     /// Counts expected replies together with the run's other connections.
     #[must_use]
     pub fn with_reply_budget(mut self, all: PendingReplyBudget) -> Self {
-        self.owed = pending_replies::Share::new(all);
+        self.budget = pending_replies::Share::new(all);
         self
     }
 
@@ -325,7 +325,7 @@ impl Pairing {
             (Direction::ServerToClient, Role::Greeting) => self.greeting(message, protocol, out),
             (Direction::ServerToClient, role) => self.reply(message, role, protocol, out),
         }
-        self.owed.count(self.queue.len() + self.answers.count());
+        self.budget.count(self.queue.len() + self.answers.count());
         // A PROXY protocol header precedes the connection's own bytes: a server that speaks first
         // comes behind it.
         self.payload_seen |= message.phase != Phase::Connect || message.role != Role::OneWay;
@@ -352,7 +352,7 @@ impl Pairing {
     /// Gives up the oldest requests at the limit of expected replies. The requests of later replies
     /// are then uncertain.
     fn make_room(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
-        while self.queue.len() >= self.owed.most() {
+        while self.queue.len() >= self.budget.most() {
             if let Some(front) = self.queue.front_mut() {
                 front.exchange.error.get_or_insert_with(|| Arc::from(GIVEN_UP));
             }

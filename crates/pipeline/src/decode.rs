@@ -20,7 +20,7 @@ pub struct ConnectionDecoders {
     fingerprints: Fingerprints,
     keep_literals: bool,
     digests: RandomState,
-    owed: PendingReplyBudget,
+    reply_budget: PendingReplyBudget,
     paths: Paths,
     secrets: Option<Arc<dyn Secrets>>,
     boxes: ExchangePool,
@@ -44,7 +44,7 @@ impl ConnectionDecoders {
             fingerprints: Fingerprints::default(),
             keep_literals,
             digests: RandomState::new(),
-            owed: PendingReplyBudget::default(),
+            reply_budget: PendingReplyBudget::default(),
             paths: Paths::default(),
             secrets: None,
             boxes: ExchangePool::default(),
@@ -77,8 +77,8 @@ impl ConnectionDecoders {
 
     /// Shares a limit on expected replies with the run's other decoders.
     #[must_use]
-    pub fn with_reply_budget(self, owed: PendingReplyBudget) -> Self {
-        Self { owed, ..self }
+    pub fn with_reply_budget(self, reply_budget: PendingReplyBudget) -> Self {
+        Self { reply_budget, ..self }
     }
 
     /// Shares the paths between hosts with the run's other decoders.
@@ -184,7 +184,7 @@ impl Opened {
     fn pairing(self, id: ConnectionId, of: &ConnectionDecoders) -> Pairing {
         Pairing::new(id, self.at, self.client, self.server, of.keep_literals)
             .with_digests(of.digests.clone())
-            .with_reply_budget(of.owed.clone())
+            .with_reply_budget(of.reply_budget.clone())
             .with_paths(&of.paths)
             .with_boxes(of.boxes.clone())
     }

@@ -36,7 +36,7 @@ pub struct FactChannel {
     keep_literals: bool,
     digests: RandomState,
     fingerprints: KnownFingerprints,
-    owed: PendingReplyBudget,
+    reply_budget: PendingReplyBudget,
     paths: Paths,
     payload: Option<Arc<AtomicU64>>,
 }
@@ -117,7 +117,7 @@ impl FactChannel {
             keep_literals,
             digests: RandomState::default(),
             fingerprints: KnownFingerprints::default(),
-            owed: PendingReplyBudget::default(),
+            reply_budget: PendingReplyBudget::default(),
             paths: Paths::default(),
             payload: None,
         }
@@ -185,7 +185,7 @@ impl ObserverFactory for FactChannel {
             connections: ConnectionDecoders::new(self.keep_literals)
                 .with_digests(self.digests.clone())
                 .with_fingerprints(self.fingerprints.clone())
-                .with_reply_budget(self.owed.clone())
+                .with_reply_budget(self.reply_budget.clone())
                 .with_paths(self.paths.clone()),
             non_blocking_writer: FactSender::new(
                 self.sender.clone(),

@@ -154,7 +154,7 @@ impl Concurrency {
         let mut all = Vec::new();
         for family in family::find_families(operation)
             .iter()
-            .filter(|family| family.is_told())
+            .filter(|family| family.is_examined())
         {
             let verdicts = evidence.verdicts(family, &self.pools);
             all.extend(verdicts.neighbours());
@@ -167,7 +167,7 @@ impl Concurrency {
         let mut rewritten: Option<Operation> = None;
         for family in family::find_families(operation)
             .iter()
-            .filter(|family| family.is_told())
+            .filter(|family| family.is_examined())
         {
             let verdicts = evidence.verdicts(family, &self.pools);
             let waits = |pair: Pair| match verdicts.dependence(pair) {

@@ -47,7 +47,7 @@ impl Spans {
         let alone = load.work(&[Whose::WebServers], 1);
         let all = load.work(&[Whose::Servers, Whose::WebServers], cores);
         let of_all = self.trend(&alone, &all);
-        if of_all.is_told() && of_all.slope.abs() <= SLIGHT_SLOPE {
+        if of_all.is_known() && of_all.slope.abs() <= SLIGHT_SLOPE {
             return shared;
         }
         // From the fewest to the most; a full separate set exceeds one shared with databases.
@@ -65,7 +65,7 @@ impl Spans {
         let best = trends
             .iter()
             .min_by(|one, other| steepness(one).total_cmp(&steepness(other)));
-        let Some((expected, trend)) = best.filter(|(_, trend)| trend.is_told()) else {
+        let Some((expected, trend)) = best.filter(|(_, trend)| trend.is_known()) else {
             return WebServerCores {
                 others: vec![Some(1)],
                 ..shared
@@ -107,7 +107,7 @@ struct Trend {
 }
 
 impl Trend {
-    fn is_told(&self) -> bool {
+    fn is_known(&self) -> bool {
         self.points >= MIN_POINTS && self.error <= MAX_ERROR && self.slope.abs() <= MAX_SLOPE
     }
 }

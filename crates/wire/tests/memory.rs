@@ -90,14 +90,14 @@ fn redis_values_that_claim_much_hold_little() {
     many.extend_from_slice(&b"$1\r\nx\r\n".repeat(100_000));
     let nested = b"*4000000000\r\n".repeat(64);
     let line = [b"+".as_slice(), &[b'x'; 60_000]].concat();
-    let owed = b"*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nINFO\r\n".repeat(20_000);
+    let requests = b"*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nINFO\r\n".repeat(20_000);
     let inputs = [
         (Direction::ClientToServer, big, BOUND),
         (Direction::ClientToServer, many.clone(), BOUND),
         (Direction::ServerToClient, many, BOUND),
         (Direction::ServerToClient, nested, BOUND),
         (Direction::ServerToClient, line, BOUND),
-        (Direction::ClientToServer, owed, 4 << 20),
+        (Direction::ClientToServer, requests, 4 << 20),
     ];
     for (place, (direction, input, bound)) in inputs.iter().enumerate() {
         let most = most_held(|| {

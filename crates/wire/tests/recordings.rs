@@ -187,16 +187,16 @@ fn find<'a>(recordings: &'a [Recording], name: &str) -> &'a Recording {
 fn every_request_is_answered_once() {
     for recording in recordings() {
         let (seen, _) = play(recording.server_port, &recording.segments);
-        let mut owed = 0;
+        let mut pending = 0;
         for message in &seen {
             match message.role {
-                Role::Request => owed += 1,
-                Role::Reply | Role::ReplyPause => owed -= 1,
+                Role::Request => pending += 1,
+                Role::Reply | Role::ReplyPause => pending -= 1,
                 Role::RequestPart | Role::OneWay | Role::ReplyPart => {}
                 Role::Greeting | Role::Notice | Role::Opaque => {}
             }
             assert!(
-                owed >= 0,
+                pending >= 0,
                 "{}: {message:?} answers nothing",
                 recording.path.display()
             );
@@ -207,7 +207,7 @@ fn every_request_is_answered_once() {
             .ends_with("mysql/mariadbbinlog-mariadb10.11.stream");
         let open = i32::from(silent || listens);
         assert_eq!(
-            owed,
+            pending,
             open,
             "{}: requests without an answer",
             recording.path.display()

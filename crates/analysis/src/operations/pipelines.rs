@@ -81,8 +81,8 @@ struct Train {
 #[derive(Debug)]
 struct Sent {
     /// Expected replies when this and the previous request were sent.
-    owed: usize,
-    owed_before: usize,
+    pending: usize,
+    pending_before: usize,
     /// A reply came between the two.
     resumed: bool,
     /// Since the previous request's end.
@@ -137,8 +137,8 @@ impl Train {
             let [before, now] = [answered(sent_before, number), answered(sent, number + 1)];
             let last_reply = now.checked_sub(1).map_or(sent_before, |last| replies[last]);
             requests.push(Sent {
-                owed: number + 1 - now,
-                owed_before: number + 1 - before,
+                pending: number + 1 - now,
+                pending_before: number + 1 - before,
                 resumed: now > before,
                 pause: sent.since(ended_before),
                 reaction: sent.since(last_reply),
@@ -162,7 +162,7 @@ impl Train {
             if let Some(kind) = kind(number) {
                 let [all, unwaited] = seen.entry(kind).or_default();
                 *all += 1;
-                *unwaited += usize::from(sent.owed > 0);
+                *unwaited += usize::from(sent.pending > 0);
             }
         }
         for (number, sent) in requests.iter_mut().enumerate() {
@@ -177,7 +177,7 @@ impl Train {
             let place = self.places[number + 1];
             let waits_as_seen = match limit {
                 Limit::Batches => true,
-                Limit::Unknown(most) => sent.owed == 0 || is_near(sent.owed_before, most),
+                Limit::Unknown(most) => sent.pending == 0 || is_near(sent.pending_before, most),
                 Limit::Window(_) | Limit::None => false,
             };
             if !sent.is_open || waits_as_seen {
@@ -198,23 +198,23 @@ impl Train {
 
 impl Sent {
     const fn is_unwaited(&self) -> bool {
-        self.owed > 0 && !self.resumed
+        self.pending > 0 && !self.resumed
     }
 }
 
 impl Limit {
     fn from_requests(requests: &[Sent]) -> Self {
         let open = || requests.iter().filter(|sent| sent.is_open);
-        let most = open().map(|sent| sent.owed + 1).max().unwrap_or_default();
+        let most = open().map(|sent| sent.pending + 1).max().unwrap_or_default();
         let resumed =
             |which: &dyn Fn(&Sent) -> bool| open().filter(|sent| sent.resumed && which(sent)).count();
         let all = resumed(&|_| true);
-        let full = resumed(&|sent| sent.owed_before == most);
-        let near = resumed(&|sent| is_near(sent.owed_before, most));
+        let full = resumed(&|sent| sent.pending_before == most);
+        let near = resumed(&|sent| is_near(sent.pending_before, most));
         if all < MIN_PAUSES {
             return Self::Unknown(most);
         }
-        if resumed(&|sent| sent.owed == 0) == all && full * 20 >= all * 17 {
+        if resumed(&|sent| sent.pending == 0) == all && full * 20 >= all * 17 {
             return Self::Batches;
         }
         let pauses = |which: &dyn Fn(&Sent) -> bool| {
@@ -240,8 +240,8 @@ impl Limit {
 }
 
 /// Allows for replies that were still on their way to the client when it sent.
-const fn is_near(owed: usize, most: usize) -> bool {
-    owed * 5 >= most * 4
+const fn is_near(pending: usize, most: usize) -> bool {
+    pending * 5 >= most * 4
 }
 
 /// When the request's first and last byte left the client, and the reply's last byte arrived. Near

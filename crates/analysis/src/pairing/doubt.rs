@@ -130,7 +130,7 @@ impl Pairing {
                 front.progress = Progress::Paused;
             }
         }
-        if self.answers.count() > MAXIMUM_ANSWERS.min(self.owed.most()) {
+        if self.answers.count() > MAXIMUM_ANSWERS.min(self.budget.most()) {
             self.give_answers(1);
         }
     }

@@ -29,11 +29,11 @@ impl Share {
         Self { all, counted: 0 }
     }
 
-    pub(super) fn count(&mut self, owed: usize) {
-        if owed.abs_diff(self.counted) >= STEP {
-            self.all.0.fetch_add(owed, Ordering::Relaxed);
+    pub(super) fn count(&mut self, pending: usize) {
+        if pending.abs_diff(self.counted) >= STEP {
+            self.all.0.fetch_add(pending, Ordering::Relaxed);
             self.all.0.fetch_sub(self.counted, Ordering::Relaxed);
-            self.counted = owed;
+            self.counted = pending;
         }
     }
 

@@ -36,7 +36,7 @@ enum Awaits {
 
 #[derive(Debug, Default)]
 struct Reply {
-    owed: u64,
+    expected: u64,
     progress: ReplyProgress,
     /// The reply, or the part of it that is needed.
     bytes: Vec<u8>,
@@ -132,12 +132,12 @@ impl<'k> SqlMachine<'k> {
     fn sync(&mut self) {
         if let Some(pipeline) = &mut self.pipeline {
             pipeline.extend_from_slice(postgres::SYNC);
-            self.reply.owed += 1;
+            self.reply.expected += 1;
         }
     }
 
     fn send_statement(&mut self, statement: &'k Statement, request: &mut Vec<u8>) -> Result<Next, LoadError> {
-        self.reply.owed = 1;
+        self.reply.expected = 1;
         if statement.keep().is_some() {
             self.reply.wanted = MAX_KEPT_BYTES;
         }
@@ -344,7 +344,7 @@ impl Machine for SqlMachine<'_> {
             request.extend_from_slice(self.load.protocol.refusal());
             return Ok(Next::Send);
         }
-        if self.reply.owed > 0 && self.reply.progress.complete >= self.reply.owed {
+        if self.reply.expected > 0 && self.reply.progress.complete >= self.reply.expected {
             self.answered(request)
         } else {
             Ok(Next::Wait)

@@ -69,7 +69,7 @@ impl OrderEvidence {
         self.operations += 1;
         self.alone += u64::from(alone);
         let mut any = false;
-        for family in families.iter().filter(|family| family.is_told()) {
+        for family in families.iter().filter(|family| family.is_examined()) {
             let width = pools.supply(family.connections()).width;
             for batch in ConcurrentBatch::all(family) {
                 if let Some(served) = batch.looks_served(family, width) {

@@ -103,7 +103,7 @@ impl<'a> Family<'a> {
 
     /// Whether its order is examined: it has several connections, and at most [`MAX_MEMBERS`]
     /// steps.
-    pub fn is_told(&self) -> bool {
+    pub fn is_examined(&self) -> bool {
         self.has_several_connections() && self.members.len() <= MAX_MEMBERS && !self.operation.continues
     }
 

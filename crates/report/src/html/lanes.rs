@@ -279,19 +279,20 @@ impl Strip {
     /// bin is carried to the next bin, so that the painted area is right.
     fn runs(&self) -> Vec<(Kind, usize, usize)> {
         let width = i128::from(self.duration.div_ceil(BINS as u64).max(1));
-        let mut owed = [0_i128; KINDS.len()];
+        let mut carried = [0_i128; KINDS.len()];
         let mut runs: Vec<(Kind, usize, usize)> = Vec::new();
         for (index, bin) in self.bins.iter().enumerate() {
-            owed.iter_mut()
+            carried
+                .iter_mut()
                 .zip(bin)
-                .for_each(|(owed, covered)| *owed += i128::from(*covered));
-            if owed.iter().sum::<i128>() * 2 < width {
+                .for_each(|(carried, covered)| *carried += i128::from(*covered));
+            if carried.iter().sum::<i128>() * 2 < width {
                 continue;
             }
-            let Some(kind) = KINDS.into_iter().max_by_key(|kind| owed[*kind as usize]) else {
+            let Some(kind) = KINDS.into_iter().max_by_key(|kind| carried[*kind as usize]) else {
                 continue;
             };
-            owed[kind as usize] -= width;
+            carried[kind as usize] -= width;
             match runs.last_mut() {
                 Some((last, from, bins)) if *last == kind && *from + *bins == index => *bins += 1,
                 _ => runs.push((kind, index, 1)),

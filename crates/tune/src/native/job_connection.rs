@@ -101,8 +101,8 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
     }
 
     /// Reads until at most this many replies are pending.
-    fn wait(&mut self, owed: u64) -> Result<(), TuneError> {
-        while self.replies.expected_replies() > owed {
+    fn wait(&mut self, expected: u64) -> Result<(), TuneError> {
+        while self.replies.expected_replies() > expected {
             if !self.read_replies()? {
                 self.connection.wait(PollFlags::IN, &self.deadline)?;
             }

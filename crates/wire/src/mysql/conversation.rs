@@ -77,7 +77,7 @@ pub(super) struct Conversation {
     pub(super) pending: PendingReplies<PendingReply, MAX_OWED>,
     /// More replies were expected than are stored: beyond those in `pending` they cannot be
     /// distinguished.
-    pub(super) too_many_owed: bool,
+    pub(super) has_too_many_pending: bool,
     pub(super) progress: Progress,
     pub(super) rows: u64,
     pub(super) sends_file: bool,
@@ -104,7 +104,7 @@ impl Default for Conversation {
             shown: None,
             inspected: None,
             pending: PendingReplies::default(),
-            too_many_owed: false,
+            has_too_many_pending: false,
             progress: Progress::default(),
             rows: 0,
             sends_file: false,
@@ -194,7 +194,7 @@ impl Conversation {
         while !self.pending.is_empty() {
             self.lose_reply();
         }
-        self.too_many_owed = false;
+        self.has_too_many_pending = false;
         self.progress = Progress::Start;
         self.late_eof = None;
         self.rows = 0;
@@ -251,8 +251,8 @@ impl Conversation {
     }
 
     pub(super) fn owe(&mut self, pending: PendingReply) {
-        if !self.too_many_owed {
-            self.too_many_owed = self.pending.push(pending).is_err();
+        if !self.has_too_many_pending {
+            self.has_too_many_pending = self.pending.push(pending).is_err();
         }
     }
 

@@ -135,7 +135,7 @@ impl Conversation {
         if self.stage == ConversationPhase::Start {
             return self.greeting(unit, code);
         }
-        if self.too_many_owed {
+        if self.has_too_many_pending {
             return Err(fault(
                 "a reply to one of at most 65,536 requests",
                 "more requests",

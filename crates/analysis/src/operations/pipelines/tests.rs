@@ -41,13 +41,13 @@ fn run(
         free = free.max(now.after(FLIGHT)).after(serving);
         times.push([now, free.after(FLIGHT)]);
     }
-    let owed = |number: usize| {
+    let pending = |number: usize| {
         number
             .checked_sub(1)
             .is_some_and(|before| times[before][1] > times[number][0])
     };
     (0..count)
-        .map(|number| step(times[number], !owed(number), "SET ? ?"))
+        .map(|number| step(times[number], !pending(number), "SET ? ?"))
         .collect()
 }
 
