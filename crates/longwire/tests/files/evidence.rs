@@ -40,7 +40,7 @@ fn records(words: &[&str]) -> Vec<Value> {
 fn statements_prepared_before_the_capture_are_none_that_were_seen() {
     let said = read_report("prepared-before.pcap");
     assert!(
-        said.contains("for 16 round trips;")
+        said.contains("for 16 round trips. 1 change")
             && said
                 .contains("statements of 16 of 16 round trips were not seen (prepared before the capture)"),
         "{said}"
