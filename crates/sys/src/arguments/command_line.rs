@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
-/// Quoted for a POSIX shell, in one line. Secrets and the string literals of SQL are `***`; the
+/// Quoted for a POSIX shell, in one line. Secrets and the literals of SQL are `***`; the
 /// program's path is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine(String);

@@ -23,7 +23,7 @@ pub(super) fn of_argument(argument: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// String literals of SQL, and passwords of `create user`.
+/// Literals of SQL, and passwords of `create user`.
 pub(super) fn literals(argument: &[u8]) -> Vec<Range<usize>> {
     let lower = argument.to_ascii_lowercase();
     if !SQL_VERBS.iter().any(|verb| contains_word(&lower, verb)) {
@@ -42,7 +42,30 @@ pub(super) fn literals(argument: &[u8]) -> Vec<Range<usize>> {
         let begin = at + b"identified by ".len();
         found.push(value(argument, begin, Until::Delimiter));
     }
+    // A file's name has no blank.
+    if argument.contains(&b' ') {
+        found.extend(numbers(argument));
+    }
     merge(&mut found);
+    found
+}
+
+/// Digits that begin neither within a name nor within another number.
+fn numbers(statement: &[u8]) -> Vec<Range<usize>> {
+    let belongs = |byte: u8| byte.is_ascii_alphanumeric() || b"_$.".contains(&byte);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut is_within = false;
+    for (at, &byte) in statement.iter().enumerate() {
+        if byte.is_ascii_digit() && !is_within {
+            found.push(
+                at..statement[at..]
+                    .iter()
+                    .position(|&next| !belongs(next))
+                    .map_or(statement.len(), |end| at + end),
+            );
+        }
+        is_within = belongs(byte);
+    }
     found
 }
 

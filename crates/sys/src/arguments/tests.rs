@@ -28,7 +28,7 @@ fn words_without_secrets_are_as_typed() {
     for line in [
         "read app.pcap --json",
         "load http://web1:8000/@a -c 2 --ramp 1s --timeout 250ms",
-        "load postgres://app@db1/shop --statement 'select 1' -D id=5",
+        "load postgres://app@db1/shop --statement 'select a1 from t' -D id=5",
         "link rtt=40ms,loss=1% -- sh -c 'echo $HOME'",
         "tunnel near --to db1:7000 --key near.key --peer far.key.pub --psk-file key.psk",
         "watch --interface eth0 --filter 'port 5432 and not host 10.0.0.1' -- ./app -p 8080 -a",
@@ -110,7 +110,7 @@ fn secrets_are_masked() {
         ),
         (
             &["x", "--statement", "select 'S3cret', 1"],
-            r"x --statement 'select '\''***'\'', 1'",
+            r"x --statement 'select '\''***'\'', ***'",
         ),
         (
             &["x", "--", "env", "PGPASSWORD=S3 cret", "psql"],
