@@ -89,6 +89,7 @@ impl BoundsEvidence<'_> {
         growing.min((self.transfer(median) - at_rate).max(0.0))
     }
 
+    /// Transfer and recovery, in seconds.
     fn transfer(&self, median: f64) -> f64 {
         let transfer = (self.attribution.transfer + self.attribution.recovery).as_secs_f64();
         median * transfer / self.attribution.total().as_secs_f64().max(1e-9)
@@ -118,10 +119,11 @@ const LOSS_ERROR: f64 = 0.25;
 /// BBR starts at 2.885 windows per round trip; cubic sends a window at once.
 const PACED_TRANSFER: f64 = 0.35;
 const FASTER_THAN_LOSS: f64 = 0.9;
+/// Seconds per round trip.
 const TURN_ERROR: f64 = 30e-6;
 const COMPUTING_ERROR: f64 = 0.15;
 const UNKNOWN_VARIATION: f64 = 0.5;
-/// A wider margin says no more.
+/// A margin wider than a year says no more.
 const MAX_MARGIN_SECONDS: f64 = 3.2e7;
 
 #[cfg(test)]

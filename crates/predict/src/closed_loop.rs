@@ -66,6 +66,7 @@ pub struct SimulationConfig<'a> {
     /// Cores of web servers that do not share the servers' cores.
     pub web_server_cores: Option<u32>,
     pub wake_up: WakeUp,
+    /// `None` if their number is unlimited.
     pub workers: Option<u32>,
     pub pools: Option<&'a HashMap<Protocol, u32>>,
     pub locks: Option<SimulatedLocks<'a>>,
@@ -139,6 +140,7 @@ struct ClosedLoop<'a> {
 struct Client {
     operation: usize,
     part: usize,
+    /// Sums the parts before `part`.
     before: ReplayTotals,
     /// By place in the operations.
     connections: Vec<ReplayConnection>,

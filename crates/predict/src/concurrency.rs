@@ -127,6 +127,7 @@ impl Concurrency {
         })
     }
 
+    /// Counts per name the operations with open order, and those with steps at once.
     pub fn derive_dependencies(&mut self, operations: &[Operation]) {
         for operation in operations {
             let (mut open, mut at_once) = (false, false);

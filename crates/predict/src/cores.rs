@@ -27,6 +27,7 @@ impl Whose {
 #[derive(Debug, Clone)]
 pub struct Cores<J> {
     cores: f64,
+    /// Nanoseconds of one core that a job present from the beginning would have received.
     attained: f64,
     counted_to: VirtualTime,
     /// Each job with the value of [`Cores::attained`] at which it ends.

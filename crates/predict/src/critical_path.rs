@@ -20,6 +20,7 @@ pub struct CriticalPath {
 pub struct Within {
     /// Wake-up allowance within client and server time.
     pub waking: Duration,
+    /// The same if each side had a separate core.
     pub waking_alone: Duration,
     /// Part of the transfer: bytes held back for a delayed acknowledgement.
     pub held_back: Duration,

@@ -32,6 +32,7 @@ pub struct ExplainedStep {
     pub turns: u32,
     pub request_bytes: u64,
     pub reply_bytes: u64,
+    /// Index of the step for which it waited.
     pub after: Option<u32>,
     /// How it was assigned to the operation; `None` if that is certain.
     pub assigned: Option<Assigned>,

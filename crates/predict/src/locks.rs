@@ -116,6 +116,7 @@ struct Exclusion {
     /// Arrivals during another's transaction that usually would have been answered before its end.
     tests: usize,
     held_both: usize,
+    /// Tests that took much longer than usual instead.
     waited: usize,
     waits: Vec<(Timestamp, Nanos)>,
 }
@@ -211,6 +212,7 @@ impl Locked {
         self.waits.get(&arrived).copied().unwrap_or_default()
     }
 
+    /// Removes the measured waits from the plan.
     pub fn take_out(&self, plan: &mut OperationPlan) {
         for node in plan.nodes.iter_mut().filter(|node| node.locks.is_some()) {
             let waited = self.waited(arrived(node));
@@ -263,7 +265,7 @@ impl<'a> Locks<'a> {
         self.simulated.is_some_and(|locks| locks.contain(key))
     }
 
-    /// Whether the request `id` gets the lock now or waits. A request in a deadlock
+    /// Whether the request `id` gets the lock now; otherwise it waits. A request in a deadlock
     /// proceeds, because a real server would abort one of the transactions.
     pub fn acquire(&mut self, key: LockKey, id: ClientNode) -> bool {
         let client = id.client();

@@ -24,6 +24,7 @@ pub struct OperationPlan {
     pub nodes: Vec<PlanNode>,
     pub first_nodes: Vec<NodeId>,
     pub connections: Vec<ConnectionId>,
+    /// Link of each connection; 0 also for those that stay.
     pub links: Vec<u32>,
     /// Window limit of each connection in bytes, where the measurement shows one.
     pub windows: Vec<Option<u64>>,
@@ -145,8 +146,8 @@ impl OperationPlan {
         self.reply_joins = Joins::default();
     }
 
-    /// Removes waits for cores from the measured computing, given the `work` of clients and
-    /// servers.
+    /// Removes waits for cores from the measured computing, where the `work` of clients and
+    /// servers is known.
     pub fn keep_work_only(&mut self, work: &Work) {
         self.nodes.iter_mut().for_each(|node| node.keep_work_only(work));
         if let Some(work) = &work[0] {

@@ -59,6 +59,7 @@ pub struct Predictor {
     names: Vec<Named>,
     ended: u64,
     waiting: Vec<Operation>,
+    /// Indexed by place in `waiting`.
     left_out: HashMap<usize, Vec<LeftOut>>,
     remedies: Remedies,
     remedied: RemediedConnections,
@@ -83,6 +84,7 @@ pub struct Predicted {
     /// By name, longest total over all targets first (ties: first ended), then by target in order.
     /// Incomplete operations are left out.
     pub predictions: Vec<Prediction>,
+    /// Like `remedies`, only of single-client targets without shared cores.
     pub held: Vec<HeldPrediction>,
     pub concurrency: Concurrency,
     pub remedies: Remedies,

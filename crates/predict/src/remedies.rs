@@ -9,6 +9,7 @@ use foldhash::HashMap;
 use model::{FindingKey, FindingKind, LeftOut, Nanos, Remains};
 use std::time::Duration;
 
+/// Assumed remainder of the work that depends on the remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Estimate {
     Least,

@@ -43,6 +43,7 @@ pub struct EchoedRoundTrips {
     pub alone: Duration,
     /// With `streams` streams, as many as the workload has clients.
     pub together: Duration,
+    /// There is at least one.
     pub streams: u32,
 }
 

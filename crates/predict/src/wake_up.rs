@@ -22,6 +22,7 @@ pub enum WakeUp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest {
     pub measured: Nanos,
+    /// Rest of the side itself on the target.
     pub own: Nanos,
     /// Rest of the shared processor on the target; `None` if it is not shared.
     pub processor: Option<Nanos>,

@@ -138,6 +138,7 @@ impl CapacityLimit {
     }
 }
 
+/// Arrival of the request at its server, and the start of the first call there.
 fn first_call(plan: &OperationPlan) -> Option<(Timestamp, Timestamp)> {
     let first = plan.nodes.iter().filter(|node| is_first_call(plan, node));
     let first = first.min_by_key(|node| node.computed_at[0])?;

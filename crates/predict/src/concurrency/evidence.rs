@@ -27,11 +27,13 @@ type Key = (u32, u32);
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Seen {
+    /// Sightings in operations that overlapped no other.
     alone: u32,
+    /// Sent before the reply had arrived.
     overlapped: u32,
     /// Sent sooner after the reply than any client reacts.
     too_soon: u32,
-    /// The same in operations that overlapped others.
+    /// Sightings in operations that overlapped others.
     crowded: u32,
     overlapped_crowded: u32,
     /// Whether the uses of their connections ever crossed, see [`crosses`].
@@ -51,7 +53,7 @@ pub enum Dependence {
 #[derive(Debug, Default)]
 struct Shares {
     operations: u32,
-    /// By the sorted numbers of steps, with at most [`MAX_SHARINGS`] entries.
+    /// By the sorted numbers of steps per connection, with at most [`MAX_SHARINGS`] entries.
     seen: HashMap<Vec<usize>, u32>,
 }
 
@@ -59,6 +61,7 @@ struct Shares {
 pub struct Verdicts<'f> {
     family: &'f Family<'f>,
     size: usize,
+    /// Row by row, by the earlier step.
     all: Vec<Dependence>,
 }
 
@@ -112,6 +115,7 @@ impl OrderEvidence {
         self.at_once += u64::from(any);
     }
 
+    /// Operations seen, and those of them with steps at once.
     pub fn operations(&self) -> (u64, u64) {
         (self.operations, self.at_once)
     }
@@ -358,6 +362,7 @@ impl Verdicts<'_> {
         }
     }
 
+    /// For each place in a row, whether a pair across it was together.
     fn crossed(&self, row: &[usize]) -> Vec<bool> {
         let together = |cut: usize| {
             let (before, after) = row.split_at(cut);

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 /// Connections used in one family belong to one pool.
 #[derive(Debug, Default)]
 pub struct Pools {
+    /// Another connection of the same pool; the one that names the pool has itself.
     links: HashMap<ConnectionId, ConnectionId>,
     pools: HashMap<ConnectionId, Pool>,
 }

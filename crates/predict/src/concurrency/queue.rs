@@ -13,14 +13,17 @@ use std::collections::{HashMap, HashSet};
 /// distance one connection may be free so soon that it is reused again and again.
 #[derive(Debug, Default)]
 pub struct Queue {
+    /// The unit of each place.
     units: HashMap<usize, usize>,
     places: Vec<Vec<usize>>,
     connections: Vec<ConnectionId>,
+    /// The previous unit on the connection of each unit.
     before: Vec<Option<usize>>,
 }
 
 #[derive(Debug, Default)]
 pub struct Supply {
+    /// Most connections used in one family.
     pub width: usize,
     pub connections: Vec<ConnectionId>,
 }

@@ -35,6 +35,7 @@ pub fn rewrite(operation: &mut Operation, family: &Family<'_>, waits: &dyn Fn(Pa
     }
 }
 
+/// Places that a step waits for, directly or not.
 fn waited_for(family: &Family<'_>, queue: &Queue, waits: &dyn Fn(Pair) -> bool, place: usize) -> Vec<usize> {
     let own = match queue.before(place) {
         Some(freed) => Some(freed),

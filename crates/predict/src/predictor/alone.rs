@@ -12,7 +12,7 @@ use link::LinkDescription;
 use model::Operation;
 
 impl Predictor {
-    /// Returns per target the replays of an operation, or `None` while parts are missing.
+    /// Returns per target the replays of an operation, summed over its parts so far.
     pub(super) fn replay_alone(
         &mut self,
         operation: &Operation,

@@ -15,6 +15,7 @@ use link::TCP_HEADER_BYTES;
 use model::{BitRate, BoundBy, Direction, LinkRates, PerDirection};
 use std::time::Duration;
 
+/// Measured with clients that pause before each request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PausedWorkload {
     pub clients: u32,
@@ -22,6 +23,7 @@ pub struct PausedWorkload {
     /// Clients divided by transactions per second, pauses included.
     pub transaction: Duration,
     pub turns: f64,
+    /// Without the added pause.
     pub round_trip: Duration,
     /// Payload per transaction to and from the server.
     pub payload_bytes: PerDirection<f64>,

@@ -70,6 +70,7 @@ const STUDENT_OF_MANY: f64 = 2.2;
 /// Measured deviation of another run beyond the spread of the rounds, see
 /// docs/accuracy.md#throughput-elsewhere.
 const MODEL_ERROR: f64 = 0.05;
+/// Maximum of the upper end divided by the lower end.
 const WIDEST: f64 = 2.0;
 
 #[cfg(test)]
