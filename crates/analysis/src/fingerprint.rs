@@ -46,6 +46,7 @@ pub struct KnownFingerprints(Arc<Mutex<Known>>);
 struct Known {
     all: HashSet<Fingerprint>,
     names: PreparedNames,
+    /// New fingerprints until the next search for unused ones.
     patience: usize,
 }
 

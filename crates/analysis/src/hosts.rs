@@ -53,11 +53,13 @@ pub(crate) struct Hosts {
     own: BTreeMap<IpAddr, IpAddr>,
     /// Database clients in `own`, each with a request server in `own`.
     own_clients: Vec<(IpAddr, IpAddr)>,
+    /// Client, server, evidence for one host, and the fact that excludes it.
     excluded: Vec<(IpAddr, IpAddr, String)>,
     strangers: Vec<IpAddr>,
     evidence: Evidence,
     waiting: Vec<Fact>,
     inferred: Vec<Inferred>,
+    /// Undecided client and server, with the evidence.
     open: Vec<(IpAddr, IpAddr, String)>,
 }
 
@@ -296,7 +298,8 @@ pub(crate) fn given_host(given: &[Host], address: IpAddr) -> Option<IpAddr> {
     host.addresses.first().map(|range| range.address.to_canonical())
 }
 
-/// Reported only from this count, and if they are more than one in a given number.
+/// Statements outside requests are reported from this count on, and if they are more than one in
+/// [`FEW_OUTSIDE`].
 const MIN_UNASSIGNED_STATEMENTS: u64 = 10;
 const FEW_OUTSIDE: u64 = 10;
 

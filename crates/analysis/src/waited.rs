@@ -11,7 +11,7 @@ pub struct ExchangeWait {
     pub total: Duration,
     /// Server time in `total`.
     pub server: Duration,
-    /// Error of `server`, which is network time.
+    /// Error of `server`, in exchange for network time.
     pub server_margin: Margin,
     /// Network time in `total`.
     pub network: Duration,

@@ -58,6 +58,7 @@ impl What {
 struct Row {
     framework: Framework,
     what: What,
+    /// `None` for all software.
     software: Option<Software>,
     words: &'static str,
 }

@@ -35,7 +35,9 @@ pub(super) struct Turn {
     pub(super) task: Task,
     /// A single read or write in one round trip, without an error.
     pub(super) is_plain: bool,
+    /// Whether a transaction is open afterwards.
     pub(super) is_open: bool,
+    /// Client time before the turn.
     pub(super) gap: Duration,
     pub(super) is_claimed: bool,
 }
@@ -229,7 +231,7 @@ impl<'a> OperationView<'a> {
         })
     }
 
-    /// Removes the last round trips claimed for the waste.
+    /// The remedy leaves out the last of the round trips claimed for the waste.
     pub(super) fn record_waste(&mut self, waste: Waste) {
         let claimed = std::mem::take(&mut self.claimed);
         if waste.saves_turns > 0 {

@@ -85,7 +85,9 @@ pub(super) fn of_unseen(software: Software) -> &'static str {
 
 struct Row {
     kind: FindingKind,
+    /// Empty for all software.
     software: &'static [Software],
+    /// `None` for all cases.
     case: Option<Case>,
     words: &'static str,
     turns_left: u64,

@@ -78,6 +78,7 @@ struct Question {
 struct Answer {
     bytes: u64,
     rows: Option<u64>,
+    /// Whether its operation is guessed.
     is_guess: bool,
 }
 

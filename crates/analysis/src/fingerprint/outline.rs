@@ -40,6 +40,7 @@ static KINDS: [Kind; 256] = {
     kinds
 };
 
+/// Returns false if the text has no outline.
 pub(super) fn write(text: &[u8], dialect: Dialect, out: &mut Vec<u8>) -> bool {
     out.clear();
     if text.len() > MAX_TEXT_LEN || !matches!(dialect, Dialect::Standard | Dialect::Mysql) {

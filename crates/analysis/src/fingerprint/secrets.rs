@@ -2,7 +2,8 @@
 
 /// Whether the name denotes a credential: `password`, `apiKey`, `x-auth-token`, `"SESSION_KEY"`.
 ///
-/// The last word of the name decides: `sort_key` matches, `monkey` does not.
+/// Short words ([`AS_LAST_WORD`]) count only as the last of a name: `sort_key` matches, `monkey`
+/// does not.
 pub(super) fn is_secret_name(name: &[u8]) -> bool {
     let name = name.trim_ascii();
     let contains = |word: &&str| {

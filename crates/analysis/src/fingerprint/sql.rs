@@ -53,6 +53,7 @@ const MIN_TRUNCATED_LEN: usize = 4096;
 
 /// A reading in which backslashes escape, or do not.
 struct Reading {
+    /// Output length when backslashes first mattered; `None` if they never did.
     doubt: Option<usize>,
     /// All literals ended outside words, and the text was read completely.
     is_whole: bool,

@@ -19,6 +19,7 @@ pub(super) struct Client {
 pub(super) struct Asked {
     pub by: BTreeMap<IpAddr, Explained>,
     pub spans: Spans,
+    /// Number of spans at which responses are compared again.
     pub next_look: u64,
 }
 
@@ -27,6 +28,7 @@ pub(super) struct Explained {
     pub inside: u64,
     /// Statements before the server was first seen count neither as inside nor outside.
     pub outside: u64,
+    /// Busy times with a statement inside.
     pub busy_times: u64,
     pub last_busy_time: Option<u64>,
     pub last_ended: Option<Timestamp>,

@@ -74,6 +74,7 @@ pub(super) struct Closeness {
     /// Excess in the half of the responses with the smaller one.
     pub excess_of_half: f64,
     pub deviations: f64,
+    /// Median time from the last statement to the response.
     pub gap: Duration,
 }
 
@@ -241,6 +242,7 @@ fn shifts(width: Duration) -> impl Iterator<Item = Shift> {
 const MAX_SPANS: usize = 4096;
 const MAX_COMPARED: usize = 512;
 const NEAREST: [Duration; 2] = [Duration::from_micros(100), Duration::from_micros(300)];
+/// Far end of a window divided by its near end.
 const GROWTH: [f64; 2] = [1.4, 2.0];
 const MAX_GAP: Duration = Duration::from_micros(6_500);
 /// In window widths, outside the window and without rhythm.

@@ -10,6 +10,7 @@ pub(super) struct Server {
     pub since: Timestamp,
     pub busy_since: Timestamp,
     pub busy: Duration,
+    /// Periods from idle to idle.
     pub busy_times: u64,
     pub near: Near,
     pub responses: Spans,

@@ -38,6 +38,7 @@ pub(super) fn split(members: Vec<Member>, connection: ConnectionId) -> (Vec<Memb
     }
 }
 
+/// First and last byte of the last reply.
 fn begins(exchange: &Exchange) -> Option<(Timestamp, Timestamp)> {
     let last = exchange.steps().last()?;
     Some((last.reply_started?, last.reply_ended?))

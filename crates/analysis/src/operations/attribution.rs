@@ -3,8 +3,8 @@
 //! Every nanosecond counts once: the exchange that ended last, then the client's time before it,
 //! then the exchange that ended last before that, and so on. Concurrent work is hidden and not
 //! counted. Within an exchange, in this order and up to its length: server time, retransmissions,
-//! client time inside the request, round trips; the rest is transfer. A step without a known
-//! server-side round trip is `unknown`.
+//! client time inside the request, round trips; the rest is transfer. The wait of a step without a
+//! known server-side round trip is `unknown`.
 
 use super::span;
 use model::{Attribution, Exchange, OperationStep, Phase, PoolerTime, Step, Timestamp};

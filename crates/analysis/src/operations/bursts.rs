@@ -68,6 +68,7 @@ pub(super) struct Burst {
     trials: u32,
     /// Working statements, up to [`MAX_COUNTED`].
     statements: HashSet<Arc<str>>,
+    /// The newest one of `statements`.
     last: Option<Arc<str>>,
     route: Option<Arc<str>>,
     connects: bool,

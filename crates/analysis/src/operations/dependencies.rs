@@ -34,6 +34,7 @@ pub(super) struct Moment {
     pub(super) at: Timestamp,
     pub(super) started: Timestamp,
     pub(super) ended: Timestamp,
+    /// When the last reply had passed the observation point.
     pub(super) replied: Option<Timestamp>,
     pub(super) connection: ConnectionId,
     pub(super) turns: u32,
@@ -226,7 +227,7 @@ fn turned_around(earlier: &Moment, moment: &Moment) -> bool {
         && earlier.ended > moment.started
 }
 
-/// Candidates are the earlier step on its connection and the sibling that ended last.
+/// Takes the first of: the step it was pipelined behind, the sibling that ended last, the parent.
 fn trigger(
     steps: &[OperationStep],
     moments: &[Moment],

@@ -72,6 +72,7 @@ struct UnderWay {
 struct Answered {
     request: OpenRequest,
     name: Arc<str>,
+    /// First byte of the reply; `ended` is the last.
     replied: Timestamp,
     ended: Timestamp,
 }
@@ -87,6 +88,7 @@ struct OpenRequest {
     identifier: Option<RequestId>,
     outer: Option<(u64, Assigned)>,
     has_connection: bool,
+    /// Whether it was one of several candidates for an exchange.
     is_contended: bool,
     members: Vec<Member>,
 }

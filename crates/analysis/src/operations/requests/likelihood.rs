@@ -13,6 +13,7 @@ pub(super) enum Pause {
     SameConnection,
     OtherConnection,
     BeforeResponse,
+    /// From start to start: the second statement does not wait for the first.
     AtOnce,
     WithoutWork,
 }
@@ -127,6 +128,7 @@ pub(super) struct Likelihood {
     follows: HashMap<(Prefix, u32), Prefix>,
     /// Parent prefix, kind of the last statement, length.
     prefixes: Vec<(Prefix, u32, u32)>,
+    /// Probability that a request ends with each prefix.
     ends: Vec<f64>,
 }
 
@@ -321,6 +323,7 @@ fn bin(nanoseconds: u64) -> usize {
     (bin as usize).min(BINS - 1)
 }
 
+/// The width is in milliseconds.
 fn width(bin: usize) -> f64 {
     let from = MIN_SECONDS * GROWTH.powi(bin as i32);
     if bin == 0 {

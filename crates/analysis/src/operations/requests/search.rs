@@ -21,12 +21,14 @@ use learning::learn;
 use options::Fitting;
 use states::{Chain, Decision, Edge, Layer, Next, State, hash, holder};
 
+/// Times here and in [`Work`] are in nanoseconds.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
     pub(super) arrived: u64,
-    /// In nanoseconds. `None` while the request is unanswered.
+    /// First byte of the response; `None` while the request is unanswered.
     pub(super) responded: Option<u64>,
     pub(super) name: u32,
+    /// The HTTP connection it came on.
     pub(super) asker: u32,
 }
 

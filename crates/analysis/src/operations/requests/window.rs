@@ -26,6 +26,7 @@ pub(super) struct Candidate {
     pub(super) id: u64,
     pub(super) connection: ConnectionId,
     pub(super) started: Timestamp,
+    /// Start and end of the reply, or `None` while unanswered.
     pub(super) answered: Option<(Timestamp, Timestamp)>,
     pub(super) name: Fingerprint,
     pub(super) is_streamed: bool,
@@ -48,6 +49,7 @@ pub(super) struct Window {
     candidates: Vec<Candidate>,
     lanes: ConnectionMap<ConnectionUnits>,
     waiting: usize,
+    /// Statements or transactions decided so far, and requests.
     decided: (usize, usize),
     likelihood: Likelihood,
     alone: usize,
