@@ -52,7 +52,7 @@ pub struct Advice {
     pub rates: Vec<BitRate>,
     /// The levels, off first.
     pub levels: Vec<LevelAdvice>,
-    /// Price of traffic between the ends.
+    /// Price of a gigabyte between the ends.
     pub price: Option<Price>,
 }
 
@@ -63,15 +63,15 @@ pub struct LevelAdvice {
     pub level: u8,
     /// Codec and its level, such as `zstd 3`.
     pub codec: String,
-    /// Bytes between the ends, by direction.
+    /// Bytes of all operations between the ends.
     pub tunnel_bytes: PerDirection<u64>,
-    /// Processor time of compressing and of decompressing.
+    /// Processor time of compressing and of decompressing them.
     pub processor: [Duration; 2],
-    /// Spread of processor time over the passes, relative to the median.
+    /// Spread of processor time over the passes, relative to the median; `None` after one.
     pub noise: Option<Share>,
     /// Mean duration of a replayed operation at each of [`Advice::rates`].
     pub durations: Vec<Duration>,
-    /// Rate above which off is faster.
+    /// Rate above which off is faster; `None` for off.
     pub break_even: Option<BreakEven>,
 }
 

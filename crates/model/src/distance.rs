@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// Round-trip times that operations are predicted for unless the user names others: the next region, the next
-/// continent, the other side of the world.
+/// Default round-trip times of predictions: the next region, the next continent, the other side of
+/// the world.
 pub const DEFAULT_RTTS: [Duration; 3] = [
     Duration::from_millis(10),
     DEFAULT_PRICE_RTT,
     Duration::from_millis(120),
 ];
 
-/// The round-trip time at which findings are priced and changes are reported unless the user names others.
+/// Default round-trip time at which findings are priced and changes are reported.
 pub const DEFAULT_PRICE_RTT: Duration = Duration::from_millis(40);

@@ -65,7 +65,7 @@ pub enum ConnectionEvent<'a> {
     },
     /// One direction ended. May come much earlier than [`ConnectionEvent::Closed`].
     Ended {
-        /// Stream position of its FIN, or of a RST of either side.
+        /// When its FIN, or a RST of either side, was due in stream order.
         at: Timestamp,
         /// The direction that ended.
         direction: Direction,
@@ -189,7 +189,7 @@ pub struct Segment<'a> {
     /// them.
     pub unseen: u64,
     /// Time directly before this segment that the sender had room but no data in flight, so was
-    /// computing or waiting. Zero while window, rate or loss limited it.
+    /// computing or waiting. Zero while window, rate or loss limited it; `None` if unknown.
     pub sender_idle: Option<Duration>,
 }
 
@@ -211,10 +211,10 @@ pub struct ConnectionTotals {
     pub payload_bytes: PerDirection<u64>,
     /// All packets; `None` if the source cannot count them.
     pub packets: Option<PerDirection<u64>>,
-    /// Bytes of these packets with link-layer header, without frame check sequence.
+    /// Their bytes with link-layer header, without frame check sequence; `None` likewise.
     pub wire_bytes: Option<PerDirection<u64>>,
     /// Retransmitted packets of both directions (repeated payload, SYN or FIN, or a gap closed too
-    /// late for reordering).
+    /// late for reordering); `None` likewise.
     pub retransmitted_packets: Option<u64>,
     /// Payload bytes per direction missing from the capture. In a one-sided capture the other
     /// direction is unknown, not unseen.

@@ -62,7 +62,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Share of round trips required for general statements.
+    /// Share of round trips that must be known for a claim about all.
     pub const ENOUGH: f64 = 0.95;
 
     /// Share of own round trips required for predictions.

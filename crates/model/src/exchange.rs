@@ -57,7 +57,7 @@ pub struct Exchange {
     pub connection: ConnectionId,
     /// Purpose of the exchange.
     pub phase: Phase,
-    /// First byte of the request or greeting.
+    /// When the first byte of the request or greeting passed.
     pub at: Timestamp,
     /// Waits of the client that distance lengthens by one round trip each.
     pub turns: u32,
@@ -109,7 +109,7 @@ impl Exchange {
         std::iter::once(&self.first).chain(&self.more)
     }
 
-    /// Last byte of the reply, or without one of the request.
+    /// When the last byte of the reply, or without one of the request, passed.
     pub fn ended(&self) -> Timestamp {
         let last = self.more.last().unwrap_or(&self.first);
         last.reply_ended.unwrap_or(last.request_ended)
@@ -144,7 +144,8 @@ impl Exchange {
 /// Time between request and reply at the pooler, without the database's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PoolerTime {
-    /// Mostly waiting for a free connection to the database.
+    /// From the request reaching the pooler until the pooler sends one: mostly the wait for a free
+    /// connection.
     pub waiting: Duration,
     /// From the database's reply reaching the pooler until the pooler's reply left.
     pub processing: Duration,

@@ -48,8 +48,9 @@ pub enum FindingOwners {
     Known,
     /// Too many are guessed; with the expected share of own round trips.
     Guessed(Share),
-    /// As `Guessed`, and the finding may consist of others' statements: less than half of the operations have
-    /// it, or it compares statements of one operation and too few are its own for a prediction.
+    /// As `Guessed`, and the finding may consist of others' statements: less than half of the
+    /// operations have it, or it compares statements of one operation and too few are its own for
+    /// a prediction.
     Doubtful(Share),
 }
 
@@ -269,8 +270,8 @@ impl FindingKind {
 }
 
 impl FindingKind {
-    /// Whether it depends on the other statements of the operation. A loop of one statement on one connection
-    /// is a loop whoever owns it.
+    /// Whether it depends on the other statements of the operation. A loop of one statement on one
+    /// connection is a loop whoever owns it.
     pub const fn compares_statements(self) -> bool {
         matches!(self, Self::RepeatedRead | Self::Sequential)
     }

@@ -77,7 +77,7 @@ impl Phase {
 }
 
 /// Message content used by longwire. Texts are raw bytes in the connection's encoding and may hold
-/// literals.
+/// literals: store only fingerprints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content<'a> {
     /// Content that longwire does not use.

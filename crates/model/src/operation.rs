@@ -112,13 +112,13 @@ pub struct OperationStep {
     pub exchange: Exchange,
     /// Protocol of the connection.
     pub protocol: Protocol,
-    /// Index of the step that had to complete first.
+    /// Index of the step that had to complete first; `None` at the operation's start.
     pub after: Option<u32>,
     /// Whether `after` counts from that step's request at its server, as for a pipelined request or
     /// a server's call.
     pub after_start: bool,
     /// Further steps that must complete first: with a pipelining window, the step one window
-    /// earlier; in predictions, steps after concurrent queries.
+    /// earlier; in predictions, the other concurrent queries.
     pub also_after: Vec<u32>,
     /// Client time between the dependency and its first byte.
     pub client_before: Duration,

@@ -113,7 +113,7 @@ pub struct StatementOutcome {
     pub turns: u64,
     /// Messages that fetched parts of a result.
     pub fetches: u64,
-    /// Maximum rows of the last fetch or execution.
+    /// Maximum rows of the last fetch or execution; `None` if unlimited, or limited in bytes.
     pub fetch_rows: Option<u32>,
     /// Maximum row bytes (Informix's FET_BUF_SIZE, DRDA's QRYBLKSZ).
     pub fetch_bytes: Option<u32>,
@@ -214,7 +214,8 @@ pub struct Prediction {
     pub workers: Option<u32>,
     /// Predicted median of the durations.
     pub duration: Duration,
-    /// Lower bound of the median in 9 of 10 such runs. Single operations vary more, see `spread`.
+    /// Lower bound of the median in 9 of 10 runs of as many operations on such a link. Single
+    /// operations vary more, see `spread`.
     pub low: Duration,
     /// Upper bound of the median.
     pub high: Duration,
@@ -375,9 +376,9 @@ pub struct LinkOutcome {
     pub asked: String,
     /// Requested round-trip time of the link.
     pub rtt: Duration,
-    /// Median deviation of round trips from the request, if enough packets waited.
+    /// Median excess of round trips over `rtt`, negative if shorter; `None` if few packets waited.
     pub rtt_error_p50_ns: Option<i64>,
-    /// 99th percentile of that deviation.
+    /// 99th percentile of that excess.
     pub rtt_error_p99_ns: Option<i64>,
     /// Both directions.
     pub directions: PerDirection<LinkDirectionOutcome>,

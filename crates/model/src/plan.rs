@@ -114,7 +114,7 @@ pub struct PlanFix {
     pub kind: FindingKind,
     /// The statement, if there is a single one.
     pub fingerprint: Option<Fingerprint>,
-    /// Saved round trips of the median operation times rtt, without other time.
+    /// Round trips that the median operation saves, times the new link's rtt; no other time.
     pub saves: Duration,
     /// Instructions for the remedy.
     pub remedy: String,
@@ -131,7 +131,7 @@ pub struct HeldBack {
     pub broken: BrokenBudget,
     /// Change of the monthly price, negative if it falls.
     pub price_change: f64,
-    /// Up to three costliest statements.
+    /// Up to three statements with most of the added time.
     pub statements: Vec<HoldingStatement>,
     /// Findings with remedies for the moved operations.
     pub fixes: Vec<PlanFix>,

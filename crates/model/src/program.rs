@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct ProgramRun {
     /// From start to end of the process.
     pub duration: Duration,
-    /// From first to last byte on its connections, without program start.
+    /// From first to last byte on its connections, without program start; `None` without a byte.
     pub connected: Option<Duration>,
     /// Number of opened connections.
     pub connections: u64,

@@ -16,7 +16,7 @@ pub struct Sample {
     /// Scheduled start, from which open-loop figures count, as users wait for earlier samples as
     /// well.
     pub intended_at: Option<Timestamp>,
-    /// From `at` to the reply's last byte, by kernel receive timestamp if available.
+    /// From `at` to the reply's last byte (kernel timestamp if available); `None` without a reply.
     pub duration: Option<Duration>,
     /// Server time as reported (docs/ping.md#server-time-as-reported).
     pub server: Option<Duration>,

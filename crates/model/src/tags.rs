@@ -7,7 +7,8 @@ use std::sync::Arc;
 /// Identifies a request across services.
 ///
 /// The trace-id of a `traceparent` (W3C Trace Context, section 3.2.2.3), or a hash of another
-/// identifier. Misleads if a program reuses an identifier, or forwards a client's unchecked.
+/// identifier, equal in all runs. Misleads if a program reuses an identifier, or forwards a
+/// client's unchecked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u128);
 

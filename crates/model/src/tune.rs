@@ -109,7 +109,7 @@ impl ParameterUnit {
 /// Result of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrialOutcome {
-    /// From the first byte of the job's transaction to the last.
+    /// From the first byte of the job's transaction to the last, on the client's clock.
     pub duration: Duration,
     /// Start and end, if not visible in the traffic.
     pub span: Option<[Timestamp; 2]>,
