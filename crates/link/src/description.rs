@@ -24,9 +24,9 @@ pub struct LinkDescription {
     pub rtt: Duration,
     /// Rates in wire bytes by [`Direction::index`], if limited.
     pub rate: LinkRates,
-    /// Bytes that an idle link passes at once before the rate applies.
+    /// Bytes per direction that an idle link passes at once before the rate applies.
     pub burst: Option<ByteCount>,
-    /// Maximum bytes waiting for serialisation, if limited; more are dropped.
+    /// Maximum bytes per direction waiting for serialisation, if limited; more are dropped.
     pub queue: Option<ByteCount>,
     /// Share of packets lost at random in each direction.
     pub loss: Option<LossShare>,

@@ -92,7 +92,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.flows
     }
 
-    /// Begins the handshake of a new connection.
+    /// Begins the handshake of a new connection; a used one stays as it is.
     pub fn open(&mut self, connection: ConnectionNumber) {
         for flow in connection.flows() {
             let flow = self.flow(flow);

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub struct Outage {
     /// Duration of an outage.
     pub lasts: Duration,
-    /// Start of the first outage.
+    /// From the first packet to the first outage.
     pub after: Duration,
     /// From one outage's start to the next; `None` for a single one.
     pub every: Option<Duration>,

@@ -168,7 +168,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         Some(self.now.since(dry.max(link_free)))
     }
 
-    /// Original arrival time of recovered bytes of `flow`, once per dropped packet.
+    /// When recovered bytes of `flow` were first due, once per dropped packet.
     pub fn take_recovered(&mut self, flow: FlowId) -> Option<Timestamp> {
         let received = self.received(flow);
         let record = &mut self.emulation.as_mut()?.flows[flow.index()];

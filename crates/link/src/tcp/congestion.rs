@@ -9,9 +9,11 @@ pub struct Congestion {
     pub window: u32,
     initial: u32,
     slow_start_until: u32,
+    /// Most packets out in the current round.
     most_out: u32,
     limited: bool,
     limited_until: StreamOffset,
+    /// Most packets out since the window was last filled.
     used: u32,
     used_since: Timestamp,
     cubic: Cubic,
@@ -207,7 +209,7 @@ impl Congestion {
 
 impl EarlyExit {
     /// `hystart_update`: the acknowledgements of a round arrive for longer than half the minimum
-    /// round trip, or the round's minimum clearly exceeds the total one.
+    /// round trip, or the round's minimum clearly exceeds the overall one.
     fn is_found(&mut self, ack: Acknowledged, rtt: Nanos, least: Nanos, window: u32) -> bool {
         if ack.unacknowledged.acked > self.round_end {
             *self = Self {
