@@ -106,8 +106,8 @@ impl Network {
         self.forwarder.order(Order::KeepAwake);
     }
 
-    /// Adds a network namespace with its loopback up, and privileges for ports below 1024 and
-    /// `ping`.
+    /// Adds a network namespace with its loopback up. Its ports below 1024 and its `ping` need no
+    /// privilege.
     pub fn add_host(&mut self, name: &str) -> Result<HostId, LiveError> {
         let namespace = Namespace::make()?;
         self.hosts.push(Host {

@@ -32,7 +32,7 @@ pub(super) enum Order {
     Answer(usize, Vec<u8>),
     Stop,
     KeepAwake,
-    /// The machine's part of the requested delay, per one way.
+    /// The machine's part of the requested delay in one direction.
     Handling(Duration),
     /// As `Handling`, for TCP on one link with a gateway.
     GatewayHandling(usize, Duration),
@@ -366,8 +366,8 @@ const MAX_PACKET_BYTES: usize = PREFIX_BYTES + 65_536;
 
 const WHILE_MEASURING: Duration = Duration::from_millis(500);
 
-/// Processors wake fast from shorter rests, and on busy links such threads would be in the hosts'
-/// way.
+/// Processors wake fast from shorter rests, and on busy links the threads that keep them awake
+/// would be in the hosts' way.
 const LONG_ENOUGH_TO_SLEEP: Duration = Duration::from_millis(1);
 
 const BATCH: usize = 32;

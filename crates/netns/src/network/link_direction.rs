@@ -34,6 +34,7 @@ struct BufferedPacket {
     serialised: u64,
     /// It waited for serialisation of other packets.
     queued: bool,
+    /// It has to wait for its time on the link.
     waits: bool,
 }
 

@@ -111,7 +111,8 @@ pub(super) fn set(name: &str, value: &str) -> std::io::Result<()> {
 }
 
 /// Selects processors for received packets of future devices (of the first 32), by connection, in
-/// place of the writing thread (receive packet steering; since Linux 6.3).
+/// place of the writing thread, which receives if none is given or the kernel lacks it (receive
+/// packet steering; since Linux 6.3).
 pub(super) fn receive_on(processors: &[usize]) {
     let bits = processors
         .iter()

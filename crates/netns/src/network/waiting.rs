@@ -42,6 +42,7 @@ impl Waiting {
 /// due close together are then delivered together.
 #[derive(Debug, Default)]
 pub(super) struct Looking {
+    /// Time that may be spent spinning.
     saved: Duration,
     asked: Timestamp,
     looks: bool,

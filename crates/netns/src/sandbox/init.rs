@@ -1,4 +1,5 @@
-//! The first process of the sandbox's pid namespace, single-threaded between fork and exec.
+//! The first process of the sandbox's pid namespace, single-threaded between fork and exec: it
+//! must not print, and ends only by `_exit`.
 
 use super::outer::PASSED_ON;
 use super::process::{self, Again};

@@ -424,7 +424,7 @@ fn own_address() -> Option<IpAddr> {
 
 const BELL: u64 = u64::MAX;
 const SWEEP: Duration = Duration::from_secs(1);
-/// For a connection outside, and for an accepted one inside.
+/// For connecting outside, then for the inside connection to be accepted.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const MAX_NAME_SERVICES: usize = 64;
 const MAX_ENTRIES: usize = 65_536;
