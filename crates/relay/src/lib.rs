@@ -104,8 +104,8 @@ impl RelayOptions {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RelayTls {
-    /// The relay if the target insists, which then declines requests of its plain clients;
-    /// the clients otherwise.
+    /// The relay if the target insists: clients are then plain, and their TLS requests are
+    /// declined. Otherwise the clients, as they like.
     #[default]
     AsTheTargetInsists,
     /// The relay, for PostgreSQL clients that do not request TLS from a server that offers it.
