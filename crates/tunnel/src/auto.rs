@@ -316,7 +316,7 @@ const LONG_SPAN: Duration = Duration::from_millis(150);
 const PAUSE: Duration = Duration::from_millis(10);
 /// The first bytes of a new context compress worse.
 const SETTLING: u64 = 128 * 1024;
-/// Until off is tried.
+/// Time without a full lane until off is tried.
 const FREE_FOR: Duration = Duration::from_secs(2);
 /// Bytes per second above which a full lane may be due to a slow reader.
 const DOUBTFUL: f64 = 20e6;

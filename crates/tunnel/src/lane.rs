@@ -36,8 +36,8 @@ use stream::{QueuePosition, Stream};
 pub const MAX_STREAMS: usize = 1024;
 /// Every stream's credit before its reader has consumed any bytes.
 pub const BASE_WINDOW: usize = 32 * 1024;
-/// Initial window from the near end to the far end, and the first step of growth, while the pool
-/// lasts.
+/// Bytes that the near end lets the far end send at first, and the first step of growth, while the
+/// pool lasts.
 pub const FIRST_WINDOW: usize = 256 * 1024;
 pub const MAX_WINDOW: usize = 4 * 1024 * 1024;
 /// Growth of all windows of a lane beyond [`BASE_WINDOW`], at each end.
@@ -122,6 +122,7 @@ pub struct Lane {
     decoded: Vec<u8>,
     decompressor: Decompressor,
     unsent: Vec<u8>,
+    /// Bytes of `unsent` already sent.
     gone: usize,
     compressor: Compressor,
     /// Statement of the compressor's context, if statements are isolated.

@@ -19,8 +19,9 @@ struct Known {
 
 #[derive(Debug, Clone, Copy)]
 struct Cost {
-    /// Codec time in seconds.
+    /// Codec seconds per payload byte.
     codec: f64,
+    /// Compressed bytes per payload byte.
     left: f64,
 }
 

@@ -5,7 +5,9 @@
 pub struct Compressibility {
     /// Sizes of the last large chunk before and after compression.
     last_chunk: (usize, usize),
+    /// Chunks still to skip before the next trial.
     left_out: u32,
+    /// Chunks to skip after the last trial.
     last: u32,
 }
 

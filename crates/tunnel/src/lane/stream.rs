@@ -14,6 +14,7 @@ pub(super) struct Stream {
 #[derive(Debug)]
 pub(super) struct Sending {
     pub credit: usize,
+    /// Number of received CREDIT frames.
     pub credits: u64,
     pub sent: u64,
     pub position: QueuePosition,
