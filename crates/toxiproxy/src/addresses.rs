@@ -32,7 +32,7 @@ pub(crate) fn to_listen(text: &str) -> Result<SocketAddr, ApiError> {
     first.copied().ok_or_else(|| wrong("no such host"))
 }
 
-/// Blocks until an address of `upstream` answers. `own` is the proxy's address, since a name may
+/// Tries the addresses of `upstream`, and blocks. `own` is the proxy's address, since a name may
 /// have come to point there.
 pub(crate) fn connect(upstream: &str, own: SocketAddr) -> Option<Socket> {
     let addresses = upstream.to_socket_addrs().ok()?;
