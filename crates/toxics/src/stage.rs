@@ -314,7 +314,7 @@ fn slices(length: usize, average: usize, variation: usize, draws: &mut Draws) ->
 
 const NEVER: Timestamp = Timestamp::from_nanos(u64::MAX);
 
-/// Buffered bytes of a toxic before earlier ones must wait.
+/// Buffered bytes of a toxic before the preceding toxic must wait.
 const MAX_BUFFERED_BYTES: usize = 64 * 1024;
 
 /// For a delay, the bytes in flight at 100 MB/s and 300 ms.
