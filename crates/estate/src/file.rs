@@ -52,6 +52,7 @@ pub struct EstateService {
     pub ports: Vec<u16>,
     /// Allowed places, including today's.
     pub may: Vec<usize>,
+    /// Monthly price in each place.
     pub month: Vec<f64>,
 }
 
