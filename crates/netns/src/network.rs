@@ -289,7 +289,7 @@ impl Network {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Per direction, because the forwarder or the receiving host lagged. Packets that TCP sent as
+    /// Drops per direction, when the forwarder or the receiving host lags. Packets that TCP sent as
     /// one count as one.
     fn dropped_by_devices(&self, link: LinkId) -> PerDirection<u64> {
         let wire = &self.topology.wires()[link.0];
