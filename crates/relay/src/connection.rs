@@ -50,6 +50,7 @@ pub(super) struct Connection {
     last_words: Option<Direction>,
     next_sample: Timestamp,
     sample_interval: Duration,
+    /// Payload of the relay's own requests and their replies.
     in_stead: PerDirection<u64>,
 }
 

@@ -101,7 +101,7 @@ pub enum ReplayError {
     System(#[from] LiveError),
 }
 
-/// Replays `script` between `ends` according to `course`, until `stop` is set. Needs a dedicated
+/// Replays `script` between `ends` according to `plan`, until `stop` is set, on a dedicated
 /// thread.
 ///
 /// # Errors

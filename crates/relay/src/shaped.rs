@@ -58,6 +58,7 @@ pub(super) struct Shaper {
     /// The deadline, and whether the timer expires a little earlier.
     alarm: Option<Timestamp>,
     rests: bool,
+    /// The thread has slept for this due time, so it now spins.
     rested_for: Option<Timestamp>,
     link: LinkDescription,
     /// Wakes name slots with pending events for their observers.
