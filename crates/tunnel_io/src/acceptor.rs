@@ -89,7 +89,7 @@ struct Shared {
 type Tell = Box<dyn FnMut(AdmissionEvent) + Send>;
 
 impl Acceptor {
-    /// Listens at all of `listen`; `record_event` runs in the acceptor's thread.
+    /// Listens at all of `listen`; `tell` runs in the acceptor's thread.
     ///
     /// # Errors
     /// Fails if an address cannot be bound, or the system refuses a thread.

@@ -144,7 +144,7 @@ impl LaneCounters {
         self.lanes.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// `lost` unless the lane was stopped by this end.
+    /// `lost` unless either end stopped the lane.
     pub fn lane_down(&self, lost: bool) {
         self.lanes.fetch_sub(1, Ordering::Relaxed);
         if lost {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Keeps a flood from filling a log.
 pub(super) struct Journal {
     tell: Tell,
-    /// Start of the current period; `None` if no peer was refused within one.
+    /// Start of the current period; `None` until a peer is refused.
     began: Option<Instant>,
     /// Refused and reported in this period.
     told: u64,
