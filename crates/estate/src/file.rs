@@ -45,7 +45,7 @@ pub struct PlaceLink {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EstateService {
     pub name: Arc<str>,
-    /// Index of the place in the observation.
+    /// Index of the place today.
     pub place: usize,
     pub hosts: Vec<Host>,
     /// Server ports, empty for all.
