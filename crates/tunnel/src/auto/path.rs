@@ -80,7 +80,7 @@ impl Path {
 
 const FADING: f64 = 0.9;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// A burst gives a rate if it takes this many round trips plus `MIN_DURATION`.
+/// A burst shows a rate if it takes this many round trips plus `MIN_DURATION`.
 const CLEARLY: f64 = 1.1;
 const MIN_DURATION: Duration = Duration::from_micros(400);
 const FRESH: Duration = Duration::from_secs(30);
