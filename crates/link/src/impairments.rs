@@ -45,6 +45,7 @@ impl Impairment {
     ///
     /// # Errors
     /// The reason for a drop.
+    #[inline]
     pub fn pass(&mut self, at: Timestamp, wire_bytes: u32) -> Result<Timestamp, DropCause> {
         match self {
             Self::Outages(outages) => outages.pass(at),

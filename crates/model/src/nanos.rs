@@ -4,23 +4,24 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 use std::time::Duration;
 
-/// A span of time in nanoseconds. Simulations add and compare it far more often than they show it,
-/// and a [`Duration`] is three times as long to compute with.
+/// A span of time in nanoseconds, for simulations that mostly add and compare spans.
+///
+/// A [`Duration`] has two numbers, with a carry between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Nanos(u64);
 
 impl Nanos {
-    /// No time.
+    /// The empty span of time.
     pub const ZERO: Self = Self(0);
-    /// The longest span, 584 years.
+    /// The longest span of time, 584 years.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// From nanoseconds.
+    /// From a number of nanoseconds.
     pub const fn new(nanoseconds: u64) -> Self {
         Self(nanoseconds)
     }
 
-    /// From milliseconds.
+    /// From a number of milliseconds.
     pub const fn from_millis(milliseconds: u64) -> Self {
         Self(milliseconds * 1_000_000)
     }
@@ -30,7 +31,7 @@ impl Nanos {
         Self(nanoseconds as u64)
     }
 
-    /// Nanoseconds.
+    /// The number of nanoseconds.
     pub const fn get(self) -> u64 {
         self.0
     }

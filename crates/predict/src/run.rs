@@ -314,46 +314,56 @@ impl<'a> SimulatedRun<'a> {
         }
     }
 
+    #[inline]
     fn id(&self, client: ClientId, node: NodeId) -> ClientNode {
         ClientNode::new(client, self.clients[client.index()].generation, node)
     }
 
     /// Whether the id belongs to the client's current plan. Unawaited requests and server computing
     /// of an earlier plan may come late.
+    #[inline]
     fn is_current(&self, id: ClientNode) -> bool {
         self.client(id).generation == id.generation()
     }
 
+    #[inline]
     fn client(&self, id: ClientNode) -> &Client<'a> {
         &self.clients[id.client().index()]
     }
 
+    #[inline]
     fn progress(&mut self, id: ClientNode) -> &mut Progress {
         &mut self.clients[id.client().index()].progress
     }
 
+    #[inline]
     fn node(&self, id: ClientNode) -> &'a PlanNode {
         &self.client(id).plan.nodes[id.node().index()]
     }
 
     /// Another node of the same plan.
+    #[inline]
     fn beside(&self, id: ClientNode, node: NodeId) -> ClientNode {
         self.id(id.client(), node)
     }
 
+    #[inline]
     fn has_happened(&self, id: ClientNode, what: After) -> bool {
         self.client(id).progress.has_happened(id.node(), what)
     }
 
+    #[inline]
     fn link_of(&self, id: ClientNode) -> &LinkDescription {
         self.client(id).plan.link(&self.links, self.node(id))
     }
 
+    #[inline]
     fn server(&mut self, id: ClientNode) -> &mut Server {
         let connection = self.node(id).connection;
         &mut self.clients[id.client().index()].servers[connection.index()]
     }
 
+    #[inline]
     fn connection(&self, id: ClientNode) -> ReplayConnection {
         self.client(id).connections[self.node(id).connection.index()]
     }

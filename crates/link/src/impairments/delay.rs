@@ -97,6 +97,7 @@ impl Delay {
         self.base
     }
 
+    #[inline]
     pub(super) fn pass(&mut self, at: Timestamp) -> Timestamp {
         let Some((jitter, draws)) = &mut self.jitter else {
             return at.after(self.base);

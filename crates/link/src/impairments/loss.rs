@@ -68,6 +68,7 @@ impl Loss {
         }
     }
 
+    #[inline]
     pub(super) const fn pass(&mut self, at: Timestamp) -> Result<Timestamp, DropCause> {
         if self.draws.draw() < self.threshold {
             Err(DropCause::Loss)

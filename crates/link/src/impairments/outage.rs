@@ -75,6 +75,7 @@ impl Outages {
         }
     }
 
+    #[inline]
     pub(super) fn pass(&mut self, at: Timestamp) -> Result<Timestamp, DropCause> {
         let first = *self.first_packet.get_or_insert(at);
         if self.outage.covers(at.since(first)) {

@@ -33,6 +33,7 @@ impl TokenBucket {
     /// When the last bit of the packet is serialised. A packet is dropped if it and the waiting
     /// bytes, including the rest of the current packet, exceed the queue. An idle link accepts any
     /// packet.
+    #[inline]
     pub(super) fn pass(&mut self, at: Timestamp, wire_bytes: u32) -> Result<Timestamp, DropCause> {
         let waiting = self.waiting_bytes(at);
         if waiting > 0

@@ -7,7 +7,7 @@ use model::{Direction, Nanos, Timestamp};
 /// An event for the network's user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NetworkEvent<W> {
-    /// A wake-up from [`SimulatedNetwork::wake_at`].
+    /// A wake-up from [`super::SimulatedNetwork::wake_at`].
     Wake(W),
     /// This waiter's bytes or control packet have arrived.
     Arrived(Waiter),

@@ -12,7 +12,7 @@ impl ConnectionNumber {
         Self(index as u32)
     }
 
-    /// Array index.
+    /// The index in arrays of connections.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -36,12 +36,12 @@ impl FlowId {
         Self(2 * connection.0 + direction.index() as u32)
     }
 
-    /// Its connection.
+    /// The connection of this flow.
     pub const fn connection(self) -> ConnectionNumber {
         ConnectionNumber(self.0 / 2)
     }
 
-    /// Its direction.
+    /// The direction of this flow.
     pub const fn direction(self) -> Direction {
         if self.0.is_multiple_of(2) {
             Direction::ClientToServer
@@ -56,7 +56,7 @@ impl FlowId {
         Self(self.0 ^ 1)
     }
 
-    /// Array index.
+    /// The index in arrays of flows.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

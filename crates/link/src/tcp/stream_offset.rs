@@ -1,4 +1,4 @@
-//! Positions in a flow's bytes.
+//! Positions in the bytes of a flow.
 
 use std::ops::{Add, AddAssign, Sub};
 
@@ -7,15 +7,15 @@ use std::ops::{Add, AddAssign, Sub};
 pub struct StreamOffset(u64);
 
 impl StreamOffset {
-    /// Before the first byte.
+    /// The position before the first byte.
     pub const START: Self = Self(0);
 
-    /// After so many bytes.
+    /// The position after so many bytes.
     pub const fn after(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// Bytes before it.
+    /// The number of bytes before it.
     pub const fn bytes_before(self) -> u64 {
         self.0
     }

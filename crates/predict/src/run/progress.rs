@@ -4,8 +4,8 @@ use crate::plan::{After, NodeId};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::Waking;
 
-/// Only increases. Without a reply, a node is done once its request is sent, and the request's
-/// arrival is only a time.
+/// Position of a node on its way, which only increases. Without a reply a node is done once its
+/// request is sent, and the request's arrival is only a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum NodeState {
     /// For its dependencies, its client's computing, or a pooled connection.
@@ -19,7 +19,7 @@ pub enum NodeState {
     Computing,
     /// The server has begun to send the reply.
     Answered,
-    /// The client has the reply.
+    /// The client has the complete reply.
     Done,
 }
 
@@ -48,7 +48,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// All nodes wait.
+    /// Starts a plan with so many nodes.
     pub fn reset(&mut self, nodes: usize) {
         self.states.clear();
         self.states.resize(nodes, NodeState::default());
@@ -57,6 +57,7 @@ impl Progress {
         (self.not_done, self.checked) = (nodes, 0);
     }
 
+    #[inline]
     pub fn state(&self, node: NodeId) -> NodeState {
         self.states[node.index()]
     }
@@ -69,11 +70,13 @@ impl Progress {
         self.times
     }
 
+    #[inline]
     pub const fn is_done(&self) -> bool {
         self.not_done == 0
     }
 
     /// Whether `what` of `node` has happened.
+    #[inline]
     pub fn has_happened(&self, node: NodeId, what: After) -> bool {
         match what {
             After::Completion => self.state(node) == NodeState::Done,
@@ -82,36 +85,44 @@ impl Progress {
         }
     }
 
+    #[inline]
     pub fn wake_client(&mut self, node: NodeId, waking: Waking) {
         self.times[node.index()].waking[0] = waking;
     }
 
+    #[inline]
     pub fn wake_server(&mut self, node: NodeId, waking: Waking) {
         self.times[node.index()].waking[1] = waking;
     }
 
+    #[inline]
     pub fn mark_sent(&mut self, node: NodeId, now: VirtualTime) {
         self.enter(node, NodeState::Sent);
         self.times[node.index()].started = Some(now);
     }
 
+    #[inline]
     pub fn mark_arrived(&mut self, node: NodeId, now: VirtualTime) {
         self.times[node.index()].arrived = Some(now);
     }
 
+    #[inline]
     pub fn mark_queued(&mut self, node: NodeId) {
         self.enter(node, NodeState::Queued);
     }
 
+    #[inline]
     pub fn mark_computing(&mut self, node: NodeId) {
         self.enter(node, NodeState::Computing);
     }
 
+    #[inline]
     pub fn mark_answered(&mut self, node: NodeId, now: VirtualTime) {
         self.enter(node, NodeState::Answered);
         self.times[node.index()].replied = Some(now);
     }
 
+    #[inline]
     pub fn mark_done(&mut self, node: NodeId, now: VirtualTime) {
         self.enter(node, NodeState::Done);
         self.times[node.index()].completed = Some(now);
@@ -127,6 +138,7 @@ impl Progress {
         stuck
     }
 
+    #[inline]
     fn enter(&mut self, node: NodeId, state: NodeState) {
         let current = &mut self.states[node.index()];
         *current = state.max(*current);

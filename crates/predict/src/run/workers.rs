@@ -39,17 +39,18 @@ impl WorkerPool {
 impl SimulatedRun<'_> {
     /// Whether the request waits for no worker.
     pub(super) fn has_worker(&mut self, id: ClientNode) -> bool {
-        let needs_worker = self.client(id).plan.request == Some(id.node());
+        let plan = self.client(id).plan;
         match &mut self.workers {
-            Some(workers) if needs_worker => workers.assign(id),
+            Some(workers) if plan.request == Some(id.node()) => workers.assign(id),
             _ => true,
         }
     }
 
     /// The reply leaves the server.
     pub(super) fn free_worker(&mut self, id: ClientNode) {
-        let has_worker = self.client(id).plan.request == Some(id.node());
-        if let Some(workers) = self.workers.as_mut().filter(|_| has_worker)
+        let plan = self.client(id).plan;
+        if let Some(workers) = &mut self.workers
+            && plan.request == Some(id.node())
             && let Some(next) = workers.free()
         {
             self.work_on(next);
