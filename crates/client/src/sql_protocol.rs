@@ -17,6 +17,7 @@ impl SqlProtocol {
             Scheme::Postgres | Scheme::Kingbase => Some(Self::Postgres),
             Scheme::Mysql | Scheme::Mariadb => Some(Self::Mysql),
             Scheme::Http
+            | Scheme::Fastcgi
             | Scheme::Tcp
             | Scheme::Redis
             | Scheme::Oracle

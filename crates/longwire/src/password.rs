@@ -29,6 +29,7 @@ const fn has_login(scheme: Scheme) -> bool {
     match scheme {
         Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb => true,
         Scheme::Http
+        | Scheme::Fastcgi
         | Scheme::Tcp
         | Scheme::Oracle
         | Scheme::SqlServer

@@ -288,6 +288,34 @@ impl Protocol {
         }
     }
 
+    /// Other names in commands and targets: of products that speak it.
+    pub const fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Self::Postgres => &["postgresql", "kingbase", "opengauss", "redshift", "cockroachdb"],
+            Self::Mysql => &["mariadb", "tidb"],
+            Self::Redis => &["valkey", "keydb"],
+            Self::Oracle => &["tns"],
+            Self::Informix => &["sqli"],
+            Self::Drda => &["db2", "derby"],
+            Self::Tds => &["sqlserver", "mssql"],
+            Self::Fastcgi => &["fcgi"],
+            Self::Http | Self::Tls | Self::Unknown => &[],
+        }
+    }
+
+    /// Those that a user can name.
+    pub fn all_known() -> impl Iterator<Item = Self> {
+        let all = Self::ALL.iter().copied();
+        all.filter(|protocol| *protocol != Self::Unknown)
+    }
+
+    /// The protocol with this name or alias.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let word = word.to_ascii_lowercase();
+        Self::all_known()
+            .find(|protocol| protocol.name() == word || protocol.aliases().contains(&word.as_str()))
+    }
+
     /// Whether its servers may call other servers for a request.
     pub const fn carries_requests(self) -> bool {
         matches!(self, Self::Http | Self::Fastcgi)

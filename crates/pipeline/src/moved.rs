@@ -16,27 +16,23 @@ pub enum ConnectionChoice {
 }
 
 impl ConnectionChoice {
-    /// Parses `mysql`, `postgres`, `http`, `fastcgi`, `tls` or `HOST:PORT`.
+    /// Parses the name of a protocol, or `HOST:PORT`.
     ///
     /// # Errors
-    /// If it is none of these.
+    /// If it is neither.
     pub fn parse(text: &str) -> Result<Self> {
-        let protocol = match text {
-            "mysql" | "mariadb" => Some(Protocol::Mysql),
-            "postgres" | "postgresql" => Some(Protocol::Postgres),
-            "http" => Some(Protocol::Http),
-            "fastcgi" => Some(Protocol::Fastcgi),
-            "tls" => Some(Protocol::Tls),
-            _ => None,
-        };
-        if let Some(protocol) = protocol {
+        if let Some(protocol) = Protocol::from_word(text) {
             return Ok(Self::Protocol(protocol));
         }
         let parts = text
             .rsplit_once(':')
             .and_then(|(host, port)| Some((host, port.parse().ok()?)));
         let Some((host, port)) = parts else {
-            bail!("'{text}' names no connections: use mysql, postgres, http, fastcgi, tls or HOST:PORT");
+            let known: Vec<&str> = Protocol::all_known().map(Protocol::name).collect();
+            bail!(
+                "'{text}' names no connections: use {} or HOST:PORT",
+                known.join(", ")
+            );
         };
         Ok(Self::Server {
             host: host.trim_matches(['[', ']']).to_owned(),
@@ -129,4 +125,32 @@ pub fn chosen(choices: &[ConnectionChoice], protocol: Protocol, server: Option<&
             server.is_some_and(|server| server.port == *port && server.address.to_string() == *host)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_protocol_is_chosen_by_its_names() {
+        for protocol in Protocol::all_known() {
+            let words = std::iter::once(protocol.name()).chain(protocol.aliases().iter().copied());
+            for word in words.flat_map(|word| [word.to_owned(), word.to_uppercase()]) {
+                let choice = ConnectionChoice::parse(&word).unwrap_or_else(|error| panic!("{error}"));
+                assert_eq!(choice, ConnectionChoice::Protocol(protocol), "{word}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_lists_the_protocols() {
+        for word in ["mongodb", "unknown", ""] {
+            let refusal = ConnectionChoice::parse(word).unwrap_err().to_string();
+            let names = Protocol::all_known().map(Protocol::name);
+            assert!(
+                names.chain(["HOST:PORT"]).all(|name| refusal.contains(name)),
+                "{refusal}"
+            );
+        }
+    }
 }

@@ -111,6 +111,7 @@ pub fn native<'a>(
         Scheme::Mysql | Scheme::Mariadb => Ok(Box::new(Native::<MySql>::new(target, scratch, stop))),
         Scheme::Redis
         | Scheme::Http
+        | Scheme::Fastcgi
         | Scheme::Tcp
         | Scheme::Oracle
         | Scheme::SqlServer

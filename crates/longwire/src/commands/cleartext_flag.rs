@@ -33,9 +33,13 @@ impl CleartextArgument {
 const fn can_ask(scheme: Scheme) -> bool {
     match scheme {
         Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb | Scheme::Redis => true,
-        Scheme::Http | Scheme::Tcp | Scheme::Oracle | Scheme::SqlServer | Scheme::Informix | Scheme::Drda => {
-            false
-        }
+        Scheme::Http
+        | Scheme::Fastcgi
+        | Scheme::Tcp
+        | Scheme::Oracle
+        | Scheme::SqlServer
+        | Scheme::Informix
+        | Scheme::Drda => false,
     }
 }
 

@@ -59,8 +59,8 @@ pub struct Args {
     /// Allowance for client and server being slower after longer rests than measured.
     #[arg(long, value_enum, default_value = "assumed", value_name = "ALLOWANCE")]
     pub wake_up: WakeUpChoice,
-    /// Connections that move: mysql, postgres, http, fastcgi, tls or HOST:PORT. Default: all
-    /// database connections.
+    /// Connections that move: postgres, mysql, redis, oracle, informix, drda, tds,
+    /// http, fastcgi, tls or HOST:PORT. Default: all database connections.
     #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "CONNECTION,...")]
     pub on: Vec<ConnectionChoice>,
     #[command(flatten)]

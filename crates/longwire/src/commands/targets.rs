@@ -62,7 +62,7 @@ pub struct PlannedRelay {
 impl PlannedRelay {
     /// Whether it is the application itself, not one of its servers.
     pub fn is_application(&self) -> bool {
-        self.target.scheme == Scheme::Http
+        self.target.scheme.protocol().carries_requests()
     }
 }
 
@@ -84,9 +84,11 @@ impl RelayArgs {
             names.first().map_or("", String::as_str)
         );
         let listens = self.listens(&names)?;
-        let only_the_application = targets.iter().all(|target| target.scheme == Scheme::Http);
+        let only_the_application = targets
+            .iter()
+            .all(|target| target.scheme.protocol().carries_requests());
         let planned = names.into_iter().zip(targets).map(|(name, target)| {
-            let for_all = only_the_application || target.scheme != Scheme::Http;
+            let for_all = only_the_application || !target.scheme.protocol().carries_requests();
             PlannedRelay {
                 listen: listens.get(&name).copied().unwrap_or(ANY_PORT),
                 link: named_links

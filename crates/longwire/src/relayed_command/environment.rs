@@ -52,7 +52,7 @@ pub(super) fn postgres<'t>(targets: &'t [RelayedTarget<'t>]) -> Option<&'t Relay
 
 fn first<'t>(targets: &'t [RelayedTarget<'t>], kind: &[Scheme]) -> Option<(usize, &'t RelayedTarget<'t>)> {
     of_kind(targets, kind).or(match targets {
-        [only] if only.target.scheme != Scheme::Http => Some((0, only)),
+        [only] if !only.target.scheme.protocol().carries_requests() => Some((0, only)),
         _ => None,
     })
 }

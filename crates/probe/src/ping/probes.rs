@@ -89,7 +89,9 @@ pub(super) fn create_probe<'a>(
         Scheme::Redis => Box::new(redis_ping::RedisPing::new(context, logs_in)),
         Scheme::Oracle => Box::new(oracle_listener::OracleListener::new(context, false)),
         Scheme::SqlServer => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(context, logs_in)),
-        Scheme::Tcp | Scheme::Informix | Scheme::Drda => Box::new(connecting::Connecting::new(context)),
+        Scheme::Tcp | Scheme::Fastcgi | Scheme::Informix | Scheme::Drda => {
+            Box::new(connecting::Connecting::new(context))
+        }
     })
 }
 

@@ -54,6 +54,7 @@ impl Environment<'_> {
             Scheme::Mysql | Scheme::Mariadb => (("", "MYSQL_PWD"), "root"),
             Scheme::Redis => (("", "REDISCLI_AUTH"), "default"),
             Scheme::Http
+            | Scheme::Fastcgi
             | Scheme::Tcp
             | Scheme::Oracle
             | Scheme::SqlServer

@@ -1,5 +1,7 @@
 //! Errors in the text of a target.
 
+use super::Scheme;
+
 /// Never repeats a part that may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
@@ -48,7 +50,10 @@ impl TargetError {
             Self::NotATarget => {
                 "write it as postgres://user@host:port/database, or tcp://host:port".to_owned()
             }
-            Self::UnknownScheme { .. } => format!("use one of {SCHEMES}; tcp:// takes any other protocol"),
+            Self::UnknownScheme { .. } => {
+                let known = Scheme::ALL.map(|scheme| format!("{}://", scheme.name()));
+                format!("use one of {}; tcp:// takes any other protocol", known.join(", "))
+            },
             Self::UnknownJdbcScheme { .. } => {
                 "jdbc:postgresql, jdbc:mysql, jdbc:mariadb and jdbc:kingbase8 are read; ping, load and tune go through any \
                  driver with --driver; or use tcp://host:port"
@@ -74,6 +79,3 @@ impl TargetError {
         Some(hint)
     }
 }
-
-const SCHEMES: &str = "postgres://, mysql://, mariadb://, kingbase://, oracle://, sqlserver://, redis://, \
-                       informix://, drda://, http:// or tcp://";

@@ -16,6 +16,8 @@ pub enum Scheme {
     /// MySQL's protocol, as `mariadb://` or `jdbc:mariadb:`.
     Mariadb,
     Http,
+    /// FastCGI of an application server.
+    Fastcgi,
     /// Any protocol, counted but not decoded unless its content is recognised.
     Tcp,
     Oracle,
@@ -29,12 +31,13 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Postgres,
         Self::Kingbase,
         Self::Mysql,
         Self::Mariadb,
         Self::Http,
+        Self::Fastcgi,
         Self::Tcp,
         Self::Oracle,
         Self::SqlServer,
@@ -52,25 +55,25 @@ impl Scheme {
             ("mysql", _) => Self::Mysql,
             (word, false) if MYSQL_WORDS.contains(&word) => Self::Mysql,
             ("mariadb", _) => Self::Mariadb,
-            ("http", false) => Self::Http,
             ("tcp", false) => Self::Tcp,
-            ("oracle", false) => Self::Oracle,
-            ("sqlserver", false) => Self::SqlServer,
-            ("redis", false) => Self::Redis,
-            ("informix", false) => Self::Informix,
-            ("drda" | "db2", false) => Self::Drda,
             (_, true) => {
                 return Err(TargetError::UnknownJdbcScheme {
                     scheme: name.to_owned(),
                 });
             }
-            (_, false) => {
-                return Err(TargetError::UnknownScheme {
+            (word, false) => {
+                let protocol = Protocol::from_word(word);
+                let scheme = protocol.and_then(Self::of_protocol);
+                return scheme.ok_or_else(|| TargetError::UnknownScheme {
                     scheme: name.to_owned(),
                 });
             }
         };
         Ok(scheme)
+    }
+
+    fn of_protocol(protocol: Protocol) -> Option<Self> {
+        Self::ALL.into_iter().find(|scheme| scheme.protocol() == protocol)
     }
 
     pub const fn name(self) -> &'static str {
@@ -80,6 +83,7 @@ impl Scheme {
             Self::Mysql => "mysql",
             Self::Mariadb => "mariadb",
             Self::Http => "http",
+            Self::Fastcgi => "fastcgi",
             Self::Tcp => "tcp",
             Self::Oracle => "oracle",
             Self::SqlServer => "sqlserver",
@@ -96,6 +100,7 @@ impl Scheme {
             Self::Mysql | Self::Mariadb => Protocol::Mysql,
             Self::Redis => Protocol::Redis,
             Self::Http => Protocol::Http,
+            Self::Fastcgi => Protocol::Fastcgi,
             Self::Informix => Protocol::Informix,
             Self::Drda => Protocol::Drda,
             Self::Oracle => Protocol::Oracle,
@@ -105,7 +110,7 @@ impl Scheme {
     }
 
     pub const fn has_login(self) -> bool {
-        !matches!(self, Self::Http | Self::Tcp)
+        !matches!(self, Self::Http | Self::Fastcgi | Self::Tcp)
     }
 
     pub(super) const fn default_port(self) -> Option<u16> {
@@ -114,6 +119,7 @@ impl Scheme {
             Self::Kingbase => Some(54321),
             Self::Mysql | Self::Mariadb => Some(3306),
             Self::Http => Some(80),
+            Self::Fastcgi => Some(9000),
             Self::Tcp => None,
             Self::Oracle => Some(1521),
             Self::SqlServer => Some(1433),
@@ -126,7 +132,7 @@ impl Scheme {
     /// Without a host, databases are on this machine, as for their own clients.
     pub(super) const fn default_host(self) -> Result<&'static str, TargetError> {
         match self {
-            Self::Http | Self::Tcp => Err(TargetError::NoHost { scheme: self.name() }),
+            Self::Http | Self::Fastcgi | Self::Tcp => Err(TargetError::NoHost { scheme: self.name() }),
             Self::Postgres
             | Self::Kingbase
             | Self::Mysql
@@ -143,6 +149,7 @@ impl Scheme {
         match database_of(name).as_str() {
             "cockroach" | "cockroachdb" | "crdb" => Some(26_257),
             "redshift" => Some(5439),
+            "derby" => Some(1527),
             _ => self.default_port(),
         }
     }

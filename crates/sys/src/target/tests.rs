@@ -409,3 +409,27 @@ fn a_server_by_its_address_is_as_its_url() {
         assert_eq!(Target::tcp_at(&read.server(), 5), Ok(read));
     }
 }
+
+#[test]
+fn every_decoded_protocol_has_a_scheme() {
+    for protocol in model::Protocol::all_known().filter(|protocol| *protocol != model::Protocol::Tls) {
+        for word in std::iter::once(&protocol.name()).chain(protocol.aliases()) {
+            let target = parsed(&format!("{word}://db1"));
+            assert_eq!(target.scheme.protocol(), protocol, "{word}");
+        }
+    }
+    assert_eq!(parsed("mssql://db1").port, 1433);
+    assert_eq!(parsed("derby://db1").port, 1527);
+    assert_eq!(parsed("fastcgi://app1").port, 9000);
+}
+
+#[test]
+fn an_unknown_scheme_lists_the_known_ones() {
+    let hint = Target::parse("mongodb://h")
+        .unwrap_err()
+        .hint()
+        .unwrap_or_default();
+    for scheme in Scheme::ALL {
+        assert!(hint.contains(&format!("{}://", scheme.name())), "{hint}");
+    }
+}

@@ -60,8 +60,8 @@ pub struct Args {
         value_name = "LEVEL,..."
     )]
     pub levels: Vec<CompressionLevel>,
-    /// Connections that would use the tunnel: mysql, postgres, http, fastcgi, tls or HOST:PORT.
-    /// Default: all database connections.
+    /// Connections that would use the tunnel: postgres, mysql, redis, oracle, informix, drda, tds,
+    /// http, fastcgi, tls or HOST:PORT. Default: all database connections.
     #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "CONNECTION,...")]
     pub on: Vec<ConnectionChoice>,
     /// Rule for operations: auto, connection, transaction, gap:50ms, marked, http or whole.
