@@ -16,10 +16,13 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Clock {
     longest_silence: Duration,
+    /// Added to recorded times. At most one of this and `ahead` is not zero.
     behind: Duration,
+    /// Subtracted from recorded times.
     ahead: Duration,
     not_undone: VecDeque<Duration>,
     interfaces: Vec<(u32, Timestamp)>,
+    /// Recorded time of the last packet, and the latest time without steps.
     last: Option<(Timestamp, Timestamp)>,
     gaps: VecDeque<(u32, Duration)>,
     packets: u64,
@@ -29,6 +32,7 @@ pub(crate) struct Clock {
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct ClockSteps {
     count: u64,
+    /// Number of the packet after the step, its size, and whether it was back.
     largest: Option<(u64, Duration, bool)>,
 }
 

@@ -37,6 +37,7 @@ struct Passed {
     flags: u8,
     stamp: Option<u32>,
     owner: Owner,
+    /// Whether it comes from the first endpoint of its connection's key.
     from_low: bool,
     is_original: bool,
 }
@@ -59,7 +60,9 @@ pub(crate) struct Original {
     pub owner: Owner,
     /// The first endpoint of the copy's key is the second of the original's.
     pub flipped: bool,
+    /// The receiver's own address, which a copy nearer to it has.
     pub receiver: (Address, u16),
+    /// Whether it receives from the first endpoint of the original's key.
     pub from_low: bool,
 }
 

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 pub(crate) struct Flow {
     pub id: ConnectionId,
+    /// Index of the source that shows it.
     pub owner: usize,
     pub client_first: bool,
     pub last_at: Timestamp,
@@ -92,6 +93,7 @@ impl Flow {
         half.started && (head.has(SYN) || half.stream_offset(head.sequence) + 1 < half.next)
     }
 
+    /// Whether a packet answers the other direction, and is the first of its own direction.
     pub fn is_answered_by(&self, direction: Direction, head: &Head) -> bool {
         let (own, other) = (&self.halves[direction], &self.halves[direction.reverse()]);
         let acknowledged = other.stream_offset(head.acknowledgement);

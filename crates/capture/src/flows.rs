@@ -18,6 +18,7 @@ use std::time::Duration;
 pub(crate) struct Flows<'o> {
     out: Output<'o>,
     by_key: HashMap<Key, Place, BuildHasherDefault<KeyHasher>>,
+    /// Latest connection in a virtual network, by its endpoints without the network.
     tagged: HashMap<Key, u32, BuildHasherDefault<KeyHasher>>,
     slots: Vec<Option<Box<Flow>>>,
     keys: Vec<Key>,
@@ -26,9 +27,12 @@ pub(crate) struct Flows<'o> {
     copies: Copies,
     comparisons: u32,
     opened: u32,
+    /// Connections with a FIN or RST, and when to check them again.
     leaving: VecDeque<(Timestamp, u32, ConnectionId)>,
     holding: Vec<(u32, ConnectionId)>,
+    /// Time of the next check of `leaving` and `holding`.
     due: Timestamp,
+    /// Slot at which the next search for an idle connection begins.
     hand: usize,
     spans: Vec<Span>,
     servers: Servers,
@@ -97,6 +101,7 @@ impl<'o> Flows<'o> {
         self.out.faults
     }
 
+    /// Packets per source that were ignored, because another source shows their connection.
     pub fn foreign(&self) -> &[u64] {
         &self.foreign
     }

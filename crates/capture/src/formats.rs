@@ -75,10 +75,12 @@ pub(crate) struct Record {
     pub link: Option<&'static Link>,
     /// 0 if the format does not record it.
     pub interface: u32,
+    /// Offset of the first byte from the cursor.
     pub offset: usize,
     pub captured: usize,
     /// Bytes on the wire, at least `captured`.
     pub wire: u32,
+    /// Bytes from the cursor to the next record.
     pub taken: usize,
 }
 

@@ -58,6 +58,7 @@ pub(crate) struct Half {
     /// Shift of this side's announced windows; `None` without a handshake.
     pub window_shift: Option<u8>,
     pub largest: u32,
+    /// Offset of a FIN that is not in order yet.
     pub fin: Option<u64>,
     pub fin_passed: bool,
     /// An acknowledged FIN that was probably not captured.
@@ -65,11 +66,13 @@ pub(crate) struct Half {
     end_told: bool,
     pub flights: Flights,
     pub pending: Option<Box<Pending>>,
+    /// Time and length of the last new payload.
     pub sent: Option<(Timestamp, u32)>,
     /// Room in the receiver's window after `sent`, as known to the sender. `None` while the
     /// window's scale is unknown.
     pub room: Option<u64>,
     pub repeated_at: Timestamp,
+    /// End of the last reported recovery.
     recovered: Timestamp,
     pub recent: Recent,
     pub sightings: Sightings,

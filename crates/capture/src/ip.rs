@@ -31,12 +31,14 @@ pub(crate) struct Datagram<'a> {
     /// Identification of a fragment, or of any IPv4 packet; 0 for complete IPv6 packets.
     pub identification: u32,
     pub payload: &'a [u8],
+    /// Payload bytes on the wire.
     pub length: usize,
     pub fragment: Option<Fragment>,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fragment {
+    /// In bytes, while the header counts in units of eight.
     pub offset: usize,
     pub more: bool,
 }

@@ -120,6 +120,7 @@ fn opened<'a>(datagram: &ip::Datagram<'a>) -> Result<(ip::Datagram<'a>, u32), Op
     });
     match inner {
         Some((inner, network)) if inner.protocol == ip::TCP => Ok((inner, network)),
+        // Another inner protocol, such as UDP, is not missing data.
         Some((inner, _)) => Err(encapsulations::inside(&inner).map(|deeper| deeper.name)),
         None => Err(Some(inside.name)),
     }

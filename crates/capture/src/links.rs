@@ -338,5 +338,5 @@ static SHARED_ADDRESSES: &[&[u8]] = &[
 ];
 /// An odd number without pattern (2^32 divided by the golden ratio).
 const NETWORK_MIX: u32 = 0x9e37_79b9;
-/// QinQ, the common case, has two.
+/// Tags skipped at most. QinQ usually has two.
 const MAX_TAGS: usize = 8;

@@ -8,6 +8,7 @@ pub fn section() -> Vec<u8> {
     let mut body = Vec::from(0x1a2b_3c4d_u32.to_ne_bytes());
     body.extend(1_u16.to_ne_bytes());
     body.extend(0_u16.to_ne_bytes());
+    // The section's length is unknown.
     body.extend(u64::MAX.to_ne_bytes());
     block(0x0a0d_0d0a, &body)
 }
@@ -17,6 +18,7 @@ pub fn section() -> Vec<u8> {
 pub fn interface(name: &str, link_type: u16) -> Vec<u8> {
     let mut body = Vec::from(link_type.to_ne_bytes());
     body.extend([0; 2]);
+    // The snap length is unlimited.
     body.extend(0_u32.to_ne_bytes());
     option(&mut body, 2, name.as_bytes());
     option(&mut body, 9, &[9]);

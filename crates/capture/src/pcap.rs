@@ -35,6 +35,7 @@ pub(crate) fn open(magic: [u8; 4]) -> Box<dyn Format> {
 
 struct Pcap {
     big: bool,
+    /// Nanoseconds per unit of a record's fraction.
     unit: u64,
     header: usize,
     link: Option<&'static Link>,
@@ -135,6 +136,7 @@ impl Pcap {
         next == bytes.len() || self.end_of(bytes, next, near).is_some()
     }
 
+    /// End of the record at `offset`. `None` if it is implausible or over a day away from `near`.
     fn end_of(&self, bytes: &[u8], offset: usize, near: Option<u32>) -> Option<usize> {
         let head = Head::parse(bytes.get(offset..)?, self.big)?;
         let is_near = near.is_none_or(|seconds| head.seconds.abs_diff(seconds) < 86_400);

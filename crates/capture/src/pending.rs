@@ -15,6 +15,7 @@ pub(crate) struct Chunk {
     pub at: Timestamp,
     /// Stream offset of the first byte.
     pub start: u64,
+    /// Bytes on the wire, of which `bytes` has the captured ones.
     pub length: u64,
     pub bytes: Vec<u8>,
 }

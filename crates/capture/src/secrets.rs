@@ -15,6 +15,7 @@ pub(crate) struct SecretsTally {
     pub faulty: u64,
     /// Offset of the first faulty block in the (decompressed) source, and its fault.
     pub first_fault: Option<(u64, SecretsFault)>,
+    /// Offset of a block that the end of the source truncates.
     pub cut: Option<u64>,
 }
 
@@ -22,6 +23,7 @@ pub(crate) struct SecretsTally {
 pub(crate) enum SecretsFault {
     Empty,
     Length,
+    /// Number of lines without the form of a key log.
     Lines(u64),
 }
 

@@ -22,7 +22,9 @@ pub(crate) struct Head {
     pub flags: u8,
     /// As sent, not scaled.
     pub window: u16,
+    /// Payload bytes on the wire.
     pub length: u32,
+    /// IP identification, or 0 if there is none.
     pub identification: u32,
     /// Distinguishes a packet captured twice from a retransmission.
     pub checksum: u16,

@@ -18,6 +18,7 @@ pub(super) struct Interface {
 /// Units of a timestamp per second (if_tsresol).
 #[derive(Clone, Copy)]
 enum Resolution {
+    /// Whole nanoseconds per unit.
     Nanoseconds(u64),
     PerSecond(u128),
 }
