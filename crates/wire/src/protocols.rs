@@ -25,6 +25,7 @@ pub struct ProtocolRow {
     pub asks_alone: bool,
     /// Whether a side can send exactly this before the other one speaks.
     pub burst: fn(Direction, &[u8]) -> bool,
+    /// Takes the first bytes of both directions, which are not consumed.
     pub decoder: fn(PerDirection<&[u8]>) -> Box<dyn Decoder + Send>,
 }
 
@@ -32,6 +33,7 @@ const fn any_burst(_: Direction, _: &[u8]) -> bool {
     true
 }
 
+/// The most certain signatures come first.
 pub static PROTOCOLS: &[ProtocolRow] = &[
     ProtocolRow {
         protocol: Protocol::Http,
@@ -135,7 +137,7 @@ pub static PROTOCOLS: &[ProtocolRow] = &[
     },
 ];
 
-/// Returns the protocol of a server's first bytes if they are certainly not of the expected one.
+/// The protocol that certainly fits a server's first bytes, unless the expected one certainly fits.
 pub fn other_protocol(expected: Protocol, first_bytes: &[u8]) -> Option<Protocol> {
     let verdict = |row: &ProtocolRow| (row.opens)(Direction::ServerToClient, first_bytes);
     let own = PROTOCOLS.iter().find(|row| row.protocol == expected)?;

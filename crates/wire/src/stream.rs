@@ -23,6 +23,17 @@ use search::Search;
 use std::sync::Arc;
 use tls_keys::Secrets;
 
+/// Turns the payload of one connection into messages.
+///
+/// Call [`Stream::feed`] and [`Stream::skip`] in the order of the bytes, and [`Stream::finish`]
+/// last. The split into calls affects only the number of opaque messages.
+///
+/// A direction is opaque from a message that fails to decode. Decoding resumes if bytes look like a
+/// message after the other side has spoken, or after unseen bytes.
+///
+/// Until both directions agree on a protocol, up to [`MAXIMUM_HELD`] bytes wait; messages keep the
+/// original times. [`Stream::detect_protocol`] and [`Stream::flush_buffered`] let a caller know
+/// the protocol before the first message.
 pub struct Stream {
     of: Circumstances,
     secrets: Option<Arc<dyn Secrets>>,
@@ -31,6 +42,7 @@ pub struct Stream {
     reversed: bool,
     protocol: Protocol,
     encrypted: bool,
+    /// Decoding has stopped, because payload is missing from the capture.
     cut: bool,
     /// Per direction: bytes fed or skipped, bytes emitted, time of the first byte not emitted, and
     /// whether decoding has stopped.

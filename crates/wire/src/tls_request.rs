@@ -41,6 +41,7 @@ pub const FIRST_TLS_REQUEST: [u8; 36] = {
     request[5] = OFFERS_TLS | PROTOCOL_41;
     request
 };
+/// PostgreSQL's request for TLS, of length 8 and code 80877103.
 pub const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 /// MySQL's CLIENT_SSL, 0x0800, in the second byte of the capability flags.
 pub const OFFERS_TLS: u8 = 0x08;

@@ -26,6 +26,7 @@ impl Head {
         }
     }
 
+    /// Returns the status if the head ends in this record of `content` bytes.
     pub(super) fn add(&mut self, kept: &[u8], content: u16) -> Option<u16> {
         if self.state == State::Done || content == 0 {
             return None;
@@ -51,6 +52,7 @@ impl Head {
         None
     }
 
+    /// Returns the status if a head has begun without an end.
     pub(super) fn finish(&mut self) -> Option<u16> {
         let head = std::mem::take(self);
         (head.state == State::Begun).then(|| status(&head.bytes))

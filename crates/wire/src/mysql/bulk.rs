@@ -11,6 +11,7 @@ pub(super) struct SetCounter {
     state: State,
     head: [u8; 7],
     have: usize,
+    /// Types of this execution, or of the previous one if it sends none.
     types: Vec<u8>,
     parameters: usize,
     place: usize,

@@ -40,7 +40,9 @@ pub(super) struct Interest {
 pub(super) struct Unit<'a> {
     pub opening: MessageStart,
     pub head: &'a [u8],
+    /// Body bytes of all frames.
     pub length: u64,
+    /// Bytes on the stream, with framing.
     pub bytes: u64,
     pub started: Timestamp,
     pub ended: Timestamp,
@@ -268,6 +270,7 @@ impl HalfConnection {
     }
 }
 
+/// Converts bytes of the protocol to the stream bytes that carried them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Meter {
     inner_total: u64,

@@ -129,7 +129,7 @@ pub mod error_field {
 }
 
 pub(super) const STATEMENT_LIMIT: usize = 64 * 1024;
-/// They show repeated calls.
+/// Values of parameters show repeated calls.
 const VALUES_LIMIT: usize = 1024;
 pub(super) const NAME_LIMIT: usize = 256;
 /// The code comes first.

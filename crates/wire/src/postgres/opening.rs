@@ -19,8 +19,8 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-/// Checks the server's first bytes: one byte answers a request for encryption, blocks a client that
-/// announced compression (KingbaseES).
+/// Checks the server's first bytes. One byte answers a request for encryption; compressed blocks
+/// answer a client that announced compression (KingbaseES).
 pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     let asks = client.get(..STARTUP_HEADER).is_some_and(|header| {
         [SSL_REQUEST, GSSENC_REQUEST]

@@ -195,5 +195,5 @@ const TAGGED_HEADER: usize = 5;
 pub(super) const MAXIMUM_STARTUP: u32 = 10_000;
 /// Four bytes of process number and up to 256 of secret (protocol 3.2).
 const MAXIMUM_CANCEL: u32 = 8 + 4 + 256;
-/// Of a message without a row.
+/// Lengths of a message without a row in the table.
 const UNKNOWN: RangeInclusive<u32> = 4..=MAXIMUM_MESSAGE;

@@ -26,6 +26,7 @@ enum State {
     Line { length: usize },
     Inline { length: usize },
     Number { kind: u8, number: Number },
+    /// A line feed comes next, after the type and value of a count or length if there was one.
     LineFeed { counted: Option<(u8, i64)> },
     Bulk { left: u64 },
     BulkEnd { first: bool },

@@ -18,7 +18,7 @@ pub(super) struct BufferedBursts {
 #[derive(Debug, Default)]
 pub(super) struct Window {
     bytes: PerDirection<Vec<u8>>,
-    /// Per direction: number of `bytes` before the first hole after a seen byte.
+    /// Number of `bytes` before the first hole after a seen byte; `None` without one.
     whole: PerDirection<Option<usize>>,
     chunks: Vec<Chunk>,
     turns: usize,

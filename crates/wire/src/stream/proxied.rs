@@ -25,7 +25,9 @@ pub(super) struct HeaderPassed {
 
 pub(super) enum PrefaceOutput<'a> {
     Waits,
+    /// There is no header: the buffered bytes, which come first, and the input.
     Not(Vec<(Timestamp, Vec<u8>)>, Input<'a>),
+    /// The input after the header.
     Behind(Input<'a>),
 }
 

@@ -261,7 +261,7 @@ impl Handshake {
         }
     }
 
-    /// A decrypted handshake record: lengths and order need no inference.
+    /// A decrypted handshake record needs no inference from lengths and order.
     fn opened(&mut self, direction: Direction, kind: u8, frame: &Frame<'_>, sink: &mut MessageSink<'_>) {
         let is_new = matches!(
             self.stage,
