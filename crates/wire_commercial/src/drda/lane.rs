@@ -363,6 +363,7 @@ const SAME_CORRELATION: u8 = 0x10;
 pub(super) const HEADER: u16 = 6;
 /// In a length: another segment follows, or the length is longer than this.
 pub(super) const CONTINUED: u16 = 0x8000;
+/// Values of a length: the object lasts as long as its structure, or a longer length follows.
 const UNTIL_THE_END: u16 = 0x8004;
 const EXTENDED_4: u16 = 0x8008;
 const EXTENDED_6: u16 = 0x800A;

@@ -187,6 +187,7 @@ fn program(mut fields: Reader<'_>) -> Option<String> {
 
 struct Answer<'a> {
     version: &'a [u8],
+    /// Reason of a refusal, or 0 if the login is accepted.
     error: i16,
 }
 

@@ -33,6 +33,7 @@ pub(super) enum Kind {
     Endless,
 }
 
+/// `Pass` and `Enter` complete the field, `Again` and `EnterAgain` continue it.
 enum Step {
     Pass(u64),
     Again(u64),
@@ -309,6 +310,7 @@ pub(super) const ACCEPT: u8 = 2;
 pub(super) const REJECT: u8 = 3;
 pub(super) const REDIRECT: u8 = 13;
 pub(super) const SQLI: u8 = 60;
+/// Error -368, which has no text.
 const WITHOUT_TEXT: u16 = 0xFE90;
 const NULL: u16 = 0xFFFF;
 const READ: u16 = 0;

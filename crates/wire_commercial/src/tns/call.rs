@@ -33,8 +33,11 @@ pub(super) enum Call {
 pub(super) struct Execution {
     /// `None` if a cursor runs again.
     pub text: Option<Vec<u8>>,
+    /// 0 for a new cursor.
     pub cursor: u32,
+    /// Rows requested with the execution.
     pub rows: Option<u32>,
+    /// Number of parameter sets.
     pub sets: u32,
     /// Number of the request's last bytes that hold parameters and their descriptions.
     pub values: usize,

@@ -17,9 +17,11 @@ pub(super) struct Ending<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Summary<'a> {
+    /// 0 if there is none.
     pub cursor: u16,
     /// Number of the ORA error, 0 without one.
     pub error: u32,
+    /// Rows of the whole execution so far, or affected rows.
     pub rows: u64,
     pub text: &'a [u8],
 }

@@ -82,6 +82,7 @@ enum Asks {
 
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
+    /// `None` if the bytes that named it were lost.
     statement: Option<StatementId>,
     rows: u64,
 }
