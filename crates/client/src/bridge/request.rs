@@ -115,12 +115,14 @@ pub struct Executed {
     /// Per execution, by `System.nanoTime` around the driver's calls up to the end of the last
     /// result. Empty for requests with a single step.
     pub durations: Vec<Duration>,
+    /// Total of all executions.
     pub duration: Duration,
     pub rows: u64,
     /// Changed rows, as counted by the driver.
     pub changed: u64,
     /// Peak of live heap bytes above the start; `None` if not measured.
     pub heap: Option<u64>,
+    /// Names and values of the last row, if it was to be kept.
     pub kept: Vec<(String, Option<String>)>,
 }
 
@@ -146,6 +148,7 @@ pub struct Insert<'a> {
     pub insert: &'a str,
     pub columns: &'a [Column],
     pub rows: u64,
+    /// Rows per batch or statement.
     pub size: u64,
     /// Whether to measure the heap before the first batch, which makes the duration useless.
     pub weigh: bool,

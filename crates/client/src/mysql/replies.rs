@@ -249,7 +249,7 @@ fn binary_key(row: &[u8], columns: usize) -> Option<u64> {
 
 const HEADER: usize = 4;
 const MAX_ERROR_LEN: usize = 1024;
-/// Longest packet without a key: OK of a prepared statement has 12 bytes.
+/// Bytes kept of a packet without a key: OK of a prepared statement has 12.
 const FEW: usize = 16;
 /// Mark, bitmap without its columns, eight bytes; or length and digits.
 const BINARY_KEY_WITHIN: usize = 24;

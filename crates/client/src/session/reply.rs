@@ -22,7 +22,9 @@ pub struct Reply {
     /// Payload of the reply, likewise.
     pub reply_bytes: u64,
     pub rows: u64,
+    /// Status code of an HTTP response.
     pub status: Option<u16>,
+    /// The first error in the reply.
     pub error: Option<ErrorReply>,
 }
 
@@ -41,6 +43,7 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Maximum bytes of a reply with kept rows.
     pub const LIMIT: usize = 1024 * 1024;
 
     /// The first value of the first row as text; `None` if it is missing or NULL.
