@@ -21,18 +21,19 @@ pub trait Secrets: Send + Sync {
     /// may ask several times, since a client writes secrets during the handshake.
     fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>>;
 
+    /// Counts a `ClientHello`. Called once per connection.
     fn greeted(&self) {}
 
     /// Counts a decrypted connection. Called once per connection.
     fn opened(&self) {}
 
-    /// Counts a connection that ended without full decryption. Called at most once per connection.
+    /// Counts a connection that ended without a decrypted record. Called at most once for each.
     fn unopened(&self, _: Closed) {}
 
+    /// Like `unopened`, for a connection that was decrypted at first but not to its end.
     fn opened_in_part(&self, _: Closed) {}
 
-    /// Counts a decrypted connection with an inauthentic record, which is missing. Called once per
-    /// connection.
+    /// Counts an inauthentic record of a decrypted connection. Its content is missing.
     fn damaged(&self) {}
 }
 
@@ -206,6 +207,7 @@ fn bytes(digits: &[u8]) -> Result<Vec<u8>, KeyLogFault> {
     pairs.collect::<Option<_>>().ok_or(KeyLogFault::Digits)
 }
 
+/// In the order of [`Label`], by which secrets are indexed.
 const LABELS: [(&str, Label); 6] = [
     ("CLIENT_RANDOM", Label::Master),
     ("CLIENT_EARLY_TRAFFIC_SECRET", Label::Early),

@@ -62,6 +62,7 @@ impl RecordOpener {
         self.session.closed
     }
 
+    /// Counts a connection that ended without decryption, or was decrypted only in part.
     pub fn ends(&self, closed: Closed) {
         match self.session.has_opened {
             true => self.log.opened_in_part(closed),
