@@ -48,6 +48,7 @@ unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
 }
 
+/// Required without the standard library, although this code never panics.
 #[cfg(key_log_preload)]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -62,6 +63,7 @@ const O_WRONLY: c_int = 1;
 const O_APPEND: c_int = 0o2000;
 const O_CLOEXEC: c_int = 0o2_000_000;
 
+/// The key log, or null if the environment names none.
 static PATH: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 
 /// Run by the dynamic linker after loading this library, before any thread can change the
@@ -123,6 +125,7 @@ pub unsafe extern "C" fn SSL_CTX_new_ex(
 /// The library with the functions of a context. A program may have loaded several OpenSSLs
 /// (Python's, and one of a driver's wheel), for private use (`RTLD_LOCAL`), under any name.
 struct Library {
+    /// Null if the library is unknown.
     handle: *mut c_void,
 }
 
@@ -217,6 +220,7 @@ unsafe extern "C" fn write_line(_connection: *const c_void, line: *const c_char)
     }
 }
 
+/// Restores `errno` on drop.
 struct KeptErrno(c_int);
 
 impl KeptErrno {

@@ -14,6 +14,7 @@ pub(crate) struct KeyFile {
     path: PathBuf,
     file: File,
     place: Place,
+    /// Length of the file when it was opened.
     before: u64,
 }
 

@@ -36,7 +36,8 @@ pub struct KeyCollection {
 }
 
 impl KeyCollection {
-    /// Appends keys to the file at `path`, which is created with access for its owner only.
+    /// Appends keys to the file at `path`. A missing file is created with access for its owner
+    /// only.
     ///
     /// # Errors
     /// If it cannot be written, is a symbolic link or no regular file, or is not private to this
@@ -122,12 +123,13 @@ impl KeyCollection {
         variables.all(inherited)
     }
 
-    /// Whether the file has grown. Lines that count as no session may hold secrets too.
+    /// Whether the file has grown since it was opened. Lines that count as no session may hold
+    /// secrets too.
     pub fn has_grown(&self) -> bool {
         self.file.has_grown()
     }
 
-    /// Number of TLS sessions with keys.
+    /// Number of TLS sessions with keys written since the file was opened.
     ///
     /// # Errors
     /// If the file cannot be read.
