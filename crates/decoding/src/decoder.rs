@@ -74,7 +74,8 @@ pub trait Decoder {
         None
     }
 
-    /// Whether valid but unusual bytes passed. At the beginning they suggest another protocol.
+    /// Whether bytes passed that the protocol lacks, without an error. At the beginning they
+    /// suggest another protocol.
     fn has_doubts(&self) -> bool {
         false
     }
@@ -87,7 +88,8 @@ pub trait Decoder {
     }
 
     /// Finds the next message in `bytes`, after lost bytes. `whole` says that no more come before
-    /// the other side speaks. `None` if the protocol cannot search.
+    /// the other side speaks. `None` if the protocol cannot search: then only the start of `bytes`
+    /// can begin a message.
     fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
         let _ = (direction, bytes, whole);
         None

@@ -79,7 +79,7 @@ impl<'a> Input<'a> {
 pub struct FramePlan {
     /// Length of the body.
     pub body: u64,
-    /// Maximum leading bytes to store.
+    /// Maximum leading bytes of the body to store.
     pub keep: usize,
 }
 
@@ -99,13 +99,13 @@ pub struct Frame<'a> {
     pub started: Timestamp,
     /// When the last byte passed.
     pub ended: Timestamp,
-    /// In bytes, header included.
+    /// Bytes on the stream, header included.
     pub bytes: u64,
     /// Bytes of the header.
     pub header: &'a [u8],
-    /// Leading bytes, as planned.
+    /// The first bytes of the body, at most [`FramePlan::keep`].
     pub body: &'a [u8],
-    /// Whether planned bytes were not seen.
+    /// Whether planned bytes are missing from `body`, because they were not seen.
     pub holed: bool,
 }
 
@@ -115,7 +115,7 @@ pub struct Framer {
     protocol: &'static str,
     direction: Direction,
     offset: u64,
-    /// Of the current message.
+    /// Bytes taken of the current message.
     taken: u64,
     started: Timestamp,
     header: [u8; MAX_HEADER],
@@ -151,8 +151,8 @@ impl Framer {
 
     /// Returns the next message, or `None` when `input` is used up.
     ///
-    /// `header_length` (1 to [`MAX_HEADER`]) is called at a message's start, `plan` at the header's
-    /// end, independently of the split.
+    /// `header_length` (1 to [`MAX_HEADER`]) is used at a message's start, `plan` is called at the
+    /// header's end. Neither may depend on the split into calls.
     ///
     /// # Errors
     /// If `plan` refuses the header, or header bytes were not seen.

@@ -34,7 +34,7 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// Limits a reader to `length` bytes.
+    /// Reads `length` bytes into a separate reader.
     pub fn sub(&mut self, length: usize) -> Option<Reader<'a>> {
         self.take_bytes(length).map(Reader::new)
     }

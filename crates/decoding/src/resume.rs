@@ -14,9 +14,9 @@ pub enum Resumption {
 /// Content of a possible message start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageShape {
-    /// A message, though random bytes could match.
+    /// A message of this many bytes, though random bytes could match.
     Likely(usize),
-    /// A message, with little doubt.
+    /// A message of this many bytes, with little doubt.
     Sure(usize),
     /// More bytes could decide.
     Cut,
@@ -25,8 +25,8 @@ pub enum MessageShape {
 }
 
 /// Returns the first position from which messages follow each other to the end of `bytes`, or at
-/// least three. At the very beginning one matching message is enough if `whole`: otherwise more
-/// bytes could show a better position.
+/// least three. At the very beginning one matching message is enough. Returns
+/// [`Resumption::More`] unless `whole`, since more bytes could show a better position.
 ///
 /// `shape` receives the bytes at a position, and the message before it, if any.
 pub fn find(bytes: &[u8], whole: bool, shape: impl Fn(&[u8], Option<&[u8]>) -> MessageShape) -> Resumption {
