@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Guests are numbered by arrival.
+/// The oldest guest of the network with the most. Guests are numbered by arrival.
 pub fn oldest_of_most(guests: impl Iterator<Item = (u64, IpAddr)>) -> Option<u64> {
     let mut crowds = BTreeMap::<IpAddr, (usize, Reverse<u64>)>::new();
     for (number, address) in guests {

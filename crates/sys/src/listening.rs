@@ -26,6 +26,7 @@ pub struct ListeningService<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientSide {
+    /// TLS was not requested.
     AsClientsLike,
     /// Clients without a key are refused.
     Keys,
@@ -174,7 +175,7 @@ pub fn datagrams_in_namespace(address: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(address)
 }
 
-/// Receives from `peer` only, without sending.
+/// Receives from `peer` only. Making it sends no packet.
 pub fn datagrams_with(peer: SocketAddr) -> io::Result<UdpSocket> {
     let any = match peer {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),

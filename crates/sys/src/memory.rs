@@ -1,7 +1,7 @@
 //! Freed memory of this process.
 
-/// For short work that fills and empties large buffers. A process that runs long should return
-/// memory to the system.
+/// Keeps freed memory for reuse in short work with large buffers. A process that runs long should
+/// return memory to the system.
 pub fn keep_freed() {
     #[cfg(target_env = "gnu")]
     for (parameter, bytes) in [(libc::M_MMAP_THRESHOLD, KEPT), (libc::M_TRIM_THRESHOLD, KEPT)] {

@@ -42,7 +42,7 @@ pub type FilterStep = (u16, u8, u8, u32);
 
 impl PacketRing {
     /// The ring has about `bytes`, less if the system refuses. The filter is in place before the
-    /// first packet; afterwards this thread and its future children have no right to capture.
+    /// first packet; afterwards this thread and those that it starts have no right to capture.
     ///
     /// # Errors
     /// If this process may not capture, or the system refuses another step.

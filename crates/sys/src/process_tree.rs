@@ -99,7 +99,7 @@ pub struct ProcessTable {
 }
 
 impl ProcessTable {
-    /// A process that is reparented meanwhile may be missing in its tree, which is then read again.
+    /// A process that is reparented meanwhile may be missing in its tree, so callers read again.
     pub fn read_processes() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let rows =

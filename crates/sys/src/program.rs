@@ -28,7 +28,7 @@ pub struct ProgramEnd {
     pub status: ExitStatus,
     pub duration: Duration,
     /// Maximum resident memory of one of its processes, not the sum of several. Below longwire's
-    /// own memory, only values seen at inspections count.
+    /// own memory, only values seen at inspections count. `None` if it is unknown.
     pub memory: Option<ByteCount>,
 }
 
@@ -130,7 +130,7 @@ pub fn wait_without_reaping(child: u32) -> Result<(), OsError> {
     Ok(())
 }
 
-/// Maximum resident memory of a process or a descendant, in bytes, or 0.
+/// Maximum resident memory of a process or a descendant, in bytes, or 0 if unknown.
 fn tree_memory(process: u32, depth: u8) -> u64 {
     let own = peak_memory(process).unwrap_or(0);
     if depth == 0 {
@@ -152,7 +152,7 @@ fn peak_memory(process: u32) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Inspects shells, a wrapper, and the program.
+/// Generations of inspected processes: shells, a wrapper, the program.
 const DEEPEST: u8 = 4;
 
 /// From SIGTERM to SIGKILL.

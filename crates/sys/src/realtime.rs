@@ -14,7 +14,7 @@ pub fn become_realtime() {
     }
 }
 
-/// Returns whether the system did.
+/// Gives this thread only unused processor time; returns whether the system allowed it.
 pub fn become_idle() -> bool {
     schedule(libc::SCHED_IDLE, 0)
 }

@@ -89,7 +89,8 @@ pub fn be_open_to_own_programs() {
     set_dumpable_behavior(DumpableBehavior::Dumpable).ok();
 }
 
-/// Runs `action` on a thread, while this process keeps its rights.
+/// Runs `action` on a thread with the rights that [`give_up_all`] leaves, while this process keeps
+/// its own.
 ///
 /// # Errors
 /// If a thread cannot drop its rights, and those of `action`.
@@ -130,7 +131,7 @@ pub(crate) fn keep_only_looking_at_processes() {
     set_no_new_privs(true).ok();
 }
 
-/// For children of all threads.
+/// Programs that any thread starts cannot gain privileges.
 fn gain_nothing_again() -> Result<(), OsError> {
     // A service manager may have set it already, for all threads.
     if no_new_privs() == Ok(true) {

@@ -27,7 +27,7 @@ impl ServiceManager {
         }
     }
 
-    /// Half of the manager's interval, for [`ServiceManager::alive`].
+    /// Half of the manager's interval, for [`ServiceManager::alive`]. `None` without a watchdog.
     pub fn watchdog(&self) -> Option<Duration> {
         self.watchdog.map(|patience| patience / 2)
     }

@@ -47,7 +47,7 @@ pub struct ReceivedSignal {
 }
 
 impl HeldSignals {
-    /// Applies to this thread and its future children. Ends of children are reported, even if the
+    /// Applies to this thread and those that it starts. Ends of children are reported, even if the
     /// parent of this process had them ignored.
     pub fn hold(signals: &[libc::c_int]) -> Self {
         heed_children();

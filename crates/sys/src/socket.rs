@@ -40,6 +40,7 @@ pub enum Received {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
+    /// Fewer than offered if the peer reads slowly.
     Bytes(usize),
     Broken(OsError),
 }
@@ -152,7 +153,7 @@ impl Socket {
         Ok(address.port())
     }
 
-    /// Lets reads and writes block, at most `longest` each.
+    /// Lets reads and writes block, at most `longest` each. `None` makes them non-blocking.
     pub fn set_patience(&self, longest: Option<Duration>) -> Result<(), OsError> {
         let set = || {
             self.stream.set_nonblocking(longest.is_none())?;

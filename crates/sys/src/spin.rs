@@ -5,8 +5,8 @@
 //! awaited peer if every processor is busy.
 //!
 //! - A wait polls for at most 50 us, then sleeps. A poll in vain makes polls four times rarer, down
-//!   to one wait in 256; two useful polls double them. On a silent connection the cost is 0.2 us a
-//!   wait.
+//!   to one wait in 256; a useful one makes them twice as frequent. On a silent connection the cost
+//!   is 0.2 us a wait.
 //! - If another thread ran on this processor meanwhile, or several sockets were ready at once, no
 //!   processor was free, and the poll counts as in vain.
 //! - Fewer threads of a process poll at once than there are processors, none on a single one.
@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 pub struct AdaptiveSpin {
     /// One wait in two to the power of this polls.
     reluctance: u32,
+    /// Waits left until the next poll.
     skip: u32,
 }
 
@@ -96,7 +97,9 @@ struct Polled<T> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cost {
+    /// Data was there already.
     Nothing,
+    /// A sleeping thread would have been woken.
     Paid,
     /// No bytes came, or others needed the processor.
     InVain,

@@ -29,6 +29,7 @@ pub struct KernelFigures {
     /// With acknowledgements and retransmissions.
     pub packets_out: Option<u32>,
     pub packets_in: Option<u32>,
+    /// With payload, including retransmissions.
     pub data_packets_out: Option<u32>,
     pub data_packets_in: Option<u32>,
     pub retransmitted: Option<u32>,

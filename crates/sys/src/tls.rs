@@ -36,7 +36,9 @@ pub struct TlsSocket {
 pub enum TlsHandshake {
     /// Remaining handshake bytes leave with the client's first bytes.
     Done,
+    /// The peer must send first.
     Waits,
+    /// Can continue at once.
     Onward,
 }
 
@@ -146,7 +148,7 @@ impl TlsSocket {
         self.session.handshake_kind() == Some(HandshakeKind::FullWithHelloRetryRequest)
     }
 
-    /// `None` before the end of the handshake, or without one.
+    /// `None` before the end of the handshake, or if neither side named one.
     pub fn agreed_protocol(&self) -> Option<&[u8]> {
         self.session.alpn_protocol()
     }

@@ -13,7 +13,7 @@ pub fn until_ready(fd: BorrowedFd<'_>, events: PollFlags, longest: Duration) -> 
     poll(&mut entry, Some(&timespec(longest))).is_ok_and(|ready| ready > 0)
 }
 
-/// Returns which are readable, ended or broken. A signal may end it early.
+/// Returns which are readable, ended or broken; `None` is skipped. A signal may end it early.
 pub fn until_readable<const N: usize>(fds: [Option<BorrowedFd<'_>>; N], longest: Duration) -> [bool; N] {
     let mut ready = [false; N];
     let present = fds.iter().flatten();

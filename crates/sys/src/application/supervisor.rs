@@ -98,6 +98,7 @@ fn supervise(channel: RawFd, command: libc::pid_t, apart: bool) -> io::Result<()
 struct PassedSignals {
     command: libc::pid_t,
     apart: bool,
+    /// Empty for an application with its own process group.
     members: Vec<Member>,
     is_waited_for: bool,
 }

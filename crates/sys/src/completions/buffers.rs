@@ -33,7 +33,7 @@ impl Buffers {
         Some(new)
     }
 
-    /// Returns buffer `id` to the kernel, and the number of bytes copied.
+    /// Gives buffer `id` back to the kernel. Returns the number of bytes copied.
     pub fn copy_out(&mut self, id: u16, count: i32, into: &mut [u8]) -> usize {
         if id >= COUNT {
             return 0;

@@ -86,7 +86,8 @@ fn bind(socket: BorrowedFd<'_>, interface: Option<u32>) -> Result<(), OsError> {
     if result < 0 { Err(OsError::last()) } else { Ok(()) }
 }
 
-/// A program that root starts from here has them again.
+/// Drops the rights to capture and to configure the network. A program that root starts from here
+/// has them again.
 pub(super) fn give_up_right() {
     let Ok(mut rights) = capabilities(None) else {
         return;

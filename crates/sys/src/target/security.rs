@@ -7,8 +7,9 @@ pub enum TlsMode {
     Disable,
     /// Only if the server accepts no plain login.
     Allow,
-    /// The default, if the server offers it, without checks.
+    /// The default: TLS if the server offers it, with any certificate.
     Prefer,
+    /// Always TLS, with any certificate.
     Require,
     /// Requires a certificate signed by a trusted authority.
     VerifyCa,
