@@ -159,6 +159,7 @@ pub fn survive_file_limit() -> Result<()> {
 /// Set by `--quiet` for the entire process.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
+/// Warnings and errors are still written.
 pub fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }

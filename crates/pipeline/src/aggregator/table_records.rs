@@ -141,6 +141,7 @@ impl Aggregator {
 /// minute.
 pub const TABLES_LAST: Duration = Duration::from_secs(50);
 
+/// Without folders, as the same files may be read again elsewhere.
 fn file_names(files: &[PathBuf]) -> String {
     let names = files
         .iter()

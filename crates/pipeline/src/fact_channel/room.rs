@@ -21,8 +21,10 @@ const MAX_WAITING_OF_REQUESTS: u64 = 2 * MAX_WAITING;
 pub struct FactLosses {
     pub exchanges: u64,
     pub turns: u64,
+    /// HTTP requests with a dropped start.
     pub starts: u64,
     pub connections: u64,
+    /// Pipelined exchanges merged into the one before.
     pub summed: u64,
 }
 
@@ -163,6 +165,7 @@ fn counts(losses: FactLosses) -> [u64; 5] {
     [exchanges, turns, starts, connections, summed]
 }
 
+/// `None` if it is always admitted.
 fn most_for(posted: &Posted) -> Option<u64> {
     match posted {
         Posted::Fact(Fact::Closed(_)) => None,

@@ -151,10 +151,12 @@ impl LiveInput {
         self.programs.take_news()
     }
 
+    /// Updated once a second.
     pub fn open_connections(&self) -> u64 {
         self.shared.open_connections.load(Ordering::Relaxed)
     }
 
+    /// Updated once a second.
     pub fn counts(&self) -> PacketCounts {
         PacketCounts {
             passed: self.shared.passed.load(Ordering::Relaxed),
