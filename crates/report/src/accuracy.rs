@@ -10,6 +10,7 @@ pub(crate) struct Accuracy {
     pub median: f64,
     /// The largest error, with sign: above 0 the prediction is too long.
     pub worst: f64,
+    /// Number of that prediction, as passed in.
     pub worst_index: usize,
     pub within_bounds: usize,
 }

@@ -18,7 +18,7 @@ pub enum RecordError {
     )]
     NotARecord {
         line: u64,
-        /// Missing key or wrong type.
+        /// The parser's message, such as a missing key.
         reason: String,
     },
     /// A line is longer than `limit`. The next line can be read.

@@ -87,7 +87,7 @@ fn row(one: &HeldTransactions, predictions: &[HeldPrediction], links: &[Link], o
 
 type Link = (Duration, Arc<str>);
 
-/// Links with a round-trip time above zero. Of several with the same time, the first.
+/// The first [`MAX_LINKS`] links with a round-trip time above zero.
 fn links(predictions: &[HeldPrediction]) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     for prediction in predictions.iter().filter(|prediction| !prediction.rtt.is_zero()) {

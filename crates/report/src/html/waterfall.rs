@@ -159,6 +159,7 @@ fn what(step: &OperationStep) -> String {
 
 #[derive(Clone, Copy)]
 struct Drawing {
+    /// The whole width in nanoseconds.
     end: u64,
 }
 

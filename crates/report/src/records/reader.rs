@@ -32,6 +32,7 @@ pub enum Record {
         fingerprint: Option<Fingerprint>,
         request: Option<RequestId>,
     },
+    /// Opaque bytes began an exchange that is reported much later.
     Begun {
         connection: ConnectionId,
         at: Timestamp,

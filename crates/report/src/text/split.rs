@@ -79,7 +79,7 @@ fn points(report: &SplitReport, style: &Style, out: &mut String) {
     }
 }
 
-/// Round trips take at least half of a transaction, or more than twice those of one client.
+/// Several clients, and more than a quarter of a transaction is network.
 fn is_saturated(point: &SplitOutcome) -> bool {
     point.clients > 1 && point.network.median > point.transaction.median / 4
 }

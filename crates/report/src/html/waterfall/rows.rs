@@ -10,6 +10,7 @@ pub struct WaterfallRow<'a> {
     pub steps: &'a [OperationStep],
     /// Statements in one pass of the loop.
     pub period: usize,
+    /// Number of its first round trip, from 1.
     pub first_turn: u64,
     pub turns: u64,
     /// The first request left the client, in nanoseconds since the operation began.
