@@ -38,7 +38,7 @@ pub struct PingPlan {
     pub target: Target,
     pub question: Question,
     pub pace: Pace,
-    /// The first samples of connections do not count.
+    /// Ends after this many samples; the first samples of connections do not count.
     pub count: Option<u64>,
     /// Without a complete reply within this time, a sample is lost.
     pub timeout: Duration,

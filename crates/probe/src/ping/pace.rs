@@ -59,6 +59,7 @@ impl Schedule {
         }
     }
 
+    /// `None` in a flood, which never waits.
     pub(super) fn due(&self) -> Option<Instant> {
         match self.pace {
             Pace::Every(_) => Some(self.next),

@@ -34,7 +34,7 @@ pub(super) struct Answer {
     pub(super) kernel_rtt: Option<Duration>,
     pub(super) request_bytes: u64,
     pub(super) reply_bytes: u64,
-    /// An error is an answer all the same.
+    /// Code and text of an error, which is an answer all the same.
     pub(super) error: Option<String>,
 }
 

@@ -132,7 +132,7 @@ struct OpenLink {
     established: Established,
     /// For sources that do not reopen the link after a failed call.
     reopen: Option<String>,
-    /// Not a temporary table.
+    /// A table to drop at the end, since it is not temporary.
     leftover: Option<String>,
 }
 

@@ -4,8 +4,8 @@
 //! (`SYSTIMESTAMP`, microseconds). The round trips of each call come from the session statistic
 //! `SQL*Net roundtrips to/from dblink`. They are unknown if the user may not read statistics.
 //!
-//! Output lines begin with [`MARK`], also inside other output of the client. Neither contains a
-//! secret.
+//! Output lines begin with [`MARK`], also inside other output of the client. Neither script nor
+//! output contains a secret.
 
 use super::ViaError;
 use model::{DatabaseLinkOutcome, Distribution, DistributionBuilder};
