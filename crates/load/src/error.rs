@@ -24,7 +24,7 @@ pub enum LoadError {
     Status { status: u16 },
     #[error("server: statement {number} failed: {code} {text}")]
     Statement {
-        /// Among all statements of the script, from 1.
+        /// Among the statements of all scripts, from 1.
         number: usize,
         /// An SQLSTATE, or MySQL's error number.
         code: String,
@@ -48,12 +48,12 @@ pub enum LoadError {
     Compressed,
     #[error("statement {number}: \\gset wants one row, and its result has none or several")]
     NotOneRow {
-        /// Among all statements of the script, from 1.
+        /// Among the statements of all scripts, from 1.
         number: usize,
     },
     #[error("statement {number}: its result is too large to be kept (16 MiB)")]
     KeptTooLong {
-        /// Among all statements of the script, from 1.
+        /// Among the statements of all scripts, from 1.
         number: usize,
     },
     #[error(transparent)]

@@ -154,6 +154,7 @@ pub struct LoadOutcome {
     pub threads: u32,
 }
 
+/// Processor time as reported by `getrusage(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuTime {
     pub user: Duration,

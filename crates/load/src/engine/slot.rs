@@ -15,6 +15,7 @@ pub(super) struct Slot<M> {
     pub lag: Duration,
     /// The current operation times out then.
     pub deadline: Instant,
+    /// The operation uses a connection from before it.
     pub reused: bool,
     pub waited: bool,
     /// Other heap entries of this client are out of date.
