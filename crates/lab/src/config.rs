@@ -64,7 +64,7 @@ pub struct Service {
     /// As written, with positions.
     pub settings: Table,
     pub environment: Vec<(String, String)>,
-    /// Replaces the kind's own check.
+    /// Checked in addition to the kind's own check.
     pub ready: Option<ReadinessCheck>,
     /// Time limit for getting ready.
     pub ready_timeout: Duration,

@@ -20,6 +20,7 @@ pub struct LabPlan {
     pub stages: Vec<ServiceGroup>,
     /// Workloads without distance, each in one stage.
     pub baselines: Vec<Baseline>,
+    /// In the order of the file.
     pub points: Vec<SweepPoint>,
 }
 
