@@ -106,6 +106,7 @@ enum Step {
         variable: usize,
         value: Expression,
     },
+    /// `variable` receives the printed number.
     Shell {
         variable: Option<usize>,
         words: Words,

@@ -212,7 +212,7 @@ fn random_functions_have_their_distributions() {
     }
     // (1 - exp(-5 * 0.2)) / (1 - exp(-5)) for the first fifth.
     assert!((share(1, 1..=20) - 0.6364).abs() < 0.02);
-    // For parameter 2 the manual says: 67 % in the middle third.
+    // The manual: 67 % of values are in the middle 1/3 for parameter 3.
     assert!((share(2, 34..=67) - 0.6893).abs() < 0.02);
     // 1 / (sum of k^-1.5 for k to 100) = 0.4144.
     assert!((share(3, 1..=1) - 0.4144).abs() < 0.02);
