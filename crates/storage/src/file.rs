@@ -10,6 +10,7 @@ use tempfile::TempPath;
 /// (`.NAME.parquet.RANDOM.tmp`); for a bucket it has no name. Dropping it deletes it.
 pub(crate) struct UnfinishedFile {
     writer: TableWriter<File>,
+    /// Temporary and final path; `None` for a bucket.
     in_folder: Option<(TempPath, PathBuf)>,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Partition {
 /// How a run treats earlier files of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
-    /// The name is unique, and the first write checks the bucket.
+    /// The name is unique, and the bucket is checked at the start.
     Once,
     /// As `Once`, but without a check of the bucket before the first upload.
     Resumed,

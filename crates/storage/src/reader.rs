@@ -105,6 +105,7 @@ fn recordings_in(
     Ok(lines.collect())
 }
 
+/// Excludes unfinished files, and those of other programs.
 fn is_whole(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".parquet") && !name.starts_with('.')
@@ -145,6 +146,7 @@ fn find(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<
     Ok(())
 }
 
+/// From a table's folder to its files, plus one.
 const FOLDERS: usize = 4;
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,6 +158,7 @@ struct Group {
 }
 
 struct Lines {
+    /// Unread row groups, in reverse order.
     groups: Vec<Group>,
     waiting: BinaryHeap<Reverse<Waiting>>,
     last: Option<u64>,
@@ -168,6 +171,7 @@ struct Lines {
 struct Waiting {
     next: u64,
     rows: TableRows,
+    /// Numbers and indices of rows, in reverse order.
     order: Vec<(u64, usize)>,
 }
 

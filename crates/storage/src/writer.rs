@@ -122,6 +122,7 @@ impl Folder {
         self.writer.finish()
     }
 
+    /// Returns false before the first record with a time.
     fn write_rows(&mut self) -> io::Result<bool> {
         let Some(run) = self.run.clone() else {
             return Ok(false);
