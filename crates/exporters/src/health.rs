@@ -32,6 +32,7 @@ impl Health {
         self.0.alive.store(passed, Ordering::Relaxed);
     }
 
+    /// `None` if all is well again.
     pub fn set_trouble(&self, trouble: Option<String>) {
         *self.0.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
