@@ -21,7 +21,7 @@ pub struct NameLimits {
     pub targets: usize,
     /// Also the limit of transactions.
     pub operations: usize,
-    /// Statements per server, in all.
+    /// Counts a statement once per server.
     pub statements: usize,
     pub findings: usize,
 }
