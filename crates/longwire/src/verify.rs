@@ -33,7 +33,7 @@ pub struct Claim<'a> {
 pub struct Proof {
     /// As requested and as realised; one for each target.
     pub links: Vec<LinkOutcome>,
-    /// Also covers links that deviated.
+    /// Operations that were not replayed, and links that deviated from the request.
     pub warnings: Vec<Warning>,
 }
 
@@ -125,6 +125,7 @@ impl Proof {
         prediction.measured = measured(&replayed.durations, all_clients);
     }
 
+    /// Keeps the outcome of each link with the largest error of the round-trip time.
     fn link(&mut self, link: LinkOutcome) {
         let off = |link: &LinkOutcome| link.rtt_error_p50_ns.map(i64::unsigned_abs);
         match self.links.iter_mut().find(|known| known.asked == link.asked) {

@@ -125,6 +125,7 @@ pub fn advise(traffic: Traffic, asked: &AdviceRequest) -> Result<(Advice, Vec<Wa
 struct Runs {
     operations: Operations,
     rule: Rule,
+    /// In reverse order, or empty if unknown.
     begins: Vec<Timestamp>,
     /// If the starts of runs are known, login and disconnect belong to no run.
     by_run: bool,

@@ -19,7 +19,7 @@ pub enum CommandOutput {
     AsOurs,
     /// Keeps longwire's stdout free for records.
     Stderr,
-    /// The screen occupies the terminal, so stdin is empty.
+    /// Both outputs go here. Stdin is empty, since a screen occupies the terminal.
     File(File),
 }
 

@@ -15,8 +15,8 @@ pub struct RootsRights {
 }
 
 impl RootsRights {
-    /// Starts the helper if this process is root. Programs then write `keys` to a file opened by
-    /// this process.
+    /// Starts the helper if this process is root. Programs then write `keys` to a file that the
+    /// helper holds open.
     pub fn keep(keys: Option<&mut KeyCollection>) -> Result<Self> {
         let Some(instead) = UnprivilegedUser::instead_of_root() else {
             return Ok(Self::default());

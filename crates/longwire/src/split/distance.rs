@@ -23,6 +23,7 @@ pub enum RoundTripProbe {
 
 #[derive(Debug, Clone, Copy)]
 pub struct RoundTripSample {
+    /// The mean of an echo, or the kernel's minimum.
     pub round_trip: Duration,
     /// CPU time of the requesting side per round trip.
     pub client_processor: Duration,

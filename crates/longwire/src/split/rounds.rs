@@ -32,10 +32,12 @@ pub struct Visit {
     pub station: Station,
     /// Clients divided by transactions per second.
     pub transaction: Duration,
+    /// Without failed ones, which `errors` counts.
     pub transactions: u64,
     pub errors: u64,
     pub error: Option<String>,
     pub spread: Distribution,
+    /// Mean round trips per transaction.
     pub turns: f64,
     /// Mean per transaction in each direction.
     pub payload_bytes: PerDirection<f64>,

@@ -1,4 +1,4 @@
-//! Insert, select and update jobs in every method: creates the scratch schema, runs the campaign,
+//! Insert, select and update jobs by every method: creates the scratch schema, runs the campaign,
 //! drops the schema.
 
 use super::campaign;

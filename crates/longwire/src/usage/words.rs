@@ -6,6 +6,7 @@ pub struct Word {
 }
 
 pub struct Flag {
+    /// Applies to all commands if empty.
     pub commands: &'static [&'static str],
     pub typed: &'static [&'static str],
     pub hint: &'static str,

@@ -137,6 +137,6 @@ fn is_more(done: &[TrialOutcome]) -> bool {
     done.len() < MAX_JOBS && done.iter().map(|outcome| outcome.duration).sum::<Duration>() < ENOUGH
 }
 
-/// A run of short jobs continues up to this total time.
+/// A run repeats short jobs until they took this long in total.
 const ENOUGH: Duration = Duration::from_millis(100);
 const MAX_JOBS: usize = 5;

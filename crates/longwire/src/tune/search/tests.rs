@@ -220,7 +220,7 @@ fn guesses_spare_runs() {
     let mut search = Search::new(&values, 5, Thoroughness::Search);
     for (method, curve) in far.iter().enumerate() {
         for place in 0..curve.values {
-            // Wrong by up to 10 % either method.
+            // Wrong by 10 %, in turn too long and too short.
             let guess = curve.at(place) * if place % 2 == 0 { 1.1 } else { 0.9 } / 1_000.0;
             search.expect(MethodSetting { method, place }, Duration::from_secs_f64(guess));
         }
