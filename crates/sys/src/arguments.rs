@@ -5,7 +5,6 @@
 //! visible for the few milliseconds before, and in kernel logs of started programs (`execve` in
 //! audit logs).
 
-mod clients;
 mod command_line;
 mod secrets;
 

@@ -78,13 +78,10 @@ fn captured(directory: &Path) -> PathBuf {
         .output()
         .expect("longwire runs");
     assert!(run.status.success(), "{}", text(&run.stderr));
-    let mut baselines = fs::read_dir(directory.join("kept/baselines")).expect("there is a capture");
-    baselines
-        .next()
-        .expect("one")
-        .expect("read")
-        .path()
-        .join("link-1.pcap")
+    let baselines = fs::read_dir(directory.join("kept/baselines")).expect("there is a capture");
+    let mut paths = baselines.map(|entry| entry.expect("read").path());
+    // A marker of the lab's own directories is there as well.
+    paths.find(|path| path.is_dir()).expect("one").join("link-1.pcap")
 }
 
 fn plan(directory: &Path, estate: &str, more: &[&str]) -> Output {

@@ -7,8 +7,9 @@ use std::fmt;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
-/// Quoted for a POSIX shell, in one line. Secrets and the literals of SQL are `***`; the
-/// program's path is not repeated.
+/// Quoted for a POSIX shell, in one line. Secrets and the literals of SQL are `***`. Of a command
+/// behind `--` only the program is recorded: its arguments may hold keys, values and passwords in any
+/// form. longwire's own path is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine(String);
 
@@ -17,8 +18,11 @@ impl CommandLine {
     pub fn from_arguments<T: AsRef<OsStr>>(arguments: &[T]) -> Self {
         let words = arguments.iter().skip(1).map(|word| word.as_ref().as_bytes());
         let words: Vec<&[u8]> = words.collect();
+        let dashes = words.iter().position(|word| *word == b"--");
+        let command = dashes.map_or(words.len(), |dashes| (dashes + 2).min(words.len()));
+        let (words, of_command) = words.split_at(command);
         let mut text = "longwire".to_owned();
-        for (number, (word, secrets)) in words.iter().zip(secrets::of_arguments(&words)).enumerate() {
+        for (number, (word, secrets)) in words.iter().zip(secrets::of_arguments(words)).enumerate() {
             let shown = shown(word, secrets);
             if text.len() + shown.len() > MAX_LEN {
                 let rest = model::counted((words.len() - number) as u64, "argument", "arguments");
@@ -27,6 +31,9 @@ impl CommandLine {
             }
             text.push(' ');
             text.push_str(&shown);
+        }
+        if !of_command.is_empty() {
+            text.push_str(" ...");
         }
         Self(text)
     }

@@ -1,16 +1,21 @@
-//! Finds secrets in arguments: passwords of targets, values of flags and variables named like
-//! secrets, and passwords of database clients started behind `--`.
+//! Finds secrets in arguments: passwords of targets, and values of flags and parameters named like
+//! secrets.
 
-use super::clients;
 use std::ops::Range;
 
 /// Ranges of secrets in each argument, sorted and disjoint.
 pub(super) fn of_arguments(arguments: &[&[u8]]) -> Vec<Vec<Range<usize>>> {
-    let dashes = arguments.iter().position(|argument| *argument == b"--");
-    let (own, behind) = arguments.split_at(dashes.unwrap_or(arguments.len()));
-    let mut found = of_words(own, Place::Own);
-    found.extend(of_words(behind, Place::Command));
-    found.iter_mut().for_each(merge);
+    let mut before: &[u8] = b"";
+    let mut found = Vec::new();
+    for argument in arguments {
+        let mut secrets = of_argument(argument);
+        if takes_secret(before) {
+            secrets.push(0..argument.len());
+        }
+        merge(&mut secrets);
+        found.push(secrets);
+        before = argument;
+    }
     found
 }
 
@@ -69,73 +74,6 @@ fn numbers(statement: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Own,
-    /// Behind `--`.
-    Command,
-}
-
-fn of_words(words: &[&[u8]], place: Place) -> Vec<Vec<Range<usize>>> {
-    let mut client = None;
-    let mut before: &[u8] = b"";
-    let mut found = Vec::new();
-    for word in words {
-        let mut secrets = of_argument(word);
-        if takes_secret(before) {
-            secrets.push(0..word.len());
-        }
-        if place == Place::Command {
-            let pieces = pieces(word);
-            match pieces.as_slice() {
-                [] | [_] => secrets.extend(clients::password(word, before, &mut client)),
-                pieces => secrets.extend(of_script(word, pieces)),
-            }
-            if is_variable(word) && !is_script_flag(before) {
-                let name = word.iter().take_while(|byte| **byte != b'=').count();
-                secrets.push((name + 1).min(word.len())..word.len());
-            }
-        }
-        found.push(secrets);
-        before = word;
-    }
-    found
-}
-
-/// Words of a shell's script, such as that of `sh -c`.
-fn of_script(script: &[u8], pieces: &[Range<usize>]) -> Vec<Range<usize>> {
-    let words: Vec<&[u8]> = pieces.iter().map(|piece| &script[piece.clone()]).collect();
-    let secrets = of_words(&words, Place::Command);
-    let shifted = pieces.iter().zip(secrets).flat_map(|(piece, secrets)| {
-        let shift = |secret: Range<usize>| secret.start + piece.start..secret.end + piece.start;
-        secrets.into_iter().map(shift)
-    });
-    shifted.collect()
-}
-
-/// Ranges between white space and quotes; a quoted text is one piece.
-fn pieces(text: &[u8]) -> Vec<Range<usize>> {
-    let mut pieces = Vec::new();
-    let (mut begin, mut quote) = (0, None);
-    for (at, byte) in text.iter().enumerate() {
-        let ends = match quote {
-            Some(open) => *byte == open,
-            None => byte.is_ascii_whitespace() || QUOTES.contains(byte),
-        };
-        if ends {
-            pieces.push(begin..at);
-            begin = at + 1;
-            quote = match quote {
-                None if QUOTES.contains(byte) => Some(*byte),
-                _ => None,
-            };
-        }
-    }
-    pieces.push(begin..text.len());
-    pieces.retain(|piece| !piece.is_empty());
-    pieces
-}
-
 /// Whether the next argument is a secret: `--password`, `-token`.
 fn takes_secret(flag: &[u8]) -> bool {
     let Some(name) = flag.strip_prefix(b"-") else {
@@ -148,18 +86,6 @@ fn takes_secret(flag: &[u8]) -> bool {
 
 /// Beginnings of flags without a value.
 const SWITCHES: [&[u8]; 3] = [b"no-", b"allow-", b"enable-"];
-
-/// Whether `word` is `NAME=VALUE` as for `env`, with any text as its value.
-fn is_variable(word: &[u8]) -> bool {
-    let name = word.split(|byte| *byte == b'=').next().unwrap_or_default();
-    let is_of_variables = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
-    name.iter().all(is_of_variables) && is_secret_name(name)
-}
-
-/// `-c`, `-ec`: a shell's script follows.
-fn is_script_flag(word: &[u8]) -> bool {
-    word.starts_with(b"-") && !word.starts_with(b"--") && word.ends_with(b"c")
-}
 
 /// Values of `password=`, `"token": `, `Authorization:` and the like.
 fn named(argument: &[u8]) -> Vec<Range<usize>> {

@@ -29,14 +29,12 @@ fn words_without_secrets_are_as_typed() {
         "read app.pcap --json",
         "load http://web1:8000/@a -c 2 --ramp 1s --timeout 250ms",
         "load postgres://app@db1/shop --statement 'select a1 from t' -D id=5",
-        "link rtt=40ms,loss=1% -- sh -c 'echo $HOME'",
+        "link rtt=40ms,loss=1% -- sh",
         "tunnel near --to db1:7000 --key near.key --peer far.key.pub --psk-file key.psk",
-        "watch --interface eth0 --filter 'port 5432 and not host 10.0.0.1' -- ./app -p 8080 -a",
+        "watch --interface eth0 --filter 'port 5432 and not host 10.0.0.1' -- ./app",
         "ping postgres://ann@db1/shop -n 100 --allow-cleartext-password",
         "read 'a file.pcap' '' '#1' '~x' 'it'\\''s'",
-        "watch postgres://ann@db1/shop -- cp -pr a b -v /data:/data",
         "predict token.pcap secret/auth@x.pcap --on tls",
-        "watch redis://cache1 -- psql --no-password shop",
     ] {
         let words: Vec<Vec<u8>> = words_of_shell(line);
         let words: Vec<&OsStr> = words.iter().map(|word| OsStr::from_bytes(word)).collect();
@@ -113,49 +111,11 @@ fn secrets_are_masked() {
             r"x --statement 'select '\''***'\'', ***'",
         ),
         (
-            &["x", "--", "env", "PGPASSWORD=S3 cret", "psql"],
-            "x -- env PGPASSWORD=*** psql",
+            &["x", "--", "sh", "-c", "redis-cli auth mallory S3cret"],
+            "x -- sh ...",
         ),
-        (
-            &["x", "--", "sh", "-c", "MYSQL_PWD=S3cret ./app"],
-            "x -- sh -c 'MYSQL_PWD=*** ./app'",
-        ),
-        (
-            &["x", "--", "sh", "-c", "exec mysql -uroot -pS3cret db"],
-            "x -- sh -c 'exec mysql -uroot -p*** db'",
-        ),
-        (
-            &["x", "--", "sh", "-c", "app --password S3cret -v"],
-            "x -- sh -c 'app --password *** -v'",
-        ),
-        (
-            &["x", "--", "mysql", "-uroot", "-pS3cret", "-P3306"],
-            "x -- mysql -uroot -p*** -P3306",
-        ),
-        (
-            &["x", "--", "/usr/bin/redis-cli", "-a", "S3cret", "ping"],
-            "x -- /usr/bin/redis-cli -a *** ping",
-        ),
-        (
-            &["x", "--", "sqlcmd", "-S", "db", "-P", "S3cret"],
-            "x -- sqlcmd -S db -P ***",
-        ),
-        (
-            &["x", "--", "sqlplus", "-s", "ann/S3cret@db"],
-            "x -- sqlplus -s ann/***",
-        ),
-        (
-            &["x", "--", "curl", "-u", "ann:S3cret", "http://web1/"],
-            "x -- curl -u ann:*** http://web1/",
-        ),
-        (
-            &["x", "--", "app", "{\"password\":\"S3cret\"}"],
-            "x -- app '{\"password\":\"***\"}'",
-        ),
-        (
-            &["x", "--", "app", "http://web1/ postgres://ann:S3cret@db1/"],
-            "x -- app 'http://web1/ postgres://ann:***@db1/'",
-        ),
+        (&["x", "--", "./app"], "x -- ./app"),
+        (&["x", "--"], "x --"),
     ] {
         assert_eq!(recorded(words), format!("longwire {line}"));
     }
@@ -258,7 +218,6 @@ proptest::proptest! {
             vec![format!("--otlp=http://ann:x{}@db1/shop", password.replace(['/', '?', '#'], "%23"))],
             vec!["--password".to_owned(), password.clone()],
             vec![format!("--password={password}").replace(['&', ';'], "x")],
-            vec![before.clone(), "--".to_owned(), format!("PGPASSWORD={password}")],
             vec![before.clone(), "--".to_owned(), "mysql".to_owned(), format!("-p{password}")],
             vec![format!("host=db1 password='{password}'")],
         ] {

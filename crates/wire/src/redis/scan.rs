@@ -23,13 +23,26 @@ struct Open {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,
-    Line { length: usize },
-    Inline { length: usize },
-    Number { kind: u8, number: Number },
+    Line {
+        length: usize,
+    },
+    Inline {
+        length: usize,
+    },
+    Number {
+        kind: u8,
+        number: Number,
+    },
     /// A line feed comes next, after the type and value of a count or length if there was one.
-    LineFeed { counted: Option<(u8, i64)> },
-    Bulk { left: u64 },
-    BulkEnd { first: bool },
+    LineFeed {
+        counted: Option<(u8, i64)>,
+    },
+    Bulk {
+        left: u64,
+    },
+    BulkEnd {
+        first: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

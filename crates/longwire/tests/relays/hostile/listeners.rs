@@ -189,7 +189,7 @@ fn tls_to_the_server_and_plain_clients_of_other_machines_are_refused_unless_allo
         assert!(
             lines
                 .iter()
-                .any(|line| line.contains("in plain text. Only the way")),
+                .any(|line| line.contains("in plain text, and only the way")),
             "{lines:#?}"
         );
     }
