@@ -4,6 +4,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use model::{Direction, Message, Timestamp};
 use std::hint::black_box;
 use wire::Stream;
+use wire::postgres::messages::{backend, frontend};
 
 const AT: Timestamp = Timestamp::from_nanos(1);
 
@@ -16,13 +17,17 @@ fn started() -> Stream {
     let mut stream = Stream::new(5432);
     let startup = b"\0\0\0\x11\0\x03\0\0user\0me\0\0";
     stream.feed(AT, Direction::ClientToServer, startup, &mut |_| {});
-    let ready = [message(b'R', &[0; 4]), message(b'Z', b"I")].concat();
+    let ready = [
+        message(backend::AUTHENTICATION, &[0; 4]),
+        message(backend::READY_FOR_QUERY, b"I"),
+    ]
+    .concat();
     stream.feed(AT, Direction::ServerToClient, &ready, &mut |_| {});
     stream
 }
 
 fn rows(criterion: &mut Criterion) {
-    let row = message(b'D', b"\0\x01\0\0\0\x0412345678");
+    let row = message(backend::DATA_ROW, b"\0\x01\0\0\0\x0412345678");
     let feed: Vec<u8> = row.iter().copied().cycle().take(row.len() * 3000).collect();
     let mut group = criterion.benchmark_group("postgres");
     group.throughput(Throughput::Elements(3000));
@@ -39,11 +44,15 @@ fn rows(criterion: &mut Criterion) {
 }
 
 fn exchanges(criterion: &mut Criterion) {
-    let request = message(b'Q', b"select 1\0");
+    let request = message(frontend::QUERY, b"select 1\0");
     let columns = b"\0\x01?column?\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0";
-    let row = message(b'D', b"\0\x01\0\0\0\x011");
-    let end = [message(b'C', b"SELECT 1\0"), message(b'Z', b"I")].concat();
-    let reply = [message(b'T', columns), row, end].concat();
+    let row = message(backend::DATA_ROW, b"\0\x01\0\0\0\x011");
+    let end = [
+        message(backend::COMMAND_COMPLETE, b"SELECT 1\0"),
+        message(backend::READY_FOR_QUERY, b"I"),
+    ]
+    .concat();
+    let reply = [message(backend::ROW_DESCRIPTION, columns), row, end].concat();
     let mut group = criterion.benchmark_group("postgres");
     group.throughput(Throughput::Elements(1));
     let mut stream = started();
@@ -60,7 +69,7 @@ fn exchanges(criterion: &mut Criterion) {
 }
 
 fn bulk(criterion: &mut Criterion) {
-    let data = message(b'd', &[b'x'; 1 << 20]);
+    let data = message(backend::COPY_DATA, &[b'x'; 1 << 20]);
     let mut group = criterion.benchmark_group("postgres");
     group.throughput(Throughput::Bytes(data.len() as u64));
     let mut stream = started();

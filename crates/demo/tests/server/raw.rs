@@ -4,6 +4,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use pgwire::messages::response::MESSAGE_TYPE_BYTE_READY_FOR_QUERY;
+use pgwire::messages::simplequery::MESSAGE_TYPE_BYTE_QUERY;
+
 /// Sends given bytes, and keeps only the text of replies.
 pub struct Raw(TcpStream);
 
@@ -28,7 +31,7 @@ impl Raw {
     }
 
     pub fn query(&mut self, sql: &str) -> String {
-        self.send(b'Q', &[sql.as_bytes(), b"\0"].concat());
+        self.send(MESSAGE_TYPE_BYTE_QUERY, &[sql.as_bytes(), b"\0"].concat());
         self.reply()
     }
 
@@ -50,7 +53,7 @@ impl Raw {
             let mut body = vec![0; length as usize - 4];
             self.0.read_exact(&mut body).expect("a whole reply");
             messages.push((head[0], body));
-            if head[0] == b'Z' {
+            if head[0] == MESSAGE_TYPE_BYTE_READY_FOR_QUERY {
                 return messages;
             }
         }

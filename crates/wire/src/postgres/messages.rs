@@ -20,7 +20,7 @@ pub struct MessageRow {
     pub(super) check_start: fn(&[u8], u64) -> bool,
 }
 
-pub const fn sent(direction: Direction) -> &'static TaggedRows<MessageRow> {
+pub const fn messages_sent(direction: Direction) -> &'static TaggedRows<MessageRow> {
     match direction {
         Direction::ClientToServer => &frontend::MESSAGES,
         Direction::ServerToClient => &backend::MESSAGES,
@@ -151,8 +151,10 @@ mod tests {
                 assert_eq!(rows.iter().position(same), Some(index), "{row:?}");
             }
         }
-        let ready = sent(Direction::ServerToClient).find(b'Z').expect("a row");
+        let ready = messages_sent(Direction::ServerToClient)
+            .find(b'Z')
+            .expect("a row");
         assert_eq!(ready.name, "ReadyForQuery");
-        assert!(sent(Direction::ClientToServer).find(b'Z').is_none());
+        assert!(messages_sent(Direction::ClientToServer).find(b'Z').is_none());
     }
 }

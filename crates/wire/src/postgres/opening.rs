@@ -2,7 +2,7 @@
 
 use super::checks::is_text;
 use super::messages::frontend::{PARSE, QUERY};
-use super::messages::{encryption, sent};
+use super::messages::{encryption, messages_sent};
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, MAXIMUM_STARTUP, SSL_REQUEST, STARTUP_HEADER, Shapes};
 use super::startup::COMPRESSION;
 use decoding::reader::Reader;
@@ -136,7 +136,7 @@ fn message(direction: Direction, bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
 fn first(direction: Direction, bytes: &[u8]) -> Recognition {
     if bytes
         .first()
-        .is_none_or(|&tag| sent(direction).find(tag).is_none())
+        .is_none_or(|&tag| messages_sent(direction).find(tag).is_none())
     {
         return Recognition::Never;
     }
@@ -176,7 +176,7 @@ fn begun_text(tag: u8, body: &[u8]) -> Recognition {
 }
 
 fn check(direction: Direction, tag: u8, body: &[u8]) -> Recognition {
-    sent(direction)
+    messages_sent(direction)
         .find(tag)
         .map_or(Recognition::Never, |row| (row.check)(body))
 }

@@ -2,7 +2,7 @@
 
 use super::messages::backend::{self, DATA_ROW, FUNCTION_CALL_RESPONSE, READY_FOR_QUERY};
 use super::messages::frontend::{self, BIND, FUNCTION_CALL, PARSE, QUERY};
-use super::messages::{encryption, sent, transaction};
+use super::messages::{encryption, messages_sent, transaction};
 use decoding::framing::{FramePlan, HeaderFault};
 use decoding::reader::Reader;
 use decoding::resume::MessageShape;
@@ -143,7 +143,7 @@ pub(super) fn at(direction: Direction, bytes: &[u8]) -> MessageShape {
         Direction::ClientToServer => header.map(|header| shapes.client(header)),
         Direction::ServerToClient => header.map(|header| shapes.server(header)),
     };
-    let body = match (sent(direction).find(tag), planned) {
+    let body = match (messages_sent(direction).find(tag), planned) {
         (None, _) | (Some(_), Some(Err(_))) => return MessageShape::Wrong,
         (Some(_), None) => return MessageShape::Cut,
         (Some(_), Some(Ok(plan))) if plan.body > plausible_body(direction, tag) => {

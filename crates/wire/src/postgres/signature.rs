@@ -2,7 +2,7 @@
 //! body.
 
 use super::checks::{is_text, plausible};
-use super::messages::{error_field, object, sent, transaction};
+use super::messages::{error_field, messages_sent, object, transaction};
 use super::shape::{STARTUP_HEADER, Shapes};
 use decoding::framing::{FramePlan, HeaderFault};
 use decoding::reader::Reader;
@@ -36,7 +36,7 @@ fn tagged(
     direction: Direction,
     plan: fn(&Shapes, &[u8]) -> Result<FramePlan, HeaderFault>,
 ) -> Recognition {
-    let Some(row) = bytes.first().and_then(|&tag| sent(direction).find(tag)) else {
+    let Some(row) = bytes.first().and_then(|&tag| messages_sent(direction).find(tag)) else {
         return Recognition::Never;
     };
     let Some((header, body)) = bytes.split_at_checked(5) else {

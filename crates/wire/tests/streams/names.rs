@@ -5,7 +5,7 @@ use decoding::reader::Reader;
 use model::{Direction, Protocol, Role};
 use std::collections::HashMap;
 use wire::mysql::messages::{COMMANDS, PROTOCOL_VERSION, reply};
-use wire::postgres::messages::sent;
+use wire::postgres::messages::messages_sent;
 use wire::tds::messages::{PACKETS, TOKENS};
 use wire::tns::messages::{FUNCTIONS, MESSAGES, PACKETS as TNS_PACKETS, message, packet};
 use wire::{drda, informix};
@@ -124,7 +124,7 @@ fn postgres(message: &Seen, begun: &[u8]) -> Option<(Option<&'static str>, usize
         };
         return Some((Some(name), length));
     }
-    let row = sent(message.direction).find(reader.u8()?);
+    let row = messages_sent(message.direction).find(reader.u8()?);
     Some((row.map(|row| row.name), 1 + reader.u32_be()? as usize))
 }
 
