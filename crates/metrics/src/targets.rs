@@ -5,7 +5,7 @@ use crate::names::{Mergeable, OTHER};
 use crate::parts::{PartFamilies, PartNames, Parts};
 use crate::text::short;
 use analysis::waited::ExchangeWait;
-use model::{Endpoint, Exchange, Fingerprint, Protocol};
+use model::{Direction, Endpoint, Exchange, Fingerprint, PerDirection, Protocol};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,8 +21,7 @@ pub(crate) struct TargetSums {
     pub(crate) protocol: Option<Protocol>,
     parts: Parts,
     errors: u64,
-    /// Client to server, and back.
-    bytes: [u64; 2],
+    bytes: PerDirection<u64>,
     pub(crate) opened: u64,
     pub(crate) closed: u64,
 }
@@ -41,8 +40,8 @@ impl TargetSums {
         }
         self.parts.exchange(waited, exchange.turns);
         self.errors += u64::from(exchange.error.is_some());
-        self.bytes[0] += exchange.request_bytes;
-        self.bytes[1] += exchange.reply_bytes;
+        self.bytes[Direction::ClientToServer] += exchange.request_bytes;
+        self.bytes[Direction::ServerToClient] += exchange.reply_bytes;
     }
 }
 

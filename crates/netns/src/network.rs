@@ -294,8 +294,8 @@ impl Network {
     fn dropped_by_devices(&self, link: LinkId) -> PerDirection<u64> {
         let wire = &self.topology.wires()[link.0];
         let dropped = |host| self.within(HostId(host), || namespace::dropped_packets(&wire.device));
-        let [[received_a, sent_a], [received_b, sent_b]] = wire.hosts.map(dropped);
-        PerDirection::new(sent_a + received_b, sent_b + received_a)
+        let [a, b] = wire.hosts.map(dropped);
+        PerDirection::new(a.sent + b.received, b.sent + a.received)
     }
 
     /// Writes pcap with nanoseconds and raw IP, seen at the link's `a` side (packets of `a` when

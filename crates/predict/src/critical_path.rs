@@ -5,7 +5,7 @@ use crate::run::Times;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::Waking;
 use link::LinkDescription;
-use model::{Attribution, Direction, Margin, Nanos};
+use model::{Attribution, Direction, Margin, Nanos, PerDirection};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -95,7 +95,7 @@ enum Point {
 
 #[derive(Debug, Default)]
 struct Parts {
-    one_way: [Nanos; 2],
+    one_way: PerDirection<Nanos>,
     client: Nanos,
     server: Nanos,
     pooler: Nanos,
@@ -114,8 +114,8 @@ fn span(from: Option<VirtualTime>, to: Option<VirtualTime>) -> Nanos {
     to.map_or(Nanos::ZERO, |to| to.since(from))
 }
 
-fn one_ways(link: &LinkDescription) -> [Nanos; 2] {
-    [Direction::ClientToServer, Direction::ServerToClient].map(|direction| nanos(link.one_way(direction)))
+fn one_ways(link: &LinkDescription) -> PerDirection<Nanos> {
+    PerDirection::from_fn(|direction| nanos(link.one_way(direction)))
 }
 
 impl Parts {
@@ -221,7 +221,7 @@ impl Parts {
 
     fn network(&mut self, what: &PlanNode, span: Nanos, direction: Direction) {
         let (distance, recovery) = match (what.crossing, direction) {
-            (Crossing::Handshake | Crossing::Moved, _) => (self.one_way[direction.index()], Nanos::ZERO),
+            (Crossing::Handshake | Crossing::Moved, _) => (self.one_way[direction], Nanos::ZERO),
             (Crossing::Measured { round_trip, .. }, Direction::ClientToServer) => {
                 (round_trip / 2, Nanos::ZERO)
             }

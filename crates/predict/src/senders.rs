@@ -2,7 +2,7 @@
 //! difference.
 
 use link::LinkDescription;
-use model::{Exchange, Step};
+use model::{Exchange, PerDirection, Step};
 use std::time::Duration;
 
 /// How senders of the measurement, and so of the target, send several packets.
@@ -42,17 +42,17 @@ impl PacedReplies {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KeptWindows {
     round_trips: f64,
-    bytes: [u64; 2],
+    bytes: PerDirection<u64>,
 }
 
 impl KeptWindows {
     /// Adds the steps of an exchange on a moved connection opened before the operation.
     pub(crate) fn learn<'a>(&mut self, steps: impl Iterator<Item = &'a Step>) {
         for step in steps {
-            for (way, bytes) in [step.request_bytes, step.reply_bytes].into_iter().enumerate() {
+            for (sum, bytes) in self.bytes.iter_mut().zip([step.request_bytes, step.reply_bytes]) {
                 let rounds = later_rounds(bytes);
                 self.round_trips += f64::from(rounds);
-                self.bytes[way] += if rounds > 0 { bytes } else { 0 };
+                *sum += if rounds > 0 { bytes } else { 0 };
             }
         }
     }

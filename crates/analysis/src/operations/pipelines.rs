@@ -157,10 +157,10 @@ impl Train {
             let same_parent = parents[before] == parents[now];
             (is_plain && same_parent).then_some((&first.fingerprint, &second.fingerprint))
         };
-        let mut seen: HashMap<_, [usize; 2]> = HashMap::default();
+        let mut seen: HashMap<_, (usize, usize)> = HashMap::default();
         for (number, sent) in requests.iter().enumerate() {
             if let Some(kind) = kind(number) {
-                let [all, unwaited] = seen.entry(kind).or_default();
+                let (all, unwaited) = seen.entry(kind).or_default();
                 *all += 1;
                 *unwaited += usize::from(sent.pending > 0);
             }
@@ -168,7 +168,7 @@ impl Train {
         for (number, sent) in requests.iter_mut().enumerate() {
             let counts = kind(number).and_then(|kind| seen.get(&kind));
             sent.is_open =
-                counts.is_some_and(|[all, unwaited]| *unwaited > 0 && unwaited * SHARE_UNWAITED >= *all);
+                counts.is_some_and(|(all, unwaited)| *unwaited > 0 && unwaited * SHARE_UNWAITED >= *all);
         }
     }
 

@@ -200,10 +200,13 @@ struct Seen {
     /// Operations with compressed sizes known for all crossing exchanges.
     operations: Vec<Operation>,
     all: u64,
-    /// Exchanges that cross, and how many of them have no compressed sizes.
-    exchanges: [u64; 2],
-    /// Connections that would cross, and how many of them are encrypted.
-    connections: [u64; 2],
+    /// Exchanges that cross.
+    exchanges: u64,
+    /// Those without compressed sizes.
+    unsized_exchanges: u64,
+    /// Connections that would cross.
+    connections: u64,
+    encrypted_connections: u64,
     recording: bool,
     known: Vec<u8>,
 }
@@ -215,8 +218,10 @@ impl Seen {
             moved: MovedConnections::new(asked.moved.clone()),
             operations: Vec::new(),
             all: 0,
-            exchanges: [0; 2],
-            connections: [0; 2],
+            exchanges: 0,
+            unsized_exchanges: 0,
+            connections: 0,
+            encrypted_connections: 0,
             recording: traffic.compressed.is_none(),
             known: Vec::new(),
         };
@@ -229,8 +234,8 @@ impl Seen {
                 Fact::Closed(outcome)
                     if seen.moved.moves_connection(outcome.id, outcome.decoding.protocol) =>
                 {
-                    seen.connections[0] += 1;
-                    seen.connections[1] += u64::from(outcome.decoding.encrypted);
+                    seen.connections += 1;
+                    seen.encrypted_connections += u64::from(outcome.decoding.encrypted);
                 }
                 Fact::Closed(_) | Fact::Started { .. } | Fact::Begun { .. } | Fact::Exchange { .. } => {}
             }
@@ -256,7 +261,7 @@ impl Seen {
             return;
         }
         self.all += 1;
-        self.exchanges[0] += crossing.len() as u64;
+        self.exchanges += crossing.len() as u64;
         if self.known.is_empty() {
             let first = crossing.iter().find_map(|exchange| exchange.levels.as_deref());
             self.known = numbers(first.unwrap_or_default());
@@ -267,7 +272,7 @@ impl Seen {
             !known.is_empty() && numbers(levels) == *known
         };
         let knowing = crossing.iter().filter(knows).count();
-        self.exchanges[1] += (crossing.len() - knowing) as u64;
+        self.unsized_exchanges += (crossing.len() - knowing) as u64;
         if knowing == crossing.len() {
             self.operations.push(operation);
         }
@@ -275,7 +280,7 @@ impl Seen {
 
     /// The requested levels with data, including off, each with its index in the exchanges' lists.
     fn levels(&self, asked: &AdviceRequest) -> Result<Vec<(usize, tunnel::CompressionLevel)>> {
-        let [connections, encrypted] = self.connections;
+        let (connections, encrypted) = (self.connections, self.encrypted_connections);
         if self.operations.is_empty() || (connections > 0 && encrypted == connections) {
             return Err(self.nothing().into());
         }
@@ -292,8 +297,8 @@ impl Seen {
 
     fn nothing(&self) -> AdviseError {
         let source = self.source.clone();
-        let [connections, encrypted] = self.connections;
-        let [of, missing] = self.exchanges;
+        let (connections, encrypted) = (self.connections, self.encrypted_connections);
+        let (of, missing) = (self.exchanges, self.unsized_exchanges);
         match () {
             () if connections > 0 && encrypted == connections => AdviseError::Encrypted(source),
             () if of == 0 => AdviseError::NoExchanges(source),
@@ -316,7 +321,7 @@ impl Seen {
             );
             warnings.push(Warning::new(WarningKind::LeftOut, text));
         }
-        let [connections, encrypted] = self.connections;
+        let (connections, encrypted) = (self.connections, self.encrypted_connections);
         if encrypted > 0 {
             let text = format!(
                 "{} encrypted, of {connections}: a tunnel cannot make their bytes fewer",

@@ -62,7 +62,8 @@ pub struct SeenCounts {
     packets: AtomicU64,
     dropped: AtomicU64,
     exchanges_dropped: AtomicU64,
-    reloads: [AtomicU64; 2],
+    failed_reloads: AtomicU64,
+    succeeded_reloads: AtomicU64,
 }
 
 impl SeenCounts {
@@ -79,13 +80,22 @@ impl SeenCounts {
 
     /// Notes that the configuration was read again.
     pub fn reloaded(&self, succeeded: bool) {
-        self.reloads[usize::from(succeeded)].fetch_add(1, Ordering::Relaxed);
+        let count = match succeeded {
+            true => &self.succeeded_reloads,
+            false => &self.failed_reloads,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
     }
 
     fn families(&self, since: u64) -> Vec<SeriesFamily> {
         let counter = |name, otel_name, help| SeriesFamily::new(name, otel_name, help, FamilyKind::Counter);
         let value = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
-        let reloads = ["failed", "succeeded"].into_iter().zip(&self.reloads).fold(
+        let reloads = [
+            ("failed", &self.failed_reloads),
+            ("succeeded", &self.succeeded_reloads),
+        ]
+        .into_iter()
+        .fold(
             counter(
                 "longwire_config_reloads_total",
                 "longwire.config.reloads",

@@ -7,7 +7,7 @@ use crate::verify::{self, BackendSearch, Claim, EmulationLevel, ReplayBackend};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{DEFAULT_RTTS, Operation, OperationStep};
+use model::{DEFAULT_RTTS, Operation, OperationStep, PerDirection};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use pipeline::moved::ConnectionChoice;
@@ -215,7 +215,7 @@ fn explain(
         },
         moved: step.moved,
         turns: step.turns,
-        bytes: [step.request_bytes, step.reply_bytes],
+        bytes: PerDirection::new(step.request_bytes, step.reply_bytes),
         assigned: step.assigned,
         probability: step.probability,
         started: step.times.started,

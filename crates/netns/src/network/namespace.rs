@@ -121,17 +121,27 @@ pub(super) fn receive_on(processors: &[usize]) {
     set("core/rps_default_mask", &format!("{mask:x}")).ok();
 }
 
-/// Packets received on `device` and sent that were dropped.
-pub(super) fn dropped_packets(device: &str) -> [u64; 2] {
+/// Packets that a device dropped.
+pub(super) struct DroppedPackets {
+    pub(super) received: u64,
+    pub(super) sent: u64,
+}
+
+pub(super) fn dropped_packets(device: &str) -> DroppedPackets {
     let table = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let line = table
         .lines()
         .find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'));
-    DROPPED.map(|column| {
+    let figure = |column| {
         let dropped = line.and_then(|figures| figures.split_whitespace().nth(column));
         dropped.and_then(|figure| figure.parse().ok()).unwrap_or(0)
-    })
+    };
+    DroppedPackets {
+        received: figure(RECEIVED_DROPPED),
+        sent: figure(SENT_DROPPED),
+    }
 }
 
 /// Columns of `/proc/net/dev` after the device's name.
-const DROPPED: [usize; 2] = [3, 11];
+const RECEIVED_DROPPED: usize = 3;
+const SENT_DROPPED: usize = 11;

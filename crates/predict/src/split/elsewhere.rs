@@ -57,7 +57,7 @@ impl PausedWorkload {
     pub fn elsewhere(&self, there: &Elsewhere) -> Forecast {
         let apart = self.turns * (there.round_trip.as_secs_f64() - self.round_trip.as_secs_f64());
         let distance = self.at_distance(apart);
-        let queues = Direction::ALL.map(|direction| self.serialisation(direction, there.rate[direction]));
+        let queues = PerDirection::from_fn(|direction| self.serialisation(direction, there.rate[direction]));
         let behind = self.behind(distance, queues);
         let round_trips = self.turns * there.round_trip.as_secs_f64();
         let bound_by = if behind.queued > behind.middle / 2.0 {
@@ -96,7 +96,7 @@ impl PausedWorkload {
     }
 
     /// The same over a link with these seconds per transaction and direction in queues.
-    fn behind(&self, distance: Bounds, queues: [f64; 2]) -> Bounds {
+    fn behind(&self, distance: Bounds, queues: PerDirection<f64>) -> Bounds {
         let slowest = queues.into_iter().fold(0.0, f64::max);
         if slowest <= 0.0 {
             return distance;

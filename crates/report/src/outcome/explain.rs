@@ -1,6 +1,6 @@
 //! Basis of a prediction: its assumptions, and one operation replayed step by step.
 
-use model::{Assigned, Share};
+use model::{Assigned, PerDirection, Share};
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct ExplainedExchange {
     pub name: String,
     pub moved: bool,
     pub turns: u32,
-    /// Payload bytes of the request and of the reply.
-    pub bytes: [u64; 2],
+    /// Payload bytes.
+    pub bytes: PerDirection<u64>,
     /// How the exchange was assigned to the operation. `None` if there was no choice.
     pub assigned: Option<Assigned>,
     /// Set if the assignment is a guess.

@@ -5,8 +5,8 @@ use super::reader::{ReadBody, Record};
 use super::words::{endpoint, protocol, rtt_source};
 use super::{Interner, Text, UnknownValue, nanos};
 use model::{
-    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Direction, Endpoint, Fingerprint,
-    HostProcess, PerDirection, PerSide, RequestId, Timestamp,
+    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Fingerprint, HostProcess,
+    PerDirection, PerSide, RequestId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -176,9 +176,9 @@ pub(super) struct ConnectionRecord<'a> {
 impl<'a> ConnectionRecord<'a> {
     pub(super) fn new(connection: &'a ConnectionOutcome) -> Self {
         let totals = &connection.totals;
-        let [client_payload_bytes, server_payload_bytes] = known_payload(totals);
-        let [client_packets, server_packets] = each(totals.packets);
-        let [client_wire_bytes, server_wire_bytes] = each(totals.wire_bytes);
+        let [client_payload_bytes, server_payload_bytes] = known_payload(totals).into_array();
+        let [client_packets, server_packets] = each(totals.packets).into_array();
+        let [client_wire_bytes, server_wire_bytes] = each(totals.wire_bytes).into_array();
         let [client_unseen_bytes, server_unseen_bytes] = totals.unseen_bytes.into_array();
         let [client_seen, server_seen] = totals.seen.into_array();
         let [client_process, server_process] =
@@ -311,17 +311,13 @@ fn reason(text: Option<Text<'_>>) -> String {
 
 /// Payload bytes of each direction. `None` if no packet of the direction was seen: the number is
 /// unknown.
-fn known_payload(totals: &ConnectionTotals) -> [Option<u64>; 2] {
-    let [client, server] = totals.payload_bytes.into_array();
-    let [client_seen, server_seen] = totals.seen.into_array();
-    [
-        (client_seen || client > 0).then_some(client),
-        (server_seen || server > 0).then_some(server),
-    ]
+fn known_payload(totals: &ConnectionTotals) -> PerDirection<Option<u64>> {
+    let known = totals.payload_bytes.zip(totals.seen);
+    known.map(|(bytes, seen)| (seen || bytes > 0).then_some(bytes))
 }
 
-fn each(pair: Option<PerDirection<u64>>) -> [Option<u64>; 2] {
-    Direction::ALL.map(|direction| pair.map(|pair| pair[direction]))
+fn each(pair: Option<PerDirection<u64>>) -> PerDirection<Option<u64>> {
+    PerDirection::from_fn(|direction| pair.map(|pair| pair[direction]))
 }
 
 fn endpoint_text(endpoint: Endpoint) -> Text<'static> {

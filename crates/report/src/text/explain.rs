@@ -5,7 +5,7 @@ use super::escape::printable;
 use super::style::{Ink, Style};
 use super::table::Table;
 use crate::outcome::ExplainOutcome;
-use model::{Assigned, ByteCount, format_duration};
+use model::{Assigned, ByteCount, Direction, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -47,8 +47,8 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
             format_duration(step.started),
             format_duration(step.completed.saturating_sub(step.started)),
             step.turns.to_string(),
-            ByteCount::from_bytes(step.bytes[0]).to_string(),
-            ByteCount::from_bytes(step.bytes[1]).to_string(),
+            ByteCount::from_bytes(step.bytes[Direction::ClientToServer]).to_string(),
+            ByteCount::from_bytes(step.bytes[Direction::ServerToClient]).to_string(),
             if step.moved { "yes" } else { "no" }.to_owned(),
         ];
         if is_assigned {

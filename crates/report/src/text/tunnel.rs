@@ -3,7 +3,7 @@
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
-use model::{ByteCount, TunnelDirection, TunnelTotals, format_duration};
+use model::{ByteCount, PerDirection, TunnelDirection, TunnelTotals, format_duration};
 use std::fmt::Write;
 
 pub fn tunnel_view(end: &str, totals: &TunnelTotals, style: &Style) -> String {
@@ -14,7 +14,7 @@ pub fn tunnel_view(end: &str, totals: &TunnelTotals, style: &Style) -> String {
     );
     let mut out = format!("{}\n", style.paint(Ink::Heading, &heading));
     ways(totals, style, &mut out);
-    for (way, name) in totals.ways.iter().zip(WAYS) {
+    for (way, name) in totals.ways.iter().zip(&NAMES) {
         if let Some(levels) = levels(way) {
             let _ = writeln!(out, "  levels {name}: {levels}");
         }
@@ -41,9 +41,9 @@ fn ways(totals: &TunnelTotals, style: &Style, out: &mut String) {
         "stalled",
         "reader stalls",
     ]);
-    for (way, name) in totals.ways.iter().zip(WAYS) {
+    for (way, name) in totals.ways.iter().zip(&NAMES) {
         table.row([
-            name.to_owned(),
+            (*name).to_owned(),
             ByteCount::from_bytes(way.payload_bytes).to_string(),
             ByteCount::from_bytes(way.tunnel_bytes).to_string(),
             way.ratio()
@@ -115,7 +115,7 @@ fn trouble(totals: &TunnelTotals) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-const WAYS: [&str; 2] = ["to the server", "to the client"];
+const NAMES: PerDirection<&str> = PerDirection::new("to the server", "to the client");
 
 #[cfg(test)]
 mod tests {

@@ -868,7 +868,7 @@ pub fn explanation() -> ExplainOutcome {
         },
         moved: number < 18,
         turns: 1,
-        bytes: [66, 1_812],
+        bytes: PerDirection::new(66, 1_812),
         started: micros(u64::from(number) * 40_300),
         completed: micros(u64::from(number) * 40_300 + 40_241),
     });
