@@ -11,10 +11,10 @@ const PHRASES: [(&[&str], usize); 12] = [
     (&["absent"], 0),
     (&["under way"], 0),
     (&["asked for"], 1),
-    (&["that which", "the one that"], 2),
+    (&["that which", "the one that"], 3),
     (&["whatever"], 0),
     (&["hands out", "handed out", "hand out", "handing out"], 0),
-    (&["gives"], 5),
+    (&["gives"], 6),
     (&["owed", "owes"], 0),
     (&["is told", "are told", "tells of"], 0),
     (&["looked at"], 0),
@@ -23,13 +23,13 @@ const PHRASES: [(&[&str], usize); 12] = [
 /// Maximum numbers over all crates.
 const ITEMS: [(&str, usize); 5] = [
     ("comment lines over 110 characters", 1),
-    ("sentences of documentation of three words or fewer", 747),
+    ("sentences of documentation of three words or fewer", 741),
     (
         "constants called MOST, LEAST, LONGEST, SHORTEST, PATIENCE or LOOK",
         1,
     ),
     ("functions called of, take, look, ask, tell or note", 0),
-    ("words of comments", 150_890),
+    ("words of comments", 152_736),
 ];
 
 /// A ceiling this many percent above its count must be lowered.
