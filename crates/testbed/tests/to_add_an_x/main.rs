@@ -39,6 +39,11 @@ fn add_a_protocol(copy: &Copied) {
     copy.insert(&noun, "pub const ALL: &[Self] = &[\n", "Self::Toy,\n");
     copy.insert(&noun, "Self::Redis => \"redis\",\n", "Self::Toy => \"toy\",\n");
     copy.insert(
+        &noun,
+        "Self::Redis => &[\"valkey\", \"keydb\"],\n",
+        "Self::Toy => &[],\n",
+    );
+    copy.insert(
         &row.place_of("of_protocol"),
         "Protocol::Redis => Self::Redis,\n",
         "Protocol::Toy => Self::Unknown,\n",
