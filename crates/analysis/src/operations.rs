@@ -253,7 +253,7 @@ impl Operations {
         }
     }
 
-    /// Identifies the programs of this machine at the ends of an open connection, client first.
+    /// Identifies the programs of this machine at the ends of an open connection.
     pub fn programs(&mut self, connection: ConnectionId, ends: PerSide<Option<u32>>) {
         self.requests.programs.known(connection, ends);
     }

@@ -67,7 +67,7 @@ pub struct Pairing {
     /// Bytes of the shortest reply to work.
     shortest_reply: u64,
     previous_reply_ended: Timestamp,
-    /// End of the last message in each direction ([`Direction::index`]).
+    /// End of the last message in each direction.
     last_message: PerDirection<Timestamp>,
     payload_seen: bool,
     server_ended: bool,

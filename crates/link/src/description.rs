@@ -22,7 +22,7 @@ use std::time::Duration;
 pub struct LinkDescription {
     /// Round-trip time of a minimal packet without serialisation, at most one hour.
     pub rtt: Duration,
-    /// Rates in wire bytes by [`Direction::index`], if limited.
+    /// Rates in wire bytes, if limited.
     pub rate: LinkRates,
     /// Bytes per direction that an idle link passes at once before the rate applies.
     pub burst: Option<ByteCount>,

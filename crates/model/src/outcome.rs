@@ -204,7 +204,7 @@ pub struct Prediction {
     pub operations: u64,
     /// Round-trip time of the target link.
     pub rtt: Duration,
-    /// Rates of the target link by [`crate::Direction::index`].
+    /// Rates of the target link, where limited.
     pub rate: LinkRates,
     /// The complete target link in its text form.
     pub link: Arc<str>,

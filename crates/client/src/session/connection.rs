@@ -48,7 +48,7 @@ pub struct PassedTraffic {
     /// Changes from the client's bytes to the server's, including the TCP handshake and the
     /// greeting of a server that speaks first.
     pub turns: u64,
-    /// Payload of TCP ([`Direction::index`]), ciphertext with TLS.
+    /// Payload of TCP, ciphertext with TLS.
     pub bytes: PerDirection<u64>,
 }
 

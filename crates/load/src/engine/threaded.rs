@@ -117,14 +117,9 @@ fn count(
                 last = Instant::now();
                 sums.done(last, operated.duration, lag, operated.script);
                 sums.turns += operated.turns;
-                sums.passed(
-                    Direction::ClientToServer,
-                    operated.payload_bytes[Direction::ClientToServer],
-                );
-                sums.passed(
-                    Direction::ServerToClient,
-                    operated.payload_bytes[Direction::ServerToClient],
-                );
+                for direction in Direction::ALL {
+                    sums.passed(direction, operated.payload_bytes[direction]);
+                }
                 done += 1;
             }
             Err(LoadError::Stopped) => break,

@@ -141,7 +141,7 @@ impl LiveInput {
         all
     }
 
-    /// Known programs of this host at the ends of an open connection, client first.
+    /// Known programs of this host at the ends of an open connection.
     pub fn processes(&self, connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
         self.programs.find_programs(connection)
     }

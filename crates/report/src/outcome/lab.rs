@@ -46,7 +46,7 @@ pub struct LabRound {
     pub durations: DistributionBuilder,
     /// From the first operation to the end of the last.
     pub elapsed: Duration,
-    /// Payload of the clients' own connections ([`model::Direction::index`]), as sent: compressed
+    /// Payload of the clients' own connections, as sent: compressed
     /// if the database compresses. Zero if a command opens the connections.
     pub payload: PerDirection<ByteCount>,
     pub client_processor: Duration,

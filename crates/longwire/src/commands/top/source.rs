@@ -29,7 +29,7 @@ pub trait ScreenSource {
         None
     }
 
-    /// Local programs at the ends of an open connection, client first, if known.
+    /// Local programs at the ends of an open connection, if known.
     fn processes(&self, _connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
         PerSide::default()
     }

@@ -44,7 +44,7 @@ pub trait LiveTraffic {
         Vec::new()
     }
 
-    /// Local programs at the ends of an open connection, client first, if known.
+    /// Local programs at the ends of an open connection, if known.
     fn processes(&self, _connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
         PerSide::default()
     }

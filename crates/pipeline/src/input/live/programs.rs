@@ -25,7 +25,7 @@ struct Asked {
 
 type Found = Arc<Mutex<FoundPrograms>>;
 
-/// Programs at the ends of a connection, client first.
+/// Programs at the ends of a connection.
 pub type ProgramsOfConnection = (ConnectionId, PerSide<Option<Arc<HostProcess>>>);
 
 #[derive(Debug, Default)]
