@@ -17,4 +17,5 @@ mod tls;
 mod toxiproxy;
 mod tunnel_clients;
 mod tunnel_port;
+mod typed;
 mod watch;
