@@ -1,6 +1,7 @@
 //! Records name the command line as it was typed, without its secrets.
 
 use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
 use testbed::binary::{longwire, of_type, program, records_among, shown};
 use testbed::postgres::PostgresAuth;
 use testbed::{Postgres, Started};
@@ -47,6 +48,8 @@ const SECRET: &str = "Hidden7word";
 struct Typed {
     server: Postgres,
     echo: String,
+    /// For the files that commands write.
+    folder: TempDir,
     _listener: Started,
 }
 
@@ -57,6 +60,7 @@ impl Typed {
         Self {
             server: Postgres::options().auth(PostgresAuth::Md5).start(),
             echo: address.to_string(),
+            folder: tempfile::tempdir().expect("a directory"),
             _listener: listener,
         }
     }
@@ -72,6 +76,7 @@ impl Typed {
         command
             .arg("-c")
             .arg(format!("exec {} {script}", program().display()));
+        command.current_dir(self.folder.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         command
     }
