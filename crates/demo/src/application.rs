@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::DemoError;
+use crate::Error;
 use crate::client::{Client, Row};
 use crate::shop::CATEGORIES;
 
@@ -51,7 +51,7 @@ impl ShopApplication {
     }
 
     /// Fetches the page from the shop at `server`, or through a relay in front of it.
-    pub fn page(&self, server: SocketAddr, variant: PageVariant) -> Result<FetchedPage, DemoError> {
+    pub fn page(&self, server: SocketAddr, variant: PageVariant) -> Result<FetchedPage, Error> {
         let started = Instant::now();
         let mut visit = Visit {
             client: Client::connect(server)?,
@@ -86,7 +86,7 @@ struct Visit {
 }
 
 impl Visit {
-    fn chatty(&mut self, category: &str) -> Result<Vec<Entry>, DemoError> {
+    fn chatty(&mut self, category: &str) -> Result<Vec<Entry>, Error> {
         let products = self.run_query(&format!(
             "SELECT id, title, price_cents, author_id FROM products WHERE category = '{category}' ORDER BY id"
         ))?;
@@ -106,7 +106,7 @@ impl Visit {
         Ok(entries)
     }
 
-    fn joined(&mut self, category: &str) -> Result<Vec<Entry>, DemoError> {
+    fn joined(&mut self, category: &str) -> Result<Vec<Entry>, Error> {
         let rows = self.run_query(&format!(
             "SELECT p.title, p.price_cents, a.name, count(r.id), sum(r.stars) FROM products p \
              JOIN authors a ON a.id = p.author_id LEFT JOIN reviews r ON r.product_id = p.id \
@@ -120,7 +120,7 @@ impl Visit {
         Ok(entries)
     }
 
-    fn run_query(&mut self, sql: &str) -> Result<Vec<Row>, DemoError> {
+    fn run_query(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
         self.statements += 1;
         self.client.query(sql)
     }
@@ -129,8 +129,8 @@ impl Visit {
         &self,
         row: Row,
         what: &'static str,
-    ) -> Result<[Option<String>; N], DemoError> {
-        row.try_into().map_err(|_| DemoError::Incomplete {
+    ) -> Result<[Option<String>; N], Error> {
+        row.try_into().map_err(|_| Error::Incomplete {
             server: self.server,
             missing: what,
         })
@@ -140,15 +140,15 @@ impl Visit {
         &self,
         rows: Vec<Row>,
         what: &'static str,
-    ) -> Result<[Option<String>; N], DemoError> {
-        let row = rows.into_iter().next().ok_or(DemoError::Incomplete {
+    ) -> Result<[Option<String>; N], Error> {
+        let row = rows.into_iter().next().ok_or(Error::Incomplete {
             server: self.server,
             missing: what,
         })?;
         self.take_columns(row, what)
     }
 
-    fn entry(&self, columns: [Option<String>; 5]) -> Result<Entry, DemoError> {
+    fn entry(&self, columns: [Option<String>; 5]) -> Result<Entry, Error> {
         let [title, price_cents, author, reviews, stars] = columns;
         Ok(Entry {
             title: self.present(title, "title")?,
@@ -159,8 +159,8 @@ impl Visit {
         })
     }
 
-    fn present(&self, value: Option<String>, what: &'static str) -> Result<String, DemoError> {
-        value.ok_or(DemoError::Incomplete {
+    fn present(&self, value: Option<String>, what: &'static str) -> Result<String, Error> {
+        value.ok_or(Error::Incomplete {
             server: self.server,
             missing: what,
         })

@@ -15,7 +15,7 @@ use pgwire::messages::simplequery::MESSAGE_TYPE_BYTE_QUERY as QUERY;
 use pgwire::messages::startup::MESSAGE_TYPE_BYTE_AUTHENTICATION as AUTHENTICATION;
 use pgwire::messages::terminate::MESSAGE_TYPE_BYTE_TERMINATE as TERMINATE;
 
-use crate::DemoError;
+use crate::Error;
 
 /// One text per column, `None` for NULL.
 pub(crate) type Row = Vec<Option<String>>;
@@ -31,8 +31,8 @@ struct Message {
 }
 
 impl Client {
-    pub(crate) fn connect(server: SocketAddr) -> Result<Client, DemoError> {
-        let stream = open(server).map_err(|source| DemoError::Connect { server, source })?;
+    pub(crate) fn connect(server: SocketAddr) -> Result<Client, Error> {
+        let stream = open(server).map_err(|source| Error::Connect { server, source })?;
         let mut client = Client {
             server,
             stream: BufReader::new(stream),
@@ -53,7 +53,7 @@ impl Client {
         }
     }
 
-    pub(crate) fn query(&mut self, sql: &str) -> Result<Vec<Row>, DemoError> {
+    pub(crate) fn query(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
         self.send(&message(QUERY, &[sql.as_bytes(), b"\0"].concat()), QUERYING)?;
         let mut rows = Vec::new();
         let mut failure = None;
@@ -69,27 +69,27 @@ impl Client {
         }
     }
 
-    pub(crate) fn close(mut self) -> Result<(), DemoError> {
+    pub(crate) fn close(mut self) -> Result<(), Error> {
         self.send(&message(TERMINATE, &[]), "saying goodbye")
     }
 
-    fn send(&mut self, bytes: &[u8], doing: &'static str) -> Result<(), DemoError> {
+    fn send(&mut self, bytes: &[u8], doing: &'static str) -> Result<(), Error> {
         let server = self.server;
         self.stream
             .get_mut()
             .write_all(bytes)
-            .map_err(|source| DemoError::Lost {
+            .map_err(|source| Error::Lost {
                 server,
                 doing,
                 source,
             })
     }
 
-    fn receive(&mut self, doing: &'static str) -> Result<Message, DemoError> {
+    fn receive(&mut self, doing: &'static str) -> Result<Message, Error> {
         let server = self.server;
         let lost = |source: io::Error| match source.kind() {
-            io::ErrorKind::UnexpectedEof => DemoError::Closed { server, doing },
-            _ => DemoError::Lost {
+            io::ErrorKind::UnexpectedEof => Error::Closed { server, doing },
+            _ => Error::Lost {
                 server,
                 doing,
                 source,
@@ -98,7 +98,7 @@ impl Client {
         let mut head = [0; 5];
         self.stream.read_exact(&mut head).map_err(lost)?;
         let [tag, length @ ..] = head;
-        let malformed = |fault| DemoError::Malformed {
+        let malformed = |fault| Error::Malformed {
             server,
             tag: char::from(tag),
             fault,
@@ -116,22 +116,22 @@ impl Client {
             .read_to_end(&mut body)
             .map_err(lost)?;
         if read < length as usize {
-            return Err(DemoError::Closed { server, doing });
+            return Err(Error::Closed { server, doing });
         }
         Ok(Message { tag, body })
     }
 
-    fn malformed(&self, message: &Message, fault: &'static str) -> DemoError {
-        DemoError::Malformed {
+    fn malformed(&self, message: &Message, fault: &'static str) -> Error {
+        Error::Malformed {
             server: self.server,
             tag: char::from(message.tag),
             fault,
         }
     }
 
-    fn rejected(&self, message: &Message, doing: &'static str) -> DemoError {
+    fn rejected(&self, message: &Message, doing: &'static str) -> Error {
         let field = |code| field_text(&message.body, code).unwrap_or_default();
-        DemoError::Rejected {
+        Error::Rejected {
             server: self.server,
             doing,
             sqlstate: field(error_field::CODE),

@@ -2,7 +2,7 @@ use std::io;
 use std::net::SocketAddr;
 
 #[derive(Debug, thiserror::Error)]
-pub enum DemoError {
+pub enum Error {
     /// No free loopback port, thread or event queue.
     #[error("longwire could not start the demo server: {doing}: {source}")]
     Start {

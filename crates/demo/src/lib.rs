@@ -20,5 +20,5 @@ mod statement;
 mod values;
 
 pub use application::{FetchedPage, PageVariant, ShopApplication};
-pub use error::DemoError;
+pub use error::Error;
 pub use server::Server;

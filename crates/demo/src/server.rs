@@ -9,7 +9,7 @@ use std::time::Duration;
 use pgwire::tokio::process_socket;
 use tokio::sync::oneshot;
 
-use crate::DemoError;
+use crate::Error;
 use crate::postgres::Handlers;
 use crate::shop::Shop;
 
@@ -27,10 +27,10 @@ pub struct Server {
 
 impl Server {
     /// Opens a new, separate shop at `listener`.
-    pub fn start(listener: TcpListener) -> Result<Server, DemoError> {
+    pub fn start(listener: TcpListener) -> Result<Server, Error> {
         let stopping = Arc::new(AtomicBool::new(false));
-        let shop = Shop::open(Arc::clone(&stopping)).map_err(|source| DemoError::Shop { source })?;
-        let failed = |doing| move |source| DemoError::Start { doing, source };
+        let shop = Shop::open(Arc::clone(&stopping)).map_err(|source| Error::Shop { source })?;
+        let failed = |doing| move |source| Error::Start { doing, source };
         let address = listener.local_addr().map_err(failed("learn the port"))?;
         listener
             .set_nonblocking(true)

@@ -66,7 +66,7 @@ pub struct PlanBudget {
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: {what}")]
-pub struct EstateError {
+pub struct Error {
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
@@ -119,7 +119,7 @@ impl Estate {
     ///
     /// # Errors
     /// Returns position, fault and remedy.
-    pub fn parse(text: &str, read: ReadMeasurement<'_>) -> Result<Self, EstateError> {
+    pub fn parse(text: &str, read: ReadMeasurement<'_>) -> Result<Self, Error> {
         let at = Text(text);
         let raw: RawEstate = toml::from_str(text).map_err(|fault| {
             let what = fault.message().replace('\n', ", ");
@@ -190,21 +190,21 @@ impl Estate {
 const MONTH_HOURS: f64 = 730.0;
 
 impl Text<'_> {
-    fn error(self, span: Range<usize>, what: String) -> EstateError {
+    fn error(self, span: Range<usize>, what: String) -> Error {
         let before = self.0.get(..span.start).unwrap_or(self.0);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        EstateError {
+        Error {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             what,
         }
     }
 
-    fn duration(self, text: &Spanned<String>) -> Result<Duration, EstateError> {
+    fn duration(self, text: &Spanned<String>) -> Result<Duration, Error> {
         parse_duration(text.get_ref()).map_err(|fault| self.error(text.span(), fault.to_string()))
     }
 
-    fn price(self, number: &Spanned<f64>) -> Result<f64, EstateError> {
+    fn price(self, number: &Spanned<f64>) -> Result<f64, Error> {
         let value = *number.get_ref();
         if value.is_finite() && (0.0..=1e12).contains(&value) {
             return Ok(value);
@@ -215,7 +215,7 @@ impl Text<'_> {
         ))
     }
 
-    fn place_index(self, name: &Spanned<String>, places: &[Arc<str>]) -> Result<usize, EstateError> {
+    fn place_index(self, name: &Spanned<String>, places: &[Arc<str>]) -> Result<usize, Error> {
         let known = places.iter().position(|place| **place == **name.get_ref());
         known.ok_or_else(|| {
             let what = format!(
@@ -227,7 +227,7 @@ impl Text<'_> {
         })
     }
 
-    fn services(self, raw: &[RawService], places: &[Arc<str>]) -> Result<Vec<EstateService>, EstateError> {
+    fn services(self, raw: &[RawService], places: &[Arc<str>]) -> Result<Vec<EstateService>, Error> {
         let mut services: Vec<EstateService> = Vec::new();
         for one in raw {
             if services.iter().any(|known| *known.name == **one.name.get_ref()) {
@@ -242,7 +242,7 @@ impl Text<'_> {
         Ok(services)
     }
 
-    fn service(self, one: &RawService, places: &[Arc<str>]) -> Result<EstateService, EstateError> {
+    fn service(self, one: &RawService, places: &[Arc<str>]) -> Result<EstateService, Error> {
         let name = one.name.get_ref();
         let place = self.place_index(&one.place, places)?;
         let host = |text: &Spanned<String>| {
@@ -281,7 +281,7 @@ impl Text<'_> {
         })
     }
 
-    fn budgets(self, raw: &[Spanned<RawBudget>]) -> Result<Vec<PlanBudget>, EstateError> {
+    fn budgets(self, raw: &[Spanned<RawBudget>]) -> Result<Vec<PlanBudget>, Error> {
         let mut budgets = Vec::new();
         for spanned in raw {
             let one = spanned.get_ref();

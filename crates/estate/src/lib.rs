@@ -13,7 +13,7 @@ pub mod obstacles;
 pub mod placement;
 pub mod traffic;
 
-pub use file::{Estate, EstateError, EstateService, PlaceLink, PlanBudget};
+pub use file::{Error, Estate, EstateService, PlaceLink, PlanBudget};
 pub use forecast::forecast;
 pub use placement::Placement;
 pub use traffic::EstateTraffic;

@@ -1,5 +1,5 @@
 #[derive(Debug, thiserror::Error)]
-pub enum ExportError {
+pub enum Error {
     #[error("{name} is '{value}': {expected}")]
     Setting {
         name: String,
@@ -15,12 +15,12 @@ pub enum ExportError {
         expected: &'static str,
     },
     #[error("for the export: {0}")]
-    Client(#[from] http_client::HttpClientError),
+    Client(#[from] http_client::Error),
     #[error(transparent)]
     Live(#[from] sys::error::LiveError),
 }
 
-impl ExportError {
+impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Setting { .. } | Self::SecretSetting { .. } | Self::Client(_) => Some(

@@ -13,7 +13,7 @@ mod own;
 mod page;
 
 pub use counts::ExportCounts;
-pub use error::ExportError;
+pub use error::Error;
 pub use exposition::{Exposition, MoreFamilies};
 pub use health::Health;
 pub use otlp_exporter::{OtlpExporter, OtlpSettings, OtlpTarget, SpanSink};

@@ -7,7 +7,7 @@ mod spans;
 pub use settings::{OtlpSettings, OtlpTarget};
 pub use spans::SpanSink;
 
-use crate::error::ExportError;
+use crate::error::Error;
 use crate::exposition::Exposition;
 use metrics::SeriesFamily;
 use model::{ConnectionMap, Timestamp};
@@ -55,7 +55,7 @@ impl OtlpExporter {
     ///
     /// # Errors
     /// If a TLS file cannot be used, or a thread cannot be started.
-    pub fn start(settings: &OtlpSettings, exposition: &Exposition) -> Result<Self, ExportError> {
+    pub fn start(settings: &OtlpSettings, exposition: &Exposition) -> Result<Self, Error> {
         let news = News::default();
         let sending = Sending::new(
             settings.metrics.clone(),
@@ -136,10 +136,7 @@ impl OtlpExporter {
 
 type Running = (SyncSender<Stop>, JoinHandle<()>);
 
-fn start_thread(
-    name: &str,
-    run: impl FnOnce(&Receiver<Stop>) + Send + 'static,
-) -> Result<Running, ExportError> {
+fn start_thread(name: &str, run: impl FnOnce(&Receiver<Stop>) + Send + 'static) -> Result<Running, Error> {
     // It is stopped once.
     let (sender, receiver) = mpsc::sync_channel(1);
     let thread = spawn(name.to_owned(), move || {

@@ -15,7 +15,7 @@ pub struct PemFiles {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum HttpClientError {
+pub enum Error {
     #[error("could not use {}: {reason}", path.display())]
     File { path: PathBuf, reason: String },
     #[error(
@@ -29,7 +29,7 @@ pub enum HttpClientError {
 ///
 /// # Errors
 /// Fails if a file of `tls` is unusable, or no authority is known.
-pub fn agent(url: &str, tls: &PemFiles, timeout: Duration) -> Result<Agent, HttpClientError> {
+pub fn agent(url: &str, tls: &PemFiles, timeout: Duration) -> Result<Agent, Error> {
     let config = Agent::config_builder()
         .tls_config(tls_config(url, tls)?)
         .http_status_as_error(false)
@@ -40,7 +40,7 @@ pub fn agent(url: &str, tls: &PemFiles, timeout: Duration) -> Result<Agent, Http
     Ok(config.new_agent())
 }
 
-fn tls_config(url: &str, tls: &PemFiles) -> Result<TlsConfig, HttpClientError> {
+fn tls_config(url: &str, tls: &PemFiles) -> Result<TlsConfig, Error> {
     let builder = TlsConfig::builder()
         .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()));
     if !url.starts_with("https://") {
@@ -58,7 +58,7 @@ fn tls_config(url: &str, tls: &PemFiles) -> Result<TlsConfig, HttpClientError> {
         }
     };
     if authorities.is_empty() {
-        return Err(HttpClientError::NoAuthorities);
+        return Err(Error::NoAuthorities);
     }
     let builder = builder.root_certs(RootCerts::Specific(Arc::new(authorities)));
     let Some((certificate, key)) = &tls.identity else {
@@ -68,7 +68,7 @@ fn tls_config(url: &str, tls: &PemFiles) -> Result<TlsConfig, HttpClientError> {
     Ok(builder.client_cert(Some(identity)).build())
 }
 
-fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, HttpClientError> {
+fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, Error> {
     let text = read_file(path)?;
     let found = parse_pem(&text).filter_map(|item| match item {
         Ok(PemItem::Certificate(certificate)) => Some(certificate),
@@ -81,17 +81,17 @@ fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, HttpClientErro
     }
 }
 
-fn private_key(path: &Path) -> Result<PrivateKey<'static>, HttpClientError> {
+fn private_key(path: &Path) -> Result<PrivateKey<'static>, Error> {
     PrivateKey::from_pem(&read_file(path)?).map_err(|_| no_file(path, "there is no private key in it (PEM)"))
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, HttpClientError> {
+fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
     sys::files::read_small(path, sys::files::MAX_CERTIFICATES_BYTES)
         .map_err(|error| no_file(path, &error.to_string()))
 }
 
-fn no_file(path: &Path, reason: &str) -> HttpClientError {
-    HttpClientError::File {
+fn no_file(path: &Path, reason: &str) -> Error {
+    Error::File {
         path: path.to_owned(),
         reason: reason.to_owned(),
     }

@@ -1,6 +1,6 @@
 //! Private directory of the user.
 
-use crate::{KeyCollectionError, preload};
+use crate::{Error, preload};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -17,7 +17,7 @@ pub(crate) struct PrivateDirectory {
 impl PrivateDirectory {
     /// Creates a directory in memory if the system allows loading libraries from there, or else
     /// among temporary files. Removes directories of killed runs from both.
-    pub fn make() -> Result<Self, KeyCollectionError> {
+    pub fn make() -> Result<Self, Error> {
         let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let own = own.filter(|path| is_own(path));
         let others = std::env::temp_dir();
@@ -31,7 +31,7 @@ impl PrivateDirectory {
         }
     }
 
-    pub(crate) fn make_in(around: &Path) -> Result<Self, KeyCollectionError> {
+    pub(crate) fn make_in(around: &Path) -> Result<Self, Error> {
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for attempt in 0..ATTEMPTS {
             let path = around.join(format!("{PREFIX}{}-{attempt}", std::process::id()));
@@ -49,7 +49,7 @@ impl PrivateDirectory {
                 None => continue,
             }
         }
-        Err(KeyCollectionError::NoDirectory {
+        Err(Error::NoDirectory {
             path: around.to_owned(),
             source: last,
         })

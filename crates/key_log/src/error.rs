@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
-pub enum KeyCollectionError {
+pub enum Error {
     #[error("could not write the session keys to {}", path.display())]
     Unwritable {
         /// Path of the key log.
@@ -57,7 +57,7 @@ pub enum KeyCollectionError {
     },
 }
 
-impl KeyCollectionError {
+impl Error {
     pub(crate) fn unwritable(path: &Path, source: io::Error) -> Self {
         Self::Unwritable {
             path: path.to_owned(),

@@ -1,6 +1,6 @@
 //! File that keys are appended to.
 
-use crate::KeyCollectionError;
+use crate::Error;
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read};
@@ -27,12 +27,12 @@ enum Place {
 }
 
 impl KeyFile {
-    pub fn open(path: PathBuf) -> Result<Self, KeyCollectionError> {
+    pub fn open(path: PathBuf) -> Result<Self, Error> {
         let made = options().create_new(true).mode(0o600).open(&path);
         let (file, place) = match made {
             Ok(file) => (file, Place::Made),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => (existing(&path)?, Place::There),
-            Err(source) => return Err(KeyCollectionError::Unwritable { path, source }),
+            Err(source) => return Err(Error::Unwritable { path, source }),
         };
         let before = private_length(&path, &file)?;
         Ok(Self {
@@ -44,13 +44,13 @@ impl KeyFile {
     }
 
     /// Creates a file in memory, which programs of this user reach as an open file of this process.
-    pub fn in_memory() -> Result<Self, KeyCollectionError> {
+    pub fn in_memory() -> Result<Self, Error> {
         let made = memfd_create(c"longwire keys", MemfdFlags::CLOEXEC).map(File::from);
         let made = made.map_err(io::Error::from).and_then(|file| {
             file.set_permissions(Permissions::from_mode(0o600))?;
             Ok(file)
         });
-        let file = made.map_err(|source| KeyCollectionError::unwritable(Path::new("memory"), source))?;
+        let file = made.map_err(|source| Error::unwritable(Path::new("memory"), source))?;
         Ok(Self {
             path: open_file_of(std::process::id(), &file),
             file,
@@ -126,33 +126,33 @@ fn options() -> OpenOptions {
     options
 }
 
-fn existing(path: &Path) -> Result<File, KeyCollectionError> {
+fn existing(path: &Path) -> Result<File, Error> {
     options()
         .open(path)
         .map_err(|source| match source.raw_os_error() {
-            Some(libc::ELOOP) => KeyCollectionError::Link {
+            Some(libc::ELOOP) => Error::Link {
                 path: path.to_owned(),
             },
-            Some(libc::ENXIO | libc::EISDIR) => KeyCollectionError::NotAFile {
+            Some(libc::ENXIO | libc::EISDIR) => Error::NotAFile {
                 path: path.to_owned(),
             },
-            _ => KeyCollectionError::unwritable(path, source),
+            _ => Error::unwritable(path, source),
         })
 }
 
-fn private_length(path: &Path, file: &File) -> Result<u64, KeyCollectionError> {
+fn private_length(path: &Path, file: &File) -> Result<u64, Error> {
     let about = file
         .metadata()
-        .map_err(|source| KeyCollectionError::unwritable(path, source))?;
+        .map_err(|source| Error::unwritable(path, source))?;
     let (path, mode) = (path.to_owned(), about.mode() & 0o777);
     if !about.is_file() {
-        return Err(KeyCollectionError::NotAFile { path });
+        return Err(Error::NotAFile { path });
     }
     if about.uid() != rustix::process::geteuid().as_raw() {
-        return Err(KeyCollectionError::NotOwn { path });
+        return Err(Error::NotOwn { path });
     }
     if mode & 0o077 != 0 {
-        return Err(KeyCollectionError::OpenToOthers { path, mode });
+        return Err(Error::OpenToOthers { path, mode });
     }
     Ok(about.len())
 }

@@ -10,7 +10,7 @@ mod file;
 mod preload;
 mod sessions;
 
-pub use error::KeyCollectionError;
+pub use error::Error;
 
 use directory::PrivateDirectory;
 use environment::Variables;
@@ -42,10 +42,9 @@ impl KeyCollection {
     /// # Errors
     /// If it cannot be written, is a symbolic link or no regular file, or is not private to this
     /// user.
-    pub fn into_file(path: &Path) -> Result<Self, KeyCollectionError> {
+    pub fn into_file(path: &Path) -> Result<Self, Error> {
         let directory = PrivateDirectory::make()?;
-        let path =
-            std::path::absolute(path).map_err(|source| KeyCollectionError::unwritable(path, source))?;
+        let path = std::path::absolute(path).map_err(|source| Error::unwritable(path, source))?;
         Self::collect(KeyFile::open(path)?, directory)
     }
 
@@ -54,7 +53,7 @@ impl KeyCollection {
     ///
     /// # Errors
     /// If the directory for the library or the file cannot be created.
-    pub fn temporary() -> Result<Self, KeyCollectionError> {
+    pub fn temporary() -> Result<Self, Error> {
         Self::collect(KeyFile::in_memory()?, PrivateDirectory::make()?)
     }
 
@@ -73,7 +72,7 @@ impl KeyCollection {
         self.file.reach_in(process);
     }
 
-    fn collect(file: KeyFile, directory: PrivateDirectory) -> Result<Self, KeyCollectionError> {
+    fn collect(file: KeyFile, directory: PrivateDirectory) -> Result<Self, Error> {
         Ok(Self {
             file,
             preload: Preload::install_library(&directory)?,
@@ -87,12 +86,10 @@ impl KeyCollection {
     ///
     /// # Errors
     /// If there is no such file, or Java's options cannot express its name.
-    pub fn with_java_agent(mut self, jar: &Path) -> Result<Self, KeyCollectionError> {
-        let absolute = std::path::absolute(jar).map_err(|source| KeyCollectionError::agent(jar, source))?;
-        absolute
-            .metadata()
-            .map_err(|source| KeyCollectionError::agent(jar, source))?;
-        environment::java_option(&absolute, self.path()).ok_or_else(|| KeyCollectionError::NotForJava {
+    pub fn with_java_agent(mut self, jar: &Path) -> Result<Self, Error> {
+        let absolute = std::path::absolute(jar).map_err(|source| Error::agent(jar, source))?;
+        absolute.metadata().map_err(|source| Error::agent(jar, source))?;
+        environment::java_option(&absolute, self.path()).ok_or_else(|| Error::NotForJava {
             path: absolute.clone(),
         })?;
         self.java_agent = Some(absolute);
@@ -133,8 +130,8 @@ impl KeyCollection {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn sessions(&self) -> Result<u64, KeyCollectionError> {
-        sessions::count(self.file.added()).map_err(|source| KeyCollectionError::Unreadable {
+    pub fn sessions(&self) -> Result<u64, Error> {
+        sessions::count(self.file.added()).map_err(|source| Error::Unreadable {
             path: self.path().to_owned(),
             source,
         })

@@ -1,6 +1,6 @@
 //! The preloaded library as a file.
 
-use crate::KeyCollectionError;
+use crate::Error;
 use crate::directory::PrivateDirectory;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -19,9 +19,7 @@ pub(crate) struct Preload {
 }
 
 impl Preload {
-    pub fn install_library(
-        directory: &PrivateDirectory,
-    ) -> Result<Result<Self, &'static str>, KeyCollectionError> {
+    pub fn install_library(directory: &PrivateDirectory) -> Result<Result<Self, &'static str>, Error> {
         let directory = directory.path();
         if let Some(obstacle) = obstacle(directory) {
             return Ok(Err(obstacle));
@@ -33,7 +31,7 @@ impl Preload {
             .mode(0o600)
             .open(&path);
         let written = file.and_then(|mut file| file.write_all(LIBRARY));
-        written.map_err(|source| KeyCollectionError::NoDirectory {
+        written.map_err(|source| Error::NoDirectory {
             path: path.clone(),
             source,
         })?;

@@ -85,7 +85,7 @@ fn a_file_that_others_may_read_is_refused_and_left_as_it_is() {
         fs::set_permissions(path("shared"), Permissions::from_mode(rights)).expect("its owner may");
         let error = refused("shared");
         assert!(
-            matches!(error, KeyCollectionError::OpenToOthers { mode, .. } if mode == rights),
+            matches!(error, Error::OpenToOthers { mode, .. } if mode == rights),
             "{error}"
         );
         assert!(error.hint().is_some_and(|hint| hint.starts_with("chmod 600 ")));
@@ -94,18 +94,15 @@ fn a_file_that_others_may_read_is_refused_and_left_as_it_is() {
     fs::write(path("own"), "").expect("it can be written");
     fs::set_permissions(path("own"), Permissions::from_mode(0o600)).expect("its owner may");
     symlink(path("own"), path("link")).expect("a link");
-    assert!(matches!(refused("link"), KeyCollectionError::Link { .. }));
+    assert!(matches!(refused("link"), Error::Link { .. }));
     symlink(path("nowhere"), path("dangling")).expect("a link");
-    assert!(matches!(refused("dangling"), KeyCollectionError::Link { .. }));
+    assert!(matches!(refused("dangling"), Error::Link { .. }));
     fs::create_dir(path("folder")).expect("a directory");
-    assert!(matches!(refused("folder"), KeyCollectionError::NotAFile { .. }));
+    assert!(matches!(refused("folder"), Error::NotAFile { .. }));
     let pipe = std::process::Command::new("mkfifo").arg(path("pipe")).status();
     assert!(pipe.expect("mkfifo is part of the system").success());
-    assert!(matches!(refused("pipe"), KeyCollectionError::NotAFile { .. }));
-    assert!(matches!(
-        refused("no/such/folder"),
-        KeyCollectionError::Unwritable { .. }
-    ));
+    assert!(matches!(refused("pipe"), Error::NotAFile { .. }));
+    assert!(matches!(refused("no/such/folder"), Error::Unwritable { .. }));
 }
 
 #[test]
@@ -227,5 +224,5 @@ fn an_agent_that_java_could_not_find_is_refused() {
     let jar = folder.path().join("a=b.jar");
     fs::write(&jar, "").expect("it can be written");
     let unclear = keys().with_java_agent(&jar).expect_err("its name ends at '='");
-    assert!(matches!(unclear, KeyCollectionError::NotForJava { .. }));
+    assert!(matches!(unclear, Error::NotForJava { .. }));
 }

@@ -12,7 +12,7 @@ use super::store::{Captured, MeasuredPoint, Store};
 use super::wiring::Wiring;
 use super::workload;
 use anyhow::{Result, bail};
-use load::{ErrorCount, LoadError, LoadOutcome, RunControl};
+use load::{ErrorCount, LoadOutcome, RunControl};
 use model::{ByteCount, LinkOutcome, MeasuredDurations, Prediction, Timestamp, Warning};
 use netns::Sandbox;
 use pipeline::interruption::{Interrupted, is_interruption};
@@ -440,7 +440,7 @@ impl<'a> LabRun<'a> {
 
 /// Clients that cannot connect count as failed operations; other errors end the lab.
 fn as_outcome(error: anyhow::Error) -> Result<LoadOutcome> {
-    match error.downcast::<LoadError>() {
+    match error.downcast::<load::Error>() {
         Ok(error) => Ok(LoadOutcome {
             measured: None,
             errors: vec![ErrorCount {

@@ -5,7 +5,7 @@ mod settings;
 use crate::impairments::delay::{Jitter, JitterDistribution};
 use crate::impairments::loss::LossShare;
 use crate::impairments::outage::Outage;
-use crate::{LinkError, Pipe};
+use crate::{Error, Pipe};
 use model::{BitRate, ByteCount, Direction, LinkRates, PerDirection};
 use settings::{LinkSettings, UNLIMITED};
 use std::fmt;
@@ -90,12 +90,12 @@ impl LinkDescription {
         self.seed ^ ((direction.index() as u64) << 63)
     }
 
-    fn check(self) -> Result<Self, LinkError> {
+    fn check(self) -> Result<Self, Error> {
         let unlimited = self.rate == LinkRates::default();
         if let Some(key) = self.queue.map(|_| "queue").or(self.burst.map(|_| "burst"))
             && unlimited
         {
-            return Err(LinkError::WithoutRate { key });
+            return Err(Error::WithoutRate { key });
         }
         let most = self.rtt / 2;
         let uniform = |jitter: &Jitter| jitter.distribution == JitterDistribution::Uniform;
@@ -103,7 +103,7 @@ impl LinkDescription {
             .jitter
             .is_some_and(|jitter| uniform(&jitter) && jitter.size > most)
         {
-            return Err(LinkError::JitterAboveDelay {
+            return Err(Error::JitterAboveDelay {
                 most: exact_duration(most),
             });
         }
@@ -112,11 +112,11 @@ impl LinkDescription {
 }
 
 impl FromStr for LinkDescription {
-    type Err = LinkError;
+    type Err = Error;
 
     /// # Errors
     /// A setting is unknown, repeated, invalid, out of range or without effect.
-    fn from_str(text: &str) -> Result<Self, LinkError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         LinkSettings::parse(text)?.link().check()
     }
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 /// Why a text does not describe a link, and its correction.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum LinkError {
+pub enum Error {
     /// The text is empty.
     #[error("the link is empty: give at least its round-trip time, such as rtt=40ms")]
     Empty,

@@ -15,7 +15,7 @@ pub mod tcp;
 
 pub use delay_line::DelayLine;
 pub use description::{DEFAULT_MTU, DEFAULT_SEED, LinkDescription, TCP_HEADER_BYTES};
-pub use error::LinkError;
+pub use error::Error;
 pub use impairments::DropCause;
 pub use impairments::delay::{Jitter, JitterDistribution};
 pub use impairments::loss::LossShare;

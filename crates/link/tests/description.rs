@@ -1,11 +1,11 @@
 //! The text form describes the link, and its errors name the correction.
 
-use link::{Jitter, JitterDistribution, LinkDescription, LinkError, LossShare, Outage};
+use link::{Error, Jitter, JitterDistribution, LinkDescription, LossShare, Outage};
 use model::{BitRate, ByteCount, Direction, PerDirection};
 use proptest::prelude::*;
 use std::time::Duration;
 
-fn parse(text: &str) -> Result<LinkDescription, LinkError> {
+fn parse(text: &str) -> Result<LinkDescription, Error> {
     text.parse()
 }
 
@@ -76,7 +76,7 @@ fn the_way_of_tc_is_read() {
     let as_tc = parse("delay 20ms 2ms loss 0.1% rate 10mbit");
     assert_eq!(as_tc, parse("rtt=40ms jitter=2ms loss=0.1% rate=10mbit"));
     assert_eq!(parse("delay=20ms"), parse("rtt=40ms"));
-    assert!(matches!(parse("delay"), Err(LinkError::NotASetting { .. })));
+    assert!(matches!(parse("delay"), Err(Error::NotASetting { .. })));
 }
 
 #[test]

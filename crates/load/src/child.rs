@@ -1,4 +1,4 @@
-use super::LoadError;
+use super::Error;
 use client::session::Deadline;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,12 +10,12 @@ use sys::{program, signals};
 /// The group of the leader `child` is killed at the deadline, or when the run is stopped.
 ///
 /// # Errors
-/// Fails with [`LoadError::TimedOut`] or [`LoadError::Stopped`], with the child reaped.
+/// Fails with [`Error::TimedOut`] or [`Error::Stopped`], with the child reaped.
 pub fn wait(
     mut child: Child,
     deadline: &Deadline,
     stop: &AtomicBool,
-) -> Result<(ExitStatus, Instant), LoadError> {
+) -> Result<(ExitStatus, Instant), Error> {
     let id = child.id();
     let (ended, at, killed) = std::thread::scope(|scope| {
         // No message is sent: the sender is dropped when the child has ended.
@@ -24,18 +24,18 @@ pub fn wait(
         let ended = program::wait_without_reaping(id);
         let at = Instant::now();
         drop(over);
-        (ended, at, guard.join().unwrap_or(Err(LoadError::Stopped)))
+        (ended, at, guard.join().unwrap_or(Err(Error::Stopped)))
     });
     // Reaped only now: as long as the guard could kill, the process number was still the child's.
-    let status = child.wait().map_err(|error| LoadError::Broken {
+    let status = child.wait().map_err(|error| Error::Broken {
         reason: OsError::from_io_error(&error),
     })?;
-    ended.map_err(|reason| LoadError::Broken { reason })?;
+    ended.map_err(|reason| Error::Broken { reason })?;
     killed?;
     Ok((status, at))
 }
 
-fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>) -> Result<(), LoadError> {
+fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>) -> Result<(), Error> {
     loop {
         let left = deadline.left();
         let pause = left
@@ -44,8 +44,8 @@ fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>
         if is_over.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
             return Ok(());
         }
-        let stopped = stop.load(Ordering::Relaxed).then_some(LoadError::Stopped);
-        if let Some(reason) = left.err().map(LoadError::from).or(stopped) {
+        let stopped = stop.load(Ordering::Relaxed).then_some(Error::Stopped);
+        if let Some(reason) = left.err().map(Error::from).or(stopped) {
             // The leader is not reaped before this thread ends, so the number cannot belong to
             // another group.
             signals::send_to_group(id as i32, libc::SIGKILL);

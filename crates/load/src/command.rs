@@ -3,7 +3,7 @@
 use super::child::wait;
 use super::engine::threaded::{Client, Operated};
 use super::engine::{RunContext, threaded};
-use super::{ClientSpec, LoadError, LoadOutcome, Workload};
+use super::{ClientSpec, Error, LoadOutcome, Workload};
 use client::session::Deadline;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -25,7 +25,7 @@ impl<'a> CommandLoad<'a> {
 impl Workload for CommandLoad<'_> {}
 
 impl super::Runs for CommandLoad<'_> {
-    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
+    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, Error> {
         threaded::run(context, 1, |client_spec| CommandClient {
             load: self,
             client_spec,
@@ -39,7 +39,7 @@ struct CommandClient<'a> {
 }
 
 impl Client for CommandClient<'_> {
-    fn operate(&mut self) -> Result<Operated, LoadError> {
+    fn operate(&mut self) -> Result<Operated, Error> {
         let mut command = (self.load.make)();
         command
             .stdin(Stdio::null())
@@ -48,7 +48,7 @@ impl Client for CommandClient<'_> {
             .process_group(0);
         let deadline = Deadline::after(self.client_spec.timeout);
         let started = Instant::now();
-        let child = command.spawn().map_err(|error| LoadError::CommandNotStarted {
+        let child = command.spawn().map_err(|error| Error::CommandNotStarted {
             reason: OsError::from_io_error(&error),
         })?;
         let (status, ended) = wait(child, &deadline, self.client_spec.stop)?;
@@ -58,7 +58,7 @@ impl Client for CommandClient<'_> {
                 ..Operated::default()
             })
         } else {
-            Err(LoadError::Command {
+            Err(Error::Command {
                 status: status.to_string(),
             })
         }

@@ -1,6 +1,6 @@
 //! Watches and stops a run from another thread.
 
-use super::LoadError;
+use super::Error;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub struct RunControl {
     /// Set to stop the run soon: operations in progress fail, uncounted.
     pub stop: AtomicBool,
     threads: Mutex<Vec<Arc<Counters>>>,
-    fault: OnceLock<LoadError>,
+    fault: OnceLock<Error>,
 }
 
 /// Progress of a run. The difference of two readings, one second apart, is a progress line.
@@ -38,14 +38,14 @@ impl RunControl {
     }
 
     /// Stops the run if it would only fail again: an expression of a script has no value.
-    pub(super) fn end_on_fault(&self, error: &LoadError) {
-        if matches!(error, LoadError::Script(_)) {
+    pub(super) fn end_on_fault(&self, error: &Error) {
+        if matches!(error, Error::Script(_)) {
             self.fault.get_or_init(|| error.clone());
             self.stop.store(true, Ordering::Relaxed);
         }
     }
 
-    pub(super) fn fault(&self) -> Option<LoadError> {
+    pub(super) fn fault(&self) -> Option<Error> {
         self.fault.get().cloned()
     }
 

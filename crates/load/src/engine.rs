@@ -18,7 +18,7 @@ pub(crate) mod threaded;
 
 use client::Watch;
 
-use super::{ClientSpec, LoadError, LoadPlan, RunControl};
+use super::{ClientSpec, Error, LoadPlan, RunControl};
 use model::ConnectionId;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -48,16 +48,16 @@ impl<'a> RunContext<'a> {
         ConnectionId(self.connections.fetch_add(1, Ordering::Relaxed))
     }
 
-    pub(crate) fn check_stopped(&self) -> Result<(), LoadError> {
+    pub(crate) fn check_stopped(&self) -> Result<(), Error> {
         if self.control.is_stopped() {
-            Err(LoadError::Stopped)
+            Err(Error::Stopped)
         } else {
             Ok(())
         }
     }
 
     /// Returns early if the run is stopped, checked every [`POLL_INTERVAL`].
-    pub(crate) fn sleep(&self, pause: Duration) -> Result<(), LoadError> {
+    pub(crate) fn sleep(&self, pause: Duration) -> Result<(), Error> {
         let mut left = pause;
         while !left.is_zero() {
             self.check_stopped()?;

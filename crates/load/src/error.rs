@@ -6,7 +6,7 @@ use sys::error::{Blame, LiveError};
 /// Errors of operations, clients and runs. Texts contain no literal and no value: the parts quoted
 /// by a server are replaced by `?`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum LoadError {
+pub enum Error {
     #[error(transparent)]
     Connect(#[from] LiveError),
     #[error(transparent)]
@@ -57,7 +57,7 @@ pub enum LoadError {
         number: usize,
     },
     #[error(transparent)]
-    Script(#[from] script::ScriptError),
+    Script(#[from] script::Error),
     #[error("the command ended with {status}")]
     Command { status: String },
     #[error("the command could not be started: {reason}")]
@@ -66,7 +66,7 @@ pub enum LoadError {
     Stopped,
 }
 
-impl LoadError {
+impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Session(error) => error.hint(),
@@ -102,7 +102,7 @@ impl LoadError {
     }
 }
 
-impl From<SessionError> for LoadError {
+impl From<SessionError> for Error {
     fn from(error: SessionError) -> Self {
         match error {
             SessionError::Connect(error) => Self::Connect(error),
@@ -116,7 +116,7 @@ impl From<SessionError> for LoadError {
     }
 }
 
-impl From<BridgeError> for LoadError {
+impl From<BridgeError> for Error {
     fn from(error: BridgeError) -> Self {
         match error {
             BridgeError::TimedOut { after } => Self::TimedOut { after },

@@ -2,7 +2,7 @@
 
 use super::engine::machine::{Afterwards, Kind, Machine, Next, Opened, Site, session_options};
 use super::engine::{RunContext, multiplexed};
-use super::{ClientSpec, LoadError, LoadOutcome, Workload};
+use super::{ClientSpec, Error, LoadOutcome, Workload};
 use client::Watch;
 use client::session::{Session, SessionOptions};
 use model::{ConnectionId, Content, Direction, Message, Role, Timestamp};
@@ -31,9 +31,9 @@ impl HttpLoad {
     /// Otherwise each has a new connection, which is timed too.
     ///
     /// # Errors
-    /// Fails only with [`LoadError::NotHttp`].
-    pub fn new(url: &str, address: SocketAddr, keep_alive: bool) -> Result<Self, LoadError> {
-        let rest = url.strip_prefix("http://").ok_or(LoadError::NotHttp)?;
+    /// Fails only with [`Error::NotHttp`].
+    pub fn new(url: &str, address: SocketAddr, keep_alive: bool) -> Result<Self, Error> {
+        let rest = url.strip_prefix("http://").ok_or(Error::NotHttp)?;
         let rest = rest.split('#').next().unwrap_or_default();
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
@@ -44,9 +44,9 @@ impl HttpLoad {
             format!("/{path}")
         };
         if path.contains(|letter: char| letter.is_ascii_whitespace() || letter.is_control()) {
-            return Err(LoadError::NotHttp);
+            return Err(Error::NotHttp);
         }
-        let target = Target::parse(&format!("http://{server}")).map_err(|_| LoadError::NotHttp)?;
+        let target = Target::parse(&format!("http://{server}")).map_err(|_| Error::NotHttp)?;
         let connection = if keep_alive { "keep-alive" } else { "close" };
         // A default port is not part of the name (RFC 9110 section 4.2.3).
         let host = server.strip_suffix(":80").unwrap_or(&server);
@@ -68,7 +68,7 @@ impl HttpLoad {
 impl Workload for HttpLoad {}
 
 impl super::Runs for HttpLoad {
-    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
+    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, Error> {
         multiplexed::run(self, context)
     }
 }
@@ -89,7 +89,7 @@ impl Kind for HttpLoad {
         client_spec: &ClientSpec<'_>,
         watch: Option<&Watch<'_>>,
         id: &dyn Fn() -> ConnectionId,
-    ) -> Result<Option<Opened>, LoadError> {
+    ) -> Result<Option<Opened>, Error> {
         if !self.keep_alive {
             return Ok(None);
         }
@@ -138,12 +138,12 @@ impl Reply {
         self.complete |= message.role == Role::Reply;
     }
 
-    fn next(&self) -> Result<Next, LoadError> {
+    fn next(&self) -> Result<Next, Error> {
         match (self.complete, self.status) {
             (false, _) => Ok(Next::Wait),
             (true, Some(200..=299)) => Ok(Next::Done),
-            (true, Some(status)) => Err(LoadError::Status { status }),
-            (true, None) => Err(LoadError::Closed),
+            (true, Some(status)) => Err(Error::Status { status }),
+            (true, None) => Err(Error::Closed),
         }
     }
 }
@@ -153,24 +153,24 @@ impl Machine for HttpMachine<'_> {
         self.decoder = HttpDecoder::new();
     }
 
-    fn begin(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn begin(&mut self, request: &mut Vec<u8>) -> Result<Next, Error> {
         self.reply = Reply::default();
         request.extend_from_slice(&self.load.request);
         Ok(Next::Send)
     }
 
-    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), LoadError> {
+    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), Error> {
         let to_server = Direction::ClientToServer;
         self.decoder
             .feed(Timestamp::default(), to_server, request, &mut |_| {})?;
         Ok(())
     }
 
-    fn wake(&mut self, _: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn wake(&mut self, _: &mut Vec<u8>) -> Result<Next, Error> {
         Ok(Next::Wait)
     }
 
-    fn process_bytes(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn process_bytes(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Result<Next, Error> {
         let reply = &mut self.reply;
         reply.begun = true;
         self.decoder.feed(
@@ -182,14 +182,14 @@ impl Machine for HttpMachine<'_> {
         self.reply.next()
     }
 
-    fn ended(&mut self) -> Result<Next, LoadError> {
+    fn ended(&mut self) -> Result<Next, Error> {
         if !self.reply.begun {
             return Ok(Next::AskAgain);
         }
         let reply = &mut self.reply;
         self.decoder.finish(&mut |message| reply.message(&message));
         match self.reply.next() {
-            Ok(Next::Wait) => Err(LoadError::Closed),
+            Ok(Next::Wait) => Err(Error::Closed),
             next => next,
         }
     }

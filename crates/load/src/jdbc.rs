@@ -3,7 +3,7 @@
 use super::engine::threaded::{Client, Operated};
 use super::engine::{RunContext, threaded};
 use super::shell;
-use super::{ClientSpec, LoadError, LoadOutcome, QueryMode, Workload};
+use super::{ClientSpec, Error, LoadOutcome, QueryMode, Workload};
 use client::bridge::{
     Bridge, BridgeConnection, BridgeError, Execute, Executed, HowRun, Login, Parameter, Wait,
 };
@@ -26,16 +26,16 @@ pub struct JdbcLoad {
 }
 
 impl JdbcLoad {
-    /// Fails with [`LoadError::Script`] if the scripts do not support the mode, or
-    /// [`LoadError::NoScript`] without a script.
+    /// Fails with [`Error::Script`] if the scripts do not support the mode, or
+    /// [`Error::NoScript`] without a script.
     pub fn new(
         bridge: Arc<Bridge>,
         login: Login,
         mut scripts: Scripts,
         mode: QueryMode,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, Error> {
         if scripts.list().is_empty() {
-            return Err(LoadError::NoScript);
+            return Err(Error::NoScript);
         }
         scripts.check(mode)?;
         scripts.on_shell(shell::run);
@@ -57,7 +57,7 @@ impl JdbcLoad {
 impl Workload for JdbcLoad {}
 
 impl super::Runs for JdbcLoad {
-    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
+    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, Error> {
         let stop = &context.control.stop;
         let began = Instant::now();
         let mut ready = VecDeque::new();
@@ -103,7 +103,7 @@ struct JdbcClient<'g> {
 }
 
 impl JdbcClient<'_> {
-    fn wait(&self, deadline: &Deadline) -> Result<Wait<'_>, LoadError> {
+    fn wait(&self, deadline: &Deadline) -> Result<Wait<'_>, Error> {
         Ok(Wait {
             timeout: deadline.left()?,
             stop: self.client_spec.stop,
@@ -111,7 +111,7 @@ impl JdbcClient<'_> {
     }
 
     /// The open connection, or a new one and the time it took.
-    fn connection(&mut self, deadline: &Deadline) -> Result<(BridgeConnection, Duration), LoadError> {
+    fn connection(&mut self, deadline: &Deadline) -> Result<(BridgeConnection, Duration), Error> {
         if let Some(connection) = self.connection.take() {
             return Ok((connection, Duration::ZERO));
         }
@@ -123,11 +123,11 @@ impl JdbcClient<'_> {
         &mut self,
         connection: &mut BridgeConnection,
         deadline: &Deadline,
-    ) -> Result<Operated, LoadError> {
+    ) -> Result<Operated, Error> {
         let scripts = &self.load.scripts;
         let mut operated = Operated::default();
         let Some(script) = self.values.choose(scripts) else {
-            return Err(LoadError::NoScript);
+            return Err(Error::NoScript);
         };
         operated.script = scripts
             .list()
@@ -139,7 +139,7 @@ impl JdbcClient<'_> {
             match self.values.next(script, &mut at)? {
                 Action::End => return Ok(operated),
                 Action::StartPipeline | Action::SyncPipeline | Action::EndPipeline => {
-                    return Err(LoadError::Pipeline);
+                    return Err(Error::Pipeline);
                 }
                 Action::Sleep(pause) => {
                     let slept = Instant::now();
@@ -162,7 +162,7 @@ impl JdbcClient<'_> {
         connection: &mut BridgeConnection,
         statement: &Statement,
         deadline: &Deadline,
-    ) -> Result<Executed, LoadError> {
+    ) -> Result<Executed, Error> {
         let mut sql = Vec::new();
         let parameters: Vec<Parameter> = match self.load.mode {
             QueryMode::Simple => {
@@ -191,7 +191,7 @@ impl JdbcClient<'_> {
         connection
             .execute(&execute, self.wait(deadline)?)
             .map_err(|error| match error {
-                BridgeError::Sql { code, text } => LoadError::Statement {
+                BridgeError::Sql { code, text } => Error::Statement {
                     number: statement.number() + 1,
                     code,
                     text,
@@ -214,9 +214,9 @@ impl JdbcClient<'_> {
         }
     }
 
-    fn keep(&mut self, keep: &Keep, statement: &Statement, executed: &Executed) -> Result<(), LoadError> {
+    fn keep(&mut self, keep: &Keep, statement: &Statement, executed: &Executed) -> Result<(), Error> {
         if matches!(keep, Keep::One { .. }) && executed.rows != 1 {
-            return Err(LoadError::NotOneRow {
+            return Err(Error::NotOneRow {
                 number: statement.number() + 1,
             });
         }
@@ -232,7 +232,7 @@ impl JdbcClient<'_> {
 
 impl Client for JdbcClient<'_> {
     /// After an error the connection is not reused.
-    fn operate(&mut self) -> Result<Operated, LoadError> {
+    fn operate(&mut self) -> Result<Operated, Error> {
         let deadline = Deadline::after(self.client_spec.timeout);
         let (mut connection, connecting) = self.connection(&deadline)?;
         let mut operated = self.converse(&mut connection, &deadline)?;

@@ -24,7 +24,7 @@ pub mod sql;
 pub mod tables;
 
 pub use control::{LoadProgress, RunControl};
-pub use error::LoadError;
+pub use error::Error;
 pub use rate::{Rate, RateError};
 pub use script::QueryMode;
 
@@ -39,7 +39,7 @@ pub trait Workload: Runs + Sync {}
 
 pub trait Runs {
     #[doc(hidden)]
-    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError>;
+    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, Error>;
 }
 
 /// Runs `workload` as planned and returns when the last client has ended.
@@ -53,14 +53,14 @@ pub trait Runs {
 ///
 /// # Errors
 /// Fails if a client cannot connect at first, or a warm-up operation fails; later failures are
-/// counted. Fails with [`LoadError::Script`] at any time if an expression of a script has no value,
-/// and with [`LoadError::Stopped`] if `control` stops the run before the clock starts.
+/// counted. Fails with [`Error::Script`] at any time if an expression of a script has no value,
+/// and with [`Error::Stopped`] if `control` stops the run before the clock starts.
 pub fn run(
     workload: &dyn Workload,
     plan: &LoadPlan,
     control: &RunControl,
     watch: Option<&Watch<'_>>,
-) -> Result<LoadOutcome, LoadError> {
+) -> Result<LoadOutcome, Error> {
     let outcome = workload.run(&RunContext::new(plan, control, watch));
     control.fault().map_or(outcome, Err)
 }

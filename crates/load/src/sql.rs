@@ -7,7 +7,7 @@ mod prepared;
 use super::engine::machine::{Kind, Opened, Site, session_options};
 use super::engine::{RunContext, multiplexed, threaded};
 use super::shell;
-use super::{ClientSpec, LoadError, LoadOutcome, QueryMode, Workload};
+use super::{ClientSpec, Error, LoadOutcome, QueryMode, Workload};
 use ::client::Watch;
 use ::client::session::{Session, SessionOptions};
 use ::client::{SqlProtocol, mysql};
@@ -34,13 +34,13 @@ pub struct SqlLoad {
 }
 
 impl SqlLoad {
-    /// Fails with [`LoadError::Scheme`] if the target does not support SQL load,
-    /// [`LoadError::Script`] if the scripts do not support the mode, or [`LoadError::NoScript`]
+    /// Fails with [`Error::Scheme`] if the target does not support SQL load,
+    /// [`Error::Script`] if the scripts do not support the mode, or [`Error::NoScript`]
     /// without a script.
-    pub fn new(target: &Target, mut scripts: Scripts, mode: QueryMode) -> Result<Self, LoadError> {
+    pub fn new(target: &Target, mut scripts: Scripts, mode: QueryMode) -> Result<Self, Error> {
         let protocol = protocol_of(target)?;
         if scripts.list().is_empty() {
-            return Err(LoadError::NoScript);
+            return Err(Error::NoScript);
         }
         scripts.check(mode)?;
         scripts.on_shell(shell::run);
@@ -48,7 +48,7 @@ impl SqlLoad {
         let reads_replies =
             mode != QueryMode::Simple || statements().any(|statement| statement.keep().is_some());
         if is_compressed(target, protocol) && reads_replies {
-            return Err(LoadError::Compressed);
+            return Err(Error::Compressed);
         }
         let statements = prepared::compile(&scripts, protocol, mode);
         Ok(Self {
@@ -99,9 +99,9 @@ fn is_compressed(target: &Target, protocol: SqlProtocol) -> bool {
     target.compression && protocol == SqlProtocol::Mysql
 }
 
-pub(crate) fn protocol_of(target: &Target) -> Result<SqlProtocol, LoadError> {
+pub(crate) fn protocol_of(target: &Target) -> Result<SqlProtocol, Error> {
     let scheme = target.scheme;
-    SqlProtocol::from_scheme(scheme).ok_or(LoadError::Scheme {
+    SqlProtocol::from_scheme(scheme).ok_or(Error::Scheme {
         scheme: scheme.name(),
     })
 }
@@ -109,7 +109,7 @@ pub(crate) fn protocol_of(target: &Target) -> Result<SqlProtocol, LoadError> {
 impl Workload for SqlLoad {}
 
 impl super::Runs for SqlLoad {
-    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
+    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, Error> {
         if self.reconnect {
             threaded::run(context, self.scripts(), |client_spec| {
                 client::Reconnecting::new(self, client_spec, context)
@@ -132,7 +132,7 @@ impl Kind for SqlLoad {
         client_spec: &ClientSpec<'_>,
         watch: Option<&Watch<'_>>,
         id: &dyn Fn() -> ConnectionId,
-    ) -> Result<Option<Opened>, LoadError> {
+    ) -> Result<Option<Opened>, Error> {
         let options = SessionOptions {
             address: self.address,
             compression: self.is_compressed(),

@@ -4,7 +4,7 @@
 //! one round trip per statement. pgbench sends rows instead, unless `-I dtGvp` is used. The rows
 //! are equal but for `filler`, which pgbench leaves null in branches and tellers.
 
-use super::LoadError;
+use super::Error;
 use super::sql::protocol_of;
 use client::session::{Session, SessionOptions};
 use client::{ErrorReply, SqlProtocol};
@@ -103,14 +103,14 @@ impl InitStep {
 /// progress to `tell`.
 ///
 /// # Errors
-/// Fails with [`LoadError::Stopped`] if `stop` is set, else with errors of the target or session.
+/// Fails with [`Error::Stopped`] if `stop` is set, else with errors of the target or session.
 pub fn initialise(
     target: &Target,
     steps: &[InitStep],
     scale: u32,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(Making),
-) -> Result<(), LoadError> {
+) -> Result<(), Error> {
     let mysql = protocol_of(target)? == SqlProtocol::Mysql;
     let mut session = Session::open(target, SessionOptions::new(stop))?;
     let mut number = 0;
@@ -126,7 +126,7 @@ pub fn initialise(
             number += 1;
             let said = session.query(statement, A_STATEMENT)?;
             if let Some(ErrorReply { code, text }) = said.reply.error {
-                return Err(LoadError::Statement { number, code, text });
+                return Err(Error::Statement { number, code, text });
             }
         }
     }
@@ -138,7 +138,7 @@ pub fn initialise(
 ///
 /// # Errors
 /// Those of a session.
-pub fn scale(session: &mut Session<'_>) -> Result<Option<u64>, LoadError> {
+pub fn scale(session: &mut Session<'_>) -> Result<Option<u64>, Error> {
     let said = session.query("select count(*) from pgbench_branches", A_STATEMENT)?;
     let count = said.first().and_then(|count| count.parse().ok());
     Ok(count.filter(|count| *count > 0 && said.reply.error.is_none()))

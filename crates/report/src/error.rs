@@ -4,7 +4,7 @@ use std::io;
 
 /// Errors of reading records. Lines are counted from 1 in the uncompressed stream.
 #[derive(Debug, thiserror::Error)]
-pub enum RecordError {
+pub enum Error {
     /// The file is unreadable or its compression is damaged. Reading ends here.
     #[error("records could not be read beyond line {line}: {source}; everything before is complete")]
     Read {

@@ -17,7 +17,7 @@ pub mod recording;
 pub mod records;
 pub mod text;
 
-pub use error::RecordError;
+pub use error::Error;
 pub use outcome::ReadOutcome;
 pub use recording::{RecordingWriter, is_recording};
 pub use records::RecordLine;

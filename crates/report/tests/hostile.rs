@@ -6,10 +6,10 @@ mod samples;
 use model::{Exchange, Protocol};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use report::{JsonWriter, Record, RecordError, RecordReader, RecordingWriter, is_recording};
+use report::{Error, JsonWriter, Record, RecordReader, RecordingWriter, is_recording};
 use std::io::{BufReader, Read, repeat};
 
-fn read_records(bytes: &[u8]) -> Vec<Result<Record, RecordError>> {
+fn read_records(bytes: &[u8]) -> Vec<Result<Record, Error>> {
     RecordReader::new(bytes).expect("memory can be read").collect()
 }
 
@@ -43,7 +43,7 @@ fn numbered(number: u64) -> Exchange {
     }
 }
 
-fn is_cut_warning(record: &Result<Record, RecordError>) -> bool {
+fn is_cut_warning(record: &Result<Record, Error>) -> bool {
     matches!(record, Ok(Record::Warning(warning)) if warning.text.contains("cut short"))
 }
 
@@ -155,7 +155,7 @@ fn a_bad_line_is_told_and_the_next_is_read() {
         let records = read_records(format!("{good}\n\n{line}\n{good}\n").as_bytes());
         assert_eq!(records.len(), 3, "{line:.60}");
         assert!(
-            matches!(records[1], Err(RecordError::NotARecord { line: 3, .. })),
+            matches!(records[1], Err(Error::NotARecord { line: 3, .. })),
             "{:?}",
             records[1]
         );
@@ -167,7 +167,7 @@ fn a_bad_line_is_told_and_the_next_is_read() {
 fn bytes_that_are_not_utf_8_are_a_bad_line() {
     let records = read_records(b"{\"type\":\"warning\",\"schema\":1,\"text\":\"\xff\xfe\"}\n");
     assert!(
-        matches!(records.as_slice(), [Err(RecordError::NotARecord { line: 1, .. })]),
+        matches!(records.as_slice(), [Err(Error::NotARecord { line: 1, .. })]),
         "{records:?}"
     );
 }
@@ -184,7 +184,7 @@ fn words_and_addresses_that_are_not_known_are_named() {
         let changed = known.replace(was, now);
         assert_ne!(changed, known);
         match read_records(changed.as_bytes()).as_slice() {
-            [Err(RecordError::UnknownValue { line: 1, key, .. })] => assert_eq!(*key, named),
+            [Err(Error::UnknownValue { line: 1, key, .. })] => assert_eq!(*key, named),
             other => panic!("{other:?}"),
         }
     }
@@ -213,7 +213,7 @@ fn a_higher_schema_ends_the_reading() {
     assert!(
         matches!(
             records.as_slice(),
-            [Err(RecordError::NewerSchema { line: 1, schema: 2 })]
+            [Err(Error::NewerSchema { line: 1, schema: 2 })]
         ),
         "{records:?}"
     );
@@ -267,7 +267,7 @@ fn a_giant_line_is_passed_over_without_being_kept() {
     let input = BufReader::new(giant.chain(end.as_bytes()));
     let records: Vec<_> = RecordReader::new(input).expect("can be read").collect();
     assert_eq!(records.len(), 2);
-    assert!(matches!(records[0], Err(RecordError::TooLong { line: 1, .. })));
+    assert!(matches!(records[0], Err(Error::TooLong { line: 1, .. })));
     assert!(records[1].is_ok());
 }
 
@@ -278,7 +278,7 @@ fn a_giant_line_behind_little_compressed_data_is_passed_over() {
     assert!(small.len() < 64 * 1024);
     let records = read_records(&small);
     assert!(
-        matches!(records.as_slice(), [Err(RecordError::TooLong { line: 1, .. })]),
+        matches!(records.as_slice(), [Err(Error::TooLong { line: 1, .. })]),
         "{records:?}"
     );
 }
@@ -290,7 +290,7 @@ fn a_frame_that_asks_for_a_giant_window_is_refused() {
     std::io::Write::write_all(&mut encoder, b"{}\n").expect("memory takes it");
     let records = read_records(&encoder.finish().expect("memory takes it"));
     assert!(
-        matches!(records.as_slice(), [Err(RecordError::Read { line: 0, .. })]),
+        matches!(records.as_slice(), [Err(Error::Read { line: 0, .. })]),
         "{records:?}"
     );
 }

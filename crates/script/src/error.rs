@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{script}:{line}: {fault}")]
-pub struct ScriptError {
+pub struct Error {
     /// File name or other name of the script.
     pub script: Arc<str>,
     /// First line of the command, from 1.

@@ -22,7 +22,7 @@ mod syntax;
 mod tokens;
 mod values;
 
-pub use error::{Fault, ScriptError};
+pub use error::{Error, Fault};
 pub use scalar::Scalar;
 pub use statement::{Keep, Placeholder, Statement};
 pub use values::{Value, Values};
@@ -154,10 +154,7 @@ impl Scripts {
     ///
     /// # Errors
     /// Fails as [`Scripts::add`] and [`Scripts::check`] do.
-    pub fn parse<'t>(
-        texts: impl IntoIterator<Item = &'t str>,
-        quoting: Quoting,
-    ) -> Result<Self, ScriptError> {
+    pub fn parse<'t>(texts: impl IntoIterator<Item = &'t str>, quoting: Quoting) -> Result<Self, Error> {
         let mut scripts = Self::new(quoting);
         scripts.parse_script("script", texts, 1)?;
         scripts.check(QueryMode::Simple)?;
@@ -168,7 +165,7 @@ impl Scripts {
     ///
     /// # Errors
     /// Returns the fault and the line.
-    pub fn add(&mut self, name: &str, text: &str, weight: u32) -> Result<(), ScriptError> {
+    pub fn add(&mut self, name: &str, text: &str, weight: u32) -> Result<(), Error> {
         self.parse_script(name, [text], weight)
     }
 
@@ -177,7 +174,7 @@ impl Scripts {
         name: &str,
         texts: impl IntoIterator<Item = &'t str>,
         weight: u32,
-    ) -> Result<(), ScriptError> {
+    ) -> Result<(), Error> {
         let name: Arc<str> = name.into();
         let mut reader = reader::Reader::new(
             name.clone(),
@@ -225,10 +222,10 @@ impl Scripts {
     ///
     /// # Errors
     /// Returns the first fault.
-    pub fn check(&self, mode: QueryMode) -> Result<(), ScriptError> {
+    pub fn check(&self, mode: QueryMode) -> Result<(), Error> {
         for script in &self.list {
             for (step, line) in script.steps.iter().zip(&script.lines) {
-                self.check_step(step, mode).map_err(|fault| ScriptError {
+                self.check_step(step, mode).map_err(|fault| Error {
                     script: script.name.clone(),
                     line: *line,
                     fault,

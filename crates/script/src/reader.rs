@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::statement::{Keep, Part, Statement};
 use super::tokens::{Kind, Tokens, variables};
-use super::{Fault, Quoting, ScriptError, Step};
+use super::{Error, Fault, Quoting, Step};
 use std::sync::Arc;
 
 pub(super) struct Reader<'n> {
@@ -63,7 +63,7 @@ impl<'n> Reader<'n> {
     }
 
     /// The end of `text` ends a statement.
-    pub fn text(&mut self, text: &str) -> Result<(), ScriptError> {
+    pub fn text(&mut self, text: &str) -> Result<(), Error> {
         let mut tokens = Tokens::new(text, self.quoting);
         while let Some((kind, piece)) = tokens
             .next_token()
@@ -86,7 +86,7 @@ impl<'n> Reader<'n> {
         Ok(())
     }
 
-    pub fn finish(mut self) -> Result<Read, ScriptError> {
+    pub fn finish(mut self) -> Result<Read, Error> {
         if let Some(block) = self.blocks.pop() {
             return Err(self.error(block.line, Fault::NoEndif));
         }
@@ -100,8 +100,8 @@ impl<'n> Reader<'n> {
         })
     }
 
-    pub(super) fn error(&self, line: usize, fault: Fault) -> ScriptError {
-        ScriptError {
+    pub(super) fn error(&self, line: usize, fault: Fault) -> Error {
+        Error {
             script: self.script.clone(),
             line,
             fault,

@@ -1,6 +1,6 @@
 //! A client's variables and random numbers.
 
-use super::error::{Fault, ScriptError};
+use super::error::{Error, Fault};
 use super::expression::Environment;
 use super::names::Names;
 use super::random::{Random, Seeds};
@@ -80,7 +80,7 @@ impl Values {
     ///
     /// # Errors
     /// Fails if an expression has no value, or a program failed. The position is then unusable.
-    pub fn next<'s>(&mut self, script: &'s Script, at: &mut usize) -> Result<Action<'s>, ScriptError> {
+    pub fn next<'s>(&mut self, script: &'s Script, at: &mut usize) -> Result<Action<'s>, Error> {
         loop {
             let here = *at;
             let Some(step) = script.steps.get(here) else {
@@ -132,8 +132,8 @@ impl Values {
         }
     }
 
-    fn error(&self, script: &Script, step: usize, fault: Fault) -> ScriptError {
-        ScriptError {
+    fn error(&self, script: &Script, step: usize, fault: Fault) -> Error {
+        Error {
             script: script.name.clone(),
             line: script.lines.get(step).copied().unwrap_or_default(),
             fault,

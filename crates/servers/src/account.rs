@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::ServerError;
+use crate::Error;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Account {
@@ -29,8 +29,8 @@ impl Account {
     /// The account for a server with the package's user `preferred`, else `nobody`.
     ///
     /// # Errors
-    /// Fails only with [`ServerError::NoAccount`].
-    pub fn unprivileged(preferred: &str) -> Result<Account, ServerError> {
+    /// Fails only with [`Error::NoAccount`].
+    pub fn unprivileged(preferred: &str) -> Result<Account, Error> {
         if !geteuid().is_root() {
             return Ok(Account::Own);
         }
@@ -40,7 +40,7 @@ impl Account {
         match found {
             Some(Account::Other { uid, .. }) if !is_mapped(&map, uid) => Ok(Account::Inner),
             Some(account) => Ok(account),
-            None => Err(ServerError::NoAccount {
+            None => Err(Error::NoAccount {
                 preferred: preferred.to_owned(),
             }),
         }
@@ -61,8 +61,8 @@ impl Account {
     /// Changes the owner of `path` to this account.
     ///
     /// # Errors
-    /// Fails only with [`ServerError::File`].
-    pub fn own(self, path: &Path) -> Result<(), ServerError> {
+    /// Fails only with [`Error::File`].
+    pub fn own(self, path: &Path) -> Result<(), Error> {
         let Account::Other { uid, gid } = self else {
             return Ok(());
         };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, program};
+use crate::{Account, Error, Readiness, Running, ServerPlace, files, program};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandServer {
@@ -22,8 +22,8 @@ impl CommandServer {
     /// Starts the program in its private directory and returns when it is ready.
     ///
     /// # Errors
-    /// Never fails with [`ServerError::Missing`], since the package is unknown.
-    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
+    /// Never fails with [`Error::Missing`], since the package is unknown.
+    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, Error> {
         let account = match &self.user {
             Some(user) => Account::unprivileged(user)?,
             None => Account::Own,
@@ -33,15 +33,15 @@ impl CommandServer {
         Running::start(command, place, account, libc::SIGTERM, &self.readiness)
     }
 
-    fn command(&self, place: &ServerPlace<'_>) -> Result<Command, ServerError> {
-        let (name, arguments) = self.words.split_first().ok_or_else(|| ServerError::NotStarted {
+    fn command(&self, place: &ServerPlace<'_>) -> Result<Command, Error> {
+        let (name, arguments) = self.words.split_first().ok_or_else(|| Error::NotStarted {
             program: place.name.to_owned(),
             reason: "its command is empty".to_owned(),
         })?;
         let path = if name.contains('/') {
             name.into()
         } else {
-            program::find(name).ok_or_else(|| ServerError::NotStarted {
+            program::find(name).ok_or_else(|| Error::NotStarted {
                 program: name.clone(),
                 reason: "no such program".to_owned(),
             })?

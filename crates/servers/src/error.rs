@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ServerError {
+pub enum Error {
     #[error("{program} is missing: install the package {package} (Debian's name for it)")]
     Missing {
         program: String,
@@ -39,7 +39,7 @@ pub enum ServerError {
     NoAccount { preferred: String },
 }
 
-impl ServerError {
+impl Error {
     /// Whether the port was taken, so that a retry on another port may work.
     pub fn is_port_in_use(&self) -> bool {
         match self {

@@ -25,7 +25,7 @@ pub mod readiness;
 pub mod running;
 
 pub use account::Account;
-pub use error::ServerError;
+pub use error::Error;
 pub use host::{Here, ServerHost};
 pub use process::Process;
 pub use readiness::Readiness;

@@ -3,7 +3,7 @@ use std::process::Command;
 
 use crate::postgres::TlsFiles;
 use crate::process;
-use crate::{Account, Readiness, Running, ServerError, ServerHost, ServerPlace, files, program};
+use crate::{Account, Error, Readiness, Running, ServerHost, ServerPlace, files, program};
 
 /// Configuration of a MariaDB server.
 ///
@@ -21,7 +21,7 @@ pub struct MariaDbConfig {
 }
 
 impl MariaDbConfig {
-    pub fn account() -> Result<Account, ServerError> {
+    pub fn account() -> Result<Account, Error> {
         Account::unprivileged("mysql")
     }
 
@@ -31,7 +31,7 @@ impl MariaDbConfig {
     }
 
     /// Creates the data directory, starts the server and returns when it accepts connections.
-    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
+    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, Error> {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
         if !place.directory.join("data").exists() {
@@ -50,7 +50,7 @@ impl MariaDbConfig {
     ///
     /// # Errors
     /// Fails if `mariadb-install-db` is missing or fails.
-    pub fn initialise(directory: &Path, host: &dyn ServerHost) -> Result<(), ServerError> {
+    pub fn initialise(directory: &Path, host: &dyn ServerHost) -> Result<(), Error> {
         let mut command = Command::new(program::require("mariadb-install-db", PACKAGE)?);
         command.args([
             "--no-defaults",
@@ -64,7 +64,7 @@ impl MariaDbConfig {
         process::run(command, host, Self::account()?).map(|_| ())
     }
 
-    fn command(&self, place: &ServerPlace<'_>) -> Result<Command, ServerError> {
+    fn command(&self, place: &ServerPlace<'_>) -> Result<Command, Error> {
         let mut command = Command::new(program::require("mariadbd", PACKAGE)?);
         command.args(["--no-defaults", "--skip-name-resolve", "--local-infile=1"]);
         command.args([
@@ -98,7 +98,7 @@ impl MariaDbConfig {
         Ok(command)
     }
 
-    fn introduce(&self, place: &ServerPlace<'_>, account: Account) -> Result<(), ServerError> {
+    fn introduce(&self, place: &ServerPlace<'_>, account: Account) -> Result<(), Error> {
         let mut statements = String::new();
         if let Some(database) = &self.database {
             statements += &format!("create database `{}`;", database.replace('`', "``"));

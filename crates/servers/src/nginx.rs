@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, program};
+use crate::{Account, Error, Readiness, Running, ServerPlace, files, program};
 
 /// Serves the files of one directory, and PHP scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,13 +18,13 @@ impl Nginx {
     /// An ordinary account, so ports below 1024 need the host's permission.
     ///
     /// # Errors
-    /// Fails only with [`ServerError::NoAccount`].
-    pub fn account() -> Result<Account, ServerError> {
+    /// Fails only with [`Error::NoAccount`].
+    pub fn account() -> Result<Account, Error> {
         Account::unprivileged("www-data")
     }
 
     /// Starts the server and returns when it listens.
-    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
+    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, Error> {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
         let configuration = place.directory.join("nginx.conf");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Account, Readiness, Running, ServerError, ServerPlace, files, program};
+use crate::{Account, Error, Readiness, Running, ServerPlace, files, program};
 
 /// Compiled scripts stay cached (opcache) without checks on disk, as on a busy site; `settings` may
 /// override this.
@@ -21,7 +21,7 @@ pub struct PhpFpm {
 }
 
 impl PhpFpm {
-    pub fn account() -> Result<Account, ServerError> {
+    pub fn account() -> Result<Account, Error> {
         Account::unprivileged("www-data")
     }
 
@@ -31,7 +31,7 @@ impl PhpFpm {
     }
 
     /// Starts the manager and returns when it accepts requests, on [`PhpFpm::socket`] or TCP.
-    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
+    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, Error> {
         let account = Self::account()?;
         files::make_directory(place.directory, account)?;
         let configuration = place.directory.join("php-fpm.conf");

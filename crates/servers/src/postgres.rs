@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::process;
-use crate::{Account, Readiness, Running, ServerError, ServerHost, ServerPlace, files, program};
+use crate::{Account, Error, Readiness, Running, ServerHost, ServerPlace, files, program};
 
 /// Authentication over TCP; clients of the Unix socket are trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,12 +41,12 @@ pub struct PostgresConfig {
 impl PostgresConfig {
     pub const USER: &str = "postgres";
 
-    pub fn account() -> Result<Account, ServerError> {
+    pub fn account() -> Result<Account, Error> {
         Account::unprivileged("postgres")
     }
 
     /// Creates the data directory, starts the server and returns when it accepts connections.
-    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, ServerError> {
+    pub fn start(&self, place: &ServerPlace<'_>) -> Result<Running, Error> {
         let account = Self::account()?;
         let data = place.directory.join("data");
         files::make_directory(place.directory, account)?;
@@ -68,7 +68,7 @@ impl PostgresConfig {
     ///
     /// # Errors
     /// Fails if `initdb` is missing or fails.
-    pub fn initialise(directory: &Path, host: &dyn ServerHost) -> Result<(), ServerError> {
+    pub fn initialise(directory: &Path, host: &dyn ServerHost) -> Result<(), Error> {
         let mut command = Command::new(require("initdb")?);
         command.args([
             "--no-sync",
@@ -85,7 +85,7 @@ impl PostgresConfig {
         process::run(command, host, Self::account()?).map(|_| ())
     }
 
-    fn configure(&self, data: &Path, place: &ServerPlace<'_>, account: Account) -> Result<(), ServerError> {
+    fn configure(&self, data: &Path, place: &ServerPlace<'_>, account: Account) -> Result<(), Error> {
         let (method, encryption) = match self.authentication {
             Authentication::Trust => ("trust", "scram-sha-256"),
             Authentication::Md5 => ("md5", "md5"),
@@ -121,7 +121,7 @@ impl PostgresConfig {
         files::write(&data.join("pg_hba.conf"), &access, account)
     }
 
-    fn introduce(&self, place: &ServerPlace<'_>, account: Account) -> Result<(), ServerError> {
+    fn introduce(&self, place: &ServerPlace<'_>, account: Account) -> Result<(), Error> {
         let mut statements = Vec::new();
         if let Some(password) = &self.password {
             let password = password.replace('\'', "''");
@@ -137,7 +137,7 @@ impl PostgresConfig {
 }
 
 /// Runs a statement as superuser over the Unix socket; returns psql's unaligned rows.
-fn sql(place: &ServerPlace<'_>, account: Account, statement: &str) -> Result<String, ServerError> {
+fn sql(place: &ServerPlace<'_>, account: Account, statement: &str) -> Result<String, Error> {
     let mut command = Command::new(program::require("psql", "postgresql-client")?);
     command
         .args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement])
@@ -149,7 +149,7 @@ fn sql(place: &ServerPlace<'_>, account: Account, statement: &str) -> Result<Str
     process::run(command, place.host, account)
 }
 
-fn require(program: &str) -> Result<PathBuf, ServerError> {
+fn require(program: &str) -> Result<PathBuf, Error> {
     program::require(program, "postgresql")
 }
 

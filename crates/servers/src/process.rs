@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{self, SyncSender};
 use std::time::{Duration, Instant};
 
-use crate::{Account, ServerError, ServerHost};
+use crate::{Account, Error, ServerHost};
 
 /// A process with its own group and log file. On drop, the whole group is ended.
 #[derive(Debug)]
@@ -32,14 +32,14 @@ impl Process {
     /// and by the kernel when this process dies.
     ///
     /// # Errors
-    /// Fails with [`ServerError::File`] for the log, or [`ServerError::NotStarted`].
+    /// Fails with [`Error::File`] for the log, or [`Error::NotStarted`].
     pub fn start(
         mut command: Command,
         host: &dyn ServerHost,
         account: Account,
         log: &Path,
         stop_signal: i32,
-    ) -> Result<Process, ServerError> {
+    ) -> Result<Process, Error> {
         let file = |error: std::io::Error| crate::files::fault(log, &error);
         let out = File::create(log).map_err(file)?;
         // Some programs reopen standard error by name.
@@ -55,7 +55,7 @@ impl Process {
         // Last: changing the user clears the parent death signal.
         end_with_parent(&mut command, stop_signal);
         let program = command.get_program().to_string_lossy().into_owned();
-        let child = spawn(command).map_err(|error| ServerError::NotStarted {
+        let child = spawn(command).map_err(|error| Error::NotStarted {
             program,
             reason: error.to_string(),
         })?;
@@ -154,9 +154,9 @@ impl Drop for Process {
 /// process.
 ///
 /// # Errors
-/// Fails with [`ServerError::NotStarted`], or [`ServerError::Failed`] with the last lines of
+/// Fails with [`Error::NotStarted`], or [`Error::Failed`] with the last lines of
 /// output.
-pub fn run(mut command: Command, host: &dyn ServerHost, account: Account) -> Result<String, ServerError> {
+pub fn run(mut command: Command, host: &dyn ServerHost, account: Account) -> Result<String, Error> {
     host.prepare_command(&mut command);
     account.apply(&mut command);
     let program = command.get_program().to_string_lossy().into_owned();
@@ -165,7 +165,7 @@ pub fn run(mut command: Command, host: &dyn ServerHost, account: Account) -> Res
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let not_started = |error: std::io::Error| ServerError::NotStarted {
+    let not_started = |error: std::io::Error| Error::NotStarted {
         program: program.clone(),
         reason: error.to_string(),
     };
@@ -176,7 +176,7 @@ pub fn run(mut command: Command, host: &dyn ServerHost, account: Account) -> Res
     if output.status.success() {
         return Ok(printed);
     }
-    Err(ServerError::Failed {
+    Err(Error::Failed {
         program,
         status: output.status.to_string(),
         output: tail(&format!("{printed}{}", String::from_utf8_lossy(&output.stderr))),

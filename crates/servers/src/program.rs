@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::ServerError;
+use crate::Error;
 
 /// Searches `PATH`, the system directories missing in an ordinary user's `PATH`, and Debian's
 /// directories of PostgreSQL server programs (newest version first).
@@ -13,8 +13,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|candidate| is_executable(candidate))
 }
 
-pub fn require(program: &str, package: &'static str) -> Result<PathBuf, ServerError> {
-    find(program).ok_or_else(|| ServerError::Missing {
+pub fn require(program: &str, package: &'static str) -> Result<PathBuf, Error> {
+    find(program).ok_or_else(|| Error::Missing {
         program: program.to_owned(),
         package,
     })
@@ -23,8 +23,8 @@ pub fn require(program: &str, package: &'static str) -> Result<PathBuf, ServerEr
 /// The newest program named `prefix` with a version (`php-fpm8.2`), or `prefix` alone.
 ///
 /// # Errors
-/// Fails with [`ServerError::Missing`], which names `package`.
-pub fn require_newest(prefix: &str, package: &'static str) -> Result<PathBuf, ServerError> {
+/// Fails with [`Error::Missing`], which names `package`.
+pub fn require_newest(prefix: &str, package: &'static str) -> Result<PathBuf, Error> {
     let newest = directories()
         .flat_map(|directory| entries(&directory))
         .filter_map(|path| {

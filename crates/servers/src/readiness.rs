@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::process::{POLL, Process};
-use crate::{Account, ServerError, ServerHost};
+use crate::{Account, Error, ServerHost};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
@@ -29,7 +29,7 @@ impl Readiness {
     /// `name` is for errors.
     ///
     /// # Errors
-    /// Fails only with [`ServerError::Ended`] or [`ServerError::NotReady`].
+    /// Fails only with [`Error::Ended`] or [`Error::NotReady`].
     pub fn wait(
         &self,
         name: &str,
@@ -37,7 +37,7 @@ impl Readiness {
         host: &dyn ServerHost,
         account: Account,
         within: Duration,
-    ) -> Result<(), ServerError> {
+    ) -> Result<(), Error> {
         let started = Instant::now();
         loop {
             let ended = process.ended().is_some();
@@ -45,13 +45,13 @@ impl Readiness {
                 return Ok(());
             }
             if ended {
-                return Err(ServerError::Ended {
+                return Err(Error::Ended {
                     name: name.to_owned(),
                     log: process.log_tail(),
                 });
             }
             if started.elapsed() > within {
-                return Err(ServerError::NotReady {
+                return Err(Error::NotReady {
                     name: name.to_owned(),
                     within,
                     awaited: self.awaited(),

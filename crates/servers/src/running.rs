@@ -4,7 +4,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use crate::process::Process;
-use crate::{Account, Readiness, ServerError, ServerHost};
+use crate::{Account, Error, Readiness, ServerHost};
 
 /// Settings common to all kinds of server.
 #[derive(Clone, Copy)]
@@ -43,7 +43,7 @@ impl Running {
         account: Account,
         end: i32,
         readiness: &Readiness,
-    ) -> Result<Self, ServerError> {
+    ) -> Result<Self, Error> {
         let mut process = Process::start(command, place.host, account, &place.log(), end)?;
         readiness.wait(place.name, &mut process, place.host, account, place.ready_within)?;
         Ok(Self {
@@ -67,8 +67,8 @@ impl Running {
     /// Waits for a further sign of readiness.
     ///
     /// # Errors
-    /// Fails only with [`ServerError::Ended`] or [`ServerError::NotReady`].
-    pub fn wait(&mut self, readiness: &Readiness, place: &ServerPlace<'_>) -> Result<(), ServerError> {
+    /// Fails only with [`Error::Ended`] or [`Error::NotReady`].
+    pub fn wait(&mut self, readiness: &Readiness, place: &ServerPlace<'_>) -> Result<(), Error> {
         readiness.wait(
             &self.name,
             &mut self.process,
@@ -81,11 +81,11 @@ impl Running {
     /// Fails if the server has ended.
     ///
     /// # Errors
-    /// Fails with [`ServerError::Gone`] and the last lines of the log.
-    pub fn check(&mut self) -> Result<(), ServerError> {
+    /// Fails with [`Error::Gone`] and the last lines of the log.
+    pub fn check(&mut self) -> Result<(), Error> {
         match self.process.ended() {
             None => Ok(()),
-            Some(_) => Err(ServerError::Gone {
+            Some(_) => Err(Error::Gone {
                 name: self.name.clone(),
                 log: self.process.log_tail(),
             }),

@@ -12,7 +12,7 @@ use servers::mariadb::MariaDbConfig;
 use servers::nginx::Nginx;
 use servers::php_fpm::PhpFpm;
 use servers::postgres::PostgresConfig;
-use servers::{Here, Readiness, Running, ServerError, ServerHost, ServerPlace};
+use servers::{Error, Here, Readiness, Running, ServerHost, ServerPlace};
 use tempfile::TempDir;
 
 fn directory() -> TempDir {
@@ -38,7 +38,7 @@ fn server_place<'a>(name: &'a str, directory: &'a Path, port: u16) -> ServerPlac
 }
 
 /// Retries on another port if another process took it.
-fn start(start: impl Fn(u16) -> Result<Running, ServerError>) -> (Running, u16) {
+fn start(start: impl Fn(u16) -> Result<Running, Error>) -> (Running, u16) {
     loop {
         let port = free_port();
         match start(port) {

@@ -1,7 +1,7 @@
 use parquet::errors::ParquetError;
 
 #[derive(Debug, thiserror::Error)]
-pub enum TableError {
+pub enum Error {
     #[error(transparent)]
     Parquet(#[from] ParquetError),
     #[error("a record cannot be read: {0}")]
@@ -16,10 +16,10 @@ pub enum TableError {
     },
 }
 
-impl From<TableError> for std::io::Error {
-    fn from(error: TableError) -> Self {
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> Self {
         match error {
-            TableError::Parquet(ParquetError::External(source)) => match source.downcast::<Self>() {
+            Error::Parquet(ParquetError::External(source)) => match source.downcast::<Self>() {
                 Ok(fault) => *fault,
                 Err(source) => Self::other(source),
             },

@@ -9,7 +9,7 @@ pub mod rows;
 pub mod schema;
 pub mod writer;
 
-pub use error::TableError;
+pub use error::Error;
 pub use reader::TableReader;
 pub use row::RecordRow;
 pub use rows::TableRows;

@@ -1,6 +1,6 @@
 //! Reads row groups of a Parquet file, and turns rows into their original lines.
 
-use crate::error::TableError;
+use crate::error::Error;
 use crate::nullable::NullableValues;
 use crate::row::{PROTOCOL, RECORD, SEQUENCE};
 use crate::rows::{ColumnValues, TableRows, TextValues};
@@ -22,7 +22,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     ///
     /// # Errors
     /// If it is not a complete Parquet file, or has another schema.
-    pub fn new(table: TableName, input: R) -> Result<Self, TableError> {
+    pub fn new(table: TableName, input: R) -> Result<Self, Error> {
         let file = SerializedFileReader::new(input)?;
         let metadata = file.metadata().file_metadata();
         let mut versions = metadata
@@ -31,9 +31,9 @@ impl<R: ChunkReader + 'static> TableReader<R> {
             .flatten()
             .filter(|entry| entry.key == SCHEMA_KEY);
         let found = versions.next().and_then(|entry| entry.value.clone());
-        let found = found.ok_or(TableError::Foreign)?;
+        let found = found.ok_or(Error::Foreign)?;
         if found != SCHEMA_VERSION.to_string() {
-            return Err(TableError::Schema { found });
+            return Err(Error::Schema { found });
         }
         let of_file = metadata.schema_descr().columns();
         let place = |column: &TableColumn| of_file.iter().position(|found| found.name() == column.name);
@@ -62,7 +62,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn rows(&self, group: usize) -> Result<TableRows, TableError> {
+    pub fn rows(&self, group: usize) -> Result<TableRows, Error> {
         let group = self.file.get_row_group(group)?;
         let count = usize::try_from(group.metadata().num_rows()).unwrap_or_default();
         let columns = self.table.columns().iter().zip(&self.places);

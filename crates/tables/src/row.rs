@@ -1,6 +1,6 @@
 //! A record as a row, without intermediate text.
 
-use crate::error::TableError;
+use crate::error::Error;
 use crate::schema::{ColumnKind, TableName};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -62,7 +62,7 @@ impl RecordRow {
         keys: &impl Serialize,
         line: &impl Serialize,
         sequence: u64,
-    ) -> Result<(), TableError> {
+    ) -> Result<(), Error> {
         self.table = TableName::of_record(kind);
         self.text.clear();
         self.cells.clear();

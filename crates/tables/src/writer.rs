@@ -1,6 +1,6 @@
 //! Writes rows as row groups of a Parquet file.
 
-use crate::error::TableError;
+use crate::error::Error;
 use crate::rows::{ColumnValues, TableRows};
 use crate::schema::{ColumnKind, SCHEMA_KEY, SCHEMA_VERSION, TableColumn, TableName};
 use parquet::basic::{Compression, ConvertedType, Encoding, Repetition, Type as PhysicalType, ZstdLevel};
@@ -24,7 +24,7 @@ impl<W: Write + Send> TableWriter<W> {
     ///
     /// # Errors
     /// If `out` fails.
-    pub fn new(table: TableName, run: &str, out: W) -> Result<Self, TableError> {
+    pub fn new(table: TableName, run: &str, out: W) -> Result<Self, Error> {
         let file = SerializedFileWriter::new(out, schema(table)?, Arc::new(properties(table)?))?;
         Ok(Self {
             table,
@@ -37,7 +37,7 @@ impl<W: Write + Send> TableWriter<W> {
     ///
     /// # Errors
     /// If `out` fails.
-    pub fn write(&mut self, rows: &TableRows) -> Result<(), TableError> {
+    pub fn write(&mut self, rows: &TableRows) -> Result<(), Error> {
         if rows.count() == 0 {
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl<W: Write + Send> TableWriter<W> {
     ///
     /// # Errors
     /// If `out` fails.
-    pub fn finish(self) -> Result<W, TableError> {
+    pub fn finish(self) -> Result<W, Error> {
         Ok(self.file.into_inner()?)
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use servers::{Account, ServerError};
+use servers::Account;
 
 use crate::cache;
 use crate::process::{given, require, run};
@@ -16,7 +16,7 @@ pub(crate) fn provide(
     program: &str,
     account: Account,
     directory: &Path,
-    initialise: impl FnOnce(&Path) -> Result<(), ServerError>,
+    initialise: impl FnOnce(&Path) -> Result<(), servers::Error>,
 ) {
     let cache = cache::folder("clusters");
     let kept = cache.join(format!("{program}-{}", version(&require(program), account)));
@@ -32,7 +32,7 @@ fn make(
     cache: &Path,
     kept: &Path,
     account: Account,
-    initialise: impl FnOnce(&Path) -> Result<(), ServerError>,
+    initialise: impl FnOnce(&Path) -> Result<(), servers::Error>,
 ) {
     // Reachable for the account: not in root's home.
     let making = crate::process::private_directory(account);

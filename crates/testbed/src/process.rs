@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use servers::{Account, Here, Running, ServerError, ServerPlace};
+use servers::{Account, Here, Running, ServerPlace};
 use tempfile::TempDir;
 
 /// Panics with the command that installs `program` if it is missing.
@@ -68,7 +68,7 @@ pub(crate) fn private_directory(account: Account) -> TempDir {
 pub(crate) fn launch(
     name: &str,
     directory: &Path,
-    start: impl Fn(&ServerPlace<'_>) -> Result<Running, ServerError>,
+    start: impl Fn(&ServerPlace<'_>) -> Result<Running, servers::Error>,
 ) -> (Running, u16) {
     let mut attempts = 0;
     loop {
@@ -89,7 +89,7 @@ pub(crate) fn launch(
     }
 }
 
-pub(crate) fn given<T>(result: Result<T, ServerError>) -> T {
+pub(crate) fn given<T>(result: Result<T, servers::Error>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 

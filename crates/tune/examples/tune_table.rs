@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use sys::Target;
-use tune::{Shape, Trial, TuneError, Workbench};
+use tune::{Error, Shape, Trial, Workbench};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn table(bench: &mut dyn Workbench, shape: &Shape, address: Option<SocketAddr>) -> Result<(), TuneError> {
+fn table(bench: &mut dyn Workbench, shape: &Shape, address: Option<SocketAddr>) -> Result<(), Error> {
     let prepared = bench.prepare(shape)?;
     println!(
         "{}, {}, {} rows of {} bytes, {} selected",
@@ -102,7 +102,7 @@ fn print_outcome(method: &Method, value: Option<u64>, outcome: &TrialOutcome) {
     );
 }
 
-fn failed(error: &TuneError) -> ExitCode {
+fn failed(error: &Error) -> ExitCode {
     eprintln!("tune_table: {error}");
     if let Some(hint) = error.hint() {
         eprintln!("hint: {hint}");

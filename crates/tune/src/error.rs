@@ -5,7 +5,7 @@ use sys::error::Blame;
 /// Failure of a job, or of preparing or removing a workbench. Texts contain no secrets and no
 /// values.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum TuneError {
+pub enum Error {
     #[error(transparent)]
     Session(#[from] SessionError),
     #[error(transparent)]
@@ -32,7 +32,7 @@ pub enum TuneError {
     ScratchLeft {
         scratch: String,
         /// Error of the removal.
-        reason: Box<TuneError>,
+        reason: Box<Error>,
     },
     #[error("server: the table given as an example cannot be read: {code} {text}")]
     Like {
@@ -69,7 +69,7 @@ pub enum TuneError {
     NotPrepared,
 }
 
-impl TuneError {
+impl Error {
     pub const fn blame(&self) -> Blame {
         match self {
             Self::Session(error) => error.blame(),

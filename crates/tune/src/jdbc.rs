@@ -8,7 +8,7 @@ mod dialect;
 mod recipes;
 mod watching;
 
-use super::{Prepared, Shape, Trial, TuneError, Workbench};
+use super::{Error, Prepared, Shape, Trial, Workbench};
 use client::bridge::{
     Bridge, BridgeConnection, BridgeOptions, Column, Execute, Executed, HowInserted, Insert, Login, Update,
     Wait,
@@ -67,7 +67,7 @@ impl<'a> JdbcBench<'a> {
         }
     }
 
-    fn bridge(&mut self) -> Result<Arc<Bridge>, TuneError> {
+    fn bridge(&mut self) -> Result<Arc<Bridge>, Error> {
         if let Some(bridge) = &self.bridge {
             return Ok(bridge.clone());
         }
@@ -76,7 +76,7 @@ impl<'a> JdbcBench<'a> {
     }
 
     /// A direct connection in autocommit mode, with product and version of the database.
-    fn control(&mut self) -> Result<(&mut BridgeConnection, Option<String>), TuneError> {
+    fn control(&mut self) -> Result<(&mut BridgeConnection, Option<String>), Error> {
         let mut server = None;
         let control = match self.control.take() {
             Some(control) => control,
@@ -89,14 +89,14 @@ impl<'a> JdbcBench<'a> {
         Ok((self.control.insert(control), server))
     }
 
-    fn say(&mut self, sql: &str) -> Result<Executed, TuneError> {
+    fn say(&mut self, sql: &str) -> Result<Executed, Error> {
         let wait = self.wait();
         let (control, _) = self.control()?;
         Ok(control.execute(&Execute::text(sql), wait)?)
     }
 
     /// An existing schema is an error.
-    fn make_scratch(&mut self) -> Result<(), TuneError> {
+    fn make_scratch(&mut self) -> Result<(), Error> {
         for sql in self.tables.create_schema() {
             self.say(&sql).map_err(|error| self.tables.not_made(error))?;
             self.made = true;
@@ -104,7 +104,7 @@ impl<'a> JdbcBench<'a> {
         Ok(())
     }
 
-    fn make_tables(&mut self, shape: &Shape) -> Result<Vec<Column>, TuneError> {
+    fn make_tables(&mut self, shape: &Shape) -> Result<Vec<Column>, Error> {
         for sql in self.tables.create(shape)? {
             let said = self.say(&sql);
             said.map_err(|error| match &shape.like {
@@ -123,7 +123,7 @@ impl<'a> JdbcBench<'a> {
             .collect())
     }
 
-    fn fill_table(&mut self, table: &str, rows: u64, columns: &[Column]) -> Result<(), TuneError> {
+    fn fill_table(&mut self, table: &str, rows: u64, columns: &[Column]) -> Result<(), Error> {
         let recipe = recipes::filling(self.login.url.dialect());
         let doing = format!("filling the table of {rows} rows");
         let mut connection = self.open(&recipe, None, None)?;
@@ -140,7 +140,7 @@ impl<'a> JdbcBench<'a> {
         self.expect(table, rows, doing)
     }
 
-    fn count(&mut self, table: &str) -> Result<u64, TuneError> {
+    fn count(&mut self, table: &str) -> Result<u64, Error> {
         let sql = format!("select count(*) from {table}");
         let wait = self.wait();
         let (control, _) = self.control()?;
@@ -155,11 +155,11 @@ impl<'a> JdbcBench<'a> {
         Ok(text.and_then(|text| text.trim().parse().ok()).unwrap_or_default())
     }
 
-    fn expect(&mut self, table: &str, expected: u64, doing: String) -> Result<(), TuneError> {
+    fn expect(&mut self, table: &str, expected: u64, doing: String) -> Result<(), Error> {
         let found = self.count(table)?;
         match found == expected {
             true => Ok(()),
-            false => Err(TuneError::Rows {
+            false => Err(Error::Rows {
                 doing,
                 expected,
                 found,
@@ -172,7 +172,7 @@ impl<'a> JdbcBench<'a> {
         recipe: &Recipe,
         value: Option<u64>,
         address: Option<SocketAddr>,
-    ) -> Result<BridgeConnection, TuneError> {
+    ) -> Result<BridgeConnection, Error> {
         let mut login = self.login.clone();
         for (name, text) in recipe.properties(value) {
             // With most drivers, the URL overrides properties.
@@ -197,8 +197,8 @@ impl<'a> JdbcBench<'a> {
         address: Option<SocketAddr>,
         weigh: bool,
         passed: &dyn Fn() -> Passed,
-    ) -> Result<(Executed, [Passed; 2]), TuneError> {
-        let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
+    ) -> Result<(Executed, [Passed; 2]), Error> {
+        let ready = self.prepared.as_ref().ok_or(Error::NotPrepared)?;
         let (shape, columns) = (ready.shape.clone(), ready.columns.clone());
         let mut connection = self.open(recipe, value, address)?;
         let wait = self.wait();
@@ -224,7 +224,7 @@ impl<'a> JdbcBench<'a> {
                 wait,
             )?,
             BenchRequest::Update(how) => {
-                let statements = self.tables.updating(&columns).ok_or(TuneError::NotPrepared)?;
+                let statements = self.tables.updating(&columns).ok_or(Error::NotPrepared)?;
                 let update = Update {
                     how,
                     select: &statements.select,
@@ -242,8 +242,8 @@ impl<'a> JdbcBench<'a> {
         Ok((done, [before, after]))
     }
 
-    fn checked(&mut self, recipe: &Recipe, done: &Executed) -> Result<u64, TuneError> {
-        let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
+    fn checked(&mut self, recipe: &Recipe, done: &Executed) -> Result<u64, Error> {
+        let ready = self.prepared.as_ref().ok_or(Error::NotPrepared)?;
         let (rows, select_rows) = (ready.shape.rows, ready.shape.select_rows);
         let doing = format!("{}, {}", recipe.method.job, recipe.method.name);
         let (expected, found) = match recipe.method.job {
@@ -258,7 +258,7 @@ impl<'a> JdbcBench<'a> {
         };
         match expected == found {
             true => Ok(found),
-            false => Err(TuneError::Rows {
+            false => Err(Error::Rows {
                 doing,
                 expected,
                 found,
@@ -266,7 +266,7 @@ impl<'a> JdbcBench<'a> {
         }
     }
 
-    fn tried(&mut self, trial: &Trial<'_>, recipe: &Recipe) -> Result<TrialOutcome, TuneError> {
+    fn tried(&mut self, trial: &Trial<'_>, recipe: &Recipe) -> Result<TrialOutcome, Error> {
         let unseen = Passed::default;
         let (done, [before, after]) = match &trial.watch {
             None => self.job(recipe, trial.value, trial.address, false, &unseen)?,
@@ -297,7 +297,7 @@ impl<'a> JdbcBench<'a> {
         })
     }
 
-    fn behind(&self, address: Option<SocketAddr>) -> Result<Target, TuneError> {
+    fn behind(&self, address: Option<SocketAddr>) -> Result<Target, Error> {
         Ok(match address {
             Some(address) => address.into(),
             None => self.login.url.target()?,
@@ -312,7 +312,7 @@ impl<'a> JdbcBench<'a> {
 }
 
 impl Workbench for JdbcBench<'_> {
-    fn prepare(&mut self, shape: &Shape) -> Result<Prepared, TuneError> {
+    fn prepare(&mut self, shape: &Shape) -> Result<Prepared, Error> {
         let (_, server) = self.control()?;
         self.make_scratch()?;
         let columns = self.make_tables(shape)?;
@@ -334,8 +334,8 @@ impl Workbench for JdbcBench<'_> {
         })
     }
 
-    fn fill(&mut self, job: Job) -> Result<(), TuneError> {
-        let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
+    fn fill(&mut self, job: Job) -> Result<(), Error> {
+        let ready = self.prepared.as_ref().ok_or(Error::NotPrepared)?;
         let (table, rows) = match job {
             Job::Insert => return Ok(()),
             Job::Select => (self.tables.selected(), ready.shape.select_rows),
@@ -355,13 +355,13 @@ impl Workbench for JdbcBench<'_> {
         Ok(())
     }
 
-    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError> {
-        let ready = self.prepared.as_ref().ok_or(TuneError::NotPrepared)?;
+    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, Error> {
+        let ready = self.prepared.as_ref().ok_or(Error::NotPrepared)?;
         let same = |recipe: &&Recipe| {
             recipe.method.job == trial.method.job && recipe.method.name == trial.method.name
         };
         let recipe = ready.recipes.iter().find(same).cloned();
-        let recipe = recipe.ok_or_else(|| TuneError::NoSuchMethod {
+        let recipe = recipe.ok_or_else(|| Error::NoSuchMethod {
             job: trial.method.job.name(),
             method: trial.method.name.to_string(),
         })?;
@@ -374,13 +374,13 @@ impl Workbench for JdbcBench<'_> {
         tried
     }
 
-    fn clean_up(&mut self) -> Result<(), TuneError> {
+    fn clean_up(&mut self) -> Result<(), Error> {
         if !self.made {
             return Ok(());
         }
         self.hang_up();
         self.stop = &NEVER;
-        let left = |reason: TuneError, tables: &Tables| TuneError::ScratchLeft {
+        let left = |reason: Error, tables: &Tables| Error::ScratchLeft {
             scratch: tables.scratch().to_owned(),
             reason: Box::new(reason),
         };

@@ -15,7 +15,7 @@ mod mysql;
 mod native;
 mod postgres;
 
-pub use error::TuneError;
+pub use error::Error;
 
 use client::Watch;
 use model::{Job, Method, TrialOutcome};
@@ -70,24 +70,24 @@ pub struct MissingMethod {
 pub trait Workbench {
     /// Creates a scratch schema with empty tables, and determines capabilities of server and user.
     /// Never writes outside of the schema. An existing one is an error and left alone.
-    fn prepare(&mut self, shape: &Shape) -> Result<Prepared, TuneError>;
+    fn prepare(&mut self, shape: &Shape) -> Result<Prepared, Error>;
 
     /// Ensures that a job's table has the rows to select or update. [`Workbench::run`] does so too.
-    fn fill(&mut self, job: Job) -> Result<(), TuneError>;
+    fn fill(&mut self, job: Job) -> Result<(), Error>;
 
     /// Runs one job on a new connection and verifies the result. The time excludes connecting,
     /// verifying and filling tables.
     ///
     /// # Errors
     /// If the server refuses, or rows are missing.
-    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError>;
+    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, Error>;
 
     /// Removes the scratch schema on a new connection, also after errors or a stop. Does nothing if
     /// this workbench created none.
     ///
     /// # Errors
     /// If the server refuses. The error names the remaining objects.
-    fn clean_up(&mut self) -> Result<(), TuneError>;
+    fn clean_up(&mut self) -> Result<(), Error>;
 }
 
 /// A workbench with longwire's own client for `target`. Its scratch schema is `longwire_tune_` and
@@ -95,12 +95,12 @@ pub trait Workbench {
 /// `clean_up`.
 ///
 /// # Errors
-/// [`TuneError::Scheme`] for an unsupported target.
+/// [`Error::Scheme`] for an unsupported target.
 pub fn native<'a>(
     target: &Target,
     suffix: &str,
     stop: &'a AtomicBool,
-) -> Result<Box<dyn Workbench + 'a>, TuneError> {
+) -> Result<Box<dyn Workbench + 'a>, Error> {
     let safe = suffix.chars().filter(char::is_ascii_alphanumeric);
     let scratch: String = "longwire_tune_"
         .chars()
@@ -116,7 +116,7 @@ pub fn native<'a>(
         | Scheme::Oracle
         | Scheme::SqlServer
         | Scheme::Informix
-        | Scheme::Drda => Err(TuneError::Scheme {
+        | Scheme::Drda => Err(Error::Scheme {
             scheme: target.scheme.name(),
         }),
     }

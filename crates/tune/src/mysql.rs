@@ -9,7 +9,7 @@ mod update;
 use super::native::job_connection::JobConnection;
 use super::native::method::{MethodRow, Work};
 use super::native::{Control, Database, KEY};
-use super::{MissingMethod, TuneError};
+use super::{Error, MissingMethod};
 use client::mysql::{self, ExpectedAnswer, MysqlReplies};
 use client::session::Session;
 use methods::{IN_BULK, LOAD_DATA, METHODS};
@@ -26,7 +26,7 @@ impl Database for MySql {
     const TAKEN: &'static [&'static str] = &["1007/HY000"];
     const TRANSACTION: [&'static str; 2] = ["begin", "commit"];
 
-    fn send_request(talk: &mut Conversation<'_>, statement: &str) -> Result<(), TuneError> {
+    fn send_request(talk: &mut Conversation<'_>, statement: &str) -> Result<(), Error> {
         query(talk, statement.as_bytes())
     }
 
@@ -73,12 +73,12 @@ impl Database for MySql {
         format!("analyze table {scratch}.{table}")
     }
 
-    fn fill(talk: &mut Conversation<'_>, work: &Work<'_>, table: &str) -> Result<(), TuneError> {
+    fn fill(talk: &mut Conversation<'_>, work: &Work<'_>, table: &str) -> Result<(), Error> {
         let rows = (FILLING.min(work.longest_request) / (2 * work.content.row_bytes())).max(1);
         insert::statements(talk, work, table, rows)
     }
 
-    fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), TuneError> {
+    fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), Error> {
         let doing = "asking for the server's limits";
         let longest = control.number(doing, "select @@max_allowed_packet")?;
         let loads = control.number(doing, "select @@local_infile")? == 1;
@@ -124,13 +124,13 @@ impl Database for MySql {
     }
 }
 
-fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError> {
+fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), Error> {
     mysql::query(&mut talk.out, |text| text.extend_from_slice(statement));
     talk.replies.expect(ExpectedAnswer::Answer);
     talk.send_request()
 }
 
-fn prepare(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
+fn prepare(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, Error> {
     mysql::prepare(&mut talk.out, statement);
     talk.replies.expect(ExpectedAnswer::Statement);
     talk.send_request()?;

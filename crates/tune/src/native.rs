@@ -11,7 +11,7 @@ pub(super) mod memory;
 pub(super) mod method;
 pub(super) mod text_rows;
 
-use super::{MissingMethod, Prepared, Shape, Trial, TuneError, Workbench};
+use super::{Error, MissingMethod, Prepared, Shape, Trial, Workbench};
 use client::session::{Rows, Session, SessionOptions};
 use client::{ErrorReply, ReplyReader};
 use content::Content;
@@ -31,7 +31,7 @@ pub(super) trait Database {
     const TRANSACTION: [&'static str; 2];
 
     /// Appends a request for `statement` and expects its reply.
-    fn send_request(talk: &mut JobConnection<'_, Self::Replies>, statement: &str) -> Result<(), TuneError>;
+    fn send_request(talk: &mut JobConnection<'_, Self::Replies>, statement: &str) -> Result<(), Error>;
     /// Product and version from the server's self-description.
     fn product(session: &Session<'_>, version: &str) -> String;
     fn schema(scratch: &str) -> [String; 2];
@@ -42,13 +42,9 @@ pub(super) trait Database {
     /// Statement to run after filling a table.
     fn settled(scratch: &str, table: &str) -> String;
     /// Inserts rows 1 to `work.rows`.
-    fn fill(
-        talk: &mut JobConnection<'_, Self::Replies>,
-        work: &Work<'_>,
-        table: &str,
-    ) -> Result<(), TuneError>;
+    fn fill(talk: &mut JobConnection<'_, Self::Replies>, work: &Work<'_>, table: &str) -> Result<(), Error>;
     /// Determines the maximum request length and unavailable ways.
-    fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), TuneError>;
+    fn limits(control: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), Error>;
     /// Current and peak memory of the connection's server process, in bytes, if known.
     fn memory(control: &mut Control<'_>, process: u32) -> Option<(u64, u64)>;
     /// Statement that kills the server side of a connection.
@@ -90,7 +86,7 @@ pub(super) struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    fn open(target: &Target, stop: &'a AtomicBool) -> Result<Self, TuneError> {
+    fn open(target: &Target, stop: &'a AtomicBool) -> Result<Self, Error> {
         let options = SessionOptions {
             // Same mode as jobs, so that the server's settings apply to both.
             loading: true,
@@ -102,11 +98,11 @@ impl<'a> Control<'a> {
     }
 
     /// `doing` describes `sql` in errors.
-    pub fn run_query(&mut self, doing: &str, sql: &str) -> Result<Rows, TuneError> {
+    pub fn run_query(&mut self, doing: &str, sql: &str) -> Result<Rows, Error> {
         let rows = self.session.query(sql, A_STATEMENT)?;
         match rows.reply.error.clone() {
             None => Ok(rows),
-            Some(ErrorReply { code, text }) => Err(TuneError::Statement {
+            Some(ErrorReply { code, text }) => Err(Error::Statement {
                 doing: doing.to_owned(),
                 code,
                 text,
@@ -115,7 +111,7 @@ impl<'a> Control<'a> {
     }
 
     /// The first number of the result, or 0 without one.
-    pub fn number(&mut self, doing: &str, sql: &str) -> Result<u64, TuneError> {
+    pub fn number(&mut self, doing: &str, sql: &str) -> Result<u64, Error> {
         let rows = self.run_query(doing, sql)?;
         Ok(rows.first().and_then(|text| text.parse().ok()).unwrap_or(0))
     }
@@ -135,7 +131,7 @@ impl<'a, D: Database> Native<'a, D> {
         }
     }
 
-    fn make_schema(&mut self, control: &mut Control<'_>) -> Result<(), TuneError> {
+    fn make_schema(&mut self, control: &mut Control<'_>) -> Result<(), Error> {
         let [make, _] = D::schema(&self.scratch);
         let scratch = || self.scratch.clone();
         match control.run_query("making the scratch schema", &make) {
@@ -143,10 +139,10 @@ impl<'a, D: Database> Native<'a, D> {
                 self.made = true;
                 Ok(())
             }
-            Err(TuneError::Statement { code, .. }) if D::TAKEN.contains(&code.as_str()) => {
-                Err(TuneError::ScratchExists { scratch: scratch() })
+            Err(Error::Statement { code, .. }) if D::TAKEN.contains(&code.as_str()) => {
+                Err(Error::ScratchExists { scratch: scratch() })
             }
-            Err(TuneError::Statement { code, text, .. }) => Err(TuneError::NoScratch {
+            Err(Error::Statement { code, text, .. }) => Err(Error::NoScratch {
                 scratch: scratch(),
                 code,
                 text,
@@ -156,7 +152,7 @@ impl<'a, D: Database> Native<'a, D> {
     }
 
     /// Creates the table that provides the columns of the others, and determines the content.
-    fn make_origin(&self, control: &mut Control<'_>, shape: &Shape) -> Result<Content, TuneError> {
+    fn make_origin(&self, control: &mut Control<'_>, shape: &Shape) -> Result<Content, Error> {
         let scratch = &self.scratch;
         let Some(like) = &shape.like else {
             let content = Content::made(shape.row_bytes);
@@ -168,17 +164,17 @@ impl<'a, D: Database> Native<'a, D> {
             return Ok(content);
         };
         if !is_a_name(like) {
-            return Err(TuneError::LikeName);
+            return Err(Error::LikeName);
         }
         let refused = |error| match error {
-            TuneError::Statement { code, text, .. } => TuneError::Like { code, text },
+            Error::Statement { code, text, .. } => Error::Like { code, text },
             other => other,
         };
         let values = control
             .run_query(MAKING, &format!("select * from {like} limit {SAMPLE}"))
             .map_err(refused)?;
         if values.rows.is_empty() {
-            return Err(TuneError::LikeEmpty);
+            return Err(Error::LikeEmpty);
         }
         // 64-bit numbers in every database.
         let sql = format!(
@@ -188,7 +184,7 @@ impl<'a, D: Database> Native<'a, D> {
         Ok(Content::Like(values.rows))
     }
 
-    fn make_tables(&self, control: &mut Control<'_>) -> Result<(), TuneError> {
+    fn make_tables(&self, control: &mut Control<'_>) -> Result<(), Error> {
         for statement in Job::ALL
             .iter()
             .flat_map(|job| D::table(&self.scratch, table_of(*job)))
@@ -198,8 +194,8 @@ impl<'a, D: Database> Native<'a, D> {
         Ok(())
     }
 
-    fn fill_table(&mut self, job: Job, control: &mut Control<'_>) -> Result<(), TuneError> {
-        let ready = self.ready.as_ref().ok_or(TuneError::NotPrepared)?;
+    fn fill_table(&mut self, job: Job, control: &mut Control<'_>) -> Result<(), Error> {
+        let ready = self.ready.as_ref().ok_or(Error::NotPrepared)?;
         if job == Job::Insert || ready.filled.contains(&job) {
             return Ok(());
         }
@@ -232,9 +228,9 @@ impl<'a, D: Database> Native<'a, D> {
     }
 
     /// Closes the connection before it returns.
-    fn work(&mut self, trial: &Trial<'_>, control: &mut Control<'_>) -> Result<TrialOutcome, TuneError> {
+    fn work(&mut self, trial: &Trial<'_>, control: &mut Control<'_>) -> Result<TrialOutcome, Error> {
         let row = Self::row(trial)?;
-        let ready = self.ready.as_ref().ok_or(TuneError::NotPrepared)?;
+        let ready = self.ready.as_ref().ok_or(Error::NotPrepared)?;
         let mut options = SessionOptions {
             address: trial.address,
             ..self.options()
@@ -273,12 +269,12 @@ impl<'a, D: Database> Native<'a, D> {
         Ok(outcome)
     }
 
-    fn row(trial: &Trial<'_>) -> Result<&'static MethodRow<D::Replies>, TuneError> {
+    fn row(trial: &Trial<'_>) -> Result<&'static MethodRow<D::Replies>, Error> {
         let method = trial.method;
         D::METHODS
             .iter()
             .find(|row| row.job == method.job && row.name == &*method.name)
-            .ok_or_else(|| TuneError::NoSuchMethod {
+            .ok_or_else(|| Error::NoSuchMethod {
                 job: method.job.name(),
                 method: method.name.to_string(),
             })
@@ -286,13 +282,8 @@ impl<'a, D: Database> Native<'a, D> {
 
     /// Checks row counts and empties the insert table. The update table is refilled before the next
     /// update.
-    fn check(
-        &self,
-        job: Job,
-        outcome: &mut TrialOutcome,
-        control: &mut Control<'_>,
-    ) -> Result<(), TuneError> {
-        let ready = self.ready.as_ref().ok_or(TuneError::NotPrepared)?;
+    fn check(&self, job: Job, outcome: &mut TrialOutcome, control: &mut Control<'_>) -> Result<(), Error> {
+        let ready = self.ready.as_ref().ok_or(Error::NotPrepared)?;
         let scratch = &self.scratch;
         let expected = ready.rows(job);
         let doing = match job {
@@ -314,7 +305,7 @@ impl<'a, D: Database> Native<'a, D> {
         if outcome.rows == expected {
             return Ok(());
         }
-        Err(TuneError::Rows {
+        Err(Error::Rows {
             doing: doing.to_owned(),
             expected,
             found: outcome.rows,
@@ -323,7 +314,7 @@ impl<'a, D: Database> Native<'a, D> {
 }
 
 impl<D: Database> Workbench for Native<'_, D> {
-    fn prepare(&mut self, shape: &Shape) -> Result<Prepared, TuneError> {
+    fn prepare(&mut self, shape: &Shape) -> Result<Prepared, Error> {
         let mut control = Control::open(&self.target, self.stop)?;
         let version = control.run_query("asking for the version", "select version()")?;
         let server = D::product(&control.session, version.first().unwrap_or_default());
@@ -356,14 +347,14 @@ impl<D: Database> Workbench for Native<'_, D> {
         })
     }
 
-    fn fill(&mut self, job: Job) -> Result<(), TuneError> {
+    fn fill(&mut self, job: Job) -> Result<(), Error> {
         let mut control = Control::open(&self.target, self.stop)?;
         let filled = self.fill_table(job, &mut control);
         control.session.close();
         filled
     }
 
-    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, TuneError> {
+    fn run(&mut self, trial: &Trial<'_>) -> Result<TrialOutcome, Error> {
         let job = trial.method.job;
         Self::row(trial)?;
         let mut control = Control::open(&self.target, self.stop)?;
@@ -377,13 +368,13 @@ impl<D: Database> Workbench for Native<'_, D> {
         checked.map(|()| outcome)
     }
 
-    fn clean_up(&mut self) -> Result<(), TuneError> {
+    fn clean_up(&mut self) -> Result<(), Error> {
         if !self.made {
             return Ok(());
         }
         // Cleanup also runs after a stop.
         let never = AtomicBool::new(false);
-        let left = |reason| TuneError::ScratchLeft {
+        let left = |reason| Error::ScratchLeft {
             scratch: self.scratch.clone(),
             reason: Box::new(reason),
         };
@@ -392,7 +383,7 @@ impl<D: Database> Workbench for Native<'_, D> {
             // Its statement may still hold locks. If it has already ended, the server may report an
             // error.
             match control.run_query("ending the job", &D::kill(process)) {
-                Ok(_) | Err(TuneError::Statement { .. }) => {}
+                Ok(_) | Err(Error::Statement { .. }) => {}
                 Err(other) => return Err(left(other)),
             }
         }

@@ -6,8 +6,8 @@ mod methods;
 mod select;
 mod update;
 
+use super::Error;
 use super::MissingMethod;
-use super::TuneError;
 use super::native::job_connection::JobConnection;
 use super::native::memory::ProcessMemory;
 use super::native::method::{MethodRow, Work};
@@ -28,7 +28,7 @@ impl Database for PostgreSql {
     const TAKEN: &'static [&'static str] = &["42P06"];
     const TRANSACTION: [&'static str; 2] = ["begin", "commit"];
 
-    fn send_request(talk: &mut Conversation<'_>, statement: &str) -> Result<(), TuneError> {
+    fn send_request(talk: &mut Conversation<'_>, statement: &str) -> Result<(), Error> {
         query(talk, statement.as_bytes())
     }
 
@@ -66,11 +66,11 @@ impl Database for PostgreSql {
         format!("vacuum analyze {scratch}.{table}")
     }
 
-    fn fill(talk: &mut Conversation<'_>, work: &Work<'_>, table: &str) -> Result<(), TuneError> {
+    fn fill(talk: &mut Conversation<'_>, work: &Work<'_>, table: &str) -> Result<(), Error> {
         insert::copy_into(talk, work, table, FILLING)
     }
 
-    fn limits(_: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), TuneError> {
+    fn limits(_: &mut Control<'_>) -> Result<(u64, Vec<MissingMethod>), Error> {
         Ok((MAX_REQUEST_LEN, Vec::new()))
     }
 
@@ -94,13 +94,13 @@ impl Database for PostgreSql {
     }
 }
 
-fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), TuneError> {
+fn query(talk: &mut Conversation<'_>, statement: &[u8]) -> Result<(), Error> {
     postgres::query(&mut talk.out, |text| text.extend_from_slice(statement));
     talk.replies.owe(1);
     talk.send_request()
 }
 
-fn prepare(talk: &mut Conversation<'_>, name: &str, statement: &str) -> Result<(), TuneError> {
+fn prepare(talk: &mut Conversation<'_>, name: &str, statement: &str) -> Result<(), Error> {
     postgres::parse(&mut talk.out, name, statement);
     talk.out.extend_from_slice(postgres::SYNC);
     talk.replies.owe(1);

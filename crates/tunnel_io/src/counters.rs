@@ -1,6 +1,6 @@
 //! Counters of one end of a tunnel, from all threads.
 
-use super::{Notice, Notify, TunnelError};
+use super::{Error, Notice, Notify};
 use model::{Direction, PerDirection, Timestamp, TunnelDirection, TunnelTotals};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ pub(super) struct LaneCounters {
     refused_peers: AtomicU64,
     figures: Mutex<Figures>,
     /// The last reported reason for having no lane.
-    no_lane: Mutex<Option<TunnelError>>,
+    no_lane: Mutex<Option<Error>>,
     no_stream: Once,
     no_database: Once,
     nothing_to_compress: Once,
@@ -171,7 +171,7 @@ impl LaneCounters {
     }
 
     /// An admitted peer violated the protocol.
-    pub fn peer_refused(&self, reason: TunnelError) {
+    pub fn peer_refused(&self, reason: Error) {
         self.refused_peers.fetch_add(1, Ordering::Relaxed);
         self.record_notice(&Notice::PeerRefused { reason });
     }
@@ -202,14 +202,14 @@ impl LaneCounters {
         }
     }
 
-    fn is_another(&self, reason: &TunnelError) -> bool {
+    fn is_another(&self, reason: &Error) -> bool {
         let mut last = self.no_lane();
         let is_another = last.as_ref() != Some(reason);
         *last = Some(reason.clone());
         is_another
     }
 
-    fn no_lane(&self) -> std::sync::MutexGuard<'_, Option<TunnelError>> {
+    fn no_lane(&self) -> std::sync::MutexGuard<'_, Option<Error>> {
         self.no_lane.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

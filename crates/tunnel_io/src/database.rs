@@ -1,6 +1,6 @@
 //! The address of the database behind a far end.
 
-use super::TunnelError;
+use super::Error;
 use super::error::split_address;
 use std::net::{SocketAddr, ToSocketAddrs};
 use sys::error::OsError;
@@ -12,9 +12,9 @@ pub(super) struct Database {
 }
 
 impl Database {
-    pub fn resolve(text: String) -> Result<Self, TunnelError> {
+    pub fn resolve(text: String) -> Result<Self, Error> {
         let (host, port) = split_address(&text)?;
-        let no_such_host = || TunnelError::NoSuchHost {
+        let no_such_host = || Error::NoSuchHost {
             host: host.to_owned(),
         };
         let addresses: Vec<_> = (host, port)
@@ -27,8 +27,8 @@ impl Database {
         Ok(Self { text, addresses })
     }
 
-    pub fn unreachable(&self, address: SocketAddr, reason: OsError) -> TunnelError {
-        TunnelError::DatabaseUnreachable {
+    pub fn unreachable(&self, address: SocketAddr, reason: OsError) -> Error {
+        Error::DatabaseUnreachable {
             database: self.text.clone(),
             address,
             reason,

@@ -8,7 +8,7 @@ use tunnel::{End, LaneError};
 
 /// Errors of a tunnel end or a lane.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum TunnelError {
+pub enum Error {
     #[error(transparent)]
     Live(#[from] LiveError),
     #[error(transparent)]
@@ -65,7 +65,7 @@ pub enum TunnelError {
     },
 }
 
-impl TunnelError {
+impl Error {
     /// Whether the other end announced that it stops.
     pub(super) const fn is_leave(&self) -> bool {
         matches!(
@@ -139,8 +139,8 @@ impl TunnelError {
 }
 
 /// An IPv6 address in `text` must be in brackets.
-pub(super) fn split_address(text: &str) -> Result<(&str, u16), TunnelError> {
-    let bad = || TunnelError::BadAddress {
+pub(super) fn split_address(text: &str) -> Result<(&str, u16), Error> {
+    let bad = || Error::BadAddress {
         text: text.to_owned(),
     };
     let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;

@@ -6,7 +6,7 @@ use super::database::Database;
 use super::lane::{LaneLoop, Role};
 use super::mailbox::Mailbox;
 use super::notice::Notice;
-use super::{FarOptions, TunnelError};
+use super::{Error, FarOptions};
 use sys::error::LiveError;
 use sys::{listening, threads};
 
@@ -39,7 +39,7 @@ impl FarEnd {
     /// # Errors
     /// Fails for an invalid address, keys that do not suffice for the listening addresses, an
     /// unknown database host, an unavailable port, or a lack of threads or descriptors.
-    pub fn start(options: FarOptions) -> Result<Self, TunnelError> {
+    pub fn start(options: FarOptions) -> Result<Self, Error> {
         options.security.suits(&options.listen)?;
         let database = Arc::new(Database::resolve(options.to)?);
         listening::raise_file_limit();
@@ -99,7 +99,7 @@ impl Shared {
                 self.admit(admitted).ok();
             }
             AdmissionEvent::Refused { peer, fault } => {
-                let reason = TunnelError::Peer { end, peer, fault };
+                let reason = Error::Peer { end, peer, fault };
                 self.counters.record_notice(&Notice::PeerRefused { reason });
             }
             AdmissionEvent::RefusedMore { count, within } => {

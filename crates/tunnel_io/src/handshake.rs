@@ -14,7 +14,8 @@ use rustls::pki_types::ServerName;
 use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage};
 use rustls::version::TLS13;
 use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ClientConnection, Error, ServerConfig, ServerConnection,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, Error as TlsError, ServerConfig,
+    ServerConnection,
 };
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -59,7 +60,7 @@ pub enum PeerFault {
     #[error("has as many lanes as it may")]
     NoRoom,
     #[error("cannot agree on encryption: {0}")]
-    Tls(Error),
+    Tls(TlsError),
 }
 
 impl PeerFault {
@@ -454,7 +455,7 @@ fn fault(fault: HandshakeFault) -> PeerFault {
         HandshakeFault::Tls(reason) => reason,
     };
     match &reason {
-        Error::InvalidCertificate(CertificateError::Other(other)) => {
+        TlsError::InvalidCertificate(CertificateError::Other(other)) => {
             match other.0.downcast_ref::<UnknownKey>() {
                 Some(UnknownKey(shown)) => PeerFault::UnknownKey { shown: *shown },
                 None => PeerFault::Tls(reason),
@@ -474,19 +475,19 @@ fn told(fault: PeerFault, own: KeyFingerprint, shared: bool) -> PeerFault {
     match fault {
         PeerFault::UnknownKey { .. } if shared => PeerFault::OtherSharedKey,
         PeerFault::Tls(reason) => match reason {
-            Error::AlertReceived(AlertDescription::CertificateUnknown) => not_wanted,
-            Error::DecryptError | Error::InvalidCertificate(CertificateError::BadSignature) => {
+            TlsError::AlertReceived(AlertDescription::CertificateUnknown) => not_wanted,
+            TlsError::DecryptError | TlsError::InvalidCertificate(CertificateError::BadSignature) => {
                 PeerFault::Undecipherable
             }
-            Error::AlertReceived(_)
-            | Error::NoCertificatesPresented
-            | Error::NoApplicationProtocol
-            | Error::PeerIncompatible(_)
-            | Error::PeerMisbehaved(_)
-            | Error::InvalidMessage(_)
-            | Error::InappropriateMessage { .. }
-            | Error::InappropriateHandshakeMessage { .. }
-            | Error::PeerSentOversizedRecord => PeerFault::NotATunnel,
+            TlsError::AlertReceived(_)
+            | TlsError::NoCertificatesPresented
+            | TlsError::NoApplicationProtocol
+            | TlsError::PeerIncompatible(_)
+            | TlsError::PeerMisbehaved(_)
+            | TlsError::InvalidMessage(_)
+            | TlsError::InappropriateMessage { .. }
+            | TlsError::InappropriateHandshakeMessage { .. }
+            | TlsError::PeerSentOversizedRecord => PeerFault::NotATunnel,
             reason => PeerFault::Tls(reason),
         },
         fault => fault,

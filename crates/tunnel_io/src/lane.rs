@@ -7,7 +7,7 @@
 mod sending;
 mod streams;
 
-use super::TunnelError;
+use super::Error;
 use super::counters::{LaneCounters, LaneFigures};
 use super::database::Database;
 use super::handshake;
@@ -112,7 +112,7 @@ impl LaneLoop {
 
     /// Runs until the lane ends or is stopped. Returns whether it was up, and why it ended unless
     /// it was stopped.
-    pub fn run(mut self) -> (bool, Option<TunnelError>) {
+    pub fn run(mut self) -> (bool, Option<Error>) {
         let reason = self.carry().err();
         let streams = self.streams.len();
         self.leave(reason.as_ref());
@@ -123,7 +123,7 @@ impl LaneLoop {
         (stood, reason)
     }
 
-    fn carry(&mut self) -> Result<(), TunnelError> {
+    fn carry(&mut self) -> Result<(), Error> {
         let mut ready = ReadyList::default();
         let mut more = true;
         while !self.mailbox.is_over() {
@@ -154,7 +154,7 @@ impl LaneLoop {
 
     /// Reads and sends until neither makes progress; returns true if work is left for another
     /// round.
-    fn work(&mut self) -> Result<bool, TunnelError> {
+    fn work(&mut self) -> Result<bool, Error> {
         for _ in 0..READS_A_ROUND {
             self.send_chunks()?;
             if !self.readable {
@@ -166,7 +166,7 @@ impl LaneLoop {
         Ok(self.readable)
     }
 
-    fn lane_event(&mut self, event: ReadyEvent) -> Result<(), TunnelError> {
+    fn lane_event(&mut self, event: ReadyEvent) -> Result<(), Error> {
         self.readable |= event.readable();
         self.ending |= event.ending();
         if event.writable() && self.blocked.is_some() {
@@ -210,7 +210,7 @@ impl LaneLoop {
         self.drop_if_over(id);
     }
 
-    fn read_lane(&mut self) -> Result<(), TunnelError> {
+    fn read_lane(&mut self) -> Result<(), Error> {
         match self.transport.receive_bytes(self.lane.space()) {
             Received::Bytes { count, emptied, .. } => {
                 self.lane.filled(count);
@@ -223,7 +223,7 @@ impl LaneLoop {
                 self.readable = false;
                 Ok(())
             }
-            Received::End => Err(TunnelError::Closed {
+            Received::End => Err(Error::Closed {
                 end: self.counters.end().other(),
                 peer: self.peer,
             }),
@@ -231,7 +231,7 @@ impl LaneLoop {
         }
     }
 
-    fn forward_bytes(&mut self) -> Result<(), TunnelError> {
+    fn forward_bytes(&mut self) -> Result<(), Error> {
         loop {
             match self.next_event() {
                 Ok(None) => return Ok(()),
@@ -307,12 +307,12 @@ impl LaneLoop {
         self.mailbox.waker().wake();
     }
 
-    fn look_after(&mut self, now: Timestamp) -> Result<(), TunnelError> {
+    fn look_after(&mut self, now: Timestamp) -> Result<(), Error> {
         let (end, peer) = (self.counters.end().other(), self.peer);
         if !self.lane.is_greeted() {
             if now.since(self.began) >= HELLO_LIMIT {
                 let after = HELLO_LIMIT;
-                return Err(TunnelError::NoHello { end, peer, after });
+                return Err(Error::NoHello { end, peer, after });
             }
             return Ok(());
         }
@@ -320,7 +320,7 @@ impl LaneLoop {
         let silent = now.since(self.heard);
         if silent >= SILENCE_LIMIT {
             let after = SILENCE_LIMIT;
-            return Err(TunnelError::Silent { end, peer, after });
+            return Err(Error::Silent { end, peer, after });
         }
         if silent >= PING_AFTER && self.asked.is_none_or(|asked| now.since(asked) >= PING_AFTER) {
             self.asked = Some(now);
@@ -348,11 +348,11 @@ impl LaneLoop {
     }
 
     /// Resets streams and tells the other end the reason if possible.
-    fn leave(&mut self, reason: Option<&TunnelError>) {
+    fn leave(&mut self, reason: Option<&Error>) {
         self.mailbox.set_up(false);
         let goodbye = match reason {
             None => Some(GoodbyeReason::Stopped),
-            Some(TunnelError::Protocol { .. }) => Some(GoodbyeReason::Protocol),
+            Some(Error::Protocol { .. }) => Some(GoodbyeReason::Protocol),
             Some(_) => None,
         };
         if let Some(goodbye) = goodbye.filter(|_| self.lane.is_greeted()) {
@@ -380,16 +380,16 @@ impl LaneLoop {
         self.counters.lane_ends(&self.figures);
     }
 
-    fn broken(&self, reason: OsError) -> TunnelError {
-        TunnelError::Broken {
+    fn broken(&self, reason: OsError) -> Error {
+        Error::Broken {
             end: self.counters.end().other(),
             peer: self.peer,
             reason,
         }
     }
 
-    fn breach(&self, reason: LaneError) -> TunnelError {
-        TunnelError::Protocol {
+    fn breach(&self, reason: LaneError) -> Error {
+        Error::Protocol {
             end: self.counters.end().other(),
             peer: self.peer,
             reason,

@@ -20,7 +20,7 @@ pub mod notice;
 mod stream;
 mod verifier;
 
-pub use error::TunnelError;
+pub use error::Error;
 pub use far::FarEnd;
 pub use handshake::PeerFault;
 pub use keys::TunnelSecurity;

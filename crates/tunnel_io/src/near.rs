@@ -7,7 +7,7 @@ use super::counters::LaneCounters;
 use super::error::split_address;
 use super::handshake::ClientHandshake;
 use super::mailbox::Mailbox;
-use super::{NearOptions, TunnelError, TunnelSecurity};
+use super::{Error, NearOptions, TunnelSecurity};
 use sys::error::{LiveError, OsError};
 use sys::listening::{self, ClientSide, ListeningService};
 use sys::poller::Waker;
@@ -57,7 +57,7 @@ impl NearEnd {
     /// # Errors
     /// Fails for an invalid far end address, keys that do not suffice for the addresses, an
     /// unavailable port, or a lack of threads or descriptors.
-    pub fn start(options: NearOptions) -> Result<Self, TunnelError> {
+    pub fn start(options: NearOptions) -> Result<Self, Error> {
         split_address(&options.far)?;
         options.security.suits(&options.listen)?;
         let client_handshake = ClientHandshake::new(&options.security).map_err(|_| LiveError::System {

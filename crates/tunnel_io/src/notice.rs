@@ -1,4 +1,4 @@
-use super::TunnelError;
+use super::Error;
 use super::keys::KeyFingerprint;
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,16 +15,16 @@ pub enum Notice {
         key: Option<KeyFingerprint>,
     },
     LaneLost {
-        reason: TunnelError,
+        reason: Error,
         /// Streams that ended with it.
         streams: usize,
     },
     /// No lane is available; reported once, while attempts continue.
     NoLane {
-        reason: TunnelError,
+        reason: Error,
     },
     PeerRefused {
-        reason: TunnelError,
+        reason: Error,
     },
     /// Further peers were refused, too many for single reports.
     PeersRefused {
@@ -33,7 +33,7 @@ pub enum Notice {
     },
     /// Reported once until the database is reachable again.
     DatabaseUnreachable {
-        reason: TunnelError,
+        reason: Error,
     },
     /// Client and server encrypt the connection themselves, reported once.
     NothingToCompress {
@@ -83,7 +83,7 @@ impl fmt::Display for Notice {
             Self::NoLane { reason } => write!(formatter, "{reason}; trying again"),
             // A refused peer may be anything.
             Self::PeerRefused {
-                reason: TunnelError::Peer { peer, fault, .. },
+                reason: Error::Peer { peer, fault, .. },
             } => write!(formatter, "refused: {peer} {fault}"),
             Self::PeerRefused { reason } => write!(formatter, "refused: {reason}"),
             Self::PeersRefused { count, within } => {

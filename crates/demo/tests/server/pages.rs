@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use demo::{DemoError, FetchedPage, PageVariant, Server, ShopApplication};
+use demo::{Error, FetchedPage, PageVariant, Server, ShopApplication};
 
 use crate::raw::Raw;
 
@@ -181,7 +181,7 @@ fn nobody_listening_is_a_connect_error_that_names_the_address() {
     let failure = ShopApplication::new()
         .page(address, PageVariant::Joined)
         .expect_err("no server");
-    assert!(matches!(failure, DemoError::Connect { server, .. } if server == address));
+    assert!(matches!(failure, Error::Connect { server, .. } if server == address));
     assert!(failure.to_string().contains(&address.to_string()));
 }
 
@@ -191,20 +191,20 @@ fn a_server_that_talks_nonsense_or_leaves_is_named_in_the_error() {
         (b"", |failure| {
             matches!(
                 failure,
-                DemoError::Closed {
+                Error::Closed {
                     doing: "logging in",
                     ..
                 }
             )
         }),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", |failure| {
-            matches!(failure, DemoError::Malformed { tag: 'H', .. })
+            matches!(failure, Error::Malformed { tag: 'H', .. })
         }),
         (b"R\0\0\0\x03", |failure| {
-            matches!(failure, DemoError::Malformed { tag: 'R', .. })
+            matches!(failure, Error::Malformed { tag: 'R', .. })
         }),
         (b"R\0\0\0\x08\0\0\0\x03", |failure| {
-            matches!(failure, DemoError::Malformed { tag: 'R', .. })
+            matches!(failure, Error::Malformed { tag: 'R', .. })
         }),
     ];
     for (reply, expected) in cases {
@@ -231,7 +231,7 @@ fn a_server_that_talks_nonsense_or_leaves_is_named_in_the_error() {
     }
 }
 
-type Expected = fn(&DemoError) -> bool;
+type Expected = fn(&Error) -> bool;
 
 #[cfg(target_os = "linux")]
 const ALONE: &str = "LONGWIRE_DEMO_TEST_ALONE";

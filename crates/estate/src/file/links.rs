@@ -1,7 +1,7 @@
 //! Links between all pairs of places, written or measured.
 
 use super::measured::MeasuredLink;
-use super::{EstateError, PlaceLink, ReadMeasurement, Text};
+use super::{Error, PlaceLink, ReadMeasurement, Text};
 use link::LinkDescription;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Text<'_> {
         raw: &[Spanned<RawLink>],
         places: &[Arc<str>],
         read: ReadMeasurement<'_>,
-    ) -> Result<Vec<PlaceLink>, EstateError> {
+    ) -> Result<Vec<PlaceLink>, Error> {
         let mut links: Vec<PlaceLink> = Vec::new();
         for spanned in raw {
             let one = spanned.get_ref();
@@ -46,17 +46,13 @@ impl Text<'_> {
         Ok(links)
     }
 
-    fn link(
-        self,
-        spanned: &Spanned<RawLink>,
-        read: ReadMeasurement<'_>,
-    ) -> Result<LinkDescription, EstateError> {
+    fn link(self, spanned: &Spanned<RawLink>, read: ReadMeasurement<'_>) -> Result<LinkDescription, Error> {
         let one = spanned.get_ref();
         match (&one.link, &one.measured) {
             (Some(text), None) => text
                 .get_ref()
                 .parse()
-                .map_err(|fault: link::LinkError| self.error(text.span(), fault.to_string())),
+                .map_err(|fault: link::Error| self.error(text.span(), fault.to_string())),
             (None, Some(name)) => read(name.get_ref())
                 .and_then(|records| MeasuredLink::parse(&records)?.link())
                 .map_err(|fault| self.error(name.span(), format!("{}: {fault}", name.get_ref()))),
@@ -72,7 +68,7 @@ impl Text<'_> {
         }
     }
 
-    fn complete(self, links: &[PlaceLink], places: &[Arc<str>]) -> Result<(), EstateError> {
+    fn complete(self, links: &[PlaceLink], places: &[Arc<str>]) -> Result<(), Error> {
         for first in 0..places.len() {
             for second in first + 1..places.len() {
                 if joining(links, [first, second]).is_none() {

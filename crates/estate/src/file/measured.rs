@@ -49,7 +49,7 @@ impl MeasuredLink {
         // Parsing checks the ranges.
         link.to_string()
             .parse()
-            .map_err(|fault: link::LinkError| fault.to_string())
+            .map_err(|fault: link::Error| fault.to_string())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::settings::OtlpTarget;
 use crate::counts::ExportCounts;
-use crate::error::ExportError;
+use crate::error::Error;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_client::PemFiles;
@@ -31,7 +31,7 @@ enum Attempt {
 }
 
 impl Sending {
-    pub(super) fn new(target: OtlpTarget, tls: &PemFiles, counts: ExportCounts) -> Result<Self, ExportError> {
+    pub(super) fn new(target: OtlpTarget, tls: &PemFiles, counts: ExportCounts) -> Result<Self, Error> {
         Ok(Self {
             agent: http_client::agent(&target.url, tls, target.timeout)?,
             target,

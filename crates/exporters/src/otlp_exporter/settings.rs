@@ -1,7 +1,7 @@
 //! Target and schedule of exports: OpenTelemetry's variables (its specification, "OTLP Exporter
 //! Configuration" and "SDK environment variables"), and explicit settings.
 
-use crate::error::ExportError;
+use crate::error::Error;
 use http_client::PemFiles;
 use otlp::{HistogramKind, MetricsOptions, ResourceAttributes, TraceOptions};
 use std::fmt;
@@ -70,7 +70,7 @@ impl OtlpSettings {
         endpoint: Option<&str>,
         host: Option<&str>,
         variables: Variables<'_>,
-    ) -> Result<Self, ExportError> {
+    ) -> Result<Self, Error> {
         let interval = milliseconds(variables, "OTEL_METRIC_EXPORT_INTERVAL", Duration::from_secs(60))?;
         choice(
             variables,
@@ -105,7 +105,7 @@ impl OtlpSettings {
     }
 }
 
-fn target(endpoint: Option<&str>, signal: &str, variables: Variables<'_>) -> Result<OtlpTarget, ExportError> {
+fn target(endpoint: Option<&str>, signal: &str, variables: Variables<'_>) -> Result<OtlpTarget, Error> {
     let of_signal = |name: &str| variables(&format!("OTEL_EXPORTER_OTLP_{signal}_{name}"));
     let either = |name: &str| of_signal(name).or_else(|| variables(&format!("OTEL_EXPORTER_OTLP_{name}")));
     let path = match signal {
@@ -124,14 +124,14 @@ fn target(endpoint: Option<&str>, signal: &str, variables: Variables<'_>) -> Res
         }
     };
     if !url.starts_with("http://") && !url.starts_with("https://") {
-        return Err(ExportError::SecretSetting {
+        return Err(Error::SecretSetting {
             name: "the endpoint of OTLP".to_owned(),
             expected: "it is a URL that begins with http:// or https://, as http://collector:4318",
         });
     }
     let protocol = either("PROTOCOL");
     if let Some(protocol) = protocol.filter(|protocol| protocol != "http/protobuf") {
-        return Err(ExportError::Setting {
+        return Err(Error::Setting {
             name: format!("OTEL_EXPORTER_OTLP_PROTOCOL (or OTEL_EXPORTER_OTLP_{signal}_PROTOCOL)"),
             value: protocol,
             expected: "longwire speaks http/protobuf alone, which collectors take at port 4318",
@@ -139,7 +139,7 @@ fn target(endpoint: Option<&str>, signal: &str, variables: Variables<'_>) -> Res
     }
     let compression = either("COMPRESSION").unwrap_or_else(|| "gzip".to_owned());
     if !["gzip", "none"].contains(&compression.as_str()) {
-        return Err(ExportError::Setting {
+        return Err(Error::Setting {
             name: format!("OTEL_EXPORTER_OTLP_COMPRESSION (or OTEL_EXPORTER_OTLP_{signal}_COMPRESSION)"),
             value: compression,
             expected: "it is gzip or none",
@@ -160,7 +160,7 @@ fn target(endpoint: Option<&str>, signal: &str, variables: Variables<'_>) -> Res
 }
 
 /// Parses `name=value,...` with percent-encoded values (W3C Baggage).
-fn headers(variables: Variables<'_>, name: &str) -> Result<Vec<(String, String)>, ExportError> {
+fn headers(variables: Variables<'_>, name: &str) -> Result<Vec<(String, String)>, Error> {
     let text = variables(name).unwrap_or_default();
     let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
     let parsed = pairs.map(|pair| {
@@ -175,13 +175,13 @@ fn headers(variables: Variables<'_>, name: &str) -> Result<Vec<(String, String)>
     });
     parsed
         .collect::<Option<Vec<_>>>()
-        .ok_or_else(|| ExportError::SecretSetting {
+        .ok_or_else(|| Error::SecretSetting {
             name: name.to_owned(),
             expected: "it is NAME=VALUE,NAME=VALUE with percent-encoded values",
         })
 }
 
-fn resource(host: Option<&str>, variables: Variables<'_>) -> Result<ResourceAttributes, ExportError> {
+fn resource(host: Option<&str>, variables: Variables<'_>) -> Result<ResourceAttributes, Error> {
     let mut all = vec![
         ("service.name".to_owned(), "longwire".to_owned()),
         ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
@@ -204,50 +204,43 @@ fn tls(variables: Variables<'_>) -> PemFiles {
     }
 }
 
-fn milliseconds(variables: Variables<'_>, name: &str, usual: Duration) -> Result<Duration, ExportError> {
+fn milliseconds(variables: Variables<'_>, name: &str, usual: Duration) -> Result<Duration, Error> {
     let Some(text) = variables(name) else {
         return Ok(usual);
     };
     let parsed = text.parse().map(Duration::from_millis);
-    parsed.map_err(|_| ExportError::Setting {
+    parsed.map_err(|_| Error::Setting {
         name: name.to_owned(),
         value: text,
         expected: "it is a number of milliseconds",
     })
 }
 
-fn count(variables: Variables<'_>, name: &str, usual: usize) -> Result<usize, ExportError> {
+fn count(variables: Variables<'_>, name: &str, usual: usize) -> Result<usize, Error> {
     let Some(text) = variables(name) else {
         return Ok(usual);
     };
     let parsed = text.parse().ok().filter(|count| *count > 0);
-    parsed.ok_or_else(|| ExportError::Setting {
+    parsed.ok_or_else(|| Error::Setting {
         name: name.to_owned(),
         value: text,
         expected: "it is a number above 0",
     })
 }
 
-fn choice<T: Copy>(
-    variables: Variables<'_>,
-    name: &str,
-    known: &[(&str, T)],
-    usual: T,
-) -> Result<T, ExportError> {
+fn choice<T: Copy>(variables: Variables<'_>, name: &str, known: &[(&str, T)], usual: T) -> Result<T, Error> {
     let Some(text) = variables(name) else {
         return Ok(usual);
     };
     let found = known.iter().find(|(word, _)| word.eq_ignore_ascii_case(&text));
-    found
-        .map(|(_, choice)| *choice)
-        .ok_or_else(|| ExportError::Setting {
-            name: name.to_owned(),
-            value: text,
-            expected: match known.len() {
-                1 => "longwire exports sums since the beginning: cumulative",
-                _ => "it is explicit_bucket_histogram or base2_exponential_bucket_histogram",
-            },
-        })
+    found.map(|(_, choice)| *choice).ok_or_else(|| Error::Setting {
+        name: name.to_owned(),
+        value: text,
+        expected: match known.len() {
+            1 => "longwire exports sums since the beginning: cumulative",
+            _ => "it is explicit_bucket_histogram or base2_exponential_bucket_histogram",
+        },
+    })
 }
 
 fn decoded(text: &str) -> Option<String> {
@@ -270,7 +263,7 @@ fn decoded(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn settings(endpoint: Option<&str>, set: &[(&str, &str)]) -> Result<OtlpSettings, ExportError> {
+    fn settings(endpoint: Option<&str>, set: &[(&str, &str)]) -> Result<OtlpSettings, Error> {
         OtlpSettings::of_variables(endpoint, Some("db1"), &|name| {
             let found = set.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())

@@ -1,7 +1,7 @@
 //! Settings of a link's text form.
 
 use super::{DEFAULT_MTU, DEFAULT_SEED, LinkDescription};
-use crate::LinkError;
+use crate::Error;
 use crate::impairments::delay::Jitter;
 use crate::impairments::loss::LossShare;
 use crate::impairments::outage::Outage;
@@ -21,7 +21,7 @@ pub struct LinkSettings {
     mtu: Option<u16>,
 }
 
-type Set = fn(&mut LinkSettings, &str) -> Result<(), LinkError>;
+type Set = fn(&mut LinkSettings, &str) -> Result<(), Error>;
 
 const KEYS: [(&str, Set); 10] = [
     ("rtt", |settings, value| {
@@ -59,14 +59,14 @@ const KEYS: [(&str, Set); 10] = [
 impl LinkSettings {
     /// Parses `40ms` (a round-trip time), `key=value` words, or tc's `key value`, with jitter as a
     /// second value of `delay`.
-    pub fn parse(text: &str) -> Result<Self, LinkError> {
+    pub fn parse(text: &str) -> Result<Self, Error> {
         let mut settings = Self::default();
         let mut words = text
             .split(|c: char| c.is_whitespace() || c == ',')
             .filter(|word| !word.is_empty())
             .peekable();
         if words.peek().is_none() {
-            return Err(LinkError::Empty);
+            return Err(Error::Empty);
         }
         if parse_duration(text.trim()).is_ok() {
             settings.set("rtt", text.trim())?;
@@ -77,7 +77,7 @@ impl LinkSettings {
                 settings.set(key, value)?;
                 continue;
             }
-            let not_a_setting = || LinkError::NotASetting {
+            let not_a_setting = || Error::NotASetting {
                 word: word.to_owned(),
             };
             if !KEYS.iter().any(|(key, _)| *key == word) {
@@ -107,23 +107,23 @@ impl LinkSettings {
         }
     }
 
-    fn set(&mut self, key: &str, value: &str) -> Result<(), LinkError> {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
         match KEYS.iter().find(|(known, _)| *known == key) {
             Some((_, set)) => set(self, value),
-            None => Err(LinkError::UnknownKey { key: key.to_owned() }),
+            None => Err(Error::UnknownKey { key: key.to_owned() }),
         }
     }
 }
 
-fn once<T>(key: &'static str, place: &mut Option<T>, value: T) -> Result<(), LinkError> {
+fn once<T>(key: &'static str, place: &mut Option<T>, value: T) -> Result<(), Error> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(LinkError::Twice { key }),
+        Some(_) => Err(Error::Twice { key }),
     }
 }
 
-fn parse_rtt(value: &str) -> Result<Duration, LinkError> {
-    let rtt = parse_duration(value).map_err(|source| LinkError::Quantity { key: "rtt", source })?;
+fn parse_rtt(value: &str) -> Result<Duration, Error> {
+    let rtt = parse_duration(value).map_err(|source| Error::Quantity { key: "rtt", source })?;
     if rtt > MAX_RTT {
         return Err(out_of_range("rtt", value, "a round-trip time is at most 1h"));
     }
@@ -131,15 +131,15 @@ fn parse_rtt(value: &str) -> Result<Duration, LinkError> {
 }
 
 /// tc's one-way delay is half a round trip.
-fn parse_delay(value: &str) -> Result<Duration, LinkError> {
-    let delay = parse_duration(value).map_err(|source| LinkError::Quantity { key: "delay", source })?;
+fn parse_delay(value: &str) -> Result<Duration, Error> {
+    let delay = parse_duration(value).map_err(|source| Error::Quantity { key: "delay", source })?;
     if delay > MAX_RTT / 2 {
         return Err(out_of_range("delay", value, "one way takes at most 30min"));
     }
     Ok(delay * 2)
 }
 
-fn parse_rates(value: &str) -> Result<LinkRates, LinkError> {
+fn parse_rates(value: &str) -> Result<LinkRates, Error> {
     match split_rates(value) {
         Some((up, down)) => Ok(PerDirection::new(parse_rate(up)?, parse_rate(down)?)),
         None => parse_rate(value).map(PerDirection::splat),
@@ -156,11 +156,11 @@ fn split_rates(value: &str) -> Option<(&str, &str)> {
         })
 }
 
-fn parse_rate(value: &str) -> Result<Option<BitRate>, LinkError> {
+fn parse_rate(value: &str) -> Result<Option<BitRate>, Error> {
     if value == UNLIMITED {
         return Ok(None);
     }
-    let rate = BitRate::parse(value).map_err(|source| LinkError::Quantity { key: "rate", source })?;
+    let rate = BitRate::parse(value).map_err(|source| Error::Quantity { key: "rate", source })?;
     if rate.as_bits_per_second() > MAX_RATE {
         return Err(out_of_range(
             "rate",
@@ -171,16 +171,16 @@ fn parse_rate(value: &str) -> Result<Option<BitRate>, LinkError> {
     Ok(Some(rate))
 }
 
-fn parse_burst(value: &str) -> Result<ByteCount, LinkError> {
-    let burst = ByteCount::parse(value).map_err(|source| LinkError::Quantity { key: "burst", source })?;
+fn parse_burst(value: &str) -> Result<ByteCount, Error> {
+    let burst = ByteCount::parse(value).map_err(|source| Error::Quantity { key: "burst", source })?;
     if !(1..=MAX_QUEUE).contains(&burst.as_bytes()) {
         return Err(out_of_range("burst", value, "a burst is between 1B and 1024GiB"));
     }
     Ok(burst)
 }
 
-fn parse_queue(value: &str) -> Result<ByteCount, LinkError> {
-    let queue = ByteCount::parse(value).map_err(|source| LinkError::Quantity { key: "queue", source })?;
+fn parse_queue(value: &str) -> Result<ByteCount, Error> {
+    let queue = ByteCount::parse(value).map_err(|source| Error::Quantity { key: "queue", source })?;
     if !(MIN_QUEUE..=MAX_QUEUE).contains(&queue.as_bytes()) {
         return Err(out_of_range(
             "queue",
@@ -191,12 +191,12 @@ fn parse_queue(value: &str) -> Result<ByteCount, LinkError> {
     Ok(queue)
 }
 
-fn parse_loss(value: &str) -> Result<LossShare, LinkError> {
+fn parse_loss(value: &str) -> Result<LossShare, Error> {
     LossShare::parse(value)
         .ok_or_else(|| out_of_range("loss", value, "a loss is above 0% and below 100%, such as 0.1%"))
 }
 
-fn parse_jitter(value: &str) -> Result<Jitter, LinkError> {
+fn parse_jitter(value: &str) -> Result<Jitter, Error> {
     Jitter::parse(value).ok_or_else(|| {
         out_of_range(
             "jitter",
@@ -206,7 +206,7 @@ fn parse_jitter(value: &str) -> Result<Jitter, LinkError> {
     })
 }
 
-fn parse_outage(value: &str) -> Result<Outage, LinkError> {
+fn parse_outage(value: &str) -> Result<Outage, Error> {
     Outage::parse(value).ok_or_else(|| {
         out_of_range(
             "outage",
@@ -216,13 +216,13 @@ fn parse_outage(value: &str) -> Result<Outage, LinkError> {
     })
 }
 
-fn parse_seed(value: &str) -> Result<u64, LinkError> {
+fn parse_seed(value: &str) -> Result<u64, Error> {
     value
         .parse()
         .map_err(|_| out_of_range("seed", value, "a seed is a whole number from 0 on"))
 }
 
-fn parse_mtu(value: &str) -> Result<u16, LinkError> {
+fn parse_mtu(value: &str) -> Result<u16, Error> {
     match value.parse::<u16>() {
         Ok(mtu) if mtu >= MIN_MTU => Ok(mtu),
         _ => Err(out_of_range(
@@ -233,8 +233,8 @@ fn parse_mtu(value: &str) -> Result<u16, LinkError> {
     }
 }
 
-fn out_of_range(key: &'static str, value: &str, range: &'static str) -> LinkError {
-    LinkError::OutOfRange {
+fn out_of_range(key: &'static str, value: &str, range: &'static str) -> Error {
+    Error::OutOfRange {
         key,
         value: value.to_owned(),
         range,

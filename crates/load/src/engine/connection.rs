@@ -1,6 +1,6 @@
 //! A client's non-blocking connection with an optional observer.
 
-use super::super::LoadError;
+use super::super::Error;
 use client::Watch;
 use client::session::SessionTap;
 use model::{ConnectionId, Direction};
@@ -75,7 +75,7 @@ impl Connection {
     }
 
     /// Makes reads block for at most `longest`.
-    pub fn be_patient(&mut self, longest: Duration) -> Result<(), LoadError> {
+    pub fn be_patient(&mut self, longest: Duration) -> Result<(), Error> {
         self.set_patience(Some(longest))?;
         self.patient = true;
         Ok(())
@@ -85,10 +85,10 @@ impl Connection {
         self.patient
     }
 
-    fn set_patience(&self, longest: Option<Duration>) -> Result<(), LoadError> {
+    fn set_patience(&self, longest: Option<Duration>) -> Result<(), Error> {
         self.socket()
             .set_patience(longest)
-            .map_err(|reason| LoadError::Broken { reason })
+            .map_err(|reason| Error::Broken { reason })
     }
 
     /// Queues `bytes` until the connection is open.
@@ -97,7 +97,7 @@ impl Connection {
     }
 
     /// Sends `bytes`, or queues the part that the kernel does not accept.
-    pub fn send(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if let Some((witness, clock)) = &mut self.witness {
             witness.passed(Direction::ClientToServer, clock.now(), bytes);
         }
@@ -128,9 +128,9 @@ impl Connection {
     }
 
     /// Sends queued bytes, as far as the kernel accepts them.
-    pub fn flush(&mut self) -> Result<(), LoadError> {
+    pub fn flush(&mut self) -> Result<(), Error> {
         if !self.transport.flush() {
-            return Err(LoadError::Closed);
+            return Err(Error::Closed);
         }
         while !self.unsent.is_empty() {
             match self.transport.send(&self.unsent) {
@@ -183,9 +183,9 @@ impl Connection {
     }
 }
 
-pub(crate) fn broken(reason: OsError) -> LoadError {
+pub(crate) fn broken(reason: OsError) -> Error {
     match reason {
-        OsError(libc::ECONNRESET | libc::EPIPE) => LoadError::Closed,
-        reason => LoadError::Broken { reason },
+        OsError(libc::ECONNRESET | libc::EPIPE) => Error::Closed,
+        reason => Error::Broken { reason },
     }
 }

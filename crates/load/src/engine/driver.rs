@@ -19,7 +19,7 @@ use super::processor;
 use super::shared_run::SharedRun;
 use super::slot::{Slot, State};
 use super::sums::{ThreadSums, own_rate};
-use crate::LoadError;
+use crate::Error;
 use read_heuristic::ReadHeuristic;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -68,14 +68,14 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
 enum Phase {
     /// Operations do not count; the first error ends the thread.
     WarmUp {
-        failed: Option<LoadError>,
+        failed: Option<Error>,
     },
     Counting,
 }
 
 struct Replacement {
     slot: usize,
-    opened: Result<Option<Opened>, LoadError>,
+    opened: Result<Option<Opened>, Error>,
 }
 
 pub(super) struct Start<'env, K: Kind> {
@@ -87,7 +87,7 @@ pub(super) struct Start<'env, K: Kind> {
 impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
     /// Runs the thread's clients until the end of the run. Takes part in the common start exactly
     /// once.
-    pub fn run(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<ThreadSums, LoadError> {
+    pub fn run(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<ThreadSums, Error> {
         let shared = start.shared;
         let mut driver = match Self::new(start, scope) {
             Ok(driver) => driver,
@@ -112,7 +112,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         end.map(|()| driver.sums)
     }
 
-    fn new(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<Self, LoadError> {
+    fn new(start: Start<'env, K>, scope: &'scope Scope<'scope, 'env>) -> Result<Self, Error> {
         let poller = Poller::new()?;
         let (timer, waker) = (Timer::new()?, Arc::new(Waker::new()?));
         poller.watch(timer.as_fd(), TIMER)?;
@@ -157,7 +157,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
     }
 
     /// Uncounted operations of each client.
-    fn warm_up(&mut self) -> Result<(), LoadError> {
+    fn warm_up(&mut self) -> Result<(), Error> {
         if self.shared.plan().warm_up > 0 {
             for slot in &mut self.slots {
                 slot.left = Some(self.shared.plan().warm_up);

@@ -2,7 +2,7 @@
 
 use client::Watch;
 
-use super::super::{ClientSpec, LoadError};
+use super::super::{ClientSpec, Error};
 use super::connection::Connection;
 use client::session::{Session, SessionOptions};
 use model::{ConnectionId, Direction, Leg, PerDirection};
@@ -25,7 +25,7 @@ pub(crate) trait Kind: Sync {
         client_spec: &ClientSpec<'_>,
         watch: Option<&Watch<'_>>,
         id: &dyn Fn() -> ConnectionId,
-    ) -> Result<Option<Opened>, LoadError>;
+    ) -> Result<Option<Opened>, Error>;
 
     /// Address for operations that open a connection; `None` if opening takes more than connecting.
     fn site(&self) -> Option<Site<'_>>;
@@ -98,17 +98,17 @@ pub(crate) trait Machine {
     /// `decoder` is `None` if the machine itself decodes from the first byte.
     fn connected(&mut self, decoder: Option<Box<dyn Decoder + Send>>);
 
-    fn begin(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError>;
+    fn begin(&mut self, request: &mut Vec<u8>) -> Result<Next, Error>;
 
     /// Encodes the final form of the request, right before it is sent.
-    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), LoadError>;
+    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), Error>;
 
     /// Continues after a sleep.
-    fn wake(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError>;
+    fn wake(&mut self, request: &mut Vec<u8>) -> Result<Next, Error>;
 
-    fn process_bytes(&mut self, bytes: &[u8], request: &mut Vec<u8>) -> Result<Next, LoadError>;
+    fn process_bytes(&mut self, bytes: &[u8], request: &mut Vec<u8>) -> Result<Next, Error>;
 
-    fn ended(&mut self) -> Result<Next, LoadError>;
+    fn ended(&mut self) -> Result<Next, Error>;
 
     fn script(&self) -> usize;
 

@@ -1,6 +1,6 @@
 //! Many clients per thread.
 
-use super::super::{LoadError, LoadOutcome};
+use super::super::{Error, LoadOutcome};
 use super::RunContext;
 use super::driver::{Driver, Start};
 use super::machine::{Kind, Opened};
@@ -16,7 +16,7 @@ use sys::listening::raise_file_limit;
 /// Runs clients of `kind` as planned.
 /// - Persistent connections are opened first, several at once, so that distant logins overlap.
 /// - Each thread's clients run the warm-up operations. When all have, the clock starts for all.
-pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOutcome, LoadError> {
+pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOutcome, Error> {
     raise_file_limit();
     let began = Instant::now();
     let opened = open_all(kind, context)?;
@@ -44,7 +44,7 @@ pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOut
             .into_iter()
             .map(|thread| match thread.map(|thread| thread.join()) {
                 Ok(Ok(end)) => end,
-                Ok(Err(_)) => Err(LoadError::Stopped),
+                Ok(Err(_)) => Err(Error::Stopped),
                 Err(error) => Err(no_thread(&error)),
             })
             .collect()
@@ -77,7 +77,7 @@ fn share_out(clients: Vec<Client>, threads: usize) -> Vec<Vec<Client>> {
 }
 
 /// Opens every client's connection, at most [`OPENERS`] at once.
-fn open_all<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<Vec<Client>, LoadError> {
+fn open_all<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<Vec<Client>, Error> {
     let next = AtomicU32::new(0);
     let failed = AtomicBool::new(false);
     let opened = Mutex::new(Vec::new());
@@ -125,8 +125,8 @@ fn open_all<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<Vec<Client>, 
     Err(fault)
 }
 
-pub(super) fn no_thread(error: &std::io::Error) -> LoadError {
-    LoadError::Connect(LiveError::System {
+pub(super) fn no_thread(error: &std::io::Error) -> Error {
+    Error::Connect(LiveError::System {
         operation: "start a thread",
         reason: OsError::from_io_error(error),
     })

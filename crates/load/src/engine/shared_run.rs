@@ -1,7 +1,7 @@
 //! State shared by the threads of a run: the common start, and the remaining operations.
 
 use super::RunContext;
-use crate::{LoadError, LoadPlan, RunControl};
+use crate::{Error, LoadPlan, RunControl};
 use model::ConnectionId;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
@@ -103,7 +103,7 @@ impl<'a> SharedRun<'a> {
         most.is_none_or(|most| self.tickets.fetch_add(1, Ordering::Relaxed) < most)
     }
 
-    pub fn check_stopped(&self) -> Result<(), LoadError> {
+    pub fn check_stopped(&self) -> Result<(), Error> {
         self.context.check_stopped()
     }
 }

@@ -1,5 +1,5 @@
 use super::super::control::Counters;
-use super::super::{CpuTime, ErrorCount, LoadError, LoadOutcome, LoadProgress, RunControl};
+use super::super::{CpuTime, Error, ErrorCount, LoadOutcome, LoadProgress, RunControl};
 use super::shared_run::SharedRun;
 use model::{Direction, Distribution, DistributionBuilder, MeasuredDurations, PerDirection};
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ impl ThreadSums {
         }
     }
 
-    pub fn failed(&mut self, now: Instant, error: &LoadError) {
+    pub fn failed(&mut self, now: Instant, error: &Error) {
         self.last = Some(now);
         self.counters.failed();
         let text = error.to_string();
@@ -106,9 +106,9 @@ pub(crate) fn own_rate(count: u64, joined: Instant, last: Instant) -> f64 {
 
 /// Returns the first error of a thread, if any.
 pub(crate) fn outcome(
-    ends: Vec<Result<ThreadSums, LoadError>>,
+    ends: Vec<Result<ThreadSums, Error>>,
     shared: &SharedRun<'_>,
-) -> Result<LoadOutcome, LoadError> {
+) -> Result<LoadOutcome, Error> {
     let threads = ends.len();
     let mut sums = ends.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
     let Some(mut sum) = sums.next() else {

@@ -1,6 +1,6 @@
 //! Blocking clients with a thread each.
 
-use super::super::{ClientSpec, LoadError, LoadOutcome};
+use super::super::{ClientSpec, Error, LoadOutcome};
 use super::arrivals::Arrivals;
 use super::multiplexed::no_thread;
 use super::shared_run::SharedRun;
@@ -12,7 +12,7 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 pub(crate) trait Client {
-    fn operate(&mut self) -> Result<Operated, LoadError>;
+    fn operate(&mut self) -> Result<Operated, Error>;
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,7 +36,7 @@ pub(crate) fn run<'g, C: Client>(
     context: &'g RunContext<'g>,
     scripts: usize,
     make: impl Fn(ClientSpec<'g>) -> C + Sync,
-) -> Result<LoadOutcome, LoadError> {
+) -> Result<LoadOutcome, Error> {
     let shared = SharedRun::new(context, context.clients() as usize);
     let ends = Mutex::new(Vec::new());
     let finish = |end| ends.lock().unwrap_or_else(PoisonError::into_inner).push(end);
@@ -66,7 +66,7 @@ fn work(
     number: u32,
     scripts: usize,
     shared: &SharedRun<'_>,
-) -> Result<ThreadSums, LoadError> {
+) -> Result<ThreadSums, Error> {
     let warm = (0..shared.plan().warm_up).try_for_each(|_| {
         shared.check_stopped()?;
         client.operate().map(|_| ())
@@ -122,7 +122,7 @@ fn count(
                 }
                 done += 1;
             }
-            Err(LoadError::Stopped) => break,
+            Err(Error::Stopped) => break,
             Err(error) => {
                 sums.failed(Instant::now(), &error);
                 shared.control().end_on_fault(&error);

@@ -4,7 +4,7 @@ use super::super::engine::connection::Connection;
 use super::super::engine::machine::{Kind, Machine, Next};
 use super::super::engine::threaded::{Client, Operated};
 use super::super::engine::{POLL_INTERVAL, RunContext};
-use super::super::{ClientSpec, LoadError};
+use super::super::{ClientSpec, Error};
 use super::SqlLoad;
 use super::machine::SqlMachine;
 use client::session::Deadline;
@@ -40,7 +40,7 @@ impl<'g> Reconnecting<'g> {
         connection: &mut Connection,
         operated: &mut Operated,
         deadline: &Deadline,
-    ) -> Result<Instant, LoadError> {
+    ) -> Result<Instant, Error> {
         self.request.clear();
         let mut last = Instant::now();
         let mut next = self.machine.begin(&mut self.request)?;
@@ -83,12 +83,12 @@ impl<'g> Reconnecting<'g> {
                     deadline.left()?;
                     return Ok(last);
                 }
-                Next::AskAgain => return Err(LoadError::Closed),
+                Next::AskAgain => return Err(Error::Closed),
             };
         }
     }
 
-    fn look_up(&self, deadline: &Deadline) -> Result<(), LoadError> {
+    fn look_up(&self, deadline: &Deadline) -> Result<(), Error> {
         self.context.check_stopped()?;
         deadline.left()?;
         Ok(())
@@ -96,7 +96,7 @@ impl<'g> Reconnecting<'g> {
 }
 
 impl Client for Reconnecting<'_> {
-    fn operate(&mut self) -> Result<Operated, LoadError> {
+    fn operate(&mut self) -> Result<Operated, Error> {
         let deadline = Deadline::after(self.client_spec.timeout);
         let started = Instant::now();
         let opened = self
@@ -104,7 +104,7 @@ impl Client for Reconnecting<'_> {
             .open(&self.client_spec, self.context.watch, &|| self.context.next_id())?;
         let mut operated = Operated::default();
         let Some(opened) = opened else {
-            return Err(LoadError::Closed);
+            return Err(Error::Closed);
         };
         operated.turns = opened.turns;
         operated.payload_bytes = opened.payload_bytes;

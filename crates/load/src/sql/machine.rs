@@ -1,7 +1,7 @@
 //! An SQL client as a state machine.
 
 use super::super::engine::machine::{Afterwards, Machine, Next};
-use super::super::{ClientSpec, LoadError, QueryMode};
+use super::super::{ClientSpec, Error, QueryMode};
 use super::SqlLoad;
 use super::prepared::{Compiled, is_sent_as_text, run_portal};
 use client::session::ReplyProgress;
@@ -68,8 +68,8 @@ impl<'k> SqlMachine<'k> {
         self.statement.map_or(0, |statement| statement.number() + 1)
     }
 
-    fn refused(&self, ErrorReply { code, text }: ErrorReply) -> LoadError {
-        LoadError::Statement {
+    fn refused(&self, ErrorReply { code, text }: ErrorReply) -> Error {
+        Error::Statement {
             number: self.command_index(),
             code,
             text,
@@ -77,7 +77,7 @@ impl<'k> SqlMachine<'k> {
     }
 
     /// Continues the script until there is a request to send.
-    fn go_on(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn go_on(&mut self, request: &mut Vec<u8>) -> Result<Next, Error> {
         let Some((script, _)) = self.script else {
             return Ok(Next::Done);
         };
@@ -86,7 +86,7 @@ impl<'k> SqlMachine<'k> {
                 Action::Sleep(pause) => return Ok(Next::Sleep(pause)),
                 Action::End => return Ok(Next::Done),
                 Action::StartPipeline if self.load.protocol == SqlProtocol::Mysql => {
-                    return Err(LoadError::Pipeline);
+                    return Err(Error::Pipeline);
                 }
                 Action::StartPipeline => self.pipeline = Some(Vec::new()),
                 Action::SyncPipeline => self.sync(),
@@ -108,7 +108,7 @@ impl<'k> SqlMachine<'k> {
     }
 
     /// Sends the next statement or pipeline, after the pause if configured.
-    fn pause_or_send(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn pause_or_send(&mut self, request: &mut Vec<u8>) -> Result<Next, Error> {
         match self.load.pause {
             Some(pause) => {
                 self.is_due = true;
@@ -118,7 +118,7 @@ impl<'k> SqlMachine<'k> {
         }
     }
 
-    fn send_due(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn send_due(&mut self, request: &mut Vec<u8>) -> Result<Next, Error> {
         if let Some(mut pipeline) = self.pipeline.take() {
             request.append(&mut pipeline);
             return Ok(Next::Send);
@@ -136,7 +136,7 @@ impl<'k> SqlMachine<'k> {
         }
     }
 
-    fn send_statement(&mut self, statement: &'k Statement, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn send_statement(&mut self, statement: &'k Statement, request: &mut Vec<u8>) -> Result<Next, Error> {
         self.reply.expected = 1;
         if statement.keep().is_some() {
             self.reply.wanted = MAX_KEPT_BYTES;
@@ -222,7 +222,7 @@ impl<'k> SqlMachine<'k> {
         }
     }
 
-    fn answered(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn answered(&mut self, request: &mut Vec<u8>) -> Result<Next, Error> {
         let mut reply = self.reply.take_values();
         if let Some(error) = reply.progress.error {
             return Err(self.refused(error));
@@ -230,7 +230,7 @@ impl<'k> SqlMachine<'k> {
         match (self.awaits, self.statement) {
             (Awaits::Preparation, Some(statement)) => {
                 let body = reply.bytes.get(HEADER..).unwrap_or_default();
-                let number = mysql::prepared_statement(body).ok_or(LoadError::Closed)?;
+                let number = mysql::prepared_statement(body).ok_or(Error::Closed)?;
                 if let Some(prepared) = self.prepared.get_mut(statement.number()) {
                     *prepared = Some(number);
                 }
@@ -256,9 +256,9 @@ impl<'k> SqlMachine<'k> {
     }
 
     /// Assigns the values of a result to variables.
-    fn keep(&mut self, keep: &Keep, reply: &[u8]) -> Result<(), LoadError> {
+    fn keep(&mut self, keep: &Keep, reply: &[u8]) -> Result<(), Error> {
         if reply.len() >= MAX_KEPT_BYTES {
-            return Err(LoadError::KeptTooLong {
+            return Err(Error::KeptTooLong {
                 number: self.command_index(),
             });
         }
@@ -266,7 +266,7 @@ impl<'k> SqlMachine<'k> {
         let results = match keep {
             Keep::One { .. } => {
                 let last = results.last().filter(|result| result.rows.len() == 1);
-                std::slice::from_ref(last.ok_or(LoadError::NotOneRow {
+                std::slice::from_ref(last.ok_or(Error::NotOneRow {
                     number: self.command_index(),
                 })?)
             }
@@ -289,7 +289,7 @@ impl Machine for SqlMachine<'_> {
         self.closing = None;
     }
 
-    fn begin(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn begin(&mut self, request: &mut Vec<u8>) -> Result<Next, Error> {
         let scripts = &self.load.scripts;
         self.script = self.values.choose(scripts).map(|chosen| {
             let place = scripts
@@ -306,7 +306,7 @@ impl Machine for SqlMachine<'_> {
         self.go_on(request)
     }
 
-    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), LoadError> {
+    fn sending(&mut self, request: &mut Vec<u8>) -> Result<(), Error> {
         if self.load.is_compressed() {
             mysql::in_blocks(request);
         }
@@ -321,16 +321,16 @@ impl Machine for SqlMachine<'_> {
         Ok(())
     }
 
-    fn wake(&mut self, request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn wake(&mut self, request: &mut Vec<u8>) -> Result<Next, Error> {
         if std::mem::take(&mut self.is_due) {
             return self.send_due(request);
         }
         self.go_on(request)
     }
 
-    fn process_bytes(&mut self, bytes: &[u8], request: &mut Vec<u8>) -> Result<Next, LoadError> {
+    fn process_bytes(&mut self, bytes: &[u8], request: &mut Vec<u8>) -> Result<Next, Error> {
         let Some(decoder) = &mut self.decoder else {
-            return Err(LoadError::Closed);
+            return Err(Error::Closed);
         };
         let reply = &mut self.reply;
         reply.show(bytes);
@@ -351,9 +351,9 @@ impl Machine for SqlMachine<'_> {
         }
     }
 
-    fn ended(&mut self) -> Result<Next, LoadError> {
+    fn ended(&mut self) -> Result<Next, Error> {
         let error = self.reply.progress.error.take();
-        Err(error.map_or(LoadError::Closed, |error| self.refused(error)))
+        Err(error.map_or(Error::Closed, |error| self.refused(error)))
     }
 
     fn script(&self) -> usize {

@@ -1,6 +1,6 @@
 use super::{assert_whole, plan, run};
 use load::command::CommandLoad;
-use load::{LoadError, RunControl};
+use load::{Error, RunControl};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -61,5 +61,5 @@ fn a_run_can_be_ended_from_outside() {
     assert_eq!((outcome.measured, outcome.errors), (None, vec![]));
     assert!(started.elapsed() < Duration::from_secs(60));
     let stopped = load::run(&CommandLoad::new(&make), &plan(1, 1), &control, None);
-    assert_eq!(stopped, Err(LoadError::Stopped));
+    assert_eq!(stopped, Err(Error::Stopped));
 }

@@ -1,6 +1,6 @@
 use super::{assert_whole, plan, run};
 use load::http::HttpLoad;
-use load::{LoadError, LoadOutcome, LoadPlan};
+use load::{Error, LoadOutcome, LoadPlan};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -165,7 +165,7 @@ fn a_server_that_is_not_there_or_never_answers_is_told() {
     let error = run(&HttpLoad::new(&url, address, true).unwrap(), &plan(1, 3)).unwrap_err();
     assert!(error.to_string().ends_with("connection refused"), "{error}");
     for wrong in ["https://site/", "site", "http://site/a b"] {
-        assert_eq!(HttpLoad::new(wrong, address, true), Err(LoadError::NotHttp));
+        assert_eq!(HttpLoad::new(wrong, address, true), Err(Error::NotHttp));
     }
 }
 

@@ -8,7 +8,7 @@ mod open_loop;
 mod sql;
 mod watched;
 
-use load::{LoadError, LoadOutcome, LoadPlan, RunControl, Workload};
+use load::{Error, LoadOutcome, LoadPlan, RunControl, Workload};
 
 fn plan(clients: u32, operations: u64) -> LoadPlan {
     LoadPlan {
@@ -18,7 +18,7 @@ fn plan(clients: u32, operations: u64) -> LoadPlan {
     }
 }
 
-fn run(workload: &dyn Workload, plan: &LoadPlan) -> Result<LoadOutcome, LoadError> {
+fn run(workload: &dyn Workload, plan: &LoadPlan) -> Result<LoadOutcome, Error> {
     load::run(workload, plan, &RunControl::default(), None)
 }
 

@@ -2,7 +2,7 @@
 
 use super::assert_whole;
 use load::sql::SqlLoad;
-use load::{LoadError, LoadOutcome, LoadPlan, QueryMode, RunControl};
+use load::{Error, LoadOutcome, LoadPlan, QueryMode, RunControl};
 use model::Direction;
 use script::Scripts;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ fn scripts(url: &str, texts: &[(&str, u32)]) -> Scripts {
     scripts
 }
 
-fn run(url: &str, texts: &[(&str, u32)], mode: QueryMode, plan: &LoadPlan) -> Result<LoadOutcome, LoadError> {
+fn run(url: &str, texts: &[(&str, u32)], mode: QueryMode, plan: &LoadPlan) -> Result<LoadOutcome, Error> {
     let load = SqlLoad::new(&Target::parse(url).unwrap(), scripts(url, texts), mode)?;
     load::run(&load, plan, &RunControl::default(), None)
 }

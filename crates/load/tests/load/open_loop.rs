@@ -1,6 +1,6 @@
 use super::assert_whole;
 use load::sql::SqlLoad;
-use load::{LoadError, LoadOutcome, LoadPlan, QueryMode, Rate, RunControl};
+use load::{Error, LoadOutcome, LoadPlan, QueryMode, Rate, RunControl};
 use script::{Quoting, Scripts};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ fn load(server: &Postgres, statement: &str) -> SqlLoad {
     SqlLoad::new(&Target::parse(&server.url()).unwrap(), scripts, QueryMode::Simple).unwrap()
 }
 
-fn run(load: &SqlLoad, plan: &LoadPlan) -> Result<LoadOutcome, LoadError> {
+fn run(load: &SqlLoad, plan: &LoadPlan) -> Result<LoadOutcome, Error> {
     load::run(load, plan, &RunControl::default(), None)
 }
 

@@ -1,7 +1,7 @@
 use super::{assert_whole, plan, run};
 use client::session::SessionError;
 use load::sql::SqlLoad;
-use load::{LoadError, LoadOutcome, LoadPlan, QueryMode, RunControl};
+use load::{Error, LoadOutcome, LoadPlan, QueryMode, RunControl};
 use model::Direction;
 use script::{Quoting, Scripts};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,7 +19,7 @@ pub fn sql(url: &str, script: &[&str], reconnect: bool) -> SqlLoad {
         .reconnecting(reconnect)
 }
 
-fn load(url: &str, script: &[&str], plan: &LoadPlan) -> Result<LoadOutcome, LoadError> {
+fn load(url: &str, script: &[&str], plan: &LoadPlan) -> Result<LoadOutcome, Error> {
     run(&sql(url, script, false), plan)
 }
 
@@ -73,10 +73,10 @@ fn mariadb_compresses_where_the_target_asks_for_it() {
     let target = Target::parse(&url).unwrap();
     let kept = Scripts::parse(["select 1 as one \\gset"], load::sql::quoting(target.scheme)).unwrap();
     let refused = SqlLoad::new(&target, kept, QueryMode::Simple).err();
-    assert_eq!(refused, Some(LoadError::Compressed));
+    assert_eq!(refused, Some(Error::Compressed));
     let texts = Scripts::parse(["select 1"], load::sql::quoting(target.scheme)).unwrap();
     let refused = SqlLoad::new(&target, texts, QueryMode::Prepared).err();
-    assert_eq!(refused, Some(LoadError::Compressed));
+    assert_eq!(refused, Some(Error::Compressed));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn postgres_asks_for_a_password_in_every_way() {
         let nobody = format!("postgres://postgres@127.0.0.1:{}/postgres", server.port());
         assert_eq!(
             load(&nobody, &["select 1"], &plan(1, 1)),
-            Err(LoadError::Session(SessionError::NoPassword))
+            Err(Error::Session(SessionError::NoPassword))
         );
     }
 }
@@ -224,9 +224,6 @@ fn a_server_that_is_killed_is_told() {
 fn what_cannot_be_asked_is_refused_before_anything_is_sent() {
     let script = || Scripts::parse(["select 1"], Quoting::Standard).unwrap();
     let new = |url: &str| SqlLoad::new(&Target::parse(url).unwrap(), script(), QueryMode::Simple).map(|_| ());
-    assert_eq!(
-        new("oracle://db/shop"),
-        Err(LoadError::Scheme { scheme: "oracle" })
-    );
+    assert_eq!(new("oracle://db/shop"), Err(Error::Scheme { scheme: "oracle" }));
     assert_eq!(new("mysql://db/shop"), Ok(()));
 }

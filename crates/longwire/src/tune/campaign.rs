@@ -19,7 +19,7 @@ use report::outcome::TuneRuns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use tune::{TuneError, Workbench};
+use tune::Workbench;
 
 #[derive(Debug, Default)]
 pub struct CampaignResult {
@@ -30,7 +30,7 @@ pub struct CampaignResult {
     pub links: Vec<LinkOutcome>,
     pub warnings: Vec<Warning>,
     pub runs: TuneRuns,
-    pub fault: Option<TuneError>,
+    pub fault: Option<tune::Error>,
 }
 
 /// Runs all jobs in the chosen `methods`.
@@ -88,7 +88,7 @@ struct Campaign<'a, 'p> {
 enum JobEnd {
     Interrupted(Interrupted),
     /// The database or its connection failed permanently.
-    Broken(TuneError),
+    Broken(tune::Error),
     NoLink(anyhow::Error),
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sys::{Clock, Target};
-use tune::{Trial, TuneError, Workbench};
+use tune::{Trial, Workbench};
 
 #[derive(Debug)]
 pub struct Distance {
@@ -32,7 +32,7 @@ pub struct Limits<'a> {
 pub enum Unfinished {
     Stopped(Interrupted),
     TooLong,
-    Failed(TuneError),
+    Failed(tune::Error),
 }
 
 impl Distance {
@@ -116,7 +116,7 @@ impl Limits<'_> {
     }
 
     /// Runs `work` and halts it when the user stops or the time limit is reached.
-    fn within<T>(&self, work: impl FnOnce() -> Result<T, TuneError>) -> Result<T, Unfinished> {
+    fn within<T>(&self, work: impl FnOnce() -> Result<T, tune::Error>) -> Result<T, Unfinished> {
         let (began, done) = (Instant::now(), AtomicBool::new(false));
         let is_late = || began.elapsed() > self.patience;
         self.halt

@@ -12,7 +12,7 @@ use pipeline::interruption::Interrupted;
 use pipeline::progress::ProgressSink;
 use report::outcome::TuneReport;
 use sys::Target;
-use tune::{Prepared, Shape, TuneError, Workbench};
+use tune::{Prepared, Shape, Workbench};
 
 #[derive(Debug)]
 pub struct JobsPlan<'a> {
@@ -35,7 +35,7 @@ pub struct JobsOutcome {
     pub report: TuneReport,
     pub interrupted: Option<Interrupted>,
     /// Error after the first run: it ended the campaign, or left the scratch schema on the server.
-    pub fault: Option<TuneError>,
+    pub fault: Option<tune::Error>,
 }
 
 impl JobsPlan<'_> {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     impl Workbench for Counting {
-        fn prepare(&mut self, _: &Shape) -> Result<Prepared, TuneError> {
+        fn prepare(&mut self, _: &Shape) -> Result<Prepared, tune::Error> {
             let copy = Method {
                 job: Job::Insert,
                 name: "copy".into(),
@@ -164,17 +164,17 @@ mod tests {
             })
         }
 
-        fn fill(&mut self, _: Job) -> Result<(), TuneError> {
+        fn fill(&mut self, _: Job) -> Result<(), tune::Error> {
             self.writes.fetch_add(1, Ordering::Relaxed);
-            Err(TuneError::NotPrepared)
+            Err(tune::Error::NotPrepared)
         }
 
-        fn run(&mut self, _: &Trial<'_>) -> Result<model::TrialOutcome, TuneError> {
+        fn run(&mut self, _: &Trial<'_>) -> Result<model::TrialOutcome, tune::Error> {
             self.writes.fetch_add(1, Ordering::Relaxed);
-            Err(TuneError::NotPrepared)
+            Err(tune::Error::NotPrepared)
         }
 
-        fn clean_up(&mut self) -> Result<(), TuneError> {
+        fn clean_up(&mut self) -> Result<(), tune::Error> {
             Ok(())
         }
     }

@@ -4,7 +4,7 @@ use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedReco
 use super::exchange::ExchangeRecord;
 use super::outcome::{ConditionsRecord, RecognisedRecord, SummaryRecord, WarningRecord};
 use super::{Interner, RecordBody, SCHEMA, Text, UnknownValue};
-use crate::error::RecordError;
+use crate::error::Error;
 use crate::recording::Source;
 use model::{
     Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol,
@@ -78,9 +78,9 @@ impl<R: BufRead> RecordReader<R> {
     ///
     /// # Errors
     /// If the first bytes cannot be read.
-    pub fn new(input: R) -> Result<Self, RecordError> {
+    pub fn new(input: R) -> Result<Self, Error> {
         Ok(Self {
-            source: Source::new(input).map_err(|source| RecordError::Read { line: 0, source })?,
+            source: Source::new(input).map_err(|source| Error::Read { line: 0, source })?,
             line: Vec::new(),
             number: 0,
             shared: Interner::default(),
@@ -94,7 +94,7 @@ impl<R: BufRead> RecordReader<R> {
         self.cut
     }
 
-    fn next_record(&mut self) -> Option<Result<Record, RecordError>> {
+    fn next_record(&mut self) -> Option<Result<Record, Error>> {
         loop {
             let ending = match read_line(&mut self.source, &mut self.line) {
                 Ok(ending) => ending,
@@ -105,7 +105,7 @@ impl<R: BufRead> RecordReader<R> {
                 Err(source) => {
                     self.done = true;
                     let line = self.number;
-                    return Some(Err(RecordError::Read { line, source }));
+                    return Some(Err(Error::Read { line, source }));
                 }
             };
             self.done = ending == Ending::Stream;
@@ -114,7 +114,7 @@ impl<R: BufRead> RecordReader<R> {
             }
             self.number += 1;
             if ending == Ending::TooLong {
-                return Some(Err(RecordError::TooLong {
+                return Some(Err(Error::TooLong {
                     line: self.number,
                     limit: LINE_LIMIT,
                 }));
@@ -126,7 +126,7 @@ impl<R: BufRead> RecordReader<R> {
             if self.done && record.is_err() && ends_in_the_middle(&self.line) {
                 return Some(Ok(self.cut_short()));
             }
-            self.done |= matches!(record, Err(RecordError::NewerSchema { .. }));
+            self.done |= matches!(record, Err(Error::NewerSchema { .. }));
             return Some(record);
         }
     }
@@ -142,7 +142,7 @@ impl<R: BufRead> RecordReader<R> {
 }
 
 impl<R: BufRead> Iterator for RecordReader<R> {
-    type Item = Result<Record, RecordError>;
+    type Item = Result<Record, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.done { None } else { self.next_record() }
@@ -189,13 +189,13 @@ struct Head<'a> {
     schema: u64,
 }
 
-fn parse(line: &[u8], number: u64, shared: &mut Interner) -> Result<Record, RecordError> {
+fn parse(line: &[u8], number: u64, shared: &mut Interner) -> Result<Record, Error> {
     if line.starts_with(EXCHANGE_START) {
         return read_record::<ExchangeRecord<'_>>(line, number, shared);
     }
     let head: Head<'_> = from_slice(line, number)?;
     if head.schema > u64::from(SCHEMA) {
-        return Err(RecordError::NewerSchema {
+        return Err(Error::NewerSchema {
             line: number,
             schema: head.schema,
         });
@@ -208,7 +208,7 @@ fn parse(line: &[u8], number: u64, shared: &mut Interner) -> Result<Record, Reco
     }
 }
 
-type ReadLine = fn(&[u8], u64, &mut Interner) -> Result<Record, RecordError>;
+type ReadLine = fn(&[u8], u64, &mut Interner) -> Result<Record, Error>;
 
 macro_rules! readers {
     ($($body:ty,)*) => {
@@ -232,17 +232,17 @@ fn read_record<'a, B: ReadBody + Deserialize<'a>>(
     line: &'a [u8],
     number: u64,
     shared: &mut Interner,
-) -> Result<Record, RecordError> {
+) -> Result<Record, Error> {
     let body: B = from_slice(line, number)?;
     body.into_record(shared)
-        .map_err(|UnknownValue { key, value }| RecordError::UnknownValue {
+        .map_err(|UnknownValue { key, value }| Error::UnknownValue {
             line: number,
             key,
             value,
         })
 }
 
-fn from_slice<'a, T: Deserialize<'a>>(line: &'a [u8], number: u64) -> Result<T, RecordError> {
+fn from_slice<'a, T: Deserialize<'a>>(line: &'a [u8], number: u64) -> Result<T, Error> {
     serde_json::from_slice(line).map_err(|fault| {
         let text = fault.to_string();
         // The parser sees a single line: its line number would mislead.
@@ -250,7 +250,7 @@ fn from_slice<'a, T: Deserialize<'a>>(line: &'a [u8], number: u64) -> Result<T, 
             Some((reason, _)) => format!("{reason} at column {}", fault.column()),
             None => text,
         };
-        RecordError::NotARecord { line: number, reason }
+        Error::NotARecord { line: number, reason }
     })
 }
 

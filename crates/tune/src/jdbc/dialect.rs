@@ -1,6 +1,6 @@
 //! SQL around jobs that differs between databases.
 
-use super::super::{Shape, TuneError};
+use super::super::{Error, Shape};
 use client::bridge::{BridgeError, Column, JdbcDialect};
 
 pub(super) struct Tables {
@@ -69,8 +69,8 @@ impl Tables {
     /// Creates the three tables.
     ///
     /// # Errors
-    /// [`TuneError::Like`] if the database cannot copy columns.
-    pub fn create(&self, shape: &Shape) -> Result<Vec<String>, TuneError> {
+    /// [`Error::Like`] if the database cannot copy columns.
+    pub fn create(&self, shape: &Shape) -> Result<Vec<String>, Error> {
         let tables = [
             (self.inserted(), false),
             (self.selected(), false),
@@ -86,14 +86,14 @@ impl Tables {
         tables.into_iter().map(create).collect()
     }
 
-    fn create_like(&self, table: &str, like: &str) -> Result<String, TuneError> {
+    fn create_like(&self, table: &str, like: &str) -> Result<String, Error> {
         Ok(match self.dialect {
             JdbcDialect::Derby | JdbcDialect::Db2 => {
                 format!("create table {table} as select * from {like} with no data")
             }
             JdbcDialect::SqlServer => format!("select * into {table} from {like} where 1 = 0"),
             JdbcDialect::Informix | JdbcDialect::Other => {
-                return Err(TuneError::Like {
+                return Err(Error::Like {
                     code: "-".to_owned(),
                     text: "longwire knows no statement of this database that copies columns; say --row-bytes"
                         .to_owned(),
@@ -183,12 +183,12 @@ impl Tables {
         statements
     }
 
-    pub fn not_made(&self, error: TuneError) -> TuneError {
+    pub fn not_made(&self, error: Error) -> Error {
         match error {
-            TuneError::Bridge(BridgeError::Sql { code, .. }) if exists(&code) => TuneError::ScratchExists {
+            Error::Bridge(BridgeError::Sql { code, .. }) if exists(&code) => Error::ScratchExists {
                 scratch: self.scratch.clone(),
             },
-            TuneError::Bridge(BridgeError::Sql { code, text }) => TuneError::NoScratch {
+            Error::Bridge(BridgeError::Sql { code, text }) => Error::NoScratch {
                 scratch: self.scratch.clone(),
                 code,
                 text,
@@ -198,9 +198,9 @@ impl Tables {
     }
 }
 
-pub(super) fn like_failed(error: TuneError) -> TuneError {
+pub(super) fn like_failed(error: Error) -> Error {
     match error {
-        TuneError::Bridge(BridgeError::Sql { code, text }) => TuneError::Like { code, text },
+        Error::Bridge(BridgeError::Sql { code, text }) => Error::Like { code, text },
         other => other,
     }
 }

@@ -1,6 +1,6 @@
 //! Observes a job's driver through a relay.
 
-use crate::TuneError;
+use crate::Error;
 use client::Watch;
 use client::session::SessionError;
 use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, PerDirection, Timestamp};
@@ -18,8 +18,8 @@ pub(super) fn through<T>(
     server: Target,
     watch: &Watch<'_>,
     job: impl FnOnce(SocketAddr, &dyn Fn() -> Passed) -> T,
-) -> Result<T, TuneError> {
-    let refused = |error| TuneError::Session(SessionError::Connect(error));
+) -> Result<T, Error> {
+    let refused = |error| Error::Session(SessionError::Connect(error));
     let (sender, seen) = sync_channel(MAX_EVENTS);
     let factory = Arc::new(Forwarding {
         sender: Mutex::new(sender),

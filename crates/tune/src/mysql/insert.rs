@@ -2,17 +2,17 @@
 
 use super::messages::{bulk_row, execute_row, types};
 use super::{Conversation, prepare, query};
-use crate::TuneError;
+use crate::Error;
 use crate::native::content::Row;
 use crate::native::method::Work;
 use crate::native::text_rows;
 use client::mysql::{self, ExpectedAnswer, packet};
 
-pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     statements(talk, work, "inserted", 1)
 }
 
-pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     statements(talk, work, "inserted", work.value)
 }
 
@@ -22,7 +22,7 @@ pub fn statements(
     work: &Work<'_>,
     table: &str,
     rows_a_statement: u64,
-) -> Result<(), TuneError> {
+) -> Result<(), Error> {
     talk.doing = INSERTING;
     for keys in work.blocks(rows_a_statement) {
         mysql::query(&mut talk.out, |text| work.insert(text, table, keys, |_| b"'"));
@@ -32,16 +32,16 @@ pub fn statements(
     Ok(())
 }
 
-pub fn prepared_row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn prepared_row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     executed(talk, work, 1)
 }
 
 /// Prepared once, then executed with a limited number of requests in flight.
-pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     executed(talk, work, work.value)
 }
 
-fn executed(talk: &mut Conversation<'_>, work: &Work<'_>, depth: u64) -> Result<(), TuneError> {
+fn executed(talk: &mut Conversation<'_>, work: &Work<'_>, depth: u64) -> Result<(), Error> {
     let statement = prepare_insert(talk, work)?;
     let columns = work.content.columns();
     let mut row = Row::default();
@@ -58,7 +58,7 @@ fn executed(talk: &mut Conversation<'_>, work: &Work<'_>, depth: u64) -> Result<
 }
 
 /// Prepared once, then one `COM_STMT_BULK_EXECUTE` for several rows.
-pub fn in_bulk(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn in_bulk(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     let statement = prepare_insert(talk, work)?;
     let types = types(work.content.columns());
     let mut row = Row::default();
@@ -75,7 +75,7 @@ pub fn in_bulk(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneE
     Ok(())
 }
 
-fn prepare_insert(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<u32, TuneError> {
+fn prepare_insert(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<u32, Error> {
     talk.doing = INSERTING;
     let values = vec!["?"; work.content.columns()].join(", ");
     prepare(
@@ -85,7 +85,7 @@ fn prepare_insert(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<u32, T
 }
 
 /// `LOAD DATA LOCAL`, in packets of the chosen size.
-pub fn load_data(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn load_data(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = INSERTING;
     let statement = format!(
         "load data local infile 'longwire' into table {}.inserted character set utf8mb4",

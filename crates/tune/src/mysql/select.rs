@@ -1,18 +1,18 @@
 //! Ways of selecting rows.
 
 use super::{Conversation, prepare, query};
-use crate::TuneError;
+use crate::Error;
 use crate::native::method::Work;
 use client::mysql::{ExpectedAnswer, fetch, open_cursor};
 
-pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = SELECTING;
     talk.holds_replies = true;
     query(talk, statement(work).as_bytes())
 }
 
 /// A server-side cursor, fetched in blocks until its end.
-pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = SELECTING;
     talk.holds_replies = true;
     let opened = open(talk, &statement(work))?;
@@ -20,7 +20,7 @@ pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
     Ok(())
 }
 
-pub fn open(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneError> {
+pub fn open(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, Error> {
     let statement = prepare(talk, statement)?;
     open_cursor(&mut talk.out, statement);
     talk.replies.expect(ExpectedAnswer::Answer);
@@ -29,7 +29,7 @@ pub fn open(talk: &mut Conversation<'_>, statement: &str) -> Result<u32, TuneErr
 }
 
 /// Returns false at the end of the cursor.
-pub fn fetched(talk: &mut Conversation<'_>, statement: u32, work: &Work<'_>) -> Result<bool, TuneError> {
+pub fn fetched(talk: &mut Conversation<'_>, statement: u32, work: &Work<'_>) -> Result<bool, Error> {
     if !talk.replies.has_more() {
         return Ok(false);
     }

@@ -2,21 +2,21 @@
 
 use super::messages::execute_with_key;
 use super::{Conversation, prepare, query, select};
-use crate::TuneError;
+use crate::Error;
 use crate::native::method::Work;
 use crate::native::{COUNTER, KEY};
 use client::ReplyReader;
 use client::mysql::{self, ExpectedAnswer};
 
 /// Reads all rows, then updates them one by one.
-pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     let keys = read_keys(talk, work)?;
     let statement = prepare(talk, &by_its_key(work))?;
     update(talk, statement, &keys, 1)
 }
 
 /// Reads one block from a cursor, then updates its rows one by one.
-pub fn cursor_by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn cursor_by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = UPDATING;
     let cursor = select::open(talk, &for_update(work))?;
     let statement = prepare(talk, &by_its_key(work))?;
@@ -35,14 +35,14 @@ pub fn cursor_by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(),
 }
 
 /// Reads all rows, then pipelines the updates.
-pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     let keys = read_keys(talk, work)?;
     let statement = prepare(talk, &by_its_key(work))?;
     update(talk, statement, &keys, work.value)
 }
 
 /// Reads all rows, then updates lists of keys.
-pub fn by_list(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn by_list(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     let keys = read_keys(talk, work)?;
     let head = format!("{} where {KEY} in (", raise(work));
     for keys in keys.chunks(usize::try_from(work.value).unwrap_or(usize::MAX)) {
@@ -58,12 +58,12 @@ pub fn by_list(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneE
     Ok(())
 }
 
-pub fn one_statement(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn one_statement(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = UPDATING;
     query(talk, raise(work).as_bytes())
 }
 
-fn read_keys(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<Vec<u64>, TuneError> {
+fn read_keys(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<Vec<u64>, Error> {
     talk.doing = UPDATING;
     talk.holds_replies = true;
     talk.replies.keep_keys();
@@ -75,7 +75,7 @@ fn read_keys(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<Vec<u64>, T
 }
 
 /// With at most `depth` updates in flight.
-fn update(talk: &mut Conversation<'_>, statement: u32, keys: &[u64], depth: u64) -> Result<(), TuneError> {
+fn update(talk: &mut Conversation<'_>, statement: u32, keys: &[u64], depth: u64) -> Result<(), Error> {
     for key in keys {
         talk.make_room(depth)?;
         execute_with_key(&mut talk.out, statement, *key);

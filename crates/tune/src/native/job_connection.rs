@@ -1,7 +1,7 @@
 //! Sends and receives concurrently on a job's connection, so that full buffers on both sides cannot
 //! deadlock.
 
-use crate::TuneError;
+use crate::Error;
 use client::session::{ClientConnection, Deadline, Session};
 use client::{ErrorReply, ReplyFault, ReplyReader};
 use model::{ByteCount, PerDirection, TrialOutcome};
@@ -55,7 +55,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         }
     }
 
-    pub fn say(&mut self) -> Result<(), TuneError> {
+    pub fn say(&mut self) -> Result<(), Error> {
         let now = self.connection.clock().now();
         self.connection.show_sent(now, &self.out);
         self.held(self.out.capacity() as u64);
@@ -68,7 +68,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
     }
 
     /// Sends the buffer and waits for all pending replies, which is one round trip.
-    pub fn send_request(&mut self) -> Result<(), TuneError> {
+    pub fn send_request(&mut self) -> Result<(), Error> {
         self.say()?;
         self.needs(self.replies.asked());
         self.wait(0)
@@ -76,7 +76,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
 
     /// Waits until a request can be sent with at most `depth` in flight; sends the buffer before it
     /// waits.
-    pub fn make_room(&mut self, depth: u64) -> Result<(), TuneError> {
+    pub fn make_room(&mut self, depth: u64) -> Result<(), Error> {
         self.window = Some(depth);
         let asked = self.replies.asked();
         self.needs((asked + 1).saturating_sub(depth));
@@ -101,7 +101,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
     }
 
     /// Reads until at most this many replies are pending.
-    fn wait(&mut self, expected: u64) -> Result<(), TuneError> {
+    fn wait(&mut self, expected: u64) -> Result<(), Error> {
         while self.replies.expected_replies() > expected {
             if !self.read_replies()? {
                 self.connection.wait(PollFlags::IN, &self.deadline)?;
@@ -110,7 +110,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
         Ok(())
     }
 
-    fn send(&mut self, bytes: &[u8]) -> Result<(), TuneError> {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let mut left = bytes;
         while !left.is_empty() || self.connection.has_unsent() {
             let taken = self.connection.offer(left)?;
@@ -126,7 +126,7 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
     }
 
     /// Returns false if no data is available.
-    fn read_replies(&mut self) -> Result<bool, TuneError> {
+    fn read_replies(&mut self) -> Result<bool, Error> {
         self.connection.look_up()?;
         let bytes = self.connection.receive_now(ClientConnection::BUFFER)?;
         if bytes.is_empty() {
@@ -209,12 +209,12 @@ impl<'a, R: ReplyReader> JobConnection<'a, R> {
     }
 }
 
-fn refused(doing: &str, fault: ReplyFault) -> TuneError {
+fn refused(doing: &str, fault: ReplyFault) -> Error {
     let ErrorReply { code, text } = match fault {
         ReplyFault::Refused(error) => error,
         ReplyFault::Malformed { found } => ErrorReply::new(b"protocol", found.as_bytes()),
     };
-    TuneError::Statement {
+    Error::Statement {
         doing: doing.to_owned(),
         code,
         text,

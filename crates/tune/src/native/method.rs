@@ -2,7 +2,7 @@
 
 use super::content::{Content, LiteralOpening, Row};
 use super::job_connection::JobConnection;
-use crate::{Shape, TuneError};
+use crate::{Error, Shape};
 use model::{Job, Method, MethodParameter, ParameterUnit};
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(crate) struct MethodRow<R: 'static> {
     pub run: Run<R>,
 }
 
-pub(crate) type Run<R> = fn(&mut JobConnection<'_, R>, &Work<'_>) -> Result<(), TuneError>;
+pub(crate) type Run<R> = fn(&mut JobConnection<'_, R>, &Work<'_>) -> Result<(), Error>;
 
 pub(crate) struct ParameterRow {
     pub name: &'static str,

@@ -2,14 +2,14 @@
 
 use super::content::Row;
 use super::method::Work;
-use crate::TuneError;
+use crate::Error;
 
 /// Passes all rows to `send` in pieces of exactly `size` bytes and returns the remainder.
 pub(crate) fn pieces(
     work: &Work<'_>,
     size: usize,
-    mut send: impl FnMut(&[u8]) -> Result<(), TuneError>,
-) -> Result<Vec<u8>, TuneError> {
+    mut send: impl FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<Vec<u8>, Error> {
     let mut row = Row::default();
     let mut lines = Vec::new();
     for key in 1..=work.rows {

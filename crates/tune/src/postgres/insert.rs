@@ -2,21 +2,21 @@
 
 use super::messages::{opening, run};
 use super::{Conversation, prepare, query};
-use crate::TuneError;
+use crate::Error;
 use crate::native::content::Row;
 use crate::native::method::Work;
 use crate::native::text_rows;
 use client::postgres::{self, COPY_DONE, SYNC, copy_data};
 
-pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     statements(talk, work, 1)
 }
 
-pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn multi_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     statements(talk, work, work.value)
 }
 
-fn statements(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_statement: u64) -> Result<(), TuneError> {
+fn statements(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_statement: u64) -> Result<(), Error> {
     talk.doing = INSERTING;
     for keys in work.blocks(rows_a_statement) {
         postgres::query(&mut talk.out, |text| work.insert(text, "inserted", keys, opening));
@@ -26,16 +26,16 @@ fn statements(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_statement: u6
     Ok(())
 }
 
-pub fn prepared_row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn prepared_row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     batches(talk, work, 1)
 }
 
 /// Prepared once, then executed in batches with one wait each.
-pub fn prepared_batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn prepared_batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     batches(talk, work, work.value)
 }
 
-fn batches(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_batch: u64) -> Result<(), TuneError> {
+fn batches(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_batch: u64) -> Result<(), Error> {
     prepare_insert(talk, work)?;
     let mut row = Row::default();
     for keys in work.blocks(rows_a_batch) {
@@ -53,7 +53,7 @@ fn batches(talk: &mut Conversation<'_>, work: &Work<'_>, rows_a_batch: u64) -> R
 }
 
 /// Prepared once, then executed with a limited number of requests in flight.
-pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     prepare_insert(talk, work)?;
     let mut row = Row::default();
     for key in 1..=work.rows {
@@ -68,7 +68,7 @@ pub fn pipeline(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tune
     talk.send_request()
 }
 
-fn prepare_insert(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+fn prepare_insert(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = INSERTING;
     let values: Vec<String> = (1..=work.content.columns())
         .map(|number| format!("${number}"))
@@ -87,7 +87,7 @@ fn insert(talk: &mut Conversation<'_>, work: &Work<'_>, key: u64, row: &mut Row)
 }
 
 /// `COPY`, in pieces of the chosen size.
-pub fn copy(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn copy(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     copy_into(
         talk,
         work,
@@ -102,7 +102,7 @@ pub fn copy_into(
     work: &Work<'_>,
     table: &str,
     buffer: usize,
-) -> Result<(), TuneError> {
+) -> Result<(), Error> {
     talk.doing = INSERTING;
     query(
         talk,

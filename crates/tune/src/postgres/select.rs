@@ -1,19 +1,19 @@
 //! Ways of selecting rows.
 
 use super::{Conversation, query};
-use crate::TuneError;
+use crate::Error;
 use crate::native::method::Work;
 use client::ReplyReader;
 use client::postgres::{SYNC, bind, execute, parse};
 
-pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn whole(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = SELECTING;
     talk.holds_replies = true;
     query(talk, statement(work).as_bytes())
 }
 
 /// A portal, executed repeatedly for blocks of rows.
-pub fn portal(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn portal(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = SELECTING;
     talk.holds_replies = true;
     let rows = u32::try_from(work.value).unwrap_or(u32::MAX);
@@ -31,7 +31,7 @@ pub fn portal(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
 }
 
 /// An SQL cursor, fetched in blocks until its end.
-pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = SELECTING;
     talk.holds_replies = true;
     let declare = format!("declare longwire no scroll cursor for {}", statement(work));
@@ -47,7 +47,7 @@ pub fn cursor(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
 }
 
 /// `COPY`, which drivers deliver row by row.
-pub fn copy(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn copy(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = SELECTING;
     query(
         talk,

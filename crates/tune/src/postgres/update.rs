@@ -2,14 +2,14 @@
 
 use super::messages::run;
 use super::{Conversation, prepare, query};
-use crate::TuneError;
+use crate::Error;
 use crate::native::method::Work;
 use crate::native::{COUNTER, KEY};
 use client::ReplyReader;
 use client::postgres::SYNC;
 
 /// One row of a cursor `for update`, then an update of the current row, repeatedly.
-pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     declare(talk, work)?;
     let update = format!("{} where current of longwire", raise(work));
     loop {
@@ -23,7 +23,7 @@ pub fn row_by_row(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Tu
 }
 
 /// A block of rows from a cursor, then updates by key one by one.
-pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     in_blocks(talk, work, |talk, keys| {
         for key in keys {
             update(talk, *key);
@@ -36,7 +36,7 @@ pub fn by_key(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneEr
 }
 
 /// A block of rows from a cursor, then pipelined updates.
-pub fn batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     in_blocks(talk, work, |talk, keys| {
         for key in keys {
             update(talk, *key);
@@ -47,7 +47,7 @@ pub fn batch(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneErr
     })
 }
 
-pub fn one_statement(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+pub fn one_statement(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = UPDATING;
     query(talk, raise(work).as_bytes())
 }
@@ -56,8 +56,8 @@ pub fn one_statement(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(),
 fn in_blocks(
     talk: &mut Conversation<'_>,
     work: &Work<'_>,
-    mut update: impl FnMut(&mut Conversation<'_>, &[u64]) -> Result<(), TuneError>,
-) -> Result<(), TuneError> {
+    mut update: impl FnMut(&mut Conversation<'_>, &[u64]) -> Result<(), Error>,
+) -> Result<(), Error> {
     declare(talk, work)?;
     prepare(talk, STATEMENT, &format!("{} where {KEY} = $1", raise(work)))?;
     talk.replies.keep_keys();
@@ -77,7 +77,7 @@ fn in_blocks(
     }
 }
 
-fn declare(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), TuneError> {
+fn declare(talk: &mut Conversation<'_>, work: &Work<'_>) -> Result<(), Error> {
     talk.doing = UPDATING;
     let scratch = work.scratch;
     let declare = format!("declare longwire no scroll cursor for select * from {scratch}.updated for update");

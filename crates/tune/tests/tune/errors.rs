@@ -5,7 +5,7 @@ use model::{Job, Method};
 use std::sync::atomic::AtomicBool;
 use sys::Target;
 use testbed::{MariaDb, Postgres};
-use tune::{Shape, Trial, TuneError};
+use tune::{Error, Shape, Trial};
 
 #[test]
 fn a_workbench_that_cannot_be_prepared_says_why() {
@@ -22,7 +22,7 @@ fn a_schema_of_somebody_else_is_left_alone(postgres: &Postgres, mariadb: &MariaD
         let stop = AtomicBool::new(false);
         let mut bench = bench(&url, "theirs", &stop);
         let error = bench.prepare(&shape()).unwrap_err();
-        assert!(matches!(error, TuneError::ScratchExists { .. }), "{error}");
+        assert!(matches!(error, Error::ScratchExists { .. }), "{error}");
         assert!(error.hint().unwrap().contains("longwire_tune_theirs"));
         bench.clean_up().unwrap();
         assert_eq!(
@@ -50,7 +50,7 @@ fn who_may_not_create_is_told_so(postgres: &Postgres, mariadb: &MariaDb) {
         let stop = AtomicBool::new(false);
         let mut bench = bench(&url, "mine", &stop);
         let error = bench.prepare(&shape()).unwrap_err();
-        let TuneError::NoScratch { code: found, .. } = &error else {
+        let Error::NoScratch { code: found, .. } = &error else {
             panic!("{error}");
         };
         assert_eq!(found, code);
@@ -86,7 +86,7 @@ fn what_is_not_there_is_told() {
     let stop = AtomicBool::new(false);
     let redis = Target::parse("redis://127.0.0.1/").unwrap();
     let error = tune::native(&redis, "x", &stop).err().unwrap();
-    assert!(matches!(error, TuneError::Scheme { scheme: "redis" }), "{error}");
+    assert!(matches!(error, Error::Scheme { scheme: "redis" }), "{error}");
 
     let server = Postgres::start();
     let mut bench = bench(&server.url(), "mine", &stop);
@@ -102,7 +102,7 @@ fn what_is_not_there_is_told() {
         watch: None,
     };
     let error = bench.run(&trial).unwrap_err();
-    assert!(matches!(error, TuneError::NoSuchMethod { .. }), "{error}");
+    assert!(matches!(error, Error::NoSuchMethod { .. }), "{error}");
     let prepared = bench.prepare(&shape()).unwrap();
     let scratch = &prepared.scratch;
     bench.fill(Job::Select).unwrap();
@@ -122,7 +122,7 @@ fn what_is_not_there_is_told() {
     assert!(
         matches!(
             error,
-            TuneError::Rows {
+            Error::Rows {
                 expected: 450,
                 found: 449,
                 ..
@@ -140,7 +140,7 @@ fn what_is_not_there_is_told() {
     )
     .unwrap_err();
     assert!(
-        matches!(&error, TuneError::Statement { code, .. } if code == "42P01"),
+        matches!(&error, Error::Statement { code, .. } if code == "42P01"),
         "{error}"
     );
     drop(server);

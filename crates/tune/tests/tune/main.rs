@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sys::Target;
-use tune::{Prepared, Shape, Trial, TuneError, Workbench};
+use tune::{Error, Prepared, Shape, Trial, Workbench};
 
 /// A row count that no setting divides evenly.
 fn shape() -> Shape {
@@ -35,7 +35,7 @@ fn run(
     (job, name): (Job, &str),
     value: Option<u64>,
     address: Option<SocketAddr>,
-) -> Result<TrialOutcome, TuneError> {
+) -> Result<TrialOutcome, Error> {
     let method = method(prepared, job, name);
     bench.run(&Trial {
         method,

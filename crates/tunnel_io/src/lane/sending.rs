@@ -1,6 +1,6 @@
 //! From the sockets of a lane's streams to the lane's socket.
 
-use super::super::TunnelError;
+use super::super::Error;
 use super::super::login::Part;
 use super::super::notice::Notice;
 use super::{LaneLoop, MAX_UNSENT_IN_KERNEL};
@@ -10,7 +10,7 @@ use tunnel::{CompressionLevel, LevelChoice, Pick, StreamId};
 
 impl LaneLoop {
     /// Sends chunks of streams in turn until no stream has any or the lane is full.
-    pub(super) fn send_chunks(&mut self) -> Result<(), TunnelError> {
+    pub(super) fn send_chunks(&mut self) -> Result<(), Error> {
         while self.blocked.is_none() {
             while let Some(pick) = self.lane.pick() {
                 self.take_turn(pick)?;
@@ -27,7 +27,7 @@ impl LaneLoop {
         Ok(())
     }
 
-    fn send_unsent(&mut self) -> Result<(), TunnelError> {
+    fn send_unsent(&mut self) -> Result<(), Error> {
         let unsent = self.lane.unsent();
         let offered = unsent.len();
         match self.transport.send(unsent) {
@@ -71,7 +71,7 @@ impl LaneLoop {
         }
     }
 
-    fn take_turn(&mut self, pick: Pick) -> Result<(), TunnelError> {
+    fn take_turn(&mut self, pick: Pick) -> Result<(), Error> {
         let id = pick.stream;
         let Some(local) = self.streams.get_mut(&id).filter(|local| local.is_open()) else {
             self.lane.drained(id);
@@ -107,7 +107,7 @@ impl LaneLoop {
         count: usize,
         drained: bool,
         may_compress: bool,
-    ) -> Result<(), TunnelError> {
+    ) -> Result<(), Error> {
         let chunk = self.chunk.get(..count).unwrap_or_default();
         let fixed = match self.preferences.level {
             _ if !may_compress => CompressionLevel::OFF,

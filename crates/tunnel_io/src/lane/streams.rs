@@ -1,6 +1,6 @@
 //! Start and end of a lane's streams: clients, database connections, resets.
 
-use super::super::TunnelError;
+use super::super::Error;
 use super::super::notice::{Notice, Refused};
 use super::super::stream::{Local, SocketState};
 use super::{CONNECT_LIMIT, LaneLoop, Role};
@@ -50,7 +50,7 @@ impl LaneLoop {
     }
 
     /// Tries the database's addresses from `first` on.
-    fn connect_to(&mut self, id: StreamId, first: usize, mut fault: Option<TunnelError>) {
+    fn connect_to(&mut self, id: StreamId, first: usize, mut fault: Option<Error>) {
         let Role::Far { database, .. } = &self.role else {
             return;
         };
@@ -125,7 +125,7 @@ impl LaneLoop {
         self.connect_to(id, next, fault);
     }
 
-    fn abort_stream(&mut self, id: StreamId, fault: Option<TunnelError>) {
+    fn abort_stream(&mut self, id: StreamId, fault: Option<Error>) {
         self.streams.remove(&id);
         self.lane.reset(id, ResetReason::NoDatabase);
         self.counters.streams_broken(1);

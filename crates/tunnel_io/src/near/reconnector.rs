@@ -1,6 +1,6 @@
 //! The thread that keeps one lane up.
 
-use super::super::TunnelError;
+use super::super::Error;
 use super::super::error::split_address;
 use super::super::lane::{LaneLoop, Role};
 use super::super::mailbox::Mailbox;
@@ -67,7 +67,7 @@ impl Reconnector {
     }
 
     /// Opens and runs the lane until it ends; returns true if it was up.
-    fn attempt(&self) -> Result<bool, TunnelError> {
+    fn attempt(&self) -> Result<bool, Error> {
         let (transport, peer) = self.open()?;
         let shared = Arc::clone(&self.shared);
         let role = Role::Near(Box::new(move || shared.waker.wake()));
@@ -89,16 +89,16 @@ impl Reconnector {
         }
     }
 
-    fn open(&self) -> Result<(Transport, SocketAddr), TunnelError> {
+    fn open(&self) -> Result<(Transport, SocketAddr), Error> {
         let far = &self.shared.far;
         let (host, port) = split_address(far)?;
-        let no_such_host = || TunnelError::NoSuchHost {
+        let no_such_host = || Error::NoSuchHost {
             host: host.to_owned(),
         };
         let addresses = (host, port).to_socket_addrs().map_err(|_| no_such_host())?;
         let mut fault = no_such_host();
         for address in addresses {
-            let unreachable = |reason| TunnelError::FarUnreachable {
+            let unreachable = |reason| Error::FarUnreachable {
                 far: far.clone(),
                 address,
                 reason,
@@ -118,12 +118,12 @@ impl Reconnector {
         Err(fault)
     }
 
-    fn complete(&self, socket: Socket, peer: SocketAddr) -> Result<Transport, TunnelError> {
+    fn complete(&self, socket: Socket, peer: SocketAddr) -> Result<Transport, Error> {
         let end = End::Far;
         self.shared
             .client_handshake
             .complete(socket, self.shared.connect_timeout)
-            .map_err(|fault| TunnelError::Peer { end, peer, fault })
+            .map_err(|fault| Error::Peer { end, peer, fault })
     }
 
     fn rest(&self, pause: &mut Duration) {

@@ -4,7 +4,7 @@ use super::super::connection::{Connection, broken};
 use super::super::machine::{Afterwards, Kind, Machine, Next, Site};
 use super::super::slot::State;
 use super::{Driver, MAX_DURATION, Phase};
-use crate::LoadError;
+use crate::Error;
 use model::Direction;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -52,7 +52,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         self.advance(index, next);
     }
 
-    pub(super) fn advance(&mut self, index: usize, next: Result<Next, LoadError>) {
+    pub(super) fn advance(&mut self, index: usize, next: Result<Next, Error>) {
         match next {
             Ok(Next::Wait) => {}
             Ok(Next::Send) => self.send(index),
@@ -71,7 +71,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                 let next = slot.machine.begin(&mut self.request);
                 self.advance(index, next);
             }
-            Ok(Next::AskAgain) => self.fail(index, &LoadError::Closed),
+            Ok(Next::AskAgain) => self.fail(index, &Error::Closed),
             Err(error) => self.fail(index, &error),
         }
     }
@@ -122,7 +122,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                     self.complete_by_ring(index);
                 }
             }
-            Err(LoadError::Closed) if slot.reused => self.ended(index),
+            Err(Error::Closed) if slot.reused => self.ended(index),
             Err(error) => {
                 let error = self.connect_error(index, error);
                 self.fail(index, &error);
@@ -130,9 +130,9 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    pub(super) fn connect(&mut self, index: usize) -> Result<(), LoadError> {
+    pub(super) fn connect(&mut self, index: usize) -> Result<(), Error> {
         let Some(site) = self.kind.site() else {
-            return Err(LoadError::Closed);
+            return Err(Error::Closed);
         };
         let slot = &mut self.slots[index];
         slot.state = State::Connecting;
@@ -163,7 +163,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(reason) => {
-                    let error = self.connect_error(index, LoadError::Broken { reason });
+                    let error = self.connect_error(index, Error::Broken { reason });
                     return self.fail(index, &error);
                 }
             }
@@ -220,7 +220,7 @@ impl<K: Kind> Driver<'_, '_, K> {
 
     pub(super) fn broke(&mut self, index: usize, reason: OsError) {
         match broken(reason) {
-            LoadError::Closed => self.ended(index),
+            Error::Closed => self.ended(index),
             error => self.fail(index, &error),
         }
     }
@@ -258,7 +258,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             }
             State::Ending => self.hang_up(index),
             State::Idle => self.drop_connection(index),
-            State::Connecting | State::Sleeping => self.fail(index, &LoadError::Closed),
+            State::Connecting | State::Sleeping => self.fail(index, &Error::Closed),
             State::Pausing | State::Opening | State::Over => self.hang_up_quietly(index),
         }
     }
@@ -268,7 +268,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         let slot = &mut self.slots[index];
         if now >= slot.deadline {
             let after = self.shared.plan().timeout;
-            return self.fail(index, &LoadError::TimedOut { after });
+            return self.fail(index, &Error::TimedOut { after });
         }
         if self.phase == Phase::Counting {
             slot.count += 1;
@@ -304,7 +304,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    pub(super) fn fail(&mut self, index: usize, error: &LoadError) {
+    pub(super) fn fail(&mut self, index: usize, error: &Error) {
         self.hang_up_quietly(index);
         if let Phase::WarmUp { failed } = &mut self.phase {
             failed.get_or_insert_with(|| error.clone());
@@ -324,9 +324,9 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 
-    pub(super) fn connect_error(&self, index: usize, error: LoadError) -> LoadError {
+    pub(super) fn connect_error(&self, index: usize, error: Error) -> Error {
         match (error, self.kind.site(), self.slots[index].state) {
-            (LoadError::Broken { reason }, Some(site), State::Connecting) => connect_failed(site, reason),
+            (Error::Broken { reason }, Some(site), State::Connecting) => connect_failed(site, reason),
             (error, _, _) => error,
         }
     }
@@ -341,9 +341,9 @@ impl<K: Kind> Driver<'_, '_, K> {
     }
 }
 
-fn connect_failed(site: Site<'_>, reason: OsError) -> LoadError {
+fn connect_failed(site: Site<'_>, reason: OsError) -> Error {
     let (server, address) = (site.server.to_owned(), site.address);
-    LoadError::Connect(match reason {
+    Error::Connect(match reason {
         OsError(libc::ECONNREFUSED) => LiveError::Refused { server, address },
         reason => LiveError::ConnectFailed {
             server,

@@ -4,7 +4,7 @@ use super::super::PAUSE_AFTER_ERROR;
 use super::super::machine::{Afterwards, Kind, Machine, Opened};
 use super::super::slot::State;
 use super::{Driver, Replacement};
-use crate::LoadError;
+use crate::Error;
 use std::cmp::Reverse;
 use std::os::fd::AsFd;
 use std::time::Instant;
@@ -66,14 +66,14 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
                         self.free(index, Instant::now());
                     }
                 }
-                Err(LoadError::Stopped) => self.over(index),
+                Err(Error::Stopped) => self.over(index),
                 Err(error) => self.attempt_failed(index, &error),
             }
         }
     }
 
     /// A failed attempt to connect counts as a failed operation.
-    pub(super) fn attempt_failed(&mut self, index: usize, error: &LoadError) {
+    pub(super) fn attempt_failed(&mut self, index: usize, error: &Error) {
         let in_time = self.end.is_none_or(|end| Instant::now() < end);
         if in_time && self.shared.takes_one() {
             self.sums.failed(Instant::now(), error);
@@ -83,7 +83,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         }
     }
 
-    pub(super) fn adopt(&mut self, index: usize, opened: Option<Opened>) -> Result<(), LoadError> {
+    pub(super) fn adopt(&mut self, index: usize, opened: Option<Opened>) -> Result<(), Error> {
         if let Some(Opened {
             connection, decoder, ..
         }) = opened

@@ -6,7 +6,7 @@ use super::super::connection::Connection;
 use super::super::machine::{Kind, Machine, Site};
 use super::super::slot::State;
 use super::{BELL, Driver, TIMER};
-use crate::LoadError;
+use crate::Error;
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 use sys::error::LiveError;
@@ -184,12 +184,12 @@ impl<K: Kind> Driver<'_, '_, K> {
             State::Ending => self.hang_up(index),
             State::Connecting => {
                 let error = match self.kind.site() {
-                    Some(Site { address, server }) => LoadError::Connect(LiveError::ConnectTimedOut {
+                    Some(Site { address, server }) => Error::Connect(LiveError::ConnectTimedOut {
                         server: server.to_owned(),
                         address,
                         after,
                     }),
-                    None => LoadError::TimedOut { after },
+                    None => Error::TimedOut { after },
                 };
                 self.fail(index, &error);
             }
@@ -199,7 +199,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             | State::Pausing
             | State::Opening
             | State::Over => {
-                self.fail(index, &LoadError::TimedOut { after });
+                self.fail(index, &Error::TimedOut { after });
             }
         }
     }

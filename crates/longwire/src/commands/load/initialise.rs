@@ -2,7 +2,6 @@
 
 use super::Args;
 use anyhow::{Context, Result, bail};
-use load::LoadError;
 use load::tables;
 use load::tables::{InitStep, Making};
 use pipeline::output::{self, Status};
@@ -33,7 +32,7 @@ pub fn run(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Status> {
             ));
             Ok(Status::Done)
         }
-        Err(LoadError::Stopped) => {
+        Err(load::Error::Stopped) => {
             told.end();
             output::print_note("stopped; tables that were begun are not complete");
             Ok(Status::Interrupted)

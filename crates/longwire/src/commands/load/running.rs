@@ -3,7 +3,7 @@
 use super::observed::ObservedLoad;
 use super::work::ClientWork;
 use anyhow::{Context, Result};
-use load::{LoadError, LoadOutcome, LoadPlan, LoadProgress, RunControl};
+use load::{LoadOutcome, LoadPlan, LoadProgress, RunControl};
 use report::outcome::LoadInterval;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -55,7 +55,7 @@ pub fn run(
     match outcome {
         Ok(outcome) => Ok(Ran { outcome, interrupted }),
         // Stopped before the first measurement.
-        Err(LoadError::Stopped) if interrupted => Ok(Ran {
+        Err(load::Error::Stopped) if interrupted => Ok(Ran {
             outcome: LoadOutcome::default(),
             interrupted,
         }),

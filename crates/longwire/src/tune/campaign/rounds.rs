@@ -5,7 +5,6 @@ use crate::tune::distance::{Distance, Unfinished};
 use crate::tune::search::MethodSetting;
 use model::{TrialOutcome, TrialSource, Warning, WarningKind, format_duration};
 use std::time::Duration;
-use tune::TuneError;
 
 impl Campaign<'_, '_> {
     /// Fills the server's caches and starts its processes, and is discarded.
@@ -26,7 +25,7 @@ impl Campaign<'_, '_> {
                 // The fault will recur in a run that counts.
                 Err(
                     Unfinished::TooLong
-                    | Unfinished::Failed(TuneError::Statement { .. } | TuneError::Rows { .. }),
+                    | Unfinished::Failed(tune::Error::Statement { .. } | tune::Error::Rows { .. }),
                 ) => break,
                 Err(Unfinished::Stopped(interrupted)) => return Err(interrupted.into()),
                 Err(Unfinished::Failed(error)) => return Err(JobEnd::Broken(error)),
@@ -97,7 +96,7 @@ impl Campaign<'_, '_> {
 
     fn job(&mut self, setting: MethodSetting, distance: &Distance) -> Result<TrialOutcome, Unfinished> {
         let Some(method) = self.methods.get(setting.method).copied() else {
-            return Err(Unfinished::Failed(TuneError::NotPrepared));
+            return Err(Unfinished::Failed(tune::Error::NotPrepared));
         };
         let value = values(method).get(setting.place).copied().flatten();
         distance.run(self.workbench, (method, value), None, &self.plan.limits)
@@ -122,7 +121,7 @@ impl Campaign<'_, '_> {
                 );
                 (WarningKind::LeftOut, text)
             }
-            Unfinished::Failed(error @ (TuneError::Statement { .. } | TuneError::Rows { .. })) => {
+            Unfinished::Failed(error @ (tune::Error::Statement { .. } | tune::Error::Rows { .. })) => {
                 let text = format!("{} {words} {at} is left out: {error}", self.job);
                 (WarningKind::OperationsFailed, text)
             }
