@@ -12,7 +12,7 @@ use super::store::{Captured, MeasuredPoint, Store};
 use super::wiring::Wiring;
 use super::workload;
 use anyhow::{Result, bail};
-use load::{ErrorCount, LoadOutcome, RunControl};
+use load::{ErrorCount, RunControl};
 use model::{ByteCount, LinkOutcome, MeasuredDurations, Prediction, Timestamp, Warning};
 use netns::Sandbox;
 use pipeline::interruption::{Interrupted, is_interruption};
@@ -338,7 +338,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// Times operations by the workload's own clock, or from a capture if it has none.
-    fn timed(&self, setup: &mut LabSetup, lab: &Lab, amount: Amount, what: &str) -> Result<LoadOutcome> {
+    fn timed(&self, setup: &mut LabSetup, lab: &Lab, amount: Amount, what: &str) -> Result<load::Outcome> {
         if !is_timed_by_capture(lab) {
             return self.load(setup, lab, amount, what);
         }
@@ -365,7 +365,7 @@ impl<'a> LabRun<'a> {
         lab: &Lab,
         amount: Amount,
         files: &[PathBuf],
-    ) -> Result<(LoadOutcome, Vec<(Timestamp, Timestamp)>)> {
+    ) -> Result<(load::Outcome, Vec<(Timestamp, Timestamp)>)> {
         setup.wiring.start_captures(files)?;
         let ran = if lab.workload.operation.is_none() && lab.workload.clients == 1 {
             self.one_by_one(setup, lab, amount)
@@ -385,7 +385,7 @@ impl<'a> LabRun<'a> {
         setup: &mut LabSetup,
         lab: &Lab,
         amount: Amount,
-    ) -> Result<(LoadOutcome, Vec<(Timestamp, Timestamp)>)> {
+    ) -> Result<(load::Outcome, Vec<(Timestamp, Timestamp)>)> {
         let begun = Instant::now();
         let mut windows = Vec::new();
         let mut all = Sum::default();
@@ -413,7 +413,7 @@ impl<'a> LabRun<'a> {
     }
 
     /// Returns early on interrupt.
-    fn load(&self, setup: &mut LabSetup, lab: &Lab, amount: Amount, what: &str) -> Result<LoadOutcome> {
+    fn load(&self, setup: &mut LabSetup, lab: &Lab, amount: Amount, what: &str) -> Result<load::Outcome> {
         let control = RunControl::default();
         let over = AtomicBool::new(false);
         let ran = std::thread::scope(|scope| {
@@ -439,15 +439,15 @@ impl<'a> LabRun<'a> {
 }
 
 /// Clients that cannot connect count as failed operations; other errors end the lab.
-fn as_outcome(error: anyhow::Error) -> Result<LoadOutcome> {
+fn as_outcome(error: anyhow::Error) -> Result<load::Outcome> {
     match error.downcast::<load::Error>() {
-        Ok(error) => Ok(LoadOutcome {
+        Ok(error) => Ok(load::Outcome {
             measured: None,
             errors: vec![ErrorCount {
                 text: error.to_string(),
                 count: 1,
             }],
-            ..LoadOutcome::default()
+            ..load::Outcome::default()
         }),
         Err(error) => Err(error),
     }
@@ -465,12 +465,17 @@ fn is_timed_by_capture(lab: &Lab) -> bool {
 }
 
 /// Replaces missing times with those from the captures.
-fn by_capture(ran: LoadOutcome, lab: &Lab, files: &[PathBuf], captured: &Captured) -> Result<LoadOutcome> {
+fn by_capture(
+    ran: load::Outcome,
+    lab: &Lab,
+    files: &[PathBuf],
+    captured: &Captured,
+) -> Result<load::Outcome> {
     if !is_timed_by_capture(lab) {
         return Ok(ran);
     }
     let observed = ObservedOperations::read_captures(files, lab, captured)?;
-    Ok(LoadOutcome {
+    Ok(load::Outcome {
         measured: ran
             .measured
             .as_ref()
@@ -488,7 +493,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, ran: LoadOutcome) {
+    fn add(&mut self, ran: load::Outcome) {
         if let Some(measured) = ran.measured {
             self.durations.add(measured.duration);
         }
@@ -501,7 +506,7 @@ impl Sum {
         }
     }
 
-    fn outcome(mut self, elapsed: Duration) -> LoadOutcome {
+    fn outcome(mut self, elapsed: Duration) -> load::Outcome {
         let measured = self.durations.percentile(50).map(|duration| MeasuredDurations {
             operations: self.durations.count(),
             duration,
@@ -509,12 +514,12 @@ impl Sum {
             spread: self.durations.distribution(),
             errors: self.errors,
         });
-        LoadOutcome {
+        load::Outcome {
             measured,
             durations: self.durations,
             errors: self.texts,
             elapsed,
-            ..LoadOutcome::default()
+            ..load::Outcome::default()
         }
     }
 }
@@ -527,7 +532,7 @@ fn empty(captured: Captured) -> MeasuredPoint {
     }
 }
 
-fn add(kept: &mut MeasuredPoint, ran: LoadOutcome, links: Vec<LinkOutcome>, processors: Vec<LabProcessor>) {
+fn add(kept: &mut MeasuredPoint, ran: load::Outcome, links: Vec<LinkOutcome>, processors: Vec<LabProcessor>) {
     for error in ran.errors {
         match kept.errors.iter_mut().find(|(text, _)| *text == error.text) {
             Some((_, count)) => *count += error.count,
@@ -549,7 +554,7 @@ fn add(kept: &mut MeasuredPoint, ran: LoadOutcome, links: Vec<LinkOutcome>, proc
 }
 
 /// Without distance, at least one operation must succeed.
-fn require_success(ran: &LoadOutcome) -> Result<()> {
+fn require_success(ran: &load::Outcome) -> Result<()> {
     if ran.measured.is_some() {
         return Ok(());
     }

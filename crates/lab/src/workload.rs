@@ -3,7 +3,7 @@
 use super::config::{Amount, CommandLine, Lab, WorkloadKind};
 use super::wiring::Wiring;
 use anyhow::{Context, Result};
-use load::{LoadOutcome, LoadPlan, QueryMode, RunControl};
+use load::{QueryMode, RunControl};
 use script::Scripts;
 use std::net::SocketAddr;
 use std::process::Command;
@@ -13,15 +13,15 @@ use sys::Target;
 ///
 /// # Errors
 /// If the workload cannot run at all.
-pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &RunControl) -> Result<LoadOutcome> {
+pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &RunControl) -> Result<load::Outcome> {
     let workload = &lab.workload;
-    let plan = LoadPlan {
+    let plan = load::Plan {
         clients: workload.clients,
         operations: amount.operations,
         duration: amount.duration,
         timeout: workload.timeout,
         seed: lab.seed,
-        ..LoadPlan::default()
+        ..load::Plan::default()
     };
     let host = wiring.host(&workload.host);
     match &workload.kind {
@@ -60,7 +60,7 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &RunControl) -> 
             // One run performs all operations, unless runs are the operations.
             let plan = match workload.operation {
                 None => plan,
-                Some(_) => LoadPlan {
+                Some(_) => load::Plan {
                     clients: 1,
                     operations: Some(1),
                     duration: None,

@@ -3,7 +3,7 @@
 use super::child::wait;
 use super::engine::threaded::{Client, Operated};
 use super::engine::{RunContext, threaded};
-use super::{ClientSpec, Error, LoadOutcome, Workload};
+use super::{ClientSpec, Error, Outcome, Workload};
 use client::session::Deadline;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -25,7 +25,7 @@ impl<'a> CommandLoad<'a> {
 impl Workload for CommandLoad<'_> {}
 
 impl super::Runs for CommandLoad<'_> {
-    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, Error> {
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, Error> {
         threaded::run(context, 1, |client_spec| CommandClient {
             load: self,
             client_spec,

@@ -15,7 +15,7 @@ pub struct RunControl {
 
 /// Progress of a run. The difference of two readings, one second apart, is a progress line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LoadProgress {
+pub struct Progress {
     pub done: u64,
     pub failed: u64,
     /// Total duration of successful operations.
@@ -28,9 +28,9 @@ pub struct LoadProgress {
 
 impl RunControl {
     /// Totals over all threads, not read at the same instant.
-    pub fn progress(&self) -> LoadProgress {
+    pub fn progress(&self) -> Progress {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sum = LoadProgress::default();
+        let mut sum = Progress::default();
         for counters in threads.iter() {
             sum = sum.and(&counters.progress());
         }
@@ -61,7 +61,7 @@ impl RunControl {
     }
 }
 
-impl LoadProgress {
+impl Progress {
     pub(super) fn and(&self, other: &Self) -> Self {
         Self {
             done: self.done + other.done,
@@ -130,8 +130,8 @@ impl Counters {
         add(&self.failed, 1);
     }
 
-    pub fn progress(&self) -> LoadProgress {
-        LoadProgress {
+    pub fn progress(&self) -> Progress {
+        Progress {
             done: self.done.load(Ordering::Relaxed),
             failed: self.failed.load(Ordering::Relaxed),
             time: Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed)),
@@ -166,6 +166,6 @@ mod tests {
         assert_eq!(since.mean(), Some(Duration::from_micros(200)));
         assert_eq!(since.deviation(), Some(Duration::from_micros(100)));
         assert_eq!(since.mean_lag(), Some(Duration::from_micros(30)));
-        assert_eq!(LoadProgress::default().mean(), None);
+        assert_eq!(Progress::default().mean(), None);
     }
 }

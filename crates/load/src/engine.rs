@@ -18,24 +18,20 @@ pub(crate) mod threaded;
 
 use client::Watch;
 
-use super::{ClientSpec, Error, LoadPlan, RunControl};
+use super::{ClientSpec, Error, Plan, RunControl};
 use model::ConnectionId;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 pub struct RunContext<'a> {
-    pub(crate) plan: &'a LoadPlan,
+    pub(crate) plan: &'a Plan,
     pub(crate) control: &'a RunControl,
     pub(crate) watch: Option<&'a Watch<'a>>,
     connections: AtomicU32,
 }
 
 impl<'a> RunContext<'a> {
-    pub(crate) const fn new(
-        plan: &'a LoadPlan,
-        control: &'a RunControl,
-        watch: Option<&'a Watch<'a>>,
-    ) -> Self {
+    pub(crate) const fn new(plan: &'a Plan, control: &'a RunControl, watch: Option<&'a Watch<'a>>) -> Self {
         Self {
             plan,
             control,

@@ -2,7 +2,7 @@
 
 use super::engine::machine::{Afterwards, Kind, Machine, Next, Opened, Site, session_options};
 use super::engine::{RunContext, multiplexed};
-use super::{ClientSpec, Error, LoadOutcome, Workload};
+use super::{ClientSpec, Error, Outcome, Workload};
 use client::Watch;
 use client::session::{Session, SessionOptions};
 use model::{ConnectionId, Content, Direction, Message, Role, Timestamp};
@@ -68,7 +68,7 @@ impl HttpLoad {
 impl Workload for HttpLoad {}
 
 impl super::Runs for HttpLoad {
-    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, Error> {
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, Error> {
         multiplexed::run(self, context)
     }
 }

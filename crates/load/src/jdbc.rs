@@ -3,7 +3,7 @@
 use super::engine::threaded::{Client, Operated};
 use super::engine::{RunContext, threaded};
 use super::shell;
-use super::{ClientSpec, Error, LoadOutcome, QueryMode, Workload};
+use super::{ClientSpec, Error, Outcome, QueryMode, Workload};
 use client::bridge::{
     Bridge, BridgeConnection, BridgeError, Execute, Executed, HowRun, Login, Parameter, Wait,
 };
@@ -57,7 +57,7 @@ impl JdbcLoad {
 impl Workload for JdbcLoad {}
 
 impl super::Runs for JdbcLoad {
-    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, Error> {
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, Error> {
         let stop = &context.control.stop;
         let began = Instant::now();
         let mut ready = VecDeque::new();
@@ -87,7 +87,7 @@ impl super::Runs for JdbcLoad {
                 client_spec,
             }
         });
-        outcome.map(|outcome| LoadOutcome {
+        outcome.map(|outcome| Outcome {
             connecting,
             ..outcome
         })

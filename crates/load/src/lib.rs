@@ -1,7 +1,7 @@
 //! Clients that repeat an operation, with the duration of each.
 //!
 //! In a closed loop a client starts its next operation when the last one has ended: a slow server
-//! receives fewer requests. In an open loop ([`LoadPlan::rate`]) operations have scheduled start
+//! receives fewer requests. In an open loop ([`Plan::rate`]) operations have scheduled start
 //! times, and durations are also counted from these, as independent users see them.
 //!
 //! Each kind of load is a file that implements [`Workload`]: [`http`], [`sql`], [`jdbc`],
@@ -23,7 +23,7 @@ mod shell;
 pub mod sql;
 pub mod tables;
 
-pub use control::{LoadProgress, RunControl};
+pub use control::{Progress, RunControl};
 pub use error::Error;
 pub use rate::{Rate, RateError};
 pub use script::QueryMode;
@@ -39,7 +39,7 @@ pub trait Workload: Runs + Sync {}
 
 pub trait Runs {
     #[doc(hidden)]
-    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, Error>;
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, Error>;
 }
 
 /// Runs `workload` as planned and returns when the last client has ended.
@@ -57,10 +57,10 @@ pub trait Runs {
 /// and with [`Error::Stopped`] if `control` stops the run before the clock starts.
 pub fn run(
     workload: &dyn Workload,
-    plan: &LoadPlan,
+    plan: &Plan,
     control: &RunControl,
     watch: Option<&Watch<'_>>,
-) -> Result<LoadOutcome, Error> {
+) -> Result<Outcome, Error> {
     let outcome = workload.run(&RunContext::new(plan, control, watch));
     control.fault().map_or(outcome, Err)
 }
@@ -76,7 +76,7 @@ pub(crate) struct ClientSpec<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct LoadPlan {
+pub struct Plan {
     pub clients: u32,
     /// By default one per processor, at most one per client.
     pub threads: Option<u32>,
@@ -100,7 +100,7 @@ pub struct LoadPlan {
 }
 
 /// One client in an endless closed loop, with a timeout of one minute.
-impl Default for LoadPlan {
+impl Default for Plan {
     fn default() -> Self {
         Self {
             clients: 1,
@@ -118,7 +118,7 @@ impl Default for LoadPlan {
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct LoadOutcome {
+pub struct Outcome {
     /// Successful operations, timed from their real start; `None` if there are none. In a closed
     /// loop without ramp the rate is the sum of the clients' rates, each over the time the client
     /// worked, so that waiting for the last client does not lower it. Otherwise it is the count
@@ -136,7 +136,7 @@ pub struct LoadOutcome {
     pub not_begun: u64,
     /// Successful operations per script, in the order of the scripts; empty for a single script.
     pub scripts: Vec<Distribution>,
-    /// Reasons of failures, most frequent first. At most [`LoadOutcome::MAX_ERRORS`] distinct
+    /// Reasons of failures, most frequent first. At most [`Outcome::MAX_ERRORS`] distinct
     /// texts.
     pub errors: Vec<ErrorCount>,
     /// From the first counted operation to the end of the last.
@@ -167,7 +167,7 @@ pub struct ErrorCount {
     pub count: u64,
 }
 
-impl LoadOutcome {
+impl Outcome {
     pub const MAX_ERRORS: usize = 20;
     pub const OTHER_ERRORS: &str = "(other errors)";
 }

@@ -7,7 +7,7 @@ mod prepared;
 use super::engine::machine::{Kind, Opened, Site, session_options};
 use super::engine::{RunContext, multiplexed, threaded};
 use super::shell;
-use super::{ClientSpec, Error, LoadOutcome, QueryMode, Workload};
+use super::{ClientSpec, Error, Outcome, QueryMode, Workload};
 use ::client::Watch;
 use ::client::session::{Session, SessionOptions};
 use ::client::{SqlProtocol, mysql};
@@ -109,7 +109,7 @@ pub(crate) fn protocol_of(target: &Target) -> Result<SqlProtocol, Error> {
 impl Workload for SqlLoad {}
 
 impl super::Runs for SqlLoad {
-    fn run(&self, context: &RunContext<'_>) -> Result<LoadOutcome, Error> {
+    fn run(&self, context: &RunContext<'_>) -> Result<Outcome, Error> {
         if self.reconnect {
             threaded::run(context, self.scripts(), |client_spec| {
                 client::Reconnecting::new(self, client_spec, context)

@@ -6,7 +6,6 @@ use probe::echo;
 use probe::echo::{
     BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions, MAX_BYTES, MAX_STREAMS, Spin,
 };
-use relay::RelayOptions;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -123,9 +122,9 @@ fn a_listener_that_may_spins_where_it_is_asked_to() {
 fn a_known_distance_is_measured() {
     let _floor = told_on_failure();
     let stand = Stand::new(ListenerOptions::default());
-    let options = RelayOptions {
+    let options = relay::Options {
         link: Some("rtt=30ms".parse().expect("a link")),
-        ..RelayOptions::new(target(stand.address))
+        ..relay::Options::new(target(stand.address))
     };
     let relay = relay::start(options, Clock::anchored_now(), Arc::new(Nobody)).expect("a relay");
     let echo = Echo::connect(&target(relay.local_addr())).expect("it is greeted");
@@ -147,9 +146,9 @@ fn a_known_distance_is_measured() {
 fn rates_are_measured_each_way_with_round_trips_beside() {
     let _floor = told_on_failure();
     let stand = Stand::new(ListenerOptions::default());
-    let options = RelayOptions {
+    let options = relay::Options {
         link: Some("rtt=2ms rate=80mbit/40mbit queue=100kB".parse().expect("a link")),
-        ..RelayOptions::new(target(stand.address))
+        ..relay::Options::new(target(stand.address))
     };
     let relay = relay::start(options, Clock::anchored_now(), Arc::new(Nobody)).expect("a relay");
     let echo = Echo::connect(&target(relay.local_addr())).expect("it is greeted");

@@ -2,7 +2,7 @@
 
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer};
-use relay::RelayOptions;
+use relay::Options;
 use std::sync::Arc;
 use std::time::Duration;
 use sys::{Clock, Target};
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let target = Target::parse(&arguments.next().ok_or("TARGET is missing")?)?;
     let listen = arguments.next().ok_or("LISTEN is missing")?.parse()?;
     let relay = relay::start(
-        RelayOptions {
+        Options {
             listen,
             target,
             link: None,

@@ -17,7 +17,7 @@
 //! (`negotiation.rs`); only then do the two sides carry different bytes. A client that negotiates
 //! TLS itself passes through, and the observer sees ciphertext.
 //!
-//! With a link ([`RelayOptions::link`]) one thread shapes all connections instead, see `shaped.rs`.
+//! With a link ([`Options::link`]) one thread shapes all connections instead, see `shaped.rs`.
 //!
 //! Start reading at `worker.rs`, then `connection.rs`.
 
@@ -64,7 +64,7 @@ use sys::tls::security::is_postgres;
 use worker::{Mailbox, Worker};
 
 #[derive(Debug, Clone)]
-pub struct RelayOptions {
+pub struct Options {
     pub listen: SocketAddr,
     /// Resolved once, and every address is tried for every client.
     pub target: Target,
@@ -87,7 +87,7 @@ impl ConnectionNumbers {
     }
 }
 
-impl RelayOptions {
+impl Options {
     /// On a free loopback port, without a link. Clients handle TLS, unless the target insists on
     /// it.
     pub fn new(target: Target) -> Self {
@@ -177,16 +177,12 @@ impl Shared {
 /// If the target's host has no address, the listening address is not available, or the system
 /// refuses threads or descriptors; if a link is requested for a target with TLS. Does not test the
 /// target, see [`probe()`].
-pub fn start(
-    options: RelayOptions,
-    clock: Clock,
-    factory: Arc<dyn ObserverFactory>,
-) -> Result<Relay, LiveError> {
+pub fn start(options: Options, clock: Clock, factory: Arc<dyn ObserverFactory>) -> Result<Relay, LiveError> {
     start_with_floor(options, clock, factory, shaped::measure_floor)
 }
 
 pub(crate) fn start_with_floor(
-    options: RelayOptions,
+    options: Options,
     clock: Clock,
     factory: Arc<dyn ObserverFactory>,
     measure_floor: impl FnOnce(Clock) -> Option<Duration>,

@@ -1,6 +1,6 @@
 //! Many clients per thread.
 
-use super::super::{Error, LoadOutcome};
+use super::super::{Error, Outcome};
 use super::RunContext;
 use super::driver::{Driver, Start};
 use super::machine::{Kind, Opened};
@@ -16,7 +16,7 @@ use sys::listening::raise_file_limit;
 /// Runs clients of `kind` as planned.
 /// - Persistent connections are opened first, several at once, so that distant logins overlap.
 /// - Each thread's clients run the warm-up operations. When all have, the clock starts for all.
-pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOutcome, Error> {
+pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<Outcome, Error> {
     raise_file_limit();
     let began = Instant::now();
     let opened = open_all(kind, context)?;
@@ -49,7 +49,7 @@ pub(crate) fn run<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<LoadOut
             })
             .collect()
     });
-    outcome(ends, &shared).map(|outcome| LoadOutcome {
+    outcome(ends, &shared).map(|outcome| Outcome {
         connecting,
         ..outcome
     })

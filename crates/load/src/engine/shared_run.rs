@@ -1,7 +1,7 @@
 //! State shared by the threads of a run: the common start, and the remaining operations.
 
 use super::RunContext;
-use crate::{Error, LoadPlan, RunControl};
+use crate::{Error, Plan, RunControl};
 use model::ConnectionId;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
@@ -41,7 +41,7 @@ impl<'a> SharedRun<'a> {
         self.context
     }
 
-    pub fn plan(&self) -> &'a LoadPlan {
+    pub fn plan(&self) -> &'a Plan {
         self.context.plan
     }
 

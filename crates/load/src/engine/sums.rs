@@ -1,5 +1,5 @@
 use super::super::control::Counters;
-use super::super::{CpuTime, Error, ErrorCount, LoadOutcome, LoadProgress, RunControl};
+use super::super::{CpuTime, Error, ErrorCount, Outcome, Progress, RunControl};
 use super::shared_run::SharedRun;
 use model::{Direction, Distribution, DistributionBuilder, MeasuredDurations, PerDirection};
 use std::collections::HashMap;
@@ -59,11 +59,11 @@ impl ThreadSums {
         self.last = Some(now);
         self.counters.failed();
         let text = error.to_string();
-        let known = self.errors.len() < LoadOutcome::MAX_ERRORS || self.errors.contains_key(&text);
+        let known = self.errors.len() < Outcome::MAX_ERRORS || self.errors.contains_key(&text);
         let text = if known {
             text
         } else {
-            LoadOutcome::OTHER_ERRORS.to_owned()
+            Outcome::OTHER_ERRORS.to_owned()
         };
         *self.errors.entry(text).or_default() += 1;
     }
@@ -72,7 +72,7 @@ impl ThreadSums {
         self.payload_bytes[direction] += count;
     }
 
-    fn progress(&self) -> LoadProgress {
+    fn progress(&self) -> Progress {
         self.counters.progress()
     }
 
@@ -108,11 +108,11 @@ pub(crate) fn own_rate(count: u64, joined: Instant, last: Instant) -> f64 {
 pub(crate) fn outcome(
     ends: Vec<Result<ThreadSums, Error>>,
     shared: &SharedRun<'_>,
-) -> Result<LoadOutcome, Error> {
+) -> Result<Outcome, Error> {
     let threads = ends.len();
     let mut sums = ends.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
     let Some(mut sum) = sums.next() else {
-        return Ok(LoadOutcome::default());
+        return Ok(Outcome::default());
     };
     let mut progress = sum.progress();
     for sums in sums {
@@ -137,7 +137,7 @@ pub(crate) fn outcome(
         errors: failed,
     });
     let open = |mut builder: DistributionBuilder| plan.rate.map(|_| builder.distribution());
-    Ok(LoadOutcome {
+    Ok(Outcome {
         measured,
         durations: sum.durations,
         deviation: progress.deviation(),
@@ -169,10 +169,10 @@ fn by_frequency(errors: HashMap<String, u64>) -> Vec<ErrorCount> {
         .map(|(text, count)| ErrorCount { text, count })
         .collect();
     counts.sort_by(|one, other| other.count.cmp(&one.count).then(one.text.cmp(&other.text)));
-    if counts.len() > LoadOutcome::MAX_ERRORS {
-        let others = counts.split_off(LoadOutcome::MAX_ERRORS);
+    if counts.len() > Outcome::MAX_ERRORS {
+        let others = counts.split_off(Outcome::MAX_ERRORS);
         counts.push(ErrorCount {
-            text: LoadOutcome::OTHER_ERRORS.to_owned(),
+            text: Outcome::OTHER_ERRORS.to_owned(),
             count: others.iter().map(|error| error.count).sum(),
         });
     }

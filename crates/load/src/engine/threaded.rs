@@ -1,6 +1,6 @@
 //! Blocking clients with a thread each.
 
-use super::super::{ClientSpec, Error, LoadOutcome};
+use super::super::{ClientSpec, Error, Outcome};
 use super::arrivals::Arrivals;
 use super::multiplexed::no_thread;
 use super::shared_run::SharedRun;
@@ -36,7 +36,7 @@ pub(crate) fn run<'g, C: Client>(
     context: &'g RunContext<'g>,
     scripts: usize,
     make: impl Fn(ClientSpec<'g>) -> C + Sync,
-) -> Result<LoadOutcome, Error> {
+) -> Result<Outcome, Error> {
     let shared = SharedRun::new(context, context.clients() as usize);
     let ends = Mutex::new(Vec::new());
     let finish = |end| ends.lock().unwrap_or_else(PoisonError::into_inner).push(end);

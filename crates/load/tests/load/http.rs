@@ -1,6 +1,6 @@
 use super::{assert_whole, plan, run};
 use load::http::HttpLoad;
-use load::{Error, LoadOutcome, LoadPlan};
+use load::{Error, Outcome, Plan};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,8 +10,8 @@ use std::time::Duration;
 /// result of `load` and the number of connections.
 pub fn serve(
     answer: impl Fn(&str, &mut TcpStream) -> bool + Sync,
-    load: impl FnOnce(SocketAddr) -> LoadOutcome,
-) -> (LoadOutcome, u64) {
+    load: impl FnOnce(SocketAddr) -> Outcome,
+) -> (Outcome, u64) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let (connections, over) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -50,7 +50,7 @@ fn converse(mut stream: TcpStream, answer: &(impl Fn(&str, &mut TcpStream) -> bo
     }
 }
 
-fn load(address: SocketAddr, keep_alive: bool, plan: &LoadPlan) -> LoadOutcome {
+fn load(address: SocketAddr, keep_alive: bool, plan: &Plan) -> Outcome {
     let url = format!("http://site:{}/a/page?x=1#part", address.port());
     run(&HttpLoad::new(&url, address, keep_alive).unwrap(), plan).unwrap()
 }

@@ -8,21 +8,21 @@ mod open_loop;
 mod sql;
 mod watched;
 
-use load::{Error, LoadOutcome, LoadPlan, RunControl, Workload};
+use load::{Error, Outcome, Plan, RunControl, Workload};
 
-fn plan(clients: u32, operations: u64) -> LoadPlan {
-    LoadPlan {
+fn plan(clients: u32, operations: u64) -> Plan {
+    Plan {
         clients,
         operations: Some(operations),
-        ..LoadPlan::default()
+        ..Plan::default()
     }
 }
 
-fn run(workload: &dyn Workload, plan: &LoadPlan) -> Result<LoadOutcome, Error> {
+fn run(workload: &dyn Workload, plan: &Plan) -> Result<Outcome, Error> {
     load::run(workload, plan, &RunControl::default(), None)
 }
 
-fn assert_whole(outcome: &LoadOutcome, operations: u64) {
+fn assert_whole(outcome: &Outcome, operations: u64) {
     assert_eq!(outcome.errors, []);
     let measured = outcome.measured.as_ref().expect("something was measured");
     assert_eq!((measured.operations, measured.errors), (operations, 0));

@@ -2,15 +2,15 @@ use super::http::serve;
 use super::sql::sql;
 use super::{assert_whole, plan, run};
 use load::http::HttpLoad;
-use load::{LoadPlan, RunControl};
+use load::{Plan, RunControl};
 use model::Direction;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use testbed::{MariaDb, Postgres};
 
-fn on_one_thread(clients: u32, operations: u64) -> LoadPlan {
-    LoadPlan {
+fn on_one_thread(clients: u32, operations: u64) -> Plan {
+    Plan {
         threads: Some(1),
         ..plan(clients, operations)
     }
@@ -49,7 +49,7 @@ fn connections_that_are_lost_are_told_and_replaced() {
     let server = Postgres::start();
     let load = sql(&server.url(), &["select pg_sleep(0.002)"], false);
     let control = RunControl::default();
-    let plan = LoadPlan {
+    let plan = Plan {
         operations: None,
         duration: Some(Duration::from_secs(3)),
         ..on_one_thread(30, 0)

@@ -2,7 +2,7 @@
 
 use super::assert_whole;
 use load::sql::SqlLoad;
-use load::{Error, LoadOutcome, LoadPlan, QueryMode, RunControl};
+use load::{Error, Outcome, Plan, QueryMode, RunControl};
 use model::Direction;
 use script::Scripts;
 use std::time::{Duration, Instant};
@@ -20,17 +20,17 @@ fn scripts(url: &str, texts: &[(&str, u32)]) -> Scripts {
     scripts
 }
 
-fn run(url: &str, texts: &[(&str, u32)], mode: QueryMode, plan: &LoadPlan) -> Result<LoadOutcome, Error> {
+fn run(url: &str, texts: &[(&str, u32)], mode: QueryMode, plan: &Plan) -> Result<Outcome, Error> {
     let load = SqlLoad::new(&Target::parse(url).unwrap(), scripts(url, texts), mode)?;
     load::run(&load, plan, &RunControl::default(), None)
 }
 
-fn each(clients: u32, operations: u64) -> LoadPlan {
-    LoadPlan {
+fn each(clients: u32, operations: u64) -> Plan {
+    Plan {
         clients,
         threads: Some(2.min(clients)),
         operations_per_client: Some(operations),
-        ..LoadPlan::default()
+        ..Plan::default()
     }
 }
 
@@ -178,12 +178,12 @@ fn one_client_that_hangs_or_fails_leaves_the_others_alone() {
         "\\if :client_id = 0\nselect pg_sleep(100);\n\\elif :client_id = 1\nselect 1 / 0;\n\\else\nselect 1;\n\\endif\n",
         1,
     )];
-    let plan = LoadPlan {
+    let plan = Plan {
         clients: 6,
         threads: Some(1),
         duration: Some(Duration::from_millis(1200)),
         timeout: Duration::from_millis(400),
-        ..LoadPlan::default()
+        ..Plan::default()
     };
     let outcome = run(&server.url(), &hangs, QueryMode::Simple, &plan).unwrap();
     let measured = outcome.measured.unwrap();

@@ -1,6 +1,6 @@
 use super::assert_whole;
 use load::sql::SqlLoad;
-use load::{Error, LoadOutcome, LoadPlan, QueryMode, Rate, RunControl};
+use load::{Error, Outcome, Plan, QueryMode, Rate, RunControl};
 use script::{Quoting, Scripts};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -13,17 +13,17 @@ fn load(server: &Postgres, statement: &str) -> SqlLoad {
     SqlLoad::new(&Target::parse(&server.url()).unwrap(), scripts, QueryMode::Simple).unwrap()
 }
 
-fn run(load: &SqlLoad, plan: &LoadPlan) -> Result<LoadOutcome, Error> {
+fn run(load: &SqlLoad, plan: &Plan) -> Result<Outcome, Error> {
     load::run(load, plan, &RunControl::default(), None)
 }
 
-fn rated(clients: u32, rate: f64, duration: Duration) -> LoadPlan {
-    LoadPlan {
+fn rated(clients: u32, rate: f64, duration: Duration) -> Plan {
+    Plan {
         clients,
         threads: Some(1),
         duration: Some(duration),
         rate: Some(Rate::per_second(rate).unwrap()),
-        ..LoadPlan::default()
+        ..Plan::default()
     }
 }
 
@@ -80,12 +80,12 @@ fn what_a_slow_server_makes_others_wait_is_counted() {
 #[test]
 fn clients_join_one_after_another() {
     let server = Postgres::start();
-    let plan = LoadPlan {
+    let plan = Plan {
         clients: 5,
         threads: Some(2),
         operations_per_client: Some(1),
         ramp: Duration::from_millis(500),
-        ..LoadPlan::default()
+        ..Plan::default()
     };
     let outcome = run(&load(&server, "select 1"), &plan).unwrap();
     assert_whole(&outcome, 5);
@@ -104,9 +104,9 @@ fn a_run_is_ended_from_outside_and_what_was_done_counts() {
     for (clients, statement) in [(1, "select pg_sleep(0.01)"), (4, "select pg_sleep(0.01)")] {
         control.stop.store(false, Ordering::Relaxed);
         let load = load(&server, statement);
-        let plan = LoadPlan {
+        let plan = Plan {
             clients,
-            ..LoadPlan::default()
+            ..Plan::default()
         };
         let before = control.progress();
         let (outcome, took) = std::thread::scope(|scope| {

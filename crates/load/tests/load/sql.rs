@@ -1,7 +1,7 @@
 use super::{assert_whole, plan, run};
 use client::session::SessionError;
 use load::sql::SqlLoad;
-use load::{Error, LoadOutcome, LoadPlan, QueryMode, RunControl};
+use load::{Error, Outcome, Plan, QueryMode, RunControl};
 use model::Direction;
 use script::{Quoting, Scripts};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,7 +19,7 @@ pub fn sql(url: &str, script: &[&str], reconnect: bool) -> SqlLoad {
         .reconnecting(reconnect)
 }
 
-fn load(url: &str, script: &[&str], plan: &LoadPlan) -> Result<LoadOutcome, Error> {
+fn load(url: &str, script: &[&str], plan: &Plan) -> Result<Outcome, Error> {
     run(&sql(url, script, false), plan)
 }
 

@@ -3,7 +3,7 @@ use super::http::serve;
 use client::Watch;
 use load::http::HttpLoad;
 use load::sql::SqlLoad;
-use load::{LoadOutcome, LoadPlan, QueryMode, RunControl, Workload};
+use load::{Outcome, Plan, QueryMode, RunControl, Workload};
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer, PerDirection, Role, Timestamp};
 use script::{Quoting, Scripts};
@@ -81,7 +81,7 @@ impl Observer for Watcher {
     }
 }
 
-fn watch(load: &dyn Workload, plan: &LoadPlan) -> (LoadOutcome, Vec<Seen>) {
+fn watch(load: &dyn Workload, plan: &Plan) -> (Outcome, Vec<Seen>) {
     let factory = Factory::default();
     let watch = Watch {
         clock: Clock::anchored_now(),

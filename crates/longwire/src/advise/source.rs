@@ -3,7 +3,7 @@
 use analysis::fact::Fact;
 use anyhow::{Context, Result, anyhow};
 use client::Watch;
-use load::{LoadOutcome, LoadPlan, RunControl, Workload};
+use load::{RunControl, Workload};
 use model::{ByteCount, Protocol, Timestamp, Warning, WarningKind, counted};
 use pipeline::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
 use pipeline::fact_channel::FactChannel;
@@ -69,7 +69,7 @@ pub fn files(
 
 pub fn load(
     workload: &dyn Workload,
-    plan: &LoadPlan,
+    plan: &load::Plan,
     levels: Vec<CompressionLevel>,
     moved: Vec<ConnectionChoice>,
     stop: &AtomicBool,
@@ -109,11 +109,11 @@ pub fn load(
 
 fn run(
     workload: &dyn Workload,
-    plan: &LoadPlan,
+    plan: &load::Plan,
     watch: &Watch<'_>,
     stop: &AtomicBool,
     collect: &mut dyn FnMut() -> Result<()>,
-) -> Result<LoadOutcome> {
+) -> Result<load::Outcome> {
     let control = RunControl::default();
     let outcome = std::thread::scope(|scope| {
         let running = std::thread::Builder::new()

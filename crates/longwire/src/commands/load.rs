@@ -11,7 +11,6 @@ pub use arguments::Args;
 
 use crate::password;
 use anyhow::{Context, Result, bail};
-use load::LoadPlan;
 use observed::ObservedLoad;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
@@ -71,7 +70,7 @@ pub struct Shown {
 fn carry_out(
     args: &Args,
     typed: &CommandLine,
-    plan: &LoadPlan,
+    plan: &load::Plan,
     work: &ClientWork,
     shown: &Shown,
     clock: &'static str,

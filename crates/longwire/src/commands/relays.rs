@@ -8,7 +8,7 @@ use anyhow::Result;
 use model::{Endpoint, LinkOutcome, ObserverFactory, Warning};
 use pipeline::output::Status;
 use pipeline::output_health::OutputHealth;
-use relay::{ConnectionNumbers, Counters, Relay, RelayOptions};
+use relay::{ConnectionNumbers, Counters, Relay};
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ impl Relays {
         let clock = Clock::anchored_now();
         let numbers = ConnectionNumbers::default();
         let started = planned.into_iter().map(|(planned, tls)| {
-            let options = RelayOptions {
+            let options = relay::Options {
                 listen: planned.listen,
                 target: planned.target.clone(),
                 link: planned.link,

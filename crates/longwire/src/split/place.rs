@@ -5,7 +5,7 @@ use anyhow::Result;
 use link::LinkDescription;
 use model::LinkOutcome;
 use netns::{Forward, HostId, LinkId, Network, Sandbox};
-use relay::{Relay, RelayOptions};
+use relay::Relay;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -97,9 +97,9 @@ impl Behind {
 }
 
 fn relay(server: SocketAddr, link: &LinkDescription) -> Result<Relay> {
-    let options = RelayOptions {
+    let options = relay::Options {
         link: Some(*link),
-        ..RelayOptions::new(server.into())
+        ..relay::Options::new(server.into())
     };
     Ok(relay::start(
         options,

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use load::sql::SqlLoad;
-use load::{LoadOutcome, LoadPlan, QueryMode, RunControl};
+use load::{QueryMode, RunControl};
 use model::{Distribution, Interval, PerDirection, counted};
 use script::Scripts;
 use std::net::SocketAddr;
@@ -76,14 +76,14 @@ impl SplitBench {
         let load = SqlLoad::new(&self.target, self.scripts.clone(), self.mode)?
             .at(at)
             .pausing(station.pause);
-        let plan = LoadPlan {
+        let plan = load::Plan {
             clients: station.clients,
             warm_up: match station.pause.is_zero() {
                 true => WARM_UP,
                 false => PAUSED_WARM_UP,
             },
             duration: Some(self.visit),
-            ..LoadPlan::default()
+            ..load::Plan::default()
         };
         let control = RunControl::default();
         let ended = AtomicBool::new(false);
@@ -105,7 +105,7 @@ impl SplitBench {
     }
 }
 
-fn visit_of(station: Station, outcome: &LoadOutcome) -> Result<Visit> {
+fn visit_of(station: Station, outcome: &load::Outcome) -> Result<Visit> {
     let clients = station.clients;
     let error = outcome.errors.first().map(|error| error.text.clone());
     let measured = outcome.measured.as_ref().with_context(|| {

@@ -6,7 +6,7 @@ use client::Watch;
 use link::LinkDescription;
 use model::{LinkDirectionOutcome, LinkOutcome, Method, PerDirection, TrialOutcome};
 use pipeline::interruption::Interrupted;
-use relay::{Relay, RelayOptions};
+use relay::Relay;
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,9 +47,9 @@ impl Distance {
     pub fn behind(link: &LinkDescription, target: &Target) -> Result<Self> {
         Self::can_be_behind(target)?;
         // Encrypted traffic passes unchanged: the client's TLS session is with the server.
-        let options = RelayOptions {
+        let options = relay::Options {
             link: Some(*link),
-            ..RelayOptions::new(Target::tcp(&target.host, target.port))
+            ..relay::Options::new(Target::tcp(&target.host, target.port))
         };
         let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
         Ok(Self { relay: Some(relay) })

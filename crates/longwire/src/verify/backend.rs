@@ -6,7 +6,6 @@ use model::{ConnectionEvent, ConnectionId, LinkOutcome, Observer};
 use netns::network::{HostId, LinkId, Network};
 use netns::sandbox;
 use netns::sandbox::{Entered, Sandbox};
-use relay::RelayOptions;
 use relay::replay::{ClientSocket, Ends, ReplayError, client_socket};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -149,9 +148,9 @@ fn over_streams<T>(
 ) -> Result<(T, LinkOutcome), ReplayError> {
     let listener = on_loopback().map_err(|_| refused("listen on the loopback address"))?;
     let server = local(&listener)?;
-    let options = RelayOptions {
+    let options = relay::Options {
         link: Some(*link),
-        ..RelayOptions::new(server.into())
+        ..relay::Options::new(server.into())
     };
     let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
     let address = relay.local_addr();

@@ -3,7 +3,7 @@
 
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer};
-use relay::{Relay, RelayOptions};
+use relay::Relay;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
@@ -133,9 +133,9 @@ impl Observer for Unseen {
 }
 
 fn far(port: u16) -> Relay {
-    let options = RelayOptions {
+    let options = relay::Options {
         link: Some("rtt=20ms".parse().expect("a link")),
-        ..RelayOptions::new(Target::tcp("127.0.0.1", port))
+        ..relay::Options::new(Target::tcp("127.0.0.1", port))
     };
     relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
 }

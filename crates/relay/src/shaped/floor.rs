@@ -1,6 +1,6 @@
 //! The time that this machine adds to a round trip through a link without delay.
 
-use crate::{RelayOptions, start_with_floor};
+use crate::{Options, start_with_floor};
 use link::LinkDescription;
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer};
@@ -26,9 +26,9 @@ pub(crate) fn measure(clock: Clock) -> Option<Duration> {
 }
 
 fn through_a_link(server: SocketAddr, clock: Clock) -> Option<Duration> {
-    let options = RelayOptions {
+    let options = Options {
         link: Some(LinkDescription::with_rtt(Duration::ZERO)),
-        ..RelayOptions::new(server.into())
+        ..Options::new(server.into())
     };
     let relay = start_with_floor(options, clock, Arc::new(Nobody), |_| None).ok()?;
     let median = median_round_trip(relay.local_addr()).ok();

@@ -2,14 +2,14 @@
 
 use crate::recorder::Recorder;
 use crate::stand::{listen, relay_to};
-use relay::{RelayOptions, probe};
+use relay::{Options, probe};
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 use sys::{Blame, Clock, LiveError, Target};
 
 fn start(listen: &str, target: &str) -> Result<relay::Relay, LiveError> {
-    let options = RelayOptions {
+    let options = Options {
         listen: listen.parse().expect("valid"),
         target: Target::parse(target).expect("valid"),
         link: None,

@@ -447,7 +447,7 @@ fn stopping_closes_what_is_left_and_says_so() {
 
 #[test]
 fn a_target_with_tls_is_refused_together_with_a_link() {
-    let options = relay::RelayOptions {
+    let options = relay::Options {
         listen: "127.0.0.1:0".parse().expect("valid"),
         target: sys::Target::parse("postgres://127.0.0.1/x?sslmode=require").expect("valid"),
         link: Some("rtt=1ms".parse().expect("a link")),

@@ -1,7 +1,7 @@
 //! A relay with a recorder, in front of a server that a test provides.
 
 use crate::recorder::{Recorder, Story};
-use relay::{Counters, Relay, RelayOptions};
+use relay::{Counters, Options, Relay};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub fn relay_with_link(server: SocketAddr, link: &str) -> Stand {
 
 fn start(target: &str, link: Option<link::LinkDescription>) -> Stand {
     let recorder = Arc::new(Recorder::default());
-    let options = RelayOptions {
+    let options = Options {
         listen: "127.0.0.1:0".parse().expect("valid"),
         target: Target::parse(target).expect("valid"),
         link,

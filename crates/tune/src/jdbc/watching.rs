@@ -4,7 +4,6 @@ use crate::Error;
 use client::Watch;
 use client::session::SessionError;
 use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, PerDirection, Timestamp};
-use relay::RelayOptions;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -24,7 +23,7 @@ pub(super) fn through<T>(
     let factory = Arc::new(Forwarding {
         sender: Mutex::new(sender),
     });
-    let relay = relay::start(RelayOptions::new(server), watch.clock, factory).map_err(refused)?;
+    let relay = relay::start(relay::Options::new(server), watch.clock, factory).map_err(refused)?;
     // Relay threads must not borrow: they send events to this thread, which owns the observers.
     std::thread::scope(|scope| {
         scope.spawn(move || {

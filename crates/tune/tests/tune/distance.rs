@@ -3,7 +3,7 @@
 use super::{bench, run, shape};
 use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Job, Observer};
-use relay::{Relay, RelayOptions};
+use relay::Relay;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -26,9 +26,9 @@ impl ObserverFactory for Nobody {
 
 /// A relay to `port` with a link of 5 ms.
 pub fn far(port: u16) -> (Relay, SocketAddr) {
-    let options = RelayOptions {
+    let options = relay::Options {
         link: Some("rtt=5ms".parse().unwrap()),
-        ..RelayOptions::new(Target::tcp("127.0.0.1", port))
+        ..relay::Options::new(Target::tcp("127.0.0.1", port))
     };
     let relay = relay::start(options, Clock::anchored_now(), Arc::new(Nobody)).unwrap();
     let address = relay.local_addr();

@@ -7,7 +7,6 @@ use demo::{FetchedPage, ShopApplication};
 use link::LinkDescription;
 use model::{DEFAULT_RTTS, LinkOutcome, MeasuredDurations, Warning, WarningKind, format_duration};
 use pipeline::progress::{ProgressSink, StderrProgress};
-use relay::RelayOptions;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,9 +57,9 @@ impl DemoProof {
         rows: usize,
         stop: &AtomicBool,
     ) -> Result<()> {
-        let options = RelayOptions {
+        let options = relay::Options {
             link: Some(LinkDescription::with_rtt(rtt)),
-            ..RelayOptions::new(stages[0].target()?)
+            ..relay::Options::new(stages[0].target()?)
         };
         let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
         let mut took = [Vec::new(), Vec::new()];

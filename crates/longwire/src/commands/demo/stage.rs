@@ -5,7 +5,6 @@ use demo::{FetchedPage, PageVariant, Server, ShopApplication};
 use model::Endpoint;
 use pipeline::aggregator::Aggregator;
 use pipeline::fact_channel::FactChannel;
-use relay::RelayOptions;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +25,7 @@ impl DemoSetup {
         let database = Server::start(on_loopback().context("could not listen on a port of 127.0.0.1")?)?;
         let address = database.address();
         let channel = Arc::new(FactChannel::new(false));
-        let options = RelayOptions::new(target_at(address)?);
+        let options = relay::Options::new(target_at(address)?);
         let relay = relay::start(options, Clock::anchored_now(), channel.clone())
             .context("could not relay on loopback")?;
         let server = Endpoint {

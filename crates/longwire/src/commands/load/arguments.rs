@@ -6,7 +6,7 @@ use crate::commands::scripts::Mode;
 use crate::commands::seconds;
 use anyhow::{Context, Result, bail};
 use clap::{Args as ClapArgs, ValueEnum};
-use load::{LoadPlan, Rate};
+use load::Rate;
 use report::text::LoadStyle;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -173,7 +173,7 @@ impl Args {
 
     /// # Errors
     /// When settings contradict each other.
-    pub fn plan(&self) -> Result<LoadPlan> {
+    pub fn plan(&self) -> Result<load::Plan> {
         let operations = match self.requests.as_deref().filter(|text| !text.is_empty()) {
             None => None,
             Some(text) => match number(text) {
@@ -187,7 +187,7 @@ impl Args {
             bail!("--timeout is zero: write more, such as 60s");
         }
         let endless = self.time.is_none() && self.transactions.is_none() && operations.is_none();
-        Ok(LoadPlan {
+        Ok(load::Plan {
             clients: self.clients,
             threads: self.threads,
             operations,
@@ -197,7 +197,7 @@ impl Args {
             rate: self.rate,
             ramp: self.ramp,
             seed: self.seed,
-            ..LoadPlan::default()
+            ..load::Plan::default()
         })
     }
 

@@ -2,11 +2,10 @@
 
 use super::running::Ran;
 use super::work::ClientWork;
-use load::LoadPlan;
 use model::{SampleTotals, Summary};
 use report::outcome::{LoadFailure, LoadReport, LoadScript};
 
-pub fn report(work: &ClientWork, plan: &LoadPlan, ran: &Ran, target: &str) -> LoadReport {
+pub fn report(work: &ClientWork, plan: &load::Plan, ran: &Ran, target: &str) -> LoadReport {
     let outcome = &ran.outcome;
     let measured = outcome.measured.as_ref();
     let spread = outcome

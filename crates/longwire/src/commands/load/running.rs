@@ -3,7 +3,7 @@
 use super::observed::ObservedLoad;
 use super::work::ClientWork;
 use anyhow::{Context, Result};
-use load::{LoadOutcome, LoadPlan, LoadProgress, RunControl};
+use load::RunControl;
 use report::outcome::LoadInterval;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use sys::Clock;
 
 pub struct Ran {
-    pub outcome: LoadOutcome,
+    pub outcome: load::Outcome,
     pub interrupted: bool,
 }
 
@@ -19,7 +19,7 @@ pub struct Ran {
 /// call every `progress`.
 pub fn run(
     work: &ClientWork,
-    plan: &LoadPlan,
+    plan: &load::Plan,
     progress: Option<Duration>,
     stop: &AtomicBool,
     observed: &mut Option<ObservedLoad>,
@@ -56,7 +56,7 @@ pub fn run(
         Ok(outcome) => Ok(Ran { outcome, interrupted }),
         // Stopped before the first measurement.
         Err(load::Error::Stopped) if interrupted => Ok(Ran {
-            outcome: LoadOutcome::default(),
+            outcome: load::Outcome::default(),
             interrupted,
         }),
         Err(error) => Err(error.into()),
@@ -73,7 +73,7 @@ fn wait(
     tell: &mut dyn FnMut(&LoadInterval) -> Result<()>,
 ) -> Result<()> {
     let mut began = None;
-    let mut before = (Instant::now(), LoadProgress::default());
+    let mut before = (Instant::now(), load::Progress::default());
     let mut told = Ok(());
     while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(POLL_INTERVAL) {
         if stop.load(Ordering::Relaxed) || told.is_err() {
@@ -84,7 +84,7 @@ fn wait(
         }
         let (now, done) = (Instant::now(), control.progress());
         // Connecting is excluded.
-        if began.is_none() && done == LoadProgress::default() {
+        if began.is_none() && done == load::Progress::default() {
             before = (now, done);
             continue;
         }
@@ -99,7 +99,11 @@ fn wait(
     told
 }
 
-fn interval(began: Instant, before: (Instant, LoadProgress), now: (Instant, LoadProgress)) -> LoadInterval {
+fn interval(
+    began: Instant,
+    before: (Instant, load::Progress),
+    now: (Instant, load::Progress),
+) -> LoadInterval {
     let since = now.1.since(&before.1);
     LoadInterval {
         elapsed: now.0.duration_since(began),

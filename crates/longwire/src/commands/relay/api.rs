@@ -10,7 +10,7 @@ use link::LinkDescription;
 use model::{LinkOutcome, Summary};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
-use relay::{Relay, RelayOptions};
+use relay::Relay;
 use report::JsonWriter;
 use std::io;
 use std::sync::Arc;
@@ -87,9 +87,9 @@ fn create(proxies: &ProxyCollection, planned: &PlannedRelay, link: Option<&Relay
 
 /// A separate relay that emulates the link between a proxy and its target.
 fn start_link(planned: &PlannedRelay, link: LinkDescription) -> Result<Relay> {
-    let options = RelayOptions {
+    let options = relay::Options {
         link: Some(link),
-        ..RelayOptions::new(planned.target.clone())
+        ..relay::Options::new(planned.target.clone())
     };
     Ok(relay::start(options, Clock::anchored_now(), Arc::new(Nobody))?)
 }

@@ -9,7 +9,6 @@ use link::LinkDescription;
 use model::{PerDirection, ProgramRun, Timestamp};
 use pipeline::fact_channel::FactChannel;
 use pipeline::interruption::Interrupted;
-use relay::RelayOptions;
 use std::io::Read;
 use std::process::{ChildStderr, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -32,10 +31,10 @@ impl ProgramPlan<'_> {
     /// Runs the program once with `setting` over `link`, discarding stdout.
     pub(super) fn trial(&self, setting: &ProgramSetting, link: Option<LinkDescription>) -> Result<Tried> {
         let channel = Arc::new(FactChannel::new(false));
-        let options = RelayOptions {
+        let options = relay::Options {
             link,
             tls: self.tls.relay,
-            ..RelayOptions::new(self.target.clone())
+            ..relay::Options::new(self.target.clone())
         };
         let relay = relay::start(options, Clock::anchored_now(), channel.clone())?;
         let target = setting.target(&self.target)?;

@@ -8,7 +8,7 @@ use clap::Args;
 use client::session::{Session, SessionOptions};
 use load::http::HttpLoad;
 use load::sql::SqlLoad;
-use load::{LoadPlan, Workload, tables};
+use load::{Workload, tables};
 use model::Protocol;
 use pipeline::moved::ConnectionChoice;
 use script::Scripts;
@@ -108,10 +108,10 @@ impl Asking {
                 other.name()
             ),
         };
-        let plan = LoadPlan {
+        let plan = load::Plan {
             operations: self.number,
             duration: Some(self.time.unwrap_or(USUAL_TIME)),
-            ..LoadPlan::default()
+            ..load::Plan::default()
         };
         source::load(workload.as_ref(), &plan, levels, moved, stop)
     }
