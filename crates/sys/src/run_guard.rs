@@ -146,13 +146,24 @@ mod tests {
         let (mut child, _out) = started(&guard);
         let carried = carried(&guard);
         drop(guard);
-        let table = ProcessTable::read_processes();
-        let marked = marked(&table, &carried);
-        let all = table.with_descendants(marked.clone(), &[]);
+        let found = || {
+            let table = ProcessTable::read_processes();
+            let marked = marked(&table, &carried);
+            (marked.len(), table.with_descendants(marked, &[]))
+        };
+        let (mut marked, mut all) = found();
+        // `env` carries the mark until it has become `sleep`.
+        for _ in 0..1000 {
+            if marked == 3 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            (marked, all) = found();
+        }
         all.iter().for_each(|member| member.send(libc::SIGKILL));
         child.wait().expect("it ended");
         assert_eq!(
-            (marked.len(), all.len()),
+            (marked, all.len()),
             (3, 4),
             "the shell, two of its own, one without an environment"
         );

@@ -98,7 +98,7 @@ fn realised(demo: &DemoOutcome, style: &Style, out: &mut String) {
     });
     let links: Vec<String> = links.collect();
     if !links.is_empty() {
-        let text = format!("The link's round-trip times were off by {}", links.join(", "));
+        let text = format!("The link's rtt was off by {}", links.join(", "));
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &text));
     }
 }
