@@ -118,7 +118,7 @@ impl<W: Ord> SimulatedNetwork<W> {
 
     /// Schedules a wake-up at `at`.
     pub fn wake_at(&mut self, at: Timestamp, wake: W) {
-        self.push(at, What::Told(NetworkEvent::Wake(wake)));
+        self.push(at, What::Emit(NetworkEvent::Wake(wake)));
     }
 
     /// Sends a handshake packet for `waiter`.
@@ -151,7 +151,7 @@ impl<W: Ord> SimulatedNetwork<W> {
         if at < self.now {
             self.send_empty(Direction::ClientToServer, waiter);
         } else {
-            self.push(at, What::Told(NetworkEvent::Arrived(waiter)));
+            self.push(at, What::Emit(NetworkEvent::Arrived(waiter)));
         }
     }
 
@@ -222,7 +222,7 @@ impl<W: Ord> SimulatedNetwork<W> {
                 continue;
             }
             match event.what {
-                What::Told(network_event) => return Some(network_event),
+                What::Emit(network_event) => return Some(network_event),
                 What::Packet {
                     flow,
                     length,

@@ -144,12 +144,12 @@ impl FactChannel {
         self.taken(all)
     }
 
-    /// Waits at most `patience` for facts, then briefly for those of other threads. Holds the facts
+    /// Waits at most `timeout` for facts, then briefly for those of other threads. Holds the facts
     /// received until the next call. Returns those held before and all earlier ones, in order of
     /// time.
-    pub fn wait(&self, patience: Duration) -> Vec<Posted> {
+    pub fn wait(&self, timeout: Duration) -> Vec<Posted> {
         let mut arrivals = self.arrivals();
-        let first = arrivals.receiver.recv_timeout(patience).ok();
+        let first = arrivals.receiver.recv_timeout(timeout).ok();
         if first.is_some() {
             std::thread::sleep(GATHER);
         }

@@ -292,7 +292,7 @@ const fn flow_of<W>(what: &What<W>) -> Option<FlowId> {
         | What::AckTimer { flow }
         | What::GiveUpTimer { flow }
         | What::OpenWindow { flow } => Some(flow),
-        What::Told(_) | What::SendControl(_) => None,
+        What::Emit(_) | What::SendControl(_) => None,
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Event<W> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum What<W> {
-    Told(NetworkEvent<W>),
+    Emit(NetworkEvent<W>),
     Packet {
         flow: FlowId,
         length: u32,

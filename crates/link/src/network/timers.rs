@@ -63,7 +63,7 @@ impl<W: Ord> SimulatedNetwork<W> {
             // A real connection would break now, see `put_on_link`.
             PacketOutcome::Dropped(_) => self.now.plus(self.delays[control.direction]),
         };
-        self.push(at, What::Told(NetworkEvent::Arrived(control.waiter)));
+        self.push(at, What::Emit(NetworkEvent::Arrived(control.waiter)));
     }
 }
 

@@ -10,7 +10,7 @@ pub struct Congestion {
     initial: u32,
     slow_start_until: u32,
     /// Most packets out in the current round.
-    most_out: u32,
+    max_in_flight: u32,
     limited: bool,
     limited_until: StreamOffset,
     /// Most packets out since the window was last filled.
@@ -29,7 +29,7 @@ struct Cubic {
     updated_window: u32,
     /// Acknowledged packets that grow the window by one.
     packets_per_step: u32,
-    least_rtt: Option<Nanos>,
+    min_rtt: Option<Nanos>,
 }
 
 /// Since the last loss, or since congestion avoidance began.
@@ -69,7 +69,7 @@ impl Default for Congestion {
             window: INITIAL_WINDOW,
             initial: INITIAL_WINDOW,
             slow_start_until: u32::MAX,
-            most_out: 0,
+            max_in_flight: 0,
             limited: false,
             limited_until: StreamOffset::START,
             used: 0,
@@ -94,9 +94,12 @@ impl Congestion {
     /// Tracks window use by RFC 7661 (`tcp_cwnd_validate`).
     pub fn after_sending(&mut self, at: Timestamp, out: u32, unacknowledged: Unacknowledged, timeout: Nanos) {
         let limited = out >= self.window;
-        if unacknowledged.acked >= self.limited_until || limited || (!self.limited && out > self.most_out) {
+        if unacknowledged.acked >= self.limited_until
+            || limited
+            || (!self.limited && out > self.max_in_flight)
+        {
             self.limited = limited;
-            self.most_out = out;
+            self.max_in_flight = out;
             self.limited_until = unacknowledged.sent;
         }
         if self.is_limiting() {
@@ -150,7 +153,7 @@ impl Congestion {
 
     pub fn acknowledged(&mut self, ack: Acknowledged) {
         if let Some(rtt) = ack.rtt {
-            let least = self.cubic.least_rtt.get_or_insert(rtt);
+            let least = self.cubic.min_rtt.get_or_insert(rtt);
             *least = rtt.min(*least);
             let least = *least;
             if !self.early_exit.found
@@ -198,7 +201,7 @@ impl Congestion {
 
     /// As `tcp_is_cwnd_limited` in Linux.
     const fn is_limiting(&self) -> bool {
-        self.limited || (self.in_slow_start() && self.window < 2 * self.most_out)
+        self.limited || (self.in_slow_start() && self.window < 2 * self.max_in_flight)
     }
 
     /// `tcp_current_ssthresh`: slow start may return to three quarters of a used window.
@@ -275,7 +278,7 @@ impl Cubic {
             return;
         }
         (self.updated_window, self.updated_at) = (window, at);
-        let since = at.nanos_since(epoch.start) + self.least_rtt.unwrap_or_default();
+        let since = at.nanos_since(epoch.start) + self.min_rtt.unwrap_or_default();
         let offset = since.as_f64() / 1e9 - epoch.k;
         let target = epoch.origin + CUBIC_SCALE * offset * offset * offset;
         let missing = target - f64::from(window);

@@ -122,7 +122,7 @@ fn mariadb_runs_a_transaction_once_for_each_operation() {
         &["load data local infile '/etc/hostname' into table seen"],
         &plan(1, 2),
     );
-    // The login tells the server that no file will be sent.
+    // The login declares that no file will be sent.
     assert!(
         file.unwrap().errors[0]
             .text

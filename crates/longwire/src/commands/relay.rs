@@ -119,11 +119,11 @@ fn until(mut ended: impl FnMut() -> Option<Status>) -> Status {
 
 fn print_ended(output_health: &OutputHealth, ended: &[EndedRelay]) {
     for ended in ended {
-        let told = match &ended.counters.link {
+        let written = match &ended.counters.link {
             Some(link) => relaying::print_link(link),
             None => print_counts(ended),
         };
-        output_health.record_written("the relay's counts are", told);
+        output_health.record_written("the relay's counts are", written);
     }
 }
 

@@ -131,9 +131,9 @@ impl OpenedInput {
 }
 
 impl LiveInput {
-    /// Waits at most `patience` for facts. Returns all that have arrived, in order.
-    pub fn wait(&self, patience: Duration) -> Vec<Fact> {
-        let Ok(mut all) = self.facts.recv_timeout(patience) else {
+    /// Waits at most `timeout` for facts. Returns all that have arrived, in order.
+    pub fn wait(&self, timeout: Duration) -> Vec<Fact> {
+        let Ok(mut all) = self.facts.recv_timeout(timeout) else {
             return Vec::new();
         };
         self.facts.try_iter().for_each(|batch| all.extend(batch));

@@ -38,7 +38,7 @@ impl Flow {
         if self.acked >= self.sent {
             return None;
         }
-        let mut patience = self
+        let mut timeout = self
             .round_trip
             .timeout()
             .saturating_mul(1 << self.timeouts.min(MAX_TIMEOUTS))
@@ -49,9 +49,9 @@ impl Flow {
             } else {
                 PROBE_MARGIN
             };
-            patience = patience.min(self.round_trip.smoothed() * 2 + alone);
+            timeout = timeout.min(self.round_trip.smoothed() * 2 + alone);
         }
-        Some(self.last_sent.plus(patience))
+        Some(self.last_sent.plus(timeout))
     }
 
     /// Whether a real connection would break after so many timeouts.

@@ -94,12 +94,12 @@ impl Programs {
 fn look_for(asked: &Receiver<Asked>, found: &Found, lookup: &OwnerLookup) {
     let mut waiting: Vec<Asked> = Vec::new();
     loop {
-        let patience = if waiting.is_empty() {
+        let timeout = if waiting.is_empty() {
             FOREVER
         } else {
             Duration::ZERO
         };
-        match asked.recv_timeout(patience) {
+        match asked.recv_timeout(timeout) {
             Ok(first) => waiting.push(first),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
