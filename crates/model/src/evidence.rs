@@ -164,6 +164,11 @@ impl Evidence {
         Share::of_counts(all - self.doubted.min(all), all)
     }
 
+    /// Whether enough round trips are known or guessed with a probability.
+    pub fn is_rated(&self) -> bool {
+        self.is_enough(self.round_trips - self.unrated.min(self.round_trips))
+    }
+
     /// Checks that the expected share of own round trips suffices for a prediction.
     ///
     /// # Errors

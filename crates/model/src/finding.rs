@@ -46,12 +46,13 @@ pub enum FindingOwners {
     /// Known, or most likely right, of [`Evidence::ENOUGH`] of them.
     #[default]
     Known,
-    /// Too many are guessed; with the expected share of own round trips.
-    Guessed(Share),
+    /// Too many are guessed; with the expected share of own round trips, if enough guesses have a
+    /// probability.
+    Guessed(Option<Share>),
     /// As `Guessed`, and the finding may consist of others' statements: less than half of the
     /// operations have it, or it compares statements of one operation and too few are its own for
     /// a prediction.
-    Doubtful(Share),
+    Doubtful(Option<Share>),
 }
 
 impl FindingOwners {
@@ -67,18 +68,29 @@ impl FindingOwners {
         };
         let is_rare = finding.operations * 2 < count;
         let is_blurred = finding.kind.compares_statements() && evidence.enough_own().is_err();
-        match own.as_fraction() {
-            _ if is_rare || is_blurred => Self::Doubtful(own),
-            own if own >= Evidence::ENOUGH => Self::Known,
-            _ => Self::Guessed(own),
+        let rated = Some(own).filter(|_| evidence.is_rated());
+        match rated {
+            _ if is_rare || is_blurred => Self::Doubtful(rated),
+            Some(own) if own.as_fraction() >= Evidence::ENOUGH => Self::Known,
+            _ => Self::Guessed(rated),
         }
     }
 
-    /// Expected share of own round trips, unless certain.
+    /// Whether the owners are not certain.
+    pub fn are_guessed(self) -> bool {
+        self != Self::Known
+    }
+
+    /// Whether they are guessed without a probability.
+    pub fn are_unrated(self) -> bool {
+        self.are_guessed() && self.likely_right().is_none()
+    }
+
+    /// Expected share of own round trips, if guessed with a probability.
     pub const fn likely_right(self) -> Option<Share> {
         match self {
             Self::Known => None,
-            Self::Guessed(own) | Self::Doubtful(own) => Some(own),
+            Self::Guessed(own) | Self::Doubtful(own) => own,
         }
     }
 }

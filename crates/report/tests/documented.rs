@@ -130,6 +130,7 @@ fn written() -> Vec<String> {
         }),
         line(|writer| writer.finding(&samples::finding())),
         line(|writer| writer.finding(&samples::doubtful_finding())),
+        line(|writer| writer.finding(&samples::unrated_finding())),
         line(|writer| writer.link(&samples::link())),
         line(|writer| writer.lab_point(11, &samples::lab().settings, &samples::lab().points[0])),
         line(|writer| writer.lab_slope(&samples::lab().slopes[0])),

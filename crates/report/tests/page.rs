@@ -47,7 +47,7 @@ fn findings_that_rest_on_guesses_say_so() {
     let text = html(&sample.page());
     well_formed(&text);
     assert!(text.contains("1 finding not listed"), "none is listed");
-    let owners = model::FindingOwners::Guessed(model::Share::of_fraction(0.87).expect("a share"));
+    let owners = model::FindingOwners::Guessed(model::Share::of_fraction(0.87));
     sample.outcome.findings.push(model::Finding {
         owners,
         ..samples::finding()

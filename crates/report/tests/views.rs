@@ -207,7 +207,7 @@ fn a_server_time_that_is_not_certain_is_a_range() {
 #[test]
 fn findings_that_rest_on_guesses_say_so() {
     let guessed = model::Finding {
-        owners: model::FindingOwners::Guessed(model::Share::of_fraction(0.87).expect("a share")),
+        owners: model::FindingOwners::Guessed(model::Share::of_fraction(0.87)),
         ..samples::finding()
     };
     let doubtful = model::Finding {

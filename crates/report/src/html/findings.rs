@@ -55,7 +55,7 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
 
 fn row(outcome: &ReadOutcome, finding: &Finding, out: &mut String) {
     out.push_str("<tr><th scope=\"row\">");
-    let mark = finding.owners.likely_right().map_or("", |_| GUESSED);
+    let mark = if finding.owners.are_guessed() { GUESSED } else { "" };
     let _ = write!(out, "{mark} <span class=\"kind\">{}</span> ", finding.kind);
     match &finding.fingerprint {
         Some(fingerprint) => statement(fingerprint, out),

@@ -31,6 +31,8 @@ pub(super) struct FindingRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     owners_likely_right: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    owners_unrated: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     may_be_others: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dependent: Option<bool>,
@@ -58,6 +60,7 @@ impl<'a> FindingRecord<'a> {
             remedied_low_ns: saving.remedied.map(|one| nanos(one.low)),
             remedied_high_ns: saving.remedied.map(|one| nanos(one.high)),
             owners_likely_right: finding.owners.likely_right().map(Share::as_fraction),
+            owners_unrated: finding.owners.are_unrated().then_some(true),
             may_be_others: finding.may_be_others().then_some(true),
             dependent: finding.dependent,
             driver: finding.driver.as_deref(),

@@ -6,7 +6,7 @@ use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use crate::outcome::ReadOutcome;
-use model::{Finding, format_duration};
+use model::{Finding, Share, format_duration};
 use std::fmt::Write;
 
 /// The most expensive findings at the longest round-trip time, each with its remedy and the effect
@@ -62,12 +62,23 @@ fn doubtful(outcome: &ReadOutcome, style: &Style, out: &mut String) {
 
 /// Explains the mark of guessed findings; `None` if there are none.
 pub(crate) fn guessed_words<'a>(findings: impl Iterator<Item = &'a Finding>) -> Option<String> {
-    let least = findings
-        .filter_map(|finding| finding.owners.likely_right())
-        .min_by(|one, other| one.as_fraction().total_cmp(&other.as_fraction()))?;
+    let shares: Vec<Option<Share>> = findings
+        .filter(|finding| finding.owners.are_guessed())
+        .map(|finding| finding.owners.likely_right())
+        .collect();
+    let least = shares
+        .iter()
+        .flatten()
+        .min_by(|one, other| one.as_fraction().total_cmp(&other.as_fraction()));
+    let own = match least {
+        _ if shares.is_empty() => return None,
+        Some(least) if shares.iter().all(Option::is_some) => {
+            format!("about {least} are their own, most likely")
+        }
+        _ => "the share of their own is not known".to_owned(),
+    };
     Some(format!(
-        "of operations with round trips assigned by a guess: about {least} are their own, most likely \
-         (docs/findings.md#guessed-requests)."
+        "of operations with round trips assigned by a guess: {own} (docs/findings.md#guessed-requests)."
     ))
 }
 
@@ -92,8 +103,10 @@ fn cells(finding: &Finding) -> Vec<String> {
         Some(fingerprint) => format!("{}  {}", finding.kind, super::shown_statement(fingerprint)),
         None => format!("{}  in {}", finding.kind, finding.operation_name),
     };
-    let mark = finding.owners.likely_right().map(|_| format!("{GUESSED} "));
-    let mut cells = vec![mark.unwrap_or_default() + &name];
+    let mut cells = vec![match finding.owners.are_guessed() {
+        true => format!("{GUESSED} {name}"),
+        false => name,
+    }];
     cells.extend(finding.savings.iter().map(|saving| match saving.saves.is_zero() {
         true => super::DASH.to_owned(),
         false => format_duration(saving.saves),

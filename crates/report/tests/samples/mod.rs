@@ -706,11 +706,18 @@ pub fn finding() -> Finding {
 
 /// In few of the operations, with guessed round trips.
 pub fn doubtful_finding() -> Finding {
-    let right = Share::of_fraction(0.92).expect("a share");
     Finding {
         operations: 3,
         saves_turns_most: 5_990,
-        owners: FindingOwners::Doubtful(right),
+        owners: FindingOwners::Doubtful(Share::of_fraction(0.92)),
+        ..finding()
+    }
+}
+
+/// With owners guessed without a probability.
+pub fn unrated_finding() -> Finding {
+    Finding {
+        owners: FindingOwners::Guessed(None),
         ..finding()
     }
 }

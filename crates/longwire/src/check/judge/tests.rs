@@ -245,15 +245,16 @@ fn the_remedy_of_turns_is_none_that_saves_held_time_alone() {
     assert!(of_held.contains("Write last."), "{of_held}");
 }
 
-/// 96 concurrent requests with guessed statements, some with the finding.
-fn guessed(kind: FindingKind, operations_with_it: u64, others: u64) -> Figures {
+/// 96 concurrent requests with guessed statements.
+fn guessed_requests(wrong: u64, unrated: u64) -> Vec<model::OperationGroup> {
     let evidence = model::Evidence {
         round_trips: 200,
         guessed: 180,
-        doubted: others * 1_000,
+        doubted: wrong * 1_000,
+        unrated,
         ..model::Evidence::default()
     };
-    let keys = model::OperationGroup {
+    vec![model::OperationGroup {
         name: "GET /keys".into(),
         kind: model::OperationKind::Http,
         count: 96,
@@ -264,20 +265,35 @@ fn guessed(kind: FindingKind, operations_with_it: u64, others: u64) -> Figures {
         setup: Duration::ZERO,
         assigned: model::Assignments::default(),
         evidence,
-    };
+    }]
+}
+
+/// A finding in some of the requests of [`guessed_requests`].
+fn found_in(kind: FindingKind, operations_with_it: u64, operations: &[model::OperationGroup]) -> Finding {
     let found = Finding {
         operations: operations_with_it,
         ..finding(kind, "GET /keys", "SELECT ?", 10)
     };
-    let operations = vec![keys];
+    Finding {
+        owners: model::FindingOwners::new(&found, operations),
+        ..found
+    }
+}
+
+fn guessed(kind: FindingKind, operations_with_it: u64, others: u64) -> Figures {
+    let operations = guessed_requests(others, 0);
     Figures::from_outcome(&ReadOutcome {
-        findings: vec![Finding {
-            owners: model::FindingOwners::new(&found, &operations),
-            ..found
-        }],
+        findings: vec![found_in(kind, operations_with_it, &operations)],
         operations,
         ..ReadOutcome::default()
     })
+}
+
+#[test]
+fn guesses_that_nothing_rated_are_not_known_owners() {
+    let owners = |unrated| found_in(FindingKind::Reconnect, 90, &guessed_requests(0, unrated)).owners;
+    assert_eq!(owners(0), model::FindingOwners::Known);
+    assert_eq!(owners(180), model::FindingOwners::Guessed(None));
 }
 
 #[test]

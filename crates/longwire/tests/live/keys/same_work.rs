@@ -69,10 +69,18 @@ impl Pair<'_> {
         let text = opened(&capture.path(), &run.file());
         let [client, server] = [text[0].len(), text[1].len()];
         assert!(client > 0 && server > 0, "{names}");
-        assert!(
-            text == followed(&capture.path(), &run.file(), self.ports[1]),
-            "{names}: another text than tshark's"
-        );
+        let tshark_text = followed(&capture.path(), &run.file(), self.ports[1]);
+        if text != tshark_text {
+            let kept = std::env::temp_dir().join(format!("longwire-same-work-{}", self.ports[1]));
+            fs::create_dir_all(&kept).expect("a directory");
+            fs::copy(capture.path(), kept.join("tls.pcap")).expect("the capture is kept");
+            fs::copy(run.file(), kept.join("tls.keys")).expect("the keys are kept");
+            let theirs = [tshark_text[0].len(), tshark_text[1].len()];
+            panic!(
+                "{names}: {client} and {server} bytes, tshark's {theirs:?}; see {}",
+                kept.display()
+            );
+        }
         self.print(&work[0], login[0], &with_keys, [client, server]);
     }
 
