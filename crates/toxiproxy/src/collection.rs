@@ -8,12 +8,12 @@ use crate::proxy::{Command, Common, ProxyCounters, ProxyPlan, RunningProxy};
 use crate::representation as json_of;
 use crate::representation::{bad, fields, flag, text};
 use crate::route::Route;
+use crate::toxics::Toxic;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::listening::raise_file_limit;
-use toxics::Toxic;
 
 /// The proxies of one API, by name.
 #[derive(Debug)]

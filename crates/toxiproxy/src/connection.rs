@@ -1,10 +1,10 @@
 //! A client and a server with the toxics of both directions.
 
+use crate::toxics::{Chain, Passing, StreamEnd, Toxic};
 use model::{Direction, PerDirection, PerSide, Side, Timestamp};
 use sys::Clock;
 use sys::clock::WallOffset;
 use sys::socket::{Received, Sent, Socket};
-use toxics::{Chain, Passing, StreamEnd, Toxic};
 
 pub(crate) struct Connection {
     sockets: PerSide<Socket>,

@@ -6,6 +6,7 @@
 use crate::connecting::Connecting;
 use crate::connection::{Connection, Fate, Moment, PassedOn};
 use crate::proxy::{Command, Mailbox, ProxyPlan};
+use crate::toxics::Toxic;
 use model::{PerSide, Side, Timestamp};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
@@ -18,7 +19,6 @@ use sys::error::LiveError;
 use sys::poller::{Poller, ReadyEvent, ReadyList};
 use sys::socket::Socket;
 use sys::timer::Timer;
-use toxics::Toxic;
 
 pub(crate) struct EventLoop {
     listener: TcpListener,

@@ -5,7 +5,7 @@
 //!                                              | commands, answered once in effect on every open connection
 //!                                         proxy.rs -> event_loop.rs: a thread a proxy, epoll
 //!                                              | bytes in at a time, out at theirs
-//!                                         connection.rs -> crate `toxics`
+//!                                         connection.rs -> toxics.rs: arithmetic over given times
 //! ```
 //! Like toxiproxy's, the API has no authentication and no encryption: its clients can open ports on
 //! this machine and connect from it. See docs/relay-api.md for users. Start reading at
@@ -24,6 +24,7 @@ mod proxy;
 mod representation;
 mod route;
 mod routes;
+pub mod toxics;
 
 pub use collection::ProxyCollection;
 pub use error::ApiError;

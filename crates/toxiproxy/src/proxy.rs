@@ -3,6 +3,7 @@
 use crate::error::ApiError;
 use crate::event_loop::EventLoop;
 use crate::route::{Route, comes_back};
+use crate::toxics::Toxic;
 use model::{PerDirection, PerSide};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -14,7 +15,6 @@ use sys::listening::{BoundListener, ClientSide, ListeningService, bind};
 use sys::poller::Waker;
 use sys::socket::Socket;
 use sys::threads::spawn;
-use toxics::Toxic;
 
 pub(crate) enum Command {
     Open(PerSide<Socket>),

@@ -1,9 +1,9 @@
 //! Proxies and toxics as JSON.
 
 use crate::error::ApiError;
+use crate::toxics::{Toxic, ToxicKind};
 use model::Direction;
 use serde_json::{Map, Value, json};
-use toxics::{Toxic, ToxicKind};
 
 /// Parses the first JSON value of a body and ignores the rest, as toxiproxy does.
 pub(crate) fn parse(body: &[u8]) -> Result<Value, ApiError> {

@@ -3,7 +3,7 @@
 
 use model::{Direction, Timestamp};
 use proptest::prelude::*;
-use toxics::{Chain, Passing, StreamEnd, Toxic, ToxicKind};
+use toxiproxy::toxics::{Chain, Passing, StreamEnd, Toxic, ToxicKind};
 
 #[derive(Debug, Clone)]
 enum Step {

@@ -1,7 +1,7 @@
 //! Toxics in virtual time: output, times, pieces and ends.
 
 use model::{Direction, Timestamp};
-use toxics::{Chain, Passing, StreamEnd, Toxic, ToxicKind};
+use toxiproxy::toxics::{Chain, Passing, StreamEnd, Toxic, ToxicKind};
 
 fn toxic(kind: ToxicKind, values: [u64; 3]) -> Toxic {
     Toxic {

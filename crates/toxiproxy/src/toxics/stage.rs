@@ -1,7 +1,7 @@
 //! One toxic on one direction of one connection.
 
-use crate::chain::{Passing, StreamEnd};
-use crate::toxic::{Toxic, ToxicKind};
+use super::chain::{Passing, StreamEnd};
+use super::toxic::{Toxic, ToxicKind};
 use link::Jitter;
 use link::JitterDistribution;
 use link::impairments::Impairment;

@@ -1,7 +1,7 @@
 //! The toxics of one direction of a connection, in sequence.
 
-use crate::stage::Stage;
-use crate::toxic::Toxic;
+use super::stage::Stage;
+use super::toxic::Toxic;
 use link::impairments::draws::Draws;
 use model::Timestamp;
 use std::collections::VecDeque;

@@ -4,8 +4,6 @@
 //! `link`; effects on the byte stream (slices, limits, ends, resets) are here. Start reading at
 //! [`toxic`], then [`chain`].
 
-#![forbid(unsafe_code)]
-
 pub mod chain;
 mod stage;
 pub mod toxic;
