@@ -15,7 +15,7 @@ pub enum Error {
         expected: &'static str,
     },
     #[error("for the export: {0}")]
-    Client(#[from] http_client::Error),
+    Client(#[from] sys::http_client::Error),
     #[error(transparent)]
     Live(#[from] sys::error::LiveError),
 }

@@ -4,7 +4,6 @@
 mod credentials;
 
 use credentials::credentials;
-use http_client::PemFiles;
 use rusty_s3::actions::{ListObjectsV2, S3Action};
 use rusty_s3::{Bucket, Credentials, UrlStyle};
 use std::cell::Cell;
@@ -13,6 +12,7 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::http_client::PemFiles;
 use ureq::http::Response;
 use ureq::typestate::WithoutBody;
 use ureq::{Agent, Body, RequestBuilder};
@@ -56,7 +56,7 @@ impl ObjectStore {
             authorities: variable(["AWS_CA_BUNDLE", "SSL_CERT_FILE"]).map(PathBuf::from),
             identity: None,
         };
-        let agent = http_client::agent(&endpoint, &tls, TIMEOUT).map_err(io::Error::other)?;
+        let agent = sys::http_client::agent(&endpoint, &tls, TIMEOUT).map_err(io::Error::other)?;
         let parsed = endpoint.parse();
         let parsed = parsed
             .map_err(|error| invalid(format!("the endpoint of AWS_ENDPOINT_URL is no URL: {error}")))?;
@@ -293,7 +293,7 @@ mod tests {
         let parsed = endpoint.parse().expect("a URL");
         let bucket = Bucket::new(parsed, UrlStyle::Path, "shop".to_owned(), "us-east-1".to_owned());
         ObjectStore {
-            agent: http_client::agent(&endpoint, &PemFiles::default(), TIMEOUT).expect("a client"),
+            agent: sys::http_client::agent(&endpoint, &PemFiles::default(), TIMEOUT).expect("a client"),
             bucket: bucket.expect("a bucket"),
             credentials: None,
             prefix: String::new(),

@@ -17,6 +17,7 @@ pub mod file_opener;
 pub mod files;
 mod forked;
 pub mod http;
+pub mod http_client;
 pub mod listening;
 pub mod memory;
 pub mod metrics;

@@ -5,10 +5,10 @@ use crate::counts::ExportCounts;
 use crate::error::Error;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http_client::PemFiles;
 use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+use sys::http_client::PemFiles;
 use ureq::{Agent, Body, http};
 
 pub(super) struct Sending {
@@ -33,7 +33,7 @@ enum Attempt {
 impl Sending {
     pub(super) fn new(target: OtlpTarget, tls: &PemFiles, counts: ExportCounts) -> Result<Self, Error> {
         Ok(Self {
-            agent: http_client::agent(&target.url, tls, target.timeout)?,
+            agent: sys::http_client::agent(&target.url, tls, target.timeout)?,
             target,
             counts,
             pause: FIRST_PAUSE,

@@ -2,11 +2,11 @@
 //! Configuration" and "SDK environment variables"), and explicit settings.
 
 use crate::error::Error;
-use http_client::PemFiles;
 use otlp::{HistogramKind, MetricsOptions, ResourceAttributes, TraceOptions};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::http_client::PemFiles;
 
 #[derive(Debug, Clone)]
 pub struct OtlpSettings {

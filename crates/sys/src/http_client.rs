@@ -86,7 +86,7 @@ fn private_key(path: &Path) -> Result<PrivateKey<'static>, Error> {
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
-    sys::files::read_small(path, sys::files::MAX_CERTIFICATES_BYTES)
+    crate::files::read_small(path, crate::files::MAX_CERTIFICATES_BYTES)
         .map_err(|error| no_file(path, &error.to_string()))
 }
 
