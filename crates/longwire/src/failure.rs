@@ -74,6 +74,6 @@ const HINTS: [fn(Cause<'_>) -> Option<String>; 16] = [
     |cause| cause.downcast_ref().and_then(tunnel_io::keys::KeyError::hint),
     |cause| cause.downcast_ref().and_then(key_log::Error::hint),
     |cause| cause.downcast_ref().map(AdviseError::hint),
-    |cause| cause.downcast_ref().and_then(exporters::Error::hint),
+    |cause| cause.downcast_ref().and_then(telemetry::exporters::Error::hint),
     |cause| cause.downcast_ref().map(AgentConfigError::hint),
 ];

@@ -2,8 +2,6 @@
 
 use super::address::to_serve;
 use anyhow::Result;
-use exporters::{Exposition, Health, OtlpExporter, OtlpSettings, serve_metrics};
-use metrics::{FamilyKind, NameLimits, SeriesFamily, SharedRegistry};
 use model::{Finding, Timestamp};
 use pipeline::aggregator::Exports;
 use pipeline::output_health::OutputHealth;
@@ -12,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use sys::metrics::MetricsServer;
+use telemetry::exporters::{Exposition, Health, OtlpExporter, OtlpSettings, serve_metrics};
+use telemetry::metrics::{FamilyKind, NameLimits, SeriesFamily, SharedRegistry};
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ExportArgs {

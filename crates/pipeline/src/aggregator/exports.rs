@@ -2,9 +2,9 @@
 
 use super::Aggregator;
 use analysis::fact::Fact;
-use exporters::SpanSink;
-use metrics::SharedRegistry;
 use model::Operation;
+use telemetry::exporters::SpanSink;
+use telemetry::metrics::SharedRegistry;
 
 #[derive(Debug, Default)]
 pub struct Exports {

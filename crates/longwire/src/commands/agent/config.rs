@@ -7,9 +7,7 @@ use crate::commands::targets::{PlainClientsArg, PlannedRelay, RelayArgs};
 use analysis::findings::Distances;
 use analysis::hosts::HostSettings;
 use analysis::operations::rule::Rule;
-use metrics::NameLimits;
 use model::parse_duration;
-use otlp::TraceOptions;
 use pipeline::input::live::PacketFilter;
 use serde::Deserialize;
 use std::fmt::Display;
@@ -20,6 +18,8 @@ use std::time::Duration;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 use sys::listening::{collide, leads_to};
 use sys::{Target, resolve};
+use telemetry::metrics::NameLimits;
+use telemetry::otlp::TraceOptions;
 use thiserror::Error;
 use toml::Spanned;
 
@@ -424,7 +424,7 @@ fn exports(file: &File) -> Result<ExportPlan, Fault> {
     })
 }
 
-fn of_otlp(table: &Spanned<OtlpTable>) -> Result<exporters::OtlpSettings, Fault> {
+fn of_otlp(table: &Spanned<OtlpTable>) -> Result<telemetry::exporters::OtlpSettings, Fault> {
     let given = table.get_ref();
     let mut settings =
         otlp_settings(given.endpoint.as_deref()).map_err(|error| at(table, format!("{error:#}")))?;

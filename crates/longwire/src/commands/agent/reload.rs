@@ -4,11 +4,11 @@ use super::Args;
 use super::config::AgentConfig;
 use crate::commands::exporting::Exporting;
 use anyhow::{Result, anyhow, ensure};
-use exporters::{Exposition, OtlpExporter};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 use sys::signals::block_all_signals;
 use sys::threads::spawn;
+use telemetry::exporters::{Exposition, OtlpExporter};
 
 pub(super) struct Reload {
     thread: JoinHandle<()>,

@@ -1,10 +1,10 @@
 //! The registry of all sums, and their families.
 
-use crate::family::{FamilyKind, Label, SeriesFamily};
-use crate::names::{Cost, TopNames};
-use crate::operations::OperationSums;
-use crate::targets::{self, StatementKey, StatementSums, TargetSums};
-use crate::text::short;
+use crate::metrics::family::{FamilyKind, Label, SeriesFamily};
+use crate::metrics::names::{Cost, TopNames};
+use crate::metrics::operations::OperationSums;
+use crate::metrics::targets::{self, StatementKey, StatementSums, TargetSums};
+use crate::metrics::text::short;
 use analysis::current::Current;
 use analysis::fact::Fact;
 use analysis::waited::waited;

@@ -1,8 +1,8 @@
 //! Collects all exported series on request.
 
-use crate::counts::ExportCounts;
-use crate::own;
-use metrics::{SeriesFamily, SharedRegistry};
+use crate::exporters::counts::ExportCounts;
+use crate::exporters::own;
+use crate::metrics::{SeriesFamily, SharedRegistry};
 use model::Timestamp;
 use std::fmt;
 use std::sync::Arc;

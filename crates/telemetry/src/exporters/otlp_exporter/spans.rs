@@ -1,9 +1,9 @@
 //! Passes spans from the observation to the exporting thread.
 
-use crate::counts::ExportCounts;
+use crate::exporters::counts::ExportCounts;
+use crate::otlp::{SpanIds, SpansOfOperation, TraceOptions, spans_of};
 use analysis::fact::Fact;
 use model::{ConnectionMap, Endpoint, Operation};
-use otlp::{SpanIds, SpansOfOperation, TraceOptions, spans_of};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Target and schedule of exports: OpenTelemetry's variables (its specification, "OTLP Exporter
 //! Configuration" and "SDK environment variables"), and explicit settings.
 
-use crate::error::Error;
-use otlp::{HistogramKind, MetricsOptions, ResourceAttributes, TraceOptions};
+use crate::exporters::error::Error;
+use crate::otlp::{HistogramKind, MetricsOptions, ResourceAttributes, TraceOptions};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Cost of longwire itself.
 
-use metrics::{FamilyKind, SeriesFamily};
+use crate::metrics::{FamilyKind, SeriesFamily};
 use std::sync::Arc;
 use sys::processor::{Of, processor_time};
 

@@ -1,9 +1,9 @@
 //! Sums by server, and by statement on a server.
 
-use crate::family::{FamilyKind, Label, SeriesFamily};
-use crate::names::{Mergeable, OTHER};
-use crate::parts::{PartFamilies, PartNames, Parts};
-use crate::text::short;
+use crate::metrics::family::{FamilyKind, Label, SeriesFamily};
+use crate::metrics::names::{Mergeable, OTHER};
+use crate::metrics::parts::{PartFamilies, PartNames, Parts};
+use crate::metrics::text::short;
 use analysis::waited::ExchangeWait;
 use model::{Direction, Endpoint, Exchange, Fingerprint, PerDirection, Protocol};
 use std::sync::Arc;

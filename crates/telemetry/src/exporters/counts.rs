@@ -1,6 +1,6 @@
 //! Counts the outcomes of exports.
 
-use metrics::{FamilyKind, SeriesFamily};
+use crate::metrics::{FamilyKind, SeriesFamily};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -7,11 +7,11 @@ mod spans;
 pub use settings::{OtlpSettings, OtlpTarget};
 pub use spans::SpanSink;
 
-use crate::error::Error;
-use crate::exposition::Exposition;
-use metrics::SeriesFamily;
+use crate::exporters::error::Error;
+use crate::exporters::exposition::Exposition;
+use crate::metrics::SeriesFamily;
+use crate::otlp::{SpansOfOperation, TraceOptions, metrics_request, traces_request};
 use model::{ConnectionMap, Timestamp};
-use otlp::{SpansOfOperation, TraceOptions, metrics_request, traces_request};
 use sending::{Sending, Stop};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
@@ -34,7 +34,7 @@ struct SpanQueue {
     sender: Sender<SpansOfOperation>,
     waiting: Arc<AtomicUsize>,
     most_waiting: usize,
-    counts: crate::counts::ExportCounts,
+    counts: crate::exporters::counts::ExportCounts,
 }
 
 /// Messages about failing and recovered exports, shared by clones.
@@ -245,7 +245,7 @@ struct SpansExport {
     receiver: Receiver<SpansOfOperation>,
     waiting: Arc<AtomicUsize>,
     sending: Sending,
-    counts: crate::counts::ExportCounts,
+    counts: crate::exporters::counts::ExportCounts,
     state: State,
 }
 

@@ -1,7 +1,7 @@
 //! A registry that one thread fills and others read.
 
-use crate::family::SeriesFamily;
-use crate::registry::{NameLimits, Registry};
+use crate::metrics::family::SeriesFamily;
+use crate::metrics::registry::{NameLimits, Registry};
 use model::Timestamp;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

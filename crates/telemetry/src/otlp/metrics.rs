@@ -1,11 +1,11 @@
 //! Series as OTLP metrics.
 
-use crate::attributes::{ResourceAttributes, of_labels, scope};
-use crate::messages::{
+use crate::metrics::{FamilyKind, Histogram, Quantity, SCHEMA, SeriesFamily, SeriesValue};
+use crate::otlp::attributes::{ResourceAttributes, of_labels, scope};
+use crate::otlp::messages::{
     AnyValue, Buckets, CUMULATIVE, Data, ExponentialData, ExponentialPoint, Gauge, HistogramData,
     HistogramPoint, KeyValue, Metric, MetricsRequest, NumberPoint, ResourceMetrics, ScopeMetrics, Sum, Value,
 };
-use metrics::{FamilyKind, Histogram, Quantity, SCHEMA, SeriesFamily, SeriesValue};
 use model::Timestamp;
 use prost::Message;
 use std::collections::BTreeMap;

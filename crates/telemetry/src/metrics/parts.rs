@@ -1,8 +1,8 @@
 //! The five histograms of a name: duration, round trips, network, server and client time.
 
-use crate::family::{FamilyKind, Label, Series, SeriesFamily, SeriesValue};
-use crate::histogram::{Histogram, Quantity};
-use crate::names::Mergeable;
+use crate::metrics::family::{FamilyKind, Label, Series, SeriesFamily, SeriesValue};
+use crate::metrics::histogram::{Histogram, Quantity};
+use crate::metrics::names::Mergeable;
 use analysis::waited::ExchangeWait;
 use model::Attribution;
 use std::time::Duration;

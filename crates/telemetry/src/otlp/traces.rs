@@ -1,8 +1,12 @@
 //! Operations as traces: a span per operation, with a child span per exchange.
 
-use crate::attributes::{ResourceAttributes, fraction, number, scope, server, statement, system, text, yes};
-use crate::messages::{FAILED, KeyValue, ResourceSpans, ScopeSpans, Span, Status, TracesRequest, span_kind};
-use crate::summary::query_summary;
+use crate::otlp::attributes::{
+    ResourceAttributes, fraction, number, scope, server, statement, system, text, yes,
+};
+use crate::otlp::messages::{
+    FAILED, KeyValue, ResourceSpans, ScopeSpans, Span, Status, TracesRequest, span_kind,
+};
+use crate::otlp::summary::query_summary;
 use analysis::waited::waited;
 use model::{
     ConnectionId, Endpoint, Exchange, Operation, OperationKind, OperationStep, RequestId, SpanId, Timestamp,

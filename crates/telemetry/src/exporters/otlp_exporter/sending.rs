@@ -1,8 +1,8 @@
 //! One export over HTTP, with retries (OTLP specification, "OTLP/HTTP Response" and "Retries").
 
 use super::settings::OtlpTarget;
-use crate::counts::ExportCounts;
-use crate::error::Error;
+use crate::exporters::counts::ExportCounts;
+use crate::exporters::error::Error;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
@@ -122,7 +122,7 @@ impl Sending {
                 .with_config()
                 .limit(MAX_RESPONSE_BYTES)
                 .read_to_vec();
-            if let Some((count, reason)) = otlp::rejected(&answer.unwrap_or_default()) {
+            if let Some((count, reason)) = crate::otlp::rejected(&answer.unwrap_or_default()) {
                 self.counts.rejected(count);
                 if count > 0 {
                     return Attempt::Refused(format!("{count} were rejected: {reason}"));

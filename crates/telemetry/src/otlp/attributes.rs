@@ -1,7 +1,7 @@
 //! Attributes from labels, and of the resource.
 
-use crate::messages::{AnyValue, KeyValue, Resource, Scope, Value};
-use crate::summary::query_summary;
+use crate::otlp::messages::{AnyValue, KeyValue, Resource, Scope, Value};
+use crate::otlp::summary::query_summary;
 use model::Protocol;
 
 /// Attributes of the exporting process by name: `service.name`, `host.name` and similar.
@@ -82,7 +82,7 @@ fn system_name(protocol: Protocol) -> &'static str {
 }
 
 /// `keep_text` adds the statement itself.
-pub(crate) fn of_labels(labels: &[metrics::Label], keep_text: bool) -> Vec<KeyValue> {
+pub(crate) fn of_labels(labels: &[crate::metrics::Label], keep_text: bool) -> Vec<KeyValue> {
     let protocol = labels.iter().find(|(name, _)| *name == "protocol");
     let protocol = protocol.and_then(|(_, value)| {
         Protocol::ALL

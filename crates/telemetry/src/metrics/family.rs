@@ -1,6 +1,6 @@
 //! Series, independent of text or protobuf formats.
 
-use crate::histogram::Histogram;
+use crate::metrics::histogram::Histogram;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,10 @@
 //! Sums of operations, and of transactions held in them.
 
-use crate::family::{FamilyKind, Label, Series, SeriesFamily, SeriesValue};
-use crate::histogram::{Histogram, Quantity};
-use crate::names::{Cost, Mergeable, OTHER, TopNames};
-use crate::parts::{PartFamilies, PartNames, Parts};
-use crate::text::short;
+use crate::metrics::family::{FamilyKind, Label, Series, SeriesFamily, SeriesValue};
+use crate::metrics::histogram::{Histogram, Quantity};
+use crate::metrics::names::{Cost, Mergeable, OTHER, TopNames};
+use crate::metrics::parts::{PartFamilies, PartNames, Parts};
+use crate::metrics::text::short;
 use model::{Attribution, Operation, OperationKind, OperationTransaction};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! HTTP pages for Prometheus and for health checks.
 
-use crate::exposition::Exposition;
-use crate::health::Health;
-use metrics::{PROTOBUF_CONTENT_TYPE, TEXT_CONTENT_TYPE, prometheus_protobuf, prometheus_text};
+use crate::exporters::exposition::Exposition;
+use crate::exporters::health::Health;
+use crate::metrics::{PROTOBUF_CONTENT_TYPE, TEXT_CONTENT_TYPE, prometheus_protobuf, prometheus_text};
 use std::net::SocketAddr;
 use sys::error::LiveError;
 use sys::http::{HttpRequest, HttpResponse};

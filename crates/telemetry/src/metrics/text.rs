@@ -1,7 +1,7 @@
 //! Prometheus's text format, 0.0.4.
 
-use crate::family::{FamilyKind, Label, Series, SeriesFamily, SeriesValue};
-use crate::histogram::Histogram;
+use crate::metrics::family::{FamilyKind, Label, Series, SeriesFamily, SeriesValue};
+use crate::metrics::histogram::Histogram;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ const MAX_VALUE_LEN: usize = 200;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::histogram::Quantity;
+    use crate::metrics::histogram::Quantity;
     use std::time::Duration;
 
     #[test]

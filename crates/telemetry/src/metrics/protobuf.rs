@@ -3,8 +3,8 @@
 //!
 //! Follows `metrics.proto` of prometheus/client_model, without unused fields.
 
-use crate::family::{FamilyKind, Series, SeriesFamily, SeriesValue};
-use crate::histogram::{Histogram, SCHEMA};
+use crate::metrics::family::{FamilyKind, Series, SeriesFamily, SeriesValue};
+use crate::metrics::histogram::{Histogram, SCHEMA};
 use prost::Message;
 
 pub const PROTOBUF_CONTENT_TYPE: &str =
