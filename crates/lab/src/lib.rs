@@ -6,7 +6,6 @@
 
 pub mod config;
 pub mod observed;
-pub mod order;
 pub mod outcome;
 pub(crate) mod own_directory;
 pub mod page;

@@ -2,7 +2,6 @@
 
 use super::config::{Amount, Lab, LabFile, WorkloadKind};
 use super::observed::ObservedOperations;
-use super::order::shuffled;
 use super::own_directory;
 use super::plan::{Baseline, LabPlan, SweepPoint};
 use super::prediction::predict;
@@ -16,6 +15,7 @@ use load::{ErrorCount, RunControl};
 use model::{ByteCount, LinkOutcome, MeasuredDurations, Prediction, Timestamp, Warning};
 use netns::Sandbox;
 use pipeline::interruption::{Interrupted, is_interruption};
+use pipeline::order::shuffled;
 use pipeline::progress::ProgressSink;
 use report::outcome::{LabProcessor, LabRound};
 use std::path::PathBuf;

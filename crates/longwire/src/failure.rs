@@ -2,8 +2,8 @@
 
 use crate::advise::outcome::AdviseError;
 use crate::commands::agent::AgentConfigError;
-use crate::relayed_command::NotStarted;
 use crate::usage;
+use relay::command::NotStarted;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;

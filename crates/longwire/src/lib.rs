@@ -10,8 +10,6 @@ pub mod cli;
 pub mod commands;
 pub mod failure;
 pub mod password;
-pub mod relayed_command;
 pub mod split;
-pub mod tune;
 pub mod usage;
 pub mod verify;

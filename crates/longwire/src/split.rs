@@ -7,7 +7,6 @@ mod distance;
 mod place;
 mod rounds;
 
-pub(crate) use distance::is_here;
 pub use distance::{RoundTripProbe, RoundTripSample, measure_rtt, packet_round_trip};
 pub use place::ClientSite;
 pub use rounds::{Round, SplitBench, Station, Visit};

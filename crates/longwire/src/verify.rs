@@ -7,7 +7,7 @@ mod backend;
 mod choice;
 mod schedule;
 
-pub use backend::{BackendSearch, EmulationLevel, ReplayBackend, Unseen};
+pub use backend::{BackendSearch, EmulationLevel, ReplayBackend};
 
 use choice::ReplayChoice;
 use model::{

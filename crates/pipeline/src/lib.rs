@@ -23,6 +23,7 @@ mod missing;
 pub mod moved;
 pub mod non_blocking_writer;
 mod notes;
+pub mod order;
 pub mod output;
 pub mod output_health;
 pub mod page;

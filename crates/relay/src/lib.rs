@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod acceptor;
+pub mod command;
 mod connecting;
 mod connection;
 mod counters;
@@ -35,11 +36,12 @@ mod probe;
 pub mod replay;
 mod sequence;
 mod shaped;
-
+mod unseen;
 mod worker;
 
 pub use counters::Counters;
 pub use probe::{offers_tls, probe};
+pub use unseen::Unseen;
 
 use acceptor::Acceptor;
 use counters::AtomicCounters;

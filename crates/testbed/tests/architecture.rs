@@ -34,7 +34,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("netns", &["model", "link", "sys"]),
     ("probe", &["model", "sys", "wire", "client"]),
     ("load", &["model", "sys", "wire", "client", "script"]),
-    ("tune", &["model", "sys", "client", "relay"]),
+    (
+        "tune",
+        &[
+            "model", "analysis", "link", "predict", "report", "pipeline", "sys", "client", "relay",
+        ],
+    ),
     ("tunnel_io", &["model", "sys", "wire", "tunnel"]),
     ("demo", &["model"]),
     ("servers", &[]),

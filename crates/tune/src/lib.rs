@@ -1,19 +1,28 @@
-//! Runs a job over a real connection in one way with one setting, and measures it.
+//! Finds the fastest way to do a job, and its best setting.
 //!
-//! A [`Workbench`] is one of longwire's own clients of PostgreSQL and MySQL/MariaDB
-//! ([`mod@native`]), or a driver behind the bridge. Choosing runs and drawing conclusions happen
-//! elsewhere.
+//! [`jobs`] runs jobs in every way, [`search`] decides which to run next. [`program`] tunes the
+//! user's own program. A [`Workbench`] runs one job in one way with one setting: it is one of
+//! longwire's own clients of PostgreSQL and MySQL/MariaDB ([`mod@native`]), or a driver behind the
+//! bridge.
 //!
 //! Call [`Workbench::prepare`] once, [`Workbench::fill`] and [`Workbench::run`] any number of
 //! times, and always [`Workbench::clean_up`] last.
 
 #![forbid(unsafe_code)]
 
+mod campaign;
+mod curve;
+pub mod distance;
 mod error;
 pub mod jdbc;
+pub mod jobs;
 mod mysql;
 mod native;
 mod postgres;
+pub mod program;
+pub mod scratch;
+pub mod search;
+mod watched;
 
 pub use error::Error;
 

@@ -1,8 +1,8 @@
 //! The application that `watch`, `relay` and `keys` start.
 
-use crate::relayed_command::{NotStarted, RelayedTarget, prepare};
 use anyhow::{Context, Result};
 use pipeline::output::Status;
+use relay::command::{NotStarted, RelayedTarget, prepare};
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;

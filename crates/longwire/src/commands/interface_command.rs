@@ -4,9 +4,9 @@
 use super::child::{Child, CommandOutput};
 use super::interface_source::InterfaceKeys;
 use super::targets::PlannedRelay;
-use crate::relayed_command::{RelayedTarget, prepare};
 use anyhow::{Context, Result};
 use model::Endpoint;
+use relay::command::{RelayedTarget, prepare};
 use std::ffi::OsString;
 use sys::{ClientTls, resolve};
 

@@ -3,13 +3,13 @@
 mod shell;
 
 use super::child::CommandOutput;
-use crate::relayed_command::NotStarted;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::{LinkOutcome, Summary};
 use netns::{Entered, Forward, HostId, LinkId, Network, Sandbox};
 use pipeline::output::{self, Status};
+use relay::command::NotStarted;
 use report::JsonWriter;
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -1,11 +1,11 @@
 //! Shared by `watch` and `relay`: TLS, emulated links and the description of a run.
 
 use super::targets::PlannedRelay;
-use crate::relayed_command::TlsPlan;
 use anyhow::Result;
 use link::LinkDescription;
 use model::{Conditions, LinkOutcome, Warning, WarningKind};
 use pipeline::output;
+use relay::command::TlsPlan;
 use relay::{Counters, RelayTls};
 use std::io::{self, Write};
 use std::time::Duration;

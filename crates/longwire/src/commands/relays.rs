@@ -3,11 +3,11 @@
 use super::child::{Child, CommandOutput};
 use super::relaying;
 use super::targets::PlannedRelay;
-use crate::relayed_command::{RelayedTarget, TlsPlan, connect_to, last_bytes};
 use anyhow::Result;
 use model::{Endpoint, LinkOutcome, ObserverFactory, Warning};
 use pipeline::output::Status;
 use pipeline::output_health::OutputHealth;
+use relay::command::{RelayedTarget, TlsPlan, connect_to, last_bytes};
 use relay::{ConnectionNumbers, Counters, Relay};
 use std::ffi::OsString;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Detects relays without connections: the command connected elsewhere, or had no clients.
 
 use super::relays::EndedRelay;
-use crate::relayed_command::{RelayedTarget, environment, placeholders};
 use model::{Warning, WarningKind};
 use pipeline::output::Status;
+use relay::command::{RelayedTarget, environment, placeholders};
 use std::ffi::OsString;
 
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::Target;
-use sys::listening::datagrams_with;
+use sys::listening::is_own_address;
 
 #[derive(Debug)]
 pub enum RoundTripProbe {
@@ -78,7 +78,7 @@ impl RoundTripProbe {
         if let Some(echo) = echo {
             return Ok(Self::Echo(Echo::connect(echo)?));
         }
-        if is_here(address.ip()) {
+        if is_own_address(address.ip()) {
             let listener = OwnListener::start(address.ip())?;
             return Ok(Self::Own(connect(listener.address())?, listener));
         }
@@ -149,13 +149,4 @@ pub fn measure_rtt(
 /// value that determines throughput.
 fn mean(outcome: &EchoOutcome) -> Duration {
     Duration::try_from_secs_f64(f64::from(outcome.streams) / outcome.per_second).unwrap_or_default()
-}
-
-/// True if packets to the address never leave this machine.
-pub(crate) fn is_here(address: IpAddr) -> bool {
-    if address.is_loopback() {
-        return true;
-    }
-    let leaves_from = datagrams_with(SocketAddr::from((address, 9))).and_then(|socket| socket.local_addr());
-    leaves_from.is_ok_and(|local| local.ip() == address)
 }

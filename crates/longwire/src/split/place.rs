@@ -104,6 +104,6 @@ fn relay(server: SocketAddr, link: &LinkDescription) -> Result<Relay> {
     Ok(relay::start(
         options,
         Clock::anchored_now(),
-        Arc::new(crate::verify::Unseen),
+        Arc::new(relay::Unseen),
     )?)
 }

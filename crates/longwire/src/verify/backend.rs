@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 use link::LinkDescription;
-use model::{ConnectionEvent, ConnectionId, LinkOutcome, Observer};
+use model::LinkOutcome;
 use netns::network::{HostId, LinkId, Network};
 use netns::sandbox;
 use netns::sandbox::{Entered, Sandbox};
+use relay::Unseen;
 use relay::replay::{ClientSocket, Ends, ReplayError, client_socket};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -189,20 +190,6 @@ fn refused(operation: &'static str) -> LiveError {
         operation,
         reason: OsError(0),
     }
-}
-
-/// Observes nothing: the relay only emulates a link.
-#[derive(Debug)]
-pub struct Unseen;
-
-impl model::ObserverFactory for Unseen {
-    fn observe(&self, _: ConnectionId) -> Box<dyn Observer + Send> {
-        Box::new(Self)
-    }
-}
-
-impl Observer for Unseen {
-    fn event(&mut self, _: ConnectionId, _: ConnectionEvent<'_>) {}
 }
 
 const NO_METRICS: &str = "/proc/sys/net/ipv4/tcp_no_metrics_save";

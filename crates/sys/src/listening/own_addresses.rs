@@ -1,10 +1,15 @@
 //! Compares addresses to detect this machine's own, colliding ports, and loops.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use super::datagrams_with;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Whether a socket can be bound to `address`.
+/// Whether packets to `address` never leave this machine.
 pub fn is_own_address(address: IpAddr) -> bool {
-    UdpSocket::bind((address, 0)).is_ok()
+    if address.is_loopback() {
+        return true;
+    }
+    let leaves_from = datagrams_with(SocketAddr::from((address, 9))).and_then(|socket| socket.local_addr());
+    leaves_from.is_ok_and(|local| local.ip() == address)
 }
 
 /// Whether a connection from this machine to `upstream` reaches `listener`: by the same address, by

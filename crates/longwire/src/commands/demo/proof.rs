@@ -1,7 +1,7 @@
 //! Verifies the demo's predictions by running the application over emulated links.
 
 use super::stage::DemoSetup;
-use crate::verify::{self, Unseen};
+use crate::verify;
 use anyhow::{Result, ensure};
 use demo::{FetchedPage, ShopApplication};
 use link::LinkDescription;
@@ -61,7 +61,7 @@ impl DemoProof {
             link: Some(LinkDescription::with_rtt(rtt)),
             ..relay::Options::new(stages[0].target()?)
         };
-        let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
+        let relay = relay::start(options, Clock::anchored_now(), Arc::new(relay::Unseen))?;
         let mut took = [Vec::new(), Vec::new()];
         let fetched = fetch(relay.local_addr(), stages, pages, &mut took, stop);
         let link = relay.link_outcome();

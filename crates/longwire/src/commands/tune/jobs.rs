@@ -2,10 +2,6 @@
 
 use super::Args;
 use crate::password;
-use crate::tune::distance::{self, Limits};
-use crate::tune::jobs::JobsPlan;
-use crate::tune::scratch;
-use crate::tune::search::Thoroughness;
 use anyhow::Result;
 use client::bridge::Login;
 use link::LinkDescription;
@@ -21,7 +17,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use sys::Target;
 use sys::arguments::CommandLine;
+use tune::distance::{self, Limits};
 use tune::jdbc::JdbcBench;
+use tune::jobs::JobsPlan;
+use tune::scratch;
+use tune::search::Thoroughness;
 use tune::{Shape, Workbench};
 
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {

@@ -2,7 +2,6 @@
 
 use super::Args;
 use crate::commands::relaying;
-use crate::tune::program::{ProgramOutcome, ProgramPlan, grid};
 use anyhow::{Result, ensure};
 use lab::progress::LabProgress;
 use model::{Summary, counted};
@@ -12,6 +11,7 @@ use std::io;
 use std::time::{Duration, Instant};
 use sys::Target;
 use sys::arguments::CommandLine;
+use tune::program::{ProgramOutcome, ProgramPlan, grid};
 
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     ensure!(

@@ -1,18 +1,19 @@
 //! Runs jobs at the existing distance or over an emulated link.
 
-use crate::verify::Unseen;
+use crate::{Trial, Workbench};
 use anyhow::{Context, Result};
 use client::Watch;
 use link::LinkDescription;
 use model::{LinkDirectionOutcome, LinkOutcome, Method, PerDirection, TrialOutcome};
 use pipeline::interruption::Interrupted;
 use relay::Relay;
+use relay::Unseen;
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use sys::listening::is_own_address;
 use sys::{Clock, Target};
-use tune::{Trial, Workbench};
 
 #[derive(Debug)]
 pub struct Distance {
@@ -32,7 +33,7 @@ pub struct Limits<'a> {
 pub enum Unfinished {
     Stopped(Interrupted),
     TooLong,
-    Failed(tune::Error),
+    Failed(crate::Error),
 }
 
 impl Distance {
@@ -116,7 +117,7 @@ impl Limits<'_> {
     }
 
     /// Runs `work` and halts it when the user stops or the time limit is reached.
-    fn within<T>(&self, work: impl FnOnce() -> Result<T, tune::Error>) -> Result<T, Unfinished> {
+    fn within<T>(&self, work: impl FnOnce() -> Result<T, crate::Error>) -> Result<T, Unfinished> {
         let (began, done) = (Instant::now(), AtomicBool::new(false));
         let is_late = || began.elapsed() > self.patience;
         self.halt
@@ -164,9 +165,7 @@ pub fn is_here(target: &Target) -> Result<bool> {
     let addresses = (host, target.port)
         .to_socket_addrs()
         .with_context(|| format!("could not find the address of {host}"))?;
-    Ok(addresses
-        .into_iter()
-        .all(|address| crate::split::is_here(address.ip())))
+    Ok(addresses.into_iter().all(|address| is_own_address(address.ip())))
 }
 
 /// Interval of checks whether a run must end.

@@ -1,6 +1,6 @@
 //! Estimates figures of settings that were not run.
 
-use crate::tune::search::MethodSetting;
+use crate::search::MethodSetting;
 
 /// Interpolates a figure over a parameter's values with straight lines on logarithmic axes, where both
 /// round-trip cost (inverse of the value) and constant cost are straight. Extrapolates with

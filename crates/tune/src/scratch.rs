@@ -1,9 +1,9 @@
 //! Creates, names and removes the scratch schema, with the user's consent.
 
+use crate::{Prepared, Shape, Workbench};
 use pipeline::progress::ProgressSink;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use tune::{Prepared, Shape, Workbench};
 
 /// Drops the scratch schema on drop at the latest, also after an error or a panic.
 pub struct Scratch<'a> {
@@ -21,7 +21,7 @@ impl<'a> Scratch<'a> {
         workbench: Box<dyn Workbench + 'a>,
         shape: &Shape,
         progress: &'a dyn ProgressSink,
-    ) -> Result<(Self, Prepared), tune::Error> {
+    ) -> Result<(Self, Prepared), crate::Error> {
         let mut scratch = Self {
             workbench,
             cleaned: false,
@@ -38,7 +38,7 @@ impl<'a> Scratch<'a> {
     /// # Errors
     /// If the server refuses. The error names the remaining objects; its hint is the statement that
     /// removes them.
-    pub fn remove(mut self) -> Result<(), tune::Error> {
+    pub fn remove(mut self) -> Result<(), crate::Error> {
         self.cleaned = true;
         self.workbench.clean_up()
     }
@@ -56,7 +56,7 @@ impl Drop for Scratch<'_> {
 }
 
 /// Describes the remaining objects and how to remove them.
-pub fn left(fault: &tune::Error) -> String {
+pub fn left(fault: &crate::Error) -> String {
     match fault.hint() {
         Some(hint) => format!("{fault}; {hint}"),
         None => fault.to_string(),

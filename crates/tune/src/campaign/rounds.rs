@@ -1,8 +1,8 @@
 //! Runs jobs of one setting, or of several alternately.
 
 use super::{Campaign, JobEnd, Race, values};
-use crate::tune::distance::{Distance, Unfinished};
-use crate::tune::search::MethodSetting;
+use crate::distance::{Distance, Unfinished};
+use crate::search::MethodSetting;
 use model::{TrialOutcome, TrialSource, Warning, WarningKind, format_duration};
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl Campaign<'_, '_> {
                 // The fault will recur in a run that counts.
                 Err(
                     Unfinished::TooLong
-                    | Unfinished::Failed(tune::Error::Statement { .. } | tune::Error::Rows { .. }),
+                    | Unfinished::Failed(crate::Error::Statement { .. } | crate::Error::Rows { .. }),
                 ) => break,
                 Err(Unfinished::Stopped(interrupted)) => return Err(interrupted.into()),
                 Err(Unfinished::Failed(error)) => return Err(JobEnd::Broken(error)),
@@ -96,7 +96,7 @@ impl Campaign<'_, '_> {
 
     fn job(&mut self, setting: MethodSetting, distance: &Distance) -> Result<TrialOutcome, Unfinished> {
         let Some(method) = self.methods.get(setting.method).copied() else {
-            return Err(Unfinished::Failed(tune::Error::NotPrepared));
+            return Err(Unfinished::Failed(crate::Error::NotPrepared));
         };
         let value = values(method).get(setting.place).copied().flatten();
         distance.run(self.workbench, (method, value), None, &self.plan.limits)
@@ -121,7 +121,7 @@ impl Campaign<'_, '_> {
                 );
                 (WarningKind::LeftOut, text)
             }
-            Unfinished::Failed(error @ (tune::Error::Statement { .. } | tune::Error::Rows { .. })) => {
+            Unfinished::Failed(error @ (crate::Error::Statement { .. } | crate::Error::Rows { .. })) => {
                 let text = format!("{} {words} {at} is left out: {error}", self.job);
                 (WarningKind::OperationsFailed, text)
             }

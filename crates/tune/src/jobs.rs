@@ -5,6 +5,7 @@ use super::campaign;
 use super::distance::{Distance, Limits};
 use super::scratch::{self, Scratch};
 use super::search::Thoroughness;
+use crate::{Prepared, Shape, Workbench};
 use anyhow::Result;
 use link::LinkDescription;
 use model::{Job, Method, Warning, WarningKind};
@@ -12,7 +13,6 @@ use pipeline::interruption::Interrupted;
 use pipeline::progress::ProgressSink;
 use report::outcome::TuneReport;
 use sys::Target;
-use tune::{Prepared, Shape, Workbench};
 
 #[derive(Debug)]
 pub struct JobsPlan<'a> {
@@ -35,7 +35,7 @@ pub struct JobsOutcome {
     pub report: TuneReport,
     pub interrupted: Option<Interrupted>,
     /// Error after the first run: it ended the campaign, or left the scratch schema on the server.
-    pub fault: Option<tune::Error>,
+    pub fault: Option<crate::Error>,
 }
 
 impl JobsPlan<'_> {
@@ -140,10 +140,10 @@ impl JobsPlan<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Trial;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::Duration;
-    use tune::Trial;
 
     /// Counts instead of writing rows.
     #[derive(Default)]
@@ -152,7 +152,7 @@ mod tests {
     }
 
     impl Workbench for Counting {
-        fn prepare(&mut self, _: &Shape) -> Result<Prepared, tune::Error> {
+        fn prepare(&mut self, _: &Shape) -> Result<Prepared, crate::Error> {
             let copy = Method {
                 job: Job::Insert,
                 name: "copy".into(),
@@ -164,17 +164,17 @@ mod tests {
             })
         }
 
-        fn fill(&mut self, _: Job) -> Result<(), tune::Error> {
+        fn fill(&mut self, _: Job) -> Result<(), crate::Error> {
             self.writes.fetch_add(1, Ordering::Relaxed);
-            Err(tune::Error::NotPrepared)
+            Err(crate::Error::NotPrepared)
         }
 
-        fn run(&mut self, _: &Trial<'_>) -> Result<model::TrialOutcome, tune::Error> {
+        fn run(&mut self, _: &Trial<'_>) -> Result<model::TrialOutcome, crate::Error> {
             self.writes.fetch_add(1, Ordering::Relaxed);
-            Err(tune::Error::NotPrepared)
+            Err(crate::Error::NotPrepared)
         }
 
-        fn clean_up(&mut self) -> Result<(), tune::Error> {
+        fn clean_up(&mut self) -> Result<(), crate::Error> {
             Ok(())
         }
     }

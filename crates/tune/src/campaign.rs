@@ -7,6 +7,7 @@ use super::distance::Distance;
 use super::jobs::JobsPlan;
 use super::search::{MethodSetting, Search, Thoroughness};
 use super::watched::{self, Watched};
+use crate::Workbench;
 use anyhow::Result;
 use link::LinkDescription;
 use model::{
@@ -19,7 +20,6 @@ use report::outcome::TuneRuns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use tune::Workbench;
 
 #[derive(Debug, Default)]
 pub struct CampaignResult {
@@ -30,7 +30,7 @@ pub struct CampaignResult {
     pub links: Vec<LinkOutcome>,
     pub warnings: Vec<Warning>,
     pub runs: TuneRuns,
-    pub fault: Option<tune::Error>,
+    pub fault: Option<crate::Error>,
 }
 
 /// Runs all jobs in the chosen `methods`.
@@ -88,7 +88,7 @@ struct Campaign<'a, 'p> {
 enum JobEnd {
     Interrupted(Interrupted),
     /// The database or its connection failed permanently.
-    Broken(tune::Error),
+    Broken(crate::Error),
     NoLink(anyhow::Error),
 }
 

@@ -2,13 +2,13 @@
 
 use super::ProgramPlan;
 use super::setting::ProgramSetting;
-use crate::relayed_command::{NotStarted, RelayedTarget, connect_to, last_bytes, prepare};
 use analysis::fact::Fact;
 use anyhow::Result;
 use link::LinkDescription;
 use model::{PerDirection, ProgramRun, Timestamp};
 use pipeline::fact_channel::FactChannel;
 use pipeline::interruption::Interrupted;
+use relay::command::{NotStarted, RelayedTarget, connect_to, last_bytes, prepare};
 use std::io::Read;
 use std::process::{ChildStderr, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};

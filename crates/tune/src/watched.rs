@@ -1,6 +1,7 @@
 //! Predicts the time of an observed run over links from its exchanges.
 
 use super::distance::{Distance, Limits, Unfinished};
+use crate::Workbench;
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::operations::{Grouped, Operations, pipelines};
@@ -12,7 +13,6 @@ use predict::{PredictionTarget, Predictor};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use sys::Clock;
-use tune::Workbench;
 
 #[derive(Debug, Clone)]
 pub struct Watched {

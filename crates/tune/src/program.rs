@@ -4,14 +4,14 @@ mod compare;
 mod setting;
 mod trial;
 
-use crate::relayed_command::TlsPlan;
 use anyhow::Result;
 use compare::Cell;
-use lab::order::shuffled;
 use link::LinkDescription;
 use model::{Summary, Warning, WarningKind, format_duration};
 use pipeline::interruption::{Interrupted, is_interruption};
+use pipeline::order::shuffled;
 use pipeline::progress::ProgressSink;
+use relay::command::TlsPlan;
 use report::outcome::ProgramReport;
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;

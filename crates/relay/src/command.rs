@@ -3,11 +3,10 @@
 pub mod environment;
 pub mod placeholders;
 
-use anyhow::{Context, Result};
+use crate::{Relay, RelayTls};
 use environment::Variable;
 use link::LinkDescription;
 use model::Endpoint;
-use relay::{Relay, RelayTls};
 use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -79,9 +78,14 @@ impl RelayedTarget<'_> {
     }
 }
 
-pub fn prepare(command: &[OsString], targets: &[RelayedTarget<'_>]) -> Result<Command> {
+#[derive(Debug, thiserror::Error)]
+#[error("no command is given behind --")]
+pub struct NoCommand;
+
+/// The command with its placeholders replaced and variables of the relays set.
+pub fn prepare(command: &[OsString], targets: &[RelayedTarget<'_>]) -> Result<Command, NoCommand> {
     let mut words = command.iter().map(|word| placeholders::replaced(word, targets));
-    let program = words.next().context("no command is given behind --")?;
+    let program = words.next().ok_or(NoCommand)?;
     let mut child = Command::new(&program);
     child.args(words);
     for Variable { name, value, .. } in environment::variables(targets) {
