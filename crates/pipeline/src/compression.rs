@@ -21,8 +21,8 @@ use crate::moved::{self, ConnectionChoice};
 use analysis::fact::{Fact, FactSink};
 use anyhow::Result;
 use model::{
-    AtLevel, ConnectionId, ConnectionMap, Direction, Endpoint, Exchange, PerDirection, Phase, Protocol,
-    Segment, Share,
+    AtLevel, ByteCount, ConnectionId, ConnectionMap, Direction, Endpoint, Exchange, PerDirection, Phase,
+    Protocol, Segment, Share, Warning, WarningKind,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -57,6 +57,30 @@ pub struct CompressionOutcome {
     /// For each level the spread of processor time over the passes, as a share of the median;
     /// `None` after one pass.
     pub noise: Vec<Option<Share>>,
+}
+
+impl CompressionOutcome {
+    /// Warns of traffic that was not compressed.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let mut warn = |bytes: u64, kind, what: &str| {
+            if bytes > 0 {
+                let text = format!("{} of payload {what}", ByteCount::from_bytes(bytes));
+                warnings.push(Warning::new(kind, text));
+            }
+        };
+        warn(
+            self.missing_bytes,
+            WarningKind::PayloadMissing,
+            "passed and were not kept: exchanges with them are left out",
+        );
+        warn(
+            self.beyond_bytes,
+            WarningKind::LeftOut,
+            "were not compressed, because enough had been: exchanges with them are left out",
+        );
+        warnings
+    }
 }
 
 /// Compresses payload and adds the compressed sizes to exchanges.

@@ -21,7 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("estate", &["model", "link", "predict"]),
     ("report", &["model"]),
     ("screen", &["model", "analysis", "link", "report"]),
-    ("tunnel", &["model"]),
+    ("tunnel", &["model", "link", "predict"]),
     ("sys", &["model"]),
     ("key_log", &[]),
     ("script", &[]),
@@ -40,7 +40,12 @@ const ARROWS: &[(&str, &[&str])] = &[
             "model", "analysis", "link", "predict", "report", "pipeline", "sys", "client", "relay",
         ],
     ),
-    ("tunnel_io", &["model", "sys", "wire", "tunnel"]),
+    (
+        "tunnel_io",
+        &[
+            "model", "analysis", "sys", "wire", "client", "load", "tunnel", "pipeline",
+        ],
+    ),
     ("demo", &["model"]),
     ("servers", &[]),
     ("testbed", &["servers"]),
@@ -108,7 +113,6 @@ const UNSAFE: &str = "unsafe";
 const ARROWS_OF_TESTS: &[(&str, &str)] = &[
     ("probe", "relay"),
     ("tune", "load"),
-    ("tunnel_io", "client"),
     ("report", "tables"),
     ("screen", "pipeline"),
     ("screen", "predict"),

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod advise;
 pub mod auto;
 pub mod compressor;
 pub mod frame;

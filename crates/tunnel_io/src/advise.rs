@@ -4,12 +4,13 @@
 //! segments ─> pipeline::compression: chunks through the codecs ─> exchanges with their sizes at each level
 //!                                                │ (a recording holds them already)
 //!                                                v
-//!                     operations ─> rewrite: at a level ─> compare: predicted over links ─> model::Advice
+//!                     operations ─> tunnel::advise: at a level, predicted over links ─> model::Advice
 //! ```
 //!
-//! Start reading at [`outcome`].
+//! Start reading at [`advise`].
 
-pub mod compare;
-pub mod outcome;
-pub mod rewrite;
-pub mod source;
+mod outcome;
+mod source;
+
+pub use outcome::{AdviceRequest, AdviseError, advise};
+pub use source::{Traffic, files, load};

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod acceptor;
+pub mod advise;
 mod counters;
 mod database;
 pub mod error;

@@ -10,9 +10,9 @@
 //! - The other chunks are compressed and decompressed while data travels. The longer of the two only
 //!   spreads the bytes over that time, so a burst takes the longer of codec and network.
 
+use crate::MAX_CHUNK_BYTES;
 use model::{AtLevel, ConnectionId, Direction, Operation, OperationStep, PerDirection, Step, Timestamp};
 use std::time::Duration;
-use tunnel::MAX_CHUNK_BYTES;
 
 /// `level` is an index into each exchange's list. `None` if an exchange that `moves` has no data
 /// for it.

@@ -1,7 +1,5 @@
 //! Computes advice from traffic with known compressed sizes.
 
-use super::compare::{self, LevelDurations};
-use super::rewrite;
 use super::source::Traffic;
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
@@ -15,6 +13,8 @@ use pipeline::moved::{ConnectionChoice, MovedConnections};
 use std::cmp::Reverse;
 use std::time::Duration;
 use tunnel::Codec;
+use tunnel::advise::compare::{self, LevelDurations};
+use tunnel::advise::rewrite;
 
 #[derive(Debug, Clone)]
 pub struct AdviceRequest {

@@ -4,7 +4,7 @@ use analysis::fact::Fact;
 use anyhow::{Context, Result, anyhow};
 use client::Watch;
 use load::{RunControl, Workload};
-use model::{ByteCount, Protocol, Timestamp, Warning, WarningKind, counted};
+use model::{Protocol, Timestamp, Warning, WarningKind, counted};
 use pipeline::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
 use pipeline::fact_channel::FactChannel;
 use pipeline::input::{self, Reading};
@@ -57,7 +57,7 @@ pub fn files(
     };
     let input = input::read_files(files, reading, &mut |fact| facts.push(fact))?;
     let mut warnings = input.warnings;
-    warnings.extend(input.compressed.iter().flat_map(missed));
+    warnings.extend(input.compressed.iter().flat_map(CompressionOutcome::warnings));
     Ok(Traffic {
         facts,
         compressed: input.compressed,
@@ -91,7 +91,7 @@ pub fn load(
         return Err(anyhow!("no operation succeeded: {}", error.text));
     }
     let compressed = meter.finish(&mut |fact| facts.push(fact))?;
-    let mut warnings = missed(&compressed);
+    let mut warnings = compressed.warnings();
     let failed: u64 = outcome.errors.iter().map(|error| error.count).sum();
     warnings.extend((failed > 0).then(|| {
         let failed = counted(failed, "operation", "operations");
@@ -143,28 +143,6 @@ fn compressing(levels: Vec<CompressionLevel>, moved: Vec<ConnectionChoice>) -> C
             most_bytes: MAX_BYTES,
         },
     }
-}
-
-/// Warns of traffic that was not compressed.
-pub fn missed(compressed: &CompressionOutcome) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    let mut warn = |bytes: u64, kind, what: &str| {
-        if bytes > 0 {
-            let text = format!("{} of payload {what}", ByteCount::from_bytes(bytes));
-            warnings.push(Warning::new(kind, text));
-        }
-    };
-    warn(
-        compressed.missing_bytes,
-        WarningKind::PayloadMissing,
-        "passed and were not kept: exchanges with them are left out",
-    );
-    warn(
-        compressed.beyond_bytes,
-        WarningKind::LeftOut,
-        "were not compressed, because enough had been: exchanges with them are left out",
-    );
-    warnings
 }
 
 /// Limit on compressed payload: enough for stable figures, about 10 s of work for all levels.

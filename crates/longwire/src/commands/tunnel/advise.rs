@@ -2,8 +2,6 @@
 
 mod work;
 
-use crate::advise::outcome::{self, AdviceRequest};
-use crate::advise::source;
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::keys_flag::KeyLogArgument;
 use crate::password;
@@ -22,6 +20,7 @@ use std::time::{Duration, Instant};
 use sys::Target;
 use sys::arguments::CommandLine;
 use tunnel::CompressionLevel;
+use tunnel_io::advise::{self, AdviceRequest};
 
 /// Estimate whether a tunnel would pay: traffic compressed at each level and predicted over several
 /// rates.
@@ -99,7 +98,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         None => {
             args.asking.refuse_for_files()?;
             let name = input::title(&args.sources);
-            let traffic = source::files(&args.sources, levels.clone(), args.on.clone(), args.keys.open()?)?;
+            let traffic = advise::files(&args.sources, levels.clone(), args.on.clone(), args.keys.open()?)?;
             (name.clone(), name, args.on.clone(), traffic)
         }
         Some(url) => {
@@ -124,7 +123,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
             .or((traffic.made && traffic.has_http()).then_some(Rule::Transaction)),
         moved,
     };
-    let (advice, warnings) = outcome::advise(traffic, &asked)?;
+    let (advice, warnings) = advise::advise(traffic, &asked)?;
     let conditions = output::conditions(
         typed,
         "processor time of the thread that compresses; times of operations as the source has them",

@@ -2,7 +2,6 @@
 
 use super::Args;
 use super::run::{Ended, Observed, POLL_INTERVAL, Run};
-use crate::advise::source;
 use crate::commands::child::CommandOutput;
 use crate::commands::interface_command;
 use crate::commands::interface_rights::is_local;
@@ -11,6 +10,7 @@ use crate::commands::relays::ENDS;
 use anyhow::Result;
 use model::Warning;
 use pipeline::aggregator::Aggregator;
+use pipeline::compression::CompressionOutcome;
 use pipeline::input::Reading;
 use pipeline::input::live::LiveSummary;
 use pipeline::output::{self, EndRequest, Status};
@@ -104,7 +104,7 @@ impl Observed for InterfaceSource {
 fn ended(summary: LiveSummary, point: &str) -> Ended {
     let hint = (summary.connections == 0).then(|| nothing_seen(point));
     let mut warnings: Vec<Warning> = summary.warnings;
-    warnings.extend(summary.compressed.iter().flat_map(source::missed));
+    warnings.extend(summary.compressed.iter().flat_map(CompressionOutcome::warnings));
     Ended {
         warnings,
         packets: Some(summary.packets),

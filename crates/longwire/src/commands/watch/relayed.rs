@@ -2,7 +2,6 @@
 
 use super::Args;
 use super::run::{Ended, Observed, POLL_INTERVAL, Run};
-use crate::advise::source;
 use crate::commands::child::CommandOutput;
 use crate::commands::relaying;
 use crate::commands::relays::{self, EndedRelay, Relays};
@@ -141,7 +140,7 @@ impl Rest {
         warnings.extend(unused.warnings.iter().cloned());
         if let Some(meter) = self.meter.take() {
             match meter.finish(&mut |fact| aggregator.fact(fact)) {
-                Ok(compressed) => warnings.extend(source::missed(&compressed)),
+                Ok(compressed) => warnings.extend(compressed.warnings()),
                 Err(fault) => self.fault = Some(fault),
             }
         }

@@ -1,6 +1,5 @@
 //! The load that `tunnel advise` puts on a server, as `load` does.
 
-use crate::advise::source::{self, Traffic};
 use crate::commands::scripts::{Mode, builtin, weighted};
 use crate::commands::seconds;
 use anyhow::{Context, Result, bail};
@@ -18,6 +17,7 @@ use std::time::Duration;
 use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 use sys::{Scheme, Target};
 use tunnel::CompressionLevel;
+use tunnel_io::advise::{self, Traffic};
 
 #[derive(Debug, Clone, Args)]
 pub struct Asking {
@@ -113,7 +113,7 @@ impl Asking {
             duration: Some(self.time.unwrap_or(USUAL_TIME)),
             ..load::Plan::default()
         };
-        source::load(workload.as_ref(), &plan, levels, moved, stop)
+        advise::load(workload.as_ref(), &plan, levels, moved, stop)
     }
 
     fn statements(&self, target: &Target, stop: &AtomicBool) -> Result<Box<dyn Workload>> {
