@@ -46,6 +46,28 @@ pub struct HostSettings {
     pub only_given: bool,
 }
 
+/// As `--host` and `host` in files have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostChoice {
+    Given(Host),
+    /// Nothing is inferred.
+    None,
+}
+
+impl HostChoice {
+    /// # Errors
+    /// When it is neither "none" nor a name with addresses.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self::None),
+            text => text
+                .parse()
+                .map(Self::Given)
+                .map_err(|fault: model::ParseHostError| fault.to_string()),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     settings: HostSettings,

@@ -4,7 +4,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod check;
 pub mod cli;
 pub mod commands;
 pub mod failure;

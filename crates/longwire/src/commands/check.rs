@@ -1,16 +1,14 @@
 //! `longwire check`: budgets for captures and recordings.
 
-use crate::check::budget::{Budget, BudgetLimit};
-use crate::check::file::{self, BudgetFile};
-use crate::check::judge::{self, Figures};
 use crate::commands::grouping::Grouping;
 use crate::commands::keys_flag::KeyLogArgument;
 use crate::failure;
 use analysis::findings::Distances;
 use anyhow::{Context, Result, bail, ensure};
+use check::{Budget, BudgetFile, budget};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{DEFAULT_PRICE_RTT, Judgement, Summary};
+use model::{Judgement, Summary};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use pipeline::output::{self, Status};
@@ -20,8 +18,9 @@ use report::outcome::CheckReport;
 use report::{JsonWriter, ReadOutcome};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use sys::arguments::CommandLine;
+use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
 /// Check captures or recordings against budgets: round trips, predicted time, open transactions,
 /// findings.
@@ -92,19 +91,20 @@ pub struct Args {
 /// When a file cannot be read, or a budget cannot be checked against the data.
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
-    let file = args.budgets.as_deref().map(file::read_file).transpose()?;
+    let file = args.budgets.as_deref().map(read_budgets).transpose()?;
     let BudgetFile { budgets, hosts } = file.unwrap_or_default();
     let budgets = with_those_of_the_command_line(budgets, args)?;
     let mut grouping = args.grouping.clone();
     grouping.host.extend(hosts);
-    let links = links(&budgets);
+    let links = budget::links(&budgets);
     let now = read_outcome(&args.files, &grouping, &links, &args.keys, typed)?;
     let before = args
         .baseline
         .as_ref()
         .map(|file| read_outcome(std::slice::from_ref(file), &grouping, &links, &args.keys, typed))
         .transpose()?;
-    let report = judged(args, &budgets, &links, now, before)?;
+    let title = input::title(&args.files);
+    let report = check::outcome(title, &budgets, &links[0], now, before, args.allow_unseen)?;
     if let Some(path) = &args.junit {
         pipeline::private_file::create(path)
             .and_then(|mut file| file.write_all(report::text::junit_view(&report).as_bytes()))
@@ -126,6 +126,12 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         (None, true) => Status::Done,
         (None, false) => Status::NotJudged,
     })
+}
+
+fn read_budgets(path: &Path) -> Result<BudgetFile> {
+    let text = read_small_text(path, MAX_CONFIG_BYTES)
+        .with_context(|| format!("could not read {}", path.display()))?;
+    check::file::parse(&text).with_context(|| format!("{} holds no budgets that can be used", path.display()))
 }
 
 fn round_trips(text: &str) -> Result<Budget, String> {
@@ -153,27 +159,6 @@ fn with_those_of_the_command_line(mut budgets: Vec<Budget>, args: &Args) -> Resu
         "nothing to check: give --max-round-trips, --max-predicted, --max-held, --forbid, --budgets or --baseline"
     );
     Ok(budgets)
-}
-
-/// Links of the budgets, or the default one. Changes are reported for the first.
-fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
-    let mut links: Vec<LinkDescription> = Vec::new();
-    let (of_operations, others): (Vec<&Budget>, Vec<&Budget>) = budgets
-        .iter()
-        .partition(|budget| matches!(budget.limit, BudgetLimit::Predicted(..)));
-    for link in of_operations
-        .iter()
-        .chain(&others)
-        .filter_map(|budget| budget.link())
-    {
-        if !links.contains(link) {
-            links.push(*link);
-        }
-    }
-    if links.is_empty() {
-        links.push(LinkDescription::with_rtt(DEFAULT_PRICE_RTT));
-    }
-    links
 }
 
 fn read_outcome(
@@ -212,36 +197,6 @@ fn read_outcome(
     }
     let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
     Ok(outcome)
-}
-
-fn judged(
-    args: &Args,
-    budgets: &[Budget],
-    links: &[LinkDescription],
-    now: ReadOutcome,
-    before: Option<ReadOutcome>,
-) -> Result<CheckReport> {
-    let figures = Figures::from_outcome(&now);
-    let figures = if args.allow_unseen {
-        figures.allowed()
-    } else {
-        figures
-    };
-    let earlier = before.as_ref().map(Figures::from_outcome);
-    let verdicts = judge::judge(budgets, &figures, earlier.as_ref())?;
-    let changes = earlier
-        .zip(links.first())
-        .map(|(earlier, link)| judge::changes(&earlier, &figures, link));
-    let of_baseline = before.into_iter().flat_map(|before| before.warnings);
-    let of_baseline = of_baseline.map(|warning| warning.with_name("baseline"));
-    Ok(CheckReport {
-        title: input::title(&args.files),
-        operations: now.operations,
-        verdicts,
-        allows_unseen: args.allow_unseen,
-        changes: changes.unwrap_or_default(),
-        warnings: now.warnings.into_iter().chain(of_baseline).collect(),
-    })
 }
 
 fn print_report(args: &Args, typed: &CommandLine, report: &CheckReport) -> Result<()> {

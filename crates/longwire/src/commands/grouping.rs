@@ -1,8 +1,7 @@
 //! Flags that choose operations, the same for every command that reads or watches.
 
-use analysis::hosts::HostSettings;
+use analysis::hosts::{HostChoice, HostSettings};
 use analysis::operations::rule::Rule;
-use model::Host;
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -51,27 +50,6 @@ impl Grouping {
             given: given.collect(),
             only_given: self.host.contains(&HostChoice::None),
             ..HostSettings::default()
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HostChoice {
-    Given(Host),
-    /// Nothing is inferred.
-    None,
-}
-
-impl HostChoice {
-    /// # Errors
-    /// When it is neither "none" nor a name with addresses.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self::None),
-            text => text
-                .parse()
-                .map(Self::Given)
-                .map_err(|fault: model::ParseHostError| fault.to_string()),
         }
     }
 }

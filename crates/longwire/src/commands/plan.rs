@@ -1,19 +1,19 @@
 //! `longwire plan`: operations and costs of services in other places, and the best first move.
 
 mod asked;
-mod outcome;
 
-use super::grouping::{Grouping, HostChoice};
+use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
+use analysis::hosts::HostChoice;
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
-use estate::{Estate, EstateTraffic};
-use model::{Finding, Operation, PlanOutcome, Summary, Warning, WarningKind, counted};
+use model::{PlanOutcome, Summary, Warning, WarningKind, counted};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use pipeline::kept::KeptOperations;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
+use plan::{Data, Estate, EstateTraffic};
 use report::JsonWriter;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,13 +57,6 @@ pub struct Args {
     pub html: Option<PathBuf>,
 }
 
-struct Data {
-    traffic: Arc<EstateTraffic>,
-    operations: Vec<Operation>,
-    findings: Vec<Finding>,
-    warnings: Vec<Warning>,
-}
-
 /// # Errors
 /// When the estate or a file cannot be read, or holds nothing to plan with.
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
@@ -77,7 +70,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         args.estate.display(),
         input::title(&args.files)
     );
-    let plan = outcome::plan(&estate, data, &asked, input::title(&args.files));
+    let plan = plan::plan(&estate, data, &asked, input::title(&args.files));
     let conditions = input::conditions(&args.files, typed);
     if args.json {
         write_records(&plan, &conditions).context("could not write all records")?;

@@ -1,11 +1,10 @@
 use crate::commands::address::to_serve;
 use crate::commands::exporting::{ExportPlan, otlp_settings};
-use crate::commands::grouping::HostChoice;
 use crate::commands::interface_source::{InterfaceArgs, parse_ring};
 use crate::commands::keys_flag::KeyLogArgument;
 use crate::commands::targets::{PlainClientsArg, PlannedRelay, RelayArgs};
 use analysis::findings::Distances;
-use analysis::hosts::HostSettings;
+use analysis::hosts::{HostChoice, HostSettings};
 use analysis::operations::rule::Rule;
 use model::parse_duration;
 use pipeline::input::live::PacketFilter;

@@ -1,7 +1,7 @@
 //! Placements from the command line.
 
 use anyhow::{Result, anyhow, bail};
-use estate::{Estate, Placement};
+use plan::{Estate, Placement};
 
 /// Parses texts like `shop=frankfurt,orders=frankfurt`. Services not named stay in place.
 pub fn placements(estate: &Estate, texts: &[String]) -> Result<Vec<Placement>> {

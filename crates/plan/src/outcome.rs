@@ -1,17 +1,24 @@
 //! Predicts placements, finds the cheapest one, the order of moves, and constraints.
 
-use super::Data;
-use crate::check::pattern::Pattern;
-use estate::forecast::Observed;
-use estate::{Estate, Placement, choice, forecast, obstacles, placement};
-use model::{OrderOfMoves, PlacementOutcome, PlanLink, PlanMove, PlanOutcome, Warning, WarningKind};
+use crate::forecast::{Observed, figure, forecast};
+use crate::{Estate, EstateTraffic, Placement, choice, obstacles, placement};
+use model::{
+    Finding, Operation, OrderOfMoves, PlacementOutcome, PlanLink, PlanMove, PlanOutcome, Warning, WarningKind,
+};
+use std::sync::Arc;
+
+pub struct Data {
+    pub traffic: Arc<EstateTraffic>,
+    pub operations: Vec<Operation>,
+    pub findings: Vec<Finding>,
+    pub warnings: Vec<Warning>,
+}
 
 pub fn plan(estate: &Estate, data: Data, asked: &[Placement], title: String) -> PlanOutcome {
     let observed = Observed {
         estate,
         traffic: &data.traffic,
         operations: &data.operations,
-        matches: &|pattern, name| Pattern::new(pattern).matches(name),
     };
     let placements = placement::placements(estate, MAX_PLACEMENTS);
     let predicted = forecast(observed, &placements);
@@ -106,11 +113,10 @@ fn warnings(estate: &Estate, data: &Data, predicted: &[PlacementOutcome]) -> Vec
     }
     let today = predicted.first();
     for budget in &estate.budgets {
-        let pattern = Pattern::new(&budget.operation);
         let mut names = today.into_iter().flat_map(|today| &today.operations);
         let applies = names.any(|one| {
-            let figure = today.and_then(|today| forecast::figure(today, &one.name, budget.measure));
-            pattern.matches(&one.name) && figure.is_some()
+            let figure = today.and_then(|today| figure(today, &one.name, budget.measure));
+            budget.operation.matches(&one.name) && figure.is_some()
         });
         if !applies {
             warn(

@@ -4,6 +4,7 @@ mod links;
 mod measured;
 
 use crate::placement::Placement;
+use check::Pattern;
 use link::LinkDescription;
 use links::RawLink;
 use model::{Endpoint, Host, PlanMeasure, parse_duration};
@@ -58,8 +59,7 @@ pub struct EstateService {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanBudget {
-    /// Operation names, with `*` as wildcard.
-    pub operation: String,
+    pub operation: Pattern,
     pub measure: PlanMeasure,
     pub allowed: Duration,
 }
@@ -294,7 +294,7 @@ impl Text<'_> {
             for (measure, text) in limits {
                 if let Some(text) = text {
                     budgets.push(PlanBudget {
-                        operation: one.operation.clone(),
+                        operation: Pattern::new(&one.operation),
                         measure,
                         allowed: self.duration(text)?,
                     });

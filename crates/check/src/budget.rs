@@ -1,9 +1,9 @@
 //! Budgets and their text form.
 
-use super::pattern::Pattern;
+use crate::Pattern;
 use anyhow::{Context, Result, bail};
 use link::LinkDescription;
-use model::{FindingKind, format_duration, parse_duration};
+use model::{DEFAULT_PRICE_RTT, FindingKind, format_duration, parse_duration};
 use std::fmt;
 use std::time::Duration;
 
@@ -161,6 +161,27 @@ impl fmt::Display for Budget {
             BudgetLimit::Forbid(kind) => write!(formatter, "--forbid {names}{kind}"),
         }
     }
+}
+
+/// Links of the budgets, or the default one. Changes are reported for the first.
+pub fn links(budgets: &[Budget]) -> Vec<LinkDescription> {
+    let mut links: Vec<LinkDescription> = Vec::new();
+    let (of_operations, others): (Vec<&Budget>, Vec<&Budget>) = budgets
+        .iter()
+        .partition(|budget| matches!(budget.limit, BudgetLimit::Predicted(..)));
+    for link in of_operations
+        .iter()
+        .chain(&others)
+        .filter_map(|budget| budget.link())
+    {
+        if !links.contains(link) {
+            links.push(*link);
+        }
+    }
+    if links.is_empty() {
+        links.push(LinkDescription::with_rtt(DEFAULT_PRICE_RTT));
+    }
+    links
 }
 
 fn span_of(most: Most<Duration>) -> String {

@@ -14,15 +14,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whether a budget's pattern (first) matches an operation's name.
-pub type Matches<'a> = &'a dyn Fn(&str, &str) -> bool;
-
 #[derive(Clone, Copy)]
 pub struct Observed<'a> {
     pub estate: &'a Estate,
     pub traffic: &'a Arc<EstateTraffic>,
     pub operations: &'a [Operation],
-    pub matches: Matches<'a>,
 }
 
 /// Predicts operation times, broken budgets and monthly costs for each of `placements`, in order.
@@ -170,7 +166,7 @@ fn broken(observed: Observed<'_>, outcome: &PlacementOutcome) -> Vec<BrokenBudge
     let mut broken = Vec::new();
     for budget in &observed.estate.budgets {
         let names = outcome.operations.iter().map(|operation| &operation.name);
-        for name in names.filter(|name| (observed.matches)(&budget.operation, name)) {
+        for name in names.filter(|name| budget.operation.matches(name)) {
             if let Some(found) = figure(outcome, name, budget.measure)
                 && found > budget.allowed
             {

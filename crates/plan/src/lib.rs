@@ -1,19 +1,20 @@
 //! Time and cost of placements of services.
 //!
 //! An [`Estate`] is parsed from a file. [`EstateTraffic`] finds which services talk to each other,
-//! [`forecast()`] predicts operations in placements, and [`choice`] finds the cheapest within all
-//! budgets. Start reading at [`forecast()`].
+//! and [`plan()`] predicts operations in placements and finds the cheapest within all budgets. Start
+//! reading at [`plan()`].
 
 #![forbid(unsafe_code)]
 
-pub mod choice;
-pub mod file;
-pub mod forecast;
-pub mod obstacles;
-pub mod placement;
-pub mod traffic;
+mod choice;
+mod file;
+mod forecast;
+mod obstacles;
+mod outcome;
+mod placement;
+mod traffic;
 
 pub use file::{Error, Estate, EstateService, PlaceLink, PlanBudget};
-pub use forecast::forecast;
+pub use outcome::{Data, plan};
 pub use placement::Placement;
 pub use traffic::EstateTraffic;

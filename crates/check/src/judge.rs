@@ -1,7 +1,7 @@
 //! Compares budgets with measured figures.
 
-use super::budget::{Budget, BudgetLimit, Most};
-use super::seen::Seen;
+use crate::budget::{Budget, BudgetLimit, Most};
+use crate::seen::Seen;
 use anyhow::{Result, bail, ensure};
 use link::LinkDescription;
 use model::{
@@ -299,7 +299,7 @@ fn may_be_anothers(measure: &BudgetMeasure, name: &Arc<str>, now: &Figures) -> b
     of_kind.all(Finding::may_be_others)
 }
 
-pub fn text_of(link: &LinkDescription) -> Arc<str> {
+fn text_of(link: &LinkDescription) -> Arc<str> {
     link.to_string().into()
 }
 

@@ -1,10 +1,7 @@
-use super::budget::Budget;
-use super::pattern::Pattern;
-use crate::commands::grouping::HostChoice;
+use crate::{Budget, Pattern};
+use analysis::hosts::HostChoice;
 use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
-use std::path::Path;
-use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
 #[derive(Debug, Default)]
 pub struct BudgetFile {
@@ -76,14 +73,8 @@ impl OneOrMore {
 }
 
 /// # Errors
-/// If it cannot be read or an entry is invalid; the error has the line.
-pub fn read_file(path: &Path) -> Result<BudgetFile> {
-    let text = read_small_text(path, MAX_CONFIG_BYTES)
-        .with_context(|| format!("could not read {}", path.display()))?;
-    parse(&text).with_context(|| format!("{} holds no budgets that can be used", path.display()))
-}
-
-fn parse(text: &str) -> Result<BudgetFile> {
+/// If an entry is invalid; the error has the line.
+pub fn parse(text: &str) -> Result<BudgetFile> {
     let file: File = toml::from_str(text)?;
     let host = |text: String| HostChoice::parse(&text).map_err(|fault| anyhow!("in host: {fault}"));
     let hosts = file.host.texts().into_iter().map(host).collect::<Result<_>>()?;
