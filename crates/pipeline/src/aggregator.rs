@@ -2,11 +2,8 @@
 
 mod exports;
 mod owners;
-mod prices;
-mod seen;
 mod so_far;
 mod table_records;
-mod unexplained;
 mod windows;
 
 pub use exports::Exports;
@@ -14,18 +11,19 @@ pub use so_far::SoFar;
 pub use table_records::{TABLES_LAST, TablesInput};
 pub use windows::Window;
 
-use super::missing::Missing;
 use super::moved::{ConnectionChoice, MovedConnections, by_whether_they_move};
 use super::non_blocking_writer::NonBlockingWriter;
-use super::sink::RecordSink;
 use crate::fact_channel::FactLosses;
-use crate::kept::KeptOperations;
 use crate::output_health::OutputHealth;
 use crate::page::Samples;
-use crate::prediction_thread::PredictionThread;
 use crate::private_file;
-use crate::recent::RecentOperations;
 use crate::senders;
+use crate::sinks::kept::KeptOperations;
+use crate::sinks::missing::{Missing, seen};
+use crate::sinks::predictions::thread::PredictionThread;
+use crate::sinks::predictions::{prices, unexplained};
+use crate::sinks::recent::RecentOperations;
+use crate::sinks::record_output::RecordSink;
 use analysis::current::Current;
 use analysis::exchange_pool::ExchangePool;
 use analysis::fact::Fact;

@@ -5,9 +5,8 @@
 //! [`PageFile::write`] at the end.
 
 mod grid;
-mod samples;
 
-pub use samples::Samples;
+pub use crate::sinks::samples::Samples;
 
 use crate::moved::MovedConnections;
 use crate::private_file;

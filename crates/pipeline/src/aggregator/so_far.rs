@@ -1,7 +1,7 @@
 //! Intermediate results of a run, for a screen.
 
 use super::{Aggregator, owners, seen};
-use crate::recent::RecentOperations;
+use crate::sinks::recent::RecentOperations;
 use analysis::current::{Current, CurrentTotals, OpenConnection};
 use analysis::overview::Overview;
 use model::{Finding, Summary, Warning};

@@ -2,7 +2,7 @@
 
 use model::{Assignments, Evidence, NotSeen, OperationGroup, Strays, Summary, Warning, WarningKind, counted};
 
-pub(super) fn warnings(summary: &Summary, groups: &[OperationGroup]) -> impl Iterator<Item = Warning> {
+pub(crate) fn warnings(summary: &Summary, groups: &[OperationGroup]) -> impl Iterator<Item = Warning> {
     let nameless = nameless(&summary.evidence);
     let others = [strays(groups), mostly_guessed(&summary.assigned), others(groups)];
     nameless.into_iter().chain(others.into_iter().flatten())

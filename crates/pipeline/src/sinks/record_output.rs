@@ -1,6 +1,6 @@
 //! Where records are written.
 
-use super::non_blocking_writer::NonBlockingWriter;
+use crate::non_blocking_writer::NonBlockingWriter;
 use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
 

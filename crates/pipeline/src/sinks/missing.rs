@@ -1,5 +1,7 @@
 //! Counts data that a run could not see, for its warnings.
 
+pub(crate) mod seen;
+
 use crate::fact_channel::FactLosses;
 use analysis::pairing::{GIVEN_UP, NO_REPLY, REPLY_CUT};
 use model::{
