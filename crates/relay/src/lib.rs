@@ -48,7 +48,7 @@ use counters::AtomicCounters;
 use link::LinkDescription;
 use model::{ConnectionId, LinkOutcome, ObserverFactory};
 use rustls::ClientConfig;
-use shaped::{Check, Shaper};
+use shaped::{Check, Shaper, Sockets};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};
@@ -302,7 +302,8 @@ fn start_shaper(
     finished: mpsc::SyncSender<()>,
 ) -> Result<WorkerHandle, LiveError> {
     let mailbox = Arc::new(Mailbox::new()?);
-    let shaper = Shaper::new(shared.clone(), mailbox.clone(), link, check)?;
+    let sockets = Sockets::new(shared.clone(), mailbox.clone())?;
+    let shaper = Shaper::new(sockets, link, check);
     let thread = spawn("relay-link".to_owned(), move || {
         shaper.run();
         finished.send(()).ok();

@@ -18,7 +18,7 @@
 //!   that does not read closes the window.
 //! - The server's real round-trip time comes on top of the link's.
 //!
-//! Start reading at [`Shaper::run`].
+//! Start reading at `Shaper::run` (`shaped/sockets.rs`).
 
 mod check;
 mod connection;
@@ -26,40 +26,29 @@ mod connection_state;
 mod event_reorderer;
 mod floor;
 mod half_connection;
+mod outside;
+mod sockets;
 
 pub(super) use check::Check;
 pub(super) use floor::measure as measure_floor;
+pub(super) use sockets::Sockets;
 
+use super::READ_LIMIT;
 use super::counters::Batch;
-use super::worker::{Arrival, BELL, Mailbox};
-use super::{Lifecycle, READ_LIMIT, Shared};
 use connection::{Delivery, Shaped};
 use connection_state::{ConnectionState, Control};
 use link::LinkDescription;
 use link::network::{ConnectionNumber, FlowId, NetworkEvent, SimulatedNetwork};
-use model::{Closing, Direction, Nanos, PerDirection, Timestamp};
+use model::{Closing, Direction, PerDirection, Side, Timestamp};
+use outside::{Outside, Readiness};
 use std::collections::VecDeque;
-use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::Duration;
-use sys::clock::WallOffset;
-use sys::error::LiveError;
-use sys::poller::{Poller, ReadyEvent, ReadyList};
-use sys::realtime::become_realtime;
 use sys::socket::Received;
-use sys::timer::Timer;
 
-pub(super) struct Shaper {
-    shared: Arc<Shared>,
-    mailbox: Arc<Mailbox>,
+/// The rules, without a socket: [`Sockets`] drives them by the kernel's.
+pub(super) struct Shaper<O> {
+    outside: O,
     check: Arc<Check>,
-    poller: Poller,
-    timer: Timer,
-    /// The deadline, and whether the timer expires a little earlier.
-    alarm: Option<Timestamp>,
-    rests: bool,
-    /// The thread has slept for this due time, so it now spins.
-    rested_for: Option<Timestamp>,
     link: LinkDescription,
     /// Wakes name slots with pending events for their observers.
     network: SimulatedNetwork<u32>,
@@ -91,26 +80,12 @@ struct Slot {
     syn: Timestamp,
 }
 
-impl Shaper {
-    pub(super) fn new(
-        shared: Arc<Shared>,
-        mailbox: Arc<Mailbox>,
-        link: LinkDescription,
-        check: Arc<Check>,
-    ) -> Result<Self, LiveError> {
-        let (poller, timer) = (Poller::new()?, Timer::new()?);
-        poller.register_waker(mailbox.waker(), BELL)?;
-        poller.watch(timer.as_fd(), ALARM)?;
-        let network = SimulatedNetwork::for_emulation(&link, shared.clock.now());
-        Ok(Self {
-            shared,
-            mailbox,
+impl<O: Outside> Shaper<O> {
+    pub(super) fn new(outside: O, link: LinkDescription, check: Arc<Check>) -> Self {
+        let network = SimulatedNetwork::for_emulation(&link, outside.now());
+        Self {
+            outside,
             check,
-            poller,
-            timer,
-            alarm: None,
-            rests: false,
-            rested_for: None,
             link,
             network,
             slots: Vec::new(),
@@ -122,112 +97,63 @@ impl Shaper {
             arrival: None,
             buffer: vec![0; READ_LIMIT],
             batch: Batch::default(),
-        })
-    }
-
-    pub(super) fn run(mut self) {
-        become_realtime();
-        let mut ready = ReadyList::default();
-        while self.continues() {
-            self.wait(&mut ready);
-            let offset = WallOffset::now();
-            let mut rung = false;
-            for event in ready.iter() {
-                match event.token {
-                    BELL => rung = true,
-                    ALARM => self.alarmed(),
-                    _ => self.event(event),
-                }
-            }
-            while let Some((slot, direction)) = self.to_read.pop_front() {
-                self.read_socket(slot, direction, offset);
-            }
-            if rung {
-                self.take_in();
-            }
-            self.catch_up(self.now());
-            self.read_where_there_is_room();
-            if self.calling > 0 {
-                self.give_up_late();
-            }
-            self.over.extend(self.ended.drain(..));
-            self.shared.counters.add(&mut self.batch);
-            self.account();
-        }
-        self.close_all();
-    }
-
-    fn continues(&self) -> bool {
-        match self.shared.lifecycle() {
-            Lifecycle::Running => true,
-            Lifecycle::Leaving => self.mailbox.load() > 0,
-            Lifecycle::Ending => false,
         }
     }
 
-    fn now(&self) -> Timestamp {
-        self.shared.clock.now()
+    /// When [`Shaper::settle`] must be called, unless something happens before.
+    fn next_due(&self) -> Option<Timestamp> {
+        match self.to_read.is_empty() {
+            true => self.network.next_at(),
+            false => Some(Timestamp::default()),
+        }
     }
 
-    /// Sleeps on the timer until shortly before the next due time, then spins.
-    fn wait(&mut self, ready: &mut ReadyList) {
-        if !self.to_read.is_empty() {
-            return self.poller.wait(ready, Some(Duration::ZERO));
-        }
-        let Some(due) = self.network.next_at() else {
-            let patience = (self.calling > 0).then_some(CALL_CHECK);
-            return self.poller.wait(ready, patience);
-        };
-        let left = due.nanos_since(self.now());
-        if left.is_zero() || self.rested_for == Some(due) {
-            return self.poller.wait(ready, Some(Duration::ZERO));
-        }
-        if self.alarm != Some(due) {
-            let rests = left >= REST;
-            let sleep = if rests { left - AWAKE } else { left };
-            self.timer.set(Some(sleep.into()));
-            self.alarm = Some(due);
-            self.rests = rests;
-        }
-        let patience = (self.calling > 0).then_some(CALL_CHECK);
-        self.poller.wait(ready, patience);
+    /// Whether [`Shaper::settle`] must be called now and then.
+    fn is_calling(&self) -> bool {
+        self.calling > 0
     }
 
-    fn alarmed(&mut self) {
-        let due = self.alarm.take();
-        self.rested_for = due.filter(|_| self.rests);
-    }
-
-    fn event(&mut self, event: ReadyEvent) {
-        let Ok(slot) = usize::try_from(event.token / 2) else {
-            return;
-        };
-        let from_here = if event.token.is_multiple_of(2) {
-            Direction::ClientToServer
-        } else {
-            Direction::ServerToClient
-        };
+    fn ready(&mut self, slot: usize, side: Side, event: Readiness) {
+        let from_here = side.sends();
         match self.slots.get_mut(slot).map(|slot| &mut slot.stage) {
             Some(ConnectionState::Open(connection)) => {
-                if event.readable() {
+                if event.readable {
                     let lane = connection.lane(from_here);
                     lane.readable = true;
-                    lane.ending |= event.ending();
+                    lane.ending |= event.ending;
                     self.to_read.push_back((slot, from_here));
                 }
-                if event.writable() && connection.lane(from_here.reverse()).sink_full {
+                if event.writable && connection.lane(from_here.reverse()).sink_full {
                     self.deliver(slot, from_here.reverse(), None);
                 }
             }
             Some(ConnectionState::Calling(_)) => {
-                self.catch_up(self.now());
+                self.catch_up(self.outside.now());
                 self.call_progress(slot);
             }
             _ => {}
         }
     }
 
-    fn read_socket(&mut self, slot: usize, direction: Direction, offset: WallOffset) {
+    fn read_all(&mut self) {
+        while let Some((slot, direction)) = self.to_read.pop_front() {
+            self.read_socket(slot, direction);
+        }
+    }
+
+    /// Ends a round: forwards everything due by now.
+    fn settle(&mut self) {
+        self.catch_up(self.outside.now());
+        self.read_where_there_is_room();
+        if self.calling > 0 {
+            self.give_up_late();
+        }
+        self.over.extend(self.ended.drain(..));
+        self.outside.counters().add(&mut self.batch);
+        self.account();
+    }
+
+    fn read_socket(&mut self, slot: usize, direction: Direction) {
         let flow = flow(slot, direction);
         let room = usize::try_from(self.network.room(flow))
             .unwrap_or(usize::MAX)
@@ -242,18 +168,13 @@ impl Shaper {
             return;
         }
         let mut buffer = std::mem::take(&mut self.buffer);
-        self.read_into(
-            slot,
-            direction,
-            offset,
-            buffer.get_mut(..room).unwrap_or_default(),
-        );
+        self.read_into(slot, direction, buffer.get_mut(..room).unwrap_or_default());
         self.buffer = buffer;
     }
 
-    fn read_into(&mut self, slot: usize, direction: Direction, offset: WallOffset, buffer: &mut [u8]) {
+    fn read_into(&mut self, slot: usize, direction: Direction, buffer: &mut [u8]) {
+        let received = self.outside.receive(slot, direction.sender(), buffer);
         let Some(connection) = self.open(slot) else { return };
-        let received = connection.source(direction).receive(buffer);
         match received {
             Received::Bytes {
                 count,
@@ -265,7 +186,7 @@ impl Shaper {
                 if lane.readable {
                     self.to_read.push_back((slot, direction));
                 }
-                let at = stamp.map(|stamp| self.shared.clock.to_timestamp(stamp, offset));
+                let at = stamp.map(|stamp| self.outside.timestamp(stamp));
                 self.enter(slot, direction, buffer.get(..count).unwrap_or_default(), at);
             }
             Received::Nothing if connection.is_source_broken(direction) => self.reset(slot, direction),
@@ -277,7 +198,7 @@ impl Shaper {
     }
 
     fn enter(&mut self, slot: usize, direction: Direction, bytes: &[u8], at: Option<Timestamp>) {
-        let now = self.now();
+        let now = self.outside.now();
         self.catch_up(at.map_or(now, |at| at.min(now)));
         let flow = flow(slot, direction);
         let idle = self.network.idle(flow);
@@ -293,7 +214,7 @@ impl Shaper {
 
     /// The end enters the link as one byte, as in TCP.
     fn finish(&mut self, slot: usize, direction: Direction) {
-        self.catch_up(self.now());
+        self.catch_up(self.outside.now());
         if let Some(connection) = self
             .open(slot)
             .filter(|connection| connection.resetting.is_none())
@@ -304,7 +225,7 @@ impl Shaper {
     }
 
     fn reset(&mut self, slot: usize, direction: Direction) {
-        self.catch_up(self.now());
+        self.catch_up(self.outside.now());
         let now = self.network.now();
         let Some(connection) = self
             .open(slot)
@@ -387,27 +308,32 @@ impl Shaper {
         else {
             return;
         };
-        if connection.arrived(direction, arrival.flow, arrival.last, &mut self.network) {
+        if connection.arrived(
+            direction,
+            arrival.flow,
+            arrival.last,
+            &mut self.network,
+            &self.outside,
+        ) {
             self.show_later(slot as u32);
         }
         self.deliver(slot, direction, Some(arrival.first));
     }
 
     fn deliver(&mut self, slot: usize, direction: Direction, due: Option<Timestamp>) {
-        let clock = self.shared.clock;
         let Some(ConnectionState::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage)
         else {
             return;
         };
         let before = connection.lane(direction).waiting();
-        let delivery = connection.deliver(direction);
+        let delivery = connection.deliver(direction, &mut self.outside);
         let waiting = connection.lane(direction).waiting();
         let sent = before - waiting;
         if sent > 0 {
             self.batch.segment(direction, sent, None);
         }
         if let (Delivery::Whole, Some(due), true) = (delivery, due, sent > 0) {
-            let late = clock.now().since(due);
+            let late = self.outside.now().since(due);
             match direction {
                 Direction::ClientToServer => connection.late_to_server = Some(late),
                 Direction::ServerToClient => {
@@ -448,20 +374,10 @@ impl Shaper {
         self.network.wake_at(at, slot);
     }
 
-    fn take_in(&mut self) {
-        for arrival in self.mailbox.take_arrivals() {
-            match arrival {
-                Arrival::Client(client, at) => self.knock(client, at),
-                // TLS is refused together with a link; nothing else makes pairs.
-                Arrival::Ready(_) => self.mailbox.release(),
-            }
-        }
-    }
-
     fn account(&self) {
         let (counts, due) = (self.network.counts(), self.network.now());
         let one_way = PerDirection::from_fn(|direction| self.network.one_way(direction));
-        self.check.passed(counts, due, self.now(), one_way);
+        self.check.passed(counts, due, self.outside.now(), one_way);
     }
 
     fn open(&mut self, slot: usize) -> Option<&mut Shaped> {
@@ -475,8 +391,8 @@ impl Shaper {
         let packets = PerDirection::from_fn(|direction| self.network.packets(flow(slot, direction)));
         let now = self.network.now();
         if let ConnectionState::Open(connection) = self.put(slot, ConnectionState::Over) {
-            connection.close(how, now, packets);
-            self.shared.counters.closed();
+            connection.close(how, now, packets, &mut self.outside);
+            self.outside.counters().closed();
             self.release(slot);
         }
     }
@@ -485,7 +401,7 @@ impl Shaper {
         self.put(slot, ConnectionState::Over);
         self.network.detach(ConnectionNumber::new(slot));
         self.ended.push(slot);
-        self.mailbox.release();
+        self.outside.close(slot);
     }
 
     fn put(&mut self, slot: usize, stage: ConnectionState) -> ConnectionState {
@@ -499,7 +415,7 @@ impl Shaper {
         for slot in 0..self.slots.len() {
             self.close(slot, Closing::Unfinished);
         }
-        self.shared.counters.add(&mut self.batch);
+        self.outside.counters().add(&mut self.batch);
         self.account();
     }
 }
@@ -508,16 +424,7 @@ fn flow(slot: usize, direction: Direction) -> FlowId {
     FlowId::new(ConnectionNumber::new(slot), direction)
 }
 
-const ALARM: u64 = u64::MAX - 1;
-
-/// A wake-up may take this long, so the thread spins this long before a due time.
-const AWAKE: Nanos = Nanos::new(150_000);
-/// Spins only after longer sleeps, so that a busy link does not keep a processor busy.
-const REST: Nanos = Nanos::new(4 * AWAKE.get());
-
 /// 64 KiB of full packets.
 const MAX_PACKETS_PER_BATCH: u32 = 45;
 
 const MIN_ROOM: usize = 32 * 1024;
-
-const CALL_CHECK: Duration = Duration::from_millis(100);

@@ -1,20 +1,18 @@
-//! Open shaped connections with two sockets, the bytes between them, and the observer.
+//! Open shaped connections, the bytes between their two sockets, and the observer.
 
 use super::event_reorderer::EventReorderer;
 use super::half_connection::{End, HalfConnection};
-use crate::Shared;
-use crate::connection::{UNKNOWN, endpoint};
+use super::outside::Outside;
 use link::network::{FlowId, SimulatedNetwork};
 use model::{
-    Closing, ConnectionEvent, ConnectionTotals, Direction, PerDirection, PerSide, Side, TcpHandshake,
-    Timestamp,
+    Closing, ConnectionEvent, ConnectionTotals, Direction, Endpoint, PerDirection, PerSide, Side,
+    TcpHandshake, Timestamp,
 };
-use std::net::SocketAddr;
 use std::time::Duration;
-use sys::socket::{Sent, Socket};
+use sys::socket::Sent;
 
 pub(super) struct Shaped {
-    sockets: PerSide<Socket>,
+    slot: usize,
     lanes: PerDirection<HalfConnection>,
     /// Whether the server knows that the handshake is over; before that it is silent.
     pub(super) established: bool,
@@ -38,13 +36,6 @@ pub(super) struct HandshakeTimes {
     pub(super) syn_ack: Timestamp,
 }
 
-#[derive(Debug)]
-pub(super) struct Ends {
-    pub(super) client: Socket,
-    pub(super) server: Socket,
-    pub(super) address: SocketAddr,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Delivery {
     Whole,
@@ -54,21 +45,19 @@ pub(super) enum Delivery {
 
 impl Shaped {
     pub(super) fn open(
-        ends: Ends,
-        opening: HandshakeTimes,
+        slot: usize,
+        mut reorderer: EventReorderer,
+        ends: PerSide<Endpoint>,
+        HandshakeTimes { opened, syn, syn_ack }: HandshakeTimes,
         link_rtt: Duration,
-        lag: Duration,
-        shared: &Shared,
+        outside: &impl Outside,
     ) -> Self {
-        let id = shared.next_id();
-        let mut reorderer = EventReorderer::new(id, shared.factory.observe(id), lag);
         reorderer.emit_event(ConnectionEvent::Opened {
-            at: opening.opened,
-            client: ends.client.peer().map_or(UNKNOWN, endpoint),
-            server: endpoint(ends.address),
+            at: opened,
+            client: ends[Side::Client],
+            server: ends[Side::Server],
             sides_certain: true,
         });
-        let HandshakeTimes { syn, syn_ack, .. } = opening;
         // The observation point is the client's end of the link.
         reorderer.emit_event(ConnectionEvent::Handshake(TcpHandshake {
             syn,
@@ -77,7 +66,7 @@ impl Shaped {
         }));
         reorderer.begin(syn_ack);
         let mut connection = Self {
-            sockets: PerSide::new(ends.client, ends.server),
+            slot,
             lanes: Default::default(),
             established: false,
             resetting: None,
@@ -91,16 +80,12 @@ impl Shaped {
         for lane in &mut connection.lanes {
             lane.readable = true;
         }
-        connection.sample(syn_ack);
+        connection.sample(syn_ack, outside);
         connection
     }
 
     pub(super) fn lane(&mut self, direction: Direction) -> &mut HalfConnection {
         &mut self.lanes[direction]
-    }
-
-    pub(super) fn source(&self, direction: Direction) -> &Socket {
-        &self.sockets[direction.sender()]
     }
 
     pub(super) fn reads(&self, direction: Direction) -> bool {
@@ -129,6 +114,7 @@ impl Shaped {
         flow: FlowId,
         at: Timestamp,
         network: &mut SimulatedNetwork<W>,
+        outside: &impl Outside,
     ) -> bool {
         let lane = &mut self.lanes[direction];
         let ended = lane.end();
@@ -147,7 +133,7 @@ impl Shaped {
             Direction::ClientToServer => {
                 self.reorderer.passed_to_server(at, pieces, idle, recovered);
                 if at >= self.next_sample {
-                    self.sample(at);
+                    self.sample(at, outside);
                 }
                 false
             }
@@ -155,13 +141,13 @@ impl Shaped {
         }
     }
 
-    pub(super) fn deliver(&mut self, direction: Direction) -> Delivery {
-        let (lane, sink) = (&mut self.lanes[direction], &self.sockets[direction.receiver()]);
+    pub(super) fn deliver(&mut self, direction: Direction, outside: &mut impl Outside) -> Delivery {
+        let (lane, sink) = (&mut self.lanes[direction], direction.receiver());
         if self.broken[direction.receiver()] {
             lane.discard_arrived();
         }
         while !lane.ready().is_empty() {
-            match sink.send(lane.ready()) {
+            match outside.send(self.slot, sink, lane.ready()) {
                 Sent::Bytes(0) => {
                     lane.sink_full = true;
                     return Delivery::Partly;
@@ -172,7 +158,7 @@ impl Shaped {
         }
         lane.sink_full = false;
         if lane.must_finish() {
-            sink.finish();
+            outside.finish(self.slot, sink);
             lane.finished();
         }
         Delivery::Whole
@@ -192,8 +178,14 @@ impl Shaped {
     }
 
     /// `packets` counts packets and retransmissions of both flows.
-    pub(super) fn close(mut self, how: Closing, now: Timestamp, packets: PerDirection<(u64, u64)>) {
-        self.sample(now);
+    pub(super) fn close(
+        mut self,
+        how: Closing,
+        now: Timestamp,
+        packets: PerDirection<(u64, u64)>,
+        outside: &mut impl Outside,
+    ) {
+        self.sample(now, outside);
         let at = match how {
             Closing::Unfinished => now,
             Closing::Finished | Closing::Reset => self.ended_at.unwrap_or(now),
@@ -212,14 +204,14 @@ impl Shaped {
         };
         self.reorderer.close(at, how, totals);
         if how == Closing::Reset {
-            self.sockets.into_iter().for_each(Socket::reset);
+            outside.reset(self.slot);
         }
     }
 
     /// The link's round-trip time plus the real one behind it.
-    fn sample(&mut self, at: Timestamp) {
-        let behind = self.sockets[Side::Server].info().and_then(|info| info.min_rtt);
-        let rtt = self.link_rtt + behind.unwrap_or_default();
+    fn sample(&mut self, at: Timestamp, outside: &impl Outside) {
+        let behind = outside.server_rtt(self.slot).unwrap_or_default();
+        let rtt = self.link_rtt + behind;
         self.reorderer.round_trip(at, Side::Server, rtt);
         self.next_sample = at.after(SAMPLE_INTERVAL);
     }

@@ -1,26 +1,24 @@
 //! Opening a connection over the link, and packets without payload.
 
-use super::connection::{Ends, HandshakeTimes, Shaped};
+use super::connection::{HandshakeTimes, Shaped};
+use super::event_reorderer::EventReorderer;
+use super::outside::{Call, Outside};
 use super::{Shaper, Slot};
-use crate::connecting::{CONNECT_LIMIT, Connecting, Try};
-use crate::worker::token;
+use crate::connecting::CONNECT_LIMIT;
 use link::network::{ConnectionNumber, SimulatedNetwork};
 use link::tcp::Waiter;
-use model::{Closing, Direction, Side, Timestamp};
-use std::os::fd::AsFd;
+use model::{Closing, Direction, Timestamp};
 use sys::error::LiveError;
-use sys::resolve;
-use sys::socket::Socket;
 
 pub(super) enum ConnectionState {
     /// The client's SYN is in flight.
-    Knocking(Socket),
-    /// The relay connects to the server.
-    Calling(Box<Connecting>),
+    Knocking,
+    /// The relay connects to the server, to this address since then.
+    Calling(Timestamp),
     /// The server's answer is in flight to the client.
-    Answering(Box<Ends>),
+    Answering,
     /// The refusal is in flight to the client.
-    Refusing(Socket, LiveError),
+    Refusing(LiveError),
     Open(Box<Shaped>),
     Over,
 }
@@ -37,17 +35,19 @@ impl Control {
     const ALL: [Self; 4] = [Self::Syn, Self::SynAck, Self::Ack, Self::Reset];
 }
 
-impl Shaper {
-    pub(super) fn knock(&mut self, client: Socket, at: Timestamp) {
-        self.catch_up(at.min(self.now()));
+impl<O: Outside> Shaper<O> {
+    /// A client has come. Returns its slot.
+    pub(super) fn knock(&mut self, at: Timestamp) -> usize {
+        self.catch_up(at.min(self.outside.now()));
         let slot = self.free_slot();
         self.network.attach(ConnectionNumber::new(slot));
         let opened = self.network.now();
         if let Some(slot) = self.slots.get_mut(slot) {
-            slot.stage = ConnectionState::Knocking(client);
+            slot.stage = ConnectionState::Knocking;
             (slot.opened, slot.syn) = (opened, opened);
         }
         self.send_control(slot, Control::Syn, Direction::ClientToServer);
+        slot
     }
 
     fn free_slot(&mut self) -> usize {
@@ -95,110 +95,70 @@ impl Shaper {
     fn syn_arrived(&mut self, slot: usize) {
         let now = self.network.now();
         let left = now.before(self.network.one_way(Direction::ClientToServer));
-        if let ConnectionState::Knocking(client) = self.put(slot, ConnectionState::Over) {
-            if let Some(slot) = self.slots.get_mut(slot) {
-                // A dropped SYN was sent again: the one that arrived counts.
-                let again = left.since(slot.opened) >= RETRANSMITTED;
-                slot.syn = if again { left } else { slot.opened };
-            }
+        if let Some(place) = self.slots.get_mut(slot)
+            && matches!(place.stage, ConnectionState::Knocking)
+        {
+            // A dropped SYN was sent again: the one that arrived counts.
+            let again = left.since(place.opened) >= RETRANSMITTED;
+            place.syn = if again { left } else { place.opened };
             self.calling += 1;
-            let attempt = Connecting::begin(client, &self.shared);
-            self.attempted(slot, attempt);
+            let call = self.outside.call(slot);
+            self.called(slot, call);
         }
     }
 
-    fn attempted(&mut self, slot: usize, attempt: Try) {
-        let connecting = match attempt {
-            Try::Next(connecting) => connecting,
-            Try::GivenUp(client, error) => {
-                self.calling -= 1;
-                return self.refuse(slot, client, error);
-            }
-        };
-        match self
-            .poller
-            .watch(connecting.server.as_fd(), token(slot, Side::Server))
-        {
-            Ok(()) => {
-                self.put(slot, ConnectionState::Calling(Box::new(connecting)));
-                self.call_progress(slot);
-            }
-            Err(error) => {
-                self.calling -= 1;
-                self.refuse(slot, connecting.client, error);
-            }
-        }
+    pub(super) fn call_progress(&mut self, slot: usize) {
+        let call = self.outside.call_progress(slot);
+        self.called(slot, call);
     }
 
     /// The outcome enters the link at the network's current time.
-    pub(super) fn call_progress(&mut self, slot: usize) {
-        let Some(ConnectionState::Calling(connecting)) = self.slots.get(slot).map(|slot| &slot.stage) else {
-            return;
+    fn called(&mut self, slot: usize, call: Call) {
+        let (outcome, control) = match call {
+            Call::Waits(since) => {
+                self.put(slot, ConnectionState::Calling(since));
+                return;
+            }
+            Call::Answered => (ConnectionState::Answering, Control::SynAck),
+            Call::Refused(error) => (ConnectionState::Refusing(error), Control::Reset),
         };
-        match connecting.server.connected() {
-            Ok(false) => {}
-            Ok(true) => {
-                if let ConnectionState::Calling(connecting) = self.put(slot, ConnectionState::Over) {
-                    self.calling -= 1;
-                    let ends = Ends {
-                        client: connecting.client,
-                        server: connecting.server,
-                        address: connecting.address,
-                    };
-                    self.put(slot, ConnectionState::Answering(Box::new(ends)));
-                    self.send_control(slot, Control::SynAck, Direction::ServerToClient);
-                }
-            }
-            Err(reason) => {
-                let error = resolve::failed(&self.shared.target, connecting.address, reason);
-                self.call_next(slot, error);
-            }
-        }
-    }
-
-    fn call_next(&mut self, slot: usize, error: LiveError) {
-        if let ConnectionState::Calling(connecting) = self.put(slot, ConnectionState::Over) {
-            let attempt = connecting.next(&self.shared, error);
-            self.attempted(slot, attempt);
-        }
+        self.calling -= 1;
+        self.put(slot, outcome);
+        self.send_control(slot, control, Direction::ServerToClient);
     }
 
     pub(super) fn give_up_late(&mut self) {
-        let now = self.shared.clock.now();
+        let now = self.outside.now();
         for slot in 0..self.slots.len() {
-            if let Some(ConnectionState::Calling(connecting)) = self.slots.get(slot).map(|slot| &slot.stage)
-                && now.since(connecting.tried_at) > CONNECT_LIMIT
+            if let Some(ConnectionState::Calling(since)) = self.slots.get(slot).map(|slot| &slot.stage)
+                && now.since(*since) > CONNECT_LIMIT
             {
-                let error = connecting.timed_out(&self.shared);
-                self.call_next(slot, error);
+                let call = self.outside.call_next(slot);
+                self.called(slot, call);
             }
         }
-    }
-
-    fn refuse(&mut self, slot: usize, client: Socket, error: LiveError) {
-        self.put(slot, ConnectionState::Refusing(client, error));
-        self.send_control(slot, Control::Reset, Direction::ServerToClient);
     }
 
     /// The SYN-ACK is at the client: its ACK enters the link, and its bytes behind.
     fn answered(&mut self, slot: usize) {
-        let ConnectionState::Answering(ends) = self.put(slot, ConnectionState::Over) else {
+        let ConnectionState::Answering = self.put(slot, ConnectionState::Over) else {
             return;
         };
-        if let Err(error) = self.poller.watch(ends.client.as_fd(), token(slot, Side::Client)) {
-            ends.client.reset();
-            self.shared.counters.failed(error);
-            return self.release(slot);
-        }
-        let opening = HandshakeTimes {
+        let ends = match self.outside.watch_client(slot) {
+            Ok(ends) => ends,
+            Err(error) => return self.turn_away(slot, error),
+        };
+        let times = HandshakeTimes {
             opened: self.slots[slot].opened,
             syn: self.slots[slot].syn,
             syn_ack: self.network.now(),
         };
         self.network.open(ConnectionNumber::new(slot));
-        self.shared.counters.opened();
+        self.outside.counters().opened();
+        let (id, observer) = self.outside.observe();
         let lag = self.network.one_way(Direction::ClientToServer);
-        let connection = Shaped::open(*ends, opening, self.link.rtt, lag, &self.shared);
+        let reorderer = EventReorderer::new(id, observer, lag);
+        let connection = Shaped::open(slot, reorderer, ends, times, self.link.rtt, &self.outside);
         self.put(slot, ConnectionState::Open(Box::new(connection)));
         self.send_control(slot, Control::Ack, Direction::ClientToServer);
         self.to_read.push_back((slot, Direction::ClientToServer));
@@ -218,11 +178,15 @@ impl Shaper {
         if let Some(connection) = self.open(slot) {
             connection.ends_at(now);
             self.close(slot, Closing::Reset);
-        } else if let ConnectionState::Refusing(client, error) = self.put(slot, ConnectionState::Over) {
-            client.reset();
-            self.shared.counters.failed(error);
-            self.release(slot);
+        } else if let ConnectionState::Refusing(error) = self.put(slot, ConnectionState::Over) {
+            self.turn_away(slot, error);
         }
+    }
+
+    fn turn_away(&mut self, slot: usize, error: LiveError) {
+        self.outside.reset(slot);
+        self.outside.counters().failed(error);
+        self.release(slot);
     }
 }
 
