@@ -1,4 +1,5 @@
-//! Converts records (`docs/output.md`) to rows of Parquet files (`docs/export.md`), and back.
+//! Converts records (`docs/output.md`) to rows of Parquet files (`docs/export.md`), and back;
+//! [`storage`] keeps the files.
 
 pub mod date;
 mod error;
@@ -7,6 +8,7 @@ pub mod reader;
 pub mod row;
 pub mod rows;
 pub mod schema;
+pub mod storage;
 pub mod writer;
 
 pub use error::Error;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use storage::{Folder, RunKind};
+use tables::storage::{Folder, RunKind};
 
 #[derive(Debug, Clone, Copy)]
 pub enum TablesInput<'a> {

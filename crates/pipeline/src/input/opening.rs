@@ -21,8 +21,9 @@ pub fn open<'a>(path: &'a Path, stop: Option<&Stop>) -> Result<InputFile<'a>> {
         return sniff("stdin", Box::new(io::stdin()));
     }
     let name = path.display().to_string();
-    if storage::is_folder_of_tables(path) {
-        let recordings = storage::recordings(path).with_context(|| format!("could not read {name}"))?;
+    if tables::storage::is_folder_of_tables(path) {
+        let recordings =
+            tables::storage::recordings(path).with_context(|| format!("could not read {name}"))?;
         return Ok(InputFile::Tables(recordings));
     }
     let file = File::open(path).with_context(|| format!("could not open {name}"))?;

@@ -1,6 +1,6 @@
 //! Tables in a folder or in part of a bucket.
 
-use crate::bucket::{ObjectStore, is_bucket};
+use crate::storage::bucket::{ObjectStore, is_bucket};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

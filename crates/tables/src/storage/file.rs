@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use tables::{TableName, TableRows, TableWriter};
+use crate::{TableName, TableRows, TableWriter};
 use tempfile::TempPath;
 
 /// A table's file in progress. In a folder it has a unique name that readers of tables ignore

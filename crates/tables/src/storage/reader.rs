@@ -1,17 +1,17 @@
 //! Reads a folder of tables as lines of records: one recording per run.
 
-use crate::bucket::{ObjectStore, is_bucket};
-use crate::place::TablesPlace;
+use crate::storage::bucket::{ObjectStore, is_bucket};
+use crate::storage::place::TablesPlace;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tables::{TableName, TableReader, TableRows};
+use crate::{TableName, TableReader, TableRows};
 use tempfile::TempDir;
 
-/// Whether [`crate::Folder`] wrote `directory`, or it names a bucket.
+/// Whether [`crate::storage::Folder`] wrote `directory`, or it names a bucket.
 pub fn is_folder_of_tables(directory: &Path) -> bool {
     let names_bucket = directory.to_str().is_some_and(is_bucket);
     names_bucket

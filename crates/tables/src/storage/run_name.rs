@@ -1,6 +1,6 @@
 //! Name of a run, shared by its files.
 
-use tables::date::day;
+use crate::date::day;
 
 /// Name of a run by the time of its first record and its `origin`: equal input has the same name on
 /// any machine.

@@ -1,16 +1,16 @@
 //! The files of a run: one open file per partition.
 
-use crate::file::UnfinishedFile;
-use crate::place::TablesPlace;
-use crate::worker::Worker;
+use crate::storage::file::UnfinishedFile;
+use crate::storage::place::TablesPlace;
+use crate::storage::worker::Worker;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use tables::date::day;
-use tables::{TableName, TableRows};
+use crate::date::day;
+use crate::{TableName, TableRows};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Partition {

@@ -1,7 +1,7 @@
 //! Writes batches on a thread: sorting and compressing take half as long as reading.
 
-use crate::files::{Batch, TableFiles};
-use crate::worker::Worker;
+use crate::storage::files::{Batch, TableFiles};
+use crate::storage::worker::Worker;
 use std::io;
 use std::sync::mpsc::Receiver;
 
