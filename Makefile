@@ -57,7 +57,7 @@ jdbc:
 
 # Tests of `make check`. A crate whose tests all qualify is named as a whole; of others the files are, since a new one may well start a server.
 # Left to `make test` for their time alone: splits and strangers of wire, and the crate predict.
-CHECK_CRATES := model decoding wire_commercial analysis link tunnel key_log
+CHECK_CRATES := model analysis link tunnel key_log
 CHECK_WIRE := drda informix lost_bytes memory mysql postgres recordings
 CHECK_CAPTURE := bounds damage differential formats links lost_packets reassembly several_files timing
 CHECK_REPORT := agree documented hostile page round_trip views

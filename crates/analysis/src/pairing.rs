@@ -32,15 +32,14 @@ use crate::fact::{Fact, FactSink};
 use crate::fingerprint::{Dialect, Fingerprints};
 use crate::round_trip::{MinimumRoundTrip, Path, Paths};
 use asking::PreparedStatements;
-use decoding::pending_replies::PendingReplies;
 use distance::Distance;
 use doubt::Answers;
 use exchange_builder::{ExchangeBuilder, Progress};
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, ConnectionTotals, Content, Decoding, Direction, Endpoint, Exchange,
-    Fingerprint, Margin, Message, NotSeen, PerDirection, PerSide, Phase, Protocol, RelayHandshake, Role,
-    RttSource, Side, StatementId, Step, Tags, TcpHandshake, Timestamp,
+    Fingerprint, Margin, Message, NotSeen, PendingReplies, PerDirection, PerSide, Phase, Protocol,
+    RelayHandshake, Role, RttSource, Side, StatementId, Step, Tags, TcpHandshake, Timestamp,
 };
 use pace::Pace;
 pub use pending_replies::{MAX_PENDING_REPLIES, MAX_TOTAL_PENDING_REPLIES, PendingReplyBudget};

@@ -25,6 +25,7 @@ mod message;
 pub mod nanos;
 pub mod operation;
 pub mod outcome;
+mod pending_replies;
 mod per_side;
 mod plan;
 pub mod program;
@@ -71,6 +72,7 @@ pub use outcome::{
     MeasuredDurations, OperationGroup, Order, OrderKind, PredictedExamples, PredictedOperation, Prediction,
     RecognisedStatement, StatementOutcome, Summary, TextSource, Unexplained,
 };
+pub use pending_replies::{PendingReplies, TooManyPending};
 pub use per_side::{PerDirection, PerSide};
 pub use plan::{
     BrokenBudget, HeldBack, HoldingStatement, OrderOfMoves, PlacedOperation, PlacedService,

@@ -10,12 +10,10 @@ use serde_json::Value;
 /// decision, explained in ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
     ("model", &[]),
-    ("decoding", &["model"]),
     ("tls_keys", &["model"]),
-    ("wire_commercial", &["model", "decoding"]),
-    ("wire", &["model", "decoding", "wire_commercial", "tls_keys"]),
+    ("wire", &["model", "tls_keys"]),
     ("capture", &["model"]),
-    ("analysis", &["model", "decoding"]),
+    ("analysis", &["model"]),
     ("link", &["model"]),
     ("predict", &["model", "link"]),
     ("plan", &["model", "link", "predict", "check"]),

@@ -24,8 +24,8 @@ mod session;
 
 pub use opening::{answers, opens, recognise};
 
-use decoding::decoder::{DecodeError, Decoder, MessageSink};
-use decoding::framing::{FramePlan, Framer, Input};
+use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::framing::{FramePlan, Framer, Input};
 use model::{Direction, PerDirection, Protocol};
 use session::Session;
 

@@ -20,14 +20,13 @@ pub(crate) use head::{Identifiers, end as head_end, lines as head_lines};
 pub use opening::opens;
 pub use signature::recognise;
 
+use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::framing::{HeaderFault, Input};
+use crate::decoding::recognition::Recognition;
+use crate::decoding::resume::Resumption;
 use body::Body;
-use decoding::decoder::{DecodeError, Decoder, MessageSink};
-use decoding::framing::{HeaderFault, Input};
-use decoding::pending_replies::PendingReplies;
-use decoding::recognition::Recognition;
-use decoding::resume::Resumption;
 use head::{Method, Request, Response};
-use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
+use model::{Content, Direction, Message, PendingReplies, PerDirection, Phase, Protocol, Role, Timestamp};
 
 /// Decodes one HTTP connection. Holds at most [`MAXIMUM_HEAD`] per direction and 1024 notes of
 /// requests in flight.

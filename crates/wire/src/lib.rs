@@ -8,19 +8,23 @@
 
 #![forbid(unsafe_code)]
 
+pub mod decoding;
+pub mod drda;
 pub mod fastcgi;
 pub mod http;
+pub mod informix;
 pub mod mysql;
 pub mod postgres;
 pub mod protocols;
 pub mod redis;
 pub mod stream;
+pub mod tds;
 pub mod tls;
 pub mod tls_request;
+pub mod tns;
 
-pub use decoding::decoder::{self, DecodeError, Decoder, MessageSink};
-pub use decoding::rows::TextRows;
-pub use decoding::{framing, reader};
+pub use crate::decoding::decoder::{self, DecodeError, Decoder, MessageSink};
+pub use crate::decoding::rows::TextRows;
+pub use crate::decoding::{framing, reader};
 pub use protocols::PROTOCOLS;
 pub use stream::Stream;
-pub use wire_commercial::{drda, informix, tds, tns};

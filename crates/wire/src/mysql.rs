@@ -31,11 +31,11 @@ mod signature;
 mod statements;
 mod values;
 
+use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::framing::{HeaderFault, Input};
+use crate::decoding::resume::Resumption;
 use blocks::Blocks;
 use conversation::Conversation;
-use decoding::decoder::{DecodeError, Decoder, MessageSink};
-use decoding::framing::{HeaderFault, Input};
-use decoding::resume::Resumption;
 use lane::{Arrival, HalfConnection, Meter};
 use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 pub use opening::opens;

@@ -33,10 +33,10 @@ pub use rows::{text_results, text_rows};
 pub use shape::MAXIMUM_MESSAGE;
 pub use signature::recognise;
 
+use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::framing::{Frame, Framer, Input};
+use crate::decoding::resume::{Resumption, find};
 use columns::Columns;
-use decoding::decoder::{DecodeError, Decoder, MessageSink};
-use decoding::framing::{Frame, Framer, Input};
-use decoding::resume::{Resumption, find};
 use model::{Content, Direction, Message, Phase, Protocol, Role};
 use prepared::Prepared;
 use reply_queue::ReplyQueue;

@@ -1,10 +1,9 @@
 //! All protocols and how each is recognised. A new protocol is a folder and a row here.
 
-use crate::{fastcgi, http, mysql, postgres, redis, tls};
-use decoding::decoder::Decoder;
-use decoding::recognition::Recognition;
+use crate::decoding::decoder::Decoder;
+use crate::decoding::recognition::Recognition;
+use crate::{drda, fastcgi, http, informix, mysql, postgres, redis, tds, tls, tns};
 use model::{Direction, PerDirection, Protocol};
-use wire_commercial::{drda, informix, tds, tns};
 
 #[derive(Debug)]
 pub struct ProtocolRow {

@@ -29,9 +29,9 @@ pub use opening::{answers, opens};
 pub use request::{PING, write_command};
 pub use signature::recognise;
 
+use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::framing::{HeaderFault, Input};
 use command::Kind;
-use decoding::decoder::{DecodeError, Decoder, MessageSink};
-use decoding::framing::{HeaderFault, Input};
 use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 use reply::Unasked;
 use reply_queue::{PendingReply, ReplyQueue};

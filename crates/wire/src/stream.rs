@@ -11,11 +11,11 @@ mod trial;
 
 pub use detection::MAXIMUM_HELD;
 
+use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::framing::Input;
 use crate::protocols::{PROTOCOLS, ProtocolRow};
 use crate::tls::{OpenedTlsDecoder, TlsDecoder};
 use buffered_bursts::BufferedBursts;
-use decoding::decoder::{DecodeError, Decoder, MessageSink};
-use decoding::framing::Input;
 use detection::{Choice, Circumstances};
 use model::{Content, Decoding, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 use proxied::{Preface, PrefaceOutput};

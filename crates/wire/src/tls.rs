@@ -24,10 +24,10 @@ pub(crate) use opened::OpenedTlsDecoder;
 pub use opening::opens;
 pub use signature::recognise;
 
-use decoding::decoder::{DecodeError, Decoder, MessageSink};
-use decoding::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
-use decoding::reader::Reader;
-use decoding::resume::{MessageShape, Resumption, find};
+use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
+use crate::decoding::reader::Reader;
+use crate::decoding::resume::{MessageShape, Resumption, find};
 use hello::{ServerHello, server_hello};
 use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 

@@ -1,9 +1,9 @@
 //! A protocol for this test: `toy`, a length, and that many bytes, in both directions, in round
 //! trips.
 
-use decoding::decoder::{DecodeError, Decoder, MessageSink};
-use decoding::framing::{FramePlan, Framer, HeaderFault, Input};
-use decoding::recognition::Recognition;
+use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::framing::{FramePlan, Framer, HeaderFault, Input};
+use crate::decoding::recognition::Recognition;
 use model::{Content, Direction, Message, Phase, Protocol, Role};
 
 #[derive(Debug)]

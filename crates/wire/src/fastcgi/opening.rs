@@ -1,7 +1,7 @@
 //! Strict check of the first bytes of FastCGI, and of a resumed direction.
 
 use super::record::{Header, Kind, LENGTH, header};
-use decoding::recognition::Recognition;
+use crate::decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
@@ -159,7 +159,7 @@ const MAX_FIELD_LEN: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use decoding::recognition::assert_verdicts;
+    use crate::decoding::recognition::assert_verdicts;
 
     const BEGIN: &[u8] = b"\x01\x01\0\x01\0\x08\0\0\0\x01\x01\0\0\0\0\0";
 

@@ -1,7 +1,7 @@
 //! Name-value pairs of a request. Only method, target and request identifier are inspected.
 
+use crate::decoding::reader::Reader;
 use crate::http::Identifiers;
-use decoding::reader::Reader;
 use model::{RequestId, SpanId};
 
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Records with a header of eight bytes.
 
-use decoding::framing::HeaderFault;
+use crate::decoding::framing::HeaderFault;
 use model::Direction;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,10 +3,9 @@
 use super::params::{Params, RequestLine};
 use super::record::{Header, Kind, fault};
 use super::reply::Head;
-use decoding::decoder::MessageSink;
-use decoding::framing::{Frame, HeaderFault};
-use decoding::pending_replies::PendingReplies;
-use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
+use crate::decoding::decoder::MessageSink;
+use crate::decoding::framing::{Frame, HeaderFault};
+use model::{Content, Direction, Message, PendingReplies, Phase, Protocol, Role, Timestamp};
 
 #[derive(Debug, Default)]
 pub(super) struct Session {

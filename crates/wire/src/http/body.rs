@@ -1,6 +1,6 @@
 //! Bodies, counted to their end.
 
-use decoding::framing::{HeaderFault, Input};
+use crate::decoding::framing::{HeaderFault, Input};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {

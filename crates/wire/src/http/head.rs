@@ -1,7 +1,7 @@
 //! First line of a head, and the fields that delimit the message.
 
 use super::body::Body;
-use decoding::framing::HeaderFault;
+use crate::decoding::framing::HeaderFault;
 use model::{RequestId, SpanId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Strict check of the first bytes of HTTP/1.
 
 use super::signature::recognise;
-use decoding::recognition::Recognition;
+use crate::decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {

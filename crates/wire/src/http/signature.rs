@@ -1,6 +1,6 @@
 //! Recognises HTTP/1 by its first line.
 
-use decoding::recognition::Recognition;
+use crate::decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {

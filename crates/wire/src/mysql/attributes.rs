@@ -7,7 +7,7 @@
 use super::capabilities::{
     CONNECT_ATTRIBUTES, CONNECT_WITH_DB, Capabilities, LENGTH_ENCODED_AUTH, PLUGIN_AUTH, SECURE_CONNECTION,
 };
-use decoding::reader::Reader;
+use crate::decoding::reader::Reader;
 
 /// Reads library and version after the user of a handshake response, and the program after a
 /// comma, if named. `None` if attributes are missing or incomplete.

@@ -5,7 +5,7 @@
 
 use super::lane::Meter;
 use super::{fault, wrong_byte};
-use decoding::framing::HeaderFault;
+use crate::decoding::framing::HeaderFault;
 use flate2::{Decompress, FlushDecompress};
 use model::Timestamp;
 use std::fmt;

@@ -5,10 +5,9 @@ use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities};
 use super::lane::{Interest, MessageStart, Unit};
 use super::messages::reply::{EOF, ERR, OK};
 use super::statements::Statements;
-use decoding::decoder::MessageSink;
-use decoding::framing::HeaderFault;
-use decoding::pending_replies::PendingReplies;
-use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, StatementId};
+use crate::decoding::decoder::MessageSink;
+use crate::decoding::framing::HeaderFault;
+use model::{Content, Direction, Message, PendingReplies, PerDirection, Phase, Protocol, Role, StatementId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ConversationPhase {

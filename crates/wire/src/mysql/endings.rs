@@ -3,8 +3,8 @@
 use super::fault;
 use super::lane::{FULL_FRAME, MessageStart, Unit};
 use super::messages::reply::{EOF, OK};
-use decoding::framing::HeaderFault;
-use decoding::reader::Reader;
+use crate::decoding::framing::HeaderFault;
+use crate::decoding::reader::Reader;
 use model::{Content, Role, TransactionState};
 
 pub(super) struct OkFields {

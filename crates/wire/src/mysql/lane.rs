@@ -5,8 +5,8 @@
 
 use super::conversation::Conversation;
 use super::fault;
-use decoding::decoder::MessageSink;
-use decoding::framing::HeaderFault;
+use crate::decoding::decoder::MessageSink;
+use crate::decoding::framing::HeaderFault;
 use model::{Direction, Timestamp};
 
 pub(super) const FULL_FRAME: u32 = 0x00FF_FFFF;

@@ -8,8 +8,8 @@ use super::lane::Unit;
 use super::messages::PROTOCOL_VERSION;
 use super::messages::reply::{AUTH_MORE_DATA, ERR, OK};
 use super::{fault, wrong_byte};
-use decoding::framing::HeaderFault;
-use decoding::reader::Reader;
+use crate::decoding::framing::HeaderFault;
+use crate::decoding::reader::Reader;
 use model::{Content, Phase, Role};
 
 impl Conversation {

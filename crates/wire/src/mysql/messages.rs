@@ -2,7 +2,7 @@
 //! documentation, "Client/Server Protocol".
 
 use super::lane::FULL_FRAME;
-use decoding::tags::TaggedRows;
+use crate::decoding::tags::TaggedRows;
 use std::ops::RangeInclusive;
 
 #[derive(Debug)]

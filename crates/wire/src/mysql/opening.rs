@@ -5,9 +5,9 @@ use super::capabilities::PROTOCOL_41;
 use super::messages::PROTOCOL_VERSION;
 use super::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
 use super::request;
-use decoding::reader::Reader;
-use decoding::recognition::Recognition;
-use decoding::verbs::begins_statement;
+use crate::decoding::reader::Reader;
+use crate::decoding::recognition::Recognition;
+use crate::decoding::verbs::begins_statement;
 use model::{Direction, PerDirection};
 
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {

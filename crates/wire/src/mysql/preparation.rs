@@ -7,8 +7,8 @@ use super::lane::Unit;
 use super::messages::reply::OK;
 use super::reply::Said;
 use super::wrong_byte;
-use decoding::framing::HeaderFault;
-use decoding::reader::Reader;
+use crate::decoding::framing::HeaderFault;
+use crate::decoding::reader::Reader;
 use model::{Content, Role, StatementId};
 
 impl Conversation {

@@ -6,9 +6,9 @@ use super::endings::{EndFields, OkFields, error_content, is_end_of_rows, is_plai
 use super::lane::{Arrival, Interest, MessageStart, Unit};
 use super::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
 use super::{fault, wrong_byte};
-use decoding::decoder::MessageSink;
-use decoding::framing::HeaderFault;
-use decoding::reader::Reader;
+use crate::decoding::decoder::MessageSink;
+use crate::decoding::framing::HeaderFault;
+use crate::decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Protocol, Role};
 
 pub(super) type Said<'a> = (Role, Content<'a>);

@@ -13,9 +13,9 @@ use super::messages::{
 use super::signature;
 use super::values::skip_query_attributes;
 use super::wrong_byte;
-use decoding::decoder::MessageSink;
-use decoding::framing::HeaderFault;
-use decoding::reader::Reader;
+use crate::decoding::decoder::MessageSink;
+use crate::decoding::framing::HeaderFault;
+use crate::decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role, StatementId};
 
 impl Conversation {

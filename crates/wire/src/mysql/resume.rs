@@ -4,8 +4,8 @@
 use super::blocks::{ZLIB, ZSTD};
 use super::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
 use super::signature::is_plausible_command;
-use decoding::reader::Reader;
-use decoding::resume::{MessageShape, Resumption, find};
+use crate::decoding::reader::Reader;
+use crate::decoding::resume::{MessageShape, Resumption, find};
 use model::Direction;
 
 pub(super) fn find_frame(direction: Direction, bytes: &[u8], whole: bool) -> Resumption {

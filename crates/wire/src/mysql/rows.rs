@@ -3,8 +3,8 @@
 
 use super::messages::NULL;
 use super::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
-use decoding::reader::Reader;
-use decoding::rows::TextRows;
+use crate::decoding::reader::Reader;
+use crate::decoding::rows::TextRows;
 
 pub fn text_rows(reply: &[u8]) -> TextRows {
     text_results(reply).pop().unwrap_or_default()

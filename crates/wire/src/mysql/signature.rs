@@ -5,8 +5,8 @@ use super::capabilities::PROTOCOL_41;
 use super::messages::PROTOCOL_VERSION;
 use super::messages::reply::ERR;
 use super::request;
-use decoding::reader::Reader;
-use decoding::recognition::Recognition;
+use crate::decoding::reader::Reader;
+use crate::decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {

@@ -1,6 +1,6 @@
 //! Sizes of values in the binary protocol.
 
-use decoding::reader::Reader;
+use crate::decoding::reader::Reader;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueSize {

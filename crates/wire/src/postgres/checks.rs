@@ -1,9 +1,9 @@
 //! Strict checks of whole bodies, for a connection's first messages.
 
 use super::messages::{error_field, object, replication, transaction};
-use decoding::reader::Reader;
-pub(super) use decoding::recognition::Recognition;
-use decoding::verbs::begins_statement;
+use crate::decoding::reader::Reader;
+pub(super) use crate::decoding::recognition::Recognition;
+use crate::decoding::verbs::begins_statement;
 
 pub(super) const fn plausible(fits: bool) -> Recognition {
     if fits {

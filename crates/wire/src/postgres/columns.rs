@@ -3,7 +3,7 @@
 
 use super::prepared::Prepared;
 use super::reply_queue::ReplyQueue;
-use decoding::reader::Reader;
+use crate::decoding::reader::Reader;
 use model::{Content, StatementId};
 
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use super::checks::{self, Recognition};
 use super::shape::MAXIMUM_MESSAGE;
 use super::signature as starts;
-use decoding::tags::TaggedRows;
+use crate::decoding::tags::TaggedRows;
 use model::Direction;
 use std::ops::RangeInclusive;
 

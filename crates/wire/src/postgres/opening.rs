@@ -5,9 +5,9 @@ use super::messages::frontend::{PARSE, QUERY};
 use super::messages::{encryption, messages_sent};
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, MAXIMUM_STARTUP, SSL_REQUEST, STARTUP_HEADER, Shapes};
 use super::startup::COMPRESSION;
-use decoding::reader::Reader;
-use decoding::recognition::Recognition;
-use decoding::verbs::begins_statement;
+use crate::decoding::reader::Reader;
+use crate::decoding::recognition::Recognition;
+use crate::decoding::verbs::begins_statement;
 use model::Direction;
 
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {

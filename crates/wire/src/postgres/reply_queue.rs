@@ -1,6 +1,6 @@
 //! One note per client message with a pending answer.
 
-use decoding::pending_replies::{PendingReplies, TooManyPending};
+use model::{PendingReplies, TooManyPending};
 
 /// A client message with a pending answer.
 ///

@@ -1,8 +1,8 @@
 //! Rows of a text result (PostgreSQL manual, section "Message Formats": RowDescription, DataRow).
 
 use super::messages::backend::{COMMAND_COMPLETE, DATA_ROW, ROW_DESCRIPTION};
-use decoding::reader::Reader;
-use decoding::rows::TextRows;
+use crate::decoding::reader::Reader;
+use crate::decoding::rows::TextRows;
 
 pub fn text_rows(reply: &[u8]) -> TextRows {
     text_results(reply).pop().unwrap_or_default()

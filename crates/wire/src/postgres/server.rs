@@ -10,9 +10,9 @@ use super::messages::{error_field, transaction};
 use super::reply_queue::PendingReply;
 use super::shape::ANSWER_HEADER;
 use super::{Copying, Session, message};
-use decoding::decoder::MessageSink;
-use decoding::framing::Frame;
-use decoding::reader::Reader;
+use crate::decoding::decoder::MessageSink;
+use crate::decoding::framing::Frame;
+use crate::decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role, TransactionState};
 
 impl Session {

@@ -3,9 +3,9 @@
 use super::messages::backend::{self, DATA_ROW, FUNCTION_CALL_RESPONSE, READY_FOR_QUERY};
 use super::messages::frontend::{self, BIND, FUNCTION_CALL, PARSE, QUERY};
 use super::messages::{encryption, messages_sent, transaction};
-use decoding::framing::{FramePlan, HeaderFault};
-use decoding::reader::Reader;
-use decoding::resume::MessageShape;
+use crate::decoding::framing::{FramePlan, HeaderFault};
+use crate::decoding::reader::Reader;
+use crate::decoding::resume::MessageShape;
 use model::Direction;
 use std::ops::RangeInclusive;
 

@@ -4,9 +4,9 @@
 use super::checks::{is_text, plausible};
 use super::messages::{error_field, messages_sent, object, transaction};
 use super::shape::{STARTUP_HEADER, Shapes};
-use decoding::framing::{FramePlan, HeaderFault};
-use decoding::reader::Reader;
-use decoding::recognition::Recognition;
+use crate::decoding::framing::{FramePlan, HeaderFault};
+use crate::decoding::reader::Reader;
+use crate::decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
@@ -148,8 +148,8 @@ const SAMPLE: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decoding::recognition::assert_verdicts;
     use Direction::{ClientToServer, ServerToClient};
-    use decoding::recognition::assert_verdicts;
 
     #[test]
     fn verdicts_do_not_change_with_more_bytes() {

@@ -4,9 +4,9 @@ use super::messages::encryption;
 use super::reply_queue::PendingReply;
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST};
 use super::{Session, message};
-use decoding::decoder::MessageSink;
-use decoding::framing::Frame;
-use decoding::reader::Reader;
+use crate::decoding::decoder::MessageSink;
+use crate::decoding::framing::Frame;
+use crate::decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Role};
 
 impl Session {

@@ -1,7 +1,7 @@
 //! Strict check of Redis's first bytes.
 
 use super::resp;
-use decoding::recognition::Recognition;
+use crate::decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {

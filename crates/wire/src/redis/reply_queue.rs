@@ -1,8 +1,7 @@
 //! One note per pending reply, equal neighbours counted together.
 
 use super::command::Subscription;
-use decoding::pending_replies::{PendingReplies, TooManyPending};
-use model::Phase;
+use model::{PendingReplies, Phase, TooManyPending};
 
 /// Expected form of a reply.
 ///

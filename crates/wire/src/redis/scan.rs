@@ -2,7 +2,7 @@
 //! arrived.
 
 use super::resp;
-use decoding::framing::{HeaderFault, Input};
+use crate::decoding::framing::{HeaderFault, Input};
 
 #[derive(Debug)]
 pub(super) struct Scan {

@@ -1,7 +1,7 @@
 //! Recognises RESP, the only protocol with arrays of strings as requests.
 
 use super::resp;
-use decoding::recognition::Recognition;
+use crate::decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
@@ -126,8 +126,8 @@ const LINES: [&[u8]; 9] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decoding::recognition::assert_verdicts;
     use Direction::{ClientToServer, ServerToClient};
-    use decoding::recognition::assert_verdicts;
 
     #[test]
     fn verdicts_do_not_change_with_more_bytes() {

@@ -1,7 +1,7 @@
 //! First bytes of a complete value.
 
 use super::resp;
-use decoding::reader::Reader;
+use crate::decoding::reader::Reader;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value<'a> {

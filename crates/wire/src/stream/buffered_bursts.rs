@@ -1,7 +1,7 @@
 //! Buffers payload until the protocol is known.
 
 use super::detection::{Choice, Circumstances, MAXIMUM_HELD, Occasion, Passed};
-use decoding::framing::Input;
+use crate::decoding::framing::Input;
 use model::{Direction, PerDirection, Timestamp};
 
 #[derive(Debug, Default)]

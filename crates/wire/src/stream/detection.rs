@@ -16,8 +16,8 @@
 
 use super::buffered_bursts::{BufferedBursts, Window};
 use super::trial::{Outcome, trial};
+use crate::decoding::recognition::Recognition;
 use crate::protocols::{PROTOCOLS, ProtocolRow};
-use decoding::recognition::Recognition;
 use model::{Direction, Timestamp};
 
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@
 //! Source: HAProxy's specification (proxy-protocol.txt), sections 2.1 and 2.2. The header is
 //! emitted as a separate message without reply; its addresses are not inspected.
 
-use decoding::framing::Input;
+use crate::decoding::framing::Input;
 use model::Timestamp;
 
 #[derive(Debug, Default)]

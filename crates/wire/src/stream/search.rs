@@ -2,11 +2,11 @@
 //! after a hole; after lost bytes also further on.
 
 use super::{State, Stream};
+use crate::decoding::decoder::MessageSink;
+use crate::decoding::framing::Input;
+use crate::decoding::recognition::Recognition;
+use crate::decoding::resume::Resumption;
 use crate::stream::MAXIMUM_HELD;
-use decoding::decoder::MessageSink;
-use decoding::framing::Input;
-use decoding::recognition::Recognition;
-use decoding::resume::Resumption;
 use model::{Direction, PerDirection, Timestamp};
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 
 use super::buffered_bursts::{Window, turned};
 use super::detection::Occasion;
+use crate::decoding::framing::Input;
 use crate::protocols::ProtocolRow;
-use decoding::framing::Input;
 use model::{Direction, Message, PerDirection, Protocol, Role};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Reads the chosen version of a `ServerHello`, the only inspected handshake message.
 
-use decoding::reader::Reader;
+use crate::decoding::reader::Reader;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerHello {

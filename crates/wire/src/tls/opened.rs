@@ -8,10 +8,10 @@ use super::meter::Meter;
 use super::{
     Handshake, HandshakePhase, MAXIMUM_RECORD, RECORD_HEADER, Record, TlsDecoder, kind_of, message, plan_at,
 };
+use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::framing::{Frame, FramePlan, Framer, Input};
+use crate::decoding::resume::Resumption;
 use crate::stream::Stream;
-use decoding::decoder::{DecodeError, Decoder, MessageSink};
-use decoding::framing::{Frame, FramePlan, Framer, Input};
-use decoding::resume::Resumption;
 use model::{Decoding, Direction, Message, PerDirection, Phase, Role, Timestamp};
 use std::sync::Arc;
 use tls_keys::{Closed, OpenedRecord, RecordOpener, Secrets};

@@ -1,7 +1,7 @@
 //! Strict check of TLS's first bytes.
 
 use super::MAXIMUM_RECORD;
-use decoding::recognition::Recognition;
+use crate::decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {

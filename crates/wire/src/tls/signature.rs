@@ -1,6 +1,6 @@
 //! Recognises TLS by its record header.
 
-use decoding::recognition::Recognition;
+use crate::decoding::recognition::Recognition;
 use model::Direction;
 
 pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {

@@ -1,11 +1,11 @@
 //! Names of recorded messages, from the bytes that each one begins with.
 
 use super::{Recording, Seen};
-use decoding::reader::Reader;
 use model::{Direction, Protocol, Role};
 use std::collections::HashMap;
 use wire::mysql::messages::{COMMANDS, PROTOCOL_VERSION, reply};
 use wire::postgres::messages::messages_sent;
+use wire::reader::Reader;
 use wire::tds::messages::{PACKETS, TOKENS};
 use wire::tns::messages::{FUNCTIONS, MESSAGES, PACKETS as TNS_PACKETS, message, packet};
 use wire::{drda, informix};
