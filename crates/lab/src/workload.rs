@@ -3,8 +3,8 @@
 use super::config::{Amount, CommandLine, Lab, WorkloadKind};
 use super::wiring::Wiring;
 use anyhow::{Context, Result};
+use load::script::Scripts;
 use load::{QueryMode, RunControl};
-use script::Scripts;
 use std::net::SocketAddr;
 use std::process::Command;
 use sys::Target;

@@ -57,7 +57,7 @@ pub enum Error {
         number: usize,
     },
     #[error(transparent)]
-    Script(#[from] script::Error),
+    Script(#[from] crate::script::Error),
     #[error("the command ended with {status}")]
     Command { status: String },
     #[error("the command could not be started: {reason}")]

@@ -4,12 +4,12 @@ use super::engine::threaded::{Client, Operated};
 use super::engine::{RunContext, threaded};
 use super::shell;
 use super::{ClientSpec, Error, Outcome, QueryMode, Workload};
+use crate::script::{Action, Keep, Scripts, Statement, Values};
+use crate::script::{Placeholder, Scalar, Value};
 use client::bridge::{
     Bridge, BridgeConnection, BridgeError, Execute, Executed, HowRun, Login, Parameter, Wait,
 };
 use client::session::Deadline;
-use script::{Action, Keep, Scripts, Statement, Values};
-use script::{Placeholder, Scalar, Value};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -19,6 +19,7 @@ mod error;
 pub mod http;
 pub mod jdbc;
 mod rate;
+pub mod script;
 mod shell;
 pub mod sql;
 pub mod tables;

@@ -4,10 +4,10 @@ use super::super::engine::machine::{Afterwards, Machine, Next};
 use super::super::{ClientSpec, Error, QueryMode};
 use super::SqlLoad;
 use super::prepared::{Compiled, is_sent_as_text, run_portal};
+use crate::script::{Action, Keep, Script, Statement, Values};
 use client::session::ReplyProgress;
 use client::{ErrorReply, SqlProtocol, mysql, postgres};
 use model::{Direction, Timestamp};
-use script::{Action, Keep, Script, Statement, Values};
 use wire::Decoder;
 
 pub(crate) struct SqlMachine<'k> {

@@ -1,8 +1,8 @@
 //! Statements compiled before the run: constant parts of requests are built once.
 
 use super::super::QueryMode;
+use crate::script::{Placeholder, Scripts, Statement, Values};
 use client::{SqlProtocol, mysql, postgres};
-use script::{Placeholder, Scripts, Statement, Values};
 
 #[derive(Debug, Default)]
 pub(super) struct Compiled {

@@ -1,10 +1,10 @@
 //! Query modes and script commands.
 
 use super::assert_whole;
+use load::script::Scripts;
 use load::sql::SqlLoad;
 use load::{Error, Outcome, Plan, QueryMode, RunControl};
 use model::Direction;
-use script::Scripts;
 use std::time::{Duration, Instant};
 use sys::Target;
 use testbed::floor::told_on_failure;

@@ -1,7 +1,7 @@
 use super::assert_whole;
+use load::script::{Quoting, Scripts};
 use load::sql::SqlLoad;
 use load::{Error, Outcome, Plan, QueryMode, Rate, RunControl};
-use script::{Quoting, Scripts};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use sys::Target;

@@ -1,9 +1,9 @@
 use super::{assert_whole, plan, run};
 use client::session::SessionError;
+use load::script::{Quoting, Scripts};
 use load::sql::SqlLoad;
 use load::{Error, Outcome, Plan, QueryMode, RunControl};
 use model::Direction;
-use script::{Quoting, Scripts};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use sys::Target;

@@ -11,6 +11,7 @@ pub use arguments::Args;
 
 use crate::password;
 use anyhow::{Context, Result, bail};
+use load::script::builtin::BUILTINS;
 use observed::ObservedLoad;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
@@ -18,7 +19,6 @@ use report::JsonWriter;
 use report::html::LoadCourse;
 use report::outcome::{LoadInterval, LoadReport, LoadWork};
 use report::text::LoadStyle;
-use script::builtin::BUILTINS;
 use std::io::{self, StdoutLock, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use load::QueryMode;
-use script::builtin::{BUILTINS, Builtin};
+use load::script::builtin::{BUILTINS, Builtin};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {

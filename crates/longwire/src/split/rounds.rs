@@ -1,10 +1,10 @@
 //! Runs the workload at each client count, in a closed loop.
 
 use anyhow::{Context, Result};
+use load::script::Scripts;
 use load::sql::SqlLoad;
 use load::{QueryMode, RunControl};
 use model::{Distribution, Interval, PerDirection, counted};
-use script::Scripts;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

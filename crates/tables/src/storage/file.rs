@@ -1,9 +1,9 @@
 //! A file that gets its name once complete.
 
+use crate::{TableName, TableRows, TableWriter};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use crate::{TableName, TableRows, TableWriter};
 use tempfile::TempPath;
 
 /// A table's file in progress. In a folder it has a unique name that readers of tables ignore

@@ -1,16 +1,16 @@
 //! The files of a run: one open file per partition.
 
+use crate::date::day;
 use crate::storage::file::UnfinishedFile;
 use crate::storage::place::TablesPlace;
 use crate::storage::worker::Worker;
+use crate::{TableName, TableRows};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use crate::date::day;
-use crate::{TableName, TableRows};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Partition {

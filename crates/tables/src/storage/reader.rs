@@ -2,13 +2,13 @@
 
 use crate::storage::bucket::{ObjectStore, is_bucket};
 use crate::storage::place::TablesPlace;
+use crate::{TableName, TableReader, TableRows};
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use crate::{TableName, TableReader, TableRows};
 use tempfile::TempDir;
 
 /// Whether [`crate::storage::Folder`] wrote `directory`, or it names a bucket.

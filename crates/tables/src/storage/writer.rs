@@ -3,10 +3,10 @@
 use crate::storage::background::BackgroundWriter;
 use crate::storage::files::{Batch, NANOS_A_DAY, Partition, RunKind, TableFiles};
 use crate::storage::run_name::run_name;
+use crate::{RecordRow, TableRows};
 use serde::Serialize;
 use std::io;
 use std::path::Path;
-use crate::{RecordRow, TableRows};
 
 /// Writes records (`docs/output.md`) as rows to a folder or bucket. Holds at most [`ROWS_HELD`]
 /// rows, or slightly more than [`BYTES_HELD`] bytes of text, and twice as many in writing.

@@ -1,7 +1,7 @@
 //! Compares expressions, including random ones, with pgbench itself.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
-use script::{Action, Quoting, Scripts};
+use load::script::{Action, Quoting, Scripts};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use testbed::Postgres;
