@@ -1,6 +1,5 @@
 //! Reports why a command could not run, with a hint if one is known.
 
-use crate::commands::agent::AgentConfigError;
 use crate::usage;
 use relay::command::NotStarted;
 use std::ffi::OsString;
@@ -74,5 +73,5 @@ const HINTS: [fn(Cause<'_>) -> Option<String>; 16] = [
     |cause| cause.downcast_ref().and_then(key_log::Error::hint),
     |cause| cause.downcast_ref().map(tunnel_io::advise::AdviseError::hint),
     |cause| cause.downcast_ref().and_then(telemetry::exporters::Error::hint),
-    |cause| cause.downcast_ref().map(AgentConfigError::hint),
+    |cause| cause.downcast_ref().map(agent::AgentConfigError::hint),
 ];

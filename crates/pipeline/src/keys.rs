@@ -54,6 +54,14 @@ impl std::fmt::Debug for Missed {
 }
 
 impl RunKeys {
+    /// Reads a key log if one is given.
+    ///
+    /// # Errors
+    /// As [`RunKeys::open`].
+    pub fn open_given(path: Option<&Path>) -> Result<Arc<Self>> {
+        path.map_or_else(|| Ok(Arc::default()), Self::open)
+    }
+
     /// Reads the key log `path`.
     ///
     /// # Errors

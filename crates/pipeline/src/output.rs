@@ -1,7 +1,7 @@
 //! Output to the terminal, and the exit status.
 
 use anyhow::{Context, Result};
-use model::{Conditions, Warning};
+use model::{Conditions, LinkOutcome, Warning};
 use report::{Colour, Extent, Style};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::io::{self, IsTerminal, Write};
@@ -193,6 +193,12 @@ pub fn warn(warnings: &[Warning]) {
             report::text::escape::printable(&warning.text)
         );
     }
+}
+
+pub fn print_link(link: &LinkOutcome) -> io::Result<()> {
+    io::stderr()
+        .lock()
+        .write_all(report::text::link_line(link).as_bytes())
 }
 
 /// The conditions of this run.

@@ -64,6 +64,35 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "live",
+        &[
+            "model",
+            "analysis",
+            "link",
+            "predict",
+            "report",
+            "screen",
+            "pipeline",
+            "telemetry",
+            "key_log",
+            "relay",
+            "sys",
+        ],
+    ),
+    (
+        "agent",
+        &[
+            "model",
+            "analysis",
+            "report",
+            "pipeline",
+            "telemetry",
+            "relay",
+            "sys",
+            "live",
+        ],
+    ),
+    (
         "lab",
         &[
             "model", "analysis", "link", "predict", "report", "sys", "pipeline", "load", "netns", "servers",
@@ -74,6 +103,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "model",
             "pipeline",
+            "live",
+            "agent",
             "telemetry",
             "lab",
             "analysis",

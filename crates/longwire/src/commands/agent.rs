@@ -1,19 +1,12 @@
 //! `longwire agent`: observes for months and exports to monitoring systems.
 
-mod config;
-mod reload;
-mod run;
-mod totals;
-
-use config::AgentConfig;
-pub use config::AgentConfigError;
-use sys::arguments::CommandLine;
-
-use crate::commands::targets::PlainClientsArg;
+use crate::commands::observing::PlainClientsArg;
+use agent::{AgentConfig, AgentPlan};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use pipeline::output::{self, Status};
 use std::path::PathBuf;
+use sys::arguments::CommandLine;
 
 /// Observe permanently: relays or network interfaces, as series for Prometheus and OTLP.
 ///
@@ -42,10 +35,16 @@ pub struct Args {
 /// # Errors
 /// When the configuration cannot be used, or a target cannot be observed.
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
-    let config = AgentConfig::read_file(&args.config, args.plain_clients)?;
+    let plain_clients = args.plain_clients.choice();
+    let config = AgentConfig::read_file(&args.config, plain_clients)?;
     if args.check_config {
         output::print_note(&format!("{} can be used", args.config.display()));
         return Ok(Status::Done);
     }
-    run::run(args, config, typed)
+    let plan = AgentPlan {
+        config: args.config.clone(),
+        plain_clients,
+        json: args.json,
+    };
+    agent::run(&plan, config, typed)
 }

@@ -2,9 +2,9 @@
 
 mod sweep;
 
-use super::address::one_to_listen;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
+use live::address::one_to_listen;
 use model::{
     Conditions, Direction, PerDirection, SampleTotals, Summary, Warning, WarningKind, counted,
     format_duration, parse_duration,

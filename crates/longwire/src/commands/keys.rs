@@ -1,9 +1,9 @@
 //! `longwire keys`: a program that writes the keys of its TLS sessions, for `read --keys`.
 
-use super::child::Child;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use key_log::KeyCollection;
+use live::child::Child;
 use model::counted;
 use pipeline::output::{EndRequest, Status};
 use pipeline::output_health::OutputHealth;

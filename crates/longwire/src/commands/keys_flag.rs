@@ -18,9 +18,7 @@ impl KeyLogArgument {
     /// # Errors
     /// When the file cannot be read, or is not a key log.
     pub fn open(&self) -> Result<Arc<RunKeys>> {
-        self.keys
-            .as_deref()
-            .map_or_else(|| Ok(Arc::default()), RunKeys::open)
+        RunKeys::open_given(self.keys.as_deref())
     }
 
     /// Settings for reading captures with these keys, all others at their defaults.

@@ -2,10 +2,10 @@
 
 mod shell;
 
-use super::child::CommandOutput;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
+use live::child::CommandOutput;
 use model::{LinkOutcome, Summary};
 use netns::{Entered, Forward, HostId, LinkId, Network, Sandbox};
 use pipeline::output::{self, Status};

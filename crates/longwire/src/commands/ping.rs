@@ -4,12 +4,12 @@ mod ping_output;
 mod rows;
 mod via;
 
-use crate::commands::address::to_serve;
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::driver::DriverArgs;
 use crate::password;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
+use live::address::to_serve;
 use ping_output::PingOutput;
 use pipeline::output::{self, Status};
 use probe::ping::{DriverQuestion, Pace, PingPlan, Prometheus, Question};

@@ -2,18 +2,19 @@
 
 mod api;
 
-use super::address::{ServedAddress, host_name};
-use super::child::CommandOutput;
-use super::relaying;
-use super::relays::{self, EndedRelay, Relays};
-use super::targets::{PlannedRelay, RelayArgs};
-use super::unused::UnusedRelays;
+use crate::commands::observing::RelayArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use model::{ConnectionEvent, ConnectionId, Observer, ObserverFactory, PerDirection, Summary, counted};
+use live::address::{ServedAddress, host_name};
+use live::child::CommandOutput;
+use live::relaying;
+use live::relays::{self, EndedRelay, Relays};
+use live::targets::PlannedRelay;
+use live::unused::UnusedRelays;
+use model::{PerDirection, Summary, counted};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
-use relay::Counters;
+use relay::{Counters, Unseen};
 use report::JsonWriter;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -77,14 +78,14 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     }
     let planned = args.relays.plan()?;
     let mut with_tls = Vec::new();
-    relaying::check_servers(&planned, REACH)?;
+    relaying::check_servers(&planned, relaying::REACH)?;
     for planned in &planned {
         with_tls.push((planned.clone(), relaying::tls_as_asked(&planned.target)?));
     }
     let asked = EndRequest::on_signals()?;
     let output_health = OutputHealth::default();
     let began = Instant::now();
-    let relays = Relays::start(with_tls, &Arc::new(Nobody))?;
+    let relays = Relays::start(with_tls, &Arc::new(Unseen))?;
     relays.announce(&output_health, !args.command.is_empty(), relays::ENDS);
     let status = if args.command.is_empty() {
         until(|| asked.take_signal().map(|_| Status::Interrupted))
@@ -120,7 +121,7 @@ fn until(mut ended: impl FnMut() -> Option<Status>) -> Status {
 fn print_ended(output_health: &OutputHealth, ended: &[EndedRelay]) {
     for ended in ended {
         let written = match &ended.counters.link {
-            Some(link) => relaying::print_link(link),
+            Some(link) => output::print_link(link),
             None => print_counts(ended),
         };
         output_health.record_written("the relay's counts are", written);
@@ -167,21 +168,5 @@ fn write_records(
     })?;
     records.flush()
 }
-
-/// Observes nothing: the relay only relays.
-struct Nobody;
-
-impl ObserverFactory for Nobody {
-    fn observe(&self, _: ConnectionId) -> Box<dyn Observer + Send> {
-        Box::new(Self)
-    }
-}
-
-impl Observer for Nobody {
-    fn event(&mut self, _: ConnectionId, _: ConnectionEvent<'_>) {}
-}
-
-/// Time limit for the server to accept the first connection.
-const REACH: Duration = Duration::from_secs(10);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

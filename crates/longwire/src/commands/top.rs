@@ -1,30 +1,26 @@
 //! `longwire top`: a screen of the measurements of `watch` while it runs, or of a recording at any
 //! moment.
 
-mod live;
-mod page;
-mod recorded;
 mod run;
-mod source;
 pub mod terminal;
-pub(super) mod traffic;
 
 use super::grouping::Grouping;
-use super::interface_source::InterfaceArgs;
-use super::targets::{PlainClientsArg, RelayArgs};
+use crate::commands::observing::InterfaceArgs;
+use crate::commands::observing::{PlainClientsArg, RelayArgs};
 use analysis::findings::Distances;
 use analysis::paces::Paces;
 use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
+use live::top::page;
+use live::top::recorded::RecordedRun;
+use live::top::source::{ScreenSource, snapshot};
 use pipeline::aggregator::AggregatorConfig;
 use pipeline::input::Reading;
 use pipeline::moved::by_whether_they_move;
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use pipeline::page::PagePlace;
-use recorded::RecordedRun;
 use screen::{COST_RTT, LinkForecast, Screen, ScreenRequest, Wants};
-use source::{ScreenSource, snapshot};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -3,17 +3,18 @@
 
 mod interface;
 mod relayed;
-mod run;
 
-pub(super) use relayed::with_tls;
-
-use super::exporting::ExportArgs;
-use super::interface_source::InterfaceArgs;
 use super::reporting::Reporting;
-use super::targets::RelayArgs;
+use crate::commands::observing::ExportArgs;
+use crate::commands::observing::InterfaceArgs;
+use crate::commands::observing::RelayArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use pipeline::output::Status;
+use live::watch::RunPlan;
+use pipeline::aggregator::AggregatorConfig;
+use pipeline::output::{self, Status};
+use pipeline::page::PageFile;
+use report::Style;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use sys::arguments::CommandLine;
@@ -72,6 +73,34 @@ pub struct Args {
     /// The command to run, behind `--`.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+impl Args {
+    fn plan(&self) -> Result<RunPlan<'_>> {
+        let reporting = &self.reporting;
+        let page = reporting.html.as_deref().map(PageFile::create).transpose()?;
+        let config = AggregatorConfig {
+            rule: reporting.grouping.operations,
+            hosts: reporting.grouping.hosts_here(),
+            targets: reporting.targets(page.is_some()),
+            json: reporting.json,
+            exchanges: reporting.exchanges,
+            findings: Some(reporting.distances()),
+            ..AggregatorConfig::default()
+        };
+        Ok(RunPlan {
+            config,
+            page,
+            recording: self.output.as_deref(),
+            exports: self.exports.plan()?,
+            has_command: !self.command.is_empty(),
+        })
+    }
+
+    /// Of the view; `None` for records.
+    fn style(&self) -> Option<Style> {
+        (!self.reporting.json).then(|| output::style_of(self.reporting.all))
+    }
 }
 
 /// # Errors

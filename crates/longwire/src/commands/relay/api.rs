@@ -1,16 +1,16 @@
 //! An API compatible with toxiproxy clients.
 
-use super::{Args, Nobody, until};
-use crate::commands::address::ServedAddress;
-use crate::commands::relaying;
-use crate::commands::relays;
-use crate::commands::targets::PlannedRelay;
+use super::{Args, until};
 use anyhow::{Context, Result, bail, ensure};
 use link::LinkDescription;
+use live::address::ServedAddress;
+use live::relaying;
+use live::relays;
+use live::targets::PlannedRelay;
 use model::{LinkOutcome, Summary};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
-use relay::Relay;
+use relay::{Relay, Unseen};
 use report::JsonWriter;
 use std::io;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args, at: &ServedAddress, typed: &CommandLine) -> Resul
     let links: Vec<LinkOutcome> = stopped.collect();
     output_health.print_line(&summary(counters));
     for link in &links {
-        output_health.record_written("the relay's counts are", relaying::print_link(link));
+        output_health.record_written("the relay's counts are", output::print_link(link));
     }
     if args.json {
         let written = write_records(typed, &planned, (counters, &links), began.elapsed());
@@ -91,7 +91,7 @@ fn start_link(planned: &PlannedRelay, link: LinkDescription) -> Result<Relay> {
         link: Some(link),
         ..relay::Options::new(planned.target.clone())
     };
-    Ok(relay::start(options, Clock::anchored_now(), Arc::new(Nobody))?)
+    Ok(relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?)
 }
 
 fn summary(counters: &ProxyCounters) -> String {

@@ -1,16 +1,15 @@
 //! Starts, shows and ends live runs.
 
-use super::live::{LiveParts, LiveRun};
-use super::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
 use super::{Args, show, terminal, wanted};
-use crate::commands::child::{Child, CommandOutput};
-use crate::commands::interface_command;
-use crate::commands::interface_source::{CLOCK, OpenedInterfaces, nothing_seen};
-use crate::commands::relaying;
-use crate::commands::relays::{self, Relays};
-use crate::commands::unused::UnusedRelays;
-use crate::commands::watch;
 use anyhow::{Context, Result};
+use live::child::{Child, CommandOutput};
+use live::interface::{CLOCK, OpenedInterfaces, nothing_seen};
+use live::interface_command;
+use live::relaying;
+use live::relays::{self, Relays};
+use live::top::live::{LiveParts, LiveRun};
+use live::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic};
+use live::unused::UnusedRelays;
 use model::{Conditions, Warning};
 use pipeline::aggregator::Aggregator;
 use pipeline::fact_channel::FactChannel;
@@ -39,11 +38,7 @@ fn relayed(args: &Args, typed: &CommandLine) -> Result<Status> {
     let mut run = begin_relays(args, typed, &output_health)?;
     let shown = shown(args, &PagePlace::new(args.html.clone()), &mut run);
     let (mut aggregator, traffic, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
-    let ended = traffic.relays.stop(status);
-    for fact in facts(traffic.channel.take_all()) {
-        aggregator.fact(fact);
-    }
-    aggregator.lost(traffic.channel.take_losses());
+    let ended = traffic.stop(status, &mut aggregator);
     let unused = UnusedRelays::among(&ended, &args.command);
     let mut warnings = relays::warnings(&ended);
     warnings.extend(unused.warnings.iter().cloned());
@@ -113,7 +108,7 @@ fn begin_relays(
     output_health: &OutputHealth,
 ) -> Result<LiveRun<RelayedTraffic>> {
     let planned = args.relays().plan()?;
-    let with_tls = watch::with_tls(&planned, !args.command.is_empty())?;
+    let with_tls = relaying::with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
     let channel = Arc::new(FactChannel::new(false));
     let relays = Relays::start(with_tls, &channel)?;
@@ -151,13 +146,14 @@ fn begin_at_interface(
         false => args.relays().plan()?,
     };
     let asked = EndRequest::on_signals()?;
-    let keys = args.interface.open_keys()?;
+    let plan = args.interface.plan();
+    let keys = plan.open_keys()?;
     let reading = Reading {
         keys: keys.file.clone(),
         ..Reading::default()
     };
     let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
-    let opened = OpenedInterfaces::open(&args.interface, &targets)?;
+    let opened = OpenedInterfaces::open(&plan, &targets)?;
     let point = opened.observation_point().to_owned();
     let conditions = output::conditions(typed, CLOCK, point.clone());
     let aggregator = aggregator(args, conditions, output_health)?;

@@ -1,9 +1,9 @@
 //! Finds the best setting of a program.
 
 use super::Args;
-use crate::commands::relaying;
 use anyhow::{Result, ensure};
 use lab::progress::LabProgress;
+use live::relaying;
 use model::{Summary, counted};
 use pipeline::output::{self, Status};
 use report::JsonWriter;
@@ -28,8 +28,8 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         setting.target(&target)?;
     }
     announce(args, settings.len(), links.len() + 1)?;
-    relay::probe(&target, REACH)?;
-    let tls = relaying::tls_to_be_seen(&target, !links.is_empty(), REACH)?;
+    relay::probe(&target, relaying::REACH)?;
+    let tls = relaying::tls_to_be_seen(&target, !links.is_empty(), relaying::REACH)?;
     let stop = output::stop_on_signals()?;
     let began = Instant::now();
     let progress = LabProgress::new();
@@ -105,9 +105,6 @@ fn print_outcome(
     })?;
     Ok(records.flush()?)
 }
-
-/// Time limit for the server to accept a connection before the run is refused.
-const REACH: Duration = Duration::from_secs(10);
 
 /// More would take longer than any user waits.
 const MAX_RUNS: u64 = 10_000;

@@ -1,33 +1,33 @@
 //! `watch` at a network interface.
 
 use super::Args;
-use super::run::{Ended, Observed, POLL_INTERVAL, Run};
-use crate::commands::child::CommandOutput;
-use crate::commands::interface_command;
-use crate::commands::interface_rights::is_local;
-use crate::commands::interface_source::{CLOCK, InterfaceSource, OpenedInterfaces, nothing_seen};
-use crate::commands::relays::ENDS;
 use anyhow::Result;
+use live::child::CommandOutput;
+use live::interface::{CLOCK, OpenedInterfaces, nothing_seen};
+use live::interface_command;
+use live::relays::ENDS;
+use live::rights::is_local;
+use live::watch::{Ended, Run};
 use model::Warning;
-use pipeline::aggregator::Aggregator;
+use pipeline::aggregator::TablesInput;
 use pipeline::compression::CompressionOutcome;
 use pipeline::input::Reading;
 use pipeline::input::live::LiveSummary;
 use pipeline::output::{self, EndRequest, Status};
-use pipeline::output_health::OutputHealth;
 use sys::Target;
 use sys::arguments::CommandLine;
 
 pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let planned = args.relays.plan()?;
     let asked = EndRequest::on_signals()?;
-    let keys = args.interface.open_keys()?;
+    let plan = args.interface.plan();
+    let keys = plan.open_keys()?;
     keys.rights.prepare_folder(args.reporting.parquet.as_deref())?;
     let targets: Vec<Target> = planned.iter().map(|planned| planned.target.clone()).collect();
-    let opened = OpenedInterfaces::open(&args.interface, &targets)?;
+    let opened = OpenedInterfaces::open(&plan, &targets)?;
     let point = opened.observation_point().to_owned();
     let conditions = output::conditions(typed, CLOCK, point.clone());
-    let mut run = Run::new(args, conditions)?;
+    let mut run = Run::new(args.plan()?, conditions)?;
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),
@@ -51,11 +51,13 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         .as_deref()
         .is_some_and(|folder| !is_local(folder));
     if is_bucket {
-        run.write_tables(args)?;
+        args.reporting
+            .write_tables(&mut run.aggregator, TablesInput::Live)?;
     }
     let mut source = opened.begin(reading, &keys)?;
     if !is_bucket {
-        run.write_tables(args)?;
+        args.reporting
+            .write_tables(&mut run.aggregator, TablesInput::Live)?;
     }
     let status = if let Some(mut child) = child {
         run.until(&mut source, |_, _| child.ended(asked.take_signal()))
@@ -70,35 +72,11 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let aggregator = &mut run.aggregator;
     let summary = source.stop(&output_health, &mut |fact| aggregator.fact(fact))?;
     let is_empty = summary.connections == 0;
-    run.finish(args, ended(summary, &point))?;
+    run.finish(args.style().as_ref(), ended(summary, &point))?;
     Ok(output_health.status(match status {
         Status::Done | Status::Child(0) if is_empty => Status::Negative,
         status => status,
     }))
-}
-
-impl Observed for InterfaceSource {
-    fn collect(&mut self, aggregator: &mut Aggregator) {
-        self.wait(POLL_INTERVAL)
-            .into_iter()
-            .for_each(|fact| aggregator.fact(fact));
-        for (connection, processes) in self.found_processes() {
-            aggregator.programs(connection, &processes);
-        }
-    }
-
-    fn open_connections(&self) -> u64 {
-        self.open_connections()
-    }
-
-    fn report_news(&mut self, output_health: &OutputHealth) {
-        self.report_news(output_health);
-    }
-
-    fn packets(&self) -> [u64; 2] {
-        let counts = self.counts();
-        [counts.passed, counts.dropped]
-    }
 }
 
 fn ended(summary: LiveSummary, point: &str) -> Ended {

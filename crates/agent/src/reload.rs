@@ -1,28 +1,28 @@
 //! Rereads the configuration on a separate thread, because files and name lookups may be slow.
 
-use super::Args;
-use super::config::AgentConfig;
-use crate::commands::exporting::Exporting;
+use crate::AgentPlan;
+use crate::config::AgentConfig;
 use anyhow::{Result, anyhow, ensure};
+use live::exporting::Exporting;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 use sys::signals::block_all_signals;
 use sys::threads::spawn;
 use telemetry::exporters::{Exposition, OtlpExporter};
 
-pub(super) struct Reload {
+pub(crate) struct Reload {
     thread: JoinHandle<()>,
     outcome: Receiver<Outcome>,
     /// Another reload was requested meanwhile.
-    pub(super) again: bool,
+    pub(crate) again: bool,
 }
 
 type Outcome = Result<(AgentConfig, Option<OtlpExporter>)>;
 
 impl Reload {
     /// `now` is the active configuration.
-    pub(super) fn begin(args: &Args, now: &AgentConfig, exposition: &Exposition) -> Result<Self> {
-        let (path, plain_clients) = (args.config.clone(), args.plain_clients);
+    pub(crate) fn begin(plan: &AgentPlan, now: &AgentConfig, exposition: &Exposition) -> Result<Self> {
+        let (path, plain_clients) = (plan.config.clone(), plan.plain_clients);
         let (now, exposition) = (now.clone(), exposition.clone());
         let (sender, outcome) = sync_channel(1);
         let thread = spawn("longwire reload".to_owned(), move || {
@@ -43,13 +43,13 @@ impl Reload {
     }
 
     /// True if [`Reload::outcome`] does not block.
-    pub(super) fn is_read(&self) -> bool {
+    pub(crate) fn is_read(&self) -> bool {
         self.thread.is_finished()
     }
 
     /// # Errors
     /// If it is invalid, or changes a setting that is fixed while the agent runs.
-    pub(super) fn outcome(self) -> Outcome {
+    pub(crate) fn outcome(self) -> Outcome {
         // Only a bug ends it without an outcome.
         let none = |_| Err(anyhow!("the thread that read it has ended"));
         self.outcome.try_recv().unwrap_or_else(none)

@@ -1,10 +1,8 @@
-//! Traffic of a network interface as a source of facts for a command: the counterpart of `relays`.
+//! Traffic of a network interface as a source of facts: the counterpart of `relays`.
 
-use super::interface_rights::RootsRights;
-use super::keys_flag::KeyLogArgument;
-use super::targets::RelayArgs;
+use crate::rights::RootsRights;
 use analysis::fact::Fact;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use key_log::KeyCollection;
 use model::{ByteCount, ConnectionId, HostProcess, PerSide};
 use pipeline::input::Reading;
@@ -22,35 +20,19 @@ use std::time::Duration;
 use sys::packets::{Interfaces, PacketCounts, RING_SIZES};
 use sys::{Target, resolve};
 
-#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
-pub struct InterfaceArgs {
-    /// Capture at this network interface instead of relaying; can be repeated, `any` for all. Needs
-    /// the right to capture (CAP_NET_RAW). TARGETs limit it to packets of their servers. See
-    /// docs/interface.md.
-    #[arg(long, value_name = "NAME|any")]
-    pub interface: Vec<String>,
-    /// Only packets from or to this TCP port; can be repeated.
-    #[arg(long, value_name = "PORT", requires = "interface")]
-    pub port: Vec<u16>,
-    /// Only packets that match this expression in the language of tcpdump: host, net, port,
-    /// portrange, src, dst, ip, ip6, and, or, not, ().
-    #[arg(long, value_name = "EXPRESSION", requires = "interface")]
+/// What is captured, with which keys, and where packets are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterfacePlan {
+    /// Names of interfaces, or `any`.
+    pub names: Vec<String>,
+    pub ports: Vec<u16>,
+    /// An expression in the language of tcpdump.
     pub filter: Option<String>,
-    #[command(flatten)]
-    pub keys: KeyLogArgument,
-    /// Decrypt the command's own TLS connections at an interface. The command writes their keys to
-    /// memory, never to disk. docs/keys.md lists supported programs.
-    #[arg(long, requires = "interface", requires = "command", conflicts_with = "keys")]
+    /// A key log that exists.
+    pub keys: Option<PathBuf>,
     pub keys_from_command: bool,
-    /// Size of the buffer for captured packets: 2MiB to 2048MiB.
-    #[arg(long, value_name = "SIZE", value_parser = parse_ring, requires = "interface", default_value = "64MiB")]
     pub ring: ByteCount,
-    /// Also write the packets to a pcapng file that only its owner may read. It holds all captured
-    /// data, secrets too.
-    #[arg(long, value_name = "FILE", requires = "interface")]
     pub write_pcap: Option<PathBuf>,
-    /// At this size, rename that file to FILE.1, replacing the previous one, and begin a new one.
-    #[arg(long, value_name = "SIZE", value_parser = ByteCount::parse, requires = "write_pcap")]
     pub write_pcap_size: Option<ByteCount>,
 }
 
@@ -80,23 +62,7 @@ pub struct InterfaceSource {
     told_drops: u64,
 }
 
-impl InterfaceArgs {
-    pub fn is_given(&self) -> bool {
-        !self.interface.is_empty()
-    }
-
-    /// Refuses flags of a relay.
-    ///
-    /// # Errors
-    /// When one was given.
-    pub fn refuse_relay_flags(&self, relays: &RelayArgs) -> Result<()> {
-        ensure!(
-            relays.listen.is_empty() && relays.link.is_empty() && !relays.plain_clients.allow_plain_clients,
-            "--listen, --link and --allow-plain-clients are of a relay, and with --interface there is none: leave out either these or --interface"
-        );
-        Ok(())
-    }
-
+impl InterfacePlan {
     /// # Errors
     /// When the file cannot be read or is not a key log, or no file can be made for the command's
     /// keys.
@@ -107,7 +73,7 @@ impl InterfaceArgs {
             .transpose()?;
         let file = match &collected {
             Some(collected) => RunKeys::open(collected.path())?,
-            None => self.keys.open()?,
+            None => RunKeys::open_given(self.keys.as_deref())?,
         };
         let rights = RootsRights::keep(collected.as_mut())?;
         Ok(InterfaceKeys {
@@ -118,8 +84,8 @@ impl InterfaceArgs {
     }
 
     /// Packets of any target or port that match the expression.
-    fn wanted(&self, targets: &[Target]) -> Result<PacketFilter> {
-        let mut any_of: Vec<PacketFilter> = self.port.iter().map(|port| PacketFilter::port(*port)).collect();
+    fn filter(&self, targets: &[Target]) -> Result<PacketFilter> {
+        let mut any_of: Vec<PacketFilter> = self.ports.iter().map(|port| PacketFilter::port(*port)).collect();
         for target in targets {
             let addresses = resolve::addresses(target)?.into_iter();
             any_of.extend(addresses.map(|address| PacketFilter::endpoint(address.ip(), address.port())));
@@ -135,7 +101,7 @@ impl InterfaceArgs {
 
     fn point(&self, interfaces: &Interfaces, targets: &[Target]) -> String {
         let servers = targets.iter().map(Target::server);
-        let ports = self.port.iter().map(|port| format!("port {port}"));
+        let ports = self.ports.iter().map(|port| format!("port {port}"));
         let of: Vec<String> = servers.chain(ports).collect();
         let of = match of.is_empty() {
             true => String::new(),
@@ -180,18 +146,18 @@ impl OpenedInterfaces {
     /// # Errors
     /// When an interface does not exist, this process may not capture, the filter cannot be parsed,
     /// or a target's host is unknown.
-    pub fn open(args: &InterfaceArgs, targets: &[Target]) -> Result<Self> {
-        let interfaces = Interfaces::named(&args.interface)?;
+    pub fn open(wanted: &InterfacePlan, targets: &[Target]) -> Result<Self> {
+        let interfaces = Interfaces::named(&wanted.names)?;
         let plan = LivePlan {
-            filter: args.wanted(targets)?,
-            ring: args.ring,
-            kept: args.kept(),
+            filter: wanted.filter(targets)?,
+            ring: wanted.ring,
+            kept: wanted.kept(),
             interfaces: interfaces.clone(),
         };
         let named = interfaces.numbers().len();
         Ok(Self {
             input: OpenedInput::open(plan)?,
-            point: args.point(&interfaces, targets),
+            point: wanted.point(&interfaces, targets),
             left: (named > 0).then_some(named),
         })
     }

@@ -2,7 +2,7 @@ use model::{Summary, format_duration};
 use std::time::Duration;
 
 #[derive(Debug, Default)]
-pub(super) struct AgentTotals {
+pub(crate) struct AgentTotals {
     connections: u64,
     operations: u64,
     exchanges: u64,
@@ -11,7 +11,7 @@ pub(super) struct AgentTotals {
 }
 
 impl AgentTotals {
-    pub(super) fn add(&mut self, window: &Summary) {
+    pub(crate) fn add(&mut self, window: &Summary) {
         self.connections += window.connections;
         self.operations += window.operations;
         self.exchanges += window.exchanges;
@@ -19,7 +19,7 @@ impl AgentTotals {
         self.bytes += window.payload_bytes.iter().sum::<u64>();
     }
 
-    pub(super) fn line(&self, observed: Duration) -> String {
+    pub(crate) fn line(&self, observed: Duration) -> String {
         format!(
             "observed for {}: {} exchanges in {} operations, {} round trips; {} connections ended, with {} bytes",
             format_duration(observed),

@@ -1,6 +1,5 @@
-//! Exports to monitoring systems: the same flags and the same care for `watch` and `agent`.
+//! Exports to monitoring systems, of `watch` and `agent`.
 
-use super::address::to_serve;
 use anyhow::Result;
 use model::{Finding, Timestamp};
 use pipeline::aggregator::Exports;
@@ -13,17 +12,6 @@ use sys::metrics::MetricsServer;
 use telemetry::exporters::{Exposition, Health, OtlpExporter, OtlpSettings, serve_metrics};
 use telemetry::metrics::{FamilyKind, NameLimits, SeriesFamily, SharedRegistry};
 
-#[derive(Debug, Clone, Default, clap::Args)]
-pub struct ExportArgs {
-    /// Serve series for Prometheus at http://ADDRESS/metrics while it runs. See docs/export.md.
-    #[arg(long, value_parser = to_serve, value_name = "ADDRESS")]
-    pub prometheus: Option<SocketAddr>,
-    /// Export series over OTLP/HTTP to this collector: http://HOST:4318. OpenTelemetry's
-    /// environment variables hold the other settings. See docs/export.md.
-    #[arg(long, value_name = "URL")]
-    pub otlp: Option<String>,
-}
-
 #[derive(Debug, Clone, Default)]
 pub struct ExportPlan {
     /// Bounds the number of names with series.
@@ -31,19 +19,6 @@ pub struct ExportPlan {
     /// The address for Prometheus.
     pub prometheus: Option<SocketAddr>,
     pub otlp: Option<OtlpSettings>,
-}
-
-impl ExportArgs {
-    /// # Errors
-    /// When the URL or a variable of OpenTelemetry cannot be parsed.
-    pub fn plan(&self) -> Result<ExportPlan> {
-        let otlp = self.otlp.as_deref().map(|url| otlp_settings(Some(url)));
-        Ok(ExportPlan {
-            limits: NameLimits::default(),
-            prometheus: self.prometheus,
-            otlp: otlp.transpose()?,
-        })
-    }
 }
 
 /// The settings of the environment, with this endpoint if one is given.

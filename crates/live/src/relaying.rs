@@ -1,13 +1,12 @@
-//! Shared by `watch` and `relay`: TLS, emulated links and the description of a run.
+//! TLS of relays, emulated links and the description of a run.
 
-use super::targets::PlannedRelay;
+use crate::targets::PlannedRelay;
 use anyhow::Result;
 use link::LinkDescription;
-use model::{Conditions, LinkOutcome, Warning, WarningKind};
+use model::{Conditions, Warning, WarningKind};
 use pipeline::output;
 use relay::command::TlsPlan;
 use relay::{Counters, RelayTls};
-use std::io::{self, Write};
 use std::time::Duration;
 use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
 
@@ -21,7 +20,7 @@ use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
 pub fn check_servers(planned: &[PlannedRelay], longest: Duration) -> Result<()> {
     for planned in planned {
         check_link(&planned.target, planned.link.as_ref())?;
-        relay::check_listen(&planned.target, planned.listen, planned.plain_clients.choice())?;
+        relay::check_listen(&planned.target, planned.listen, planned.plain_clients)?;
     }
     for planned in planned.iter().filter(|planned| !planned.is_application()) {
         relay::probe(&planned.target, longest)?;
@@ -47,6 +46,19 @@ pub fn tls_as_asked(target: &Target) -> Result<TlsPlan> {
             false => ClientTls::Own,
         },
     })
+}
+
+/// TLS side for each server; every server must be reachable.
+pub fn with_tls(planned: &[PlannedRelay], has_command: bool) -> Result<Vec<(PlannedRelay, TlsPlan)>> {
+    check_servers(planned, REACH)?;
+    let each = planned.iter().map(|planned| {
+        let tls = match has_command {
+            false => tls_as_asked(&planned.target)?,
+            true => tls_to_be_seen(&planned.target, planned.link.is_some(), REACH)?,
+        };
+        Ok((planned.clone(), tls))
+    });
+    each.collect()
 }
 
 /// Chooses and reports the TLS side if statements must be seen. Clients would use TLS if a PostgreSQL server
@@ -75,6 +87,9 @@ pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<
         client: ClientTls::LeftOut,
     })
 }
+
+/// Time limit for the server to accept a connection before the run is refused.
+pub const REACH: Duration = Duration::from_secs(10);
 
 const TAKEN_OVER: &str = "the server offers TLS: longwire speaks it for the command (with PGSSLMODE=disable), so that statements are \
                           seen. Its round trips are counted, as libpq's clients have them. For a command without TLS, say sslmode=disable \
@@ -155,10 +170,4 @@ pub fn warnings(counters: &Counters) -> Vec<Warning> {
         warnings.extend(report::text::link_warnings(link));
     }
     warnings
-}
-
-pub fn print_link(link: &LinkOutcome) -> io::Result<()> {
-    io::stderr()
-        .lock()
-        .write_all(report::text::link_line(link).as_bytes())
 }

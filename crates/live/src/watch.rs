@@ -1,19 +1,25 @@
-//! Collecting and reporting shared by all sources of `watch`.
+//! A run of `watch`: collects from relays or interfaces, and writes all outputs.
 
-use super::Args;
-use crate::commands::exporting::{Exporting, SeenCounts};
+mod relayed;
+
+pub use relayed::Relayed;
+
+use crate::exporting::{ExportPlan, Exporting, SeenCounts};
+use crate::interface::InterfaceSource;
 use anyhow::Result;
 use model::{Conditions, LinkOutcome, Warning};
-use pipeline::aggregator::{Aggregator, AggregatorConfig, TABLES_LAST, TablesInput};
+use pipeline::aggregator::{Aggregator, AggregatorConfig, TABLES_LAST};
 use pipeline::output::{self, Status};
 use pipeline::output_health::OutputHealth;
 use pipeline::page::PageFile;
 use pipeline::progress::ShownProgress;
 use pipeline::senders;
+use report::Style;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub(super) trait Observed {
+pub trait Observed {
     /// Waits briefly and passes the facts that arrived to `aggregator`.
     fn collect(&mut self, aggregator: &mut Aggregator);
 
@@ -28,7 +34,7 @@ pub(super) trait Observed {
 }
 
 /// Maximum wait of [`Observed::collect`], and so the interval of checks for the end of the run.
-pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Interval of pricing findings for series.
 const PRICED: Duration = Duration::from_secs(10);
@@ -38,7 +44,7 @@ const LAST_EXPORT: Duration = Duration::from_secs(10);
 /// Interval of forwarding collected data.
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
-pub(super) struct Run {
+pub struct Run {
     pub aggregator: Aggregator,
     pub output_health: OutputHealth,
     began: Instant,
@@ -50,8 +56,17 @@ pub(super) struct Run {
     priced: Instant,
 }
 
+pub struct RunPlan<'a> {
+    pub config: AggregatorConfig,
+    pub page: Option<PageFile>,
+    pub recording: Option<&'a Path>,
+    pub exports: ExportPlan,
+    pub has_command: bool,
+}
+
+/// What is said after the last fact.
 #[derive(Default)]
-pub(super) struct Ended {
+pub struct Ended {
     pub warnings: Vec<Warning>,
     pub packets: Option<u64>,
     pub links: Vec<LinkOutcome>,
@@ -60,30 +75,25 @@ pub(super) struct Ended {
 }
 
 impl Run {
-    pub fn new(args: &Args, conditions: Conditions) -> Result<Self> {
-        let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
+    /// # Errors
+    /// If an output cannot be begun.
+    pub fn new(plan: RunPlan<'_>, conditions: Conditions) -> Result<Self> {
         let output_health = OutputHealth::default();
+        let page = plan.page;
         let wanted = AggregatorConfig {
-            rule: args.reporting.grouping.operations,
-            hosts: args.reporting.grouping.hosts_here(),
-            targets: args.reporting.targets(page.is_some()),
             senders: senders::of_this_system(),
-            json: args.reporting.json,
-            exchanges: args.reporting.exchanges,
-            findings: Some(args.reporting.distances()),
             samples: page.as_ref().map(PageFile::samples),
             output_health: Some(output_health.clone()),
-            ..AggregatorConfig::default()
+            ..plan.config
         };
         let mut aggregator = Aggregator::new(&wanted, conditions)?;
-        if let Some(path) = &args.output {
+        if let Some(path) = plan.recording {
             aggregator.record(path)?;
         }
-        let plan = args.exports.plan()?;
         let seen = Arc::new(SeenCounts::default());
         let mut exporting = None;
-        if plan.prometheus.is_some() || plan.otlp.is_some() {
-            let started = Exporting::start(plan, &seen)?;
+        if plan.exports.prometheus.is_some() || plan.exports.otlp.is_some() {
+            let started = Exporting::start(plan.exports, &seen)?;
             aggregator.export(started.exports());
             if let Some(address) = started.address() {
                 output_health.print_line(&format!("series for Prometheus are at http://{address}/metrics"));
@@ -96,18 +106,11 @@ impl Run {
             priced: Instant::now(),
             aggregator,
             began: Instant::now(),
-            progress: ShownProgress::new(!args.command.is_empty()),
+            progress: ShownProgress::new(plan.has_command),
             asked: wanted.targets,
             page,
             output_health,
         })
-    }
-
-    /// Also writes tables, if requested. Files are created one after another with this process's
-    /// remaining privileges.
-    pub fn write_tables(&mut self, args: &Args) -> Result<()> {
-        args.reporting
-            .write_tables(&mut self.aggregator, TablesInput::Live)
     }
 
     /// Collects until `ended` returns a status; its argument tells whether more data is wanted. A
@@ -164,7 +167,11 @@ impl Run {
             .show(&self.output_health, &text, progress.exchanges == 0);
     }
 
-    pub fn finish(mut self, args: &Args, ended: Ended) -> Result<()> {
+    /// Prints a view in this style, if any, and ends the other outputs.
+    ///
+    /// # Errors
+    /// If facts were lost or an output failed for a reason that ends the run.
+    pub fn finish(mut self, style: Option<&Style>, ended: Ended) -> Result<()> {
         self.output_health.show_status("");
         ended.links.iter().for_each(|link| self.aggregator.link(link));
         let moved = self.aggregator.moved();
@@ -173,13 +180,13 @@ impl Run {
             exporting.found(outcome.findings.clone(), self.began.elapsed());
             exporting.finish(LAST_EXPORT, &self.output_health);
         }
-        if args.reporting.json {
-            output::warn(&outcome.warnings);
-        } else {
-            let style = output::style_of(args.reporting.all);
-            let printed = output::print(&report::text::read_view(&outcome, &style));
-            self.output_health
-                .record_written("the view on stdout is", printed);
+        match style {
+            None => output::warn(&outcome.warnings),
+            Some(style) => {
+                let printed = output::print(&report::text::read_view(&outcome, style));
+                self.output_health
+                    .record_written("the view on stdout is", printed);
+            }
         }
         if let Some(page) = self.page {
             let written = page.write(&pipeline::page::PageRun {
@@ -196,11 +203,35 @@ impl Run {
         }
         for link in &ended.links {
             self.output_health
-                .record_written("the link's figures are", super::super::relaying::print_link(link));
+                .record_written("the link's figures are", output::print_link(link));
         }
         if let Some(hint) = &ended.hint {
             self.output_health.hint(hint);
         }
         ended.fault.map_or(Ok(()), Err)
+    }
+}
+
+impl Observed for InterfaceSource {
+    fn collect(&mut self, aggregator: &mut Aggregator) {
+        self.wait(POLL_INTERVAL)
+            .into_iter()
+            .for_each(|fact| aggregator.fact(fact));
+        for (connection, processes) in self.found_processes() {
+            aggregator.programs(connection, &processes);
+        }
+    }
+
+    fn open_connections(&self) -> u64 {
+        self.open_connections()
+    }
+
+    fn report_news(&mut self, output_health: &OutputHealth) {
+        self.report_news(output_health);
+    }
+
+    fn packets(&self) -> [u64; 2] {
+        let counts = self.counts();
+        [counts.passed, counts.dropped]
     }
 }

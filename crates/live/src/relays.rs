@@ -1,8 +1,8 @@
 //! The relays of one run of `watch` or `relay`, one per target.
 
-use super::child::{Child, CommandOutput};
-use super::relaying;
-use super::targets::PlannedRelay;
+use crate::child::{Child, CommandOutput};
+use crate::relaying;
+use crate::targets::PlannedRelay;
 use anyhow::Result;
 use model::{Endpoint, LinkOutcome, ObserverFactory, Warning};
 use pipeline::output::Status;
@@ -46,7 +46,7 @@ impl Relays {
                 target: planned.target.clone(),
                 link: planned.link,
                 tls: tls.relay,
-                plain_clients: planned.plain_clients.choice(),
+                plain_clients: planned.plain_clients,
                 numbers: numbers.clone(),
             };
             Ok(RunningRelay {

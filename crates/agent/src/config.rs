@@ -1,11 +1,10 @@
-use crate::commands::address::to_serve;
-use crate::commands::exporting::{ExportPlan, otlp_settings};
-use crate::commands::interface_source::{InterfaceArgs, parse_ring};
-use crate::commands::keys_flag::KeyLogArgument;
-use crate::commands::targets::{PlainClientsArg, PlannedRelay, RelayArgs};
 use analysis::findings::Distances;
 use analysis::hosts::{HostChoice, HostSettings};
 use analysis::operations::rule::Rule;
+use live::address::to_serve;
+use live::exporting::{ExportPlan, otlp_settings};
+use live::interface::{InterfacePlan, parse_ring};
+use live::targets::{PlannedRelay, RelayTexts};
 use model::parse_duration;
 use pipeline::input::live::PacketFilter;
 use serde::Deserialize;
@@ -15,7 +14,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
-use sys::listening::{collide, leads_to};
+use sys::listening::{PlainClients, collide, leads_to};
 use sys::{Target, resolve};
 use telemetry::metrics::NameLimits;
 use telemetry::otlp::TraceOptions;
@@ -23,23 +22,23 @@ use thiserror::Error;
 use toml::Spanned;
 
 #[derive(Debug, Clone)]
-pub(super) struct AgentConfig {
-    pub(super) source: AgentSource,
-    pub(super) rule: Rule,
-    pub(super) hosts: HostSettings,
+pub struct AgentConfig {
+    pub(crate) source: AgentSource,
+    pub(crate) rule: Rule,
+    pub(crate) hosts: HostSettings,
     /// Length of a window, and the round-trip times used to price its findings.
-    pub(super) window: Duration,
-    pub(super) distances: Distances,
-    pub(super) exports: ExportPlan,
+    pub(crate) window: Duration,
+    pub(crate) distances: Distances,
+    pub(crate) exports: ExportPlan,
     /// Directory of tables, and the host name in them.
-    pub(super) tables: Option<(PathBuf, Option<String>)>,
-    pub(super) stop_within: Duration,
+    pub(crate) tables: Option<(PathBuf, Option<String>)>,
+    pub(crate) stop_within: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum AgentSource {
-    Relays(RelayArgs),
-    Interfaces(InterfaceArgs, RelayArgs),
+pub(crate) enum AgentSource {
+    Relays(RelayTexts),
+    Interfaces(InterfacePlan, RelayTexts),
 }
 
 #[derive(Debug, Error)]
@@ -161,7 +160,7 @@ type Fault = (Range<usize>, String);
 impl AgentConfig {
     /// # Errors
     /// If it cannot be read or is invalid; the error has line and column.
-    pub(super) fn read_file(path: &Path, plain_clients: PlainClientsArg) -> anyhow::Result<Self> {
+    pub fn read_file(path: &Path, plain_clients: PlainClients) -> anyhow::Result<Self> {
         use anyhow::Context;
         let text = read_small_text(path, MAX_CONFIG_BYTES)
             .with_context(|| format!("could not read the configuration {}", path.display()))?;
@@ -178,7 +177,7 @@ impl AgentConfig {
         })
     }
 
-    fn parse(text: &str, plain_clients: PlainClientsArg) -> Result<Self, Fault> {
+    fn parse(text: &str, plain_clients: PlainClients) -> Result<Self, Fault> {
         // The error's own text quotes the line, which may hold a password.
         let file: File = toml::from_str(text)
             .map_err(|error| (error.span().unwrap_or(0..0), error.message().to_owned()))?;
@@ -222,7 +221,7 @@ fn at<T>(spanned: &Spanned<T>, error: impl Display) -> Fault {
 fn source(
     relays: Vec<Spanned<RelayTable>>,
     interface: Option<Spanned<InterfaceTable>>,
-    plain_clients: PlainClientsArg,
+    plain_clients: PlainClients,
 ) -> Result<AgentSource, Fault> {
     match (relays.first(), interface) {
         (Some(_), Some(interface)) => Err(at(
@@ -238,18 +237,16 @@ fn source(
     }
 }
 
-fn of_relays(relays: Vec<Spanned<RelayTable>>, plain_clients: PlainClientsArg) -> Result<AgentSource, Fault> {
-    let mut all = RelayArgs {
-        targets: Vec::new(),
-        listen: Vec::new(),
-        link: Vec::new(),
+fn of_relays(relays: Vec<Spanned<RelayTable>>, plain_clients: PlainClients) -> Result<AgentSource, Fault> {
+    let mut all = RelayTexts {
         plain_clients,
+        ..RelayTexts::default()
     };
     let mut taken: Vec<SocketAddr> = Vec::new();
     for relay in &relays {
         let table = relay.get_ref();
         // Checked individually first, so that a fault has a position.
-        let alone = RelayArgs {
+        let alone = RelayTexts {
             targets: vec![table.target.clone()],
             listen: vec![table.listen.clone()],
             link: table.link.iter().cloned().collect(),
@@ -321,7 +318,7 @@ fn refuse_listen(planned: &PlannedRelay, taken: &[SocketAddr]) -> Result<(), Str
             "two relays cannot listen on one address: {listen}, and {other} of an earlier relay"
         ));
     }
-    relay::check_listen(&planned.target, listen, planned.plain_clients.choice()).map_err(|error| {
+    relay::check_listen(&planned.target, listen, planned.plain_clients).map_err(|error| {
         let hint = error.hint().map_or_else(String::new, |hint| format!("; {hint}"));
         format!("{error}{hint}")
     })
@@ -365,11 +362,9 @@ fn of_interface(interface: Spanned<InterfaceTable>) -> Result<AgentSource, Fault
         Some(ring) => parse_ring(ring.get_ref()).map_err(|error| at(ring, error))?,
         None => parse_ring("64MiB").map_err(|error| (span.clone(), error))?,
     };
-    let targets = RelayArgs {
+    let targets = RelayTexts {
         targets: table.targets,
-        listen: Vec::new(),
-        link: Vec::new(),
-        plain_clients: PlainClientsArg::default(),
+        ..RelayTexts::default()
     };
     targets.plan().map_err(|error| (span, format!("{error:#}")))?;
     if let Some(filter) = &table.filter {
@@ -377,17 +372,17 @@ fn of_interface(interface: Spanned<InterfaceTable>) -> Result<AgentSource, Fault
         let any_host = |_: &str| vec![Ipv4Addr::LOCALHOST.into()];
         PacketFilter::parse(filter.get_ref(), &any_host).map_err(|error| at(filter, error))?;
     }
-    let args = InterfaceArgs {
-        interface: table.names,
-        port: table.ports,
+    let plan = InterfacePlan {
+        names: table.names,
+        ports: table.ports,
         filter: table.filter.map(Spanned::into_inner),
-        keys: KeyLogArgument { keys: table.keys },
+        keys: table.keys,
         keys_from_command: false,
         ring,
         write_pcap: None,
         write_pcap_size: None,
     };
-    Ok(AgentSource::Interfaces(args, targets))
+    Ok(AgentSource::Interfaces(plan, targets))
 }
 
 fn hosts(texts: &[Spanned<String>]) -> Result<HostSettings, Fault> {

@@ -1,9 +1,9 @@
 //! The command that `watch` and `top` start while observing an interface. It connects to its
 //! servers directly.
 
-use super::child::{Child, CommandOutput};
-use super::interface_source::InterfaceKeys;
-use super::targets::PlannedRelay;
+use crate::child::{Child, CommandOutput};
+use crate::interface::InterfaceKeys;
+use crate::targets::PlannedRelay;
 use anyhow::{Context, Result};
 use model::Endpoint;
 use relay::command::{RelayedTarget, prepare};

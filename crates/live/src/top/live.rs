@@ -1,8 +1,8 @@
 //! A live run, observed by relays or at a network interface.
 
 use super::source::{Moment, ScreenSource};
-use super::traffic::LiveTraffic;
-use crate::commands::child::Child;
+use crate::child::Child;
+use crate::traffic::LiveTraffic;
 use anyhow::Result;
 use model::{ConnectionId, HostProcess, PerSide, Warning, WarningKind};
 use pipeline::aggregator::Aggregator;

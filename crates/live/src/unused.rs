@@ -1,6 +1,6 @@
 //! Detects relays without connections: the command connected elsewhere, or had no clients.
 
-use super::relays::EndedRelay;
+use crate::relays::EndedRelay;
 use model::{Warning, WarningKind};
 use pipeline::output::Status;
 use relay::command::{RelayedTarget, environment, placeholders};

@@ -1,11 +1,13 @@
 //! Sources of live facts: relays or network interfaces.
 
-use crate::commands::interface_source::{InterfaceKeys, InterfaceSource};
-use crate::commands::relays::{self, Relays};
+use crate::interface::{InterfaceKeys, InterfaceSource};
+use crate::relays::{self, EndedRelay, Relays};
 use analysis::fact::Fact;
 use model::{ConnectionId, HostProcess, PerSide, Warning};
+use pipeline::aggregator::Aggregator;
 use pipeline::fact_channel::{FactChannel, FactLosses, Posted};
 use pipeline::input::live::ProgramsOfConnection;
+use pipeline::output::Status;
 use pipeline::output_health::OutputHealth;
 use screen::RingCounts;
 use std::sync::Arc;
@@ -57,12 +59,20 @@ pub struct RelayedTraffic {
 
 pub struct InterfaceTraffic {
     pub source: InterfaceSource,
-    /// Keeps the command's TLS keys available.
-    #[expect(
-        dead_code,
-        reason = "the file goes when this is dropped, and nothing else is asked of it"
-    )]
+    /// Keeps the command's TLS keys available until it is dropped.
     pub keys: InterfaceKeys,
+}
+
+impl RelayedTraffic {
+    /// Stops the relays once the last bytes have passed, and hands over the last facts.
+    pub fn stop(self, status: Status, aggregator: &mut Aggregator) -> Vec<EndedRelay> {
+        let ended = self.relays.stop(status);
+        for fact in facts(self.channel.take_all()) {
+            aggregator.fact(fact);
+        }
+        aggregator.lost(self.channel.take_losses());
+        ended
+    }
 }
 
 impl LiveTraffic for RelayedTraffic {
@@ -80,7 +90,7 @@ impl LiveTraffic for RelayedTraffic {
 }
 
 /// Drops payloads, which a screen does not need.
-pub fn facts(posted: Vec<Posted>) -> Vec<Fact> {
+fn facts(posted: Vec<Posted>) -> Vec<Fact> {
     let facts = posted.into_iter().filter_map(|posted| match posted {
         Posted::Fact(fact) => Some(fact),
         Posted::Payload(_) => None,

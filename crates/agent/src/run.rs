@@ -1,16 +1,16 @@
 //! The agent's main loop.
 
-use super::Args;
-use super::config::{AgentConfig, AgentSource};
-use super::reload::Reload;
-use super::totals::AgentTotals;
-use crate::commands::exporting::{Exporting, SeenCounts};
-use crate::commands::interface_rights::is_local;
-use crate::commands::interface_source::{CLOCK, OpenedInterfaces};
-use crate::commands::relaying;
-use crate::commands::relays::{self, Relays};
-use crate::commands::top::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic, facts};
+use crate::AgentPlan;
+use crate::config::{AgentConfig, AgentSource};
+use crate::reload::Reload;
+use crate::totals::AgentTotals;
 use anyhow::{Context, Result};
+use live::exporting::{Exporting, SeenCounts};
+use live::interface::{CLOCK, OpenedInterfaces};
+use live::relaying;
+use live::relays::{self, Relays};
+use live::rights::is_local;
+use live::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic};
 use model::{Conditions, Warning};
 use pipeline::aggregator::{Aggregator, AggregatorConfig, TABLES_LAST, TablesInput, Window};
 use pipeline::fact_channel::FactChannel;
@@ -25,8 +25,10 @@ use sys::Target;
 use sys::arguments::CommandLine;
 use sys::service::ServiceManager;
 
-pub(super) fn run(args: &Args, config: AgentConfig, typed: &CommandLine) -> Result<Status> {
-    let asked = EndRequest::on_signals()?;
+/// # Errors
+/// If a target cannot be observed, or traffic can no longer be seen.
+pub fn run(asked: &AgentPlan, config: AgentConfig, typed: &CommandLine) -> Result<Status> {
+    let end = EndRequest::on_signals()?;
     match config.source.clone() {
         AgentSource::Relays(relays) => {
             let planned = relays.plan()?;
@@ -42,19 +44,15 @@ pub(super) fn run(args: &Args, config: AgentConfig, typed: &CommandLine) -> Resu
                 relaying::observation_point(&planned),
             );
             let conditions = relaying::with_links(conditions, &planned);
-            let (mut agent, mut aggregator) = Agent::start(args, config, conditions, asked)?;
+            let (mut agent, mut aggregator) = Agent::start(asked, config, conditions, end)?;
             begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
             let mut traffic = RelayedTraffic { channel, relays };
             agent.observe(&mut traffic, &mut aggregator)?;
-            let ended = traffic.relays.stop(Status::Interrupted);
-            for fact in facts(traffic.channel.take_all()) {
-                aggregator.fact(fact);
-            }
-            aggregator.lost(traffic.channel.take_losses());
+            let ended = traffic.stop(Status::Interrupted, &mut aggregator);
             agent.end(aggregator, relays::warnings(&ended))
         }
-        AgentSource::Interfaces(args_of_interface, targets) => {
-            let keys = args_of_interface.open_keys()?;
+        AgentSource::Interfaces(interface, targets) => {
+            let keys = interface.open_keys()?;
             let folder = config.tables.as_ref().map(|(folder, _)| folder.as_path());
             keys.rights.prepare_folder(folder)?;
             let reading = Reading {
@@ -66,9 +64,9 @@ pub(super) fn run(args: &Args, config: AgentConfig, typed: &CommandLine) -> Resu
                 .into_iter()
                 .map(|planned| planned.target)
                 .collect();
-            let opened = OpenedInterfaces::open(&args_of_interface, &targets)?;
+            let opened = OpenedInterfaces::open(&interface, &targets)?;
             let conditions = output::conditions(typed, CLOCK, opened.observation_point().to_owned());
-            let (mut agent, mut aggregator) = Agent::start(args, config, conditions, asked)?;
+            let (mut agent, mut aggregator) = Agent::start(asked, config, conditions, end)?;
             let folder = agent.config.tables.as_ref().map(|(folder, _)| folder.clone());
             // Only the caller can read a bucket's secrets; files in a folder are created one after
             // another.
@@ -91,7 +89,7 @@ pub(super) fn run(args: &Args, config: AgentConfig, typed: &CommandLine) -> Resu
 }
 
 struct Agent<'a> {
-    args: &'a Args,
+    plan: &'a AgentPlan,
     config: AgentConfig,
     conditions: Conditions,
     asked: EndRequest,
@@ -107,7 +105,7 @@ struct Agent<'a> {
 
 impl<'a> Agent<'a> {
     fn start(
-        args: &'a Args,
+        plan: &'a AgentPlan,
         config: AgentConfig,
         conditions: Conditions,
         asked: EndRequest,
@@ -137,7 +135,7 @@ impl<'a> Agent<'a> {
         }
         let now = Instant::now();
         let agent = Self {
-            args,
+            plan,
             config,
             conditions,
             asked,
@@ -156,7 +154,7 @@ impl<'a> Agent<'a> {
     /// Returns on a signal, or when traffic can no longer be seen.
     fn observe(&mut self, traffic: &mut impl LiveTraffic, aggregator: &mut Aggregator) -> Result<()> {
         self.manager.ready(&self.conditions.observation_point);
-        if self.args.json {
+        if self.plan.json {
             self.write(|records, agent| records.conditions(&agent.conditions));
         }
         let watchdog = self.manager.watchdog().map_or(TICK, |asked| asked.min(TICK));
@@ -222,7 +220,7 @@ impl<'a> Agent<'a> {
         let length = self.window_began.elapsed();
         self.window_began = Instant::now();
         self.totals.add(&window.totals.summary);
-        if self.args.json {
+        if self.plan.json {
             self.write(|records, _| write_window(records, &window));
         }
         self.exporting.found(window.findings, length);
@@ -244,7 +242,7 @@ impl<'a> Agent<'a> {
             return;
         }
         self.manager.reloading();
-        match Reload::begin(self.args, &self.config, self.exporting.exposition()) {
+        match Reload::begin(self.plan, &self.config, self.exporting.exposition()) {
             Ok(reload) => self.reload = Some(reload),
             Err(fault) => self.reloaded(Err(fault)),
         }

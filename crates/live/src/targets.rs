@@ -1,6 +1,6 @@
-//! The targets of `watch` and `relay`: their names, where their relays listen, and their links.
+//! The targets of relays: their names, where their relays listen, and their links.
 
-use super::address::one_to_listen;
+use crate::address::one_to_listen;
 use anyhow::{Context, Result, bail, ensure};
 use link::LinkDescription;
 use std::collections::HashMap;
@@ -8,42 +8,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use sys::listening::PlainClients;
 use sys::{Scheme, Target};
 
-#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
-pub struct RelayArgs {
-    /// The servers, each with its own relay: a URL (tcp://HOST:PORT for any), a jdbc: URL or a
-    /// libpq key=value string. The application itself, as http://HOST:PORT, receives its requests
-    /// through the relay; it may start later.
-    #[arg(required = true, value_name = "TARGET")]
+/// Targets with the addresses and links of their relays, as text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RelayTexts {
     pub targets: Vec<String>,
-    /// Listening address for the application: PORT of 127.0.0.1, ADDRESS or ADDRESS:PORT. Repeat it
-    /// for several targets, in their order or by name (redis=6380). Default: a free port of
-    /// 127.0.0.1.
-    #[arg(long, value_name = "[NAME=]ADDRESS")]
+    /// `[NAME=]ADDRESS`
     pub listen: Vec<String>,
-    /// Add this delay to every target except http: 40ms, 'rtt=40ms rate=10mbit', or in tc's form:
-    /// 'delay 20ms 2ms loss 0.1%'. Each target gets its own link. 'postgres=rtt=40ms' is for one
-    /// target. See docs/links.md.
-    #[arg(long, value_name = "[NAME=]LINK")]
+    /// `[NAME=]LINK`
     pub link: Vec<String>,
-    #[command(flatten)]
-    pub plain_clients: PlainClientsArg,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
-pub struct PlainClientsArg {
-    /// Allow plain-text clients from other machines although longwire encrypts the connection to
-    /// the server. Refused by default.
-    #[arg(long)]
-    pub allow_plain_clients: bool,
-}
-
-impl PlainClientsArg {
-    pub const fn choice(self) -> PlainClients {
-        match self.allow_plain_clients {
-            true => PlainClients::Allowed,
-            false => PlainClients::Refused,
-        }
-    }
+    pub plain_clients: PlainClients,
 }
 
 #[derive(Debug, Clone)]
@@ -56,7 +29,7 @@ pub struct PlannedRelay {
     pub listen: SocketAddr,
     pub link: Option<LinkDescription>,
     /// Whether clients may use plain text when the relay speaks TLS to the server.
-    pub plain_clients: PlainClientsArg,
+    pub plain_clients: PlainClients,
 }
 
 impl PlannedRelay {
@@ -66,7 +39,7 @@ impl PlannedRelay {
     }
 }
 
-impl RelayArgs {
+impl RelayTexts {
     /// Plans one relay for each target.
     ///
     /// # Errors
@@ -192,11 +165,11 @@ mod tests {
 
     fn planned(targets: &[&str], listen: &[&str], link: &[&str]) -> Result<Vec<PlannedRelay>> {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        let args = RelayArgs {
+        let args = RelayTexts {
             targets: owned(targets),
             listen: owned(listen),
             link: owned(link),
-            plain_clients: PlainClientsArg::default(),
+            plain_clients: PlainClients::default(),
         };
         args.plan()
     }
