@@ -183,6 +183,18 @@ pub fn start(options: Options, clock: Clock, factory: Arc<dyn ObserverFactory>) 
     start_with_floor(options, clock, factory, shaped::measure_floor)
 }
 
+/// Starts a relay that observes nothing: it only emulates a link to `target`.
+///
+/// # Errors
+/// As [`start`].
+pub fn emulate(target: Target, link: LinkDescription) -> Result<Relay, LiveError> {
+    let options = Options {
+        link: Some(link),
+        ..Options::new(target)
+    };
+    start(options, Clock::anchored_now(), Arc::new(Unseen))
+}
+
 pub(crate) fn start_with_floor(
     options: Options,
     clock: Clock,

@@ -7,13 +7,11 @@ use link::LinkDescription;
 use model::{LinkDirectionOutcome, LinkOutcome, Method, PerDirection, TrialOutcome};
 use pipeline::interruption::Interrupted;
 use relay::Relay;
-use relay::Unseen;
 use std::net::ToSocketAddrs;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use sys::Target;
 use sys::listening::is_own_address;
-use sys::{Clock, Target};
 
 #[derive(Debug)]
 pub struct Distance {
@@ -48,11 +46,7 @@ impl Distance {
     pub fn behind(link: &LinkDescription, target: &Target) -> Result<Self> {
         Self::can_be_behind(target)?;
         // Encrypted traffic passes unchanged: the client's TLS session is with the server.
-        let options = relay::Options {
-            link: Some(*link),
-            ..relay::Options::new(Target::tcp(&target.host, target.port))
-        };
-        let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
+        let relay = relay::emulate(Target::tcp(&target.host, target.port), *link)?;
         Ok(Self { relay: Some(relay) })
     }
 

@@ -5,10 +5,7 @@ mod sweep;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use live::address::one_to_listen;
-use model::{
-    Conditions, Direction, PerDirection, SampleTotals, Summary, Warning, WarningKind, counted,
-    format_duration, parse_duration,
-};
+use model::{Conditions, Direction, Warning, WarningKind, counted, format_duration, parse_duration};
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::progress::{ProgressSink, StderrProgress};
@@ -266,39 +263,8 @@ fn print_report(args: &Args, conditions: &Conditions, report: &EchoReport, elaps
     report.bulks.iter().try_for_each(|bulk| records.bulk(bulk))?;
     let warnings: &[Warning] = &report.warnings;
     warnings.iter().try_for_each(|warning| records.warning(warning))?;
-    records.summary(&summary(report, elapsed))?;
+    records.summary(&report.summary(elapsed))?;
     Ok(records.flush()?)
-}
-
-/// The totals. A spread needs a single combination: those of several mean nothing together.
-fn summary(report: &EchoReport, elapsed: Duration) -> Summary {
-    let all = || report.echoes.iter();
-    let answered: u64 = all().map(|echo| echo.spread.count).sum();
-    let errors: u64 = all().map(|echo| echo.errors).sum();
-    let bytes = |of: fn(&model::EchoOutcome) -> u64| all().map(|echo| echo.spread.count * of(echo)).sum();
-    let one = match report.echoes.as_slice() {
-        [one] => Some(one),
-        _ => None,
-    };
-    let measured: Duration = all().map(|echo| echo.elapsed).sum();
-    Summary {
-        turns: answered,
-        exchanges: answered,
-        connections: all().map(|echo| u64::from(echo.streams)).sum(),
-        payload_bytes: PerDirection::new(bytes(|echo| echo.request_bytes), bytes(|echo| echo.reply_bytes)),
-        duration: elapsed,
-        spread: one.map(|one| one.spread).unwrap_or_default(),
-        samples: (!report.echoes.is_empty()).then(|| SampleTotals {
-            sent: answered + errors,
-            answered,
-            lost: errors,
-            errors: 0,
-            per_second: answered as f64 / measured.as_secs_f64().max(f64::MIN_POSITIVE),
-            mdev: None,
-            floor: report.floor,
-        }),
-        ..Summary::default()
-    }
 }
 
 const SLEEPS: &str = "the listener polls for a short time at most: its wake-ups may be in the round-trip times; start it with --listen ... --spin";

@@ -144,7 +144,7 @@ impl Told {
         match self.records {
             Some(mut records) => {
                 records.load(report)?;
-                records.summary(&outcome::summary(report))?;
+                records.summary(&report.summary())?;
                 records.flush()?;
             }
             None => output::print(&report::text::load_view(report, style))?,

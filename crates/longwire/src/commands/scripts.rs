@@ -4,6 +4,9 @@ use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use load::QueryMode;
 use load::script::builtin::{BUILTINS, Builtin};
+use script::{Quoting, Scripts};
+use std::path::Path;
+use sys::files::{MAX_SCRIPT_BYTES, read_small_text, read_text_within};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
@@ -32,6 +35,60 @@ impl Mode {
             Self::Prepared => "prepared",
         }
     }
+}
+
+/// A script of a load.
+pub struct Source {
+    pub name: String,
+    pub text: String,
+    pub weight: u32,
+    pub is_builtin: bool,
+}
+
+impl Source {
+    /// Of `NAME@WEIGHT`.
+    pub fn builtin(word: &str) -> Result<Self> {
+        let (name, weight) = weighted(word)?;
+        let builtin = builtin(name)?;
+        Ok(Self {
+            name: builtin.title.to_owned(),
+            text: builtin.text.to_owned(),
+            weight,
+            is_builtin: true,
+        })
+    }
+
+    /// Of `FILE@WEIGHT`; `-` is stdin.
+    pub fn file(word: &str) -> Result<Self> {
+        let (file, weight) = weighted(word)?;
+        let read = match file {
+            "-" => read_text_within(std::io::stdin().lock(), MAX_SCRIPT_BYTES),
+            file => read_small_text(Path::new(file), MAX_SCRIPT_BYTES),
+        };
+        Ok(Self {
+            name: file.to_owned(),
+            text: read.with_context(|| format!("could not read the script {file}"))?,
+            weight,
+            is_builtin: false,
+        })
+    }
+
+    pub fn statement(text: String) -> Self {
+        Self {
+            name: "--statement".to_owned(),
+            text,
+            weight: 1,
+            is_builtin: false,
+        }
+    }
+}
+
+pub fn parsed(sources: &[Source], quoting: Quoting) -> Result<Scripts> {
+    let mut scripts = Scripts::new(quoting);
+    for source in sources {
+        scripts.add(&source.name, &source.text, source.weight)?;
+    }
+    Ok(scripts)
 }
 
 /// The built-in script with this name, or with a name that begins so.

@@ -5,22 +5,20 @@ mod run;
 pub mod terminal;
 
 use super::grouping::Grouping;
-use crate::commands::observing::InterfaceArgs;
-use crate::commands::observing::{PlainClientsArg, RelayArgs};
+use super::observing::{InterfaceArgs, PlainClientsArg, RelayArgs};
 use analysis::findings::Distances;
-use analysis::paces::Paces;
 use anyhow::{Result, bail, ensure};
 use clap::Args as ClapArgs;
+use live::top::forecasts::Forecasts;
 use live::top::page;
 use live::top::recorded::RecordedRun;
 use live::top::source::{ScreenSource, snapshot};
 use pipeline::aggregator::AggregatorConfig;
 use pipeline::input::Reading;
-use pipeline::moved::by_whether_they_move;
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use pipeline::page::PagePlace;
-use screen::{COST_RTT, LinkForecast, Screen, ScreenRequest, Wants};
+use screen::{COST_RTT, Screen, ScreenRequest};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -173,7 +171,7 @@ fn run_recorded(args: &Args, typed: &CommandLine, files: Vec<PathBuf>) -> Result
 /// Runs until a key, a signal or the end of the source, then restores the terminal.
 fn show(place: &PagePlace, source: &mut dyn ScreenSource, screen: &mut Screen) -> Result<Status> {
     let mut terminal = ScreenTerminal::open_terminal()?;
-    let mut forecasts = Forecasts::new();
+    let mut forecasts = Forecasts::default();
     let mut looked: Option<Instant> = None;
     loop {
         if let Some(status) = source.gather(screen)? {
@@ -237,71 +235,7 @@ fn carry_out(
     Ok(None)
 }
 
-/// Predictions for the screen: renewed for another link, and from time to time, at no more than 0.4
-/// % of the time.
-struct Forecasts {
-    made: Option<(Wants, Duration)>,
-    kept: Option<LinkForecast>,
-    due: Instant,
-}
-
-impl Forecasts {
-    fn new() -> Self {
-        Self {
-            made: None,
-            kept: None,
-            due: Instant::now(),
-        }
-    }
-
-    fn kept_in(&self, snapshot: screen::Snapshot) -> screen::Snapshot {
-        screen::Snapshot {
-            forecast: self.kept.clone(),
-            ..snapshot
-        }
-    }
-
-    /// Renews predictions when due, or when the screen shows another link or moment.
-    fn renew(&mut self, source: &mut dyn ScreenSource, screen: &mut Screen) {
-        let wants = screen.wants();
-        let moment = source
-            .moment()
-            .position
-            .map_or(Duration::ZERO, |position| position.at);
-        if self.made == Some((wants, moment))
-            && (Instant::now() < self.due || source.moment().position.is_some())
-        {
-            return;
-        }
-        let began = Instant::now();
-        let aggregator = source.aggregator();
-        let moved = aggregator.moved();
-        let Some(recent) = aggregator.recent() else { return };
-        let mut predicted = recent.predict(&[wants.link], &moved);
-        (predicted.predictions, _) = by_whether_they_move(predicted.predictions);
-        let forecast = LinkForecast {
-            link: Some(wants.link),
-            paces: Paces::from_operations(recent.iter(), &predicted.predictions),
-            operations: predicted.predictions,
-            held: predicted.held,
-            statements: match wants.statements {
-                true => recent.predict_statements(wants.link, &moved),
-                false => Vec::new(),
-            },
-            replayed: recent.len(),
-        };
-        self.made = Some((wants, moment));
-        self.due = Instant::now() + (began.elapsed() * RESTS).max(MIN_REST);
-        self.kept = Some(forecast.clone());
-        screen.forecast(forecast);
-    }
-}
-
 const REFRESH: Duration = Duration::from_millis(500);
 
 /// Time limit of a wait for a key.
 const IDLE: Duration = Duration::from_millis(100);
-
-/// Predictions rest for this multiple of their own duration.
-const RESTS: u32 = 250;
-const MIN_REST: Duration = Duration::from_secs(2);

@@ -1,6 +1,6 @@
 //! Outcome of a load.
 
-use model::{Distribution, PerDirection, StatementOutcome};
+use model::{Distribution, PerDirection, SampleTotals, StatementOutcome, Summary};
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -43,6 +43,30 @@ pub struct LoadReport {
     pub failures: Vec<LoadFailure>,
     /// Statements without literals. Empty unless they were requested.
     pub statements: Vec<StatementOutcome>,
+}
+
+impl LoadReport {
+    pub fn summary(&self) -> Summary {
+        let begun = self.succeeded + self.failed;
+        Summary {
+            turns: self.turns,
+            connections: u64::from(self.clients),
+            operations: self.succeeded,
+            payload_bytes: self.payload_bytes,
+            duration: self.elapsed,
+            spread: self.spread,
+            samples: Some(SampleTotals {
+                sent: begun,
+                answered: begun,
+                lost: 0,
+                errors: self.failed,
+                per_second: self.per_second,
+                mdev: self.deviation,
+                floor: None,
+            }),
+            ..Summary::default()
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

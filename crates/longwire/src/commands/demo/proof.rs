@@ -11,7 +11,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use sys::Clock;
 
 #[derive(Debug, Default)]
 pub struct DemoProof {
@@ -57,11 +56,7 @@ impl DemoProof {
         rows: usize,
         stop: &AtomicBool,
     ) -> Result<()> {
-        let options = relay::Options {
-            link: Some(LinkDescription::with_rtt(rtt)),
-            ..relay::Options::new(stages[0].target()?)
-        };
-        let relay = relay::start(options, Clock::anchored_now(), Arc::new(relay::Unseen))?;
+        let relay = relay::emulate(stages[0].target()?, LinkDescription::with_rtt(rtt))?;
         let mut took = [Vec::new(), Vec::new()];
         let fetched = fetch(relay.local_addr(), stages, pages, &mut took, stop);
         let link = relay.link_outcome();

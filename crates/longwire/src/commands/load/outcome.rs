@@ -2,7 +2,6 @@
 
 use super::running::Ran;
 use super::work::ClientWork;
-use model::{SampleTotals, Summary};
 use report::outcome::{LoadFailure, LoadReport, LoadScript};
 
 pub fn report(work: &ClientWork, plan: &load::Plan, ran: &Ran, target: &str) -> LoadReport {
@@ -54,27 +53,5 @@ pub fn report(work: &ClientWork, plan: &load::Plan, ran: &Ran, target: &str) -> 
             })
             .collect(),
         statements: Vec::new(),
-    }
-}
-
-pub fn summary(report: &LoadReport) -> Summary {
-    let begun = report.succeeded + report.failed;
-    Summary {
-        turns: report.turns,
-        connections: u64::from(report.clients),
-        operations: report.succeeded,
-        payload_bytes: report.payload_bytes,
-        duration: report.elapsed,
-        spread: report.spread,
-        samples: Some(SampleTotals {
-            sent: begun,
-            answered: begun,
-            lost: 0,
-            errors: report.failed,
-            per_second: report.per_second,
-            mdev: report.deviation,
-            floor: None,
-        }),
-        ..Summary::default()
     }
 }

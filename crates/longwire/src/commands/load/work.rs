@@ -1,7 +1,7 @@
 //! Builds the workload from the arguments.
 
 use super::{Args, Shown};
-use crate::commands::scripts::{builtin, weighted};
+use crate::commands::scripts::{Source, parsed};
 use anyhow::{Context, Result, bail};
 use client::bridge::JdbcDialect;
 use client::session::{Session, SessionOptions};
@@ -12,11 +12,9 @@ use load::script::{Quoting, Scripts};
 use load::sql::SqlLoad;
 use load::{Workload, tables};
 use report::outcome::LoadWork;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use sys::Target;
-use sys::files::{MAX_SCRIPT_BYTES, read_small_text, read_text_within};
 
 pub struct ClientWork {
     pub workload: Box<dyn Workload>,
@@ -55,25 +53,16 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<ClientWork
         bail!("--no-keep-alive is for HTTP: -C is a connection for each transaction");
     }
     let sources = sources(args)?;
-    let mut scripts = Scripts::new(load::sql::quoting(target.scheme));
-    for source in &sources {
-        scripts.add(&source.name, &source.text, source.weight)?;
-    }
+    let mut scripts = parsed(&sources, load::sql::quoting(target.scheme))?;
     if sources.iter().all(|source| source.weight == 0) {
         bail!("the weights of all scripts are 0: none would ever be chosen");
     }
     let mut session = Session::open(target, SessionOptions::new(stop))?;
     let scale = scale(args, &sources, &mut session)?;
     session.close();
-    scripts.define("scale", &scale.to_string())?;
-    for (name, value) in args.defined()? {
-        scripts.define(name, value)?;
-    }
-    scripts.on_debug(Arc::new(|line| {
-        eprintln!("{}", report::text::escape::message(line))
-    }));
+    define(args, &mut scripts, scale)?;
     let scale =
-        (args.scale.is_some() || sources.iter().any(|source| source.builtin)).then(|| scale.to_string());
+        (args.scale.is_some() || sources.iter().any(|source| source.is_builtin)).then(|| scale.to_string());
     Ok(ClientWork {
         workload: Box::new(SqlLoad::new(target, scripts, args.mode.query_mode())?.reconnecting(args.connect)),
         told: LoadWork::Sql {
@@ -82,10 +71,7 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<ClientWork
             mode: args.mode.word(),
             reconnect: args.connect,
         },
-        scripts: sources
-            .iter()
-            .map(|source| (source.name.clone(), source.weight))
-            .collect(),
+        scripts: weights(&sources),
     })
 }
 
@@ -107,18 +93,8 @@ pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(ClientWork, 
         JdbcDialect::Mysql | JdbcDialect::Mariadb => Quoting::Backslash,
         _ => Quoting::Standard,
     };
-    let mut scripts = Scripts::new(quoting);
-    for source in &sources {
-        scripts.add(&source.name, &source.text, source.weight)?;
-    }
-    let scale = args.scale.unwrap_or(1);
-    scripts.define("scale", &scale.to_string())?;
-    for (name, value) in args.defined()? {
-        scripts.define(name, value)?;
-    }
-    scripts.on_debug(Arc::new(|line| {
-        eprintln!("{}", report::text::escape::message(line))
-    }));
+    let mut scripts = parsed(&sources, quoting)?;
+    define(args, &mut scripts, u64::from(args.scale.unwrap_or(1)))?;
     let shown = Shown {
         target: login.url.to_string(),
         server: login.url.server_text(),
@@ -134,30 +110,25 @@ pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(ClientWork, 
             mode: mode.word(),
             reconnect: args.connect,
         },
-        scripts: sources
-            .iter()
-            .map(|source| (source.name.clone(), source.weight))
-            .collect(),
+        scripts: weights(&sources),
     };
     Ok((work, shown))
 }
 
-struct Source {
-    name: String,
-    text: String,
-    weight: u32,
-    builtin: bool,
+fn define(args: &Args, scripts: &mut Scripts, scale: u64) -> Result<()> {
+    scripts.define("scale", &scale.to_string())?;
+    for (name, value) in args.defined()? {
+        scripts.define(name, value)?;
+    }
+    scripts.on_debug(Arc::new(|line| {
+        eprintln!("{}", report::text::escape::message(line))
+    }));
+    Ok(())
 }
 
-impl Source {
-    fn from_builtin(builtin: Builtin, weight: u32) -> Self {
-        Self {
-            name: builtin.title.to_owned(),
-            text: builtin.text.to_owned(),
-            weight,
-            builtin: true,
-        }
-    }
+fn weights(sources: &[Source]) -> Vec<(String, u32)> {
+    let each = sources.iter().map(|source| (source.name.clone(), source.weight));
+    each.collect()
 }
 
 fn title(sources: &[Source]) -> String {
@@ -178,44 +149,21 @@ fn sources(args: &Args) -> Result<Vec<Source>> {
         .map(|(_, name)| name);
     let mut sources = Vec::new();
     for word in args.builtins.iter().map(String::as_str).chain(short) {
-        let (name, weight) = weighted(word)?;
-        sources.push(Source::from_builtin(builtin(name)?, weight));
+        sources.push(Source::builtin(word)?);
     }
     for word in &args.scripts {
-        let (file, weight) = weighted(word)?;
-        sources.push(Source {
-            name: file.to_owned(),
-            text: read_file(file)?,
-            weight,
-            builtin: false,
-        });
+        sources.push(Source::file(word)?);
     }
-    for text in &args.statements {
-        sources.push(Source {
-            name: "--statement".to_owned(),
-            text: text.clone(),
-            weight: 1,
-            builtin: false,
-        });
-    }
+    sources.extend(args.statements.iter().cloned().map(Source::statement));
     if sources.is_empty() {
-        sources.push(Source::from_builtin(builtin("tpcb-like")?, 1));
+        sources.push(Source::builtin("tpcb-like")?);
     }
     Ok(sources)
 }
 
-fn read_file(file: &str) -> Result<String> {
-    let read = if file == "-" {
-        read_text_within(std::io::stdin().lock(), MAX_SCRIPT_BYTES)
-    } else {
-        read_small_text(Path::new(file), MAX_SCRIPT_BYTES)
-    };
-    read.with_context(|| format!("could not read the script {file}"))
-}
-
 /// Read from the tables for built-in scripts, else from the argument.
 fn scale(args: &Args, sources: &[Source], session: &mut Session<'_>) -> Result<u64> {
-    if !sources.iter().any(|source| source.builtin) {
+    if !sources.iter().any(|source| source.is_builtin) {
         return Ok(u64::from(args.scale.unwrap_or(1)));
     }
     tables::scale(session)?.context(

@@ -2,7 +2,6 @@
 
 use super::{Args, until};
 use anyhow::{Context, Result, bail, ensure};
-use link::LinkDescription;
 use live::address::ServedAddress;
 use live::relaying;
 use live::relays;
@@ -10,13 +9,13 @@ use live::targets::PlannedRelay;
 use model::{LinkOutcome, Summary};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
-use relay::{Relay, Unseen};
+use relay::Relay;
 use report::JsonWriter;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use sys::TlsSettings;
 use sys::arguments::CommandLine;
-use sys::{Clock, TlsSettings};
 use toxiproxy::{API_VERSION, ApiAccess, ProxyCollection, ProxyCounters};
 
 pub(super) fn run(args: &Args, at: &ServedAddress, typed: &CommandLine) -> Result<Status> {
@@ -31,7 +30,10 @@ pub(super) fn run(args: &Args, at: &ServedAddress, typed: &CommandLine) -> Resul
     let proxies = Arc::new(ProxyCollection::new(args.seed));
     let mut links = Vec::new();
     for planned in &planned {
-        let link = planned.link.map(|link| start_link(planned, link)).transpose()?;
+        let link = planned
+            .link
+            .map(|link| relay::emulate(planned.target.clone(), link))
+            .transpose()?;
         let listens = create(&proxies, planned, link.as_ref())?;
         let over = planned
             .link
@@ -83,15 +85,6 @@ fn create(proxies: &ProxyCollection, planned: &PlannedRelay, link: Option<&Relay
     let (upstream, through) = (planned.target.server(), link.map(Relay::local_addr));
     let created = proxies.create(&planned.name, &listen, &upstream, through);
     created.with_context(|| format!("could not start the proxy {}", planned.name))
-}
-
-/// A separate relay that emulates the link between a proxy and its target.
-fn start_link(planned: &PlannedRelay, link: LinkDescription) -> Result<Relay> {
-    let options = relay::Options {
-        link: Some(link),
-        ..relay::Options::new(planned.target.clone())
-    };
-    Ok(relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?)
 }
 
 fn summary(counters: &ProxyCounters) -> String {

@@ -1,6 +1,6 @@
 //! The load that `tunnel advise` puts on a server, as `load` does.
 
-use crate::commands::scripts::{Mode, builtin, weighted};
+use crate::commands::scripts::{Mode, Source, parsed};
 use crate::commands::seconds;
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -11,10 +11,8 @@ use load::sql::SqlLoad;
 use load::{Workload, tables};
 use model::Protocol;
 use pipeline::moved::ConnectionChoice;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 use sys::{Scheme, Target};
 use tunnel::CompressionLevel;
 use tunnel_io::advise::{self, Traffic};
@@ -117,34 +115,27 @@ impl Asking {
     }
 
     fn statements(&self, target: &Target, stop: &AtomicBool) -> Result<Box<dyn Workload>> {
-        let mut scripts = Scripts::new(load::sql::quoting(target.scheme));
-        let mut scaled = false;
+        let mut sources = Vec::new();
         if !self.statement.is_empty() {
             let ended = self
                 .statement
                 .iter()
                 .map(|statement| format!("{};\n", statement.trim_end_matches([';', ' ', '\n'])));
-            scripts.add("--statement", &ended.collect::<String>(), 1)?;
+            sources.push(Source::statement(ended.collect()));
         }
         for word in &self.builtins {
-            let (name, weight) = weighted(word)?;
-            let builtin = builtin(name)?;
-            scripts.add(builtin.title, builtin.text, weight)?;
-            scaled = true;
+            sources.push(Source::builtin(word)?);
         }
         for word in &self.scripts {
-            let (file, weight) = weighted(word)?;
-            let text = read_small_text(Path::new(file), MAX_SCRIPT_BYTES)
-                .with_context(|| format!("could not read the script {file}"))?;
-            scripts.add(file, &text, weight)?;
+            sources.push(Source::file(word)?);
         }
-        if scripts.list().is_empty() {
-            let builtin = builtin("tpcb-like")?;
-            scripts.add(builtin.title, builtin.text, 1)?;
-            scaled = true;
+        if sources.is_empty() {
+            sources.push(Source::builtin("tpcb-like")?);
         }
+        let mut scripts = parsed(&sources, load::sql::quoting(target.scheme))?;
+        let is_scaled = sources.iter().any(|source| source.is_builtin);
         let mut session = Session::open(target, SessionOptions::new(stop))?;
-        let scale = if scaled { Some(scale(&mut session)?) } else { None };
+        let scale = is_scaled.then(|| scale(&mut session)).transpose()?;
         session.close();
         scripts.define("scale", &scale.unwrap_or(1).to_string())?;
         let mode = self.mode.unwrap_or(Mode::Simple).query_mode();
