@@ -8,6 +8,7 @@ pub mod demo;
 pub mod distance;
 pub mod driver;
 pub mod echo;
+mod emulation_level;
 pub mod generate;
 pub mod grouping;
 pub mod keys;

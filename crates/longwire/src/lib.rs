@@ -8,6 +8,4 @@ pub mod cli;
 pub mod commands;
 pub mod failure;
 pub mod password;
-pub mod split;
 pub mod usage;
-pub mod verify;

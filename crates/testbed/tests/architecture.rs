@@ -99,6 +99,13 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "proof",
+        &[
+            "model", "link", "predict", "report", "pipeline", "relay", "netns", "client", "probe", "script",
+            "load", "sys",
+        ],
+    ),
+    (
         "longwire",
         &[
             "model",
@@ -112,6 +119,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "predict",
             "check",
             "plan",
+            "proof",
             "report",
             "screen",
             "tunnel",

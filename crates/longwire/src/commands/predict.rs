@@ -1,9 +1,9 @@
 //! `longwire predict`: the operations of a capture or recording on other links.
 
 use super::distance::DistanceArgs;
+use super::emulation_level::{self, Level};
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
-use crate::verify::{self, BackendSearch, Claim, EmulationLevel, ReplayBackend};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -15,11 +15,11 @@ use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun, Samples};
 use pipeline::progress::StderrProgress;
 use predict::{Assumption, Computing, PredictionTarget, WakeUp, Workers};
-use report::ReadOutcome;
+use proof::{BackendSearch, Claim};
 use report::outcome::{ExplainOutcome, ExplainedExchange};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use sys::arguments::CommandLine;
 
@@ -77,7 +77,7 @@ pub struct Args {
     pub verify: bool,
     /// Level of the emulated link: packet if namespaces are available, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
-    pub level: Option<EmulationLevel>,
+    pub level: Option<Level>,
     /// Show all names and columns, at any width.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
@@ -99,12 +99,9 @@ pub enum WakeUpChoice {
 }
 
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
-    let backend = match args.verify.then(|| ReplayBackend::find(args.level)).transpose()? {
+    let backend = match emulation_level::backend(args.verify, args.level)? {
         Some(BackendSearch::Finished(status)) => return Ok(Status::Child(status)),
-        Some(BackendSearch::Here(backend, why)) => {
-            why.iter().for_each(|why| output::print_note(why));
-            Some(backend)
-        }
+        Some(BackendSearch::Here(backend)) => Some(backend),
         None => None,
     };
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
@@ -128,7 +125,10 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
                 samples,
                 moved: &moved,
             };
-            status = prove(outcome, &claim, backend, &stop);
+            proof::verify(outcome, &claim, backend, &StderrProgress, &stop);
+            if stop.load(Ordering::Relaxed) {
+                status = Status::Interrupted;
+            }
         }
     })?;
     if !args.json {
@@ -183,20 +183,6 @@ fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
         longest: args.explain,
         samples,
         ..AggregatorConfig::default()
-    }
-}
-
-/// Proves the predictions. Returns interrupted if Ctrl-C ended that.
-fn prove(outcome: &mut ReadOutcome, claim: &Claim<'_>, backend: &ReplayBackend, stop: &AtomicBool) -> Status {
-    let proof = verify::verify(outcome, claim, backend, &StderrProgress, stop);
-    outcome.links = proof.links;
-    outcome
-        .warnings
-        .extend(outcome.links.iter().flat_map(report::text::link_warnings));
-    outcome.warnings.extend(proof.warnings);
-    match stop.load(Ordering::Relaxed) {
-        true => Status::Interrupted,
-        false => Status::Done,
     }
 }
 

@@ -1,18 +1,17 @@
 //! Splits a workload's time into server and network, and predicts its throughput elsewhere.
 
 mod arguments;
-mod measuring;
-mod places;
-mod proving;
 
 pub use arguments::Args;
 
-use crate::split::{RoundTripProbe, SplitBench};
+use crate::commands::emulation_level;
 use anyhow::Result;
 use model::{Conditions, Summary};
-use netns::Entered;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
+use pipeline::progress::StderrProgress;
+use proof::BackendSearch;
+use proof::split::{self, RoundTripProbe, SplitBench};
 use report::JsonWriter;
 use report::outcome::SplitReport;
 use std::io;
@@ -22,32 +21,24 @@ use sys::arguments::CommandLine;
 
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     args.cleartext.allow_for([args.target.as_str()])?;
-    let emulation = match proving::emulation(args)? {
-        Some(proving::Emulation::Finished(status)) => return Ok(Status::Child(status)),
-        emulation => emulation,
+    let backend = match emulation_level::backend(args.verify, args.level)? {
+        Some(BackendSearch::Finished(status)) => return Ok(Status::Child(status)),
+        Some(BackendSearch::Here(backend)) => Some(backend),
+        None => None,
     };
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let began = Instant::now();
     let stop = output::stop_on_signals()?;
     let bench = args.bench(&stop)?;
+    let plan = args.plan()?;
     let echo = args.echo.as_deref().map(arguments::echo_target).transpose()?;
     let distance = RoundTripProbe::find(echo.as_ref(), &bench.target, bench.address, &stop)?;
-    let measured = measuring::measure(args, &bench, &distance, &stop)?;
-    let mut report = SplitReport {
-        work: args.work(),
-        server: bench.target.server(),
-        rounds: args.rounds,
-        visit: args.visit,
-        points: measured.points(&distance),
-        predictions: measured.predictions(),
-        proofs: Vec::new(),
-        links: Vec::new(),
-        warnings: measured.warnings(&distance),
-    };
-    if let Some(emulation) = emulation
+    let measured = split::measure(&plan, &bench, &distance, &StderrProgress, &stop)?;
+    let mut report = measured.report(args.work(), &plan, &bench, &distance);
+    if let Some(backend) = backend
         && !stop.load(Ordering::Relaxed)
     {
-        proving::prove(args, &bench, emulation, &mut report, &stop)?;
+        split::prove(&plan, &bench, &backend, &mut report, &StderrProgress, &stop)?;
     }
     let conditions = conditions(typed, &bench);
     print_report(args, &conditions, &report, began)?;
@@ -104,12 +95,4 @@ fn print_report(args: &Args, conditions: &Conditions, report: &SplitReport, bega
         ..Summary::default()
     })?;
     Ok(records.flush()?)
-}
-
-/// Execution resumes here inside a sandbox if links are at packet level.
-fn entered(entered: Entered) -> Result<netns::Sandbox, u8> {
-    match entered {
-        Entered::Inside(sandbox) => Ok(sandbox),
-        Entered::Finished(status) => Err(status),
-    }
 }

@@ -1,7 +1,6 @@
 //! Verifies the demo's predictions by running the application over emulated links.
 
 use super::stage::DemoSetup;
-use crate::verify;
 use anyhow::{Result, ensure};
 use demo::{FetchedPage, ShopApplication};
 use link::LinkDescription;
@@ -66,7 +65,7 @@ impl DemoProof {
         }
         for (stage, durations) in stages.iter().zip(&took) {
             self.pages
-                .extend(verify::measured(durations, None).map(|measured| Proved {
+                .extend(::proof::measured(durations, None).map(|measured| Proved {
                     name: stage.name.clone(),
                     rtt,
                     measured,

@@ -2,19 +2,18 @@
 
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::distance::DistanceArgs;
+use crate::commands::emulation_level::Level;
 use crate::commands::scripts::{Mode, builtin, weighted};
 use crate::commands::seconds;
 use crate::password;
-use crate::split::SplitBench;
-use crate::verify::EmulationLevel;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use client::session::{Session, SessionOptions};
-use link::LinkDescription;
 use load::script::Scripts;
 use load::sql::SqlLoad;
 use model::DEFAULT_RTTS;
 use probe::echo;
+use proof::split::{SplitBench, SplitPlan};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -90,7 +89,7 @@ pub struct Args {
     pub verify: bool,
     /// Level of the emulated links: packet if namespaces are available, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
-    pub level: Option<EmulationLevel>,
+    pub level: Option<Level>,
     /// Write records (JSON Lines) instead of the view.
     #[arg(long)]
     pub json: bool,
@@ -100,12 +99,19 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn links(&self) -> Vec<LinkDescription> {
+    /// # Errors
+    /// When an echo is not `HOST` or `HOST:PORT`.
+    pub fn plan(&self) -> Result<SplitPlan> {
         let usual = match self.link_echo.as_slice() {
             [] => &DEFAULT_RTTS[..],
             _ => &[],
         };
-        self.distances.links(usual)
+        let echo = |address: &String| Ok((address.clone(), echo_target(address)?));
+        Ok(SplitPlan {
+            rounds: self.rounds,
+            links: self.distances.links(usual),
+            echoes: self.link_echo.iter().map(echo).collect::<Result<_>>()?,
+        })
     }
 
     /// Names a transaction in the report.

@@ -3,12 +3,10 @@
 //! This verifies TCP and the arithmetic of waiting: bytes are filler and servers wait as long as
 //! measured. A server's behaviour elsewhere is not verified (docs/predict.md).
 
-mod backend;
 mod choice;
 mod schedule;
 
-pub use backend::{BackendSearch, EmulationLevel, ReplayBackend};
-
+use crate::backend::Backend;
 use choice::ReplayChoice;
 use model::{
     DistributionBuilder, LinkOutcome, MeasuredDurations, Prediction, Warning, WarningKind, format_duration,
@@ -30,22 +28,23 @@ pub struct Claim<'a> {
 }
 
 #[derive(Debug, Default)]
-pub struct Proof {
+struct Proof {
     /// As requested and as realised; one for each target.
-    pub links: Vec<LinkOutcome>,
-    /// Operations that were not replayed, and links that deviated from the request.
-    pub warnings: Vec<Warning>,
+    links: Vec<LinkOutcome>,
+    /// About operations that were not replayed.
+    warnings: Vec<Warning>,
 }
 
 /// Replays one operation of each of the most important names on every target and records the
-/// durations in the predictions. Returns early, with partial results, when `stop` is set.
+/// durations in the predictions, and the links. Returns early, with partial results, when `stop` is
+/// set.
 pub fn verify(
     outcome: &mut ReadOutcome,
     claim: &Claim<'_>,
-    backend: &ReplayBackend,
+    backend: &Backend,
     progress: &dyn ProgressSink,
     stop: &AtomicBool,
-) -> Proof {
+) {
     let mut proof = Proof::default();
     let choices = choice::choose(outcome, claim, &mut proof.warnings);
     let mut schedule = Schedule::new(&choices);
@@ -86,13 +85,17 @@ pub fn verify(
         }
     }
     progress.status("");
-    proof
+    outcome
+        .warnings
+        .extend(proof.links.iter().flat_map(report::text::link_warnings));
+    outcome.links = proof.links;
+    outcome.warnings.extend(proof.warnings);
 }
 
 fn prove(
     choice: &ReplayChoice,
     plan: &ReplayPlan,
-    backend: &ReplayBackend,
+    backend: &Backend,
     stop: &AtomicBool,
 ) -> Result<(ReplayMeasurements, LinkOutcome), ReplayError> {
     backend.with_link(&choice.target.link, |ends| {

@@ -1,72 +1,39 @@
 //! Verifies predictions over emulated links.
 
-use super::Args;
+use super::SplitPlan;
+use super::place::ClientSite;
 use super::places::{Pausing, Place, stations};
-use crate::split::{ClientSite, Round, SplitBench, Station};
+use super::rounds::{Round, SplitBench, Station};
+use crate::backend::Backend;
 use anyhow::Result;
 use link::LinkDescription;
 use model::SplitBase;
-use netns::{Sandbox, sandbox};
-use pipeline::output;
-use pipeline::progress::{ProgressSink, StderrProgress};
+use pipeline::progress::ProgressSink;
 use report::outcome::SplitReport;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::verify::EmulationLevel;
-
-#[derive(Debug)]
-pub enum Emulation {
-    Packets(Sandbox),
-    Streams,
-    /// This was the outer process of a sandbox; exit with this status.
-    Finished(u8),
-}
-
-/// Chooses the emulation, if verification was requested. It may restart the program inside a
-/// sandbox, so call it first.
-///
-/// # Errors
-/// If packet level is requested and the system refuses it.
-pub fn emulation(args: &Args) -> Result<Option<Emulation>> {
-    if !args.verify {
-        return Ok(None);
-    }
-    if args.level == Some(EmulationLevel::Stream) {
-        return Ok(Some(Emulation::Streams));
-    }
-    match sandbox::enter() {
-        Ok(entered) => Ok(Some(match super::entered(entered) {
-            Ok(sandbox) => Emulation::Packets(sandbox),
-            Err(status) => Emulation::Finished(status),
-        })),
-        Err(error) if args.level.is_none() => {
-            output::print_note(&format!(
-                "no packets can be emulated here ({error}), so streams are"
-            ));
-            Ok(Some(Emulation::Streams))
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Measures the workload over each link. Predictions come from rounds over the same link without
 /// delay but with pauses, so that both include the emulator's overhead and CPU use.
+///
+/// # Errors
+/// If a link cannot be made, or the server cannot be measured behind it.
 pub fn prove(
-    args: &Args,
+    plan: &SplitPlan,
     bench: &SplitBench,
-    emulation: Emulation,
+    backend: &Backend,
     report: &mut SplitReport,
+    progress: &dyn ProgressSink,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let place = match emulation {
-        Emulation::Packets(sandbox) => ClientSite::behind(&sandbox, bench.address)?,
-        Emulation::Streams | Emulation::Finished(_) => ClientSite::Stream {
+    let place = match backend {
+        Backend::Packet(sandbox) => ClientSite::behind(sandbox, bench.address)?,
+        Backend::Stream => ClientSite::Stream {
             server: bench.address,
         },
     };
-    let links = args.links();
-    let rounds = args.rounds.min(MAX_ROUNDS);
+    let links = &plan.links;
+    let rounds = plan.rounds.min(MAX_ROUNDS);
     let none = LinkDescription::with_rtt(Duration::ZERO);
     let pausing = Pausing {
         turns: report.points.first().map_or(1.0, |point| point.turns),
@@ -81,7 +48,7 @@ pub fn prove(
     let mut nears: Vec<Round> = Vec::new();
     let mut there: Vec<Vec<Round>> = vec![Vec::new(); links.len()];
     for number in 1..=rounds {
-        StderrProgress.status(&format!("over emulated links: round {number} of {rounds}"));
+        progress.status(&format!("over emulated links: round {number} of {rounds}"));
         nears.push(place.round(bench, &none, &paused, stop)?.0);
         for (link, rounds) in links.iter().zip(&mut there) {
             let (round, outcome) = place.round(bench, link, &direct, stop)?;
@@ -94,7 +61,7 @@ pub fn prove(
             break;
         }
     }
-    StderrProgress.status("");
+    progress.status("");
     let nears: Vec<&Round> = nears.iter().collect();
     for (place, rounds) in places.iter().zip(&there) {
         for &clients in &bench.clients {

@@ -1,15 +1,17 @@
 //! Alternating rounds of load and echo, and their results.
 
-use super::Args;
+use super::SplitPlan;
+use super::distance::{RoundTripProbe, RoundTripSample, packet_round_trip};
 use super::places::{Pausing, Place, stations};
-use crate::split::{Round, RoundTripProbe, RoundTripSample, SplitBench, Station, Visit};
+use super::rounds::{Round, SplitBench, Station, Visit};
 use anyhow::{Context, Result};
 use model::{
     Interval, PerDirection, RoundTripSource, SplitBase, SplitOutcome, SplitPrediction, Warning, WarningKind,
     median,
 };
-use pipeline::progress::{ProgressSink, StderrProgress};
+use pipeline::progress::ProgressSink;
 use predict::split::{EchoedRoundTrips, Shares, shares};
+use report::outcome::SplitReport;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -23,10 +25,13 @@ pub struct SplitMeasurement {
 /// Round trips at each client count, and at one client.
 type Nears = Vec<(u32, RoundTripSample)>;
 
+/// # Errors
+/// If the server or an echo cannot be measured, or `stop` is set before a round is complete.
 pub fn measure(
-    args: &Args,
+    plan: &SplitPlan,
     bench: &SplitBench,
     distance: &RoundTripProbe,
+    progress: &dyn ProgressSink,
     stop: &AtomicBool,
 ) -> Result<SplitMeasurement> {
     let one = Station::direct(1);
@@ -39,18 +44,18 @@ pub fn measure(
         turns: first.turns,
         visit: bench.visit,
     };
-    let places = places(args, bench, distance, sizes, pausing, stop)?;
+    let places = places(plan, bench, distance, sizes, pausing, stop)?;
     let stations = stations(bench, &places);
     let mut asked = bench.clients.clone();
     if !asked.contains(&1) {
         asked.insert(0, 1);
     }
     let mut rounds = Vec::new();
-    for number in 1..=args.rounds {
+    for number in 1..=plan.rounds {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        StderrProgress.status(&format!("round {number} of {}", args.rounds));
+        progress.status(&format!("round {number} of {}", plan.rounds));
         let round = bench.round(&stations, bench.address, stop);
         let ask = |&streams: &u32| Ok((streams, distance.measure_rtt(sizes, streams, bench.visit, stop)?));
         let nears: Result<Nears> = asked.iter().map(ask).collect();
@@ -61,7 +66,7 @@ pub fn measure(
             (Err(error), _) | (_, Err(error)) => return Err(error),
         }
     }
-    StderrProgress.status("");
+    progress.status("");
     anyhow::ensure!(
         !rounds.is_empty(),
         "the run was ended before a round was complete"
@@ -74,20 +79,20 @@ pub fn measure(
 }
 
 fn places(
-    args: &Args,
+    plan: &SplitPlan,
     bench: &SplitBench,
     distance: &RoundTripProbe,
     sizes: PerDirection<u32>,
     pausing: Pausing,
     stop: &AtomicBool,
 ) -> Result<Vec<Place>> {
-    let packets = crate::split::packet_round_trip(&bench.target, stop)?;
-    let behind = |link| Place::behind(&link, packets, pausing);
-    let mut places: Vec<Place> = args.links().into_iter().map(behind).collect();
-    if !args.link_echo.is_empty() {
+    let packets = packet_round_trip(&bench.target, stop)?;
+    let behind = |link| Place::behind(link, packets, pausing);
+    let mut places: Vec<Place> = plan.links.iter().map(behind).collect();
+    if !plan.echoes.is_empty() {
         let alone = distance.measure_rtt(sizes, 1, bench.visit, stop)?.round_trip;
-        for address in &args.link_echo {
-            places.push(Place::of_echo(address, sizes, alone, bench, pausing, stop)?);
+        for (address, echo) in &plan.echoes {
+            places.push(Place::of_echo(address, echo, sizes, alone, bench, pausing, stop)?);
         }
     }
     Ok(places)
@@ -102,8 +107,28 @@ fn sizes(visit: &Visit) -> PerDirection<u32> {
 }
 
 impl SplitMeasurement {
+    pub fn report(
+        &self,
+        work: String,
+        plan: &SplitPlan,
+        bench: &SplitBench,
+        distance: &RoundTripProbe,
+    ) -> SplitReport {
+        SplitReport {
+            work,
+            server: bench.target.server(),
+            rounds: plan.rounds,
+            visit: bench.visit,
+            points: self.points(distance),
+            predictions: self.predictions(),
+            proofs: Vec::new(),
+            links: Vec::new(),
+            warnings: self.warnings(distance),
+        }
+    }
+
     /// Breakdown of transaction time per client count.
-    pub fn points(&self, distance: &RoundTripProbe) -> Vec<SplitOutcome> {
+    fn points(&self, distance: &RoundTripProbe) -> Vec<SplitOutcome> {
         let point = |&clients: &u32| self.point(clients, distance.source());
         self.clients.iter().filter_map(point).collect()
     }
@@ -164,7 +189,7 @@ impl SplitMeasurement {
         })
     }
 
-    pub fn predictions(&self) -> Vec<SplitPrediction> {
+    fn predictions(&self) -> Vec<SplitPrediction> {
         let rounds: Vec<&Round> = self.rounds.iter().map(|(round, _)| round).collect();
         let of_place = |place: &Place| {
             let predict = |&clients: &u32| place.predict(&rounds, clients, SplitBase::Direct);
@@ -173,7 +198,7 @@ impl SplitMeasurement {
         self.places.iter().flat_map(of_place).collect()
     }
 
-    pub fn warnings(&self, distance: &RoundTripProbe) -> Vec<Warning> {
+    fn warnings(&self, distance: &RoundTripProbe) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let visits = || self.rounds.iter().flat_map(|(round, _)| round.visits());
         let errors: u64 = visits().map(|visit| visit.errors).sum();

@@ -1,4 +1,4 @@
-//! Backends of a replay: a link of packets or of streams.
+//! Emulated links: of packets or of streams.
 
 use anyhow::Result;
 use link::LinkDescription;
@@ -6,6 +6,7 @@ use model::LinkOutcome;
 use netns::network::{HostId, LinkId, Network};
 use netns::sandbox;
 use netns::sandbox::{Entered, Sandbox};
+use pipeline::progress::ProgressSink;
 use relay::Unseen;
 use relay::replay::{ClientSocket, Ends, ReplayError, client_socket};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -14,17 +15,16 @@ use std::time::Duration;
 use sys::listening::{in_namespace, on_loopback};
 use sys::{Clock, LiveError, OsError};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmulationLevel {
-    /// Packets between network namespaces: the kernel's own TCP crosses the link. Needs Linux, and
-    /// root or user namespaces.
+    /// Between network namespaces: the kernel's own TCP crosses the link.
     Packet,
-    /// Streams through a relay with a model of TCP. Needs no privileges.
+    /// Through a relay with a model of TCP.
     Stream,
 }
 
 impl EmulationLevel {
-    pub fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Packet => "at packet level: the kernel's own TCP between two namespaces",
             Self::Stream => "at stream level: through a relay with a model of TCP",
@@ -33,7 +33,7 @@ impl EmulationLevel {
 }
 
 #[derive(Debug)]
-pub enum ReplayBackend {
+pub enum Backend {
     Packet(Sandbox),
     /// On loopback, through a relay.
     Stream,
@@ -41,34 +41,37 @@ pub enum ReplayBackend {
 
 #[derive(Debug)]
 pub enum BackendSearch {
-    /// Continue here. The text says why it is not the best level.
-    Here(ReplayBackend, Option<String>),
+    /// Continue here.
+    Here(Backend),
     /// This was the outer process of a sandbox: end with this status.
     Finished(u8),
 }
 
-impl ReplayBackend {
-    /// Finds a backend: packet level where the system allows it, unless another is requested. Call
-    /// it first, because it may run the program again inside a sandbox.
+impl Backend {
+    /// Finds a backend: packet level where the system allows it, unless another is requested. A note
+    /// says why it is not the best level. Call it first, because it may run the program again inside
+    /// a sandbox.
     ///
     /// # Errors
     /// When packet level is requested and the system refuses it.
-    pub fn find(asked: Option<EmulationLevel>) -> Result<BackendSearch> {
+    pub fn find(asked: Option<EmulationLevel>, progress: &dyn ProgressSink) -> Result<BackendSearch> {
         if asked == Some(EmulationLevel::Stream) {
-            return Ok(BackendSearch::Here(Self::Stream, None));
+            return Ok(BackendSearch::Here(Self::Stream));
         }
         let found = sandbox::enter().and_then(|entered| match entered {
             Entered::Finished(status) => Ok(BackendSearch::Finished(status)),
             Entered::Inside(sandbox) => {
                 // Namespaces alone are not enough: the system may refuse the devices for the links.
                 Hosts::new(&sandbox, &LinkDescription::with_rtt(Duration::ZERO))?;
-                Ok(BackendSearch::Here(Self::Packet(sandbox), None))
+                Ok(BackendSearch::Here(Self::Packet(sandbox)))
             }
         });
         match found {
             Err(error) if asked.is_none() => {
-                let why = format!("no packets can be emulated here ({error}), so streams are");
-                Ok(BackendSearch::Here(Self::Stream, Some(why)))
+                progress.show_note(&format!(
+                    "no packets can be emulated here ({error}), so streams are"
+                ));
+                Ok(BackendSearch::Here(Self::Stream))
             }
             found => Ok(found?),
         }

@@ -1,6 +1,7 @@
 //! Places to predict throughput for, and the measurements each round needs for them.
 
-use crate::split::{Round, SplitBench, Station, measure_rtt};
+use super::distance::measure_rtt;
+use super::rounds::{Round, SplitBench, Station};
 use anyhow::Result;
 use link::LinkDescription;
 use model::{PerDirection, SplitBase, SplitPrediction, SplitRefusal};
@@ -9,6 +10,7 @@ use probe::echo::Echo;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::Target;
 
 #[derive(Debug)]
 pub struct Place {
@@ -45,13 +47,14 @@ impl Place {
     /// local one. More streams show whether messages queue on the way.
     pub fn of_echo(
         address: &str,
+        echo: &Target,
         sizes: PerDirection<u32>,
         here: Duration,
         bench: &SplitBench,
         pausing: Pausing,
         stop: &AtomicBool,
     ) -> Result<Self> {
-        let echo = Echo::connect(&super::arguments::echo_target(address)?)?;
+        let echo = Echo::connect(echo)?;
         let alone = measure_rtt(&echo, sizes, 1, bench.visit, stop)?.round_trip;
         let mut crowds = Vec::new();
         for &streams in &bench.clients {
