@@ -4,6 +4,7 @@
 //! run in parallel. Operations turn the facts of all connections into operations. Recordings hold
 //! facts, so the second stage can be repeated with another rule.
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![forbid(unsafe_code)]
 
 mod by_fingerprint;

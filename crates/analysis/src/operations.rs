@@ -249,7 +249,9 @@ impl Operations {
             Rule::Auto | Rule::Http => {
                 self.hosts.process_fact(fact).each(|fact| self.next(fact, out));
             }
-            _ => self.next(fact, out),
+            Rule::Connection | Rule::Transaction | Rule::Gap(_) | Rule::Marked | Rule::Whole => {
+                self.next(fact, out);
+            }
         }
     }
 
@@ -272,9 +274,10 @@ impl Operations {
     }
 
     fn next(&mut self, fact: Fact, out: &mut GroupedSink<'_>) {
-        let closed = match &fact {
-            Fact::Closed(outcome) => Some(outcome.id),
-            _ => None,
+        let closed = if let Fact::Closed(outcome) = &fact {
+            Some(outcome.id)
+        } else {
+            None
         };
         let mut grouped = Vec::new();
         self.group(fact, &mut |one| grouped.push(one));
@@ -468,10 +471,10 @@ impl Operations {
     }
 
     fn process_ungrouped(&mut self, member: Member, out: &mut GroupedSink<'_>) {
-        match self.rule {
-            Rule::Http => out(Grouped::Alone(member.exchange, member.protocol)),
-            _ => self.identified_or_by_burst(member, out),
+        if self.rule == Rule::Http {
+            return out(Grouped::Alone(member.exchange, member.protocol));
         }
+        self.identified_or_by_burst(member, out);
     }
 
     /// An exchange with a request's identifier, and its transaction, belong to that request; the

@@ -391,12 +391,7 @@ impl Pairing {
         );
         back.note_unnamed(message.content, text);
         if let Some((fingerprint, weight, executions)) = fingerprint {
-            let text = match message.content {
-                Content::Statement { text } | Content::Prepare { text, .. } if self.keep_literals => {
-                    Some(text)
-                }
-                _ => None,
-            };
+            let text = message.content.statement_text().filter(|_| self.keep_literals);
             back.name(fingerprint, weight, executions, text);
         }
         let starts = back.starts_request(message.content, role);
@@ -424,7 +419,12 @@ impl Pairing {
             Protocol::Informix => Dialect::Informix,
             Protocol::Oracle => Dialect::Oracle,
             Protocol::Tds => Dialect::SqlServer,
-            _ => Dialect::Standard,
+            Protocol::Postgres
+            | Protocol::Drda
+            | Protocol::Http
+            | Protocol::Fastcgi
+            | Protocol::Tls
+            | Protocol::Unknown => Dialect::Standard,
         };
         match message.content {
             Content::Statement { text } => {
@@ -462,7 +462,21 @@ impl Pairing {
             Content::HttpRequest { method, target, .. } => {
                 Some((Some(fingerprints.http(method, target)), Weight::Executed, 1))
             }
-            _ => None,
+            Content::Bind { .. }
+            | Content::Close
+            | Content::Unseen { .. }
+            | Content::Named { .. }
+            | Content::Columns { .. }
+            | Content::Row
+            | Content::Done { .. }
+            | Content::Ready(_)
+            | Content::Error { .. }
+            | Content::ServerVersion { .. }
+            | Content::Client { .. }
+            | Content::Parameter { .. }
+            | Content::HttpResponse { .. }
+            | Content::Cut
+            | Content::Other => None,
         }
     }
 
@@ -471,19 +485,17 @@ impl Pairing {
         let Some(back) = self.queue.back_mut().filter(|back| back.exchange.tags.is_none()) else {
             return;
         };
-        let tags = match content {
-            Content::Statement { text } | Content::Prepare { text, .. } => {
-                let Some(tags) = comment::tags(text) else { return };
-                tags
-            }
-            Content::HttpRequest { request, span, .. } => Tags {
+        let tags = if let Content::HttpRequest { request, span, .. } = content {
+            let tags = Tags {
                 request,
                 span,
                 ..Tags::default()
-            },
-            _ => return,
+            };
+            Some(tags)
+        } else {
+            content.statement_text().and_then(comment::tags)
         };
-        if !tags.is_empty() {
+        if let Some(tags) = tags.filter(|tags| !tags.is_empty()) {
             back.exchange.tags = Some(Arc::new(tags));
         }
     }
@@ -579,10 +591,10 @@ impl Pairing {
             front.client_was_awaited(message.started);
         }
         front.add_reply(message, distance, self.previous_reply_ended, &mut self.waits);
-        match role {
-            Role::Reply => self.finish_front(protocol, out),
-            Role::ReplyPause => front.progress = Progress::Paused,
-            _ => {}
+        if role == Role::ReplyPause {
+            front.progress = Progress::Paused;
+        } else if role == Role::Reply {
+            self.finish_front(protocol, out);
         }
     }
 

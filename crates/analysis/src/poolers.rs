@@ -142,12 +142,13 @@ impl Poolers {
                 self.served(ends);
                 self.suspect(*connection, ends);
             }
-            Fact::Exchange { exchange, protocol } if !exchange.is_handshake() => {
-                if let Some(&ends) = self.connections.get(&exchange.connection) {
+            Fact::Exchange { exchange, protocol } => {
+                let ends = self.connections.get(&exchange.connection);
+                if let Some(&ends) = ends.filter(|_| !exchange.is_handshake()) {
                     self.speaks(ends.server, *protocol);
                 }
             }
-            _ => {}
+            Fact::Begun { .. } | Fact::Started { .. } | Fact::Closed(_) => {}
         }
     }
 
@@ -287,7 +288,7 @@ impl Poolers {
                 }
                 Some(Fact::Closed(outcome))
             }
-            fact => Some(fact),
+            Fact::Opened { .. } | Fact::Begun { .. } | Fact::Started { .. } => Some(fact),
         }
     }
 

@@ -14,6 +14,8 @@
 //! (`encapsulations`, `fragments`) -> `tcp` -> `flows` -> `flow` -> `half`. Start reading at
 //! [`read_sources`], then `flow`.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod addresses;
 mod clock;
 mod compression;

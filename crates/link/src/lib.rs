@@ -2,6 +2,7 @@
 //!
 //! Start at [`description`], then [`pipe`], then [`network`] (TCP over the pipes).
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -7,6 +7,8 @@
 //! The language is that of PostgreSQL's pgbench manual, versions 15 to 17. With the same seed,
 //! random functions return the same values as these versions. See docs/load.md for differences.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod builtin;
 mod commands;
 mod error;
@@ -283,9 +285,12 @@ impl Script {
     }
 
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
-        self.steps.iter().filter_map(|step| match step {
-            Step::Statement(statement) => Some(statement),
-            _ => None,
+        self.steps.iter().filter_map(|step| {
+            if let Step::Statement(statement) = step {
+                Some(statement)
+            } else {
+                None
+            }
         })
     }
 }

@@ -126,10 +126,10 @@ impl<'a> ConnectionEvent<'a> {
 
     /// Sets the payload of a segment.
     pub fn with_payload(self, payload: &'a [u8]) -> Self {
-        match self {
-            Self::Segment(segment) => Self::Segment(Segment { payload, ..segment }),
-            other => other,
+        if let Self::Segment(segment) = self {
+            return Self::Segment(Segment { payload, ..segment });
         }
+        self
     }
 }
 

@@ -295,9 +295,14 @@ impl FindingKind {
             Self::SmallFetch | Self::Sequential => Remains::WorkAndBytes,
             Self::RepeatedRead | Self::Redirected => Remains::Client,
             Self::Reconnect | Self::ListenerTurn => Remains::Nothing,
-            // The server still does the work of a COMMIT, or of the prepared statement; others save
-            // no round trips.
-            _ => Remains::Work,
+            // The server still does the work of a COMMIT, or of the prepared statement.
+            Self::OneShotPrepare | Self::CommentDefeatsCache | Self::ControlTurns => Remains::Work,
+            // They save no round trips.
+            Self::NoCompression
+            | Self::AckStall
+            | Self::WindowLimited
+            | Self::CompressionNotAsked
+            | Self::HeldTransaction => Remains::Work,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! `analysis`), then [`Prediction`]s (in `predict`); `report` shows them. Start at [`event`], then
 //! [`message`], [`exchange`], [`operation`].
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -213,6 +213,16 @@ pub enum Content<'a> {
     },
 }
 
+impl<'a> Content<'a> {
+    /// Text of a statement that runs or is prepared.
+    pub const fn statement_text(&self) -> Option<&'a [u8]> {
+        if let Self::Statement { text } | Self::Prepare { text, .. } = *self {
+            return Some(text);
+        }
+        None
+    }
+}
+
 /// A decoder's number for a prepared statement, unique on its connection and never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StatementId(pub u32);

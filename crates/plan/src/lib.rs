@@ -4,6 +4,7 @@
 //! and [`plan()`] predicts operations in placements and finds the cheapest within all budgets. Start
 //! reading at [`plan()`].
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![forbid(unsafe_code)]
 
 mod choice;

@@ -5,6 +5,7 @@
 //! bytes through `link`'s TCP flows and pipes, and the [`predictor`] sums replays by operation
 //! name. Model and measured errors: docs/accuracy.md. Start at [`predictor`], then [`mod@replay`].
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![forbid(unsafe_code)]
 
 mod bounds;

@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`records`], then [`text`]. `docs/output.md` documents each record and key.
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![forbid(unsafe_code)]
 
 mod accuracy;

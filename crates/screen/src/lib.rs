@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`Screen`], then [`snapshot`] and `rows`.
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![forbid(unsafe_code)]
 
 mod baseline;

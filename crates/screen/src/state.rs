@@ -145,6 +145,7 @@ impl Screen {
                 return None;
             }
         }
+        let page = isize::try_from(self.page).unwrap_or(1);
         match key {
             ScreenKey::Char(key) => self.command(key),
             ScreenKey::Tab => self.go_to(self.tab.further(1)),
@@ -155,12 +156,12 @@ impl Screen {
                 self.filter.clear();
                 None
             }
-            ScreenKey::Left
-            | ScreenKey::Right
-            | ScreenKey::PageUp
-            | ScreenKey::PageDown
-            | ScreenKey::Home
-            | ScreenKey::End => self.travel(key),
+            ScreenKey::Left => self.travel(TimeStep::Seconds(-1), None),
+            ScreenKey::Right => self.travel(TimeStep::Seconds(1), None),
+            ScreenKey::PageUp => self.travel(TimeStep::Seconds(-10), Some(-page)),
+            ScreenKey::PageDown => self.travel(TimeStep::Seconds(10), Some(page)),
+            ScreenKey::Home => self.travel(TimeStep::Begin, Some(isize::MIN)),
+            ScreenKey::End => self.travel(TimeStep::End, Some(isize::MAX)),
             ScreenKey::Enter | ScreenKey::Backspace | ScreenKey::Interrupt | ScreenKey::Suspend => None,
         }
     }
@@ -208,14 +209,19 @@ impl Screen {
 
     /// Edits the input line.
     fn typed(&mut self, mut input: Input, key: ScreenKey) {
-        match key {
-            ScreenKey::Escape => return,
-            ScreenKey::Enter => return self.entered(input),
-            ScreenKey::Backspace => {
-                input.text.pop();
-            }
-            ScreenKey::Char(key) if input.text.chars().count() < MAX_INPUT_LEN => input.text.push(key),
-            _ => {}
+        if key == ScreenKey::Escape {
+            return;
+        }
+        if key == ScreenKey::Enter {
+            return self.entered(input);
+        }
+        if key == ScreenKey::Backspace {
+            input.text.pop();
+        }
+        if let ScreenKey::Char(key) = key
+            && input.text.chars().count() < MAX_INPUT_LEN
+        {
+            input.text.push(key);
         }
         if input.what == InputKind::Filter {
             self.filter.clone_from(&input.text);
@@ -250,25 +256,11 @@ impl Screen {
     }
 
     /// Moves in time in a recording, by rows in a live run.
-    fn travel(&mut self, key: ScreenKey) -> Option<ScreenRequest> {
-        let page = isize::try_from(self.page).unwrap_or(1);
-        if self.snapshot.position.is_none() {
-            return match key {
-                ScreenKey::PageUp => self.select(-page),
-                ScreenKey::PageDown => self.select(page),
-                ScreenKey::Home => self.select(isize::MIN),
-                ScreenKey::End => self.select(isize::MAX),
-                _ => None,
-            };
+    fn travel(&mut self, step: TimeStep, rows: Option<isize>) -> Option<ScreenRequest> {
+        if self.snapshot.position.is_some() {
+            return Some(ScreenRequest::Move(step));
         }
-        Some(ScreenRequest::Move(match key {
-            ScreenKey::Left => TimeStep::Seconds(-1),
-            ScreenKey::Right => TimeStep::Seconds(1),
-            ScreenKey::PageUp => TimeStep::Seconds(-10),
-            ScreenKey::PageDown => TimeStep::Seconds(10),
-            ScreenKey::Home => TimeStep::Begin,
-            _ => TimeStep::End,
-        }))
+        self.select(rows?)
     }
 
     fn pause(&mut self) {

@@ -18,12 +18,12 @@ pub enum Error {
 
 impl From<Error> for std::io::Error {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Parquet(ParquetError::External(source)) => match source.downcast::<Self>() {
-                Ok(fault) => *fault,
-                Err(source) => Self::other(source),
-            },
-            error => Self::new(std::io::ErrorKind::InvalidData, error),
+        let Error::Parquet(ParquetError::External(source)) = error else {
+            return Self::new(std::io::ErrorKind::InvalidData, error);
+        };
+        match source.downcast::<Self>() {
+            Ok(fault) => *fault,
+            Err(source) => Self::other(source),
         }
     }
 }

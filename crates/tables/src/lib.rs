@@ -1,6 +1,8 @@
 //! Converts records (`docs/output.md`) to rows of Parquet files (`docs/export.md`), and back;
 //! [`storage`] keeps the files.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod date;
 mod error;
 mod nullable;

@@ -211,13 +211,11 @@ fn number_value(line: &mut Vec<u8>, kind: ColumnKind, number: i64) {
 }
 
 fn text_value(line: &mut Vec<u8>, kind: ColumnKind, text: &[u8]) {
-    match kind {
-        ColumnKind::Nested => line.extend_from_slice(text),
-        _ => {
-            let text = serde_json::Value::String(String::from_utf8_lossy(text).into_owned());
-            line.extend_from_slice(text.to_string().as_bytes());
-        }
+    if kind == ColumnKind::Nested {
+        return line.extend_from_slice(text);
     }
+    let text = serde_json::Value::String(String::from_utf8_lossy(text).into_owned());
+    line.extend_from_slice(text.to_string().as_bytes());
 }
 
 impl ColumnValues {

@@ -93,21 +93,18 @@ impl RecordRow {
 
     /// Value of a numeric column; `None` if it is null, or the table has no such column.
     pub fn number(&self, name: &str) -> Option<i64> {
-        match self.cell(name) {
-            Cell::Number(value) => Some(value),
-            _ => None,
-        }
+        let Cell::Number(value) = self.cell(name) else {
+            return None;
+        };
+        Some(value)
     }
 
     /// Value of a text column; `None` if it is null, or the table has no such column.
     pub fn text(&self, name: &str) -> Option<&str> {
-        match self.cell(name) {
-            Cell::Text(begin, end) => self
-                .text
-                .get(begin..end)
-                .and_then(|text| str::from_utf8(text).ok()),
-            _ => None,
-        }
+        let Cell::Text(begin, end) = self.cell(name) else {
+            return None;
+        };
+        str::from_utf8(self.text.get(begin..end)?).ok()
     }
 
     fn cell(&self, name: &str) -> Cell {
@@ -121,7 +118,7 @@ impl RecordRow {
     pub(crate) fn cells(&self) -> impl Iterator<Item = (Cell, &[u8])> {
         self.cells.iter().map(|cell| match cell {
             Cell::Text(begin, end) => (*cell, self.text.get(*begin..*end).unwrap_or_default()),
-            _ => (*cell, &[][..]),
+            Cell::Absent | Cell::Number(_) => (*cell, &[][..]),
         })
     }
 

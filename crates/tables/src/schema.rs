@@ -84,11 +84,10 @@ impl TableName {
     /// Name prefix of the columns for the keys of object `key`; `None` if it is one JSON column, or
     /// not stored.
     pub(crate) fn prefix(self, key: &str) -> Option<&'static str> {
-        let prefixes = match self {
-            Self::Exchanges => &OBJECTS[..],
-            _ => &[],
-        };
-        prefixes
+        if self != Self::Exchanges {
+            return None;
+        }
+        OBJECTS
             .iter()
             .copied()
             .find(|prefix| prefix.strip_suffix('_') == Some(key))

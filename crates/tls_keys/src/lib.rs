@@ -4,6 +4,7 @@
 //! ChaCha20-Poly1305), RFC 2246, 4346 and 7366 (TLS 1.0, 1.1, and encrypt-then-MAC of suites in CBC
 //! mode), RFC 9850 (the key log). Start at [`RecordOpener`].
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![forbid(unsafe_code)]
 
 mod cbc;

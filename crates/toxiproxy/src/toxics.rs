@@ -4,6 +4,8 @@
 //! `link`; effects on the byte stream (slices, limits, ends, resets) are here. Start reading at
 //! [`toxic`], then [`chain`].
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 pub mod chain;
 mod stage;
 pub mod toxic;

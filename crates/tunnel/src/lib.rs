@@ -6,6 +6,7 @@
 //!
 //! Start reading at [`lane`].
 
+#![deny(clippy::wildcard_enum_match_arm)]
 #![forbid(unsafe_code)]
 
 pub mod advise;

@@ -50,7 +50,17 @@ impl What {
             FindingKind::Reconnect => Some(Self::Connections),
             FindingKind::SmallFetch => Some(Self::Fetches),
             FindingKind::CommentDefeatsCache => Some(Self::Comments),
-            _ => None,
+            FindingKind::OneShotPrepare
+            | FindingKind::ControlTurns
+            | FindingKind::RepeatedRead
+            | FindingKind::Sequential
+            | FindingKind::NoCompression
+            | FindingKind::AckStall
+            | FindingKind::WindowLimited
+            | FindingKind::ListenerTurn
+            | FindingKind::Redirected
+            | FindingKind::CompressionNotAsked
+            | FindingKind::HeldTransaction => None,
         }
     }
 }

@@ -202,11 +202,11 @@ fn finding(key: &FindingKey, entry: &Entry, clients: &Clients, rtts: &[Duration]
     let sum = &entry.first;
     let introduced = clients.introduced(sum.connection);
     let software = software(sum, clients);
-    let kind = match key.kind {
-        FindingKind::RowByRow if sum.may_be_drivers && unrewritten_batch::is_usual_of(software) => {
-            FindingKind::UnrewrittenBatch
-        }
-        kind => kind,
+    let is_unrewritten =
+        key.kind == FindingKind::RowByRow && sum.may_be_drivers && unrewritten_batch::is_usual_of(software);
+    let kind = match is_unrewritten {
+        true => FindingKind::UnrewrittenBatch,
+        false => key.kind,
     };
     let saves_turns_most = sum
         .saves_turns

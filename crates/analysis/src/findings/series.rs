@@ -131,7 +131,11 @@ fn is_autocommitted(operation: &Operation) -> bool {
     let is_short = match operation.kind {
         OperationKind::Transaction => operation.steps.len() == 1,
         OperationKind::Burst => operation.steps.len() <= MAX_BURST_LEN && operation.connections == 1,
-        _ => false,
+        OperationKind::Http
+        | OperationKind::Connection
+        | OperationKind::Request
+        | OperationKind::Marked
+        | OperationKind::Whole => false,
     };
     let is_open = |step: &OperationStep| step.exchange.transaction == Some(TransactionState::Open);
     is_short && !operation.steps.iter().any(is_open)

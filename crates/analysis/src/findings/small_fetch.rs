@@ -101,9 +101,10 @@ fn record_waste(view: &mut OperationView<'_>, turns: &[usize], evidence: Evidenc
     };
     let exchanges = turns.iter().filter_map(|&turn| view.exchange(turn));
     let bytes: u64 = exchanges.map(|exchange| exchange.reply_bytes).sum();
-    let needed = match waste.protocol {
-        Protocol::Informix => bytes.div_ceil(INFORMIX_BUFFER) + 1,
-        _ => bytes.div_ceil(LARGE_REPLY).max(1),
+    let needed = if waste.protocol == Protocol::Informix {
+        bytes.div_ceil(INFORMIX_BUFFER) + 1
+    } else {
+        bytes.div_ceil(LARGE_REPLY).max(1)
     };
     let saves_turns = count.saturating_sub(needed);
     if count < MIN_TURNS || saves_turns < 2 {

@@ -51,10 +51,10 @@ impl Software {
             .settings
             .iter()
             .any(|(name, _)| &**name == "extra_float_digits");
-        match protocol {
-            Protocol::Postgres if is_jdbc => Self::Pgjdbc,
-            protocol => Self::of_protocol(protocol),
+        if protocol == Protocol::Postgres && is_jdbc {
+            return Self::Pgjdbc;
         }
+        Self::of_protocol(protocol)
     }
 
     /// Whether the set-up after login may be the program's at each use of a connection. PHP scripts

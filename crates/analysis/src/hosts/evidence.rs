@@ -204,9 +204,10 @@ impl Evidence {
     }
 
     pub(super) fn judge_client(&mut self, client: IpAddr, last: bool) -> Verdict {
-        match self.without_closeness(client) {
+        let verdict = self.without_closeness(client);
+        match verdict {
             Verdict::Unknown => self.following(client, last),
-            verdict => verdict,
+            Verdict::On(..) | Verdict::Open(..) | Verdict::Elsewhere => verdict,
         }
     }
 

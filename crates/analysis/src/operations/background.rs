@@ -104,11 +104,13 @@ impl Background {
             true => seen.during += 1,
             false => seen.without += 1,
         }
-        match seen.cause(busy, idle) {
-            _ if !is_during => Cause::Request,
-            // Transaction control and pings have the same text for all senders.
-            Cause::Doubtful(_) if Verb::from_fingerprint(fingerprint) == Verb::Control => Cause::Request,
-            cause => cause,
+        let cause = seen.cause(busy, idle);
+        // Transaction control and pings have the same text for all senders.
+        let is_control =
+            matches!(cause, Cause::Doubtful(_)) && Verb::from_fingerprint(fingerprint) == Verb::Control;
+        match is_during && !is_control {
+            true => cause,
+            false => Cause::Request,
         }
     }
 }

@@ -271,7 +271,9 @@ impl Requests {
         let under_way = self.open.iter().map(|open| (open.host, open.started));
         match exchange.phase {
             Phase::Close => self.lives.over(exchange.connection, under_way),
-            _ => self.lives.worked(exchange.connection, exchange.ended()),
+            Phase::Connect | Phase::Tls | Phase::Login | Phase::Work => {
+                self.lives.worked(exchange.connection, exchange.ended());
+            }
         }
     }
 

@@ -188,7 +188,21 @@ impl Asking {
                 self.digest = Digest::Untold;
             }
             Content::Close => self.asked.closes += 1,
-            _ => {}
+            Content::Command { .. }
+            | Content::HttpRequest { .. }
+            | Content::Unseen { .. }
+            | Content::Named { .. }
+            | Content::Columns { .. }
+            | Content::Row
+            | Content::Done { .. }
+            | Content::Ready(_)
+            | Content::Error { .. }
+            | Content::ServerVersion { .. }
+            | Content::Client { .. }
+            | Content::Parameter { .. }
+            | Content::HttpResponse { .. }
+            | Content::Cut
+            | Content::Other => {}
         }
     }
 

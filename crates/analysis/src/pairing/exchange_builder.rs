@@ -260,14 +260,29 @@ impl ExchangeBuilder {
                 }
             }
             Content::Ready(state) => self.exchange.transaction = Some(state),
-            Content::Error { code, .. } if self.exchange.error.is_none() => {
+            Content::Error { code, .. } => {
                 let code = &code[..code.len().min(MAXIMUM_ERROR_CODE)];
-                self.exchange.error = Some(Arc::from(&*String::from_utf8_lossy(code)));
+                let error = &mut self.exchange.error;
+                error.get_or_insert_with(|| Arc::from(&*String::from_utf8_lossy(code)));
             }
-            Content::HttpResponse { status } if status >= 400 => {
-                self.exchange.error = Some(Arc::from(status.to_string()));
-            }
-            _ => {}
+            Content::HttpResponse { status } if status < 400 => {}
+            Content::HttpResponse { status } => self.exchange.error = Some(Arc::from(status.to_string())),
+            Content::Statement { .. }
+            | Content::Prepare { .. }
+            | Content::Execute { .. }
+            | Content::Bind { .. }
+            | Content::Close
+            | Content::Fetch { .. }
+            | Content::Command { .. }
+            | Content::HttpRequest { .. }
+            | Content::Unseen { .. }
+            | Content::Named { .. }
+            | Content::Columns { .. }
+            | Content::ServerVersion { .. }
+            | Content::Client { .. }
+            | Content::Parameter { .. }
+            | Content::Cut
+            | Content::Other => {}
         }
     }
 

@@ -12,23 +12,23 @@ pub(super) struct Introduction {
 impl Introduction {
     /// The first name of a client wins.
     pub(super) fn process_content(&mut self, content: Content<'_>) {
-        match content {
-            Content::Client { text } if self.driver.is_none() => {
-                let text = printable(text);
-                self.driver = (!text.is_empty()).then(|| text.into());
-            }
-            Content::Parameter { name, value } => {
-                let known = KNOWN
-                    .iter()
-                    .find(|known| known.as_bytes().eq_ignore_ascii_case(name));
-                if let Some(known) = known
-                    && self.settings.len() < MAX_SETTINGS
-                    && !self.settings.iter().any(|(name, _)| **name == **known)
-                {
-                    self.settings.push((Arc::from(*known), printable(value).into()));
-                }
-            }
-            _ => {}
+        if let Content::Client { text } = content
+            && self.driver.is_none()
+        {
+            let text = printable(text);
+            self.driver = (!text.is_empty()).then(|| text.into());
+        }
+        let Content::Parameter { name, value } = content else {
+            return;
+        };
+        let known = KNOWN
+            .iter()
+            .find(|known| known.as_bytes().eq_ignore_ascii_case(name));
+        if let Some(known) = known
+            && self.settings.len() < MAX_SETTINGS
+            && !self.settings.iter().any(|(name, _)| **name == **known)
+        {
+            self.settings.push((Arc::from(*known), printable(value).into()));
         }
     }
 }

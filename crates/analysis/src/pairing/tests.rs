@@ -240,9 +240,12 @@ fn opaque_bytes_tell_when_they_begin_what_is_told_later() {
         conversation.client(Role::Opaque, time + 1);
         conversation.server(Role::Opaque, time + 20);
     }
-    let told = |fact: &Fact| match fact {
-        Fact::Begun { at, .. } => Some(*at),
-        _ => None,
+    let told = |fact: &Fact| {
+        if let Fact::Begun { at, .. } = fact {
+            Some(*at)
+        } else {
+            None
+        }
     };
     let begun: Vec<_> = conversation.facts.iter().filter_map(told).collect();
     let (exchanges, _) = conversation.finish();
@@ -686,9 +689,12 @@ fn a_reply_that_loses_bytes_tells_when_its_exchange_began() {
 }
 
 fn started(conversation: &Conversation) -> Vec<Timestamp> {
-    let started = conversation.facts.iter().filter_map(|fact| match fact {
-        Fact::Started { at, .. } => Some(*at),
-        _ => None,
+    let started = conversation.facts.iter().filter_map(|fact| {
+        if let Fact::Started { at, .. } = fact {
+            Some(*at)
+        } else {
+            None
+        }
     });
     started.collect()
 }

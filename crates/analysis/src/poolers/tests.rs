@@ -84,9 +84,12 @@ fn run(facts: Vec<Fact>) -> (Vec<Exchange>, Vec<String>) {
         out.extend(poolers.process_fact(fact));
     }
     out.extend(poolers.finish());
-    let exchanges = out.into_iter().filter_map(|fact| match fact {
-        Fact::Exchange { exchange, .. } => Some(*exchange),
-        _ => None,
+    let exchanges = out.into_iter().filter_map(|fact| {
+        if let Fact::Exchange { exchange, .. } = fact {
+            Some(*exchange)
+        } else {
+            None
+        }
     });
     (
         exchanges.collect(),

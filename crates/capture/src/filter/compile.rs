@@ -170,11 +170,7 @@ struct Kind {
 }
 
 fn emit_condition(program: &mut Program, condition: &Node, kind: Kind, ends: Ends) {
-    match reduced(condition, kind, true) {
-        Reduced::Known(true) => program.go(ends.pass),
-        Reduced::Known(false) => program.go(ends.drop),
-        open => write(program, &open, ends.pass, ends.drop),
-    }
+    write(program, &reduced(condition, kind, true), ends.pass, ends.drop);
 }
 
 enum Reduced {
@@ -221,7 +217,7 @@ fn joined(
         match part {
             Reduced::Known(known) if known == decisive => return Reduced::Known(decisive),
             Reduced::Known(_) => {}
-            part => left.push(part),
+            Reduced::Network(..) | Reduced::Ports(..) | Reduced::All(_) | Reduced::Any(_) => left.push(part),
         }
     }
     match left.is_empty() {

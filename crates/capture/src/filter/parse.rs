@@ -151,22 +151,18 @@ impl<'t> Reader<'t> {
         loop {
             if self.accept_word(&["and", "&&"]) {
                 let right = self.condition()?;
-                left = match left {
-                    Node::All(mut parts) => {
-                        parts.push(right);
-                        Node::All(parts)
-                    }
-                    left => Node::All(vec![left, right]),
-                };
+                if let Node::All(parts) = &mut left {
+                    parts.push(right);
+                } else {
+                    left = Node::All(vec![left, right]);
+                }
             } else if self.accept_word(&["or", "||"]) {
                 let right = self.condition()?;
-                left = match left {
-                    Node::Any(mut parts) => {
-                        parts.push(right);
-                        Node::Any(parts)
-                    }
-                    left => Node::Any(vec![left, right]),
-                };
+                if let Node::Any(parts) = &mut left {
+                    parts.push(right);
+                } else {
+                    left = Node::Any(vec![left, right]);
+                }
             } else {
                 return Ok(left);
             }

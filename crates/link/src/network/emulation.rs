@@ -255,7 +255,12 @@ impl<W: Ord> SimulatedNetwork<W> {
         let arrived = match *what {
             What::Packet { flow, length, .. } => Some((flow, length + TCP_HEADER_BYTES)),
             What::Acknowledgement { flow, .. } => Some((flow.reverse(), TCP_HEADER_BYTES)),
-            _ => None,
+            What::Emit(_)
+            | What::Write { .. }
+            | What::AckTimer { .. }
+            | What::GiveUpTimer { .. }
+            | What::SendControl(_)
+            | What::OpenWindow { .. } => None,
         };
         if let Some((flow, wire_bytes)) = arrived {
             emulation.counts[flow.direction()].arrived_bytes += u64::from(wire_bytes);

@@ -6,20 +6,10 @@ use super::scalar::Scalar;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Function {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
+    Arithmetic(Arithmetic),
     Modulo,
-    Equal,
-    Unequal,
-    Less,
-    LessOrEqual,
-    And,
-    Or,
-    Xor,
-    ShiftLeft,
-    ShiftRight,
+    Comparison(Comparison),
+    Bitwise(Bitwise),
     Not,
     Is,
     Abs,
@@ -35,11 +25,41 @@ pub enum Function {
     Permute,
     Pi,
     Power,
-    Random,
+    Random(Draw),
+    Sqrt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bitwise {
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Draw {
+    Uniform,
     Exponential,
     Gaussian,
     Zipfian,
-    Sqrt,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,10 +89,22 @@ const NAMED: [(&str, Function, Arity); 21] = [
     ("pi", Function::Pi, Arity::Exactly(0)),
     ("pow", Function::Power, Arity::Exactly(2)),
     ("power", Function::Power, Arity::Exactly(2)),
-    ("random", Function::Random, Arity::Exactly(2)),
-    ("random_exponential", Function::Exponential, Arity::Exactly(3)),
-    ("random_gaussian", Function::Gaussian, Arity::Exactly(3)),
-    ("random_zipfian", Function::Zipfian, Arity::Exactly(3)),
+    ("random", Function::Random(Draw::Uniform), Arity::Exactly(2)),
+    (
+        "random_exponential",
+        Function::Random(Draw::Exponential),
+        Arity::Exactly(3),
+    ),
+    (
+        "random_gaussian",
+        Function::Random(Draw::Gaussian),
+        Arity::Exactly(3),
+    ),
+    (
+        "random_zipfian",
+        Function::Random(Draw::Zipfian),
+        Arity::Exactly(3),
+    ),
     ("sqrt", Function::Sqrt, Arity::Exactly(1)),
 ];
 
@@ -90,24 +122,20 @@ impl Function {
             return Ok(Scalar::Null);
         }
         match (self, arguments) {
-            (Self::Add | Self::Subtract | Self::Multiply | Self::Divide, [one, other]) => {
-                self.arithmetic(*one, *other)
-            }
-            (Self::Modulo, [one, other]) => self.of_integers(one.integer()?, other.integer()?),
-            (Self::Equal | Self::Unequal | Self::Less | Self::LessOrEqual, [one, other]) => {
-                self.comparison(*one, *other)
-            }
-            (Self::And | Self::Or | Self::Xor | Self::ShiftLeft | Self::ShiftRight, [one, other]) => {
-                Ok(self.bitwise(one.integer()?, other.integer()?))
-            }
+            (Self::Arithmetic(operator), [one, other]) => operator.apply(*one, *other),
+            (Self::Modulo, [one, other]) => modulo(one.integer()?, other.integer()?),
+            (Self::Comparison(operator), [one, other]) => operator.apply(*one, *other),
+            (Self::Bitwise(operator), [one, other]) => Ok(operator.apply(one.integer()?, other.integer()?)),
             (Self::Not, [one]) => Ok(Scalar::Boolean(!one.boolean()?)),
             (Self::Is, [one, other]) => Ok(Scalar::Boolean(one == other)),
             (Self::Abs, [Scalar::Integer(number)]) => Ok(Scalar::Integer(number.wrapping_abs())),
             (Self::Debug, [one]) => Ok(*one),
             (Self::Int, [one]) => one.integer().map(Scalar::Integer),
-            (Self::Abs | Self::Double | Self::Exp | Self::Ln | Self::Sqrt, [one]) => {
-                Ok(Scalar::Double(self.of_double(one.double()?)))
-            }
+            (Self::Abs, [one]) => Ok(Scalar::Double(one.double()?.abs())),
+            (Self::Double, [one]) => one.double().map(Scalar::Double),
+            (Self::Exp, [one]) => Ok(Scalar::Double(one.double()?.exp())),
+            (Self::Ln, [one]) => Ok(Scalar::Double(one.double()?.ln())),
+            (Self::Sqrt, [one]) => Ok(Scalar::Double(one.double()?.sqrt())),
             (Self::Pi, _) => Ok(Scalar::Double(std::f64::consts::PI)),
             (Self::Power, [one, other]) => Ok(Scalar::Double(one.double()?.powf(other.double()?))),
             (Self::Least | Self::Greatest, several) => self.extreme(several),
@@ -118,13 +146,10 @@ impl Function {
                 wanted(size > 0, "permute", "for the size that is greater than zero")?;
                 Ok(Scalar::Integer(permute(one, size, seed)))
             }
-            (
-                Self::Random | Self::Exponential | Self::Gaussian | Self::Zipfian,
-                [low, high, parameter @ ..],
-            ) => {
+            (Self::Random(draw), [low, high, parameter @ ..]) => {
                 let (low, high) = (low.integer()?, high.integer()?);
                 let parameter = parameter.first().map_or(Ok(0.0), |one| one.double())?;
-                self.drawn(low, high, parameter, random).map(Scalar::Integer)
+                draw.apply(low, high, parameter, random).map(Scalar::Integer)
             }
             // The parser checks the number of arguments.
             (_, few) => Err(Fault::Arguments {
@@ -132,72 +157,6 @@ impl Function {
                 wanted: "another number of arguments",
                 given: few.len(),
             }),
-        }
-    }
-
-    fn arithmetic(self, one: Scalar, other: Scalar) -> Result<Scalar, Fault> {
-        if !is_double(&[one, other]) {
-            return self.of_integers(one.integer()?, other.integer()?);
-        }
-        let (one, other) = (one.double()?, other.double()?);
-        Ok(Scalar::Double(match self {
-            Self::Add => one + other,
-            Self::Subtract => one - other,
-            Self::Multiply => one * other,
-            _ => one / other,
-        }))
-    }
-
-    fn of_integers(self, one: i64, other: i64) -> Result<Scalar, Fault> {
-        if other == 0 && matches!(self, Self::Divide | Self::Modulo) {
-            return Err(Fault::DivisionByZero);
-        }
-        let (value, sign) = match self {
-            Self::Add => (one.checked_add(other), "+"),
-            Self::Subtract => (one.checked_sub(other), "-"),
-            Self::Multiply => (one.checked_mul(other), "*"),
-            Self::Divide => (one.checked_div(other), "/"),
-            _ => (Some(one.wrapping_rem(other)), "%"),
-        };
-        value.map(Scalar::Integer).ok_or(Fault::Overflow(sign))
-    }
-
-    fn comparison(self, one: Scalar, other: Scalar) -> Result<Scalar, Fault> {
-        let holds = if is_double(&[one, other]) {
-            self.compares(&one.double()?, &other.double()?)
-        } else {
-            self.compares(&one.integer()?, &other.integer()?)
-        };
-        Ok(Scalar::Boolean(holds))
-    }
-
-    fn compares<T: PartialOrd>(self, one: &T, other: &T) -> bool {
-        match self {
-            Self::Equal => one == other,
-            Self::Unequal => one != other,
-            Self::Less => one < other,
-            _ => one <= other,
-        }
-    }
-
-    fn bitwise(self, one: i64, other: i64) -> Scalar {
-        Scalar::Integer(match self {
-            Self::And => one & other,
-            Self::Or => one | other,
-            Self::Xor => one ^ other,
-            // As on x86-64: uses the lowest six bits of the count.
-            Self::ShiftLeft => one.wrapping_shl(other as u32),
-            _ => one.wrapping_shr(other as u32),
-        })
-    }
-
-    fn of_double(self, number: f64) -> f64 {
-        match self {
-            Self::Abs => number.abs(),
-            Self::Exp => number.exp(),
-            Self::Ln => number.ln(),
-            Self::Sqrt => number.sqrt(),
-            _ => number,
         }
     }
 
@@ -216,8 +175,76 @@ impl Function {
         let extreme = if least { numbers.min() } else { numbers.max() };
         Ok(extreme.map_or(Scalar::Null, Scalar::Integer))
     }
+}
 
-    fn drawn(self, low: i64, high: i64, parameter: f64, random: &mut Random) -> Result<i64, Fault> {
+impl Arithmetic {
+    fn apply(self, one: Scalar, other: Scalar) -> Result<Scalar, Fault> {
+        if !is_double(&[one, other]) {
+            return self.of_integers(one.integer()?, other.integer()?);
+        }
+        let (one, other) = (one.double()?, other.double()?);
+        Ok(Scalar::Double(match self {
+            Self::Add => one + other,
+            Self::Subtract => one - other,
+            Self::Multiply => one * other,
+            Self::Divide => one / other,
+        }))
+    }
+
+    fn of_integers(self, one: i64, other: i64) -> Result<Scalar, Fault> {
+        let (value, sign) = match self {
+            Self::Add => (one.checked_add(other), "+"),
+            Self::Subtract => (one.checked_sub(other), "-"),
+            Self::Multiply => (one.checked_mul(other), "*"),
+            Self::Divide if other == 0 => return Err(Fault::DivisionByZero),
+            Self::Divide => (one.checked_div(other), "/"),
+        };
+        value.map(Scalar::Integer).ok_or(Fault::Overflow(sign))
+    }
+}
+
+fn modulo(one: i64, other: i64) -> Result<Scalar, Fault> {
+    if other == 0 {
+        return Err(Fault::DivisionByZero);
+    }
+    Ok(Scalar::Integer(one.wrapping_rem(other)))
+}
+
+impl Comparison {
+    fn apply(self, one: Scalar, other: Scalar) -> Result<Scalar, Fault> {
+        let holds = if is_double(&[one, other]) {
+            self.compares(&one.double()?, &other.double()?)
+        } else {
+            self.compares(&one.integer()?, &other.integer()?)
+        };
+        Ok(Scalar::Boolean(holds))
+    }
+
+    fn compares<T: PartialOrd>(self, one: &T, other: &T) -> bool {
+        match self {
+            Self::Equal => one == other,
+            Self::Unequal => one != other,
+            Self::Less => one < other,
+            Self::LessOrEqual => one <= other,
+        }
+    }
+}
+
+impl Bitwise {
+    fn apply(self, one: i64, other: i64) -> Scalar {
+        Scalar::Integer(match self {
+            Self::And => one & other,
+            Self::Or => one | other,
+            Self::Xor => one ^ other,
+            // As on x86-64: uses the lowest six bits of the count.
+            Self::ShiftLeft => one.wrapping_shl(other as u32),
+            Self::ShiftRight => one.wrapping_shr(other as u32),
+        })
+    }
+}
+
+impl Draw {
+    fn apply(self, low: i64, high: i64, parameter: f64, random: &mut Random) -> Result<i64, Fault> {
         if low > high {
             return Err(Fault::EmptyRange);
         }
@@ -239,7 +266,7 @@ impl Function {
                 wanted(fits, "random_zipfian", "from 1.001 to 1000")?;
                 Ok(random.zipfian(low, high, parameter))
             }
-            _ => Ok(random.between(low, high)),
+            Self::Uniform => Ok(random.between(low, high)),
         }
     }
 }

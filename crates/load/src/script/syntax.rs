@@ -5,7 +5,7 @@
 
 use super::Fault;
 use super::expression::Expression;
-use super::functions::{Arity, Function};
+use super::functions::{Arithmetic, Arity, Bitwise, Comparison, Function};
 use super::names::Names;
 use super::scalar::Scalar;
 
@@ -35,22 +35,22 @@ const PRODUCT: u8 = 8;
 const SIGN: u8 = 9;
 
 const BETWEEN: [(&str, u8, Function); 16] = [
-    ("<", COMPARISON, Function::Less),
-    ("<=", COMPARISON, Function::LessOrEqual),
-    ("=", COMPARISON, Function::Equal),
-    ("<>", COMPARISON, Function::Unequal),
-    ("!=", COMPARISON, Function::Unequal),
-    (">", COMPARISON, Function::Less),
-    (">=", COMPARISON, Function::LessOrEqual),
-    ("|", BITS, Function::Or),
-    ("#", BITS, Function::Xor),
-    ("&", BITS, Function::And),
-    ("<<", BITS, Function::ShiftLeft),
-    (">>", BITS, Function::ShiftRight),
-    ("+", SUM, Function::Add),
-    ("-", SUM, Function::Subtract),
-    ("*", PRODUCT, Function::Multiply),
-    ("/", PRODUCT, Function::Divide),
+    ("<", COMPARISON, Function::Comparison(Comparison::Less)),
+    ("<=", COMPARISON, Function::Comparison(Comparison::LessOrEqual)),
+    ("=", COMPARISON, Function::Comparison(Comparison::Equal)),
+    ("<>", COMPARISON, Function::Comparison(Comparison::Unequal)),
+    ("!=", COMPARISON, Function::Comparison(Comparison::Unequal)),
+    (">", COMPARISON, Function::Comparison(Comparison::Less)),
+    (">=", COMPARISON, Function::Comparison(Comparison::LessOrEqual)),
+    ("|", BITS, Function::Bitwise(Bitwise::Or)),
+    ("#", BITS, Function::Bitwise(Bitwise::Xor)),
+    ("&", BITS, Function::Bitwise(Bitwise::And)),
+    ("<<", BITS, Function::Bitwise(Bitwise::ShiftLeft)),
+    (">>", BITS, Function::Bitwise(Bitwise::ShiftRight)),
+    ("+", SUM, Function::Arithmetic(Arithmetic::Add)),
+    ("-", SUM, Function::Arithmetic(Arithmetic::Subtract)),
+    ("*", PRODUCT, Function::Arithmetic(Arithmetic::Multiply)),
+    ("/", PRODUCT, Function::Arithmetic(Arithmetic::Divide)),
 ];
 
 struct Reading<'t, 'n> {
@@ -149,7 +149,10 @@ impl<'t> Reading<'t, '_> {
             "~" => {
                 let inner = self.at_least(BITS + 1)?;
                 let ones = Expression::Constant(Scalar::Integer(-1));
-                Ok(Expression::Call(Function::Xor, Box::new([ones, inner])))
+                Ok(Expression::Call(
+                    Function::Bitwise(Bitwise::Xor),
+                    Box::new([ones, inner]),
+                ))
             }
             _ => self.named(token),
         }
@@ -162,7 +165,10 @@ impl<'t> Reading<'t, '_> {
         }
         let inner = self.at_least(SIGN)?;
         let zero = Expression::Constant(Scalar::Integer(0));
-        Ok(Expression::Call(Function::Subtract, Box::new([zero, inner])))
+        Ok(Expression::Call(
+            Function::Arithmetic(Arithmetic::Subtract),
+            Box::new([zero, inner]),
+        ))
     }
 
     fn named(&mut self, token: &'t str) -> Result<Expression, Fault> {

@@ -415,13 +415,12 @@ fn any_text_is_read_or_refused() {
             let script = &scripts.list()[0];
             let mut at = 0;
             while let Ok(action) = values.next(script, &mut at) {
-                match action {
-                    Action::End => break,
-                    Action::Statement(statement) => {
-                        values.write(statement, &mut Vec::new());
-                        assert!(!statement.prepared_text(Placeholder::Dollar).is_empty());
-                    }
-                    _ => {}
+                if let Action::End = action {
+                    break;
+                }
+                if let Action::Statement(statement) = action {
+                    values.write(statement, &mut Vec::new());
+                    assert!(!statement.prepared_text(Placeholder::Dollar).is_empty());
                 }
             }
         }

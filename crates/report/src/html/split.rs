@@ -201,10 +201,10 @@ fn predicted(prediction: &SplitPrediction) -> Vec<String> {
 }
 
 fn bound(bound: BoundBy) -> &'static str {
-    match bound {
-        BoundBy::Server => "processors",
-        other => bound_words(other),
+    if bound == BoundBy::Server {
+        return "processors";
     }
+    bound_words(bound)
 }
 
 fn proofs(report: &SplitReport, out: &mut String) {

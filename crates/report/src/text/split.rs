@@ -165,10 +165,10 @@ fn predicted(prediction: &SplitPrediction) -> Vec<String> {
 
 /// The near side's work is not distinguished here.
 fn bound(bound: BoundBy) -> &'static str {
-    match bound {
-        BoundBy::Server => "processors",
-        other => bound_words(other),
+    if bound == BoundBy::Server {
+        return "processors";
     }
+    bound_words(bound)
 }
 
 fn rates(clients: u32, low: Duration, high: Duration) -> [f64; 2] {

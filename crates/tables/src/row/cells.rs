@@ -40,7 +40,7 @@ impl<'r> Cells<'r> {
                 self.row.set(place, Cell::Number(value));
                 Ok(())
             }
-            _ => Err(unfit()),
+            Target::Record | Target::Key | Target::Column(_) => Err(unfit()),
         }
     }
 
@@ -54,7 +54,7 @@ impl<'r> Cells<'r> {
     fn keys(self) -> Result<Keys<'r>, Fault> {
         match self.target {
             Target::Record => Ok(Keys { row: self.row }),
-            _ => Err(unfit()),
+            Target::Key | Target::Column(_) => Err(unfit()),
         }
     }
 }

@@ -118,9 +118,10 @@ impl Stage {
 
     pub(crate) fn change(&mut self, at: Timestamp, toxic: &Toxic, draws: &mut Draws) {
         let held = std::mem::take(&mut self.waiting);
-        let reset_since = match self.effect {
-            Effect::Reset { since, .. } => since,
-            _ => None,
+        let reset_since = if let Effect::Reset { since, .. } = self.effect {
+            since
+        } else {
+            None
         };
         (self.held_bytes, self.last_due, self.alarm) = (0, at, None);
         self.apply(at, toxic, draws);
@@ -129,10 +130,8 @@ impl Stage {
         }
         for waiting in held {
             // A rate gives no credit for earlier time.
-            let entered = match self.effect {
-                Effect::Delay(_) => waiting.entered,
-                _ => at,
-            };
+            let keeps_time = matches!(self.effect, Effect::Delay(_));
+            let entered = if keeps_time { waiting.entered } else { at };
             self.accept(entered, waiting.passing, draws);
         }
     }
@@ -152,9 +151,10 @@ impl Stage {
     /// A reset caused at `since` happens even after changes of the toxic, because bytes are
     /// missing.
     fn reset_from(&mut self, since: Timestamp) {
-        let after = match self.effect {
-            Effect::Reset { after, .. } => after,
-            _ => Duration::ZERO,
+        let after = if let Effect::Reset { after, .. } = self.effect {
+            after
+        } else {
+            Duration::ZERO
         };
         self.effect = Effect::Reset {
             after,
@@ -272,9 +272,9 @@ impl Stage {
     }
 
     pub(crate) fn has_room(&self, generous: bool) -> bool {
-        let most = match self.effect {
-            Effect::Delay(_) if generous => MAX_DELAYED_BYTES,
-            _ => MAX_BUFFERED_BYTES,
+        let most = match generous && matches!(self.effect, Effect::Delay(_)) {
+            true => MAX_DELAYED_BYTES,
+            false => MAX_BUFFERED_BYTES,
         };
         self.held_bytes < most
     }
@@ -288,7 +288,13 @@ impl Stage {
         match self.effect {
             Effect::Drop => vec![Passing::End(StreamEnd::Closed)],
             Effect::Reset { since: Some(_), .. } => vec![Passing::End(StreamEnd::Reset)],
-            _ => self.waiting.into_iter().map(|waiting| waiting.passing).collect(),
+            Effect::Pass
+            | Effect::Delay(_)
+            | Effect::Rate(_)
+            | Effect::DelayEnd(_)
+            | Effect::Reset { .. }
+            | Effect::Slice { .. }
+            | Effect::Limit(_) => self.waiting.into_iter().map(|waiting| waiting.passing).collect(),
         }
     }
 }
