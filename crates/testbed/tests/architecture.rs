@@ -6,254 +6,46 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Allowed dependencies inside the workspace. Data flows in one direction; a new entry is a
-/// decision, explained in ARCHITECTURE.md.
-const ARROWS: &[(&str, &[&str])] = &[
-    ("model", &[]),
-    ("tls_keys", &["model"]),
-    ("wire", &["model", "tls_keys"]),
-    ("capture", &["model"]),
-    ("analysis", &["model"]),
-    ("link", &["model"]),
-    ("predict", &["model", "link"]),
-    ("plan", &["model", "link", "predict", "check"]),
-    ("report", &["model"]),
-    ("check", &["model", "analysis", "link", "report"]),
-    ("screen", &["model", "analysis", "link", "report"]),
-    ("tunnel", &["model", "link", "predict"]),
-    ("sys", &["model"]),
-    ("key_log", &[]),
-    ("telemetry", &["model", "analysis", "sys"]),
-    ("tables", &["sys"]),
-    ("toxiproxy", &["model", "link", "sys"]),
-    ("client", &["model", "sys", "wire"]),
-    ("relay", &["model", "link", "sys", "wire"]),
-    ("netns", &["model", "link", "sys"]),
-    ("probe", &["model", "sys", "wire", "client"]),
-    ("load", &["model", "sys", "wire", "client"]),
-    (
-        "tune",
-        &[
-            "model", "analysis", "link", "predict", "report", "pipeline", "sys", "client", "relay",
-        ],
-    ),
-    (
-        "tunnel_io",
-        &[
-            "model", "analysis", "sys", "wire", "client", "load", "tunnel", "pipeline",
-        ],
-    ),
-    ("demo", &["model"]),
-    ("servers", &[]),
-    ("testbed", &["servers"]),
-    (
-        "pipeline",
-        &[
-            "model",
-            "wire",
-            "tls_keys",
-            "capture",
-            "analysis",
-            "link",
-            "predict",
-            "report",
-            "tunnel",
-            "sys",
-            "telemetry",
-            "tables",
-        ],
-    ),
-    (
-        "live",
-        &[
-            "model",
-            "analysis",
-            "link",
-            "predict",
-            "report",
-            "screen",
-            "pipeline",
-            "telemetry",
-            "key_log",
-            "relay",
-            "sys",
-        ],
-    ),
-    (
-        "agent",
-        &[
-            "model",
-            "analysis",
-            "report",
-            "pipeline",
-            "telemetry",
-            "relay",
-            "sys",
-            "live",
-        ],
-    ),
-    (
-        "lab",
-        &[
-            "model", "analysis", "link", "predict", "report", "sys", "pipeline", "load", "netns", "servers",
-        ],
-    ),
-    (
-        "proof",
-        &[
-            "model", "link", "predict", "report", "pipeline", "relay", "netns", "client", "probe", "script",
-            "load", "sys",
-        ],
-    ),
-    (
-        "longwire",
-        &[
-            "model",
-            "pipeline",
-            "live",
-            "agent",
-            "telemetry",
-            "lab",
-            "analysis",
-            "link",
-            "predict",
-            "check",
-            "plan",
-            "proof",
-            "report",
-            "screen",
-            "tunnel",
-            "sys",
-            "client",
-            "relay",
-            "netns",
-            "probe",
-            "load",
-            "tune",
-            "tunnel_io",
-            "key_log",
-            "toxiproxy",
-            "demo",
-        ],
-    ),
-];
-
-/// A dependency of tests and benchmarks only.
-const FOR_TESTS_ONLY: &str = "testbed";
-
 /// A separate constant, so that this file does not match its own check.
 const UNSAFE: &str = "unsafe";
 
-/// Further dependencies of tests: producers of traffic for the code under test.
-const ARROWS_OF_TESTS: &[(&str, &str)] = &[
-    ("probe", "relay"),
-    ("tune", "load"),
-    ("report", "tables"),
-    ("screen", "pipeline"),
-    ("screen", "predict"),
-    ("longwire", "wire"),
-    ("longwire", "capture"),
-    ("longwire", "tls_keys"),
-];
+/// Arrows between crates stand in their Cargo.toml. `LONGWIRE_BLESS=1 cargo test -p testbed --test
+/// architecture` makes the table of ARCHITECTURE.md from them.
+#[test]
+fn the_table_of_crates_is_made_of_their_manifests() {
+    let page = root().join("ARCHITECTURE.md");
+    let text = std::fs::read_to_string(&page).expect("ARCHITECTURE.md");
+    let begin = text.find(HEAD).expect("a table of crates") + HEAD.len();
+    let end = begin + text[begin..].find("\n\n").expect("text after the table") + 1;
+    let made = table(&crates());
+    if std::env::var_os("LONGWIRE_BLESS").is_some_and(|value| value == "1") {
+        let text = [&text[..begin], &made, &text[end..]].concat();
+        return std::fs::write(&page, text).expect("ARCHITECTURE.md can be written");
+    }
+    assert_eq!(
+        text[begin..end],
+        made,
+        "where that is meant: LONGWIRE_BLESS=1 cargo test -p testbed --test architecture"
+    );
+}
+
+const HEAD: &str = "| crate | purpose | uses |\n|---|---|---|\n";
 
 #[test]
-fn no_crate_knows_another_it_should_not() {
-    let allowed: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
-    let packages = packages();
-    let names: BTreeSet<&str> = packages
-        .iter()
-        .filter_map(|package| package["name"].as_str())
-        .collect();
-    let listed: BTreeSet<&str> = allowed.keys().copied().collect();
-    assert_eq!(names, listed, "the crates of the workspace and those in ARROWS");
-
+fn pure_crates_use_pure_crates_only_and_testbed_is_for_tests() {
+    let crates = crates();
     let mut wrong = Vec::new();
-    for package in &packages {
-        let name = text(&package["name"]);
-        for dependency in package["dependencies"]
-            .as_array()
-            .expect("cargo lists every package's dependencies")
-        {
-            let to = text(&dependency["name"]);
-            let in_tests = dependency["kind"] == "dev";
-            let known = allowed[name].contains(&to)
-                || (in_tests && (to == FOR_TESTS_ONLY || ARROWS_OF_TESTS.contains(&(name, to))));
-            if names.contains(to) && !known {
-                wrong.push(format!("{name} -> {to}"));
-            }
-        }
+    for (name, of) in &crates {
+        wrong.extend(of.uses.iter().filter(|to| *to == TESTBED).map(|_| name.clone()));
+        let world = of.uses.iter().filter(|to| of.is_pure && !crates[*to].is_pure);
+        wrong.extend(world.map(|to| format!("{name} -> {to}")));
     }
     assert!(wrong.is_empty(), "arrows against the flow: {}", wrong.join(", "));
 }
 
-/// Pure parts of crates that touch the world: beginnings of their paths.
-const PURE: &[&str] = &[
-    "load/src/script",
-    "tables/src/date.rs",
-    "tables/src/error.rs",
-    "tables/src/nullable.rs",
-    "tables/src/reader.rs",
-    "tables/src/row",
-    "tables/src/schema.rs",
-    "tables/src/writer.rs",
-    "telemetry/src/metrics",
-    "telemetry/src/otlp",
-    "toxiproxy/src/toxics",
-];
-
-const WORLD: &[&str] = &[
-    "sys::",
-    "std::net",
-    "std::process",
-    "std::thread",
-    "std::env",
-    "std::fs",
-    "io::std",
-    "std::os",
-    "Instant::",
-    "SystemTime",
-    "print!",
-    "println!",
-    "libc::",
-    "rustix::",
-    "ureq::",
-    "tempfile::",
-];
-
-#[test]
-fn pure_parts_of_crates_touch_nothing() {
-    let crates = root().join("crates");
-    let mut wrong = Vec::new();
-    let mut seen = BTreeSet::new();
-    for path in files(&crates) {
-        let name = path
-            .strip_prefix(&crates)
-            .expect("it is below crates")
-            .display()
-            .to_string();
-        let Some(part) = PURE.iter().find(|part| name.starts_with(**part)) else {
-            continue;
-        };
-        seen.insert(*part);
-        let text = rust(&path).unwrap_or_default();
-        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-        for line in code {
-            let of_crate = line.split("crate::").skip(1).find(|module| {
-                let module = format!("{}/src/{module}", name.split('/').next().unwrap_or_default());
-                !PURE.iter().any(|part| module.starts_with(part))
-            });
-            if of_crate.is_some() || WORLD.iter().any(|word| line.contains(word)) {
-                wrong.push(format!("{name}: {}", line.trim()));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "not pure: {wrong:#?}");
-    assert_eq!(seen, PURE.iter().copied().collect(), "parts that are there");
-}
-
 #[test]
 fn every_crate_says_what_it_is_for() {
-    for (name, _) in ARROWS {
+    for name in crates().keys() {
         let readme = root().join("crates").join(name).join("README.md");
         let text =
             std::fs::read_to_string(&readme).unwrap_or_else(|error| panic!("{}: {error}", readme.display()));
@@ -263,6 +55,81 @@ fn every_crate_says_what_it_is_for() {
             readme.display()
         );
     }
+}
+
+/// A dependency of tests and benchmarks only.
+const TESTBED: &str = "testbed";
+
+struct Crate {
+    purpose: String,
+    /// Without a clippy.toml of its own, which would lift the bans on clocks, sockets and files.
+    is_pure: bool,
+    uses: BTreeSet<String>,
+    uses_in_tests: BTreeSet<String>,
+}
+
+fn crates() -> BTreeMap<String, Crate> {
+    let packages = packages();
+    let names: BTreeSet<&str> = packages.iter().map(|package| text(&package["name"])).collect();
+    let of_package = |package: &Value| {
+        let dependencies = package["dependencies"]
+            .as_array()
+            .expect("cargo lists every package's dependencies");
+        let of_kind = |in_tests: bool| {
+            let of_kind = dependencies
+                .iter()
+                .filter(|one| (one["kind"] == "dev") == in_tests);
+            let own = of_kind
+                .map(|one| text(&one["name"]))
+                .filter(|to| names.contains(to));
+            own.map(str::to_owned).collect::<BTreeSet<_>>()
+        };
+        let manifest = Path::new(text(&package["manifest_path"]));
+        let found = Crate {
+            purpose: text(&package["description"]).to_owned(),
+            is_pure: !manifest.with_file_name("clippy.toml").exists(),
+            uses: of_kind(false),
+            uses_in_tests: &of_kind(true) - &of_kind(false),
+        };
+        (text(&package["name"]).to_owned(), found)
+    };
+    packages.iter().map(of_package).collect()
+}
+
+/// The crates that know least come first.
+fn table(crates: &BTreeMap<String, Crate>) -> String {
+    let mut names: Vec<&String> = crates.keys().collect();
+    names.sort_by_key(|name| depth(crates, name));
+    let mut table = String::new();
+    for name in names {
+        let Crate { purpose, uses, .. } = &crates[name];
+        let others: BTreeSet<String> = crates
+            .keys()
+            .filter(|other| *other != name && !uses.contains(*other))
+            .cloned()
+            .collect();
+        let mut used = match uses.len() {
+            0 => "nothing".to_owned(),
+            count if count > others.len() => format!("all but {}", listed(&others)),
+            _ => listed(uses),
+        };
+        let in_tests: BTreeSet<String> = &crates[name].uses_in_tests - &BTreeSet::from([TESTBED.to_owned()]);
+        if !in_tests.is_empty() {
+            used += &format!("; in tests {}", listed(&in_tests));
+        }
+        table += &format!("| `{name}` | {purpose} | {used} |\n");
+    }
+    table
+}
+
+fn depth(crates: &BTreeMap<String, Crate>, name: &str) -> usize {
+    let uses = crates[name].uses.iter();
+    uses.map(|to| depth(crates, to) + 1).max().unwrap_or_default()
+}
+
+fn listed(names: &BTreeSet<String>) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
 }
 
 #[test]
