@@ -4,7 +4,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use load::QueryMode;
 use load::script::builtin::{BUILTINS, Builtin};
-use script::{Quoting, Scripts};
+use load::script::{Quoting, Scripts};
 use std::path::Path;
 use sys::files::{MAX_SCRIPT_BYTES, read_small_text, read_text_within};
 

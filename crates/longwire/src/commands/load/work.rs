@@ -7,7 +7,6 @@ use client::bridge::JdbcDialect;
 use client::session::{Session, SessionOptions};
 use load::http::HttpLoad;
 use load::jdbc::JdbcLoad;
-use load::script::builtin::Builtin;
 use load::script::{Quoting, Scripts};
 use load::sql::SqlLoad;
 use load::{Workload, tables};

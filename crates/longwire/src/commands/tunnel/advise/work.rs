@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use client::session::{Session, SessionOptions};
 use load::http::HttpLoad;
-use load::script::Scripts;
 use load::sql::SqlLoad;
 use load::{Workload, tables};
 use model::Protocol;
