@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod beside;
 mod child;
 pub mod command;
 mod control;
@@ -24,6 +25,7 @@ mod shell;
 pub mod sql;
 pub mod tables;
 
+pub use beside::run_beside;
 pub use control::{Progress, RunControl};
 pub use error::Error;
 pub use rate::{Rate, RateError};

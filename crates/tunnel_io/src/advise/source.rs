@@ -1,9 +1,9 @@
 //! Reads traffic from files, or generates it with queries to a server.
 
 use analysis::fact::Fact;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 use client::Watch;
-use load::{RunControl, Workload};
+use load::Workload;
 use model::{Protocol, Timestamp, Warning, WarningKind, counted};
 use pipeline::compression::{CompressionMeter, CompressionOutcome, CompressionPlan, How};
 use pipeline::fact_channel::FactChannel;
@@ -11,7 +11,7 @@ use pipeline::input::{self, Reading};
 use pipeline::keys::RunKeys;
 use pipeline::moved::ConnectionChoice;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::Clock;
@@ -84,9 +84,9 @@ pub fn load(
         factory: &channel,
         began: Some(&began),
     };
-    let outcome = run(workload, plan, &watch, stop, &mut || {
-        meter.process_facts(channel.take_all(), &mut |fact| facts.push(fact))
-    })?;
+    let mut collect = || meter.process_facts(channel.take_all(), &mut |fact| facts.push(fact));
+    let outcome = load::run_beside(workload, plan, Some(&watch), (stop, COLLECT), &mut |_| collect())??;
+    collect()?;
     if let (None, [error, ..]) = (&outcome.measured, outcome.errors.as_slice()) {
         return Err(anyhow!("no operation succeeded: {}", error.text));
     }
@@ -105,34 +105,6 @@ pub fn load(
         made: true,
         begins: begins.into_inner().unwrap_or_else(PoisonError::into_inner),
     })
-}
-
-fn run(
-    workload: &dyn Workload,
-    plan: &load::Plan,
-    watch: &Watch<'_>,
-    stop: &AtomicBool,
-    collect: &mut dyn FnMut() -> Result<()>,
-) -> Result<load::Outcome> {
-    let control = RunControl::default();
-    let outcome = std::thread::scope(|scope| {
-        let running = std::thread::Builder::new()
-            .name("load".to_owned())
-            .spawn_scoped(scope, || load::run(workload, plan, &control, Some(watch)))
-            .context("could not start a thread for the operations")?;
-        let mut collected = Ok(());
-        while !running.is_finished() {
-            std::thread::sleep(COLLECT);
-            collected = collected.and_then(|()| collect());
-            if stop.load(Ordering::Relaxed) || collected.is_err() {
-                control.stop.store(true, Ordering::Relaxed);
-            }
-        }
-        let outcome = running.join().map_err(|_| anyhow!("the load broke down"))?;
-        collected.and_then(|()| collect())?;
-        Ok::<_, anyhow::Error>(outcome?)
-    })?;
-    Ok(outcome)
 }
 
 fn compressing(levels: Vec<CompressionLevel>, moved: Vec<ConnectionChoice>) -> CompressionPlan {
