@@ -8,7 +8,7 @@ use model::{Summary, counted};
 use pipeline::output::{self, Status};
 use report::JsonWriter;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use sys::Target;
 use sys::arguments::CommandLine;
 use tune::program::{ProgramOutcome, ProgramPlan, grid};

@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let status = if args.command.is_empty() {
         run.until(&mut relayed, |relayed, wanted| match asked.take_signal() {
             Some(_) => Some(Status::Interrupted),
-            None => (!wanted && relayed.open_connections() == 0).then_some(Status::Done),
+            None => (!wanted && relayed.relays.open_connections() == 0).then_some(Status::Done),
         })
     } else {
         let output = CommandOutput::beside_records(reporting.json);
