@@ -39,11 +39,12 @@ impl PoolEvidence {
             return;
         };
         let request = self.requests.len();
-        self.requests.push((first.computed_at[0], plan.replied_at));
+        self.requests
+            .push((first.measured.computed_at[0], plan.replied_at));
         let mut under_way: Vec<Option<Use>> = vec![None; plan.connections.len()];
         for node in &plan.nodes {
             let Some(protocol) = node.pool else { continue };
-            let [asked, replied] = node.computed_at;
+            let [asked, replied] = node.measured.computed_at;
             let connection = plan.connections[node.connection.index()];
             let under_way = &mut under_way[node.connection.index()];
             let now = under_way.get_or_insert(Use {
@@ -52,7 +53,7 @@ impl PoolEvidence {
                 from: asked,
                 to: replied,
             });
-            now.to = replied.plus(node.server_inside).max(now.to);
+            now.to = replied.plus(node.measured.server_inside).max(now.to);
             if !node.keeps_connection {
                 self.uses.entry(protocol).or_default().push(*now);
                 *under_way = None;

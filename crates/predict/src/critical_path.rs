@@ -145,12 +145,12 @@ impl Parts {
             }
             Point::Started => {
                 self.wake(when.waking[0]);
-                let Some(after) = what.after else {
+                let Some(after) = what.dependencies.after else {
                     self.client += span(Some(begin), when.started);
                     return None;
                 };
                 let before = times[after.index()];
-                let (since, point) = match what.after_what {
+                let (since, point) = match what.dependencies.after_what {
                     After::Completion => (before.completed, Point::Completed),
                     After::RequestSent => (before.started, Point::Started),
                     After::RequestArrived => (before.arrived, Point::Arrived),
@@ -177,6 +177,7 @@ impl Parts {
     ) -> (NodeId, Point) {
         let what = &plan.nodes[node.index()];
         let calls = what
+            .dependencies
             .reply_after
             .into_iter()
             .chain(plan.reply_joins.joined_with(node));
@@ -190,10 +191,10 @@ impl Parts {
         };
         let wait = span(since, when.replied);
         self.wake(when.waking[1]);
-        let unknown = what.unknown.min(wait);
+        let unknown = what.measured.unknown.min(wait);
         self.unknown += unknown;
-        let pooler = what.pooler.min(wait - unknown);
-        let behind = what.behind_pooler.min(wait - unknown - pooler);
+        let pooler = what.measured.pooler.min(wait - unknown);
+        let behind = what.measured.behind_pooler.min(wait - unknown - pooler);
         self.pooler += pooler;
         self.round_trip += behind;
         self.server += wait - unknown - pooler - behind;
@@ -207,14 +208,14 @@ impl Parts {
 
     fn reply(&mut self, what: &PlanNode, when: Times) {
         let span = span(when.replied, when.completed);
-        let inside = what.server_inside.min(span);
+        let inside = what.measured.server_inside.min(span);
         self.server += inside;
         self.network(what, span - inside, Direction::ServerToClient);
     }
 
     fn request(&mut self, what: &PlanNode, when: Times) {
         let span = span(when.started, when.arrived);
-        let inside = what.client_inside.min(span);
+        let inside = what.measured.client_inside.min(span);
         self.client += inside;
         self.network(what, span - inside, Direction::ClientToServer);
     }
@@ -238,7 +239,7 @@ impl Parts {
         self.round_trip += distance;
         self.recovery += recovery;
         self.transfer += transfer;
-        let held_back = what.held_back[direction.index()].min(transfer);
+        let held_back = what.measured.held_back[direction.index()].min(transfer);
         self.held_back += held_back;
         if self.is_limited {
             self.window += transfer - held_back;

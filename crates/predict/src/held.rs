@@ -157,7 +157,7 @@ impl HeldReplay<'_> {
         let node = self.plan.last_node(step as usize).index();
         let times = self.times[node];
         match times.replied {
-            Some(replied) => Some(replied.after(self.plan.nodes[node].server_inside)),
+            Some(replied) => Some(replied.after(self.plan.nodes[node].measured.server_inside)),
             None => times.arrived,
         }
     }

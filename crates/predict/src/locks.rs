@@ -74,12 +74,12 @@ impl LockEvidence {
                 self.asked.entry(key).or_default().push(Asked {
                     by: plan.connections[first.connection.index()],
                     arrived: arrived(first),
-                    replied: first.computed_at[1],
+                    replied: first.measured.computed_at[1],
                     ended: *ended,
                 });
             }
             if last.ends_transaction {
-                *ended = Some([arrived(last), last.computed_at[1]]);
+                *ended = Some([arrived(last), last.measured.computed_at[1]]);
             }
         }
     }
@@ -108,7 +108,7 @@ impl LockEvidence {
 }
 
 const fn arrived(node: &PlanNode) -> Timestamp {
-    node.computed_at[1].minus(node.server_before)
+    node.measured.computed_at[1].minus(node.measured.server_before)
 }
 
 #[derive(Debug, Default)]
@@ -216,7 +216,7 @@ impl Locked {
     pub fn take_out(&self, plan: &mut OperationPlan) {
         for node in plan.nodes.iter_mut().filter(|node| node.locks.is_some()) {
             let waited = self.waited(arrived(node));
-            node.server_before = node.server_before.saturating_sub(waited);
+            node.measured.server_before = node.measured.server_before.saturating_sub(waited);
         }
     }
 }

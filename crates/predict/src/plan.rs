@@ -8,7 +8,7 @@ mod node;
 pub use ids::{NodeId, PlanConnection};
 pub use joins::Joins;
 pub use measured::nanos;
-pub use node::{After, Crossing, PlanNode, Work};
+pub use node::{After, Bytes, Crossing, Dependencies, Measured, PlanNode, Work};
 
 use crate::first_window::first_window;
 use crate::locks::LockKey;
@@ -32,9 +32,9 @@ pub struct OperationPlan {
     /// than that of a new connection.
     pub first_windows: Vec<Option<u32>>,
     pub roots: Vec<NodeId>,
-    /// Dependencies of nodes beyond [`PlanNode::after`].
+    /// Dependencies of nodes beyond [`Dependencies::after`].
     pub joins: Joins,
-    /// Dependencies of replies beyond [`PlanNode::reply_after`].
+    /// Dependencies of replies beyond [`Dependencies::reply_after`].
     pub reply_joins: Joins,
     /// The outermost request for which the server makes calls, if any.
     pub request: Option<NodeId>,
@@ -97,7 +97,7 @@ impl OperationPlan {
         plan.set_joins(operation);
         plan.link_dependents();
         set_rests(&mut plan, operation);
-        let answers = |node: &PlanNode| node.reply_after.is_some() && !node.by_server;
+        let answers = |node: &PlanNode| node.dependencies.reply_after.is_some() && !node.by_server;
         plan.request = plan.nodes.iter().position(answers).map(NodeId::new);
         plan
     }
@@ -114,7 +114,7 @@ impl OperationPlan {
 
     pub fn hold_nothing_back(&mut self, index: usize) {
         for node in self.nodes_of(index) {
-            let [in_request, in_reply] = std::mem::take(&mut node.held_back);
+            let [in_request, in_reply] = std::mem::take(&mut node.measured.held_back);
             if let Crossing::Measured { request, reply, .. } = &mut node.crossing {
                 *request = request.saturating_sub(in_request);
                 *reply = reply.saturating_sub(in_reply);
@@ -141,7 +141,8 @@ impl OperationPlan {
 
     pub fn forget_reply_waits(&mut self) {
         for node in &mut self.nodes {
-            (node.reply_after, node.first_reply_waiter, node.next_reply_waiter) = (None, None, None);
+            let of = &mut node.dependencies;
+            (of.reply_after, of.first_reply_waiter, of.next_reply_waiter) = (None, None, None);
         }
         self.reply_joins = Joins::default();
     }
@@ -175,14 +176,15 @@ impl OperationPlan {
                 (true, false) => Crossing::Moved,
                 (false, _) => measured(&part, step.reply_after.is_some()),
             };
-            let mut node = node(&part, connection, crossing, after, after_what, client_before);
+            let dependencies = Dependencies::new(after, after_what);
+            let mut node = node(&part, connection, crossing, dependencies, client_before);
             if place == 0 {
                 let pooler = step.exchange.pooler_time();
-                node.pooler = nanos(pooler.own());
-                node.behind_pooler = nanos(pooler.network);
+                node.measured.pooler = nanos(pooler.own());
+                node.measured.behind_pooler = nanos(pooler.network);
             }
             if step.reply_after.is_some() {
-                node.unknown = Nanos::ZERO;
+                node.measured.unknown = Nanos::ZERO;
             }
             node.by_server = after_what == After::RequestArrived
                 || after.is_some_and(|after| self.nodes[after.index()].by_server);
@@ -244,7 +246,7 @@ impl OperationPlan {
             };
             if reply_after < operation.steps.len() && reply_after != index {
                 let (last, waited_for) = (self.last_node(index), self.last_node(reply_after));
-                self.nodes[last.index()].reply_after = Some(waited_for);
+                self.nodes[last.index()].dependencies.reply_after = Some(waited_for);
             }
         }
     }
@@ -266,19 +268,19 @@ impl OperationPlan {
     fn link_dependents(&mut self) {
         for place in (0..self.nodes.len()).rev() {
             let index = NodeId::new(place);
-            let PlanNode {
+            let Dependencies {
                 after, reply_after, ..
-            } = self.nodes[place];
+            } = self.nodes[place].dependencies;
             match after {
                 None => self.roots.push(index),
                 Some(after) => {
-                    let first = &mut self.nodes[after.index()].first_dependent;
-                    self.nodes[place].next_dependent = first.replace(index);
+                    let first = &mut self.nodes[after.index()].dependencies.first_dependent;
+                    self.nodes[place].dependencies.next_dependent = first.replace(index);
                 }
             }
             if let Some(reply_after) = reply_after {
-                let first = &mut self.nodes[reply_after.index()].first_reply_waiter;
-                self.nodes[place].next_reply_waiter = first.replace(index);
+                let first = &mut self.nodes[reply_after.index()].dependencies.first_reply_waiter;
+                self.nodes[place].dependencies.next_reply_waiter = first.replace(index);
             }
         }
         self.roots.reverse();

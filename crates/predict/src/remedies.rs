@@ -128,8 +128,8 @@ pub(crate) fn without<'a>(
         let was_moved = plan.nodes[place].crossing == Crossing::Moved;
         if let Some(carrier) = carriers[connection].filter(|_| was_moved) {
             let [request, reply] = carried(kind, &plan.nodes[place], estimate);
-            plan.nodes[carrier].request_bytes += request;
-            plan.nodes[carrier].reply_bytes += reply;
+            plan.nodes[carrier].bytes.request += request;
+            plan.nodes[carrier].bytes.reply += reply;
         }
         let is_first = std::mem::take(&mut first_of_connection[connection]);
         lessen(&mut plan.nodes[place], kind.remains(), is_first, estimate);
@@ -149,24 +149,25 @@ fn lessen(node: &mut PlanNode, remains: Remains, is_first: bool, estimate: Estim
         Estimate::Likely => without_share(work, own, 1.0 - ROW_SHARE),
         Estimate::Most => without_share(work, own, 0.5),
     };
+    let measured = &mut node.measured;
     match remains {
         Remains::Work | Remains::WorkAndBytes => {}
         Remains::Rows => {
-            node.client_before = of_call(node.client_before, CLIENTS_OWN);
-            node.server_before = of_call(node.server_before, SERVERS_OWN);
-            node.server_inside = of_call(node.server_inside, SERVERS_OWN);
+            measured.client_before = of_call(measured.client_before, CLIENTS_OWN);
+            measured.server_before = of_call(measured.server_before, SERVERS_OWN);
+            measured.server_inside = of_call(measured.server_inside, SERVERS_OWN);
         }
         Remains::Client => {
-            node.client_before = of_call(node.client_before, CLIENTS_OWN);
-            (node.server_before, node.server_inside) = (Nanos::ZERO, Nanos::ZERO);
+            measured.client_before = of_call(measured.client_before, CLIENTS_OWN);
+            (measured.server_before, measured.server_inside) = (Nanos::ZERO, Nanos::ZERO);
         }
         Remains::Nothing => {
             // Client time before connecting may have any cause.
             if !is_first {
-                node.client_before = Nanos::ZERO;
+                measured.client_before = Nanos::ZERO;
             }
-            (node.server_before, node.server_inside) = (Nanos::ZERO, Nanos::ZERO);
-            node.unknown = Nanos::ZERO;
+            (measured.server_before, measured.server_inside) = (Nanos::ZERO, Nanos::ZERO);
+            measured.unknown = Nanos::ZERO;
         }
     }
 }
@@ -184,10 +185,10 @@ fn carried(kind: FindingKind, node: &PlanNode, estimate: Estimate) -> [u64; 2] {
         Estimate::Most => bytes,
     };
     match (kind.remains(), kind) {
-        (Remains::WorkAndBytes, FindingKind::SmallFetch) => [0, node.reply_bytes],
-        (Remains::WorkAndBytes, _) => [node.request_bytes, node.reply_bytes],
-        (Remains::Rows, FindingKind::NPlusOne) => [0, beyond_names(node.reply_bytes)],
-        (Remains::Rows, _) => [beyond_names(node.request_bytes), node.reply_bytes],
+        (Remains::WorkAndBytes, FindingKind::SmallFetch) => [0, node.bytes.reply],
+        (Remains::WorkAndBytes, _) => [node.bytes.request, node.bytes.reply],
+        (Remains::Rows, FindingKind::NPlusOne) => [0, beyond_names(node.bytes.reply)],
+        (Remains::Rows, _) => [beyond_names(node.bytes.request), node.bytes.reply],
         (Remains::Work | Remains::Client | Remains::Nothing, _) => [0, 0],
     }
 }

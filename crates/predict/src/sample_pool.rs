@@ -110,7 +110,7 @@ impl Recorded {
     pub fn cost(&self) -> usize {
         let nodes = self.parts.iter().flat_map(|part| &part.plan.nodes);
         nodes
-            .map(|node| 4 + ((node.request_bytes + node.reply_bytes) / BYTES_A_PACKET) as usize)
+            .map(|node| 4 + ((node.bytes.request + node.bytes.reply) / BYTES_A_PACKET) as usize)
             .sum()
     }
 
@@ -122,14 +122,17 @@ impl Recorded {
     /// Start in the measurement.
     pub fn began(&self) -> Timestamp {
         let first = self.parts.first().and_then(|part| part.plan.nodes.first());
-        first.map_or(Timestamp::default(), |node| node.computed_at[0])
+        first.map_or(Timestamp::default(), |node| node.measured.computed_at[0])
     }
 }
 
 /// Whether replies of the plan wait for each other. A lone client is released when no event is
 /// left; among others it would wait forever.
 fn gets_stuck(plan: &OperationPlan) -> bool {
-    let waits = plan.nodes.iter().any(|node| node.reply_after.is_some());
+    let waits = plan
+        .nodes
+        .iter()
+        .any(|node| node.dependencies.reply_after.is_some());
     if !waits {
         return false;
     }

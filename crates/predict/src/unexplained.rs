@@ -72,7 +72,7 @@ fn over_measured_paths(plan: &OperationPlan) -> (OperationPlan, Vec<LinkDescript
     let mut round_trips: Vec<Vec<Nanos>> = vec![Vec::new(); plan.connections.len()];
     for node in &plan.nodes {
         if matches!(node.crossing, Crossing::Handshake | Crossing::Moved) {
-            round_trips[node.connection.index()].push(node.round_trip);
+            round_trips[node.connection.index()].push(node.measured.round_trip);
         }
     }
     let links = round_trips.iter_mut().map(|round_trips| {

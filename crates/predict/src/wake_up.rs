@@ -76,18 +76,18 @@ pub fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
     for (node, part) in plan.nodes.iter_mut().zip(parts) {
         let before = &mut replied[node.connection.index()];
         let to_server = part.server_side_rtt.unwrap_or_default();
-        node.rested[1] = before.map_or(Nanos::ZERO, |before| {
+        node.measured.rested[1] = before.map_or(Nanos::ZERO, |before| {
             nanos(part.request_started.since(before) + to_server)
         });
         *before = part.reply_ended.or(*before);
         waits.push(nanos(wait_of_client(part)));
     }
     for node in &mut plan.nodes {
-        if let (Some(after), After::Completion) = (node.after, node.after_what) {
-            node.rested[0] = waits[after.index()];
+        if let (Some(after), After::Completion) = (node.dependencies.after, node.dependencies.after_what) {
+            node.measured.rested[0] = waits[after.index()];
         }
-        if let Some(reply_after) = node.reply_after {
-            node.rested[1] = waits[reply_after.index()];
+        if let Some(reply_after) = node.dependencies.reply_after {
+            node.measured.rested[1] = waits[reply_after.index()];
         }
     }
 }

@@ -6,7 +6,7 @@
 //! statement on; all look the same.
 
 use crate::peak::Peak;
-use crate::plan::{After, OperationPlan, PlanNode};
+use crate::plan::{After, Dependencies, OperationPlan, PlanNode};
 use model::{ConnectionId, Nanos, Timestamp};
 use std::collections::HashSet;
 
@@ -131,7 +131,7 @@ impl CapacityLimit {
         let waited = self.waited(arrived);
         for index in 0..plan.nodes.len() {
             if is_first_call(plan, &plan.nodes[index]) {
-                let before = &mut plan.nodes[index].client_before;
+                let before = &mut plan.nodes[index].measured.client_before;
                 *before = before.saturating_sub(waited);
             }
         }
@@ -141,13 +141,16 @@ impl CapacityLimit {
 /// Arrival of the request at its server, and the start of the first call there.
 fn first_call(plan: &OperationPlan) -> Option<(Timestamp, Timestamp)> {
     let first = plan.nodes.iter().filter(|node| is_first_call(plan, node));
-    let first = first.min_by_key(|node| node.computed_at[0])?;
-    let began = first.computed_at[0];
-    Some((began.minus(first.client_before), began))
+    let first = first.min_by_key(|node| node.measured.computed_at[0])?;
+    let began = first.measured.computed_at[0];
+    Some((began.minus(first.measured.client_before), began))
 }
 
 fn is_first_call(plan: &OperationPlan, node: &PlanNode) -> bool {
-    plan.request.is_some() && node.after == plan.request && node.after_what == After::RequestArrived
+    let Dependencies {
+        after, after_what, ..
+    } = node.dependencies;
+    plan.request.is_some() && after == plan.request && after_what == After::RequestArrived
 }
 
 const MIN_WAITS: usize = 10;

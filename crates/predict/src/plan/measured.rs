@@ -1,6 +1,6 @@
 //! Nodes from measured steps.
 
-use super::{After, Crossing, NodeId, PlanConnection, PlanNode};
+use super::{Bytes, Crossing, Dependencies, Measured, PlanConnection, PlanNode};
 use model::{Nanos, Step};
 use std::time::Duration;
 
@@ -8,34 +8,47 @@ pub(super) fn node(
     step: &Step,
     connection: PlanConnection,
     crossing: Crossing,
-    after: Option<NodeId>,
-    after_what: After,
+    dependencies: Dependencies,
     client_before: Nanos,
 ) -> PlanNode {
+    PlanNode {
+        connection,
+        crossing,
+        has_reply: step.reply_started.is_some(),
+        bytes: Bytes {
+            request: step.request_bytes,
+            reply: step.reply_bytes,
+        },
+        measured: times(step, crossing, client_before),
+        dependencies,
+        locks: None,
+        ends_transaction: false,
+        by_server: false,
+        pool: None,
+        keeps_connection: true,
+        to_web_server: false,
+    }
+}
+
+fn times(step: &Step, crossing: Crossing, client_before: Nanos) -> Measured {
     let inside = step.server_inside_reply.min(step.server);
-    let moved_unknown = matches!(crossing, Crossing::Moved) && step.server_side_rtt.is_none();
+    let moved_unknown = crossing == Crossing::Moved && step.server_side_rtt.is_none();
     let unknown = if moved_unknown {
         measured_wait(step).saturating_sub(step.server - inside)
     } else {
         Duration::ZERO
     };
-    PlanNode {
-        connection,
-        crossing,
-        request_bytes: step.request_bytes,
-        reply_bytes: step.reply_bytes,
-        has_reply: step.reply_started.is_some(),
-        locks: None,
-        ends_transaction: false,
+    Measured {
+        client_before,
         client_inside: nanos(step.client_inside_request),
-        held_back: match crossing {
-            Crossing::Moved | Crossing::Measured { .. } => held_back(step),
-            Crossing::Handshake => [Nanos::ZERO; 2],
-        },
         server_before: nanos(step.server - inside),
         server_inside: nanos(inside.saturating_sub(worked_meanwhile(step))),
         pooler: Nanos::ZERO,
         behind_pooler: Nanos::ZERO,
+        held_back: match crossing {
+            Crossing::Moved | Crossing::Measured { .. } => held_back(step),
+            Crossing::Handshake => [Nanos::ZERO; 2],
+        },
         computed_at: [
             step.request_started,
             step.reply_started.unwrap_or(step.request_ended),
@@ -45,18 +58,6 @@ pub(super) fn node(
             step.client_side_rtt.unwrap_or_default() + step.server_side_rtt.unwrap_or_default(),
         ),
         unknown: nanos(unknown),
-        after,
-        after_what,
-        client_before,
-        by_server: false,
-        pool: None,
-        keeps_connection: true,
-        to_web_server: false,
-        reply_after: None,
-        first_dependent: None,
-        next_dependent: None,
-        first_reply_waiter: None,
-        next_reply_waiter: None,
     }
 }
 

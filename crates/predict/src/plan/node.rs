@@ -11,36 +11,14 @@ use model::{Nanos, Protocol, Timestamp};
 pub struct PlanNode {
     pub connection: PlanConnection,
     pub crossing: Crossing,
-    /// Like those of the reply, simulated up to 64 MiB and extrapolated beyond.
-    pub request_bytes: u64,
-    pub reply_bytes: u64,
     pub has_reply: bool,
+    pub bytes: Bytes,
+    pub measured: Measured,
+    pub dependencies: Dependencies,
     /// Lock it requests and may have to wait for.
     pub locks: Option<LockKey>,
     /// Whether no transaction is open on the connection afterwards.
     pub ends_transaction: bool,
-    pub client_inside: Nanos,
-    /// Time within request and reply that the sender held bytes back for a delayed acknowledgement,
-    /// the same at every distance. For connections that stay it is part of [`Crossing`].
-    pub held_back: [Nanos; 2],
-    pub server_before: Nanos,
-    pub server_inside: Nanos,
-    /// The pooler's own part of `server_before`, kept as measured like `behind_pooler`.
-    pub pooler: Nanos,
-    /// Network between pooler and database, a part of `server_before`.
-    pub behind_pooler: Nanos,
-    /// Measured end of the client time before the request, and of the server time before the reply.
-    pub computed_at: [Timestamp; 2],
-    /// Measured rest of the client before `client_before`, and of the server before
-    /// `server_before`.
-    pub rested: [Nanos; 2],
-    pub round_trip: Nanos,
-    /// Measured wait with an unknown network part; kept as it is.
-    pub unknown: Nanos,
-    pub after: Option<NodeId>,
-    pub after_what: After,
-    /// Client time between the awaited event and the request.
-    pub client_before: Nanos,
     /// Whether the client is a server that makes this call for a received request.
     pub by_server: bool,
     /// Protocol of a server's call to a database, possibly on a pooled connection.
@@ -49,6 +27,44 @@ pub struct PlanNode {
     /// transaction is open.
     pub keeps_connection: bool,
     pub to_web_server: bool,
+}
+
+/// Simulated up to 64 MiB and extrapolated beyond.
+#[derive(Debug, Clone, Copy)]
+pub struct Bytes {
+    pub request: u64,
+    pub reply: u64,
+}
+
+/// Times that are the same at every distance.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Client time between the awaited event and the request.
+    pub client_before: Nanos,
+    pub client_inside: Nanos,
+    pub server_before: Nanos,
+    pub server_inside: Nanos,
+    /// The pooler's own part of `server_before`, kept as measured like `behind_pooler`.
+    pub pooler: Nanos,
+    /// Network between pooler and database, a part of `server_before`.
+    pub behind_pooler: Nanos,
+    /// Time within request and reply that the sender held bytes back for a delayed acknowledgement.
+    /// For connections that stay it is part of [`Crossing`].
+    pub held_back: [Nanos; 2],
+    /// End of the client time before the request, and of the server time before the reply.
+    pub computed_at: [Timestamp; 2],
+    /// Rest of the client before `client_before`, and of the server before `server_before`.
+    pub rested: [Nanos; 2],
+    pub round_trip: Nanos,
+    /// Wait with an unknown network part; kept as it is.
+    pub unknown: Nanos,
+}
+
+/// Nodes that it waits for, and lists of the nodes that wait for it.
+#[derive(Debug, Clone)]
+pub struct Dependencies {
+    pub after: Option<NodeId>,
+    pub after_what: After,
     pub reply_after: Option<NodeId>,
     pub first_dependent: Option<NodeId>,
     pub next_dependent: Option<NodeId>,
@@ -56,10 +72,24 @@ pub struct PlanNode {
     pub next_reply_waiter: Option<NodeId>,
 }
 
+impl Dependencies {
+    pub(super) const fn new(after: Option<NodeId>, after_what: After) -> Self {
+        Self {
+            after,
+            after_what,
+            reply_after: None,
+            first_dependent: None,
+            next_dependent: None,
+            first_reply_waiter: None,
+            next_reply_waiter: None,
+        }
+    }
+}
+
 impl PlanNode {
     /// Whether anything waits for its request to reach the server.
     pub const fn arrival_matters(&self) -> bool {
-        self.has_reply || self.first_dependent.is_some()
+        self.has_reply || self.dependencies.first_dependent.is_some()
     }
 
     /// Cores of client and server.
@@ -78,12 +108,13 @@ impl PlanNode {
     }
 
     pub fn computed(&self) -> [(Whose, (Timestamp, Timestamp)); 3] {
-        let [client, server] = self.computed_at;
+        let measured = &self.measured;
+        let [client, server] = measured.computed_at;
         let [of_client, of_server] = self.whose();
         [
-            (of_client, (client.minus(self.client_before), client)),
-            (of_server, (server.minus(self.server_before), server)),
-            (of_server, (server, server.plus(self.server_inside))),
+            (of_client, (client.minus(measured.client_before), client)),
+            (of_server, (server.minus(measured.server_before), server)),
+            (of_server, (server, server.plus(measured.server_inside))),
         ]
     }
 
@@ -94,7 +125,12 @@ impl PlanNode {
                 Some(work) => work.between(begin, end),
                 None => end.nanos_since(begin),
             });
-        [self.client_before, self.server_before, self.server_inside] = done;
+        let measured = &mut self.measured;
+        [
+            measured.client_before,
+            measured.server_before,
+            measured.server_inside,
+        ] = done;
     }
 }
 

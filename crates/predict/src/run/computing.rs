@@ -17,15 +17,16 @@ impl SimulatedRun<'_> {
 
     pub(super) fn start_after_computing(&mut self, id: ClientNode) {
         let what = self.node(id);
-        let longer = match what.after_what {
-            After::Completion => self.longer(what.after.map_or(id, |after| self.beside(id, after))),
+        let before = what.dependencies.after;
+        let longer = match what.dependencies.after_what {
+            After::Completion => self.longer(before.map_or(id, |after| self.beside(id, after))),
             After::RequestSent => Nanos::ZERO,
             After::RequestArrived => self.longer(id),
         };
-        let own = what.rested[0].saturating_add(longer);
-        let waking = self.waking(id, Side::Client, what.client_before, own);
+        let own = what.measured.rested[0].saturating_add(longer);
+        let waking = self.waking(id, Side::Client, what.measured.client_before, own);
         self.progress(id).wake_client(id.node(), waking);
-        let work = what.client_before.saturating_add(waking.expected);
+        let work = what.measured.client_before.saturating_add(waking.expected);
         let [whose, _] = what.whose();
         self.compute(whose, work, Wake::Node(id, NodeEvent::Start));
     }
@@ -36,7 +37,7 @@ impl SimulatedRun<'_> {
         match what.crossing {
             Crossing::Measured { .. } => Nanos::ZERO,
             Crossing::Handshake | Crossing::Moved => {
-                nanos(self.link_of(id).rtt).saturating_sub(what.round_trip)
+                nanos(self.link_of(id).rtt).saturating_sub(what.measured.round_trip)
             }
         }
     }
@@ -44,9 +45,10 @@ impl SimulatedRun<'_> {
     /// Allowance before the reply: the server has waited for the request, or for its last own call.
     pub(super) fn server_waking(&self, id: ClientNode) -> Waking {
         let what = self.node(id);
-        let waited_for = what.reply_after.map_or(id, |call| self.beside(id, call));
-        let own = what.rested[1].saturating_add(self.longer(waited_for));
-        self.waking(id, Side::Server, what.server_before, own)
+        let call = what.dependencies.reply_after;
+        let waited_for = call.map_or(id, |call| self.beside(id, call));
+        let own = what.measured.rested[1].saturating_add(self.longer(waited_for));
+        self.waking(id, Side::Server, what.measured.server_before, own)
     }
 
     /// Allowance for `work` at one `side` of the connection of `id` that rested `own`, or longer if
@@ -57,7 +59,7 @@ impl SimulatedRun<'_> {
         let shared = self.shared_cores(what.whose()[side as usize]);
         let before = shared.and_then(|_| self.computed_at.get(self.connection(id).index())?[side as usize]);
         let rest = Rest {
-            measured: what.rested[side as usize],
+            measured: what.measured.rested[side as usize],
             own: before.map_or(own, |before| own.max(now.since(before))),
             processor: shared.and_then(|shared| shared.rest_of_next(now)),
         };

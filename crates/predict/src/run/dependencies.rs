@@ -7,14 +7,14 @@ use crate::plan::{After, Crossing};
 impl SimulatedRun<'_> {
     /// Starts the nodes that waited for `what` of `id`.
     pub(super) fn release(&mut self, id: ClientNode, what: After) {
-        let mut next = self.node(id).first_dependent;
+        let mut next = self.node(id).dependencies.first_dependent;
         while let Some(index) = next {
             let dependent = self.beside(id, index);
             let node = self.node(dependent);
-            if node.after_what == what && !self.waits_to_start(dependent) {
+            if node.dependencies.after_what == what && !self.waits_to_start(dependent) {
                 self.start_after_computing(dependent);
             }
-            next = node.next_dependent;
+            next = node.dependencies.next_dependent;
         }
         if what == After::Completion {
             let plan = self.client(id).plan;
@@ -30,8 +30,8 @@ impl SimulatedRun<'_> {
     pub(super) fn waits_to_start(&self, id: ClientNode) -> bool {
         let Client { plan, progress, .. } = self.client(id);
         let what = self.node(id);
-        let is_missing = |after| !progress.has_happened(after, what.after_what);
-        what.after.is_some_and(is_missing)
+        let is_missing = |after| !progress.has_happened(after, what.dependencies.after_what);
+        what.dependencies.after.is_some_and(is_missing)
             || plan
                 .joins
                 .joined_with(id.node())
@@ -40,11 +40,11 @@ impl SimulatedRun<'_> {
 
     /// Computes the replies that waited for `id`, which is done.
     pub(super) fn release_replies(&mut self, id: ClientNode) {
-        let mut next = self.node(id).first_reply_waiter;
+        let mut next = self.node(id).dependencies.first_reply_waiter;
         while let Some(index) = next {
             let waiter = self.beside(id, index);
             self.release_reply(waiter);
-            next = self.node(waiter).next_reply_waiter;
+            next = self.node(waiter).dependencies.next_reply_waiter;
         }
         let plan = self.client(id).plan;
         for waiter in plan.reply_joins.waiters(id.node()) {
@@ -68,7 +68,7 @@ impl SimulatedRun<'_> {
     pub(super) fn waits_for_others(&self, id: ClientNode) -> bool {
         let Client { plan, progress, .. } = self.client(id);
         let is_missing = |node| progress.state(node) != NodeState::Done;
-        self.node(id).reply_after.is_some_and(is_missing)
+        self.node(id).dependencies.reply_after.is_some_and(is_missing)
             || plan.reply_joins.joined_with(id.node()).any(is_missing)
     }
 

@@ -38,7 +38,7 @@ impl SimulatedRun<'_> {
     /// Computes the reply; an unexplained wait is kept as measured.
     pub(super) fn compute_reply(&mut self, id: ClientNode) {
         let what = self.node(id);
-        let by_kernel = what.crossing == Crossing::Handshake || what.server_before.is_zero();
+        let by_kernel = what.crossing == Crossing::Handshake || what.measured.server_before.is_zero();
         let waking = if by_kernel {
             Waking::default()
         } else {
@@ -47,11 +47,11 @@ impl SimulatedRun<'_> {
         let progress = self.progress(id);
         progress.mark_computing(id.node());
         progress.wake_server(id.node(), waking);
-        let work = what.server_before.saturating_add(waking.expected);
+        let work = what.measured.server_before.saturating_add(waking.expected);
         let [_, whose] = what.whose();
         let reply = Wake::Node(id, NodeEvent::Reply);
         if by_kernel || self.shared_cores(whose).is_none() {
-            let wait = work.saturating_add(what.unknown);
+            let wait = work.saturating_add(what.measured.unknown);
             self.network.wake_at(self.now().after(wait), reply);
         } else {
             self.compute(whose, work, reply);
@@ -67,7 +67,7 @@ impl SimulatedRun<'_> {
             self.release_locks(id.client());
         }
         let [_, whose] = what.whose();
-        let inside = self.inside_reply(whose, what.server_inside);
+        let inside = self.inside_reply(whose, what.measured.server_inside);
         if let Crossing::Measured { reply, .. } = what.crossing {
             let at = now.after(reply).after(inside);
             self.network.wake_at(at, Wake::Node(id, NodeEvent::ReplyArrived));
@@ -77,7 +77,11 @@ impl SimulatedRun<'_> {
         if inside.is_zero() {
             self.replied(id);
         } else {
-            self.compute(whose, what.server_inside, Wake::Node(id, NodeEvent::Replied));
+            self.compute(
+                whose,
+                what.measured.server_inside,
+                Wake::Node(id, NodeEvent::Replied),
+            );
         }
     }
 
@@ -85,15 +89,15 @@ impl SimulatedRun<'_> {
     fn send_reply(&mut self, id: ClientNode, inside: Nanos) {
         let (what, connection) = (self.node(id), self.connection(id));
         let (direction, waiter) = (Direction::ServerToClient, id.waiter());
-        let bytes = what.reply_bytes.min(SIMULATED_BYTES);
+        let bytes = what.bytes.reply.min(SIMULATED_BYTES);
         if what.crossing == Crossing::Handshake {
             self.network.send_handshake(connection, direction, waiter);
-        } else if what.reply_bytes == 0 {
+        } else if what.bytes.reply == 0 {
             self.network.send_empty(connection, direction, waiter);
         } else if inside.is_zero() && self.reply_follows(id) {
             self.network.append(connection, direction, bytes, waiter);
         } else {
-            let span = inside.saturating_add(what.held_back[1]);
+            let span = inside.saturating_add(what.measured.held_back[1]);
             self.network.write(connection, direction, bytes, span, waiter);
         }
     }

@@ -19,7 +19,7 @@ impl SimulatedRun<'_> {
         let what = self.node(id);
         if !what.has_reply {
             self.network.wake_at(
-                now.after(what.client_inside),
+                now.after(what.measured.client_inside),
                 Wake::Node(id, NodeEvent::ReplyArrived),
             );
         }
@@ -33,24 +33,27 @@ impl SimulatedRun<'_> {
         } else {
             NOBODY
         };
-        let bytes = what.request_bytes.min(SIMULATED_BYTES);
+        let bytes = what.bytes.request.min(SIMULATED_BYTES);
         match what.crossing {
             Crossing::Handshake => {
                 self.network.open(connection);
                 self.network.send_handshake(connection, direction, waiter);
             }
-            Crossing::Moved if what.request_bytes == 0 => {
+            Crossing::Moved if what.bytes.request == 0 => {
                 self.network.wait_for_establishment(connection, waiter);
             }
             Crossing::Moved if self.request_follows(id) => {
                 self.network.append(connection, direction, bytes, waiter);
             }
             Crossing::Moved => {
-                let span = what.client_inside.saturating_add(what.held_back[0]);
+                let span = what
+                    .measured
+                    .client_inside
+                    .saturating_add(what.measured.held_back[0]);
                 self.network.write(connection, direction, bytes, span, waiter);
             }
             Crossing::Measured { request, .. } if what.arrival_matters() => {
-                let at = self.now().after(request).after(what.client_inside);
+                let at = self.now().after(request).after(what.measured.client_inside);
                 self.network
                     .wake_at(at, Wake::Node(id, NodeEvent::RequestArrived));
             }
@@ -64,13 +67,13 @@ impl SimulatedRun<'_> {
         let what = self.node(id);
         let (bytes, direction, event) = if self.has_happened(id, After::RequestArrived) {
             (
-                what.reply_bytes,
+                what.bytes.reply,
                 Direction::ServerToClient,
                 NodeEvent::ReplyArrived,
             )
         } else {
             (
-                what.request_bytes,
+                what.bytes.request,
                 Direction::ClientToServer,
                 NodeEvent::RequestArrived,
             )

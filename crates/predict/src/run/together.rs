@@ -8,15 +8,17 @@ impl SimulatedRun<'_> {
     /// Whether the client writes another request right behind that of `id`, which just started.
     pub(super) fn request_follows(&self, id: ClientNode) -> bool {
         let what = self.node(id);
-        let mut next = what.first_dependent;
+        let mut next = what.dependencies.first_dependent;
         while let Some(index) = next {
             let dependent = self.beside(id, index);
             let node = self.node(dependent);
-            let is_written = is_moved(node) && node.request_bytes > 0 && node.client_before.is_zero();
-            if node.after_what == After::RequestSent && is_written && !self.waits_to_start(dependent) {
-                return what.client_inside.is_zero();
+            let is_written =
+                is_moved(node) && node.bytes.request > 0 && node.measured.client_before.is_zero();
+            let follows = node.dependencies.after_what == After::RequestSent;
+            if follows && is_written && !self.waits_to_start(dependent) {
+                return what.measured.client_inside.is_zero();
             }
-            next = node.next_dependent;
+            next = node.dependencies.next_dependent;
         }
         false
     }
@@ -28,9 +30,9 @@ impl SimulatedRun<'_> {
             return false;
         };
         let what = self.node(next);
-        let is_given = what.reply_bytes > 0
-            && what.server_before.is_zero()
-            && what.unknown.is_zero()
+        let is_given = what.bytes.reply > 0
+            && what.measured.server_before.is_zero()
+            && what.measured.unknown.is_zero()
             && !self.may_wait(what);
         is_moved(what) && is_given && !self.waits_for_others(next)
     }
