@@ -1,6 +1,8 @@
 //! Budgets that operations are checked against.
 
+use crate::serde_units::ns;
 use crate::{FindingKind, Fingerprint};
+use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -61,13 +63,16 @@ impl BudgetVerdict {
 }
 
 /// Quantity that a budget limits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum BudgetMeasure {
     /// Maximum round trips of one operation.
     Turns {
         /// Maximum number of round trips.
+        #[serde(rename = "allowed_turns")]
         allowed: u64,
         /// Largest number of round trips found.
+        #[serde(rename = "turns")]
         found: u64,
     },
     /// Predicted median duration of the operations on a link.
@@ -75,19 +80,25 @@ pub enum BudgetMeasure {
         /// The link in its text form.
         link: Arc<str>,
         /// Maximum predicted median duration.
+        #[serde(rename = "allowed_ns", with = "ns")]
         allowed: Duration,
         /// Predicted median, if there is one.
+        #[serde(rename = "predicted_ns", with = "ns", skip_serializing_if = "Option::is_none")]
         found: Option<Duration>,
     },
     /// Longest median time that transactions are open.
     Held {
         /// The link, unless as measured.
+        #[serde(skip_serializing_if = "Option::is_none")]
         link: Option<Arc<str>>,
         /// Name of the transactions, if one stays open.
+        #[serde(rename = "transaction_name", skip_serializing_if = "Option::is_none")]
         transaction: Option<Arc<str>>,
         /// Maximum time a transaction is open.
+        #[serde(rename = "allowed_ns", with = "ns")]
         allowed: Duration,
         /// Predicted or measured time; `None` without a prediction.
+        #[serde(rename = "held_ns", with = "ns", skip_serializing_if = "Option::is_none")]
         found: Option<Duration>,
     },
     /// A forbidden kind of waste.
@@ -95,6 +106,7 @@ pub enum BudgetMeasure {
         /// The forbidden kind of waste.
         kind: FindingKind,
         /// Where it was found; `None` if not found.
+        #[serde(flatten)]
         found: Option<ForbiddenWaste>,
     },
 }
@@ -112,13 +124,15 @@ impl BudgetMeasure {
 }
 
 /// Forbidden waste, where it costs most.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ForbiddenWaste {
     /// The statement, if there is a single one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
     /// How often it was seen.
     pub count: u64,
     /// Cost in round trips.
+    #[serde(rename = "found_turns")]
     pub turns: u64,
     /// Number of statements or servers where it was found.
     pub places: u64,

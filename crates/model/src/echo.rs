@@ -1,13 +1,15 @@
 //! Results of echo, round trips and rates.
 
+use crate::serde_units::ns;
 use crate::{BitRate, Direction, Distribution};
+use serde::Serialize;
 use std::time::Duration;
 
 /// Round trips with one request and reply size, on concurrent streams.
 ///
 /// A round trip lasts from handing the request to the kernel until reading the last byte of the
 /// reply, including both machines' handling. Half of it (qperf's `tcp_lat`) is called "one way".
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EchoOutcome {
     /// Payload bytes of a request.
     pub request_bytes: u64,
@@ -19,22 +21,37 @@ pub struct EchoOutcome {
     pub spin: bool,
     /// Round trips without a wake-up on this side, as the reply came while polling before sleep.
     /// Not counted with `spin`.
+    #[serde(rename = "polled_replies")]
     pub polled: u64,
-    /// Spread of the round trips.
-    pub spread: Distribution,
     /// Counted time, without the warm-up.
+    #[serde(rename = "duration_ns", with = "ns")]
     pub elapsed: Duration,
     /// Round trips per second of all streams.
     pub per_second: f64,
+    /// Spread of the round trips.
+    #[serde(flatten)]
+    pub spread: Distribution,
     /// Processor time of this side's sending and receiving threads.
+    #[serde(rename = "client_processor_ns", with = "ns")]
     pub client_processor: Duration,
     /// Processor time reported by the other process, including its `other_clients`.
+    #[serde(
+        rename = "server_processor_ns",
+        with = "ns",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub server_processor: Option<Duration>,
     /// Other clients of the server.
     pub other_clients: u32,
     /// The kernel's `tcpi_min_rtt`, without process wake-ups.
+    #[serde(
+        rename = "kernel_rtt_ns",
+        with = "ns",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub kernel_rtt: Option<Duration>,
     /// Packets retransmitted by this side.
+    #[serde(rename = "retransmitted_packets")]
     pub retransmitted: u64,
     /// Number of broken streams.
     pub errors: u64,

@@ -1,7 +1,9 @@
 //! The two sides of a connection.
 
+use crate::serde_units::from_text;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Address and port of one side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,9 +23,27 @@ impl fmt::Display for Endpoint {
     }
 }
 
+impl Serialize for Endpoint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Endpoint {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer, "endpoint", |text| {
+            let address: SocketAddr = text.parse().ok()?;
+            Some(Self {
+                address: address.ip(),
+                port: address.port(),
+            })
+        })
+    }
+}
+
 /// Number of a connection within one run, from 0 by first packet. The same endpoints opened again
 /// are a new connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ConnectionId(pub u32);
 
 impl fmt::Display for ConnectionId {
@@ -44,6 +64,14 @@ pub enum Direction {
 impl Direction {
     /// Both directions.
     pub const ALL: [Self; 2] = [Self::ClientToServer, Self::ServerToClient];
+
+    /// Name used in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ClientToServer => "client_to_server",
+            Self::ServerToClient => "server_to_client",
+        }
+    }
 
     /// The opposite direction.
     pub const fn reverse(self) -> Self {

@@ -1,6 +1,8 @@
 //! Evidence for the round trips of operations.
 
+use crate::serde_units::is_zero;
 use crate::{Assigned, Exchange, OperationGroup, OperationStep, Phase, Protocol, Share};
+use serde::{Deserialize, Serialize};
 
 /// Why the statement of a round trip was not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,7 +44,8 @@ impl NotSeen {
 
 /// Round trips of work, by how well they are known. Excludes connecting, TLS, login and web
 /// servers' requests. Counts of operations can be summed; unrecognised round trips are missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "EvidenceKeys", into = "EvidenceKeys")]
 pub struct Evidence {
     /// Round trips of work with databases, including possible ones.
     pub round_trips: u64,
@@ -59,6 +62,61 @@ pub struct Evidence {
     pub untimed: u64,
     /// Unseen statements' round trips, by [`NotSeen::ALL`].
     pub not_seen: [u64; NotSeen::ALL.len()],
+}
+
+/// In records: counts of round trips. Reasons that apply to none are omitted.
+#[derive(Serialize, Deserialize)]
+struct EvidenceKeys {
+    round_trips: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    guessed: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    likely_right: Option<f64>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    outside_requests: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    untimed: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    encrypted: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    prepared_before: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    cut: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    not_decoded: u64,
+}
+
+impl From<Evidence> for EvidenceKeys {
+    fn from(evidence: Evidence) -> Self {
+        let [encrypted, prepared_before, cut, not_decoded] = evidence.not_seen;
+        Self {
+            round_trips: evidence.round_trips,
+            guessed: evidence.guessed,
+            likely_right: evidence.likely_right().map(Share::as_fraction),
+            outside_requests: evidence.outside_requests,
+            untimed: evidence.untimed,
+            encrypted,
+            prepared_before,
+            cut,
+            not_decoded,
+        }
+    }
+}
+
+impl From<EvidenceKeys> for Evidence {
+    fn from(keys: EvidenceKeys) -> Self {
+        let guessed = keys.guessed;
+        let wrong = |right: f64| ((1.0 - right) * guessed as f64 * 1e3).round() as u64;
+        Self {
+            round_trips: keys.round_trips,
+            guessed,
+            outside_requests: keys.outside_requests,
+            unrated: keys.likely_right.map_or(guessed, |_| 0),
+            doubted: keys.likely_right.map_or(0, wrong),
+            untimed: keys.untimed,
+            not_seen: [keys.encrypted, keys.prepared_before, keys.cut, keys.not_decoded],
+        }
+    }
 }
 
 impl Evidence {

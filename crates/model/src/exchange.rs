@@ -1,6 +1,8 @@
 //! One request and the complete reply.
 
+use crate::serde_units::{hex, ns};
 use crate::{AtLevel, ConnectionId, Margin, NotSeen, Phase, Tags, Timestamp, TransactionState};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,14 +144,17 @@ impl Exchange {
 }
 
 /// Time between request and reply at the pooler, without the database's own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PoolerTime {
     /// From the request reaching the pooler until the pooler sends one: mostly the wait for a free
     /// connection.
+    #[serde(rename = "waiting_ns", with = "ns")]
     pub waiting: Duration,
     /// From the database's reply reaching the pooler until the pooler's reply left.
+    #[serde(rename = "processing_ns", with = "ns")]
     pub processing: Duration,
     /// Round trip and transfer between pooler and database.
+    #[serde(rename = "network_ns", with = "ns")]
     pub network: Duration,
 }
 
@@ -166,7 +171,7 @@ impl PoolerTime {
 }
 
 /// Properties of a request besides the executed statements, over all its messages, for findings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RequestTraits {
     /// Number of prepared statements.
     pub prepares: u32,
@@ -178,19 +183,24 @@ pub struct RequestTraits {
     pub closes: u32,
     /// Maximum rows requested by the last limiting message; 0 if another message has the limit
     /// (MySQL's cursors).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fetch_rows: Option<u32>,
     /// Maximum row bytes requested by the last limiting message.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fetch_bytes: Option<u32>,
     /// Parameter sets of an execution (array and bulk execution), else 0.
     pub sets: u32,
     /// Whether rows came back, which shows that an unseen statement ([`is_unseen_fingerprint`])
     /// reads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub returns_rows: bool,
     /// Equal for equal reads: a hash of statements with literals and parameters, keyed per run so
     /// that it reveals no data.
+    #[serde(with = "hex", default, skip_serializing_if = "Option::is_none")]
     pub request_digest: Option<u64>,
     /// Equal for writes of the same rows: a keyed hash of the WHERE clause of a single `update` or
     /// `delete` sent as text.
+    #[serde(with = "hex", default, skip_serializing_if = "Option::is_none")]
     pub rows_digest: Option<u64>,
 }
 

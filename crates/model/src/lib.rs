@@ -33,6 +33,7 @@ pub mod program;
 pub mod quantity;
 pub mod row_train;
 pub mod sample;
+pub mod serde_units;
 pub mod split;
 pub mod tags;
 pub mod tally;

@@ -33,6 +33,20 @@ impl Margin {
         }
     }
 
+    /// [`Margin::around`], unless the figure is exact.
+    pub fn bounds(&self, figure: Duration) -> [Option<Duration>; 2] {
+        self.around(figure)
+            .map(|bound| (!self.is_none()).then_some(bound))
+    }
+
+    /// Margin of `figure` within [`Margin::bounds`].
+    pub fn within_bounds(figure: Duration, bounds: [Option<Duration>; 2]) -> Self {
+        match bounds {
+            [Some(shortest), Some(longest)] => Self::between(figure, [shortest, longest]),
+            _ => Self::default(),
+        }
+    }
+
     /// Adds the margin of another summand.
     pub fn add(&mut self, other: Self) {
         self.below = self.below.saturating_add(other.below);

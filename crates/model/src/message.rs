@@ -64,6 +64,9 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// All phases in this order.
+    pub const ALL: [Self; 5] = [Self::Connect, Self::Tls, Self::Login, Self::Work, Self::Close];
+
     /// Name in records and reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -236,6 +239,20 @@ pub enum TransactionState {
     Open,
     /// The open transaction has failed.
     Failed,
+}
+
+impl TransactionState {
+    /// All states in this order.
+    pub const ALL: [Self; 3] = [Self::Idle, Self::Open, Self::Failed];
+
+    /// Name used in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Open => "open",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// The protocol of a connection.

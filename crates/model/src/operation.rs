@@ -1,38 +1,48 @@
 //! Operations and the attribution of their time.
 
+use crate::serde_units::{count, ns};
 use crate::{Assigned, Evidence, Exchange, Margin, OperationTransaction, Protocol, Share, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Work for which a user waits: exchanges, possibly on several connections.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Operation {
     /// Number within the run, from 0.
     pub id: u64,
     /// Kind of the operation.
     pub kind: OperationKind,
     /// Common name of operations that do the same work.
+    #[serde(rename = "operation_name")]
     pub name: Arc<str>,
     /// Start of the wait, half a client-side round trip before the first byte passed.
+    #[serde(rename = "at_ns")]
     pub at: Timestamp,
     /// Time the user waited.
+    #[serde(rename = "duration_ns", with = "ns")]
     pub duration: Duration,
-    /// Exchanges by start, with their dependencies.
-    pub steps: Vec<OperationStep>,
     /// Round trips of all exchanges, including TCP handshakes.
     pub turns: u32,
+    /// Exchanges by start, with their dependencies.
+    #[serde(rename = "exchanges", serialize_with = "count")]
+    pub steps: Vec<OperationStep>,
     /// Number of connections used.
     pub connections: u32,
     /// Parts of the duration.
+    #[serde(flatten)]
     pub attribution: Attribution,
     /// Part of `attribution` in connect, tls and login.
+    #[serde(rename = "setup_ns", with = "ns")]
     pub setup: Duration,
     /// Client time after the last exchange.
+    #[serde(rename = "client_after_ns", with = "ns")]
     pub client_after: Duration,
     /// Whether more parts with the same `id` follow, which sum to the operation. Splitting bounds
     /// memory.
     pub continues: bool,
     /// Transactions that stayed open between two replies, by their end, open ones last.
+    #[serde(skip)]
     pub transactions: Vec<OperationTransaction>,
 }
 
@@ -158,7 +168,8 @@ impl OperationStep {
 }
 
 /// Parts of an operation's duration, which sum to it exactly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "AttributionKeys", into = "AttributionKeys")]
 pub struct Attribution {
     /// Client computing, or waits that longwire did not see.
     pub client: Duration,
@@ -176,6 +187,79 @@ pub struct Attribution {
     pub recovery: Duration,
     /// Time that cannot be attributed.
     pub unknown: Duration,
+}
+
+/// In records. `network_ns` is the sum of the three keys after it.
+#[derive(Serialize, Deserialize)]
+struct AttributionKeys {
+    #[serde(rename = "client_ns", with = "ns")]
+    client: Duration,
+    #[serde(rename = "server_ns", with = "ns")]
+    server: Duration,
+    #[serde(
+        rename = "server_min_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    server_min: Option<Duration>,
+    #[serde(
+        rename = "server_max_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    server_max: Option<Duration>,
+    #[serde(
+        rename = "pooler_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Duration::is_zero"
+    )]
+    pooler: Duration,
+    #[serde(rename = "network_ns", with = "ns")]
+    network: Duration,
+    #[serde(rename = "round_trip_ns", with = "ns")]
+    round_trip: Duration,
+    #[serde(rename = "transfer_ns", with = "ns")]
+    transfer: Duration,
+    #[serde(rename = "recovery_ns", with = "ns")]
+    recovery: Duration,
+    #[serde(rename = "unknown_ns", with = "ns")]
+    unknown: Duration,
+}
+
+impl From<Attribution> for AttributionKeys {
+    fn from(attribution: Attribution) -> Self {
+        let [server_min, server_max] = attribution.server_margin.bounds(attribution.server);
+        Self {
+            client: attribution.client,
+            server: attribution.server,
+            server_min,
+            server_max,
+            pooler: attribution.pooler,
+            network: attribution.network(),
+            round_trip: attribution.round_trip,
+            transfer: attribution.transfer,
+            recovery: attribution.recovery,
+            unknown: attribution.unknown,
+        }
+    }
+}
+
+impl From<AttributionKeys> for Attribution {
+    fn from(keys: AttributionKeys) -> Self {
+        Self {
+            client: keys.client,
+            server: keys.server,
+            server_margin: Margin::within_bounds(keys.server, [keys.server_min, keys.server_max]),
+            pooler: keys.pooler,
+            round_trip: keys.round_trip,
+            transfer: keys.transfer,
+            recovery: keys.recovery,
+            unknown: keys.unknown,
+        }
+    }
 }
 
 impl Attribution {

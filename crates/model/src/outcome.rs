@@ -1,31 +1,37 @@
 //! Results of commands, before output.
 
+use crate::serde_units::ns;
 use crate::{
     Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Evidence,
     Fingerprint, LinkRates, Margin, OperationKind, PerDirection, PerSide, RttSource, SampleTotals, Share,
     Timestamp,
 };
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Conditions of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Conditions {
     /// Version of the running longwire.
     pub version: String,
     /// The command line, with secrets replaced by `***`.
     pub command_line: String,
     /// Host of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Operating system and release of the host.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     /// Source of times, such as `capture file timestamps` or `kernel receive timestamps`.
     pub clock: String,
     /// Source of the traffic, such as a file name or `relay`.
     pub observation_point: String,
     /// The emulated link in its text form.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// Seed of random numbers, if used.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
 }
 
@@ -82,23 +88,66 @@ pub struct HostProcess {
 }
 
 /// Spread of durations. A percentile needs 10 samples beyond it (p50 needs 20, p95 200, p99 1000).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Distribution {
     /// Number of samples included.
+    #[serde(rename = "samples")]
     pub count: u64,
     /// Smallest of the samples.
+    #[serde(
+        rename = "min_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub min: Option<Duration>,
     /// Largest of the samples.
+    #[serde(
+        rename = "max_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max: Option<Duration>,
     /// Mean of the samples.
+    #[serde(
+        rename = "mean_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub mean: Option<Duration>,
     /// Median, never withheld as the least misleading figure.
+    #[serde(
+        rename = "p50_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub p50: Option<Duration>,
     /// 90th percentile of the samples.
+    #[serde(
+        rename = "p90_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub p90: Option<Duration>,
     /// 95th percentile of the samples.
+    #[serde(
+        rename = "p95_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub p95: Option<Duration>,
     /// 99th percentile of the samples.
+    #[serde(
+        rename = "p99_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub p99: Option<Duration>,
 }
 
@@ -140,13 +189,15 @@ pub struct StatementOutcome {
 }
 
 /// Unseen statement with a text from a later preparation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecognisedStatement {
     /// Its fingerprint in exchanges.
+    #[serde(rename = "fingerprint")]
     pub unseen: Fingerprint,
     /// Fingerprint of the text.
     pub text: Fingerprint,
     /// Source of the text.
+    #[serde(rename = "text_source")]
     pub source: TextSource,
 }
 
@@ -161,6 +212,9 @@ pub enum TextSource {
 }
 
 impl TextSource {
+    /// Both sources.
+    pub const ALL: [Self; 2] = [Self::SameConnection, Self::AnotherConnection];
+
     /// Name used in records.
     pub const fn name(self) -> &'static str {
         match self {
@@ -353,11 +407,12 @@ impl OrderKind {
 }
 
 /// Operations measured on a predicted link.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredDurations {
     /// Number of measured operations.
     pub operations: u64,
     /// Median of the durations.
+    #[serde(rename = "duration_ns", with = "ns")]
     pub duration: Duration,
     /// Spread of the durations.
     pub spread: Distribution,
@@ -368,13 +423,14 @@ pub struct MeasuredDurations {
 }
 
 /// An emulated link as requested and as realised.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LinkOutcome {
     /// Its two ends, such as `web-database`.
     pub name: String,
     /// Requested link in its text form.
     pub asked: String,
     /// Requested round-trip time of the link.
+    #[serde(rename = "rtt_ns", with = "ns")]
     pub rtt: Duration,
     /// Median excess of round trips over `rtt`, negative if shorter; `None` if few packets waited.
     pub rtt_error_p50_ns: Option<i64>,
@@ -383,11 +439,12 @@ pub struct LinkOutcome {
     /// Both directions.
     pub directions: PerDirection<LinkDirectionOutcome>,
     /// This machine's overhead per round trip, measured without delay.
+    #[serde(rename = "floor_ns", with = "ns")]
     pub floor: Option<Duration>,
 }
 
 /// One direction of an emulated link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LinkDirectionOutcome {
     /// Packets that reached the link.
     pub packets: u64,

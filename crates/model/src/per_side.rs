@@ -1,5 +1,6 @@
 //! Pairs indexed by [`Direction`] or [`Side`].
 
+use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
 use crate::{Direction, Side};
@@ -7,7 +8,7 @@ use crate::{Direction, Side};
 macro_rules! pair {
     ($(#[$doc:meta])* $name:ident[$key:ident], $first:ident, $second:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
         pub struct $name<T>([T; 2]);
 
         impl<T> $name<T> {

@@ -1,6 +1,8 @@
 //! Placements of an estate: durations, broken budgets and prices.
 
+use crate::serde_units::ns;
 use crate::{FindingKind, Fingerprint, Share, Warning};
+use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,15 +16,18 @@ pub struct PlacedService {
 }
 
 /// Operations of one name in a placement.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlacedOperation {
     /// Name of the operations.
+    #[serde(rename = "operation_name")]
     pub name: Arc<str>,
     /// Number of replayed operations.
     pub operations: u64,
     /// Predicted median of the durations.
+    #[serde(rename = "predicted_ns", with = "ns")]
     pub median: Duration,
     /// Predicted 95th percentile, if enough operations.
+    #[serde(rename = "p95_ns", with = "ns", skip_serializing_if = "Option::is_none")]
     pub p95: Option<Duration>,
     /// Operations per second at the measured concurrency. Too high near a server's limit, where
     /// more would wait.
@@ -30,13 +35,15 @@ pub struct PlacedOperation {
 }
 
 /// Transactions of one name in a placement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlacedTransaction {
     /// Name of the transactions.
+    #[serde(rename = "transaction_name")]
     pub name: Arc<str>,
     /// Operations in which they ended.
     pub operation_name: Arc<str>,
     /// Predicted median open time at the server.
+    #[serde(rename = "held_ns", with = "ns")]
     pub median: Duration,
 }
 
@@ -63,15 +70,18 @@ impl PlanMeasure {
 }
 
 /// A budget broken by a placement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BrokenBudget {
     /// Name of the operations.
     pub operation_name: Arc<str>,
     /// Quantity that the budget limits.
+    #[serde(rename = "budget")]
     pub measure: PlanMeasure,
     /// Maximum allowed by the budget.
+    #[serde(rename = "allowed_ns", with = "ns")]
     pub allowed: Duration,
     /// Value predicted for the placement.
+    #[serde(rename = "found_ns", with = "ns")]
     pub found: Duration,
 }
 
@@ -108,41 +118,47 @@ pub struct HoldingStatement {
 }
 
 /// Remedy for the operations of a moved service.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanFix {
     /// Kind of its finding.
     pub kind: FindingKind,
     /// The statement, if there is a single one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Fingerprint>,
     /// Round trips that the median operation saves, times the new link's rtt; no other time.
+    #[serde(rename = "saves_ns", with = "ns")]
     pub saves: Duration,
     /// Instructions for the remedy.
     pub remedy: String,
 }
 
 /// Why a service may not move to a place by itself.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldBack {
     /// The service to move.
     pub service: Arc<str>,
     /// The place it would move to.
     pub place: Arc<str>,
     /// The budget exceeded most.
+    #[serde(flatten)]
     pub broken: BrokenBudget,
     /// Change of the monthly price, negative if it falls.
     pub price_change: f64,
     /// Up to three statements with most of the added time.
+    #[serde(skip)]
     pub statements: Vec<HoldingStatement>,
     /// Findings with remedies for the moved operations.
+    #[serde(skip)]
     pub fixes: Vec<PlanFix>,
     /// Predicted value with all remedies, if any, but not for open transactions.
+    #[serde(rename = "fixed_ns", with = "ns", skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Duration>,
     /// Whether the move then breaks no budget.
     pub may_move: bool,
 }
 
 /// One move towards a placement.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanMove {
     /// The service to move.
     pub service: Arc<str>,
@@ -151,6 +167,7 @@ pub struct PlanMove {
     /// The place after the move.
     pub to: Arc<str>,
     /// Monthly price after the move.
+    #[serde(rename = "price_a_month")]
     pub price: f64,
 }
 

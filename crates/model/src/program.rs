@@ -1,6 +1,8 @@
 //! A program run with several settings to find the best.
 
+use crate::serde_units::ns;
 use crate::{ByteCount, Distribution, PerDirection};
+use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,19 +62,23 @@ pub struct ProgramTuned {
 }
 
 /// The best setting at one distance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProgramBest {
     /// The link, unless at the existing distance.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<Arc<str>>,
     /// Smallest (or first named) setting within 5 % of the best.
     pub setting: Arc<str>,
     /// Median duration with the setting.
+    #[serde(rename = "p50_ns", with = "ns")]
     pub duration: Duration,
     /// Lowest median of all settings.
+    #[serde(rename = "best_ns", with = "ns")]
     pub best: Duration,
     /// Setting with the highest median.
     pub worst_setting: Arc<str>,
     /// Highest median of all settings.
+    #[serde(rename = "worst_ns", with = "ns")]
     pub worst: Duration,
     /// Whether every run beat every run with the worst setting; otherwise it may be chance.
     pub told_apart: bool,

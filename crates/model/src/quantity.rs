@@ -1,11 +1,12 @@
 //! Units with their text forms.
 
 use crate::PerDirection;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// A number of bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct ByteCount(u64);
 
 impl ByteCount {
@@ -63,7 +64,8 @@ impl fmt::Display for ByteCount {
 pub type LinkRates = PerDirection<Option<BitRate>>;
 
 /// Bits per second, never zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u64")]
 pub struct BitRate(u64);
 
 impl BitRate {
@@ -114,6 +116,14 @@ impl BitRate {
     }
 }
 
+impl TryFrom<u64> for BitRate {
+    type Error = &'static str;
+
+    fn try_from(rate: u64) -> Result<Self, Self::Error> {
+        Self::from_bits_per_second(rate).ok_or("a rate is not zero")
+    }
+}
+
 impl fmt::Display for BitRate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = self.0 as f64;
@@ -127,7 +137,7 @@ impl fmt::Display for BitRate {
 }
 
 /// A part of a whole from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize)]
 pub struct Share(f64);
 
 /// Constructors refuse NaN, so equality is total.

@@ -1,6 +1,8 @@
 //! Samples taken by longwire itself: pings, requests and runs.
 
+use crate::serde_units::ns;
 use crate::{Direction, PerDirection, Phase, Timestamp};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,20 +43,22 @@ impl Sample {
 }
 
 /// Tunnel, proxy, pooler or load balancer that answers TCP in a target's place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Intermediary {
     /// The target without its secrets.
     pub target: Arc<str>,
     /// Round-trip time of the TCP connection.
+    #[serde(rename = "near_rtt_ns", with = "ns")]
     pub near_round_trip: Duration,
     /// Smallest round trip of a reply, without server time.
+    #[serde(rename = "round_trip_ns", with = "ns")]
     pub round_trip: Duration,
     /// Whether the server reported its time.
     pub server_reported: bool,
 }
 
 /// Summary of a run's samples, besides their spread.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct SampleTotals {
     /// Samples begun, without the first ones of connections.
     pub sent: u64,
@@ -67,8 +71,20 @@ pub struct SampleTotals {
     /// Replies without error, per second.
     pub per_second: f64,
     /// Standard deviation as in ping; percentiles suit skewed data better.
+    #[serde(
+        rename = "mdev_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub mdev: Option<Duration>,
     /// The instrument's own time, measured in the same run.
+    #[serde(
+        rename = "floor_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub floor: Option<Duration>,
 }
 

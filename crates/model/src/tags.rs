@@ -1,6 +1,8 @@
 //! Identifiers and names of requests.
 
+use crate::serde_units::from_text;
 use crate::{Evidence, Share};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
 
@@ -72,25 +74,61 @@ impl fmt::Display for RequestId {
     }
 }
 
+impl Serialize for SpanId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for SpanId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer, "span_id", |text| {
+            u64::from_str_radix(text, 16).ok().map(Self)
+        })
+    }
+}
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer, "request_id", |text| {
+            u128::from_str_radix(text, 16).ok().map(Self)
+        })
+    }
+}
+
 /// Names and identifier from a statement's comment (sqlcommenter's keys) or an HTTP head, without
 /// values or users.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tags {
     /// The request it belongs to.
+    #[serde(rename = "request_id", skip_serializing_if = "Option::is_none")]
     pub request: Option<RequestId>,
     /// Span from a `traceparent`; `request` is its trace then.
+    #[serde(rename = "span_id", skip_serializing_if = "Option::is_none")]
     pub span: Option<SpanId>,
     /// Pattern of the path or other entry point (`route`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<Arc<str>>,
     /// The controller or view (`controller`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<Arc<str>>,
     /// Method of the controller (`action`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<Arc<str>>,
     /// The application (`application`) by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<Arc<str>>,
     /// Framework, usually with its version (`framework`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub framework: Option<Arc<str>>,
     /// Driver or library (`db_driver`).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub db_driver: Option<Arc<str>>,
 }
 
@@ -145,11 +183,42 @@ impl Assigned {
 }
 
 /// Numbers of exchanges by kind of assignment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "AssignmentKeys", into = "AssignmentKeys")]
 pub struct Assignments {
     counts: [u64; Assigned::ALL.len()],
     /// Guesses with a probability, and the sum of probabilities in thousandths.
     likely: [u64; 2],
+}
+
+/// In records, without probabilities.
+#[derive(Serialize, Deserialize)]
+struct AssignmentKeys {
+    identifier: u64,
+    transaction: u64,
+    only: u64,
+    order: u64,
+}
+
+impl From<Assignments> for AssignmentKeys {
+    fn from(assignments: Assignments) -> Self {
+        let [identifier, transaction, only, order] = assignments.counts;
+        Self {
+            identifier,
+            transaction,
+            only,
+            order,
+        }
+    }
+}
+
+impl From<AssignmentKeys> for Assignments {
+    fn from(keys: AssignmentKeys) -> Self {
+        Self {
+            counts: [keys.identifier, keys.transaction, keys.only, keys.order],
+            likely: [0; 2],
+        }
+    }
 }
 
 impl FromIterator<(Assigned, u64)> for Assignments {

@@ -1,13 +1,14 @@
 //! Points in time on one timeline.
 
 use crate::Nanos;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Nanoseconds since the Unix epoch on one observation point's timeline.
 ///
 /// Live sources anchor the monotonic clock to the epoch at start, so differences contain no clock
 /// steps. Timelines of two hosts have an unknown offset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Timestamp(u64);
 
 impl Timestamp {

@@ -1,7 +1,9 @@
 //! Transactions, and how long they held locks.
 
+use crate::serde_units::ns;
 use crate::{Attribution, ConnectionId, LinkRates};
 use crate::{Distribution, Operation};
+use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,9 +62,10 @@ impl HeldTime {
 }
 
 /// Transactions of one name in operations of one name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HeldTransactions {
     /// Name of the transactions.
+    #[serde(rename = "transaction_name")]
     pub name: Arc<str>,
     /// Operations in which they ended.
     pub operation_name: Arc<str>,
@@ -78,14 +81,18 @@ pub struct HeldTransactions {
     pub most_turns: u64,
     /// Round trips after the first write of each.
     pub turns_after_write: u64,
-    /// Spread of their open times.
-    pub spread: Distribution,
     /// Median open time, never withheld.
+    #[serde(rename = "held_ns", with = "ns")]
     pub median: Duration,
     /// Median time that rows are held, if one writes.
+    #[serde(rename = "rows_held_ns", with = "ns", skip_serializing_if = "Option::is_none")]
     pub rows_held: Option<Duration>,
     /// Sum of their open times by part.
+    #[serde(flatten)]
     pub attribution: Attribution,
+    /// Spread of their open times.
+    #[serde(flatten)]
+    pub spread: Distribution,
 }
 
 /// Open time of transactions on another link.

@@ -1,6 +1,7 @@
 //! One job by every method, setting and distance.
 
 use crate::{ByteCount, Distribution, ParseQuantityError, PerDirection, Timestamp};
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -202,11 +203,13 @@ pub struct Recommendation {
 }
 
 /// A method with one of its settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChosenSetting {
     /// Name of the method.
+    #[serde(rename = "way")]
     pub method: Arc<str>,
     /// The setting, if the method has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<u64>,
 }
 

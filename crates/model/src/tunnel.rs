@@ -1,6 +1,8 @@
 //! Traffic at one end of a tunnel.
 
+use crate::serde_units::ns;
 use crate::{Direction, PerDirection};
+use serde::Serialize;
 use std::time::Duration;
 
 /// One direction at one end, with times of this end's half of the work.
@@ -46,12 +48,16 @@ impl TunnelDirection {
 }
 
 /// Totals of one end of a tunnel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct TunnelTotals {
-    /// Both directions.
-    pub ways: PerDirection<TunnelDirection>,
+    /// Time since its start.
+    #[serde(rename = "duration_ns", with = "ns")]
+    pub elapsed: Duration,
     /// Database connections carried, ended ones included.
     pub streams: u64,
+    /// Both directions.
+    #[serde(skip)]
+    pub ways: PerDirection<TunnelDirection>,
     /// Database connections open now.
     pub open_streams: u64,
     /// Connections not closed by both sides.
@@ -65,9 +71,8 @@ pub struct TunnelTotals {
     /// Refused clients of the tunnel's port (wrong key or version, too slow).
     pub refused_peers: u64,
     /// Processor time of all threads.
+    #[serde(rename = "processor_ns", with = "ns")]
     pub processor: Duration,
-    /// Time since its start.
-    pub elapsed: Duration,
 }
 
 impl TunnelTotals {

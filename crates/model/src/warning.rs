@@ -1,11 +1,14 @@
 //! Warnings for readers of figures, by kind.
 
 use crate::NotSeen;
+use crate::serde_units::from_text;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Missing data or an assumption behind the figures.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// Kind for programs, which must not depend on the text.
+    #[serde(default = "WarningKind::unknown")]
     pub kind: WarningKind,
     /// One sentence on who, where, why, and next steps.
     pub text: String,
@@ -202,9 +205,22 @@ impl WarningKind {
         }
     }
 
+    /// Of versions without kinds.
+    const fn unknown() -> Self {
+        Self::OtherVersion
+    }
+
     /// The kind with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+}
+
+impl<'de> Deserialize<'de> for WarningKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer, "kind", |name| {
+            Some(Self::from_name(name).unwrap_or(Self::OtherVersion))
+        })
     }
 }
 
