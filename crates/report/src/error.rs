@@ -38,11 +38,10 @@ pub enum Error {
         schema: u64,
     },
     /// A key holds a word or address unknown to this version. The next line can be read.
-    #[error("line {line}: {key} {value:?} is not understood: use the longwire that wrote it, or newer")]
-    UnknownValue {
+    #[error("line {line}: {reason}: use the longwire that wrote it, or newer")]
+    NotUnderstood {
         line: u64,
-        key: &'static str,
-        /// Cut to a readable length.
-        value: String,
+        /// Names the value, cut to a readable length.
+        reason: String,
     },
 }

@@ -5,12 +5,14 @@
 //! the schema number; a key never changes its meaning. Unknown values are omitted: a zero is always
 //! a measured zero. Spans are nanoseconds, points in time nanoseconds since the Unix epoch.
 
+#[macro_use]
+mod keys;
+
 mod advice;
 mod check;
 mod connection;
 mod distance;
 mod echo;
-mod evidence;
 mod exchange;
 mod finding;
 mod held;
@@ -22,16 +24,14 @@ mod outcome;
 mod plan;
 mod program;
 mod sample;
-mod server_range;
 mod split;
 mod tune;
 mod tunnel;
-mod words;
 
 pub mod reader;
 pub mod writer;
 
-use model::Fingerprint;
+use model::{BitRate, Direction, Fingerprint, LinkRates, Nanos};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -85,20 +85,20 @@ macro_rules! names {
 names! {
     advice::AdviceRecord<'_> => "advice",
     advice::LevelRecord<'_> => "level",
-    advice::PaysRecord => "pays",
+    advice::PaysRecord<'_> => "pays",
     check::CheckRecord<'_> => "check",
     check::ChangeRecord<'_> => "change",
-    connection::OpenedRecord<'_> => "opened",
+    connection::OpenedRecord => "opened",
     connection::StartedRecord<'_> => "started",
     connection::BegunRecord => "begun",
     connection::ConnectionRecord<'_> => "connection",
-    distance::RowsRecord => "rows",
+    distance::RowsRecord<'_> => "rows",
     distance::DatabaseLinkRecord<'_> => "database_link",
-    echo::EchoRecord => "echo",
-    echo::BulkRecord => "bulk",
+    model::EchoOutcome => "echo",
+    echo::BulkRecord<'_> => "bulk",
     exchange::ExchangeRecord<'_> => "exchange",
     finding::FindingRecord<'_> => "finding",
-    held::HeldRecord<'_> => "held",
+    model::HeldTransactions => "held",
     held::HeldPredictionRecord<'_> => "held_prediction",
     lab::PointRecord<'_> => "point",
     lab::RoundRecord<'_> => "round",
@@ -106,37 +106,37 @@ names! {
     lab::LabRecord<'_> => "lab",
     leg::LegRecord<'_> => "leg",
     link::LinkRecord<'_> => "link",
-    load::IntervalRecord => "interval",
-    load::ScriptRecord<'_> => "script",
-    load::FailureRecord<'_> => "failure",
+    load::IntervalRecord<'_> => "interval",
+    crate::outcome::LoadScript => "script",
+    crate::outcome::LoadFailure => "failure",
     load::LoadRecord<'_> => "load",
-    outcome::ConditionsRecord<'_> => "conditions",
-    outcome::WarningRecord<'_> => "warning",
+    model::Conditions => "conditions",
+    model::Warning => "warning",
     outcome::StatementRecord<'_> => "statement",
-    outcome::RecognisedRecord<'_> => "recognised",
+    model::RecognisedStatement => "recognised",
     outcome::OperationRecord<'_> => "operation",
     outcome::PredictionRecord<'_> => "prediction",
     outcome::SummaryRecord => "summary",
-    plan::PlacementRecord => "placement",
+    plan::PlacementRecord<'_> => "placement",
     plan::PlacedOperationRecord<'_> => "placed_operation",
     plan::PlacedTransactionRecord<'_> => "placed_transaction",
     plan::BrokenBudgetRecord<'_> => "broken_budget",
-    plan::HeldBackRecord<'_> => "held_back",
+    model::HeldBack => "held_back",
     plan::HoldingStatementRecord<'_> => "holding_statement",
     plan::PlanFixRecord<'_> => "plan_fix",
-    plan::PlanMoveRecord<'_> => "plan_move",
+    model::PlanMove => "plan_move",
     plan::PlanRecord<'_> => "plan",
     program::ProgramRecord<'_> => "program",
-    program::BestRecord<'_> => "program_best",
+    model::ProgramBest => "program_best",
     program::UnchangedRecord<'_> => "program_unchanged",
     sample::SampleRecord<'_> => "sample",
-    sample::IntermediaryRecord<'_> => "intermediary",
-    split::SplitRecord => "split",
+    model::Intermediary => "intermediary",
+    split::SplitRecord<'_> => "split",
     split::ElsewhereRecord<'_> => "elsewhere",
     tune::TunedRecord<'_> => "tuned",
     tune::RecommendationRecord<'_> => "recommendation",
     tunnel::TunnelRecord<'_> => "tunnel",
-    tunnel::TunnelDirectionRecord => "tunnel_way",
+    tunnel::TunnelDirectionRecord<'_> => "tunnel_way",
     tunnel::NoticeRecord<'_> => "notice",
 }
 
@@ -152,20 +152,6 @@ struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 impl<'a> From<&'a str> for Text<'a> {
     fn from(text: &'a str) -> Self {
         Self(Cow::Borrowed(text))
-    }
-}
-
-struct UnknownValue {
-    key: &'static str,
-    value: String,
-}
-
-impl UnknownValue {
-    fn new(key: &'static str, value: &str) -> Self {
-        Self {
-            key,
-            value: value.chars().take(SHOWN_CHARACTERS).collect(),
-        }
     }
 }
 
@@ -195,10 +181,13 @@ impl Interner {
 
 /// Saturates after 584 years.
 fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+    Nanos::from(span).get()
 }
 
-const SHOWN_CHARACTERS: usize = 60;
+fn rate(rates: LinkRates, direction: Direction) -> Option<u64> {
+    rates[direction].map(BitRate::as_bits_per_second)
+}
+
 const SHARED_TEXTS: usize = 65_536;
 /// Limit of an interner, exceeded by one text at most.
 const SHARED_BYTES: usize = 32 * 1024 * 1024;

@@ -1,6 +1,7 @@
 //! Outcome of a load.
 
 use model::{Distribution, PerDirection, SampleTotals, StatementOutcome, Summary};
+use serde::Serialize;
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -84,16 +85,17 @@ pub enum LoadWork {
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct LoadScript {
     /// The file, or the name of a built-in script.
     pub name: String,
     /// Frequency relative to the other scripts.
     pub weight: u32,
+    #[serde(flatten)]
     pub spread: Distribution,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct LoadFailure {
     pub text: String,
     pub count: u64,

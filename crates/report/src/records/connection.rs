@@ -1,12 +1,11 @@
 //! The records of a connection's life: `opened`, `started`, `begun`, `connection`.
 
-use super::exchange::HexId;
 use super::reader::{ReadBody, Record};
-use super::words::{endpoint, protocol, rtt_source};
-use super::{Interner, Text, UnknownValue, nanos};
+use super::{Interner, Text};
+use model::serde_units::ns;
 use model::{
-    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, Fingerprint, HostProcess,
-    PerDirection, PerSide, RequestId, Timestamp,
+    ConnectionId, ConnectionOutcome, ConnectionTotals, Decoding, Endpoint, HostProcess, PerDirection,
+    PerSide, Protocol, RequestId, RttSource, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -15,107 +14,67 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct OpenedRecord<'a> {
-    connection: u32,
-    at_ns: u64,
-    #[serde(borrow)]
-    client: Text<'a>,
-    #[serde(borrow)]
-    server: Text<'a>,
+pub(super) struct OpenedRecord {
+    pub(super) connection: ConnectionId,
+    pub(super) at_ns: Timestamp,
+    pub(super) client: Endpoint,
+    pub(super) server: Endpoint,
 }
 
-impl OpenedRecord<'_> {
-    pub(super) fn new(connection: ConnectionId, at: Timestamp, client: Endpoint, server: Endpoint) -> Self {
-        Self {
-            connection: connection.0,
-            at_ns: at.as_nanos(),
-            client: endpoint_text(client),
-            server: endpoint_text(server),
+impl ReadBody for OpenedRecord {
+    fn into_record(self, _: &mut Interner) -> Record {
+        Record::Opened {
+            connection: self.connection,
+            at: self.at_ns,
+            client: self.client,
+            server: self.server,
         }
-    }
-}
-
-impl ReadBody for OpenedRecord<'_> {
-    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
-        Ok(Record::Opened {
-            connection: ConnectionId(self.connection),
-            at: Timestamp::from_nanos(self.at_ns),
-            client: endpoint("client", &self.client.0)?,
-            server: endpoint("server", &self.server.0)?,
-        })
     }
 }
 
 /// A request that may cause work elsewhere has reached its server.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StartedRecord<'a> {
-    connection: u32,
-    at_ns: u64,
+    pub(super) connection: ConnectionId,
+    pub(super) at_ns: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    fingerprint: Option<Text<'a>>,
+    pub(super) fingerprint: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<HexId>,
-}
-
-impl<'a> StartedRecord<'a> {
-    pub(super) fn new(
-        connection: ConnectionId,
-        at: Timestamp,
-        fingerprint: Option<&'a Fingerprint>,
-        request: Option<RequestId>,
-    ) -> Self {
-        Self {
-            connection: connection.0,
-            at_ns: at.as_nanos(),
-            fingerprint: fingerprint.map(|text| Text::from(&**text)),
-            request_id: request.map(HexId),
-        }
-    }
+    pub(super) request_id: Option<RequestId>,
 }
 
 impl ReadBody for StartedRecord<'_> {
-    fn into_record(self, shared: &mut Interner) -> Result<Record, UnknownValue> {
-        Ok(Record::Started {
-            connection: ConnectionId(self.connection),
-            at: Timestamp::from_nanos(self.at_ns),
+    fn into_record(self, shared: &mut Interner) -> Record {
+        Record::Started {
+            connection: self.connection,
+            at: self.at_ns,
             fingerprint: self.fingerprint.map(|text| shared.share(&text.0)),
-            request: self.request_id.map(|id| id.0),
-        })
+            request: self.request_id,
+        }
     }
 }
 
 /// Opaque bytes have begun an exchange that is reported much later.
 #[derive(Serialize, Deserialize)]
 pub(super) struct BegunRecord {
-    connection: u32,
-    at_ns: u64,
-}
-
-impl BegunRecord {
-    pub(super) fn new(connection: ConnectionId, at: Timestamp) -> Self {
-        Self {
-            connection: connection.0,
-            at_ns: at.as_nanos(),
-        }
-    }
+    pub(super) connection: ConnectionId,
+    pub(super) at_ns: Timestamp,
 }
 
 impl ReadBody for BegunRecord {
-    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
-        Ok(Record::Begun {
-            connection: ConnectionId(self.connection),
-            at: Timestamp::from_nanos(self.at_ns),
-        })
+    fn into_record(self, _: &mut Interner) -> Record {
+        Record::Begun {
+            connection: self.connection,
+            at: self.at_ns,
+        }
     }
 }
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct ConnectionRecord<'a> {
-    id: u32,
-    #[serde(borrow)]
-    client: Text<'a>,
-    #[serde(borrow)]
-    server: Text<'a>,
+    id: ConnectionId,
+    client: Endpoint,
+    server: Endpoint,
     #[serde(skip_serializing_if = "Option::is_none", default, borrow)]
     client_process: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -128,8 +87,7 @@ pub(super) struct ConnectionRecord<'a> {
     server_process_number: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none", default, borrow)]
     server_container: Option<Text<'a>>,
-    #[serde(borrow)]
-    protocol: Text<'a>,
+    protocol: Protocol,
     encrypted: bool,
     opaque: bool,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
@@ -140,19 +98,35 @@ pub(super) struct ConnectionRecord<'a> {
     driver: Option<Text<'a>>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default, borrow)]
     settings: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
-    at_ns: u64,
-    duration_ns: u64,
+    at_ns: Timestamp,
+    #[serde(rename = "duration_ns", with = "ns")]
+    duration: Duration,
     turns: u64,
     exchanges: u64,
     statements: u64,
+    #[serde(
+        rename = "rtt_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    rtt: Option<Duration>,
+    #[serde(
+        rename = "client_side_rtt_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    client_side_rtt: Option<Duration>,
+    #[serde(
+        rename = "server_side_rtt_ns",
+        with = "ns",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    server_side_rtt: Option<Duration>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rtt_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_side_rtt_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    server_side_rtt_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", default, borrow)]
-    rtt_source: Option<Text<'a>>,
+    rtt_source: Option<RttSource>,
     client_seen: bool,
     server_seen: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,16 +158,16 @@ impl<'a> ConnectionRecord<'a> {
         let [client_process, server_process] =
             connection.processes.each_ref().map(Option::as_deref).into_array();
         Self {
-            id: connection.id.0,
-            client: endpoint_text(connection.client),
-            server: endpoint_text(connection.server),
+            id: connection.id,
+            client: connection.client,
+            server: connection.server,
             client_process: client_process.map(|process| Text::from(process.name.as_str())),
             client_process_number: client_process.map(|process| process.number),
             client_container: client_process.and_then(container),
             server_process: server_process.map(|process| Text::from(process.name.as_str())),
             server_process_number: server_process.map(|process| process.number),
             server_container: server_process.and_then(container),
-            protocol: connection.decoding.protocol.name().into(),
+            protocol: connection.decoding.protocol,
             encrypted: connection.decoding.encrypted,
             opaque: connection.decoding.opaque.is_some(),
             opaque_reason: connection.decoding.opaque.as_deref().map(Text::from),
@@ -204,15 +178,15 @@ impl<'a> ConnectionRecord<'a> {
                 .iter()
                 .map(|(name, value)| (Cow::Borrowed(&**name), Cow::Borrowed(&**value)))
                 .collect(),
-            at_ns: connection.at.as_nanos(),
-            duration_ns: nanos(connection.duration),
+            at_ns: connection.at,
+            duration: connection.duration,
             turns: connection.turns,
             exchanges: connection.exchanges,
             statements: connection.statements,
-            rtt_ns: connection.rtt.map(nanos),
-            client_side_rtt_ns: connection.client_side_rtt.map(nanos),
-            server_side_rtt_ns: connection.server_side_rtt.map(nanos),
-            rtt_source: connection.rtt_source.map(|source| source.name().into()),
+            rtt: connection.rtt,
+            client_side_rtt: connection.client_side_rtt,
+            server_side_rtt: connection.server_side_rtt,
+            rtt_source: connection.rtt_source,
             client_seen,
             server_seen,
             client_payload_bytes,
@@ -229,11 +203,11 @@ impl<'a> ConnectionRecord<'a> {
 }
 
 impl ReadBody for ConnectionRecord<'_> {
-    fn into_record(self, _: &mut Interner) -> Result<Record, UnknownValue> {
-        Ok(Record::Connection(ConnectionOutcome {
-            id: ConnectionId(self.id),
-            client: endpoint("client", &self.client.0)?,
-            server: endpoint("server", &self.server.0)?,
+    fn into_record(self, _: &mut Interner) -> Record {
+        Record::Connection(ConnectionOutcome {
+            id: self.id,
+            client: self.client,
+            server: self.server,
             processes: PerSide::new(
                 process(
                     self.client_process,
@@ -246,10 +220,10 @@ impl ReadBody for ConnectionRecord<'_> {
                     self.server_container,
                 ),
             ),
-            at: Timestamp::from_nanos(self.at_ns),
-            duration: Duration::from_nanos(self.duration_ns),
+            at: self.at_ns,
+            duration: self.duration,
             decoding: Decoding {
-                protocol: protocol(&self.protocol.0)?,
+                protocol: self.protocol,
                 encrypted: self.encrypted,
                 opaque: self.opaque.then(|| reason(self.opaque_reason)),
             },
@@ -263,10 +237,10 @@ impl ReadBody for ConnectionRecord<'_> {
             turns: self.turns,
             exchanges: self.exchanges,
             statements: self.statements,
-            rtt: self.rtt_ns.map(Duration::from_nanos),
-            client_side_rtt: self.client_side_rtt_ns.map(Duration::from_nanos),
-            server_side_rtt: self.server_side_rtt_ns.map(Duration::from_nanos),
-            rtt_source: self.rtt_source.map(|word| rtt_source(&word.0)).transpose()?,
+            rtt: self.rtt,
+            client_side_rtt: self.client_side_rtt,
+            server_side_rtt: self.server_side_rtt,
+            rtt_source: self.rtt_source,
             totals: ConnectionTotals {
                 payload_bytes: PerDirection::new(
                     self.client_payload_bytes.unwrap_or(0),
@@ -284,7 +258,7 @@ impl ReadBody for ConnectionRecord<'_> {
                 unseen_bytes: PerDirection::new(self.client_unseen_bytes, self.server_unseen_bytes),
                 seen: PerDirection::new(self.client_seen, self.server_seen),
             },
-        }))
+        })
     }
 }
 
@@ -318,8 +292,4 @@ fn known_payload(totals: &ConnectionTotals) -> PerDirection<Option<u64>> {
 
 fn each(pair: Option<PerDirection<u64>>) -> PerDirection<Option<u64>> {
     PerDirection::from_fn(|direction| pair.map(|pair| pair[direction]))
-}
-
-fn endpoint_text(endpoint: Endpoint) -> Text<'static> {
-    Text(Cow::Owned(endpoint.to_string()))
 }

@@ -1,14 +1,13 @@
 //! The `exchange` record is lossless, so every later command can work from a recording.
 
 use super::reader::{ReadBody, Record};
-use super::server_range::ServerRange;
-use super::words::{not_seen, phase, protocol, transaction, transaction_word};
-use super::{Interner, Text, UnknownValue, nanos};
+use super::{Interner, Text, nanos};
 use model::{
-    AtLevel, ConnectionId, Exchange, OperationStep, PerDirection, PoolerTime, Protocol, RequestId,
-    RequestTraits, Share, SpanId, Step, Tags, Timestamp,
+    Assigned, AtLevel, ConnectionId, Exchange, Margin, NotSeen, OperationStep, PerDirection, Phase,
+    PoolerTime, Protocol, RequestTraits, Share, Step, Tags, Timestamp, TransactionState,
 };
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,14 +15,12 @@ use std::time::Duration;
 /// with the exchange. `steps` is present only if there are several steps.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ExchangeRecord<'a> {
-    connection: u32,
-    #[serde(borrow)]
-    protocol: Text<'a>,
+    connection: ConnectionId,
+    protocol: Protocol,
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<u64>,
-    #[serde(borrow)]
-    phase: Text<'a>,
-    at_ns: u64,
+    phase: Phase,
+    at_ns: Timestamp,
     turns: u32,
     request_bytes: u64,
     reply_bytes: u64,
@@ -33,7 +30,7 @@ pub(super) struct ExchangeRecord<'a> {
     rows: Option<u64>,
     executions: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    asked: Option<AskedRecord>,
+    asked: Option<RequestTraits>,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_before_ns: Option<u64>,
     request_ns: i64,
@@ -48,195 +45,46 @@ pub(super) struct ExchangeRecord<'a> {
     server_min_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     server_max_ns: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pooler: Option<PoolerRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pooler: Option<PoolerTime>,
     server_inside_reply_ns: u64,
     recovery_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     client_side_rtt_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     server_side_rtt_ns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    transaction: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction: Option<TransactionState>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     fingerprint: Option<Text<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    not_seen: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_seen: Option<NotSeen>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     error: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Option::is_none", borrow)]
     literal: Option<Text<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    assigned: Option<Text<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
+    assigned: Option<Assigned>,
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
+    probability: Option<Share>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    probability: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    tags: Option<TagsRecord<'a>>,
+    tags: Option<Cow<'a, Tags>>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     steps: Vec<StepRecord>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     levels: Vec<LevelRecord>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct TagsRecord<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<HexId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    span_id: Option<HexDigest>,
-    #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    route: Option<Text<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    controller: Option<Text<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    action: Option<Text<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    application: Option<Text<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    framework: Option<Text<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none", borrow)]
-    db_driver: Option<Text<'a>>,
-}
-
-impl<'a> TagsRecord<'a> {
-    fn new(tags: &'a Tags) -> Self {
-        let text = |tag: &'a Option<Arc<str>>| tag.as_deref().map(Text::from);
-        Self {
-            request_id: tags.request.map(HexId),
-            span_id: tags.span.map(|span| HexDigest(span.0)),
-            route: text(&tags.route),
-            controller: text(&tags.controller),
-            action: text(&tags.action),
-            application: text(&tags.application),
-            framework: text(&tags.framework),
-            db_driver: text(&tags.db_driver),
-        }
-    }
-
-    fn tags(self, shared: &mut Interner) -> Tags {
-        let mut text = |tag: Option<Text<'_>>| tag.map(|text| shared.share(&text.0));
-        Tags {
-            request: self.request_id.map(|id| id.0),
-            span: self.span_id.map(|span| SpanId(span.0)),
-            route: text(self.route),
-            controller: text(self.controller),
-            action: text(self.action),
-            application: text(self.application),
-            framework: text(self.framework),
-            db_driver: text(self.db_driver),
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct AskedRecord {
-    prepares: u32,
-    prepared_executions: u32,
-    fetches: u32,
-    closes: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fetch_rows: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fetch_bytes: Option<u32>,
-    sets: u32,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    returns_rows: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_digest: Option<HexDigest>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rows_digest: Option<HexDigest>,
-}
-
-impl AskedRecord {
-    fn new(asked: &RequestTraits) -> Self {
-        Self {
-            prepares: asked.prepares,
-            prepared_executions: asked.prepared_executions,
-            fetches: asked.fetches,
-            closes: asked.closes,
-            fetch_rows: asked.fetch_rows,
-            fetch_bytes: asked.fetch_bytes,
-            sets: asked.sets,
-            returns_rows: asked.returns_rows,
-            request_digest: asked.request_digest.map(HexDigest),
-            rows_digest: asked.rows_digest.map(HexDigest),
-        }
-    }
-
-    fn asked(&self) -> RequestTraits {
-        RequestTraits {
-            prepares: self.prepares,
-            prepared_executions: self.prepared_executions,
-            fetches: self.fetches,
-            closes: self.closes,
-            fetch_rows: self.fetch_rows,
-            fetch_bytes: self.fetch_bytes,
-            sets: self.sets,
-            returns_rows: self.returns_rows,
-            request_digest: self.request_digest.as_ref().map(|digest| digest.0),
-            rows_digest: self.rows_digest.as_ref().map(|digest| digest.0),
-        }
-    }
-}
-
-/// Written as 16 hexadecimal digits, because readers that parse numbers as floats would round it.
-struct HexDigest(u64);
-
-impl Serialize for HexDigest {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{:016x}", self.0))
-    }
-}
-
-impl<'de> Deserialize<'de> for HexDigest {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Text::deserialize(deserializer)?;
-        u64::from_str_radix(&text.0, 16)
-            .map(Self)
-            .map_err(|_| serde::de::Error::custom("a digest of 16 hexadecimal digits was expected"))
-    }
-}
-
-/// Written as 32 hexadecimal digits.
-pub(super) struct HexId(pub(super) RequestId);
-
-impl Serialize for HexId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for HexId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Text::deserialize(deserializer)?;
-        u128::from_str_radix(&text.0, 16)
-            .map(|id| Self(RequestId(id)))
-            .map_err(|_| serde::de::Error::custom("an identifier of 32 hexadecimal digits was expected"))
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct PoolerRecord {
-    waiting_ns: u64,
-    processing_ns: u64,
-    network_ns: u64,
-}
-
-impl PoolerRecord {
-    fn new(pooler: &PoolerTime) -> Self {
-        Self {
-            waiting_ns: nanos(pooler.waiting),
-            processing_ns: nanos(pooler.processing),
-            network_ns: nanos(pooler.network),
-        }
-    }
-
-    fn pooler(&self) -> PoolerTime {
-        PoolerTime {
-            waiting: Duration::from_nanos(self.waiting_ns),
-            processing: Duration::from_nanos(self.processing_ns),
-            network: Duration::from_nanos(self.network_ns),
-        }
+fn interned(tags: Tags, shared: &mut Interner) -> Tags {
+    let mut text = |tag: Option<Arc<str>>| tag.map(|text| shared.share(&text));
+    Tags {
+        route: text(tags.route),
+        controller: text(tags.controller),
+        action: text(tags.action),
+        application: text(tags.application),
+        framework: text(tags.framework),
+        db_driver: text(tags.db_driver),
+        ..tags
     }
 }
 
@@ -318,14 +166,14 @@ impl<'a> ExchangeRecord<'a> {
             true => first.reply_ended,
             false => Some(exchange.ended()),
         };
-        let server_range = ServerRange::from_margin(exchange.server(), exchange.server_margin());
+        let [server_min_ns, server_max_ns] = bounds(exchange.server(), exchange.server_margin());
         let sum = |part: fn(&Step) -> Duration| nanos(exchange.steps().map(part).sum());
         Self {
-            connection: exchange.connection.0,
-            protocol: protocol.name().into(),
+            connection: exchange.connection,
+            protocol,
             operation,
-            phase: exchange.phase.name().into(),
-            at_ns: exchange.at.as_nanos(),
+            phase: exchange.phase,
+            at_ns: exchange.at,
             turns: exchange.turns,
             request_bytes: exchange.request_bytes,
             reply_bytes: exchange.reply_bytes,
@@ -333,7 +181,7 @@ impl<'a> ExchangeRecord<'a> {
             reply_messages: exchange.reply_messages,
             rows: exchange.rows,
             executions: exchange.executions,
-            asked: (exchange.asked != RequestTraits::default()).then(|| AskedRecord::new(&exchange.asked)),
+            asked: (exchange.asked != RequestTraits::default()).then_some(exchange.asked),
             client_before_ns: step.map(|step| nanos(step.client_before)),
             request_ns: span(exchange.at, first.request_ended),
             first_byte_ns: first.reply_started.map(|at| span(first.request_ended, at)),
@@ -344,23 +192,21 @@ impl<'a> ExchangeRecord<'a> {
                 .filter_map(known_server)
                 .reduce(|sum, part| sum + part)
                 .map(nanos),
-            server_min_ns: server_range.shortest(),
-            server_max_ns: server_range.longest(),
-            pooler: exchange.pooler.as_deref().map(PoolerRecord::new),
+            server_min_ns,
+            server_max_ns,
+            pooler: exchange.pooler.as_deref().copied(),
             server_inside_reply_ns: sum(|step| step.server_inside_reply),
             recovery_ns: sum(|step| step.recovery),
             client_side_rtt_ns: first.client_side_rtt.map(nanos),
             server_side_rtt_ns: first.server_side_rtt.map(nanos),
-            transaction: exchange.transaction.map(|state| transaction_word(state).into()),
+            transaction: exchange.transaction,
             fingerprint: exchange.fingerprint.as_deref().map(Text::from),
-            not_seen: exchange.not_seen.map(|reason| reason.name().into()),
+            not_seen: exchange.not_seen,
             error: exchange.error.as_deref().map(Text::from),
             literal: exchange.literal.as_deref().map(Text::from),
-            assigned: step
-                .and_then(|step| step.assigned)
-                .map(|assigned| assigned.name().into()),
-            probability: step.and_then(|step| step.probability).map(Share::as_fraction),
-            tags: exchange.tags.as_deref().map(TagsRecord::new),
+            assigned: step.and_then(|step| step.assigned),
+            probability: step.and_then(|step| step.probability),
+            tags: exchange.tags.as_deref().map(Cow::Borrowed),
             steps: match is_told_by_its_first_step(exchange) {
                 true => Vec::new(),
                 false => exchange.steps().map(StepRecord::new).collect(),
@@ -378,7 +224,7 @@ impl<'a> ExchangeRecord<'a> {
     /// The step of a record without `steps`.
     fn only_step(&self) -> StepRecord {
         StepRecord {
-            at_ns: self.at_ns,
+            at_ns: self.at_ns.as_nanos(),
             turn: self.turns == 1,
             request_bytes: self.request_bytes,
             reply_bytes: self.reply_bytes,
@@ -398,17 +244,16 @@ impl<'a> ExchangeRecord<'a> {
 }
 
 impl ReadBody for ExchangeRecord<'_> {
-    fn into_record(self, shared: &mut Interner) -> Result<Record, UnknownValue> {
-        let at = Timestamp::from_nanos(self.at_ns);
+    fn into_record(self, shared: &mut Interner) -> Record {
         let mut steps = self.steps.iter().map(StepRecord::step);
         let first = match steps.next() {
             Some(first) => first,
             None => self.only_step().step(),
         };
         let exchange = Box::new(Exchange {
-            connection: ConnectionId(self.connection),
-            phase: phase(&self.phase.0)?,
-            at,
+            connection: self.connection,
+            phase: self.phase,
+            at: self.at_ns,
             turns: self.turns,
             request_bytes: self.request_bytes,
             reply_bytes: self.reply_bytes,
@@ -419,26 +264,28 @@ impl ReadBody for ExchangeRecord<'_> {
             first,
             more: steps.collect(),
             fingerprint: self.fingerprint.map(|text| shared.share(&text.0)),
-            not_seen: self.not_seen.map(|word| not_seen(&word.0)).transpose()?,
-            asked: self.asked.as_ref().map(AskedRecord::asked).unwrap_or_default(),
-            transaction: self.transaction.map(|word| transaction(&word.0)).transpose()?,
+            not_seen: self.not_seen,
+            asked: self.asked.unwrap_or_default(),
+            transaction: self.transaction,
             error: self.error.map(|text| shared.share(&text.0)),
             literal: self.literal.map(|text| Arc::from(text.0)),
-            tags: self.tags.map(|tags| Arc::new(tags.tags(shared))),
+            tags: self
+                .tags
+                .map(|tags| Arc::new(interned(tags.into_owned(), shared))),
             levels: LevelRecord::at_levels(&self.levels),
-            pooler: self.pooler.as_ref().map(|pooler| Box::new(pooler.pooler())),
+            pooler: self.pooler.map(Box::new),
         });
-        Ok(Record::Exchange {
+        Record::Exchange {
             exchange,
-            protocol: protocol(&self.protocol.0)?,
+            protocol: self.protocol,
             operation: self.operation,
-        })
+        }
     }
 }
 
 impl StepRecord {
     fn new(step: &Step) -> Self {
-        let server_range = ServerRange::from_margin(step.server, step.server_margin);
+        let [server_min_ns, server_max_ns] = bounds(step.server, step.server_margin);
         Self {
             at_ns: step.request_started.as_nanos(),
             turn: step.turn,
@@ -449,8 +296,8 @@ impl StepRecord {
             reply_ns: step.reply_ended.map(|at| span(reply_start(step), at)),
             client_inside_request_ns: nanos(step.client_inside_request),
             server_ns: known_server(step).map(nanos),
-            server_min_ns: server_range.shortest(),
-            server_max_ns: server_range.longest(),
+            server_min_ns,
+            server_max_ns,
             server_inside_reply_ns: nanos(step.server_inside_reply),
             recovery_ns: nanos(step.recovery),
             client_side_rtt_ns: step.client_side_rtt.map(nanos),
@@ -475,7 +322,10 @@ impl StepRecord {
             turn: self.turn,
             client_inside_request: Duration::from_nanos(self.client_inside_request_ns),
             server,
-            server_margin: ServerRange::new(self.server_min_ns, self.server_max_ns).margin(server),
+            server_margin: Margin::within_bounds(
+                server,
+                [self.server_min_ns, self.server_max_ns].map(|bound| bound.map(Duration::from_nanos)),
+            ),
             server_inside_reply: Duration::from_nanos(self.server_inside_reply_ns),
             client_side_rtt: self.client_side_rtt_ns.map(Duration::from_nanos),
             server_side_rtt: self.server_side_rtt_ns.map(Duration::from_nanos),
@@ -492,6 +342,10 @@ fn is_told_by_its_first_step(exchange: &Exchange) -> bool {
         && exchange.turns == u32::from(first.turn)
         && exchange.request_bytes == first.request_bytes
         && exchange.reply_bytes == first.reply_bytes
+}
+
+fn bounds(server: Duration, margin: Margin) -> [Option<u64>; 2] {
+    margin.bounds(server).map(|bound| bound.map(nanos))
 }
 
 /// `None` if the round-trip time to the server was unknown.

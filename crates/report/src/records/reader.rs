@@ -2,10 +2,11 @@
 
 use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedRecord};
 use super::exchange::ExchangeRecord;
-use super::outcome::{ConditionsRecord, RecognisedRecord, SummaryRecord, WarningRecord};
-use super::{Interner, RecordBody, SCHEMA, Text, UnknownValue};
+use super::outcome::SummaryRecord;
+use super::{Interner, RecordBody, SCHEMA, Text};
 use crate::error::Error;
 use crate::recording::Source;
+use model::serde_units::NOT_UNDERSTOOD;
 use model::{
     Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol,
     RecognisedStatement, RequestId, Summary, Timestamp, Warning, WarningKind,
@@ -57,7 +58,7 @@ pub enum Record {
 
 pub(super) trait ReadBody {
     /// Frequent texts are interned in `shared`.
-    fn into_record(self, shared: &mut Interner) -> Result<Record, UnknownValue>;
+    fn into_record(self, shared: &mut Interner) -> Record;
 }
 
 /// Reads records, compressed or not.
@@ -218,13 +219,13 @@ macro_rules! readers {
 
 const READERS: &[(&str, ReadLine)] = readers! {
     ExchangeRecord<'_>,
-    ConditionsRecord<'_>,
-    OpenedRecord<'_>,
+    Conditions,
+    OpenedRecord,
     StartedRecord,
     BegunRecord,
     ConnectionRecord<'_>,
-    WarningRecord<'_>,
-    RecognisedRecord<'_>,
+    Warning,
+    RecognisedStatement,
     SummaryRecord,
 };
 
@@ -234,23 +235,25 @@ fn read_record<'a, B: ReadBody + Deserialize<'a>>(
     shared: &mut Interner,
 ) -> Result<Record, Error> {
     let body: B = from_slice(line, number)?;
-    body.into_record(shared)
-        .map_err(|UnknownValue { key, value }| Error::UnknownValue {
-            line: number,
-            key,
-            value,
-        })
+    Ok(body.into_record(shared))
 }
 
 fn from_slice<'a, T: Deserialize<'a>>(line: &'a [u8], number: u64) -> Result<T, Error> {
     serde_json::from_slice(line).map_err(|fault| {
         let text = fault.to_string();
         // The parser sees a single line: its line number would mislead.
-        let reason = match text.rsplit_once(" at line ") {
-            Some((reason, _)) => format!("{reason} at column {}", fault.column()),
-            None => text,
-        };
-        Error::NotARecord { line: number, reason }
+        let (line, reason) = (number, text.rsplit_once(" at line ").map(|(reason, _)| reason));
+        match reason {
+            Some(reason) if reason.ends_with(NOT_UNDERSTOOD) => Error::NotUnderstood {
+                line,
+                reason: reason.to_owned(),
+            },
+            Some(reason) => Error::NotARecord {
+                line,
+                reason: format!("{reason} at column {}", fault.column()),
+            },
+            None => Error::NotARecord { line, reason: text },
+        }
     })
 }
 

@@ -4,28 +4,25 @@ use super::advice::{AdviceRecord, LevelRecord, PaysRecord};
 use super::check::{ChangeRecord, CheckRecord};
 use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
-use super::echo::{BulkRecord, EchoRecord};
+use super::echo::BulkRecord;
 use super::exchange::ExchangeRecord;
 use super::finding::FindingRecord;
-use super::held::{HeldPredictionRecord, HeldRecord};
+use super::held::HeldPredictionRecord;
 use super::lab::{LabRecord, OfPoint, PointRecord, RoundRecord, SlopeRecord};
 use super::leg::LegRecord;
 use super::link::LinkRecord;
-use super::load::{FailureRecord, IntervalRecord, LoadRecord, ScriptRecord};
-use super::outcome::{
-    ConditionsRecord, OperationRecord, PredictionRecord, RecognisedRecord, StatementRecord, SummaryRecord,
-    WarningRecord,
-};
+use super::load::{IntervalRecord, LoadRecord};
+use super::outcome::{OperationRecord, PredictionRecord, StatementRecord, SummaryRecord};
 use super::plan::{
-    BrokenBudgetRecord, HeldBackRecord, HoldingStatementRecord, PlacedOperationRecord,
-    PlacedTransactionRecord, PlacementRecord, PlanFixRecord, PlanMoveRecord, PlanRecord,
+    BrokenBudgetRecord, HoldingStatementRecord, PlacedOperationRecord, PlacedTransactionRecord,
+    PlacementRecord, PlanFixRecord, PlanRecord,
 };
-use super::program::{BestRecord, ProgramRecord, UnchangedRecord};
-use super::sample::{IntermediaryRecord, SampleRecord};
+use super::program::{ProgramRecord, UnchangedRecord};
+use super::sample::SampleRecord;
 use super::split::{ElsewhereRecord, SplitRecord};
 use super::tune::{RecommendationRecord, TunedRecord};
 use super::tunnel::{NoticeRecord, TunnelDirectionRecord, TunnelRecord};
-use super::{RecordBody, RecordLine, line};
+use super::{RecordBody, RecordLine, Text, line};
 use crate::outcome::{
     CheckReport, LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport, TuneReport,
     placement_words,
@@ -44,35 +41,37 @@ use serde_json::ser::Formatter;
 use std::io::{self, BufWriter, Write};
 
 macro_rules! one_record_each {
-    ($($(#[$doc:meta])+ $method:ident: $model:ty => $body:ident,)*) => {
+    ($($(#[$doc:meta])+ $method:ident: $model:ty $(=> $body:expr)?,)*) => {
         impl<E: RecordEncoder> RecordWriter<E> {
             $($(#[$doc])+
             ///
             /// # Errors
             /// When the encoder fails.
             pub fn $method(&mut self, value: &$model) -> io::Result<()> {
-                self.write(&$body::new(value))
+                self.write(one_record_each!(@ value $($body)?))
             })*
         }
     };
+    (@ $value:ident) => { $value };
+    (@ $value:ident $body:expr) => { &$body($value) };
 }
 
-// One record each: method, model value, record body.
+// One record each: method, model value, view of it unless its own fields are the keys.
 one_record_each! {
     /// Conditions, as the first record.
-    conditions: Conditions => ConditionsRecord,
+    conditions: Conditions,
     /// At the end of a connection.
-    connection: ConnectionOutcome => ConnectionRecord,
+    connection: ConnectionOutcome => ConnectionRecord::new,
     /// An operation without its exchanges.
     operation: Operation => OperationRecord,
     /// All executions of one fingerprint.
     statement: StatementOutcome => StatementRecord,
     /// Text of a statement with an unseen preparation.
-    recognised: RecognisedStatement => RecognisedRecord,
+    recognised: RecognisedStatement,
     /// Operations of one name on another link.
     prediction: Prediction => PredictionRecord,
     /// Transactions that stay open between replies.
-    held: HeldTransactions => HeldRecord,
+    held: HeldTransactions,
     /// The same on another link.
     held_prediction: HeldPrediction => HeldPredictionRecord,
     /// The realised behaviour of an emulated link.
@@ -84,13 +83,13 @@ one_record_each! {
     /// A ping, request or run by longwire.
     sample: Sample => SampleRecord,
     /// An intermediary in front of a target.
-    intermediary: Intermediary => IntermediaryRecord,
+    intermediary: Intermediary,
     /// Rows of one packet each.
     rows: RowTrain => RowsRecord,
     /// From one database to another.
     database_link: DatabaseLinkOutcome => DatabaseLinkRecord,
     /// Round trips of echo.
-    echo: EchoOutcome => EchoRecord,
+    echo: EchoOutcome,
     /// Parts of a transaction's time.
     split: SplitOutcome => SplitRecord,
     /// Throughput of the workload elsewhere.
@@ -100,9 +99,9 @@ one_record_each! {
     /// Changes since the previous interval.
     load_interval: LoadInterval => IntervalRecord,
     /// A warning for readers of the figures.
-    warning: Warning => WarningRecord,
+    warning: Warning,
     /// Totals, as the last record.
-    summary: Summary => SummaryRecord,
+    summary: Summary => SummaryRecord::new,
 }
 
 /// Serialises records.
@@ -167,7 +166,12 @@ impl<E: RecordEncoder> RecordWriter<E> {
         client: Endpoint,
         server: Endpoint,
     ) -> io::Result<()> {
-        self.write(&OpenedRecord::new(connection, at, client, server))
+        self.write(&OpenedRecord {
+            connection,
+            at_ns: at,
+            client,
+            server,
+        })
     }
 
     /// An HTTP request has reached its server (recordings only).
@@ -178,12 +182,20 @@ impl<E: RecordEncoder> RecordWriter<E> {
         fingerprint: Option<&Fingerprint>,
         request: Option<RequestId>,
     ) -> io::Result<()> {
-        self.write(&StartedRecord::new(connection, at, fingerprint, request))
+        self.write(&StartedRecord {
+            connection,
+            at_ns: at,
+            fingerprint: fingerprint.map(|text| Text::from(&**text)),
+            request_id: request,
+        })
     }
 
     /// Opaque bytes have begun an exchange that is reported much later (recordings only).
     pub fn begun(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
-        self.write(&BegunRecord::new(connection, at))
+        self.write(&BegunRecord {
+            connection,
+            at_ns: at,
+        })
     }
 
     pub fn exchange(
@@ -211,7 +223,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
         finding
             .savings
             .iter()
-            .try_for_each(|saving| self.write(&FindingRecord::new(finding, *saving)))
+            .try_for_each(|saving| self.write(&FindingRecord(finding, *saving)))
     }
 
     /// Does not write the warnings.
@@ -220,122 +232,112 @@ impl<E: RecordEncoder> RecordWriter<E> {
             .iter()
             .try_for_each(|outcome| self.placement(outcome))?;
         for held in &plan.held_back {
-            self.write(&HeldBackRecord::new(held))?;
+            self.write(held)?;
             for statement in &held.statements {
-                self.write(&HoldingStatementRecord::new(held, statement))?;
+                self.write(&HoldingStatementRecord(held, statement))?;
             }
             for fix in &held.fixes {
-                self.write(&PlanFixRecord::new(held, fix))?;
+                self.write(&PlanFixRecord(held, fix))?;
             }
         }
-        plan.moves
-            .iter()
-            .try_for_each(|step| self.write(&PlanMoveRecord::new(step)))?;
-        self.write(&PlanRecord::new(plan))
+        plan.moves.iter().try_for_each(|step| self.write(step))?;
+        self.write(&PlanRecord(plan))
     }
 
     fn placement(&mut self, outcome: &PlacementOutcome) -> io::Result<()> {
         let words = placement_words(outcome);
-        self.write(&PlacementRecord::new(outcome))?;
+        self.write(&PlacementRecord(&words, outcome))?;
         for operation in &outcome.operations {
-            self.write(&PlacedOperationRecord::new(&words, operation))?;
+            self.write(&PlacedOperationRecord(&words, operation))?;
         }
         for held in &outcome.transactions {
-            self.write(&PlacedTransactionRecord::new(&words, held))?;
+            self.write(&PlacedTransactionRecord(&words, held))?;
         }
         let mut broken = outcome.broken.iter();
-        broken.try_for_each(|broken| self.write(&BrokenBudgetRecord::new(&words, broken)))
+        broken.try_for_each(|broken| self.write(&BrokenBudgetRecord(&words, broken)))
     }
 
     /// Writes a point with its prediction and realised links. `number` counts from 1.
     pub fn lab_point(&mut self, number: usize, settings: &[String], point: &LabPoint) -> io::Result<()> {
-        self.write(&PointRecord::new(number, settings, point))?;
+        self.write(&PointRecord(number, settings, point))?;
         if let Some(prediction) = &point.prediction {
-            let body = PredictionRecord::new(prediction);
+            let body = PredictionRecord(prediction);
             self.write(&OfPoint { body, point: number })?;
         }
         for (index, round) in point.rounds.iter().enumerate() {
-            self.write(&RoundRecord::new(number, index + 1, round))?;
+            self.write(&RoundRecord(number, index + 1, round))?;
         }
         point.links().iter().try_for_each(|link| {
-            let body = LinkRecord::new(link);
+            let body = LinkRecord(link);
             self.write(&OfPoint { body, point: number })
         })
     }
 
     /// `at` is the start of the leg. `number` is that of the connection, from 1.
     pub fn leg(&mut self, target: &str, number: u64, at: Timestamp, leg: &Leg) -> io::Result<()> {
-        self.write(&LegRecord::new(target, number, at, leg))
+        self.write(&LegRecord(target, number, at, leg))
     }
 
     pub fn tune(&mut self, report: &TuneReport) -> io::Result<()> {
         for tuned in &report.tuned {
-            self.write(&TunedRecord::new(report, tuned))?;
+            self.write(&TunedRecord(report, tuned))?;
         }
         let mut all = report.recommendations.iter();
-        all.try_for_each(|one| self.write(&RecommendationRecord::new(one)))
+        all.try_for_each(|one| self.write(&RecommendationRecord(one)))
     }
 
     pub fn advice(&mut self, advice: &Advice) -> io::Result<()> {
-        self.write(&AdviceRecord::new(advice))?;
+        self.write(&AdviceRecord(advice))?;
         for level in &advice.levels {
-            self.write(&LevelRecord::new(advice, level))?;
-            let rates = 0..advice.rates.len();
-            rates
-                .filter_map(|rate| PaysRecord::new(advice, level, rate))
-                .try_for_each(|record| self.write(&record))?;
+            self.write(&LevelRecord(advice, level))?;
+            let mut rates = 0..advice.rates.len().min(level.durations.len());
+            rates.try_for_each(|rate| self.write(&PaysRecord(advice, level, rate)))?;
         }
         Ok(())
     }
 
     pub fn check(&mut self, report: &CheckReport) -> io::Result<()> {
         for verdict in &report.verdicts {
-            self.write(&CheckRecord::new(verdict))?;
+            self.write(&CheckRecord(verdict))?;
         }
         report
             .changes
             .iter()
-            .try_for_each(|change| self.write(&ChangeRecord::new(change)))
+            .try_for_each(|change| self.write(&ChangeRecord(change)))
     }
 
     pub fn program(&mut self, report: &ProgramReport) -> io::Result<()> {
         for tuned in &report.tuned {
-            self.write(&ProgramRecord::new(tuned))?;
+            self.write(&ProgramRecord(tuned))?;
         }
         for best in &report.best {
-            self.write(&BestRecord::new(best))?;
+            self.write(best)?;
         }
         report
             .unchanged
             .iter()
-            .try_for_each(|settings| self.write(&UnchangedRecord::new(settings)))
+            .try_for_each(|settings| self.write(&UnchangedRecord(settings)))
     }
 
     pub fn load(&mut self, report: &LoadReport) -> io::Result<()> {
-        self.write(&LoadRecord::new(report))?;
+        self.write(&LoadRecord(report))?;
         for script in &report.scripts {
-            self.write(&ScriptRecord::new(script))?;
+            self.write(script)?;
         }
-        report
-            .failures
-            .iter()
-            .try_for_each(|failure| self.write(&FailureRecord::new(failure)))
+        report.failures.iter().try_for_each(|failure| self.write(failure))
     }
 
     pub fn notice(&mut self, at: Timestamp, text: &str) -> io::Result<()> {
-        self.write(&NoticeRecord::new(at, text))
+        self.write(&NoticeRecord(at, text))
     }
 
     /// `end` is `near` or `far`. Writes one record per direction.
     pub fn tunnel(&mut self, end: &str, totals: &TunnelTotals) -> io::Result<()> {
-        self.write(&TunnelRecord::new(end, totals))?;
+        self.write(&TunnelRecord(end, totals))?;
         [Direction::ClientToServer, Direction::ServerToClient]
             .into_iter()
             .try_for_each(|direction| {
-                self.write(&TunnelDirectionRecord::new(
-                    direction,
-                    totals.direction(direction),
-                ))
+                self.write(&TunnelDirectionRecord(direction, totals.direction(direction)))
             })
     }
 
