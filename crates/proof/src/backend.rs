@@ -7,13 +7,11 @@ use netns::network::{HostId, LinkId, Network};
 use netns::sandbox;
 use netns::sandbox::{Entered, Sandbox};
 use pipeline::progress::ProgressSink;
-use relay::Unseen;
 use relay::replay::{ClientSocket, Ends, ReplayError, client_socket};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::time::Duration;
 use sys::listening::{in_namespace, on_loopback};
-use sys::{Clock, LiveError, OsError};
+use sys::{LiveError, OsError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmulationLevel {
@@ -152,11 +150,7 @@ fn over_streams<T>(
 ) -> Result<(T, LinkOutcome), ReplayError> {
     let listener = on_loopback().map_err(|_| refused("listen on the loopback address"))?;
     let server = local(&listener)?;
-    let options = relay::Options {
-        link: Some(*link),
-        ..relay::Options::new(server.into())
-    };
-    let relay = relay::start(options, Clock::anchored_now(), Arc::new(Unseen))?;
+    let relay = relay::emulate(server.into(), *link)?;
     let address = relay.local_addr();
     let open = || client_socket(&address);
     let done = work(&ends(listener, address, true, &open));

@@ -5,12 +5,9 @@ use anyhow::Result;
 use link::LinkDescription;
 use model::LinkOutcome;
 use netns::{Forward, HostId, LinkId, Network, Sandbox};
-use relay::Relay;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use sys::Clock;
 
 #[derive(Debug)]
 pub enum ClientSite {
@@ -80,7 +77,7 @@ impl ClientSite {
                 Ok((round, Some(network.outcome(behind.link))))
             }
             Self::Stream { server } => {
-                let relay = relay(*server, link)?;
+                let relay = relay::emulate((*server).into(), *link)?;
                 let round = bench.round(stations, relay.local_addr(), stop);
                 let outcome = relay.link_outcome();
                 relay.stop(Duration::ZERO);
@@ -94,16 +91,4 @@ impl Behind {
     fn become_like(&self, link: &LinkDescription) {
         self.network.change_link(self.link, link);
     }
-}
-
-fn relay(server: SocketAddr, link: &LinkDescription) -> Result<Relay> {
-    let options = relay::Options {
-        link: Some(*link),
-        ..relay::Options::new(server.into())
-    };
-    Ok(relay::start(
-        options,
-        Clock::anchored_now(),
-        Arc::new(relay::Unseen),
-    )?)
 }
