@@ -9,7 +9,6 @@ use live::exporting::{Exporting, SeenCounts};
 use live::interface::{CLOCK, OpenedInterfaces};
 use live::relaying;
 use live::relays::{self, Relays};
-use live::rights::is_local;
 use live::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic};
 use model::{Conditions, Warning};
 use pipeline::aggregator::{Aggregator, AggregatorConfig, TABLES_LAST, TablesInput, Window};
@@ -38,12 +37,7 @@ pub fn run(asked: &AgentPlan, config: AgentConfig, typed: &CommandLine) -> Resul
                 .map(|planned| Ok((planned.clone(), relaying::tls_as_asked(&planned.target)?)));
             let relays = Relays::start(with_tls.collect::<Result<_>>()?, &channel)?;
             relays.announce(&OutputHealth::default(), false, "");
-            let conditions = output::conditions(
-                typed,
-                "kernel receive timestamps where the socket gives them, else the monotonic clock",
-                relaying::observation_point(&planned),
-            );
-            let conditions = relaying::with_links(conditions, &planned);
+            let conditions = relaying::conditions(typed, &planned);
             let (mut agent, mut aggregator) = Agent::start(asked, config, conditions, end)?;
             begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
             let mut traffic = RelayedTraffic { channel, relays };
@@ -67,17 +61,10 @@ pub fn run(asked: &AgentPlan, config: AgentConfig, typed: &CommandLine) -> Resul
             let opened = OpenedInterfaces::open(&interface, &targets)?;
             let conditions = output::conditions(typed, CLOCK, opened.observation_point().to_owned());
             let (mut agent, mut aggregator) = Agent::start(asked, config, conditions, end)?;
-            let folder = agent.config.tables.as_ref().map(|(folder, _)| folder.clone());
-            // Only the caller can read a bucket's secrets; files in a folder are created one after
-            // another.
-            let is_bucket = folder.as_deref().is_some_and(|folder| !is_local(folder));
-            if is_bucket {
-                begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
-            }
-            let source = opened.begin(reading, &keys)?;
-            if !is_bucket {
-                begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
-            }
+            let folder = agent.config.tables.as_ref().map(|(folder, _)| folder.as_path());
+            let source = opened.begin_with_tables(reading, &keys, folder, &mut || {
+                begin_tables(&agent.config, &mut aggregator, TablesInput::Live)
+            })?;
             let mut traffic = InterfaceTraffic { source, keys };
             agent.observe(&mut traffic, &mut aggregator)?;
             let summary = traffic
@@ -166,13 +153,7 @@ impl<'a> Agent<'a> {
                 None => {}
             }
             self.end_reload(aggregator);
-            for fact in traffic.wait(POLL_INTERVAL) {
-                aggregator.fact(fact);
-            }
-            for (connection, processes) in traffic.found_processes() {
-                aggregator.programs(connection, &processes);
-            }
-            aggregator.lost(traffic.take_losses());
+            traffic.collect(POLL_INTERVAL, aggregator);
             if ticked.elapsed() >= watchdog {
                 ticked = Instant::now();
                 self.tick(traffic, aggregator);

@@ -1,6 +1,6 @@
 //! Traffic of a network interface as a source of facts: the counterpart of `relays`.
 
-use crate::rights::RootsRights;
+use crate::rights::{RootsRights, is_local};
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
 use key_log::KeyCollection;
@@ -14,7 +14,7 @@ use pipeline::keys::RunKeys;
 use pipeline::output_health::OutputHealth;
 use report::text::escape::cut;
 use std::net::{IpAddr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use sys::packets::{Interfaces, PacketCounts, RING_SIZES};
@@ -179,6 +179,29 @@ impl OpenedInterfaces {
             left: self.left,
             told_drops: 0,
         })
+    }
+
+    /// As [`OpenedInterfaces::begin`], with tables in `folder`. Only the caller can read a bucket's
+    /// secrets; files in a folder are created one after another.
+    ///
+    /// # Errors
+    /// When the privileges cannot be given up, or tables cannot be begun.
+    pub fn begin_with_tables(
+        self,
+        reading: Reading,
+        keys: &InterfaceKeys,
+        folder: Option<&Path>,
+        begin_tables: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<InterfaceSource> {
+        let is_bucket = folder.is_some_and(|folder| !is_local(folder));
+        if is_bucket {
+            begin_tables()?;
+        }
+        let source = self.begin(reading, keys)?;
+        if !is_bucket {
+            begin_tables()?;
+        }
+        Ok(source)
     }
 }
 

@@ -8,6 +8,7 @@ use pipeline::output;
 use relay::command::TlsPlan;
 use relay::{Counters, RelayTls};
 use std::time::Duration;
+use sys::arguments::CommandLine;
 use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
 
 /// Connects to each server once to report a wrong host, port or certificate early. Links and
@@ -97,6 +98,16 @@ const TAKEN_OVER: &str = "the server offers TLS: longwire speaks it for the comm
 const LEFT_OUT: &str = "the server offers TLS, but longwire cannot speak it through an emulated link: the command runs without \
                         (PGSSLMODE=disable), so that statements are seen. Each connection has 2 round trips less than with TLS 1.3, or 3 \
                         less with TLS 1.2 or a repeated key exchange. To leave TLS to the command, say sslmode=prefer in the target";
+
+/// Of a run whose traffic is observed.
+pub fn conditions(typed: &CommandLine, planned: &[PlannedRelay]) -> Conditions {
+    let conditions = output::conditions(
+        typed,
+        "kernel receive timestamps where the socket gives them, else the monotonic clock",
+        observation_point(planned),
+    );
+    with_links(conditions, planned)
+}
 
 pub fn with_links(conditions: Conditions, planned: &[PlannedRelay]) -> Conditions {
     let random = |link: &LinkDescription| link.loss.is_some() || link.jitter.is_some();

@@ -86,6 +86,6 @@ impl RootsRights {
 }
 
 /// False for a bucket.
-pub fn is_local(folder: &Path) -> bool {
+pub(crate) fn is_local(folder: &Path) -> bool {
     !folder.to_string_lossy().contains("://")
 }

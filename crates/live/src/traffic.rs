@@ -17,6 +17,17 @@ pub trait LiveTraffic {
     /// Waits up to about `patience` and returns the facts that arrived.
     fn wait(&mut self, patience: Duration) -> Vec<Fact>;
 
+    /// Waits as [`LiveTraffic::wait`], and hands over what is new.
+    fn collect(&mut self, patience: Duration, aggregator: &mut Aggregator) {
+        for fact in self.wait(patience) {
+            aggregator.fact(fact);
+        }
+        for (connection, processes) in self.found_processes() {
+            aggregator.programs(connection, &processes);
+        }
+        aggregator.lost(self.take_losses());
+    }
+
     /// Facts lost since the last call between source and consumer.
     fn take_losses(&mut self) -> FactLosses {
         FactLosses::default()

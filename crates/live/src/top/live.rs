@@ -108,13 +108,7 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
             }
             return Ok(Some(Status::Interrupted));
         }
-        for fact in self.traffic.wait(POLL_INTERVAL) {
-            self.aggregator.fact(fact);
-        }
-        for (connection, processes) in self.traffic.found_processes() {
-            self.aggregator.programs(connection, &processes);
-        }
-        self.aggregator.lost(self.traffic.take_losses());
+        self.traffic.collect(POLL_INTERVAL, &mut self.aggregator);
         if self.flushed.elapsed() >= EVERY_SECOND {
             self.flushed = Instant::now();
             self.once_a_second();

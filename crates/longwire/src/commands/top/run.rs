@@ -118,12 +118,7 @@ fn begin_relays(
         !args.command.is_empty(),
         "; q ends and sums up",
     );
-    let conditions = output::conditions(
-        typed,
-        "kernel receive timestamps where the socket gives them, else the monotonic clock",
-        relaying::observation_point(&planned),
-    );
-    let aggregator = aggregator(args, relaying::with_links(conditions, &planned), output_health)?;
+    let aggregator = aggregator(args, relaying::conditions(typed, &planned), output_health)?;
     let (child, note) = child(args, |output| relays.child(&args.command, output))?;
     Ok(LiveRun::begin(LiveParts {
         place: relays.places(),

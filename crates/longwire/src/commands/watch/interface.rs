@@ -6,7 +6,6 @@ use live::child::CommandOutput;
 use live::interface::{CLOCK, OpenedInterfaces, nothing_seen};
 use live::interface_command;
 use live::relays::ENDS;
-use live::rights::is_local;
 use live::watch::{Ended, Run};
 use model::Warning;
 use pipeline::aggregator::TablesInput;
@@ -44,21 +43,11 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
             Some(interface_command::start(&args.command, &planned, &keys, output)?)
         }
     };
-    // Only the caller can read a bucket's secrets; files in a folder are created one after another.
-    let is_bucket = args
-        .reporting
-        .parquet
-        .as_deref()
-        .is_some_and(|folder| !is_local(folder));
-    if is_bucket {
+    let folder = args.reporting.parquet.as_deref();
+    let mut source = opened.begin_with_tables(reading, &keys, folder, &mut || {
         args.reporting
-            .write_tables(&mut run.aggregator, TablesInput::Live)?;
-    }
-    let mut source = opened.begin(reading, &keys)?;
-    if !is_bucket {
-        args.reporting
-            .write_tables(&mut run.aggregator, TablesInput::Live)?;
-    }
+            .write_tables(&mut run.aggregator, TablesInput::Live)
+    })?;
     let status = if let Some(mut child) = child {
         run.until(&mut source, |_, _| child.ended(asked.take_signal()))
     } else {

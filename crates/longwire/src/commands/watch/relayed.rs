@@ -6,11 +6,9 @@ use anyhow::Result;
 use live::child::CommandOutput;
 use live::relaying;
 use live::relays;
-use live::targets::PlannedRelay;
 use live::watch::{Relayed, Run};
-use model::Conditions;
 use pipeline::aggregator::TablesInput;
-use pipeline::output::{self, EndRequest, Status};
+use pipeline::output::{EndRequest, Status};
 use sys::arguments::CommandLine;
 
 pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
@@ -19,7 +17,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
     let reporting = &args.reporting;
     let mut relayed = Relayed::start(with_tls, reporting.keep_literals, reporting.compressing())?;
-    let mut run = Run::new(args.plan()?, conditions(typed, &planned))?;
+    let mut run = Run::new(args.plan()?, relaying::conditions(typed, &planned))?;
     reporting.write_tables(&mut run.aggregator, TablesInput::Live)?;
     let output_health = run.output_health.clone();
     let end = match top::terminal::is_there() && !reporting.json {
@@ -42,13 +40,4 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let (ended, unused) = relayed.finish(status, &args.command, &mut run.aggregator);
     run.finish(args.style().as_ref(), ended)?;
     Ok(output_health.status(unused.status(status)))
-}
-
-fn conditions(typed: &CommandLine, planned: &[PlannedRelay]) -> Conditions {
-    let conditions = output::conditions(
-        typed,
-        "kernel receive timestamps where the socket gives them, else the monotonic clock",
-        relaying::observation_point(planned),
-    );
-    relaying::with_links(conditions, planned)
 }
