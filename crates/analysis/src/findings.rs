@@ -56,6 +56,15 @@ pub struct Distances {
     pub rate: Option<BitRate>,
 }
 
+impl Distances {
+    pub fn ascending(rtts: impl IntoIterator<Item = Duration>, rate: Option<BitRate>) -> Self {
+        let mut rtts: Vec<Duration> = rtts.into_iter().collect();
+        rtts.sort_unstable();
+        rtts.dedup();
+        Self { rtts, rate }
+    }
+}
+
 /// Looks for waste in facts and operations.
 ///
 /// Memory is bounded: [`clients::MAX_CONNECTIONS`] connections, with

@@ -158,13 +158,8 @@ impl ObservedOperations {
             end = Some(end.map_or(ended, |end| end.max(ended)));
         }
         let elapsed = end?.since(begin?);
-        Some(MeasuredDurations {
-            operations: durations.count(),
-            duration: durations.percentile(50)?,
-            per_second: durations.count() as f64 / elapsed.as_secs_f64().max(1e-9),
-            spread: durations.distribution(),
-            errors,
-        })
+        let per_second = durations.count() as f64 / elapsed.as_secs_f64().max(1e-9);
+        MeasuredDurations::from_durations(&mut durations, per_second, errors)
     }
 
     pub fn counted<'a>(&'a self, workload: &'a WorkloadSettings) -> impl Iterator<Item = &'a Operation> {

@@ -507,13 +507,8 @@ impl Sum {
     }
 
     fn outcome(mut self, elapsed: Duration) -> load::Outcome {
-        let measured = self.durations.percentile(50).map(|duration| MeasuredDurations {
-            operations: self.durations.count(),
-            duration,
-            per_second: self.durations.count() as f64 / self.durations.sum().as_secs_f64().max(1e-9),
-            spread: self.durations.distribution(),
-            errors: self.errors,
-        });
+        let per_second = self.durations.count() as f64 / self.durations.sum().as_secs_f64().max(1e-9);
+        let measured = MeasuredDurations::from_durations(&mut self.durations, per_second, self.errors);
         load::Outcome {
             measured,
             durations: self.durations,

@@ -2,9 +2,9 @@
 
 use crate::serde_units::ns;
 use crate::{
-    Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, Endpoint, Evidence,
-    Fingerprint, LinkRates, Margin, OperationKind, PerDirection, PerSide, RttSource, SampleTotals, Share,
-    Timestamp,
+    Assignments, Attribution, BitRate, ConnectionId, ConnectionTotals, Decoding, DistributionBuilder,
+    Endpoint, Evidence, Fingerprint, LinkRates, Margin, OperationKind, PerDirection, PerSide, RttSource,
+    SampleTotals, Share, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -420,6 +420,19 @@ pub struct MeasuredDurations {
     pub per_second: f64,
     /// Failed operations, not counted elsewhere.
     pub errors: u64,
+}
+
+impl MeasuredDurations {
+    /// `None` without durations.
+    pub fn from_durations(durations: &mut DistributionBuilder, per_second: f64, errors: u64) -> Option<Self> {
+        Some(Self {
+            operations: durations.count(),
+            duration: durations.percentile(50)?,
+            spread: durations.distribution(),
+            per_second,
+            errors,
+        })
+    }
 }
 
 /// An emulated link as requested and as realised.

@@ -14,6 +14,7 @@ pub mod compression;
 pub mod computing;
 pub mod decode;
 mod direction_payload;
+pub mod explain;
 pub mod fact_channel;
 pub mod input;
 pub mod interruption;

@@ -35,6 +35,7 @@ use model::{
 use named::Named;
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::Duration;
 use totals::Sum;
 use without::RemediedConnections;
 
@@ -43,6 +44,22 @@ pub struct PredictionTarget {
     pub link: LinkDescription,
     /// Concurrent clients, at least one, each running operations without think time.
     pub clients: u32,
+}
+
+impl PredictionTarget {
+    /// Every link with every number of clients.
+    pub fn grid(links: &[LinkDescription], clients: &[u32]) -> Vec<Self> {
+        let grid = links
+            .iter()
+            .flat_map(|&link| clients.iter().map(move |&clients| Self { link, clients }));
+        grid.collect()
+    }
+
+    /// Links with these round-trip times, without limit of rate, for one client.
+    pub fn at_rtts(rtts: &[Duration]) -> Vec<Self> {
+        let links: Vec<_> = rtts.iter().map(|rtt| LinkDescription::with_rtt(*rtt)).collect();
+        Self::grid(&links, &[1])
+    }
 }
 
 pub type LinkOfStep = dyn Fn(&OperationStep) -> Option<u32> + Send;

@@ -146,13 +146,8 @@ pub fn measured(durations: &[Duration], per_second: Option<f64>) -> Option<Measu
         all.add(*duration);
     }
     let mean = all.mean()?.as_secs_f64();
-    Some(MeasuredDurations {
-        operations: all.count(),
-        duration: all.percentile(50)?,
-        spread: all.distribution(),
-        per_second: per_second.unwrap_or(1.0 / mean.max(1e-9)),
-        errors: 0,
-    })
+    let per_second = per_second.unwrap_or(1.0 / mean.max(1e-9));
+    MeasuredDurations::from_durations(&mut all, per_second, 0)
 }
 
 fn how_far(began: Instant, total: Duration, rest: Duration, choice: &ReplayChoice) -> String {

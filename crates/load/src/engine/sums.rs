@@ -129,13 +129,7 @@ pub(crate) fn outcome(
         sum.per_second = sum.durations.count() as f64 / elapsed.as_secs_f64().max(1e-9);
     }
     let failed = sum.errors.values().sum();
-    let measured = sum.durations.percentile(50).map(|duration| MeasuredDurations {
-        operations: sum.durations.count(),
-        duration,
-        spread: sum.durations.distribution(),
-        per_second: sum.per_second,
-        errors: failed,
-    });
+    let measured = MeasuredDurations::from_durations(&mut sum.durations, sum.per_second, failed);
     let open = |mut builder: DistributionBuilder| plan.rate.map(|_| builder.distribution());
     Ok(Outcome {
         measured,

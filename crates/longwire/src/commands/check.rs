@@ -16,7 +16,6 @@ use pipeline::page::PageFile;
 use predict::PredictionTarget;
 use report::outcome::CheckReport;
 use report::{JsonWriter, ReadOutcome};
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use sys::arguments::CommandLine;
@@ -169,26 +168,12 @@ fn read_outcome(
     typed: &CommandLine,
 ) -> Result<ReadOutcome> {
     let wanted = AggregatorConfig {
-        rule: grouping.operations,
-        hosts: grouping.hosts_in(files),
-        statements_alone: pipeline::input::are_of_load(files),
-        targets: links
-            .iter()
-            .map(|link| PredictionTarget {
-                link: *link,
-                clients: 1,
-            })
-            .collect(),
-        findings: Some(Distances {
-            rtts: links
-                .iter()
-                .map(|link| link.rtt)
-                .collect::<BTreeSet<_>>()
-                .into_iter()
-                .collect(),
-            rate: links.iter().flat_map(|link| link.rate).flatten().min(),
-        }),
-        ..AggregatorConfig::default()
+        targets: PredictionTarget::grid(links, &[1]),
+        findings: Some(Distances::ascending(
+            links.iter().map(|link| link.rtt),
+            links.iter().flat_map(|link| link.rate).flatten().min(),
+        )),
+        ..grouping.config_for(files)
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(files, typed))?;
     let input = input::read_files(files, keys.reading()?, &mut |fact| aggregator.fact(fact))?;

@@ -14,6 +14,7 @@ use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::output::{self, Status};
 use pipeline::output_health::OutputHealth;
 use pipeline::page::{PRICES, PageRun};
+use predict::PredictionTarget;
 use proof::DemoProof;
 use report::ReadOutcome;
 use report::outcome::DemoOutcome;
@@ -56,7 +57,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let joined = DemoSetup::set(PageVariant::Joined, "page, one join")?;
     let wanted = AggregatorConfig {
         rule: Rule::Connection,
-        targets: super::predict::distances(&PRICES),
+        targets: PredictionTarget::at_rtts(&PRICES),
         names: vec![
             (chatty.server, chatty.name.clone()),
             (joined.server, joined.name.clone()),

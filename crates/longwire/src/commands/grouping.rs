@@ -2,6 +2,8 @@
 
 use analysis::hosts::{HostChoice, HostSettings};
 use analysis::operations::rule::Rule;
+use pipeline::aggregator::AggregatorConfig;
+use pipeline::input;
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -16,6 +18,15 @@ pub struct Grouping {
 }
 
 impl Grouping {
+    pub fn config_for(&self, files: &[PathBuf]) -> AggregatorConfig {
+        AggregatorConfig {
+            rule: self.operations,
+            hosts: self.hosts_in(files),
+            statements_alone: input::are_of_load(files),
+            ..AggregatorConfig::default()
+        }
+    }
+
     /// Settings for `files`: captures may name the addresses of their interfaces and the machine
     /// that sent a packet.
     pub fn hosts_in(&self, files: &[PathBuf]) -> HostSettings {
@@ -24,8 +35,8 @@ impl Grouping {
             return hosts;
         }
         HostSettings {
-            interfaces: pipeline::input::interfaces(files),
-            captures: pipeline::input::captured_addresses(files),
+            interfaces: input::interfaces(files),
+            captures: input::captured_addresses(files),
             undecoded: true,
             ..hosts
         }

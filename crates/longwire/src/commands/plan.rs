@@ -4,6 +4,7 @@ mod asked;
 
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
+use analysis::findings::Distances;
 use analysis::hosts::HostChoice;
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
@@ -18,7 +19,6 @@ use report::JsonWriter;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 use sys::arguments::CommandLine;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 
@@ -115,17 +115,13 @@ fn read_data(args: &Args, typed: &CommandLine, estate: &Estate) -> Result<Data> 
     let hosts = estate.services.iter().flat_map(|service| &service.hosts);
     grouping.host.extend(hosts.cloned().map(HostChoice::Given));
     let kept = KeptOperations::default();
-    let rtts: std::collections::BTreeSet<Duration> = estate.links.iter().map(|link| link.link.rtt).collect();
     let wanted = AggregatorConfig {
-        rule: grouping.operations,
-        hosts: grouping.hosts_in(&args.files),
-        statements_alone: input::are_of_load(&args.files),
-        findings: Some(analysis::findings::Distances {
-            rtts: rtts.into_iter().collect(),
-            rate: None,
-        }),
+        findings: Some(Distances::ascending(
+            estate.links.iter().map(|link| link.link.rtt),
+            None,
+        )),
         kept: Some(kept.clone()),
-        ..AggregatorConfig::default()
+        ..grouping.config_for(&args.files)
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files, typed))?;
     let mut traffic = EstateTraffic::default();

@@ -6,21 +6,19 @@ use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
 use anyhow::Result;
 use clap::Args as ClapArgs;
-use link::LinkDescription;
-use model::{DEFAULT_RTTS, Operation, OperationStep, PerDirection};
+use model::DEFAULT_RTTS;
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
+use pipeline::explain::explain;
 use pipeline::input;
 use pipeline::moved::ConnectionChoice;
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun, Samples};
 use pipeline::progress::StderrProgress;
-use predict::{Assumption, Computing, PredictionTarget, WakeUp, Workers};
+use predict::{Computing, PredictionTarget, WakeUp, Workers};
 use proof::{BackendSearch, Claim};
-use report::outcome::{ExplainOutcome, ExplainedExchange};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 use sys::arguments::CommandLine;
 
 /// Predict operations of a capture or recording on other links.
@@ -144,7 +142,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
             text.push_str(&report::text::cores_line(cores));
         }
         if let (Some(longest), Some(target)) = (longest, wanted.targets.last()) {
-            let explained = explain(&longest, target, &wanted, &|step| moved.moves(step));
+            let explained = explain(&longest, target, &wanted, &moved);
             text.push_str(&report::text::explain_view(&explained, &style));
         }
         text.extend(outcome.links.iter().map(report::text::link_line));
@@ -167,10 +165,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
 
 fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
     AggregatorConfig {
-        rule: args.grouping.operations,
-        hosts: args.grouping.hosts_in(&args.files),
-        statements_alone: input::are_of_load(&args.files),
-        targets: targets(&args.distances.links(&DEFAULT_RTTS), &args.clients),
+        targets: PredictionTarget::grid(&args.distances.links(&DEFAULT_RTTS), &args.clients),
         computing: computing(args),
         wake_up: wake_up(args),
         workers: if args.verify {
@@ -182,60 +177,8 @@ fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
         json: args.json,
         longest: args.explain,
         samples,
-        ..AggregatorConfig::default()
+        ..args.grouping.config_for(&args.files)
     }
-}
-
-/// One operation on one link, in the form of the report.
-fn explain(
-    operation: &Operation,
-    target: &PredictionTarget,
-    wanted: &AggregatorConfig,
-    moved: &dyn Fn(&OperationStep) -> bool,
-) -> ExplainOutcome {
-    let explanation = predict::explain(operation, target, wanted.computing, wanted.wake_up, moved);
-    let steps = explanation.steps.iter().map(|step| ExplainedExchange {
-        name: match &step.fingerprint {
-            Some(fingerprint) => fingerprint.to_string(),
-            None => step.phase.name().to_owned(),
-        },
-        moved: step.moved,
-        turns: step.turns,
-        bytes: PerDirection::new(step.request_bytes, step.reply_bytes),
-        assigned: step.assigned,
-        probability: step.probability,
-        started: step.times.started,
-        completed: step.times.completed,
-    });
-    let assumption = |assumption: &Assumption| (assumption.text.to_string(), assumption.source.to_owned());
-    ExplainOutcome {
-        operation_name: operation.name.to_string(),
-        measured: operation.duration,
-        unexplained_ns: explanation.unexplained_ns,
-        predicted: explanation.replayed.duration,
-        link: match target.clients {
-            1 => target.link.to_string(),
-            _ => format!("{}, by one client alone", target.link),
-        },
-        assumptions: explanation.assumptions.iter().map(assumption).collect(),
-        steps: steps.collect(),
-    }
-}
-
-/// Every link with every number of clients.
-pub fn targets(links: &[LinkDescription], clients: &[u32]) -> Vec<PredictionTarget> {
-    let targets = links.iter().flat_map(|link| {
-        clients
-            .iter()
-            .map(|&clients| PredictionTarget { link: *link, clients })
-    });
-    targets.collect()
-}
-
-/// Links with these round-trip times, without limit of rate, for one client.
-pub fn distances(rtts: &[Duration]) -> Vec<PredictionTarget> {
-    let links: Vec<_> = rtts.iter().map(|rtt| LinkDescription::with_rtt(*rtt)).collect();
-    targets(&links, &[1])
 }
 
 /// Cores shared by clients and servers. Several clients default to this system's. A replay over

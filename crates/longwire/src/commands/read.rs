@@ -46,16 +46,13 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let boxes = ExchangePool::default();
     let wanted = AggregatorConfig {
-        rule: args.reporting.grouping.operations,
-        hosts: args.reporting.grouping.hosts_in(&args.files),
-        statements_alone: input::are_of_load(&args.files),
         targets: args.reporting.targets(page.is_some()),
         json: args.reporting.json,
         exchanges: args.reporting.exchanges,
         findings: Some(args.reporting.distances()),
         samples: page.as_ref().map(PageFile::samples),
         boxes: Some(boxes.clone()),
-        ..AggregatorConfig::default()
+        ..args.reporting.grouping.config_for(&args.files)
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files, typed))?;
     args.reporting

@@ -55,18 +55,11 @@ pub struct Reporting {
 impl Reporting {
     /// Distances at which findings are priced.
     pub fn distances(&self) -> Distances {
-        let asked = self.asked();
-        Distances {
-            rtts: ascending(
-                if asked.is_empty() {
-                    &[DEFAULT_PRICE_RTT]
-                } else {
-                    &asked
-                },
-                &[],
-            ),
-            rate: self.rate,
+        let mut asked = self.asked();
+        if asked.is_empty() {
+            asked.push(DEFAULT_PRICE_RTT);
         }
+        Distances::ascending(asked, self.rate)
     }
 
     /// Links for predictions, including those of a page if one is written.
@@ -79,7 +72,7 @@ impl Reporting {
             [] => &DEFAULT_RTTS[..],
             asked => asked,
         };
-        super::predict::distances(&ascending(asked, of_page))
+        PredictionTarget::at_rtts(&ascending(asked, of_page))
     }
 
     fn asked(&self) -> Vec<Duration> {

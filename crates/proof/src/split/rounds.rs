@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use load::script::Scripts;
 use load::sql::SqlLoad;
-use load::{QueryMode, RunControl};
+use load::QueryMode;
 use model::{Distribution, Interval, PerDirection, counted};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,22 +85,8 @@ impl SplitBench {
             duration: Some(self.visit),
             ..load::Plan::default()
         };
-        let control = RunControl::default();
-        let ended = AtomicBool::new(false);
-        let outcome = std::thread::scope(|scope| {
-            let watching = scope.spawn(|| {
-                while !ended.load(Ordering::Relaxed) {
-                    if stop.load(Ordering::Relaxed) {
-                        control.stop.store(true, Ordering::Relaxed);
-                    }
-                    std::thread::park_timeout(POLL_INTERVAL);
-                }
-            });
-            let outcome = load::run(&load, &plan, &control, None);
-            ended.store(true, Ordering::Relaxed);
-            watching.thread().unpark();
-            outcome
-        })?;
+        let ticked = &mut |_| Ok::<_, load::Error>(());
+        let outcome = load::run_beside(&load, &plan, None, (stop, POLL_INTERVAL), ticked)??;
         visit_of(station, &outcome)
     }
 }

@@ -3,12 +3,12 @@
 use super::arguments::{self, MAX_STATEMENTS, OfFindings, OfPredict, OfStatements, StatementOrder};
 use crate::commands::grouping::Grouping;
 use crate::commands::keys_flag::KeyLogArgument;
-use crate::commands::predict::{distances, targets};
 use analysis::findings::Distances;
 use anyhow::Result;
 use model::Warning;
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
+use predict::PredictionTarget;
 use report::{JsonWriter, ReadOutcome};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -102,7 +102,7 @@ fn findings(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
     let asked: OfFindings = arguments::parse(arguments)?;
     let rtts = asked.rtts()?;
     let wanted = AggregatorConfig {
-        targets: distances(&rtts),
+        targets: PredictionTarget::at_rtts(&rtts),
         findings: Some(Distances { rtts, rate: None }),
         ..AggregatorConfig::default()
     };
@@ -120,7 +120,7 @@ fn findings(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
 fn predict(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
     let asked: OfPredict = arguments::parse(arguments)?;
     let wanted = AggregatorConfig {
-        targets: targets(&asked.links()?, &[1]),
+        targets: PredictionTarget::grid(&asked.links()?, &[1]),
         ..AggregatorConfig::default()
     };
     let outcome = read_files(files, wanted)?;
@@ -157,10 +157,9 @@ fn statements(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
 /// Shared by `read_files` and `predict`.
 fn read_files(files: &Files<'_>, wanted: AggregatorConfig) -> Result<ReadOutcome> {
     let wanted = AggregatorConfig {
-        rule: files.grouping.operations,
-        hosts: files.grouping.hosts_in(files.files),
-        statements_alone: input::are_of_load(files.files),
-        ..wanted
+        targets: wanted.targets,
+        findings: wanted.findings,
+        ..files.grouping.config_for(files.files)
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(files.files, files.typed))?;
     let input = input::read_files(files.files, files.keys.reading()?, &mut |fact| {
