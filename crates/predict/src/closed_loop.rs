@@ -3,9 +3,10 @@
 use crate::critical_path;
 use crate::links::ReplayConnection;
 use crate::locks::SimulatedLocks;
-use crate::predictor::{PredictionTarget, ReplayTotals};
+use crate::predictor::ReplayTotals;
 use crate::run::{ClientId, Computing, RunProgress, SimulatedRun};
 use crate::sample_pool::{Recorded, SamplePool};
+use crate::target::PredictionTarget;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;

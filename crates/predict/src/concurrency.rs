@@ -22,6 +22,7 @@
 //! than the pool has connections: each waited for the next free connection ([`rewrite`]).
 //! Dependence on the data of a reply cannot be seen. Start at [`Concurrency::ordered`].
 
+mod batch;
 mod evidence;
 mod family;
 mod pools;

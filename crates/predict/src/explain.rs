@@ -1,8 +1,8 @@
 //! A prediction's assumptions, and one operation step by step.
 
-use crate::predictor::PredictionTarget;
 use crate::replay::{Replayed, StepTimes, replay};
 use crate::run::Computing;
+use crate::target::PredictionTarget;
 use crate::unexplained::replay_here;
 use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MAX_ALLOWANCE, MORE, WakeUp};
 use model::{Assigned, ConnectionId, Fingerprint, Operation, OperationStep, Phase, Share};

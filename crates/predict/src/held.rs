@@ -7,8 +7,8 @@
 
 use crate::critical_path::CriticalPath;
 use crate::plan::OperationPlan;
-use crate::predictor::PredictionTarget;
 use crate::run::Times;
+use crate::target::PredictionTarget;
 use crate::virtual_time::VirtualTime;
 use foldhash::HashMap;
 use model::{ConnectionId, DistributionBuilder, HeldPrediction, Nanos, Operation, OperationTransaction};

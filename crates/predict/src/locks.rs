@@ -12,32 +12,10 @@
 //! Measured lock waits are removed from server time and simulated again, because the other
 //! transaction takes longer on a longer link.
 
-use crate::plan::{OperationPlan, PlanNode};
+use crate::plan::{LockKey, OperationPlan, PlanNode};
 use crate::run::{ClientId, ClientNode};
-use model::{ConnectionId, Exchange, Nanos, Timestamp};
-use std::collections::hash_map::DefaultHasher;
+use model::{ConnectionId, Nanos, Timestamp};
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::{Hash, Hasher};
-
-/// A lock, equal wherever the same statement requests the same rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct LockKey {
-    of: u64,
-    tells_rows: bool,
-}
-
-impl LockKey {
-    /// `None` if the statement is unknown.
-    pub fn from_exchange(exchange: &Exchange) -> Option<Self> {
-        let digest = exchange.asked.rows_digest;
-        let mut hasher = DefaultHasher::new();
-        (exchange.fingerprint.as_deref()?, digest).hash(&mut hasher);
-        Some(Self {
-            of: hasher.finish(),
-            tells_rows: digest.is_some(),
-        })
-    }
-}
 
 #[derive(Debug, Default)]
 pub struct LockEvidence {
@@ -96,7 +74,7 @@ impl LockEvidence {
         for (key, mut asked) in self.asked {
             asked.sort_unstable_by_key(|one| (one.replied, one.arrived));
             let seen = Exclusion::from_requests(&asked);
-            if seen.excludes() || (key.tells_rows && asked.len() > 1 && !seen.is_refuted()) {
+            if seen.excludes() || (key.has_rows() && asked.len() > 1 && !seen.is_refuted()) {
                 locked.certain.insert(key);
                 locked.waits.extend(seen.waits);
             } else if seen.may_exclude() {

@@ -2,20 +2,22 @@
 
 mod ids;
 mod joins;
+mod lock_key;
 mod measured;
 mod node;
+mod rests;
 
 pub use ids::{NodeId, PlanConnection};
 pub use joins::Joins;
+pub use lock_key::LockKey;
 pub use measured::nanos;
 pub use node::{After, Bytes, Crossing, Dependencies, Measured, PlanNode, Work};
 
 use crate::first_window::first_window;
-use crate::locks::LockKey;
-use crate::wake_up::set_rests;
 use link::LinkDescription;
 use measured::{FIRST_WINDOW, UNSCALED_WINDOW, is_limited_by_window, measured, node, pause_between};
 use model::{ConnectionId, Nanos, Operation, OperationStep, Step, Timestamp, TransactionState};
+use rests::set_rests;
 use std::collections::HashMap;
 
 /// An operation prepared once and replayed on every target.

@@ -22,6 +22,7 @@ use crate::replay::run_alone;
 use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
 use crate::senders::{KeptWindows, PacedReplies, Senders, paced_round_trips};
+use crate::target::PredictionTarget;
 use crate::unexplained::MeasuredPaths;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
@@ -38,29 +39,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use totals::Sum;
 use without::RemediedConnections;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PredictionTarget {
-    pub link: LinkDescription,
-    /// Concurrent clients, at least one, each running operations without think time.
-    pub clients: u32,
-}
-
-impl PredictionTarget {
-    /// Every link with every number of clients.
-    pub fn grid(links: &[LinkDescription], clients: &[u32]) -> Vec<Self> {
-        let grid = links
-            .iter()
-            .flat_map(|&link| clients.iter().map(move |&clients| Self { link, clients }));
-        grid.collect()
-    }
-
-    /// Links with these round-trip times, without limit of rate, for one client.
-    pub fn at_rtts(rtts: &[Duration]) -> Vec<Self> {
-        let links: Vec<_> = rtts.iter().map(|rtt| LinkDescription::with_rtt(*rtt)).collect();
-        Self::grid(&links, &[1])
-    }
-}
 
 pub type LinkOfStep = dyn Fn(&OperationStep) -> Option<u32> + Send;
 

@@ -2,8 +2,8 @@
 
 use crate::critical_path;
 use crate::plan::OperationPlan;
-use crate::predictor::PredictionTarget;
 use crate::run::{Computing, RunProgress, SimulatedRun, Times};
+use crate::target::PredictionTarget;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;

@@ -7,8 +7,7 @@
 //! A shared processor rests less than each of its users. Common data stays loaded then; data of one
 //! connection (its process, its memory) does not.
 
-use crate::plan::{After, OperationPlan, nanos};
-use model::{Nanos, Operation, Step, Timestamp};
+use model::Nanos;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,38 +64,6 @@ impl WakeUp {
         };
         Nanos::from_f64(allowance)
     }
-}
-
-/// Sets the measured rests of clients and servers, as far as the operation shows them. The first on
-/// a connection is assumed not to have rested, as if operations followed each other.
-pub fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
-    let parts = operation.steps.iter().flat_map(|step| step.exchange.steps());
-    let mut replied: Vec<Option<Timestamp>> = vec![None; plan.connections.len()];
-    let mut waits = Vec::with_capacity(plan.nodes.len());
-    for (node, part) in plan.nodes.iter_mut().zip(parts) {
-        let before = &mut replied[node.connection.index()];
-        let to_server = part.server_side_rtt.unwrap_or_default();
-        node.measured.rested[1] = before.map_or(Nanos::ZERO, |before| {
-            nanos(part.request_started.since(before) + to_server)
-        });
-        *before = part.reply_ended.or(*before);
-        waits.push(nanos(wait_of_client(part)));
-    }
-    for node in &mut plan.nodes {
-        if let (Some(after), After::Completion) = (node.dependencies.after, node.dependencies.after_what) {
-            node.measured.rested[0] = waits[after.index()];
-        }
-        if let Some(reply_after) = node.dependencies.reply_after {
-            node.measured.rested[1] = waits[reply_after.index()];
-        }
-    }
-}
-
-fn wait_of_client(part: &Step) -> Duration {
-    let seen = part
-        .reply_started
-        .map(|started| started.since(part.request_ended));
-    seen.unwrap_or_default() + part.client_side_rtt.unwrap_or_default()
 }
 
 /// Cache state after a rest: 0 is warm, 1 is cold.

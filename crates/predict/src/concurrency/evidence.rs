@@ -1,8 +1,8 @@
 //! Collects which exchanges of a name's operations were seen at once.
 
+use super::batch::ConcurrentBatch;
 use super::family::{Class, Family, Pair, is_setup};
 use super::pools::Pools;
-use super::queue::ConcurrentBatch;
 use std::collections::HashMap;
 use std::time::Duration;
 

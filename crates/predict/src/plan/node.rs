@@ -1,9 +1,8 @@
 //! A node of a plan: a request, the wait and the reply.
 
-use super::{NodeId, PlanConnection};
+use super::{LockKey, NodeId, PlanConnection};
 use crate::cores::Whose;
 use crate::load::CoreTime;
-use crate::locks::LockKey;
 use model::{Nanos, Protocol, Timestamp};
 
 /// One request burst, the wait and the reply burst.

@@ -1,10 +1,10 @@
 //! Operations of one name.
 
-use super::PredictionTarget;
-use super::totals::{ReplayTotals, Sum};
+use super::totals::{NameMargins, ReplayTotals, Sum};
 use crate::examples::Examples;
 use crate::sample_pool::SamplePool;
 use crate::senders::KeptWindows;
+use crate::target::PredictionTarget;
 use model::{DistributionBuilder, Evidence, Margin, Nanos, Order, OrderKind, Prediction, Share};
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,14 +95,6 @@ impl Named {
             Nanos::ZERO
         }
     }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NameMargins {
-    pub(super) server: [f64; 2],
-    pub(super) paced_round_trips: Option<f64>,
-    pub(super) kept_windows: [f64; 2],
-    pub(super) others: f64,
 }
 
 /// Longer pauses between operations are a user's.

@@ -1,9 +1,8 @@
 //! Replays of one name on one target, summed.
 
-use super::PredictionTarget;
-use super::named::NameMargins;
 use crate::bounds::BoundsEvidence;
 use crate::critical_path::{CriticalPath, Within};
+use crate::target::PredictionTarget;
 use model::{Attribution, BoundBy, DistributionBuilder, Prediction};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +29,14 @@ impl ReplayTotals {
         self.within.add(&critical_path.within);
         self.turns += turns;
     }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NameMargins {
+    pub(super) server: [f64; 2],
+    pub(super) paced_round_trips: Option<f64>,
+    pub(super) kept_windows: [f64; 2],
+    pub(super) others: f64,
 }
 
 #[derive(Debug, Clone, Default)]

@@ -1,12 +1,13 @@
 //! Replays operations without the exchanges that remedies leave out, with connections in the
 //! resulting state.
 
-use super::{PredictionTarget, Predictor};
+use super::Predictor;
 use crate::connections::ConnectionHistory;
 use crate::critical_path;
 use crate::plan::OperationPlan;
 use crate::remedies::{self, Estimate};
 use crate::replay::run_alone;
+use crate::target::PredictionTarget;
 use crate::virtual_time::VirtualTime;
 use foldhash::HashMap;
 use link::tcp::Flow;
