@@ -1,17 +1,23 @@
 //! Turns packets of both directions of a TCP connection into events.
 
+mod hold;
+mod keep_alive;
+mod opening;
+
+pub(crate) use keep_alive::Probe;
+
 use crate::half::{Half, Output};
-use crate::hold::Hold;
 use crate::hosts::{Estimate, HostPair};
 use crate::idle;
 use crate::key::Key;
-use crate::opening::HandshakeSeen;
 use crate::round_trip::{self, Pair};
 use crate::tcp::{ACK, FIN, Head, Packet, RST, SYN, SynOptions};
+use hold::Hold;
 use model::{
     Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, PerDirection, PerSide, Side,
     Timestamp,
 };
+use opening::HandshakeSeen;
 use std::time::Duration;
 
 pub(crate) struct Flow {

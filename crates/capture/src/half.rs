@@ -3,8 +3,8 @@
 use crate::duplicate::{Recent, Sightings};
 use crate::edges::Edges;
 use crate::flights::Flights;
+use crate::flow::Probe;
 use crate::hosts::Hosts;
-use crate::keep_alive::Probe;
 use crate::pending::Pending;
 use crate::settle::Settling;
 use crate::tcp::{Head, Packet, SynOptions};
