@@ -1,5 +1,6 @@
-//! Parses a request from bytes, within limits, without I/O.
+//! Reads a request from bytes, within limits, without I/O.
 
+use httparse::{Error, Status};
 use std::net::SocketAddr;
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -39,8 +40,6 @@ pub(super) enum Arrival {
 #[derive(Debug)]
 pub(super) struct RequestReader {
     bytes: Vec<u8>,
-    /// Position up to which the end of the head was searched.
-    searched: usize,
     most_body: usize,
     head: Option<Head>,
 }
@@ -61,7 +60,6 @@ impl RequestReader {
     pub(super) fn new(most_body: usize) -> Self {
         Self {
             bytes: Vec::new(),
-            searched: 0,
             most_body,
             head: None,
         }
@@ -75,14 +73,10 @@ impl RequestReader {
         self.bytes.extend_from_slice(bytes);
         let mut asks_leave = false;
         if self.head.is_none() {
-            let Some(end) = self.end_of_head() else {
-                return match self.bytes.len() > MAX_HEAD_BYTES {
-                    true => Err(Refusal(431, "the request's head is too large")),
-                    false => Ok(Arrival::Partly),
-                };
+            let Some((end, head)) = Head::parse(&self.bytes, self.most_body)? else {
+                return Ok(Arrival::Partly);
             };
-            let head = Head::parse(self.bytes.get(..end).unwrap_or_default(), self.most_body)?;
-            self.bytes.drain(..end + END_OF_HEAD.len());
+            self.bytes.drain(..end);
             let expects = head.request.field("expect");
             asks_leave = expects.is_some_and(|value| value.eq_ignore_ascii_case("100-continue"));
             self.head = Some(head);
@@ -93,13 +87,6 @@ impl RequestReader {
             None if asks_leave => Ok(Arrival::AsksLeave),
             None => Ok(Arrival::Partly),
         }
-    }
-
-    fn end_of_head(&mut self) -> Option<usize> {
-        let from = self.searched.saturating_sub(END_OF_HEAD.len());
-        self.searched = self.bytes.len();
-        let end = find(self.bytes.get(from..)?, END_OF_HEAD)? + from;
-        (end <= MAX_HEAD_BYTES).then_some(end)
     }
 
     /// Returns whether the body is complete.
@@ -123,29 +110,21 @@ impl RequestReader {
 
 /// Returns whether the last chunk is among them (RFC 9112, section 7.1). Trailers are skipped.
 fn take_chunks(bytes: &mut Vec<u8>, body: &mut Vec<u8>, most: usize) -> Result<bool, Refusal> {
-    let wrong = Refusal(400, "a chunk's size is not understood");
     let mut from = 0;
     let over = loop {
         let rest = bytes.get(from..).unwrap_or_default();
-        let Some(end) = find(
-            rest.get(..MAX_LINE_BYTES.min(rest.len())).unwrap_or_default(),
-            b"\r\n",
-        ) else {
-            if rest.len() >= MAX_LINE_BYTES {
-                return Err(wrong);
-            }
-            break false;
+        let (data, size) = match httparse::parse_chunk_size(rest) {
+            Ok(Status::Complete(read)) => read,
+            Ok(Status::Partial) if rest.len() < MAX_LINE_BYTES => break false,
+            _ => return Err(Refusal(400, "a chunk's size is not understood")),
         };
-        let line = String::from_utf8_lossy(rest.get(..end).unwrap_or_default());
-        let digits = line.split(';').next().unwrap_or_default().trim();
-        let size = usize::from_str_radix(digits, 16).map_err(|_| wrong)?;
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
         if size > most.saturating_sub(body.len()) {
             return Err(TOO_LARGE);
         }
         if size == 0 {
             break true;
         }
-        let data = end + 2;
         let Some(chunk) = rest.get(data..data + size + 2) else {
             break false;
         };
@@ -157,20 +136,29 @@ fn take_chunks(bytes: &mut Vec<u8>, body: &mut Vec<u8>, most: usize) -> Result<b
 }
 
 impl Head {
-    fn parse(head: &[u8], most_body: usize) -> Result<Self, Refusal> {
-        let text = std::str::from_utf8(head).map_err(|_| Refusal(400, "the request is not text"))?;
-        let mut lines = text.split("\r\n");
-        let mut words = lines.next().unwrap_or_default().split(' ');
-        let (Some(method), Some(target), Some(version), None) =
-            (words.next(), words.next(), words.next(), words.next())
-        else {
-            return Err(Refusal(400, "the request line is not understood"));
+    /// Returns the head and its length; `None` if it has not arrived whole.
+    fn parse(bytes: &[u8], most_body: usize) -> Result<Option<(usize, Self)>, Refusal> {
+        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+        let mut request = httparse::Request::new(&mut fields);
+        let end = match request.parse(bytes) {
+            Ok(Status::Complete(end)) if end <= MAX_HEAD_BYTES => end,
+            Ok(Status::Partial) if bytes.len() <= MAX_HEAD_BYTES => return Ok(None),
+            Ok(_) | Err(Error::TooManyHeaders) => {
+                return Err(Refusal(431, "the request's head is too large"));
+            }
+            Err(Error::HeaderName | Error::HeaderValue) => {
+                return Err(Refusal(400, "a header is not understood"));
+            }
+            Err(_) => return Err(NOT_UNDERSTOOD),
         };
-        if !version.starts_with("HTTP/1.") || !target.starts_with('/') {
-            return Err(Refusal(400, "the request line is not understood"));
+        let (Some(method), Some(target)) = (request.method, request.path) else {
+            return Err(NOT_UNDERSTOOD);
+        };
+        if !target.starts_with('/') {
+            return Err(NOT_UNDERSTOOD);
         }
         let path = target.split(['?', '#']).next().unwrap_or_default();
-        let mut read = Self {
+        let mut head = Self {
             request: HttpRequest {
                 method: method.to_owned(),
                 path: path.to_owned(),
@@ -178,13 +166,12 @@ impl Head {
             },
             length: BodyLength::Exact(0),
         };
-        for line in lines {
-            let (name, value) = line
-                .split_once(':')
-                .ok_or(Refusal(400, "a header is not understood"))?;
-            read.field(name.to_ascii_lowercase(), value.trim(), most_body)?;
+        for field in request.headers {
+            let value =
+                std::str::from_utf8(field.value).map_err(|_| Refusal(400, "the request is not text"))?;
+            head.field(field.name.to_ascii_lowercase(), value.trim(), most_body)?;
         }
-        Ok(read)
+        Ok(Some((end, head)))
     }
 
     fn field(&mut self, name: String, value: &str, most_body: usize) -> Result<(), Refusal> {
@@ -210,13 +197,11 @@ impl Head {
     }
 }
 
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window == what)
-}
-
+const NOT_UNDERSTOOD: Refusal = Refusal(400, "the request line is not understood");
 const TOO_LARGE: Refusal = Refusal(413, "the request's body is too large");
-const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 const MAX_HEAD_BYTES: usize = 16 * 1024;
+const MAX_FIELDS: usize = 128;
+/// Of a chunk's size.
 const MAX_LINE_BYTES: usize = 1024;
 
 #[cfg(test)]
