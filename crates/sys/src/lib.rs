@@ -36,6 +36,7 @@ pub mod signals;
 pub mod socket;
 pub mod socket_owners;
 pub mod spin;
+mod stop;
 pub mod target;
 pub mod tcp_info;
 pub mod terminal;
@@ -47,6 +48,7 @@ pub mod wait;
 
 pub use clock::{Clock, thread_processor_time};
 pub use error::{Blame, LiveError, OsError};
+pub use stop::StopToken;
 pub use target::{
     ChannelBinding, ClientTls, Credentials, Scheme, Secret, SecurityAsked, Target, TargetError, TlsMode,
 };

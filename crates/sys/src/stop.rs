@@ -1,0 +1,202 @@
+//! Stops a run from other threads and from signal handlers.
+
+use crate::error::{LiveError, OsError};
+use crate::poller::{Poller, Waker};
+use crate::wait::until_readable;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A flag that wakes who waits for it. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct StopToken(Option<Arc<Shared>>);
+
+#[derive(Debug)]
+struct Shared {
+    is_stopped: AtomicBool,
+    waker: Waker,
+    parent: Option<Parent>,
+}
+
+#[derive(Debug)]
+struct Parent {
+    token: StopToken,
+    /// Readable when one of both is stopped.
+    both: Poller,
+}
+
+impl StopToken {
+    /// # Errors
+    /// If the system refuses an eventfd.
+    pub fn new() -> Result<Self, LiveError> {
+        Self::with(Waker::new()?, None)
+    }
+
+    /// One that nothing stops.
+    pub const fn never() -> Self {
+        Self(None)
+    }
+
+    /// Stops with this one, or alone.
+    ///
+    /// # Errors
+    /// If the system refuses an eventfd.
+    pub fn child(&self) -> Result<Self, LiveError> {
+        let waker = Waker::new()?;
+        let Some(fd) = self.fd() else {
+            return Self::with(waker, None);
+        };
+        let both = Poller::new()?;
+        both.watch_readable(fd, 0)?;
+        both.watch_readable(waker.as_fd(), 1)?;
+        let parent = Parent {
+            token: self.clone(),
+            both,
+        };
+        Self::with(waker, Some(parent))
+    }
+
+    fn with(waker: Waker, parent: Option<Parent>) -> Result<Self, LiveError> {
+        Ok(Self(Some(Arc::new(Shared {
+            is_stopped: AtomicBool::new(false),
+            waker,
+            parent,
+        }))))
+    }
+
+    /// One that these signals stop.
+    ///
+    /// # Errors
+    /// If the system refuses an eventfd or a handler.
+    pub fn on_signals(signals: &[libc::c_int]) -> Result<Self, LiveError> {
+        let token = Self::new()?;
+        for signal in signals {
+            let token = token.clone();
+            // SAFETY: the handler stores to an atomic and writes to an eventfd, without memory, locks or errno.
+            unsafe { signal_hook::low_level::register(*signal, move || token.stop()) }.map_err(|error| {
+                LiveError::System {
+                    operation: "watch for a signal",
+                    reason: OsError::from_io_error(&error),
+                }
+            })?;
+        }
+        Ok(token)
+    }
+
+    /// Allowed in a signal handler.
+    pub fn stop(&self) {
+        if let Some(shared) = &self.0 {
+            shared.is_stopped.store(true, Ordering::Release);
+            shared.waker.wake();
+        }
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.0.as_ref().is_some_and(|shared| {
+            shared.is_stopped.load(Ordering::Acquire)
+                || shared
+                    .parent
+                    .as_ref()
+                    .is_some_and(|parent| parent.token.is_stopped())
+        })
+    }
+
+    /// Waits for the stop, at most `longest`. Returns whether it came.
+    pub fn wait_timeout(&self, longest: Duration) -> bool {
+        let began = Instant::now();
+        loop {
+            let left = longest.saturating_sub(began.elapsed());
+            if self.is_stopped() || left.is_zero() {
+                return self.is_stopped();
+            }
+            match self.fd() {
+                Some(fd) => drop(until_readable([Some(fd)], left)),
+                None => std::thread::sleep(left),
+            }
+        }
+    }
+
+    /// As [`StopToken::wait_timeout`], until `when`.
+    pub fn wait_until(&self, when: Instant) -> bool {
+        self.wait_timeout(when.saturating_duration_since(Instant::now()))
+    }
+
+    /// Readable from the stop on; `None` if it never comes.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.0.as_ref().map(|shared| match &shared.parent {
+            Some(parent) => parent.both.as_fd(),
+            None => shared.waker.as_fd(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poller::ReadyList;
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn a_wait_ends_with_the_stop_whichever_is_first() {
+        let token = StopToken::new().expect("an eventfd");
+        assert!(!token.wait_timeout(Duration::from_millis(1)) && !token.is_stopped());
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| token.wait_timeout(LONG));
+            token.stop();
+            assert!(waiting.join().expect("it ends"));
+        });
+        assert!(token.clone().wait_timeout(LONG) && token.wait_timeout(LONG));
+    }
+
+    #[test]
+    fn a_child_stops_with_its_parent_and_a_parent_without_its_child() {
+        let parent = StopToken::new().expect("an eventfd");
+        let (one, other) = (parent.child().expect("a child"), parent.child().expect("a child"));
+        let grandchild = other.child().expect("a child");
+        one.stop();
+        assert!(one.wait_timeout(LONG));
+        assert!(!parent.is_stopped() && !other.is_stopped());
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| grandchild.wait_timeout(LONG));
+            parent.stop();
+            assert!(waiting.join().expect("it ends"));
+        });
+        assert!(other.is_stopped());
+    }
+
+    #[test]
+    fn what_nothing_stops_waits_its_time_and_has_children_that_stop() {
+        let never = StopToken::never();
+        never.stop();
+        assert!(!never.wait_timeout(Duration::from_millis(1)));
+        let child = never.child().expect("an eventfd");
+        child.stop();
+        assert!(child.wait_timeout(LONG) && !never.is_stopped());
+    }
+
+    #[test]
+    fn a_poller_wakes_also_when_the_stop_came_before_it_watched() {
+        for stops_before in [true, false] {
+            let token = StopToken::new().expect("an eventfd").child().expect("a child");
+            let poller = Poller::new().expect("a poller");
+            if stops_before {
+                token.stop();
+            }
+            poller.watch_stop(&token, 7).expect("watched");
+            token.stop();
+            let mut ready = ReadyList::default();
+            poller.wait(&mut ready, Some(LONG));
+            assert_eq!(ready.iter().map(|event| event.token).collect::<Vec<_>>(), [7]);
+        }
+    }
+
+    #[test]
+    fn a_signal_stops_it() {
+        let token = StopToken::on_signals(&[libc::SIGUSR2]).expect("a handler");
+        assert!(!token.is_stopped());
+        crate::signals::send(std::process::id() as libc::pid_t, libc::SIGUSR2);
+        assert!(token.wait_timeout(LONG));
+    }
+}
