@@ -87,6 +87,7 @@ struct Agent<'a> {
     totals: AgentTotals,
     began: Instant,
     window_began: Instant,
+    tables_checked: Instant,
     reload: Option<Reload>,
 }
 
@@ -133,6 +134,7 @@ impl<'a> Agent<'a> {
             totals: AgentTotals::default(),
             began: now,
             window_began: now,
+            tables_checked: now,
             reload: None,
         };
         Ok((agent, aggregator))
@@ -179,17 +181,18 @@ impl<'a> Agent<'a> {
         aggregator.close_resting();
         if self.window_began.elapsed() >= self.config.window {
             let window = aggregator.end_window();
-            aggregator.rotate_tables(&window);
             self.resume_tables(aggregator);
             self.take_window(window);
         }
-        if aggregator.complete_tables(TABLES_LAST) {
+        aggregator.checkpoint();
+        if self.tables_checked.elapsed() >= TABLES_LAST {
             self.resume_tables(aggregator);
         }
     }
 
     /// Restarts tables after an output failure.
-    fn resume_tables(&self, aggregator: &mut Aggregator) {
+    fn resume_tables(&mut self, aggregator: &mut Aggregator) {
+        self.tables_checked = Instant::now();
         if !aggregator.writes_tables()
             && let Err(fault) = begin_tables(&self.config, aggregator, TablesInput::Resumed)
         {
@@ -268,7 +271,7 @@ impl<'a> Agent<'a> {
 
     fn end(mut self, aggregator: Aggregator, warnings: Vec<Warning>) -> Result<Status> {
         // Open transactions end with the observation and are exported too.
-        let (outcome, _) = aggregator.finish(warnings, None)?;
+        let outcome = aggregator.finish(warnings, None)?;
         output::warn(&outcome.warnings);
         self.take_window(Window::new(outcome));
         self.exporting

@@ -8,14 +8,13 @@ use crate::exporting::{ExportPlan, Exporting, SeenCounts};
 use crate::interface::InterfaceSource;
 use anyhow::Result;
 use model::{Conditions, LinkOutcome, Warning};
-use pipeline::aggregator::{Aggregator, AggregatorConfig, TABLES_LAST};
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::output::{self, Status};
 use pipeline::output_health::OutputHealth;
 use pipeline::page::PageFile;
 use pipeline::progress::ShownProgress;
 use pipeline::senders;
 use report::Style;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -56,10 +55,9 @@ pub struct Run {
     priced: Instant,
 }
 
-pub struct RunPlan<'a> {
+pub struct RunPlan {
     pub config: AggregatorConfig,
     pub page: Option<PageFile>,
-    pub recording: Option<&'a Path>,
     pub exports: ExportPlan,
     pub has_command: bool,
 }
@@ -77,7 +75,7 @@ pub struct Ended {
 impl Run {
     /// # Errors
     /// If an output cannot be begun.
-    pub fn new(plan: RunPlan<'_>, conditions: Conditions) -> Result<Self> {
+    pub fn new(plan: RunPlan, conditions: Conditions) -> Result<Self> {
         let output_health = OutputHealth::default();
         let page = plan.page;
         let wanted = AggregatorConfig {
@@ -87,9 +85,6 @@ impl Run {
             ..plan.config
         };
         let mut aggregator = Aggregator::new(&wanted, conditions)?;
-        if let Some(path) = plan.recording {
-            aggregator.record(path)?;
-        }
         let seen = Arc::new(SeenCounts::default());
         let mut exporting = None;
         if plan.exports.prometheus.is_some() || plan.exports.otlp.is_some() {
@@ -129,9 +124,7 @@ impl Run {
             if last.elapsed() >= CHECKPOINT {
                 last = Instant::now();
                 observed.report_news(&self.output_health);
-                let written = self.aggregator.checkpoint();
-                self.output_health.record_written("the recording is", written);
-                self.aggregator.complete_tables(TABLES_LAST);
+                self.aggregator.checkpoint();
                 self.tick(observed);
             }
             self.show_progress(observed);
@@ -175,7 +168,7 @@ impl Run {
         self.output_health.show_status("");
         ended.links.iter().for_each(|link| self.aggregator.link(link));
         let moved = self.aggregator.moved();
-        let (outcome, _) = self.aggregator.finish(ended.warnings, ended.packets)?;
+        let outcome = self.aggregator.finish(ended.warnings, ended.packets)?;
         if let Some(exporting) = self.exporting {
             exporting.found(outcome.findings.clone(), self.began.elapsed());
             exporting.finish(LAST_EXPORT, &self.output_health);

@@ -6,7 +6,7 @@
 
 mod grid;
 
-pub use crate::sinks::samples::Samples;
+pub use crate::sinks::Samples;
 
 use crate::moved::MovedConnections;
 use crate::private_file;

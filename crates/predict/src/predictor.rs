@@ -36,7 +36,6 @@ use model::{
 use named::Named;
 use std::cmp::Reverse;
 use std::sync::Arc;
-use std::time::Duration;
 use totals::Sum;
 use without::RemediedConnections;
 

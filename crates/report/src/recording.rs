@@ -5,10 +5,7 @@
 //! then `summary`.
 
 use crate::records::writer::JsonWriter;
-use model::{
-    Conditions, ConnectionId, ConnectionOutcome, Endpoint, Exchange, Fingerprint, Protocol,
-    RecognisedStatement, RequestId, Summary, Timestamp, Warning,
-};
+use model::{Conditions, Summary};
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read, Write};
 use zstd::stream::raw::{Decoder as RawDecoder, Operation};
 use zstd::stream::read::Decoder;
@@ -47,44 +44,8 @@ impl<W: Write> RecordingWriter<W> {
         Ok(recording)
     }
 
-    pub fn opened(
-        &mut self,
-        connection: ConnectionId,
-        at: Timestamp,
-        client: Endpoint,
-        server: Endpoint,
-    ) -> io::Result<()> {
-        self.records.opened(connection, at, client, server)
-    }
-
-    pub fn started(
-        &mut self,
-        connection: ConnectionId,
-        at: Timestamp,
-        fingerprint: Option<&Fingerprint>,
-        request: Option<RequestId>,
-    ) -> io::Result<()> {
-        self.records.started(connection, at, fingerprint, request)
-    }
-
-    pub fn begun(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
-        self.records.begun(connection, at)
-    }
-
-    pub fn exchange(&mut self, exchange: &Exchange, protocol: Protocol) -> io::Result<()> {
-        self.records.exchange(exchange, protocol, None)
-    }
-
-    pub fn connection(&mut self, connection: &ConnectionOutcome) -> io::Result<()> {
-        self.records.connection(connection)
-    }
-
-    pub fn recognised(&mut self, found: &RecognisedStatement) -> io::Result<()> {
-        self.records.recognised(found)
-    }
-
-    pub fn warning(&mut self, warning: &Warning) -> io::Result<()> {
-        self.records.warning(warning)
+    pub const fn records(&mut self) -> &mut JsonWriter<Encoder<'static, W>> {
+        &mut self.records
     }
 
     /// Makes everything written readable. Call it about once a second.

@@ -19,7 +19,8 @@ fn recording(exchanges: u64, finished: bool) -> Vec<u8> {
     let mut writer = RecordingWriter::new(&mut bytes, &samples::conditions()).expect("memory takes it");
     for number in 0..exchanges {
         writer
-            .exchange(&numbered(number), Protocol::Postgres)
+            .records()
+            .exchange(&numbered(number), Protocol::Postgres, None)
             .expect("memory takes it");
         if number % 100 == 99 {
             writer.checkpoint().expect("memory takes it");

@@ -48,7 +48,7 @@ proptest! {
     ) {
         let mut writer = RecordingWriter::new(Vec::new(), &conditions).expect("memory takes it");
         for (exchange, protocol) in &exchanges {
-            writer.exchange(exchange, *protocol).expect("memory takes it");
+            writer.records().exchange(exchange, *protocol, None).expect("memory takes it");
         }
         let bytes = writer.finish(&summary).expect("memory takes it");
         let mut expected = vec![Record::Conditions(conditions)];

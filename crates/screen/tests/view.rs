@@ -199,7 +199,7 @@ fn to_look_at_a_run_changes_nothing_and_its_end_is_that_of_read() {
     let mut aggregator = Aggregator::new(&wanted(), model::Conditions::default()).expect("it begins");
     let mut facts = FactReader::start(vec![recording()], Reading::default());
     std::iter::from_fn(|| facts.next_fact()).for_each(|fact| aggregator.fact(fact));
-    let (outcome, _) = aggregator.finish(Vec::new(), None).expect("it ends");
+    let outcome = aggregator.finish(Vec::new(), None).expect("it ends");
     assert!(!outcome.operations.is_empty() && !outcome.held.is_empty());
     assert_eq!(looked_at.outcome.operations, outcome.operations);
     assert_eq!(looked_at.outcome.statements, outcome.statements);
@@ -226,6 +226,6 @@ fn by_predict(link: LinkDescription) -> Vec<Prediction> {
     let mut aggregator = Aggregator::new(&wanted, model::Conditions::default()).expect("it begins");
     let mut facts = FactReader::start(vec![recording()], Reading::default());
     std::iter::from_fn(|| facts.next_fact()).for_each(|fact| aggregator.fact(fact));
-    let (outcome, _) = aggregator.finish(Vec::new(), None).expect("it ends");
+    let outcome = aggregator.finish(Vec::new(), None).expect("it ends");
     outcome.predictions
 }

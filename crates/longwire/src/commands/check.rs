@@ -180,7 +180,7 @@ fn read_outcome(
     if let Some(fault) = input.faults.first() {
         bail!("nothing can be checked: {fault}");
     }
-    let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
+    let outcome = aggregator.finish(input.warnings, input.packets)?;
     Ok(outcome)
 }
 

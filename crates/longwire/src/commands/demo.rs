@@ -84,7 +84,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         stage.strike(&mut aggregator);
     }
     warnings.extend(proof.warnings.iter().cloned());
-    let (outcome, _) = aggregator.finish_amended(warnings, None, |outcome| add_proof(outcome, &proof))?;
+    let outcome = aggregator.finish_amended(warnings, None, |outcome| add_proof(outcome, &proof))?;
     let written = page::write(
         page,
         &PageRun {

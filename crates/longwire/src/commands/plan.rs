@@ -13,7 +13,7 @@ use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
-use pipeline::sinks::kept::KeptOperations;
+use pipeline::sinks::KeptOperations;
 use plan::{Data, Estate, EstateTraffic};
 use report::JsonWriter;
 use std::io;
@@ -138,7 +138,7 @@ fn read_data(args: &Args, typed: &CommandLine, estate: &Estate) -> Result<Data> 
         }
         aggregator.fact(fact);
     })?;
-    let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
+    let outcome = aggregator.finish(input.warnings, input.packets)?;
     let (operations, left_out) = kept.finish();
     let mut warnings = outcome.warnings;
     if left_out > 0 {

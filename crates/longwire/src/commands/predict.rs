@@ -14,6 +14,7 @@ use pipeline::moved::ConnectionChoice;
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun, Samples};
 use pipeline::progress::StderrProgress;
+use pipeline::sinks::LongestOperation;
 use predict::{Computing, PredictionTarget, WakeUp, Workers};
 use proof::{BackendSearch, Claim};
 use std::path::PathBuf;
@@ -116,7 +117,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         false => Arc::default(),
     };
     let mut status = Status::Done;
-    let (outcome, longest) = aggregator.finish_amended(input.warnings, input.packets, |outcome| {
+    let outcome = aggregator.finish_amended(input.warnings, input.packets, |outcome| {
         if let (Some(backend), Some(samples)) = (&backend, &samples) {
             let claim = Claim {
                 targets: &wanted.targets,
@@ -141,6 +142,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
             let cores = [wanted.computing.client, wanted.computing.server];
             text.push_str(&report::text::cores_line(cores));
         }
+        let longest = wanted.longest.as_ref().and_then(LongestOperation::take);
         if let (Some(longest), Some(target)) = (longest, wanted.targets.last()) {
             let explained = explain(&longest, target, &wanted, &moved);
             text.push_str(&report::text::explain_view(&explained, &style));
@@ -175,7 +177,7 @@ fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
         },
         moved: args.on.clone(),
         json: args.json,
-        longest: args.explain,
+        longest: args.explain.then(LongestOperation::default),
         samples,
         ..args.grouping.config_for(&args.files)
     }

@@ -66,7 +66,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     };
     let input = input::read_files(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();
-    let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
+    let outcome = aggregator.finish(input.warnings, input.packets)?;
     if args.reporting.json {
         output::warn(&outcome.warnings);
     } else {

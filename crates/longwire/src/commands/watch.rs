@@ -76,7 +76,7 @@ pub struct Args {
 }
 
 impl Args {
-    fn plan(&self) -> Result<RunPlan<'_>> {
+    fn plan(&self) -> Result<RunPlan> {
         let reporting = &self.reporting;
         let page = reporting.html.as_deref().map(PageFile::create).transpose()?;
         let config = AggregatorConfig {
@@ -85,13 +85,13 @@ impl Args {
             targets: reporting.targets(page.is_some()),
             json: reporting.json,
             exchanges: reporting.exchanges,
+            recording: self.output.clone(),
             findings: Some(reporting.distances()),
             ..AggregatorConfig::default()
         };
         Ok(RunPlan {
             config,
             page,
-            recording: self.output.as_deref(),
             exports: self.exports.plan()?,
             has_command: !self.command.is_empty(),
         })

@@ -1,14 +1,14 @@
 //! Intermediate results of a run, for a screen.
 
-use super::{Aggregator, owners, seen};
-use crate::sinks::recent::RecentOperations;
-use analysis::current::{Current, CurrentTotals, OpenConnection};
-use analysis::overview::Overview;
-use model::{Finding, Summary, Warning};
+use super::Aggregator;
+use crate::sinks::{Overviews, RecentOperations, unseen};
+use analysis::current::{CurrentTotals, OpenConnection};
+use analysis::findings::Findings;
+use model::Finding;
 use report::ReadOutcome;
 use std::time::Duration;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SoFar {
     /// As at the end, but limited to the requested rows, without predictions and without open
     /// operations. With a baseline, totals, statements, operations and transactions count since
@@ -19,62 +19,21 @@ pub struct SoFar {
 }
 
 impl Aggregator {
-    /// Ends bursts without a new exchange since the last call. Without traffic, no other event ends
-    /// them.
-    pub fn close_resting(&mut self) {
-        let sinks = &mut self.sinks;
-        self.operations
-            .close_resting(&mut |grouped| sinks.process_grouped(grouped));
-    }
-
     /// Intermediate results with at most `rows` of each kind, and findings priced at `prices`.
     /// Takes milliseconds, so call it for a screen and not for every fact.
     pub fn so_far(&mut self, rows: usize, prices: &[Duration]) -> SoFar {
-        let sinks = &mut self.sinks;
-        let totals = match &mut sinks.since_baseline {
-            Some(overview) => overview.so_far(rows),
-            None => sinks.overview.so_far(rows),
-        };
-        let findings = sinks
-            .findings
-            .as_ref()
-            .map(|findings| findings.so_far(prices))
-            .unwrap_or_default();
-        let findings = owners::with_owners(findings.findings, &totals.operations);
-        let current = self.current.as_ref().map(Current::totals).unwrap_or_default();
-        let summary = Summary {
-            // The overview counts connections and their bytes at their end.
-            connections: current.open + current.closed,
-            payload_bytes: current.payload_bytes,
-            dropped_exchanges: self.missing.dropped_exchanges(),
-            ..totals.summary
-        };
-        let mut warnings: Vec<Warning> = self.missing.clone().warnings().collect();
-        warnings.extend(self.poolers.notes());
+        let mut so_far = SoFar::default();
+        so_far.outcome.conditions = self.conditions.clone();
+        self.sinks.so_far(rows, prices, &mut so_far);
+        let outcome = &mut so_far.outcome;
+        outcome.warnings.extend(self.poolers.notes());
         // Not all operations are at hand, so strays are reported at the end.
-        warnings.extend(seen::warnings(&summary, &[]));
-        SoFar {
-            outcome: ReadOutcome {
-                conditions: self.conditions.clone(),
-                connections: totals.connections,
-                statements: totals.statements,
-                operations: totals.operations,
-                held: totals.held,
-                warnings,
-                findings,
-                summary,
-                ..ReadOutcome::default()
-            },
-            current,
-            open: self
-                .current
-                .as_ref()
-                .map_or_else(Vec::new, |current| current.connections(rows)),
-        }
+        outcome.warnings.extend(unseen(&outcome.summary, &[]));
+        so_far
     }
 
     pub fn findings_so_far(&self) -> Vec<Finding> {
-        let findings = self.sinks.findings.as_ref();
+        let findings = self.sinks.find::<Findings>();
         findings
             .map(|findings| findings.so_far_priced().findings)
             .unwrap_or_default()
@@ -82,22 +41,18 @@ impl Aggregator {
 
     /// Restricts intermediate results to the time from now on.
     pub fn set_baseline(&mut self) {
-        self.sinks.since_baseline = Some(Overview::default());
+        if let Some(overviews) = self.sinks.find_mut::<Overviews>() {
+            overviews.set_baseline();
+        }
     }
 
     pub fn remove_baseline(&mut self) {
-        self.sinks.since_baseline = None;
+        if let Some(overviews) = self.sinks.find_mut::<Overviews>() {
+            overviews.remove_baseline();
+        }
     }
 
     pub fn recent(&self) -> Option<&RecentOperations> {
-        self.sinks.recent.as_ref()
-    }
-
-    /// Decides now which services are poolers. A screen would otherwise be empty until more was
-    /// seen.
-    pub fn decide_poolers(&mut self) {
-        for fact in self.poolers.finish() {
-            self.summed(fact);
-        }
+        self.sinks.find()
     }
 }

@@ -1,7 +1,7 @@
 //! The grid of the page's sliders: samples replayed on many links.
 
 use crate::moved::{MovedConnections, by_whether_they_move};
-use crate::sinks::samples::{Samples, by_time};
+use crate::sinks::{Samples, by_time};
 use link::LinkDescription;
 use model::{BitRate, LinkRates, Operation, OperationGroup, PerDirection};
 use predict::{PredictionTarget, Predictor, WakeUp};

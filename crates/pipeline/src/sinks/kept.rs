@@ -1,7 +1,9 @@
 //! Keeps entire operations for analysis after the end of a run.
 
+use super::{InspectedOperation, RunSink};
 use model::Operation;
 use std::cell::RefCell;
+use std::io;
 use std::rc::Rc;
 
 /// Operations up to a maximum number of exchanges; further ones are counted. Clones share them.
@@ -16,21 +18,25 @@ struct Kept {
 }
 
 impl KeptOperations {
-    pub(crate) fn process_operation(&self, operation: &Operation) {
-        let mut kept = self.0.borrow_mut();
-        if kept.steps + operation.steps.len() > MAX_STEPS {
-            kept.left_out += 1;
-            return;
-        }
-        kept.steps += operation.steps.len();
-        kept.operations.push(operation.clone());
-    }
-
     pub fn finish(&self) -> (Vec<Operation>, u64) {
         let mut kept = self.0.borrow_mut();
         let mut operations = std::mem::take(&mut kept.operations);
         operations.sort_by_key(|operation| operation.at);
         (operations, kept.left_out)
+    }
+}
+
+impl RunSink for KeptOperations {
+    fn operation(&mut self, inspected: &mut InspectedOperation) -> io::Result<()> {
+        let operation = &inspected.operation;
+        let mut kept = self.0.borrow_mut();
+        if kept.steps + operation.steps.len() > MAX_STEPS {
+            kept.left_out += 1;
+            return Ok(());
+        }
+        kept.steps += operation.steps.len();
+        kept.operations.push(operation.clone());
+        Ok(())
     }
 }
 

@@ -2,16 +2,81 @@
 
 pub(crate) mod seen;
 
+use super::RunSink;
+use crate::aggregator::{SoFar, Window};
 use crate::fact_channel::FactLosses;
+use analysis::fact::Fact;
+use analysis::operations::rule::Rule;
 use analysis::pairing::{GIVEN_UP, NO_REPLY, REPLY_CUT};
 use model::{
-    ConnectionOutcome, Exchange, Protocol, RttSource, Warning, WarningKind, counted, format_duration,
+    ConnectionOutcome, Exchange, Protocol, RttSource, Summary, Warning, WarningKind, counted, format_duration,
 };
-
+use report::ReadOutcome;
+use std::io;
 use std::time::Duration;
 
+pub(crate) struct MissingData {
+    rule: Rule,
+    counts: Missing,
+}
+
+impl MissingData {
+    pub fn new(rule: Rule) -> Self {
+        Self {
+            rule,
+            counts: Missing::default(),
+        }
+    }
+
+    pub fn lost(&mut self, losses: FactLosses) {
+        self.counts.losses.add(losses);
+    }
+}
+
+impl RunSink for MissingData {
+    fn fact(&mut self, fact: &Fact) -> io::Result<()> {
+        match fact {
+            Fact::Exchange { exchange, .. } => self.counts.exchange(exchange),
+            Fact::Closed(outcome) => self.counts.connection(outcome),
+            Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn so_far(&mut self, _: usize, _: &[Duration], so_far: &mut SoFar) {
+        let outcome = &mut so_far.outcome;
+        outcome.summary.dropped_exchanges = self.counts.losses.exchanges;
+        outcome.warnings.extend(self.counts.clone().warnings());
+    }
+
+    fn end_window(&mut self, window: &mut Window) -> io::Result<()> {
+        let counts = std::mem::take(&mut self.counts);
+        window.totals.summary.dropped_exchanges = counts.losses.exchanges;
+        window.warnings.extend(counts.warnings());
+        Ok(())
+    }
+
+    fn conclude(&mut self, outcome: &mut ReadOutcome) {
+        let counts = std::mem::take(&mut self.counts);
+        outcome.summary.dropped_exchanges = counts.losses.exchanges;
+        let warnings = &mut outcome.warnings;
+        warnings.extend(counts.warnings());
+        warnings.extend(seen::warnings(&outcome.summary, &outcome.operations));
+        warnings.extend(no_requests(self.rule, &outcome.summary));
+    }
+}
+
+fn no_requests(rule: Rule, summary: &Summary) -> Option<Warning> {
+    (rule == Rule::Http && summary.operations == 0 && summary.connections > 0)
+        .then(|| Warning::new(WarningKind::NothingSeen, NO_REQUESTS))
+}
+
+const NO_REQUESTS: &str = "--operations http, but no answered HTTP request was seen: capture the application's HTTP port too. With a \
+                           relay, name the application as a target (longwire watch http://HOST:PORT DATABASE) and send its requests \
+                           there. HTTPS cannot be read. --operations auto shows the transactions and statements";
+
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Missing {
+struct Missing {
     encrypted: u64,
     damaged: u64,
     reason: Option<String>,
@@ -53,21 +118,13 @@ impl Bounded {
 }
 
 impl Missing {
-    pub(crate) fn lost(&mut self, losses: FactLosses) {
-        self.losses.add(losses);
-    }
-
-    pub(crate) fn dropped_exchanges(&self) -> u64 {
-        self.losses.exchanges
-    }
-
-    pub(crate) fn exchange(&mut self, exchange: &Exchange) {
+    fn exchange(&mut self, exchange: &Exchange) {
         self.unanswered += u64::from(exchange.error.as_deref() == Some(NO_REPLY));
         self.given_up += u64::from(exchange.error.as_deref() == Some(GIVEN_UP));
         self.cut += u64::from(exchange.error.as_deref() == Some(REPLY_CUT));
     }
 
-    pub(crate) fn connection(&mut self, outcome: &ConnectionOutcome) {
+    fn connection(&mut self, outcome: &ConnectionOutcome) {
         match outcome.rtt_source {
             Some(RttSource::SameHosts) => self.same_hosts += 1,
             Some(RttSource::Loopback) => self.loopback += 1,
@@ -85,7 +142,7 @@ impl Missing {
         }
     }
 
-    pub(crate) fn warnings(self) -> impl Iterator<Item = Warning> {
+    fn warnings(self) -> impl Iterator<Item = Warning> {
         let when = |count: u64, kind, text: String| (count > 0).then(|| Warning::new(kind, text));
         let connections = |count: u64| counted(count, "connection", "connections");
         let unmeasured = |count: u64| {

@@ -1,11 +1,13 @@
 //! Keeps the last operations of a run for predictions before its end.
 
+use super::{InspectedOperation, RunSink};
 use crate::moved::MovedConnections;
 use link::LinkDescription;
 use model::{Operation, OperationStep, Phase, Prediction};
 use predict::predictor::{LEARNED_OPERATIONS, LEARNED_STEPS};
 use predict::{Predicted, PredictionTarget, Predictor, WakeUp};
 use std::collections::VecDeque;
+use std::io;
 
 /// Operations in order of their end, up to the number that a prediction learns from. The
 /// predictions of a shorter run are therefore those of `predict`.
@@ -16,7 +18,7 @@ pub struct RecentOperations {
 }
 
 impl RecentOperations {
-    pub fn process_operation(&mut self, operation: &Operation) {
+    fn process_operation(&mut self, operation: &Operation) {
         self.steps += operation.steps.len();
         self.operations.push_back(operation.clone());
         while self.operations.len() > 1
@@ -79,6 +81,13 @@ impl RecentOperations {
             }
         }
         predictor.finish()
+    }
+}
+
+impl RunSink for RecentOperations {
+    fn operation(&mut self, inspected: &mut InspectedOperation) -> io::Result<()> {
+        self.process_operation(&inspected.operation);
+        Ok(())
     }
 }
 

@@ -4,19 +4,19 @@ use crate::non_blocking_writer::NonBlockingWriter;
 use std::fs::File;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-pub enum RecordSink {
+pub enum RecordOutput {
     Stdout(BufWriter<StdoutLock<'static>>),
     File(File),
     NonBlocking(NonBlockingWriter),
 }
 
-impl RecordSink {
+impl RecordOutput {
     pub fn stdout() -> Self {
         Self::Stdout(BufWriter::with_capacity(1 << 16, io::stdout().lock()))
     }
 }
 
-impl Write for RecordSink {
+impl Write for RecordOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout(out) => out.write(bytes),

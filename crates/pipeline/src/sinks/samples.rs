@@ -1,9 +1,11 @@
 //! Keeps some operations of each name, for the page to show and replay.
 
+use super::{InspectedOperation, RunSink};
 use model::{Operation, OperationGroup};
 use predict::Concurrency;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,6 +77,17 @@ impl Samples {
             let nearest = first_parts.min_by_key(|operation| operation.duration.abs_diff(median));
             nearest.or(sampled.beginning.as_ref()).cloned()
         })
+    }
+}
+
+impl RunSink for Samples {
+    fn operation(&mut self, inspected: &mut InspectedOperation) -> io::Result<()> {
+        self.process_operation(&inspected.operation);
+        Ok(())
+    }
+
+    fn output(&self) -> Option<&'static str> {
+        Some("the page is")
     }
 }
 

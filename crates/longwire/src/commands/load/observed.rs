@@ -19,13 +19,13 @@ impl ObservedLoad {
         if args.output.is_none() && !args.per_statement {
             return Ok(None);
         }
-        let mut aggregator = Aggregator::new(&AggregatorConfig::default(), conditions.clone())?;
-        if let Some(path) = &args.output {
-            aggregator.record(path)?;
-        }
+        let wanted = AggregatorConfig {
+            recording: args.output.clone(),
+            ..AggregatorConfig::default()
+        };
         Ok(Some(Self {
             channel: Arc::new(FactChannel::new(false)),
-            aggregator,
+            aggregator: Aggregator::new(&wanted, conditions.clone())?,
         }))
     }
 
@@ -42,7 +42,7 @@ impl ObservedLoad {
 
     pub fn finish(mut self) -> Result<(Vec<StatementOutcome>, Vec<Warning>)> {
         self.collect();
-        let (outcome, _) = self.aggregator.finish(Vec::new(), None)?;
+        let outcome = self.aggregator.finish(Vec::new(), None)?;
         Ok((outcome.statements, outcome.warnings))
     }
 }

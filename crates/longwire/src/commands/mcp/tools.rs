@@ -165,7 +165,7 @@ fn read_files(files: &Files<'_>, wanted: AggregatorConfig) -> Result<ReadOutcome
     let input = input::read_files(files.files, files.keys.reading()?, &mut |fact| {
         aggregator.fact(fact)
     })?;
-    let (outcome, _) = aggregator.finish(input.warnings, input.packets)?;
+    let outcome = aggregator.finish(input.warnings, input.packets)?;
     Ok(outcome)
 }
 

@@ -11,7 +11,7 @@ use live::top::live::{LiveParts, LiveRun};
 use live::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic};
 use live::unused::UnusedRelays;
 use model::{Conditions, Warning};
-use pipeline::aggregator::Aggregator;
+use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::fact_channel::FactChannel;
 use pipeline::input::Reading;
 use pipeline::output::{self, EndRequest, Status};
@@ -88,7 +88,7 @@ fn sum_up(
     output_health: &OutputHealth,
     shown: Result<Status>,
 ) -> Result<()> {
-    let (outcome, _) = aggregator.finish(warnings, packets)?;
+    let outcome = aggregator.finish(warnings, packets)?;
     shown?;
     output::warn(&outcome.warnings);
     output_health
@@ -168,11 +168,11 @@ fn begin_at_interface(
 }
 
 fn aggregator(args: &Args, conditions: Conditions, output_health: &OutputHealth) -> Result<Aggregator> {
-    let mut aggregator = Aggregator::new(&wanted(args, Some(output_health.clone())), conditions)?;
-    if let Some(path) = &args.output {
-        aggregator.record(path)?;
-    }
-    Ok(aggregator)
+    let wanted = AggregatorConfig {
+        recording: args.output.clone(),
+        ..wanted(args, Some(output_health.clone()))
+    };
+    Aggregator::new(&wanted, conditions)
 }
 
 /// Starts the command, if any, and returns the phrase for its output destination.

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 /// Findings with replayed savings, if they were replayed. Most expensive first.
-pub(crate) fn priced_by_replays(
+pub(super) fn priced_by_replays(
     mut findings: Vec<Finding>,
     remedies: &Remedies,
     targets: &[PredictionTarget],
@@ -51,7 +51,7 @@ pub(crate) fn priced_by_replays(
 
 /// Drops remedied predictions of operations if one of their findings is not reported: its evidence
 /// is weak, too little of it was seen, or it may belong to other operations.
-pub(crate) fn forget_unreported(remedies: &Remedies, findings: &[Finding], predictions: &mut [Prediction]) {
+pub(super) fn forget_unreported(remedies: &Remedies, findings: &[Finding], predictions: &mut [Prediction]) {
     let reported: HashSet<FindingKey> = findings
         .iter()
         .filter(|finding| !finding.may_be_others())

@@ -4,7 +4,7 @@ use model::{Prediction, Share, Warning, WarningKind, counted, format_duration};
 use std::time::Duration;
 
 /// For the name with most operations among those with too much unexplained time.
-pub(crate) fn warning(predictions: &[Prediction]) -> Option<Warning> {
+pub(super) fn warning(predictions: &[Prediction]) -> Option<Warning> {
     let off = |prediction: &&Prediction| {
         let unexplained = prediction.unexplained;
         unexplained.is_some_and(|unexplained| unexplained.share > SHARE_THAT_MATTERS)

@@ -1,7 +1,6 @@
 //! Splits a run into separate windows, for a run of months with sums that would only grow.
 
-use super::{Aggregator, no_room, owners};
-use analysis::findings::Findings;
+use super::Aggregator;
 use analysis::overview::OverviewTotals;
 use model::{Finding, Warning};
 use report::ReadOutcome;
@@ -31,24 +30,11 @@ impl Window {
 }
 
 impl Aggregator {
-    /// Ends a window and returns results since the last call, or since the beginning. The run
-    /// continues with zero totals.
+    /// Ends a window, completes the files of its tables, and returns results since the last call,
+    /// or since the beginning. The run continues with zero totals.
     pub fn end_window(&mut self) -> Window {
-        let missing = std::mem::take(&mut self.missing);
-        let found = self
-            .sinks
-            .findings
-            .as_mut()
-            .map(Findings::end_window)
-            .unwrap_or_default();
-        let mut totals = self.sinks.overview.end_window();
-        totals.summary.dropped_exchanges = missing.dropped_exchanges();
-        let mut warnings: Vec<Warning> = missing.warnings().collect();
-        warnings.extend(no_room(&found));
-        Window {
-            findings: owners::with_owners(found.findings, &totals.operations),
-            totals,
-            warnings,
-        }
+        let mut window = Window::default();
+        self.sinks.each(|sink| sink.end_window(&mut window));
+        window
     }
 }

@@ -1,9 +1,11 @@
 //! Writes the tables of a run: the records of a recording, and operations, statements and findings.
 
-use super::{Aggregator, Window};
+use super::recording::write_fact;
+use super::{InspectedOperation, RunSink};
+use crate::aggregator::{Aggregator, Window};
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
-use model::{Finding, Operation, StatementOutcome};
+use model::{Finding, StatementOutcome};
 use report::{ReadOutcome, RecordEncoder, RecordLine, RecordWriter};
 use serde::Serialize;
 use std::io;
@@ -21,8 +23,9 @@ pub enum TablesInput<'a> {
     Files(&'a [PathBuf]),
 }
 
-pub(super) struct TableRecords {
+pub(crate) struct TableRecords {
     records: RecordWriter<Rows>,
+    completed: Instant,
 }
 
 struct Rows(Folder);
@@ -33,52 +36,27 @@ impl RecordEncoder for Rows {
     }
 }
 
-impl TableRecords {
-    pub(super) fn fact(&mut self, fact: &Fact) -> io::Result<()> {
-        match fact {
-            Fact::Opened {
-                connection,
-                at,
-                client,
-                server,
-            } => self.records.opened(*connection, *at, *client, *server),
-            Fact::Started {
-                connection,
-                at,
-                fingerprint,
-                request,
-            } => self
-                .records
-                .started(*connection, *at, fingerprint.as_ref(), *request),
-            Fact::Begun { connection, at } => self.records.begun(*connection, *at),
-            Fact::Exchange { exchange, protocol } => self.records.exchange(exchange, *protocol, None),
-            Fact::Closed(outcome) => self.records.connection(outcome),
-        }
+impl RunSink for TableRecords {
+    fn observed(&mut self, fact: &Fact) -> io::Result<()> {
+        write_fact(&mut self.records, fact)
     }
 
-    pub(super) fn operation(&mut self, operation: &Operation) -> io::Result<()> {
-        self.records.operation(operation)
+    fn operation(&mut self, inspected: &mut InspectedOperation) -> io::Result<()> {
+        self.records.operation(&inspected.operation)
     }
 
-    fn sums(&mut self, statements: &[StatementOutcome], findings: &[Finding]) -> io::Result<()> {
-        statements
-            .iter()
-            .try_for_each(|statement| self.records.statement(statement))?;
-        findings
-            .iter()
-            .try_for_each(|finding| self.records.finding(finding))
+    /// Completes files that are old enough, so that they are safe.
+    fn checkpoint(&mut self) -> io::Result<()> {
+        self.complete_after(TABLES_LAST)
     }
 
-    fn rotate(&mut self, window: &Window) -> io::Result<()> {
+    /// Completes the files with the statements and findings of the window, and starts new ones.
+    fn end_window(&mut self, window: &mut Window) -> io::Result<()> {
         self.sums(&window.totals.statements, &window.findings)?;
-        self.complete()
+        self.complete_after(Duration::ZERO)
     }
 
-    fn complete(&mut self) -> io::Result<()> {
-        self.records.encoder().0.rotate()
-    }
-
-    pub(super) fn finish(mut self, outcome: &ReadOutcome) -> io::Result<()> {
+    fn finish(mut self: Box<Self>, outcome: &ReadOutcome) -> io::Result<()> {
         self.sums(&outcome.statements, &outcome.findings)?;
         for found in &outcome.recognised {
             self.records.recognised(found)?;
@@ -89,6 +67,29 @@ impl TableRecords {
         self.records.summary(&outcome.summary)?;
         self.records.into_encoder().0.finish()
     }
+
+    fn output(&self) -> Option<&'static str> {
+        Some("the tables are")
+    }
+}
+
+impl TableRecords {
+    fn sums(&mut self, statements: &[StatementOutcome], findings: &[Finding]) -> io::Result<()> {
+        statements
+            .iter()
+            .try_for_each(|statement| self.records.statement(statement))?;
+        findings
+            .iter()
+            .try_for_each(|finding| self.records.finding(finding))
+    }
+
+    fn complete_after(&mut self, age: Duration) -> io::Result<()> {
+        if self.completed.elapsed() < age {
+            return Ok(());
+        }
+        self.completed = Instant::now();
+        self.records.encoder().0.rotate()
+    }
 }
 
 impl Aggregator {
@@ -96,9 +97,10 @@ impl Aggregator {
     /// conditions.
     pub fn tables(&mut self, folder: &Path, host: Option<&str>, input: TablesInput<'_>) -> Result<()> {
         let not_made = || format!("could not write tables to {}", folder.display());
-        let host = host.or(self.conditions.host.as_deref()).unwrap_or("unknown");
+        let conditions = self.conditions();
+        let host = host.or(conditions.host.as_deref()).unwrap_or("unknown");
         let source = match input {
-            TablesInput::Live | TablesInput::Resumed => self.conditions.observation_point.clone(),
+            TablesInput::Live | TablesInput::Resumed => conditions.observation_point.clone(),
             TablesInput::Files(files) => file_names(files),
         };
         let run = match input {
@@ -108,32 +110,17 @@ impl Aggregator {
         };
         let folder = Folder::create(folder, host, &source, run).with_context(not_made)?;
         let mut records = RecordWriter::encoding(Rows(folder));
-        records.conditions(&self.conditions).with_context(not_made)?;
-        self.sinks.tables = Some(TableRecords { records });
+        records.conditions(conditions).with_context(not_made)?;
+        self.sinks().set(TableRecords {
+            records,
+            completed: Instant::now(),
+        });
         Ok(())
     }
 
     /// `false` if tables were given up after an error.
-    pub const fn writes_tables(&self) -> bool {
-        self.sinks.tables.is_some()
-    }
-
-    /// Completes the files of tables with the statements and findings of a window, and starts new
-    /// ones. Used in a run of months, and only if it writes tables.
-    pub fn rotate_tables(&mut self, window: &Window) {
-        self.tables_completed = Instant::now();
-        self.sinks.write_tables(|tables| tables.rotate(window));
-    }
-
-    /// Completes the files of tables if the last were completed longer than `after` ago, so that
-    /// they are safe. Returns whether that time had passed, even if tables were given up.
-    pub fn complete_tables(&mut self, after: Duration) -> bool {
-        if self.tables_completed.elapsed() < after {
-            return false;
-        }
-        self.tables_completed = Instant::now();
-        self.sinks.write_tables(TableRecords::complete);
-        true
+    pub fn writes_tables(&mut self) -> bool {
+        self.sinks().find_mut::<TableRecords>().is_some()
     }
 }
 
@@ -189,11 +176,10 @@ mod tests {
             });
         };
         open(&mut aggregator, 0);
-        assert!(
-            !aggregator.complete_tables(Duration::from_secs(3600)),
-            "it is not time"
-        );
-        assert!(aggregator.complete_tables(Duration::ZERO));
+        aggregator.checkpoint();
+        assert_eq!(files(folder.path()), [] as [PathBuf; 0], "it is not time");
+        let tables = aggregator.sinks().find_mut::<TableRecords>().expect("tables");
+        tables.complete_after(Duration::ZERO).expect("they are complete");
         open(&mut aggregator, 1);
         // Without the end of the run: its thread has completed everything it received.
         drop(aggregator);

@@ -1,10 +1,10 @@
 //! Exports facts and operations to monitoring systems.
 
-use super::Aggregator;
+use super::{InspectedOperation, RunSink};
 use analysis::fact::Fact;
-use model::Operation;
 use telemetry::exporters::SpanSink;
 use telemetry::metrics::SharedRegistry;
+use std::io;
 
 #[derive(Debug, Default)]
 pub struct Exports {
@@ -12,29 +12,25 @@ pub struct Exports {
     pub spans: Option<SpanSink>,
 }
 
-impl Exports {
-    pub(super) fn fact(&mut self, fact: &Fact) {
+impl RunSink for Exports {
+    fn fact(&mut self, fact: &Fact) -> io::Result<()> {
         if let Some(registry) = &self.registry {
             registry.lock().fact(fact);
         }
         if let Some(spans) = &mut self.spans {
             spans.fact(fact);
         }
+        Ok(())
     }
 
-    pub(super) fn operation(&mut self, operation: &Operation, is_flagged: bool) {
+    fn operation(&mut self, inspected: &mut InspectedOperation) -> io::Result<()> {
+        let InspectedOperation { operation, found } = inspected;
         if let Some(registry) = &self.registry {
             registry.lock().operation(operation);
         }
         if let Some(spans) = &mut self.spans {
-            spans.operation(operation, is_flagged);
+            spans.operation(operation, found.is_waste);
         }
-    }
-}
-
-impl Aggregator {
-    /// Replaces the targets of all later aggregation.
-    pub fn export(&mut self, exports: Exports) {
-        self.sinks.exports = exports;
+        Ok(())
     }
 }

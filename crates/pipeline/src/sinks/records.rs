@@ -1,0 +1,121 @@
+//! Records of a run on stdout (JSON Lines).
+
+use super::faults::NOT_WRITTEN;
+use super::record_output::RecordOutput;
+use super::{InspectedOperation, Requested, RunSink, boxed};
+use crate::aggregator::AggregatorConfig;
+use crate::non_blocking_writer::NonBlockingWriter;
+use analysis::fact::Fact;
+use anyhow::Context;
+use model::{Conditions, ConnectionOutcome, Exchange, LinkOutcome, Protocol};
+use report::{JsonWriter, ReadOutcome};
+use std::io;
+
+struct RunRecords {
+    records: JsonWriter<RecordOutput>,
+    non_blocking: Option<NonBlockingWriter>,
+    exchanges: bool,
+}
+
+/// Writes the conditions, if records are requested.
+pub(super) fn requested(config: &AggregatorConfig, conditions: &Conditions) -> Requested {
+    if !config.json {
+        return Ok(None);
+    }
+    let non_blocking = config.output_health.as_ref().map(|_| NonBlockingWriter::stdout());
+    let non_blocking = non_blocking.transpose().context(NOT_WRITTEN)?;
+    let output = non_blocking
+        .clone()
+        .map_or_else(RecordOutput::stdout, RecordOutput::NonBlocking);
+    let mut records = JsonWriter::new(output);
+    records.conditions(conditions).context(NOT_WRITTEN)?;
+    boxed(Some(RunRecords {
+        records,
+        non_blocking,
+        exchanges: config.exchanges,
+    }))
+}
+
+impl RunSink for RunRecords {
+    fn fact(&mut self, fact: &Fact) -> io::Result<()> {
+        if self.exchanges
+            && let Fact::Opened {
+                connection,
+                at,
+                client,
+                server,
+            } = fact
+        {
+            self.records.opened(*connection, *at, *client, *server)?;
+        }
+        Ok(())
+    }
+
+    fn operation(&mut self, inspected: &mut InspectedOperation) -> io::Result<()> {
+        let operation = &inspected.operation;
+        if self.exchanges {
+            let mut steps = operation.steps.iter();
+            steps.try_for_each(|step| self.records.step(step, operation.id))?;
+        }
+        self.records.operation(operation)
+    }
+
+    fn exchange(&mut self, exchange: &Exchange, protocol: Protocol) -> io::Result<()> {
+        match self.exchanges {
+            true => self.records.exchange(exchange, protocol, None),
+            false => Ok(()),
+        }
+    }
+
+    fn connection(&mut self, outcome: &ConnectionOutcome) -> io::Result<()> {
+        self.records.connection(outcome)
+    }
+
+    fn link(&mut self, link: &LinkOutcome) -> io::Result<()> {
+        self.records.link(link)
+    }
+
+    fn checkpoint(&mut self) -> io::Result<()> {
+        self.records.flush()
+    }
+
+    fn finish(mut self: Box<Self>, outcome: &ReadOutcome) -> io::Result<()> {
+        write_outcome(&mut self.records, outcome)?;
+        self.non_blocking.map_or(Ok(()), |output| output.finish())
+    }
+
+    fn output(&self) -> Option<&'static str> {
+        Some("the records on stdout are")
+    }
+}
+
+fn write_outcome(records: &mut JsonWriter<RecordOutput>, outcome: &ReadOutcome) -> io::Result<()> {
+    outcome
+        .statements
+        .iter()
+        .try_for_each(|statement| records.statement(statement))?;
+    outcome
+        .recognised
+        .iter()
+        .try_for_each(|found| records.recognised(found))?;
+    outcome
+        .predictions
+        .iter()
+        .try_for_each(|prediction| records.prediction(prediction))?;
+    outcome.held.iter().try_for_each(|held| records.held(held))?;
+    outcome
+        .held_predictions
+        .iter()
+        .try_for_each(|held| records.held_prediction(held))?;
+    outcome
+        .findings
+        .iter()
+        .try_for_each(|finding| records.finding(finding))?;
+    outcome.links.iter().try_for_each(|link| records.link(link))?;
+    outcome
+        .warnings
+        .iter()
+        .try_for_each(|warning| records.warning(warning))?;
+    records.summary(&outcome.summary)?;
+    records.flush()
+}
