@@ -2,7 +2,7 @@
 //! capturing machine sent the packets.
 
 use crate::error::Error;
-use crate::formats::{Notes, Record};
+use crate::format::{Notes, Record};
 use crate::ip::{self, Address};
 use crate::key::KeyHasher;
 use crate::links::{Passage, Sender, network_within};

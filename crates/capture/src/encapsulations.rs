@@ -2,7 +2,7 @@
 //! One level is opened. A new encapsulation needs one row in [`OVER_IP`] or [`OVER_UDP`] and a
 //! parser.
 
-use crate::formats::{u16_at, u32_at};
+use crate::byte_order::{u16_at, u32_at};
 use crate::ip::{Datagram, UDP};
 use crate::links::{self, Found, IPV4, IPV6, MPLS, network_within, plain};
 

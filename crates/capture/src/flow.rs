@@ -4,8 +4,6 @@ mod hold;
 mod keep_alive;
 mod opening;
 
-pub(crate) use keep_alive::Probe;
-
 use crate::half::{Half, Output};
 use crate::hosts::{Estimate, HostPair};
 use crate::idle;
@@ -223,6 +221,21 @@ impl Flow {
             .event(self.id, ConnectionEvent::RoundTrip { at, side, rtt });
     }
 
+    /// Reports the host estimate of a connection that was open before. Only if the estimate changed
+    /// and the connection has no lower sample.
+    fn borrow_round_trips(&mut self, host_pair: HostPair, at: Timestamp, out: &mut Output<'_>) {
+        for side in Side::ALL {
+            let Some(estimate) = out.hosts.estimate(host_pair, side) else {
+                continue;
+            };
+            let own = self.least[side].is_some_and(|own| own <= estimate.rtt);
+            if !own && self.borrowed[side] != Some(estimate) {
+                self.borrowed[side] = Some(estimate);
+                out.observer.event(self.id, estimate.event(side, at));
+            }
+        }
+    }
+
     #[inline]
     fn acknowledge(&mut self, direction: Direction, head: &Head, out: &mut Output<'_>) {
         let hosts = self.host_pair.filter(|_| self.is_midway());
@@ -416,7 +429,7 @@ fn pair(halves: &mut PerDirection<Half>, direction: Direction) -> (&mut Half, &m
 }
 
 /// Maximum TCP window (RFC 7323). Bytes farther ahead do not belong to the connection.
-pub(crate) const MAX_WINDOW: u64 = 1 << 30;
+const MAX_WINDOW: u64 = 1 << 30;
 /// Maximum distance ahead of seen bytes at which an acknowledgement is accepted at once.
 const BELIEVED_AHEAD: u64 = 1 << 20;
 /// Bytes behind a gap, per direction of a connection. Beyond it the gap is given up.

@@ -3,7 +3,6 @@
 use crate::duplicate::{Recent, Sightings};
 use crate::edges::Edges;
 use crate::flights::Flights;
-use crate::flow::Probe;
 use crate::hosts::Hosts;
 use crate::pending::Pending;
 use crate::settle::Settling;
@@ -34,6 +33,13 @@ pub(crate) struct Faults {
     pub offloaded: u64,
     /// Number of wire packets of those.
     pub cut: u64,
+}
+
+/// A keep-alive probe that waits for its reply.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Probe {
+    pub at: Timestamp,
+    pub stamp: Option<u32>,
 }
 
 /// Stream offsets are sequence numbers extended to 64 bits.

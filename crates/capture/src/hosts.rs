@@ -3,8 +3,6 @@
 //! A connection that was open before the capture has no handshake. While its acknowledgements
 //! travel with replies, it has no round trip of its own; its hosts still do.
 
-use crate::flow::Flow;
-use crate::half::Output;
 use crate::ip::Address;
 use crate::key::KeyHasher;
 use model::{ConnectionEvent, RttSource, Side, Timestamp};
@@ -128,23 +126,6 @@ impl Hosts {
 impl HostPair {
     fn index(self, side: Side) -> usize {
         usize::from((side == Side::Client) == self.client_is_high)
-    }
-}
-
-impl Flow {
-    /// Reports the host estimate of a connection that was open before. Only if the estimate changed
-    /// and the connection has no lower sample.
-    pub fn borrow_round_trips(&mut self, host_pair: HostPair, at: Timestamp, out: &mut Output<'_>) {
-        for side in Side::ALL {
-            let Some(estimate) = out.hosts.estimate(host_pair, side) else {
-                continue;
-            };
-            let own = self.least[side].is_some_and(|own| own <= estimate.rtt);
-            if !own && self.borrowed[side] != Some(estimate) {
-                self.borrowed[side] = Some(estimate);
-                out.observer.event(self.id, estimate.event(side, at));
-            }
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) headers, as far as TCP needs them.
 
-use crate::formats::{u16_at, u32_at};
+use crate::byte_order::{u16_at, u32_at};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -17,6 +17,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod addresses;
+mod byte_order;
 mod clock;
 mod compression;
 mod copies;
@@ -28,6 +29,7 @@ pub mod filter;
 mod flights;
 mod flow;
 mod flows;
+mod format;
 mod formats;
 mod fragments;
 mod gap;
@@ -60,7 +62,7 @@ pub use secrets::KeyLineSink;
 pub use source::{PROBE_BYTES, Source, find_keys, interfaces, is_capture};
 
 use flows::Flows;
-use formats::Record;
+use format::Record;
 use fragments::Fragments;
 use links::{Carrier, NoPacket};
 use model::Observer;

@@ -3,7 +3,7 @@
 //!
 //! Their numbers are from <https://www.tcpdump.org/linktypes.html>.
 
-use crate::formats::{u16_at, u32_at};
+use crate::byte_order::{u16_at, u32_at};
 use std::fmt;
 
 #[derive(Debug)]

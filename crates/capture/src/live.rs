@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::flows::Flows;
-use crate::formats::Record;
+use crate::format::Record;
 use crate::fragments::Fragments;
 use crate::links;
 use crate::report::{self, Report};

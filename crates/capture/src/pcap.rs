@@ -1,6 +1,7 @@
 //! The pcap format (draft-ietf-opsawg-pcap): a file header, then records of 16 bytes and the packet.
 
-use crate::formats::{Format, MAX_PACKET, Notes, Record, SEARCH, u16_at, u32_at};
+use crate::byte_order::{u16_at, u32_at};
+use crate::format::{Format, MAX_PACKET, Notes, Record, SEARCH};
 use crate::input::Input;
 use crate::links::{self, Link};
 use model::Timestamp;

@@ -3,7 +3,8 @@
 
 mod interface;
 
-use crate::formats::{Format, MAX_PACKET, Notes, Record, SEARCH, u16_at, u32_at};
+use crate::byte_order::{u16_at, u32_at};
+use crate::format::{Format, MAX_PACKET, Notes, Record, SEARCH};
 use crate::input::Input;
 use crate::secrets::{KeyLines, SECRETS_HEAD, SecretsFault, SecretsHead};
 use interface::Interface;

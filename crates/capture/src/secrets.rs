@@ -4,7 +4,7 @@
 //! secrets. Those of TLS are the text of a key log (RFC 9850); its lines are emitted one by one.
 //! Secrets are neither kept here nor printed in warnings. Blocks of other types are counted.
 
-use crate::formats::u32_at;
+use crate::byte_order::u32_at;
 
 /// Receives a line of an embedded key log and returns whether it is valid. The lines are secret.
 pub type KeyLineSink<'k> = dyn Fn(&[u8]) -> bool + 'k;

@@ -3,7 +3,8 @@
 use crate::Error;
 use crate::clock::Clock;
 use crate::compression::{self, Compression};
-use crate::formats::{self, Format, FormatRow, Notes, Record};
+use crate::format::{Format, Notes, Record};
+use crate::formats::{self, FormatRow};
 use crate::input::Input;
 use crate::ip::Protocol;
 use crate::links::Carrier;

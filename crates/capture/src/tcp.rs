@@ -1,6 +1,7 @@
 //! TCP headers (RFC 9293).
 
-use crate::formats::{Record, u16_at, u32_at};
+use crate::byte_order::{u16_at, u32_at};
+use crate::format::Record;
 use crate::ip::{Address, Datagram};
 use model::Timestamp;
 

@@ -1,6 +1,6 @@
 //! Holds packets that acknowledge unseen bytes: the capture lost them, or is out of order.
 
-use crate::flow::{Flow, MAX_WINDOW};
+use super::{Flow, MAX_WINDOW};
 use crate::half::{LATEST, Output};
 use crate::tcp::{ACK, Head, Packet, RST, SYN, SynOptions};
 use model::{Direction, Timestamp};

@@ -1,16 +1,10 @@
 //! Keep-alive probes and replies, which no application delays.
 
-use crate::flow::Flow;
-use crate::half::{Half, Output};
+use super::Flow;
+use crate::half::{Half, Output, Probe};
 use crate::round_trip::Pair;
 use crate::tcp::{FIN, Head, RST, SYN};
-use model::{Direction, Timestamp};
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Probe {
-    at: Timestamp,
-    stamp: Option<u32>,
-}
+use model::Direction;
 
 /// A keep-alive probe (RFC 9293 section 3.8.4) has at most one byte, just before the next offset,
 /// when all data is acknowledged.

@@ -1,6 +1,6 @@
 //! Tracks the TCP handshake.
 
-use crate::flow::Flow;
+use super::Flow;
 use crate::half::Output;
 use crate::tcp::{ACK, Head, SynOptions};
 use model::{ConnectionEvent, Direction, Side, TcpHandshake, Timestamp};

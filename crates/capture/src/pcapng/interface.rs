@@ -1,6 +1,6 @@
 //! Interface description blocks with time resolution, name and addresses.
 
-use crate::formats::{u16_at, u32_at};
+use crate::byte_order::{u16_at, u32_at};
 use crate::links::{self, Link};
 use model::{InterfaceAddresses, Timestamp};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
