@@ -13,14 +13,16 @@ use model::{
     Warning,
 };
 use pipeline::input::{self, Reading};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A host has one address per link.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Addresses {
+    /// Starts with the primary address of a host.
     hosts: Vec<(IpAddr, String)>,
 }
 
@@ -36,15 +38,6 @@ pub struct ObservedOperations {
 }
 
 impl Addresses {
-    pub const fn new(hosts: Vec<(IpAddr, String)>) -> Self {
-        Self { hosts }
-    }
-
-    /// Starts with the primary address of a host.
-    pub fn all(&self) -> &[(IpAddr, String)] {
-        &self.hosts
-    }
-
     pub fn add(&mut self, address: IpAddr, host: &str) {
         self.hosts.push((address, host.to_owned()));
     }

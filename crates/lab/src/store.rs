@@ -3,18 +3,13 @@
 use super::observed::Addresses;
 use super::own_directory;
 use anyhow::{Context, Result, bail};
-use model::{
-    BitRate, ByteCount, Distribution, DistributionBuilder, LinkDirectionOutcome, LinkOutcome,
-    MeasuredDurations, Timestamp,
-};
+use model::Timestamp;
 use pipeline::private_file;
-use report::outcome::{LabProcessor, LabRound};
+use report::outcome::LabRound;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Write;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use sys::files::read_small_text;
 
 #[derive(Debug, Clone)]
@@ -25,7 +20,7 @@ pub struct Store {
 }
 
 /// Results of a point or baseline.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredPoint {
     /// In the order of measurement.
     pub rounds: Vec<LabRound>,
@@ -35,7 +30,7 @@ pub struct MeasuredPoint {
     pub captured: Captured,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Captured {
     /// Maps addresses to hosts.
     pub addresses: Addresses,
@@ -149,106 +144,29 @@ fn key(identity: &str) -> String {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredPoint {
+struct Kept<P> {
     version: String,
     /// A second hash, besides the file name. The identity itself is not stored, as statements, URLs
     /// and commands may contain secrets.
     identity: String,
-    rounds: Vec<StoredRound>,
-    errors: Vec<(String, u64)>,
-    addresses: Vec<(IpAddr, String)>,
-    windows_ns: Vec<(u64, u64)>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredRound {
-    measured: StoredMeasured,
-    /// Duration and number of occurrences.
-    durations_ns: Vec<(u64, u64)>,
-    elapsed_ns: u64,
-    payload_bytes: [u64; 2],
-    client_processor_ns: u64,
-    processors: Vec<StoredProcessor>,
-    links: Vec<StoredLink>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredProcessor {
-    service: String,
-    host: String,
-    time_ns: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredMeasured {
-    operations: u64,
-    median_ns: u64,
-    per_second: f64,
-    errors: u64,
-    min_ns: Option<u64>,
-    max_ns: Option<u64>,
-    mean_ns: Option<u64>,
-    p90_ns: Option<u64>,
-    p95_ns: Option<u64>,
-    p99_ns: Option<u64>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredLink {
-    name: String,
-    asked: String,
-    rtt_ns: u64,
-    rtt_error_p50_ns: Option<i64>,
-    rtt_error_p99_ns: Option<i64>,
-    floor_ns: Option<u64>,
-    directions: [StoredDirection; 2],
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredDirection {
-    packets: u64,
-    wire_bytes: u64,
-    dropped_by_queue: u64,
-    dropped_by_loss: u64,
-    dropped_by_outage: u64,
-    dropped_unasked: u64,
-    rate_bits_per_second: Option<u64>,
-    realised_rate_bits_per_second: Option<u64>,
+    point: P,
 }
 
 /// `None` if the file is missing, truncated, or of another version or point, so that the point is
 /// measured again.
 fn load(path: &Path, identity: &str) -> Option<MeasuredPoint> {
     let text = read_small_text(path, MAX_STORED_BYTES).ok()?;
-    let stored: StoredPoint = serde_json::from_str(&text).ok()?;
-    let same = stored.version == env!("CARGO_PKG_VERSION") && stored.identity == second_key(identity);
-    same.then(|| MeasuredPoint {
-        rounds: stored.rounds.into_iter().map(StoredRound::round).collect(),
-        errors: stored.errors,
-        captured: Captured {
-            addresses: Addresses::new(stored.addresses),
-            windows: stored.windows_ns.into_iter().map(window).collect(),
-        },
-    })
-}
-
-fn window((begin, end): (u64, u64)) -> (Timestamp, Timestamp) {
-    (Timestamp::from_nanos(begin), Timestamp::from_nanos(end))
-}
-
-fn nanos_of((begin, end): &(Timestamp, Timestamp)) -> (u64, u64) {
-    (begin.as_nanos(), end.as_nanos())
+    let kept: Kept<MeasuredPoint> = serde_json::from_str(&text).ok()?;
+    let same = kept.version == env!("CARGO_PKG_VERSION") && kept.identity == second_key(identity);
+    same.then_some(kept.point)
 }
 
 /// Writes a temporary file and renames it, so that a file is complete or missing.
 fn save(path: &Path, identity: &str, kept: &MeasuredPoint) -> Result<()> {
-    let stored = StoredPoint {
+    let stored = Kept {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         identity: second_key(identity),
-        rounds: kept.rounds.iter().map(StoredRound::new).collect(),
-        errors: kept.errors.clone(),
-        addresses: kept.captured.addresses.all().to_vec(),
-        windows_ns: kept.captured.windows.iter().map(nanos_of).collect(),
+        point: kept,
     };
     let text = serde_json::to_string_pretty(&stored).context("could not put a point into JSON")?;
     let beside = path.with_extension("partial");
@@ -266,148 +184,13 @@ fn second_key(identity: &str) -> String {
     key(&identity.chars().rev().collect::<String>())
 }
 
-impl StoredRound {
-    fn new(round: &LabRound) -> Self {
-        let processor = |used: &LabProcessor| StoredProcessor {
-            service: used.service.clone(),
-            host: used.host.clone(),
-            time_ns: nanos(used.time),
-        };
-        Self {
-            measured: StoredMeasured::new(&round.measured),
-            durations_ns: round
-                .durations
-                .samples()
-                .map(|(duration, count)| (nanos(duration), count))
-                .collect(),
-            elapsed_ns: nanos(round.elapsed),
-            payload_bytes: round.payload.map(ByteCount::as_bytes).into_array(),
-            client_processor_ns: nanos(round.client_processor),
-            processors: round.processors.iter().map(processor).collect(),
-            links: round.links.iter().map(StoredLink::new).collect(),
-        }
-    }
-
-    fn round(self) -> LabRound {
-        let processor = |used: StoredProcessor| LabProcessor {
-            service: used.service,
-            host: used.host,
-            time: Duration::from_nanos(used.time_ns),
-        };
-        let mut durations = DistributionBuilder::new();
-        for (duration, count) in self.durations_ns {
-            (0..count).for_each(|_| durations.add(Duration::from_nanos(duration)));
-        }
-        LabRound {
-            measured: self.measured.measured(),
-            durations,
-            elapsed: Duration::from_nanos(self.elapsed_ns),
-            payload: self.payload_bytes.map(ByteCount::from_bytes).into(),
-            client_processor: Duration::from_nanos(self.client_processor_ns),
-            processors: self.processors.into_iter().map(processor).collect(),
-            links: self.links.iter().map(StoredLink::outcome).collect(),
-        }
-    }
-}
-
-impl StoredMeasured {
-    fn new(measured: &MeasuredDurations) -> Self {
-        Self {
-            operations: measured.operations,
-            median_ns: nanos(measured.duration),
-            per_second: measured.per_second,
-            errors: measured.errors,
-            min_ns: measured.spread.min.map(nanos),
-            max_ns: measured.spread.max.map(nanos),
-            mean_ns: measured.spread.mean.map(nanos),
-            p90_ns: measured.spread.p90.map(nanos),
-            p95_ns: measured.spread.p95.map(nanos),
-            p99_ns: measured.spread.p99.map(nanos),
-        }
-    }
-
-    fn measured(&self) -> MeasuredDurations {
-        let duration = Duration::from_nanos(self.median_ns);
-        let some = |nanos: Option<u64>| nanos.map(Duration::from_nanos);
-        MeasuredDurations {
-            operations: self.operations,
-            duration,
-            spread: Distribution {
-                count: self.operations,
-                min: some(self.min_ns),
-                max: some(self.max_ns),
-                mean: some(self.mean_ns),
-                p50: Some(duration),
-                p90: some(self.p90_ns),
-                p95: some(self.p95_ns),
-                p99: some(self.p99_ns),
-            },
-            per_second: self.per_second,
-            errors: self.errors,
-        }
-    }
-}
-
-impl StoredLink {
-    fn new(link: &LinkOutcome) -> Self {
-        Self {
-            name: link.name.clone(),
-            asked: link.asked.clone(),
-            rtt_ns: nanos(link.rtt),
-            rtt_error_p50_ns: link.rtt_error_p50_ns,
-            rtt_error_p99_ns: link.rtt_error_p99_ns,
-            floor_ns: link.floor.map(nanos),
-            directions: link.directions.into_array().map(|direction| StoredDirection {
-                packets: direction.packets,
-                wire_bytes: direction.wire_bytes,
-                dropped_by_queue: direction.dropped_by_queue,
-                dropped_by_loss: direction.dropped_by_loss,
-                dropped_by_outage: direction.dropped_by_outage,
-                dropped_unasked: direction.dropped_unasked,
-                rate_bits_per_second: direction.rate.map(BitRate::as_bits_per_second),
-                realised_rate_bits_per_second: direction.realised_rate.map(BitRate::as_bits_per_second),
-            }),
-        }
-    }
-
-    fn outcome(&self) -> LinkOutcome {
-        LinkOutcome {
-            name: self.name.clone(),
-            asked: self.asked.clone(),
-            rtt: Duration::from_nanos(self.rtt_ns),
-            rtt_error_p50_ns: self.rtt_error_p50_ns,
-            rtt_error_p99_ns: self.rtt_error_p99_ns,
-            floor: self.floor_ns.map(Duration::from_nanos),
-            directions: self.directions.each_ref().map(StoredDirection::outcome).into(),
-        }
-    }
-}
-
-impl StoredDirection {
-    fn outcome(&self) -> LinkDirectionOutcome {
-        LinkDirectionOutcome {
-            packets: self.packets,
-            wire_bytes: self.wire_bytes,
-            dropped_by_queue: self.dropped_by_queue,
-            dropped_by_loss: self.dropped_by_loss,
-            dropped_by_outage: self.dropped_by_outage,
-            dropped_unasked: self.dropped_unasked,
-            rate: self.rate_bits_per_second.and_then(BitRate::from_bits_per_second),
-            realised_rate: self
-                .realised_rate_bits_per_second
-                .and_then(BitRate::from_bits_per_second),
-        }
-    }
-}
-
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::PerDirection;
+    use model::{ByteCount, Distribution, DistributionBuilder, LinkOutcome, MeasuredDurations, PerDirection};
+    use report::outcome::LabProcessor;
+    use std::net::IpAddr;
+    use std::time::Duration;
 
     fn kept() -> MeasuredPoint {
         let duration = Duration::from_millis(12);
@@ -441,6 +224,8 @@ mod tests {
             host: "far".to_owned(),
             time: Duration::from_millis(30),
         };
+        let mut addresses = Addresses::default();
+        addresses.add(IpAddr::from([10, 0, 0, 1]), "web");
         MeasuredPoint {
             rounds: vec![LabRound {
                 measured,
@@ -453,8 +238,11 @@ mod tests {
             }],
             errors: vec![("server: closed".to_owned(), 1)],
             captured: Captured {
-                addresses: Addresses::new(vec![(IpAddr::from([10, 0, 0, 1]), "web".to_owned())]),
-                windows: vec![window((5, 1_790_000_000_000_000_000))],
+                addresses,
+                windows: vec![(
+                    Timestamp::from_nanos(5),
+                    Timestamp::from_nanos(1_790_000_000_000_000_000),
+                )],
             },
         }
     }

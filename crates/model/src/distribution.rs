@@ -1,6 +1,7 @@
 //! Percentiles of durations in bounded memory.
 
-use crate::Distribution;
+use crate::{Distribution, Nanos};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Collects durations and returns their [`Distribution`].
@@ -11,7 +12,8 @@ use std::time::Duration;
 ///
 /// A percentile is the nearest rank: the smallest sample with at least that share of samples at or
 /// below it. The median of an even number of samples is the mean of the middle two.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>")]
 pub struct DistributionBuilder {
     count: u64,
     sum: u128,
@@ -20,6 +22,26 @@ pub struct DistributionBuilder {
     recent: Vec<u64>,
     /// Sorted buckets and counts, empty while `recent` suffices.
     buckets: Vec<(u16, u64)>,
+}
+
+impl From<DistributionBuilder> for Vec<(u64, u64)> {
+    /// Samples in nanoseconds with their counts, to be kept.
+    fn from(builder: DistributionBuilder) -> Self {
+        let samples = builder.samples();
+        samples
+            .map(|(sample, count)| (Nanos::from(sample).get(), count))
+            .collect()
+    }
+}
+
+impl From<Vec<(u64, u64)>> for DistributionBuilder {
+    fn from(kept: Vec<(u64, u64)>) -> Self {
+        let mut builder = Self::new();
+        for (sample, count) in kept {
+            (0..count).for_each(|_| builder.add(Duration::from_nanos(sample)));
+        }
+        builder
+    }
 }
 
 impl DistributionBuilder {
@@ -83,7 +105,7 @@ impl DistributionBuilder {
 
     /// The samples with their counts, to be stored and added again; bucket middles if there are
     /// many.
-    pub fn samples(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
+    fn samples(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         let exact = self.recent.iter().map(|&sample| (sample, 1));
         let counted = self
             .buckets
@@ -286,10 +308,7 @@ mod tests {
     fn samples_can_be_kept_and_added_again() {
         for count in [0, 10, 10_000] {
             let mut kept = builder((1..=count).map(|number| number * 1_000));
-            let mut again = DistributionBuilder::new();
-            for (sample, times) in kept.samples() {
-                (0..times).for_each(|_| again.add(sample));
-            }
+            let mut again = DistributionBuilder::from(Vec::from(kept.clone()));
             assert_eq!(again.count(), kept.count());
             assert_eq!(again.percentile(95), kept.percentile(95));
         }

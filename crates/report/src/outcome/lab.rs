@@ -1,9 +1,11 @@
 //! Outcome of a lab: measurements next to predictions.
 
+use model::serde_units::ns;
 use model::{
     ByteCount, Conditions, DistributionBuilder, LinkOutcome, MeasuredDurations, PerDirection, Prediction,
     Warning,
 };
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -39,16 +41,18 @@ pub struct LabPoint {
     pub is_baseline: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LabRound {
     pub measured: MeasuredDurations,
     /// Empty if the durations come from a capture.
     pub durations: DistributionBuilder,
     /// From the first operation to the end of the last.
+    #[serde(rename = "elapsed_ns", with = "ns")]
     pub elapsed: Duration,
     /// Payload of the clients' own connections, as sent: compressed
     /// if the database compresses. Zero if a command opens the connections.
     pub payload: PerDirection<ByteCount>,
+    #[serde(rename = "client_processor_ns", with = "ns")]
     pub client_processor: Duration,
     /// Does not include the processor time of the links.
     pub processors: Vec<LabProcessor>,
@@ -56,10 +60,11 @@ pub struct LabRound {
 }
 
 /// Processor time of all processes of one service; the resolution is 10 ms per process.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabProcessor {
     pub service: String,
     pub host: String,
+    #[serde(rename = "time_ns", with = "ns")]
     pub time: Duration,
 }
 
