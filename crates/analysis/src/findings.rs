@@ -26,6 +26,7 @@ mod no_compression;
 mod one_shot_prepare;
 mod operation_view;
 mod pages;
+mod preparations;
 mod reconnect;
 mod redirected;
 mod remedies;
@@ -40,12 +41,11 @@ mod window_limited;
 
 use crate::fact::Fact;
 use clients::Clients;
-use comment_defeats_cache::Preparations;
 use fingerprint_ids::FingerprintIds;
 use ledger::Ledger;
 use model::{BitRate, Finding, LeftOut, Operation};
-use one_shot_prepare::PreparedBefore;
 use operation_view::{OperationView, Turns};
+use preparations::{Preparations, PreparedBefore};
 use series::{AllSeries, Series};
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ impl Distances {
 /// Looks for waste in facts and operations.
 ///
 /// Memory is bounded: [`clients::MAX_CONNECTIONS`] connections, with
-/// [`comment_defeats_cache::MAX_PREPARATIONS`] and [`one_shot_prepare::MAX_PREPARED`] prepared
+/// [`preparations::MAX_PREPARATIONS`] and [`preparations::MAX_PREPARED`] prepared
 /// statements; [`fingerprint_ids::MAX_CODES`] fingerprints; [`ledger::MAX_ENTRIES`] findings;
 /// [`series::MAX_TOTAL_STATEMENTS`] autocommitted statements; the round trips of one operation.
 #[derive(Debug)]

@@ -9,8 +9,11 @@ mod attribution;
 mod background;
 mod bursts;
 mod dependencies;
+mod grouped;
 mod identified;
 mod mark;
+mod member;
+mod moment;
 mod naming;
 pub mod pipelines;
 mod programs;
@@ -19,6 +22,8 @@ pub mod rule;
 pub(crate) mod span;
 mod transactions;
 
+pub use grouped::{Grouped, GroupedSink};
+
 use crate::exchange_pool::{ExchangePool, ExchangeRecycler};
 use crate::fact::Fact;
 use crate::hosts::{HostSettings, Hosts};
@@ -26,31 +31,19 @@ use crate::stage_output::StageOutput;
 use background::{Background, Cause};
 use bursts::{Burst, Place};
 use foldhash::HashMap;
+use grouped::{UNNAMED_REQUEST, assemble, group_name, without_parts};
 use identified::Identified;
+use member::{Member, Members, Sides};
 use model::{
-    Assigned, Attribution, ConnectionId, ConnectionMap, Endpoint, Exchange, Operation, OperationKind,
-    OperationStep, PerSide, Phase, Protocol, RequestId, Share, Timestamp, TransactionState, Warning,
+    ConnectionId, ConnectionMap, Endpoint, OperationKind, OperationStep, PerSide, Phase, Protocol, RequestId,
+    Timestamp, TransactionState, Warning,
 };
 use naming::Naming;
-use requests::{Arrival, Requests, Sides};
+use requests::{Arrival, Requests};
 use rule::Rule;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 use transactions::Transactions;
-
-#[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "it is handed on at once, never kept")]
-pub enum Grouped {
-    /// An operation, or a part of one ([`Operation::continues`]).
-    Operation(Operation),
-    /// An exchange outside all operations under the rule.
-    Alone(Box<Exchange>, Protocol),
-}
-
-/// Receives operations in order of their end. A request whose last database exchange is opaque
-/// comes once its end is known ([`Fact::Begun`]).
-pub type GroupedSink<'s> = dyn FnMut(Grouped) + 's;
 
 #[derive(Debug)]
 pub struct Operations {
@@ -71,94 +64,10 @@ pub struct Operations {
     emptied: ExchangeRecycler,
 }
 
-const UNNAMED_REQUEST: &str = "HTTP request";
-
 pub const MAXIMUM_STEPS: usize = 20_000;
 
 /// Of all open operations; there is room for at most half as many more.
 pub const MAXIMUM_HELD: usize = 200_000;
-
-/// From this many steps on, a group's memory grows by a quarter.
-const MANY: usize = 1024;
-
-#[derive(Debug, Clone)]
-struct Member {
-    exchange: Box<Exchange>,
-    protocol: Protocol,
-    sides: Sides,
-    /// `None` if no request owns the exchange, or it is the request itself.
-    assigned: Option<Assigned>,
-    /// `None` unless it is a guess.
-    probability: Option<Share>,
-    outside_requests: bool,
-}
-
-/// Members of a group, as contiguous steps: they are many, and walked often.
-#[derive(Debug, Default)]
-struct Members {
-    steps: Vec<OperationStep>,
-    /// Sides from a step number up to the next entry. Most groups have one connection.
-    sides: Vec<(usize, Sides)>,
-}
-
-impl Members {
-    fn with_capacity(capacity: usize) -> Self {
-        Self {
-            steps: Vec::with_capacity(capacity),
-            sides: Vec::new(),
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.steps.len()
-    }
-
-    fn push(&mut self, member: Member, emptied: &mut ExchangeRecycler) {
-        let step = OperationStep {
-            assigned: member.assigned,
-            probability: member.probability,
-            outside_requests: member.outside_requests,
-            ..OperationStep::first(emptied.take_exchange(member.exchange), member.protocol)
-        };
-        self.add(step, member.sides);
-    }
-
-    fn add(&mut self, step: OperationStep, sides: Sides) {
-        let length = self.steps.len();
-        if self.sides.last().is_none_or(|(_, last)| *last != sides) {
-            self.sides.push((length, sides));
-        }
-        if length == self.steps.capacity() && length >= MANY {
-            // Doubling would take twice the memory that the limits allow.
-            self.steps.reserve_exact(length / 4);
-        }
-        self.steps.push(step);
-    }
-
-    fn sides_of(&self, step: usize) -> Option<&Sides> {
-        let behind = self.sides.partition_point(|(from, _)| *from <= step);
-        let (_, sides) = self.sides.get(behind.checked_sub(1)?)?;
-        Some(sides)
-    }
-
-    fn by_start(self) -> Vec<(OperationStep, Sides)> {
-        let lengths = self.sides.iter().skip(1).map(|(from, _)| *from);
-        let ends: Vec<usize> = lengths.chain([self.steps.len()]).collect();
-        let sides = self.sides.iter().zip(ends);
-        let sides = sides.flat_map(|((from, sides), end)| std::iter::repeat_n(*sides, end - from));
-        let mut all: Vec<(OperationStep, Sides)> = self.steps.into_iter().zip(sides).collect();
-        all.sort_by_key(|(step, _)| step.exchange.at);
-        all
-    }
-
-    fn sorted(self) -> Self {
-        let mut sorted = Self::default();
-        for (step, sides) in self.by_start() {
-            sorted.add(step, sides);
-        }
-        sorted
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
@@ -726,76 +635,6 @@ impl Group {
                 && span::ended(exchange) <= span::started(exchange)
         };
         self.from.is_none() && self.members.steps.iter().all(nobody_waited)
-    }
-}
-
-fn group_name(kind: OperationKind, member: &Member) -> Arc<str> {
-    match kind {
-        // Until there is a statement.
-        OperationKind::Transaction => Arc::from(format!("exchange with {}", member.sides.server)),
-        OperationKind::Request => Arc::from("request"),
-        OperationKind::Connection => Arc::from(format!("connection to {}", member.sides.server)),
-        OperationKind::Burst => Arc::from(format!("burst of {}", member.sides.client.address)),
-        OperationKind::Marked => Arc::from("marked"),
-        OperationKind::Whole => Arc::from("whole observation"),
-        OperationKind::Http => match &member.exchange.fingerprint {
-            Some(fingerprint) => fingerprint.clone(),
-            None => Arc::from(UNNAMED_REQUEST),
-        },
-    }
-}
-
-/// With one direction unseen, time cannot be attributed.
-fn without_parts(grouped: Grouped) -> Grouped {
-    match grouped {
-        Grouped::Operation(mut operation) => {
-            operation.attribution = Attribution {
-                unknown: operation.duration,
-                ..Attribution::default()
-            };
-            Grouped::Operation(operation)
-        }
-        alone @ Grouped::Alone(..) => alone,
-    }
-}
-
-/// `from` is the end of the previous part.
-fn assemble(
-    id: u64,
-    kind: OperationKind,
-    name: Arc<str>,
-    members: Members,
-    from: Option<Timestamp>,
-    continues: bool,
-) -> Operation {
-    let mut linked = dependencies::link(members);
-    let moments = &linked.moments;
-    let started = moments.iter().map(|moment| moment.started).min();
-    let at = from.or(started).unwrap_or_default();
-    let ended = moments.iter().map(|moment| moment.ended).max();
-    let ended = ended.unwrap_or(at).max(at);
-    let mut seen: Vec<ConnectionId> = moments.iter().map(|moment| moment.connection).collect();
-    seen.sort_unstable();
-    seen.dedup();
-    let turns = moments.iter().map(|moment| moment.turns).sum();
-    let walked = attribution::walk(&linked.steps, &linked.parents, &linked.by_end, at, ended);
-    if let (Some(from), Some(first)) = (from, linked.steps.first_mut()) {
-        first.client_before = span::started(&first.exchange).since(from);
-    }
-    Operation {
-        id,
-        kind,
-        name,
-        at,
-        duration: ended.since(at),
-        turns,
-        connections: u32::try_from(seen.len()).unwrap_or(u32::MAX),
-        attribution: walked.attribution,
-        setup: walked.setup,
-        client_after: Duration::ZERO,
-        transactions: Vec::new(),
-        continues,
-        steps: linked.steps,
     }
 }
 

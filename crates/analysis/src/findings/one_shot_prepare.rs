@@ -7,24 +7,9 @@
 
 use super::ledger::Waste;
 use super::operation_view::{OperationView, Task};
-use foldhash::{HashMap, HashSet};
-use model::{ConnectionId, FindingKind, OperationKind};
+use foldhash::HashMap;
+use model::{FindingKind, OperationKind};
 use std::ops::Range;
-
-#[derive(Debug, Default)]
-pub(super) struct PreparedBefore(HashSet<(ConnectionId, u32)>);
-
-pub(super) const MAX_PREPARED: usize = 65_536;
-
-impl PreparedBefore {
-    fn again(&mut self, connection: ConnectionId, code: u32) -> bool {
-        let key = (connection, code);
-        if self.0.len() >= MAX_PREPARED {
-            return self.0.contains(&key);
-        }
-        !self.0.insert(key)
-    }
-}
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {
     if view.turns.all.iter().all(|turn| turn.task != Task::Prepare) {

@@ -1,10 +1,9 @@
 //! The round trips of an operation's database connections, prepared for findings.
 
 use super::clients::Clients;
-use super::comment_defeats_cache::Preparations;
 use super::fingerprint_ids::{FingerprintId, FingerprintIds};
 use super::ledger::{Ledger, Waste};
-use super::one_shot_prepare::PreparedBefore;
+use super::preparations::{Preparations, PreparedBefore};
 use crate::events::waits_for_event;
 use crate::verb::Verb;
 use foldhash::HashMap;

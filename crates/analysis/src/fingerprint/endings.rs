@@ -1,5 +1,7 @@
 //! The word after the last dot of a path part: a file's ending, or a family name.
 
+use super::interface_versions::is_version;
+
 /// Whether dotted words are probably a person's name (`jane.doe`), or a document named so, and not
 /// a program's file.
 ///
@@ -20,7 +22,7 @@ pub(super) fn is_dotted_name(part: &str) -> bool {
     let is_ending = |ending: &&str| ending.eq_ignore_ascii_case(last);
     let is_of_program = !begins_with_capital(first) && last.bytes().any(|byte| byte.is_ascii_uppercase());
     !is_of_program
-        && !pieces.iter().any(|piece| super::http::is_version(piece))
+        && !pieces.iter().any(|piece| is_version(piece))
         && !PROGRAMS.iter().any(is_ending)
         && !DOMAINS.iter().any(is_ending)
 }

@@ -2,7 +2,7 @@
 
 use super::MAXIMUM_LENGTH;
 use super::endings::is_dotted_name;
-use super::interface_versions::is_interface_version;
+use super::interface_versions::{is_interface_version, is_version};
 use super::letters;
 use super::secrets::is_secret_name;
 
@@ -190,24 +190,6 @@ fn is_word(text: &str) -> bool {
         }
         _ => letters.len() <= MAX_CAMEL_LEN && is_camel(letters),
     }
-}
-
-pub(super) fn is_version(text: &str) -> bool {
-    let digits = |text: &str| {
-        text.trim_start_matches(|letter: char| letter.is_ascii_digit())
-            .len()
-    };
-    let Some(number) = text.strip_prefix(['v', 'V']) else {
-        return false;
-    };
-    let rest = &number[number.len() - digits(number)..];
-    // A part of a version: `p1`.
-    let part = rest.strip_prefix('p').filter(|part| digits(part) < part.len());
-    let rest = part.map_or(rest, |part| &part[part.len() - digits(part)..]);
-    let stage = ["alpha", "beta", "rc", "b"]
-        .iter()
-        .find_map(|stage| rest.strip_prefix(stage));
-    rest.len() < number.len() && digits(stage.unwrap_or(rest)) == 0
 }
 
 /// Whether most words in camel case are words and their letters do not look random.

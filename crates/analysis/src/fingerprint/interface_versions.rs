@@ -1,4 +1,4 @@
-//! Path parts that are versions of interfaces, though numeric: `/api/2.0/runs`,
+//! Path parts that are versions of interfaces, some of them numeric: `/api/2.0/runs`,
 //! `/2010-04-01/Accounts`.
 
 /// Whether a path part is a version. `before` is the part before it, `behind` the rest of the path;
@@ -26,6 +26,25 @@ pub(super) fn is_interface_version(part: &str, before: Option<&str>, behind: Opt
         Some(3) => is_of_interface,
         _ => is_date(part) && (is_of_interface || before == Some("")),
     }
+}
+
+/// Whether a word is a version with its letter: `v1`, `v2beta1`.
+pub(super) fn is_version(text: &str) -> bool {
+    let digits = |text: &str| {
+        text.trim_start_matches(|letter: char| letter.is_ascii_digit())
+            .len()
+    };
+    let Some(number) = text.strip_prefix(['v', 'V']) else {
+        return false;
+    };
+    let rest = &number[number.len() - digits(number)..];
+    // A part of a version: `p1`.
+    let part = rest.strip_prefix('p').filter(|part| digits(part) < part.len());
+    let rest = part.map_or(rest, |part| &part[part.len() - digits(part)..]);
+    let stage = ["alpha", "beta", "rc", "b"]
+        .iter()
+        .find_map(|stage| rest.strip_prefix(stage));
+    rest.len() < number.len() && digits(stage.unwrap_or(rest)) == 0
 }
 
 /// Counts numbers of one or two digits separated by `between`; `None` for any other text.

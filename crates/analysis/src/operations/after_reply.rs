@@ -5,7 +5,7 @@
 //!    time until the last such reply. A head and a body separated by a missing acknowledgement
 //!    (Nagle) are in flight meanwhile, so that is no pause.
 
-use super::Member;
+use super::member::Member;
 use model::{ConnectionId, Exchange, Timestamp};
 
 /// Returns members that the response on `connection` may have waited for, and the others.

@@ -6,7 +6,7 @@
 //! does not prove that the only request in flight caused it: the ratio of frequencies yields the
 //! probability ([`Cause::Doubtful`]).
 
-use super::Member;
+use super::member::Member;
 use crate::verb::Verb;
 use foldhash::HashMap;
 use model::{ConnectionId, ConnectionMap, Fingerprint, Share, Timestamp};

@@ -9,7 +9,7 @@
 //!
 //! Source of the figures: README.md of this crate.
 
-use super::Member;
+use super::member::Member;
 use super::naming::Naming;
 use super::span;
 use crate::events::waits_for_event;

@@ -13,11 +13,12 @@
 //! This is causality by time: independent siblings in sequence look dependent.
 //! `predict::concurrency` adds the evidence of all operations of a name.
 
+use super::member::Members;
+use super::moment::Moment;
 use super::pipelines::{self, Pipelined};
 use super::span;
-use super::{Members, Timestamp};
 use foldhash::HashMap;
-use model::{ConnectionId, ConnectionMap, OperationStep, Protocol};
+use model::{ConnectionId, ConnectionMap, OperationStep, Timestamp};
 
 #[derive(Debug)]
 pub(super) struct Linked {
@@ -25,38 +26,6 @@ pub(super) struct Linked {
     pub(super) parents: Vec<Option<u32>>,
     pub(super) moments: Vec<Moment>,
     pub(super) by_end: Vec<u32>,
-}
-
-/// The frequently read part of a step. Steps are large; these are contiguous, and those of an
-/// operation fit into the processor's cache.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
-    pub(super) at: Timestamp,
-    pub(super) started: Timestamp,
-    pub(super) ended: Timestamp,
-    /// When the last reply had passed the observation point.
-    pub(super) replied: Option<Timestamp>,
-    pub(super) connection: ConnectionId,
-    pub(super) turns: u32,
-    pub(super) begins_turn: bool,
-    /// Whether its server may query others on its behalf.
-    may_contain: bool,
-}
-
-impl Moment {
-    pub(super) fn from_step(step: &OperationStep) -> Self {
-        let exchange = &step.exchange;
-        Self {
-            at: exchange.at,
-            started: span::started(exchange),
-            ended: span::ended(exchange),
-            replied: exchange.more.last().unwrap_or(&exchange.first).reply_ended,
-            connection: exchange.connection,
-            turns: exchange.turns,
-            begins_turn: exchange.first.turn,
-            may_contain: may_contain(step.protocol) && !exchange.is_handshake(),
-        }
-    }
 }
 
 /// Orders the members of an operation and links each to its wait.
@@ -94,11 +63,6 @@ struct Trigger {
     step: u32,
     by_request: bool,
     client_before: std::time::Duration,
-}
-
-/// Whether servers of this protocol may query others on behalf of a request.
-fn may_contain(protocol: Protocol) -> bool {
-    !protocol.is_database()
 }
 
 fn parents(members: &Members, moments: &[Moment]) -> Vec<Option<u32>> {

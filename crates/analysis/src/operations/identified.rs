@@ -1,6 +1,6 @@
 //! Exchanges with the identifier of an unseen request: captures of a database alone.
 
-use super::Member;
+use super::member::Member;
 use crate::stage_output::StageOutput;
 use foldhash::HashMap;
 use model::{Assigned, ConnectionId, ConnectionMap, Phase, RequestId, Timestamp, TransactionState};

@@ -14,7 +14,7 @@
 //! 5. Otherwise each pause is judged alone: one that begins with clearly fewer requests in flight than at
 //!    other times was not a wait, while replies are still expected.
 
-use super::dependencies::Moment;
+use super::moment::Moment;
 use super::span;
 use foldhash::HashMap;
 use model::{ConnectionId, Operation, OperationStep, Phase, Timestamp};

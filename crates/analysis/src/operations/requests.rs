@@ -25,8 +25,10 @@ mod runs;
 mod search;
 mod window;
 
+use super::after_reply;
+use super::grouped::{Grouped, GroupedSink, assemble, group_name};
+use super::member::{Member, Members, Sides};
 use super::programs::Programs;
-use super::{Grouped, GroupedSink, Member, Members, after_reply, assemble, group_name};
 use crate::exchange_pool::{ExchangePool, ExchangeRecycler};
 use crate::stage_output::StageOutput;
 use crate::verb::Verb;
@@ -101,14 +103,6 @@ pub(super) struct Arrival {
     pub(super) identifier: Option<RequestId>,
     /// The connection's handshake, with the first request.
     pub(super) handshake: Option<Member>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sides {
-    pub(super) client: Endpoint,
-    pub(super) server: Endpoint,
-    pub(super) client_host: IpAddr,
-    pub(super) server_host: IpAddr,
 }
 
 /// Further ones of an HTTP request count for their connection.

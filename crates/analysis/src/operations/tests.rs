@@ -1,6 +1,8 @@
 use super::*;
 use crate::pairing::Pairing;
-use model::{ConnectionOutcome, ConnectionTotals, Decoding, OperationStep, Step};
+use model::{
+    Assigned, ConnectionOutcome, ConnectionTotals, Decoding, Exchange, Operation, OperationStep, Step,
+};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 use std::time::Duration;

@@ -8,7 +8,7 @@
 //! 2. A connection within a request is, unless many requests came and went meanwhile: then the enclosing
 //!    request is just long.
 
-use super::Sides;
+use super::super::member::Sides;
 use model::{ConnectionId, ConnectionMap, Endpoint, Timestamp};
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;

@@ -4,8 +4,7 @@
 //! [`AssignmentUnit`]). Cuts follow requests with proven statements ([`Shapes`]); without any, the
 //! number of statements per request and the pauses.
 
-use super::super::Member;
-use super::Sides;
+use super::super::member::{Member, Sides};
 use model::{Assigned, Fingerprint, Phase, Timestamp, TransactionState};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

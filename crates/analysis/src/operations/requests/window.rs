@@ -11,7 +11,7 @@
 
 mod first_guess;
 
-use super::super::Member;
+use super::super::member::Member;
 use super::OpenRequest;
 use super::likelihood::Likelihood;
 use super::lives::{FOREVER, Lives};
