@@ -32,8 +32,8 @@ use model::{ConnectionId, Direction, Leg, Observer, PerDirection, Timestamp};
 use opening::LoginContext;
 use reply::Listening;
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::clock::Clock;
 use sys::target::{Credentials, Scheme, Target, TlsMode};
 use sys::tls;
@@ -57,7 +57,7 @@ pub struct SessionOptions<'a> {
     /// For connecting, encrypting and logging in together.
     pub timeout: Duration,
     /// Ends waiting within a fifth of a second if set.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a StopToken,
     pub clock: Clock,
     /// Replaces name resolution of the target's host.
     pub address: Option<SocketAddr>,
@@ -78,7 +78,7 @@ pub struct SessionOptions<'a> {
 
 impl<'a> SessionOptions<'a> {
     /// Ten seconds, the system's resolver, no spinning, a new clock.
-    pub fn new(stop: &'a AtomicBool) -> Self {
+    pub fn new(stop: &'a StopToken) -> Self {
         Self {
             timeout: Duration::from_secs(10),
             stop,

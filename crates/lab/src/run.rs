@@ -19,15 +19,14 @@ use pipeline::order::shuffled;
 use pipeline::progress::ProgressSink;
 use report::outcome::{LabProcessor, LabRound};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
+use sys::StopToken;
 
 pub struct LabRun<'a> {
     file: &'a LabFile,
     plan: &'a LabPlan,
     store: Store,
-    interrupted: Arc<AtomicBool>,
+    interrupted: StopToken,
     progress: LabProgress,
     pub points: Vec<Option<MeasuredPoint>>,
     pub baselines: Vec<Option<MeasuredPoint>>,
@@ -46,7 +45,7 @@ pub struct Basis<'a> {
 
 impl<'a> LabRun<'a> {
     /// Continues from the results in `store`.
-    pub fn new(file: &'a LabFile, plan: &'a LabPlan, store: Store, interrupted: Arc<AtomicBool>) -> Self {
+    pub fn new(file: &'a LabFile, plan: &'a LabPlan, store: Store, interrupted: StopToken) -> Self {
         let points = plan.points.iter().map(|point| store.point(&point.lab.identity()));
         let links = file.lab.links.len();
         let baselines = plan
@@ -414,22 +413,17 @@ impl<'a> LabRun<'a> {
 
     /// Returns early on interrupt.
     fn load(&self, setup: &mut LabSetup, lab: &Lab, amount: Amount, what: &str) -> Result<load::Outcome> {
-        let control = RunControl::default();
-        let over = AtomicBool::new(false);
+        let (control, over) = (RunControl::new(&self.interrupted)?, StopToken::new()?);
         let ran = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    if self.interrupted.load(Ordering::Relaxed) {
-                        control.stop.store(true, Ordering::Relaxed);
-                    }
-                    if !what.is_empty() {
+            if !what.is_empty() {
+                scope.spawn(|| {
+                    while !over.wait_timeout(REFRESH) {
                         self.progress.refresh(what);
                     }
-                    std::thread::park_timeout(POLL_INTERVAL);
-                }
-            });
+                });
+            }
             let ran = workload::run(lab, amount, &setup.wiring, &control);
-            over.store(true, Ordering::Relaxed);
+            over.stop();
             ran
         });
         Interrupted::check(&self.interrupted)?;
@@ -567,8 +561,8 @@ fn now() -> Timestamp {
     Timestamp::from_nanos(u64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Interval of checks for an interrupt.
-const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Interval of the shown time.
+const REFRESH: Duration = Duration::from_millis(200);
 
 /// Separately captured runs of a command.
 const MAX_WINDOWS: u64 = 10_000;

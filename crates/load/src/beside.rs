@@ -1,8 +1,8 @@
 use super::{Error, Outcome, Plan, Progress, RunControl, Workload, run};
 use client::Watch;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
+use sys::StopToken;
 use sys::error::{LiveError, OsError};
 
 /// Runs `workload` on another thread, and calls `tick` at this interval with the progress until it
@@ -14,10 +14,13 @@ pub fn run_beside<E>(
     workload: &dyn Workload,
     plan: &Plan,
     watch: Option<&Watch<'_>>,
-    (stop, every): (&AtomicBool, Duration),
+    (stop, every): (&StopToken, Duration),
     tick: &mut dyn FnMut(Progress) -> Result<(), E>,
 ) -> Result<Result<Outcome, Error>, E> {
-    let control = RunControl::default();
+    let control = match RunControl::new(stop) {
+        Ok(control) => control,
+        Err(error) => return Ok(Err(error.into())),
+    };
     let (ended, end) = sync_channel(1);
     std::thread::scope(|scope| {
         let control = &control;
@@ -39,11 +42,9 @@ pub fn run_beside<E>(
         };
         let mut ticked = Ok(());
         while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(every) {
-            if stop.load(Ordering::Relaxed) || ticked.is_err() {
-                control.stop.store(true, Ordering::Relaxed);
-            }
-            if ticked.is_ok() {
-                ticked = tick(control.progress());
+            match ticked {
+                Ok(()) => ticked = tick(control.progress()),
+                Err(_) => control.stop.stop(),
             }
         }
         let outcome = running

@@ -1,29 +1,27 @@
 use super::Error;
 use client::session::Deadline;
 use std::process::{Child, ExitStatus};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+use sys::StopToken;
 use sys::error::OsError;
+use sys::wait::until_readable;
 use sys::{program, signals};
 
 /// The group of the leader `child` is killed at the deadline, or when the run is stopped.
 ///
 /// # Errors
 /// Fails with [`Error::TimedOut`] or [`Error::Stopped`], with the child reaped.
-pub fn wait(
-    mut child: Child,
-    deadline: &Deadline,
-    stop: &AtomicBool,
-) -> Result<(ExitStatus, Instant), Error> {
+pub fn wait(mut child: Child, deadline: &Deadline, stop: &StopToken) -> Result<(ExitStatus, Instant), Error> {
     let id = child.id();
+    let over = StopToken::new().inspect_err(|_| {
+        signals::send_to_group(id as i32, libc::SIGKILL);
+        child.wait().ok();
+    })?;
     let (ended, at, killed) = std::thread::scope(|scope| {
-        // No message is sent: the sender is dropped when the child has ended.
-        let (over, is_over) = sync_channel::<()>(0);
-        let guard = scope.spawn(move || guard(id, deadline, stop, &is_over));
+        let guard = scope.spawn(|| guard(id, deadline, stop, &over));
         let ended = program::wait_without_reaping(id);
         let at = Instant::now();
-        drop(over);
+        over.stop();
         (ended, at, guard.join().unwrap_or(Err(Error::Stopped)))
     });
     // Reaped only now: as long as the guard could kill, the process number was still the child's.
@@ -35,16 +33,15 @@ pub fn wait(
     Ok((status, at))
 }
 
-fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>) -> Result<(), Error> {
+fn guard(id: u32, deadline: &Deadline, stop: &StopToken, over: &StopToken) -> Result<(), Error> {
     loop {
         let left = deadline.left();
-        let pause = left
-            .as_ref()
-            .map_or(Duration::ZERO, |left| POLL_INTERVAL.min(*left));
-        if is_over.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
+        let longest = left.as_ref().copied().unwrap_or_default();
+        let [ended, _] = until_readable([over.fd(), stop.fd()], longest);
+        if ended {
             return Ok(());
         }
-        let stopped = stop.load(Ordering::Relaxed).then_some(Error::Stopped);
+        let stopped = stop.is_stopped().then_some(Error::Stopped);
         if let Some(reason) = left.err().map(Error::from).or(stopped) {
             // The leader is not reaped before this thread ends, so the number cannot belong to
             // another group.
@@ -53,5 +50,3 @@ fn guard(id: u32, deadline: &Deadline, stop: &AtomicBool, is_over: &Receiver<()>
         }
     }
 }
-
-const POLL_INTERVAL: Duration = Duration::from_millis(50);

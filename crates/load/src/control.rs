@@ -1,14 +1,16 @@
 //! Watches and stops a run from another thread.
 
 use super::Error;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use sys::StopToken;
+use sys::error::LiveError;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RunControl {
-    /// Set to stop the run soon: operations in progress fail, uncounted.
-    pub stop: AtomicBool,
+    /// Stops the run soon: operations in progress fail, uncounted.
+    pub stop: StopToken,
     threads: Mutex<Vec<Arc<Counters>>>,
     fault: OnceLock<Error>,
 }
@@ -27,6 +29,18 @@ pub struct Progress {
 }
 
 impl RunControl {
+    /// `stop` stops the run too.
+    ///
+    /// # Errors
+    /// If the system refuses an eventfd.
+    pub fn new(stop: &StopToken) -> Result<Self, LiveError> {
+        Ok(Self {
+            stop: stop.child()?,
+            threads: Mutex::default(),
+            fault: OnceLock::new(),
+        })
+    }
+
     /// Totals over all threads, not read at the same instant.
     pub fn progress(&self) -> Progress {
         let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +55,7 @@ impl RunControl {
     pub(super) fn end_on_fault(&self, error: &Error) {
         if matches!(error, Error::Script(_)) {
             self.fault.get_or_init(|| error.clone());
-            self.stop.store(true, Ordering::Relaxed);
+            self.stop.stop();
         }
     }
 
@@ -50,7 +64,7 @@ impl RunControl {
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.is_stopped()
     }
 
     pub(super) fn join(&self) -> Arc<Counters> {
@@ -154,7 +168,7 @@ mod tests {
 
     #[test]
     fn progress_is_the_sum_of_the_threads() {
-        let control = RunControl::default();
+        let control = RunControl::new(&StopToken::never()).expect("an eventfd");
         let (one, other) = (control.join(), control.join());
         one.done(Duration::from_micros(100), Duration::ZERO);
         let before = control.progress();

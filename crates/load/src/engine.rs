@@ -20,8 +20,9 @@ use client::Watch;
 
 use super::{ClientSpec, Error, Plan, RunControl};
 use model::ConnectionId;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+use sys::StopToken;
 
 pub struct RunContext<'a> {
     pub(crate) plan: &'a Plan,
@@ -52,23 +53,19 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// Returns early if the run is stopped, checked every [`POLL_INTERVAL`].
+    /// Returns early if the run is stopped.
     pub(crate) fn sleep(&self, pause: Duration) -> Result<(), Error> {
-        let mut left = pause;
-        while !left.is_zero() {
-            self.check_stopped()?;
-            let part = left.min(POLL_INTERVAL);
-            std::thread::sleep(part);
-            left -= part;
+        match self.control.stop.wait_timeout(pause) {
+            true => Err(Error::Stopped),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn clients(&self) -> u32 {
         self.plan.clients.max(1)
     }
 
-    fn birth(&'a self, number: u32, stop: &'a AtomicBool) -> ClientSpec<'a> {
+    fn birth(&'a self, number: u32, stop: &'a StopToken) -> ClientSpec<'a> {
         ClientSpec {
             number,
             clients: self.clients(),
@@ -78,7 +75,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    fn birth_ahead(&'a self, number: u32, stop: &'a AtomicBool) -> ClientSpec<'a> {
+    fn birth_ahead(&'a self, number: u32, stop: &'a StopToken) -> ClientSpec<'a> {
         ClientSpec {
             timeout: self.plan.timeout.max(MIN_CONNECT_TIMEOUT),
             ..self.birth(number, stop)
@@ -89,7 +86,7 @@ impl<'a> RunContext<'a> {
 /// Minimum timeout of connections made before operations.
 const MIN_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Interval of checks for timeouts and the end of the run.
+/// Interval of checks for timeouts.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Between a failed operation and the client's next connection, so that a refusing server is not

@@ -34,8 +34,8 @@ pub use script::QueryMode;
 use client::Watch;
 use engine::RunContext;
 use model::{Distribution, DistributionBuilder, MeasuredDurations, PerDirection};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 
 /// Implemented only in this crate.
 pub trait Workload: Runs + Sync {}
@@ -75,7 +75,7 @@ pub(crate) struct ClientSpec<'a> {
     seed: u64,
     /// Longer operations count as failed.
     timeout: Duration,
-    stop: &'a AtomicBool,
+    stop: &'a StopToken,
 }
 
 #[derive(Debug, Clone, PartialEq)]

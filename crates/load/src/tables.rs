@@ -8,8 +8,8 @@ use super::Error;
 use super::sql::protocol_of;
 use client::session::{Session, SessionOptions};
 use client::{ErrorReply, SqlProtocol};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::target::Target;
 
 /// Steps in the order of the letters of pgbench's `-I`.
@@ -108,7 +108,7 @@ pub fn initialise(
     target: &Target,
     steps: &[InitStep],
     scale: u32,
-    stop: &AtomicBool,
+    stop: &StopToken,
     tell: &mut dyn FnMut(Making),
 ) -> Result<(), Error> {
     let mysql = protocol_of(target)? == SqlProtocol::Mysql;

@@ -1,7 +1,7 @@
 //! Prompts for passwords on a terminal.
 
 use client::session::{Session, SessionError, SessionOptions};
-use std::sync::atomic::AtomicBool;
+use sys::StopToken;
 use sys::{Credentials, Scheme, Target, terminal};
 
 /// Prompts for the password if the server requires one and neither the target, the environment nor
@@ -12,7 +12,7 @@ pub fn completed(mut target: Target) -> Target {
     if !has_login(target.scheme) || credentials.password.is_some() || !terminal::is_there() {
         return target;
     }
-    let never = AtomicBool::new(false);
+    let never = StopToken::never();
     match Session::open(&target, SessionOptions::new(&never)) {
         Ok(session) => session.close(),
         Err(SessionError::NoPassword) => {

@@ -1,6 +1,6 @@
 //! Interruption of a run by the user.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use sys::StopToken;
 
 /// The error of a measurement interrupted by the user. Earlier results remain valid.
 ///
@@ -15,8 +15,8 @@ impl Interrupted {
     ///
     /// # Errors
     /// If `stop` is set.
-    pub fn check(stop: &AtomicBool) -> Result<(), Self> {
-        match stop.load(Ordering::Relaxed) {
+    pub fn check(stop: &StopToken) -> Result<(), Self> {
+        match stop.is_stopped() {
             true => Err(Self),
             false => Ok(()),
         }

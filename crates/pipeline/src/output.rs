@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
+use sys::StopToken;
 use sys::arguments::CommandLine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,17 +99,14 @@ fn write(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Returns a flag that is set on Ctrl-C or a signal with the same meaning.
+/// Stops on Ctrl-C or a signal with the same meaning.
 ///
 /// # Errors
 /// If the system refuses the handlers.
-pub fn stop_on_signals() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        note_ending(signal)?;
-        signal_hook::flag::register(signal, stop.clone()).context("could not watch for Ctrl-C")?;
-    }
-    Ok(stop)
+pub fn stop_on_signals() -> Result<StopToken> {
+    let signals = [SIGINT, SIGTERM, SIGHUP];
+    signals.into_iter().try_for_each(note_ending)?;
+    StopToken::on_signals(&signals).context("could not watch for Ctrl-C")
 }
 
 fn note_ending(signal: i32) -> Result<()> {

@@ -26,10 +26,10 @@ use client::bridge::{BridgeOptions, Login};
 use model::{Leg, Sample, Timestamp};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::time::Duration;
 use sys::Clock;
+use sys::StopToken;
 use sys::signals::block_all_signals;
 use sys::target::Target;
 
@@ -122,7 +122,7 @@ pub struct Opened {
 pub fn run<E>(
     plans: &[PingPlan],
     clock: Clock,
-    stop: &AtomicBool,
+    stop: &StopToken,
     mut tell: impl FnMut(usize, PingEvent) -> Result<(), E>,
 ) -> Result<(), E> {
     let (sender, events) = mpsc::sync_channel(MAX_WAITING);
@@ -143,7 +143,7 @@ pub fn run<E>(
             .into_iter()
             .try_for_each(|(number, event)| tell(number, event));
         if told.is_err() {
-            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            stop.stop();
         }
         told
     })

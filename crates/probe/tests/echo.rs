@@ -9,9 +9,9 @@ use probe::echo::{
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::{Clock, Target};
 use testbed::floor::told_on_failure;
 
@@ -19,19 +19,19 @@ const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-static RUNS: AtomicBool = AtomicBool::new(false);
+static RUNS: StopToken = StopToken::never();
 
 struct Stand {
     address: SocketAddr,
-    stop: Arc<AtomicBool>,
+    stop: StopToken,
     serving: Option<JoinHandle<u64>>,
 }
 
 impl Stand {
     fn new(options: ListenerOptions) -> Self {
         let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), options).expect("it listens");
-        let (address, stop) = (listener.address(), Arc::new(AtomicBool::new(false)));
-        let own = Arc::clone(&stop);
+        let (address, stop) = (listener.address(), StopToken::new().unwrap());
+        let own = stop.clone();
         let serving = Some(spawn(move || listener.serve(&own).expect("it serves")));
         Self {
             address,
@@ -47,7 +47,7 @@ impl Stand {
 
 impl Drop for Stand {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop.stop();
         if let Some(serving) = self.serving.take() {
             serving.join().unwrap();
         }
@@ -249,10 +249,10 @@ fn what_is_no_longwire_is_told_from_one_that_is_not_there() {
 fn a_listener_that_leaves_is_told_and_what_was_measured_before_is_kept() {
     let stand = Stand::new(ListenerOptions::default());
     let echo = stand.connect();
-    let stop = Arc::clone(&stand.stop);
+    let stop = stand.stop.clone();
     let leaving = spawn(move || {
         sleep(ms(500));
-        stop.store(true, Ordering::Relaxed);
+        stop.stop();
     });
     let long = EchoPlan {
         duration: Duration::from_secs(30),
@@ -273,11 +273,11 @@ fn once_ends_with_the_first_client_and_a_stop_ends_a_run() {
         ..ListenerOptions::default()
     });
     let echo = stand.connect();
-    let stop = Arc::new(AtomicBool::new(false));
-    let own = Arc::clone(&stop);
+    let stop = StopToken::new().unwrap();
+    let own = stop.clone();
     let stopping = spawn(move || {
         sleep(ms(500));
-        own.store(true, Ordering::Relaxed);
+        own.stop();
     });
     let long = EchoPlan {
         duration: Duration::from_secs(30),

@@ -6,8 +6,8 @@ use probe::ping;
 use probe::ping::{Opened, Pace, PingEvent, PingPlan, Question};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::{Clock, Target};
 use testbed::Redis;
 
@@ -51,7 +51,7 @@ fn ping_target(target: &str, count: u64) -> Told {
         timeout: Duration::from_millis(300),
     };
     let mut told = Told::default();
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let result = ping::run(&[plan], Clock::anchored_now(), &stop, |_, event| {
         match event {
             PingEvent::Opened(opening) => told.opened.push(opening),

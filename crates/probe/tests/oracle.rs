@@ -7,8 +7,8 @@ use probe::ping;
 use probe::ping::{Pace, PingEvent, PingPlan, Question};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::{Clock, Target};
 
 fn listener(script: impl Fn(TcpStream) + Send + 'static) -> u16 {
@@ -37,7 +37,7 @@ fn answering(answers: &'static [&'static [u8]]) -> u16 {
     })
 }
 
-fn open(port: u16, stop: &AtomicBool) -> SessionError {
+fn open(port: u16, stop: &StopToken) -> SessionError {
     let target = format!("oracle://scott:s3cret-tiger@127.0.0.1:{port}/ORCLPDB1");
     let options = SessionOptions {
         timeout: Duration::from_millis(500),
@@ -51,7 +51,7 @@ fn open(port: u16, stop: &AtomicBool) -> SessionError {
 }
 
 fn fails(port: u16) -> SessionError {
-    open(port, &AtomicBool::new(false))
+    open(port, &StopToken::never())
 }
 
 const REFUSED: &[u8] = b"\0\x67\0\0\x04\0\0\0\x22\0\0\x5b(DESCRIPTION=(TMP=)(VSNNUM=318767104)(ERR=12514)\
@@ -102,11 +102,11 @@ fn a_silent_listener_is_given_up_in_time() {
 #[test]
 fn waiting_can_be_ended() {
     let silent = listener(|mut stream| while !heard(&mut stream).is_empty() {});
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::new().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(50));
-            stop.store(true, Ordering::Relaxed);
+            stop.stop();
         });
         assert_eq!(open(silent, &stop), SessionError::Stopped);
     });
@@ -142,7 +142,7 @@ fn garbage_ends_in_an_error() {
 
 #[test]
 fn a_target_without_a_password_is_told() {
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::new().unwrap();
     let port = answering(&[REFUSED]);
     let target = Target::parse(&format!("oracle://127.0.0.1:{port}/x")).expect("a target");
     let error = OracleSession::open(&target, SessionOptions::new(&stop)).expect_err("there is no login");
@@ -164,7 +164,7 @@ fn a_ping_that_logs_in_tells_why_it_cannot() {
         timeout: Duration::from_millis(500),
     };
     let mut failed = Vec::new();
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::new().unwrap();
     let result = ping::run(&[plan], Clock::anchored_now(), &stop, |_, event| {
         if let PingEvent::Failed(error) = event {
             failed.push(error.to_string());

@@ -18,8 +18,8 @@ use predict::PredictionTarget;
 use relay::replay::{ReplayError, ReplayMeasurements, ReplayPlan, ReplayScript, replay};
 use report::ReadOutcome;
 use schedule::Schedule;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use sys::StopToken;
 
 pub struct Claim<'a> {
     pub targets: &'a [PredictionTarget],
@@ -43,7 +43,7 @@ pub fn verify(
     claim: &Claim<'_>,
     backend: &Backend,
     progress: &dyn ProgressSink,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) {
     let mut proof = Proof::default();
     let choices = choice::choose(outcome, claim, &mut proof.warnings);
@@ -65,7 +65,7 @@ pub fn verify(
     }
     let began = Instant::now();
     while let Some((choice, plan)) = schedule.next() {
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_stopped() {
             proof.warn(
                 WarningKind::EndedEarly,
                 "the replays were ended before all were through",
@@ -96,7 +96,7 @@ fn prove(
     choice: &ReplayChoice,
     plan: &ReplayPlan,
     backend: &Backend,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<(ReplayMeasurements, LinkOutcome), ReplayError> {
     backend.with_link(&choice.target.link, |ends| {
         let script: &ReplayScript = &choice.script;

@@ -19,8 +19,8 @@ pub use script::ReplayScript;
 
 use run::Run;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::error::{LiveError, OsError};
 use sys::realtime::become_realtime;
 use sys::socket::Socket;
@@ -111,7 +111,7 @@ pub fn replay(
     script: &ReplayScript,
     ends: &Ends<'_>,
     plan: &ReplayPlan,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<ReplayMeasurements, ReplayError> {
     script.check_clients(plan.clients)?;
     let work = || {

@@ -92,6 +92,14 @@ impl StopToken {
         }
     }
 
+    /// Lets it be stopped again, by itself.
+    pub fn reset(&self) {
+        if let Some(shared) = &self.0 {
+            shared.is_stopped.store(false, Ordering::Release);
+            shared.waker.reset();
+        }
+    }
+
     pub fn is_stopped(&self) -> bool {
         self.0.as_ref().is_some_and(|shared| {
             shared.is_stopped.load(Ordering::Acquire)
@@ -148,6 +156,8 @@ mod tests {
             assert!(waiting.join().expect("it ends"));
         });
         assert!(token.clone().wait_timeout(LONG) && token.wait_timeout(LONG));
+        token.reset();
+        assert!(!token.wait_timeout(Duration::from_millis(1)));
     }
 
     #[test]

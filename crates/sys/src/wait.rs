@@ -1,5 +1,6 @@
 //! Waits for few descriptors, or rarely, by `ppoll(2)` without a [`Poller`](crate::poller::Poller).
 
+use crate::stop::StopToken;
 use crate::timer::timespec;
 pub use rustix::event::PollFlags;
 use rustix::event::{PollFd, poll};
@@ -11,6 +12,23 @@ use std::time::Duration;
 pub fn until_ready(fd: BorrowedFd<'_>, events: PollFlags, longest: Duration) -> bool {
     let mut entry = [PollFd::from_borrowed_fd(fd, events)];
     poll(&mut entry, Some(&timespec(longest))).is_ok_and(|ready| ready > 0)
+}
+
+/// As [`until_ready`]; a stop ends it early.
+pub fn until_ready_or_stopped(
+    fd: BorrowedFd<'_>,
+    events: PollFlags,
+    stop: &StopToken,
+    longest: Duration,
+) -> bool {
+    let Some(stop) = stop.fd() else {
+        return until_ready(fd, events, longest);
+    };
+    let mut entries = [
+        PollFd::from_borrowed_fd(fd, events),
+        PollFd::from_borrowed_fd(stop, PollFlags::IN),
+    ];
+    poll(&mut entries, Some(&timespec(longest))).is_ok() && !entries[0].revents().is_empty()
 }
 
 /// Returns which are readable, ended or broken; `None` is skipped. A signal may end it early.

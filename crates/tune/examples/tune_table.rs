@@ -5,7 +5,7 @@
 use model::{Method, PerDirection, TrialOutcome};
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use sys::StopToken;
 use sys::Target;
 use tune::{Error, Shape, Trial, Workbench};
 
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         like: None,
     };
     let address = arguments.get(4).and_then(|text| text.parse().ok());
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let mut bench = match tune::native(&target, &std::process::id().to_string(), &stop) {
         Ok(bench) => bench,
         Err(error) => return failed(&error),

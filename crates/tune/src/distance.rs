@@ -3,13 +3,14 @@
 use crate::{Trial, Workbench};
 use anyhow::{Context, Result};
 use client::Watch;
+use client::session::SessionError;
 use link::LinkDescription;
 use model::{LinkDirectionOutcome, LinkOutcome, Method, PerDirection, TrialOutcome};
 use pipeline::interruption::Interrupted;
 use relay::Relay;
 use std::net::ToSocketAddrs;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use sys::StopToken;
 use sys::Target;
 use sys::listening::is_own_address;
 
@@ -21,9 +22,9 @@ pub struct Distance {
 /// Conditions that end a run early.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
-    pub stop: &'a AtomicBool,
-    /// Checked by the workbench.
-    pub halt: &'a AtomicBool,
+    pub stop: &'a StopToken,
+    /// Checked by the workbench; a child of `stop`.
+    pub halt: &'a StopToken,
     pub patience: Duration,
 }
 
@@ -112,25 +113,21 @@ impl Limits<'_> {
 
     /// Runs `work` and halts it when the user stops or the time limit is reached.
     fn within<T>(&self, work: impl FnOnce() -> Result<T, crate::Error>) -> Result<T, Unfinished> {
-        let (began, done) = (Instant::now(), AtomicBool::new(false));
-        let is_late = || began.elapsed() > self.patience;
-        self.halt
-            .store(self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
+        let done =
+            StopToken::new().map_err(|error| Unfinished::Failed(SessionError::Connect(error).into()))?;
         let result = std::thread::scope(|scope| {
-            let watchdog = scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    if self.stop.load(Ordering::Relaxed) || is_late() {
-                        self.halt.store(true, Ordering::Relaxed);
-                    }
-                    std::thread::park_timeout(POLL_INTERVAL);
+            scope.spawn(|| {
+                if !done.wait_timeout(self.patience) {
+                    self.halt.stop();
                 }
             });
-            let finished = Finished(&done, watchdog.thread());
+            let finished = Finished(&done);
             let result = work();
             drop(finished);
             result
         });
-        let halted = self.halt.swap(false, Ordering::Relaxed);
+        let halted = self.halt.is_stopped();
+        self.halt.reset();
         result.map_err(|error| match error.is_stop() && halted {
             true => self
                 .go_on()
@@ -141,12 +138,11 @@ impl Limits<'_> {
 }
 
 /// Signals the watchdog that work has ended, also on panic.
-struct Finished<'a>(&'a AtomicBool, &'a std::thread::Thread);
+struct Finished<'a>(&'a StopToken);
 
 impl Drop for Finished<'_> {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-        self.1.unpark();
+        self.0.stop();
     }
 }
 
@@ -161,6 +157,3 @@ pub fn is_here(target: &Target) -> Result<bool> {
         .with_context(|| format!("could not find the address of {host}"))?;
     Ok(addresses.into_iter().all(|address| is_own_address(address.ip())))
 }
-
-/// Interval of checks whether a run must end.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -18,8 +18,8 @@ use model::{ByteCount, Job, TrialOutcome};
 use recipes::{BenchRequest, Recipe};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::target::{Secret, Target};
 use watching::Passed;
 
@@ -28,7 +28,7 @@ use watching::Passed;
 pub struct JdbcBench<'a> {
     options: BridgeOptions,
     login: Login,
-    stop: &'a AtomicBool,
+    stop: &'a StopToken,
     tables: Tables,
     bridge: Option<Arc<Bridge>>,
     control: Option<BridgeConnection>,
@@ -47,7 +47,7 @@ struct Ready {
 impl<'a> JdbcBench<'a> {
     /// `suffix` is unique and has only letters and digits. Setting `stop` halts work almost at
     /// once, but not `clean_up`.
-    pub fn new(options: BridgeOptions, login: Login, suffix: &str, stop: &'a AtomicBool) -> Self {
+    pub fn new(options: BridgeOptions, login: Login, suffix: &str, stop: &'a StopToken) -> Self {
         Self {
             tables: Tables::new(login.url.dialect(), suffix),
             options,
@@ -402,7 +402,7 @@ impl Drop for JdbcBench<'_> {
     }
 }
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: StopToken = StopToken::never();
 const MAX_JOB_DURATION: Duration = Duration::from_secs(3600);
 /// Rows per batch when filling a table.
 const FILLING: u64 = 1000;

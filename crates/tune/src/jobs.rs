@@ -142,8 +142,9 @@ mod tests {
     use super::*;
     use crate::Trial;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
+    use sys::StopToken;
 
     /// Counts instead of writing rows.
     #[derive(Default)]
@@ -187,7 +188,7 @@ mod tests {
     }
 
     fn writes(target: &str, methods: &[&str], links: &[LinkDescription]) -> (usize, Result<JobsOutcome>) {
-        let (stop, halt) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (stop, halt) = (StopToken::never(), StopToken::new().expect("an eventfd"));
         let methods: Vec<String> = methods.iter().map(|method| (*method).to_owned()).collect();
         let plan = JobsPlan {
             target: &Target::parse(target).expect("a target"),

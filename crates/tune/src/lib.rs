@@ -33,7 +33,7 @@ use native::Native;
 use postgres::PostgreSql;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use sys::StopToken;
 use sys::target::{Scheme, Target};
 
 /// The rows of a job, with the same content in every way and run.
@@ -108,7 +108,7 @@ pub trait Workbench {
 pub fn native<'a>(
     target: &Target,
     suffix: &str,
-    stop: &'a AtomicBool,
+    stop: &'a StopToken,
 ) -> Result<Box<dyn Workbench + 'a>, Error> {
     let safe = suffix.chars().filter(char::is_ascii_alphanumeric);
     let scratch: String = "longwire_tune_"

@@ -18,8 +18,8 @@ use content::Content;
 use job_connection::JobConnection;
 use method::{MethodRow, Work};
 use model::{ByteCount, ConnectionId, Job, TrialOutcome};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::target::Target;
 
 pub(super) trait Database {
@@ -54,7 +54,7 @@ pub(super) trait Database {
 pub(super) struct Native<'a, D: Database> {
     target: Target,
     scratch: String,
-    stop: &'a AtomicBool,
+    stop: &'a StopToken,
     made: bool,
     ready: Option<Ready>,
     connections: u32,
@@ -86,7 +86,7 @@ pub(super) struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    fn open(target: &Target, stop: &'a AtomicBool) -> Result<Self, Error> {
+    fn open(target: &Target, stop: &'a StopToken) -> Result<Self, Error> {
         let options = SessionOptions {
             // Same mode as jobs, so that the server's settings apply to both.
             loading: true,
@@ -118,7 +118,7 @@ impl<'a> Control<'a> {
 }
 
 impl<'a, D: Database> Native<'a, D> {
-    pub fn new(target: &Target, scratch: String, stop: &'a AtomicBool) -> Self {
+    pub fn new(target: &Target, scratch: String, stop: &'a StopToken) -> Self {
         Self {
             target: target.clone(),
             scratch,
@@ -373,7 +373,7 @@ impl<D: Database> Workbench for Native<'_, D> {
             return Ok(());
         }
         // Cleanup also runs after a stop.
-        let never = AtomicBool::new(false);
+        let never = StopToken::never();
         let left = |reason| Error::ScratchLeft {
             scratch: self.scratch.clone(),
             reason: Box::new(reason),

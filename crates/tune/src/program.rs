@@ -14,8 +14,8 @@ use pipeline::progress::ProgressSink;
 use relay::command::TlsPlan;
 use report::outcome::ProgramReport;
 use std::ffi::OsString;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::Target;
 use trial::Tried;
 
@@ -32,7 +32,7 @@ pub struct ProgramPlan<'a> {
     pub at: &'a [LinkDescription],
     /// Per setting and distance.
     pub runs: u32,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a StopToken,
 }
 
 #[derive(Debug)]

@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::error::OsError;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,10 +76,7 @@ impl Bridge {
     ///
     /// # Errors
     /// Without a jar, a suitable Java, or an answer in time.
-    pub fn start(
-        options: &BridgeOptions,
-        stop: &std::sync::atomic::AtomicBool,
-    ) -> Result<Arc<Self>, BridgeError> {
+    pub fn start(options: &BridgeOptions, stop: &StopToken) -> Result<Arc<Self>, BridgeError> {
         let jar = jar::find(options.jar.as_deref())?;
         let program = java::find()?;
         let mut child = command(&program, &jar, options.drivers.jars())
@@ -195,7 +193,7 @@ impl Bridge {
             match replies.recv_timeout(left.min(POLL_INTERVAL)) {
                 Ok(frame) => return Ok(frame),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
-                Err(RecvTimeoutError::Timeout) if wait.stop.load(Ordering::Relaxed) => {
+                Err(RecvTimeoutError::Timeout) if wait.stop.is_stopped() => {
                     return Err(BridgeError::Stopped);
                 }
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {

@@ -2,15 +2,15 @@
 
 use super::JdbcUrl;
 use super::url::is_secret;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::target::{Credentials, Secret, Target};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Wait<'a> {
     pub timeout: Duration,
     /// Ends waiting within a moment if set.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a StopToken,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

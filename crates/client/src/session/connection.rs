@@ -8,15 +8,15 @@ use rustls::ClientConfig;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::StopToken;
 use sys::clock::{Clock, WallOffset, WallStamp};
 use sys::error::OsError;
 use sys::socket::{Received, Sent, Socket};
 use sys::target::Target;
 use sys::tls::{TlsHandshake, TlsSocket};
 use sys::transport::Transport;
-use sys::wait::{PollFlags, until_ready};
+use sys::wait::{PollFlags, until_ready_or_stopped};
 
 /// A connection to a server as a byte stream, logged in or not.
 ///
@@ -25,7 +25,7 @@ use sys::wait::{PollFlags, until_ready};
 pub struct ClientConnection<'a> {
     transport: Transport,
     clock: Clock,
-    stop: &'a AtomicBool,
+    stop: &'a StopToken,
     spin: bool,
     is_stamped: bool,
     /// Whether a reset is a separate error instead of an end.
@@ -375,18 +375,22 @@ impl<'a> ClientConnection<'a> {
         }
     }
 
+    pub const fn stop(&self) -> &StopToken {
+        self.stop
+    }
+
     /// Checks for a stop, for callers with another way of waiting, or short waits.
     ///
     /// # Errors
     /// [`SessionError::Stopped`].
     pub fn look_up(&self) -> Result<(), SessionError> {
-        match self.stop.load(Ordering::Relaxed) {
+        match self.stop.is_stopped() {
             true => Err(SessionError::Stopped),
             false => Ok(()),
         }
     }
 
-    /// Waits until the socket is ready for `events`, or for a while; then sends bytes that the
+    /// Waits until the socket is ready for `events`; then sends bytes that the
     /// kernel did not take before.
     ///
     /// # Errors
@@ -397,7 +401,9 @@ impl<'a> ClientConnection<'a> {
         if self.spin {
             std::hint::spin_loop();
         } else {
-            until_ready(self.transport.socket().as_fd(), events, left.min(POLL_INTERVAL));
+            // Some callers sample the connection in between.
+            let longest = self.tap.as_ref().map_or(left, |_| left.min(POLL_INTERVAL));
+            until_ready_or_stopped(self.transport.socket().as_fd(), events, self.stop, longest);
         }
         if events.contains(PollFlags::OUT) {
             if !self.transport.flush() {

@@ -1,6 +1,6 @@
 //! Connects to a target: DNS, TCP, and the context of a login.
 
-use super::connection::{ClientConnection, POLL_INTERVAL, PassedTraffic};
+use super::connection::{ClientConnection, PassedTraffic};
 use super::deadline::Deadline;
 use super::legs::Legs;
 use super::{SessionError, SessionOptions};
@@ -11,14 +11,13 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use sys::error::{LiveError, OsError};
 use sys::resolve;
 use sys::socket::Socket;
 use sys::target::{Secret, Target, credentials};
 use sys::tls::TlsSettings;
 use sys::transport::Transport;
-use sys::wait::{PollFlags, until_ready};
+use sys::wait::{PollFlags, until_ready_or_stopped};
 use wire::Decoder;
 
 pub(super) struct LoginContext<'o, 'a> {
@@ -212,10 +211,10 @@ fn reach(
         let left = deadline
             .left()
             .map_err(|_| resolve::timed_out(target, address, deadline.timeout()))?;
-        if options.stop.load(Ordering::Relaxed) {
+        if options.stop.is_stopped() {
             return Err(SessionError::Stopped);
         }
-        until_ready(socket.as_fd(), PollFlags::OUT, left.min(POLL_INTERVAL));
+        until_ready_or_stopped(socket.as_fd(), PollFlags::OUT, options.stop, left);
     }
     Ok(socket)
 }

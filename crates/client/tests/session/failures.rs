@@ -8,9 +8,9 @@ use rustls::{ServerConfig, ServerConnection};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::spawn;
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::{LiveError, Target};
 use testbed::{MariaDb, Postgres, PostgresAuth};
 
@@ -49,7 +49,7 @@ fn postgres_says_why() {
     );
     // Server and client both wait for the other to speak first: with other protocols probed, the
     // server is identified.
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let target = Target::parse(&url.replace("postgres://", "mysql://")).unwrap();
     let options = SessionOptions {
         asks_otherwise: true,
@@ -125,11 +125,11 @@ fn a_name_and_a_port_that_lead_nowhere_are_told() {
 fn waiting_ends_when_it_is_told_to() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let stop = Arc::new(AtomicBool::new(false));
+    let stop = StopToken::new().unwrap();
     let ringing = stop.clone();
     spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
-        ringing.store(true, Ordering::Relaxed);
+        ringing.stop();
     });
     let started = Instant::now();
     let target = Target::parse(&format!("postgres://127.0.0.1:{port}/")).unwrap();

@@ -5,12 +5,12 @@ mod failures;
 mod hostile;
 
 use client::session::{Session, SessionError, SessionOptions};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::Target;
 use testbed::{MariaDb, Postgres, Redis};
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: StopToken = StopToken::never();
 const WITHIN: Duration = Duration::from_secs(20);
 
 fn open(url: &str) -> Result<Session<'static>, SessionError> {

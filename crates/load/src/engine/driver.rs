@@ -25,10 +25,10 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::completions::Completions;
 use sys::poller::{Poller, Waker};
 use sys::timer::Timer;
@@ -51,7 +51,7 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     idle: VecDeque<usize>,
     waker: Arc<Waker>,
     /// No further operation begins: connecting clients may stop.
-    over: Arc<AtomicBool>,
+    over: StopToken,
     replaced: (SyncSender<Replacement>, Receiver<Replacement>),
     read_heuristic: ReadHeuristic,
     buffer: Box<[u8]>,
@@ -107,7 +107,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
                 Ok(())
             }
         };
-        driver.over.store(true, Ordering::Relaxed);
+        driver.over.stop();
         driver.leave();
         end.map(|()| driver.sums)
     }
@@ -117,6 +117,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         let (timer, waker) = (Timer::new()?, Arc::new(Waker::new()?));
         poller.watch(timer.as_fd(), TIMER)?;
         poller.register_waker(&waker, BELL)?;
+        poller.watch_stop(&start.shared.control().stop, STOP)?;
         let (slots, connections): (Vec<_>, Vec<_>) = start
             .clients
             .into_iter()
@@ -141,7 +142,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             arrivals: None,
             idle: VecDeque::new(),
             waker,
-            over: Arc::default(),
+            over: start.shared.control().stop.child()?,
             read_heuristic: ReadHeuristic::default(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             request: Vec::with_capacity(4096),
@@ -215,6 +216,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
 
 const TIMER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
+const STOP: u64 = u64::MAX - 2;
 
 /// Avoids times beyond the clock's range.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);

@@ -5,7 +5,7 @@ use super::arrivals::Arrivals;
 use super::multiplexed::no_thread;
 use super::shared_run::SharedRun;
 use super::sums::{ThreadSums, outcome, own_rate};
-use super::{PAUSE_AFTER_ERROR, POLL_INTERVAL, RunContext, processor};
+use super::{PAUSE_AFTER_ERROR, RunContext, processor};
 use model::{Direction, PerDirection};
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -138,17 +138,8 @@ fn count(
 
 /// Returns false if the run ends first.
 fn sleep_until(at: Instant, shared: &SharedRun<'_>) -> bool {
-    loop {
-        let now = Instant::now();
-        if shared.check_stopped().is_err() || shared.end().is_some_and(|end| now >= end) {
-            return false;
-        }
-        let left = at.saturating_duration_since(now);
-        if left.is_zero() {
-            return true;
-        }
-        std::thread::sleep(left.min(POLL_INTERVAL));
-    }
+    let until = shared.end().map_or(at, |end| end.min(at));
+    !shared.control().stop.wait_until(until) && shared.end().is_none_or(|end| Instant::now() < end)
 }
 
 /// Address space per thread: enough for the deepest expression of a script, small enough for ten

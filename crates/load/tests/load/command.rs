@@ -2,8 +2,8 @@ use super::{assert_whole, plan, run};
 use load::command::CommandLoad;
 use load::{Error, RunControl};
 use std::process::Command;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use sys::StopToken;
 
 fn shell(script: &'static str) -> impl Fn() -> Command + Sync {
     move || {
@@ -48,12 +48,12 @@ fn a_command_that_takes_too_long_is_killed_with_its_children() {
 #[test]
 fn a_run_can_be_ended_from_outside() {
     let make = shell("sleep 1000");
-    let control = RunControl::default();
+    let control = RunControl::new(&StopToken::never()).unwrap();
     let started = Instant::now();
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(100));
-            control.stop.store(true, Ordering::Relaxed);
+            control.stop.stop();
         });
         load::run(&CommandLoad::new(&make), &plan(3, 100), &control, None)
     });

@@ -9,6 +9,7 @@ mod sql;
 mod watched;
 
 use load::{Error, Outcome, Plan, RunControl, Workload};
+use sys::StopToken;
 
 fn plan(clients: u32, operations: u64) -> Plan {
     Plan {
@@ -19,7 +20,12 @@ fn plan(clients: u32, operations: u64) -> Plan {
 }
 
 fn run(workload: &dyn Workload, plan: &Plan) -> Result<Outcome, Error> {
-    load::run(workload, plan, &RunControl::default(), None)
+    load::run(
+        workload,
+        plan,
+        &RunControl::new(&StopToken::never()).unwrap(),
+        None,
+    )
 }
 
 fn assert_whole(outcome: &Outcome, operations: u64) {

@@ -7,6 +7,7 @@ use model::Direction;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use sys::StopToken;
 use testbed::{MariaDb, Postgres};
 
 fn on_one_thread(clients: u32, operations: u64) -> Plan {
@@ -48,7 +49,7 @@ fn each_operation_is_run_once_and_long_results_arrive_whole() {
 fn connections_that_are_lost_are_told_and_replaced() {
     let server = Postgres::start();
     let load = sql(&server.url(), &["select pg_sleep(0.002)"], false);
-    let control = RunControl::default();
+    let control = RunControl::new(&StopToken::never()).unwrap();
     let plan = Plan {
         operations: None,
         duration: Some(Duration::from_secs(3)),

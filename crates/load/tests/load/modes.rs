@@ -6,6 +6,7 @@ use load::sql::SqlLoad;
 use load::{Error, Outcome, Plan, QueryMode, RunControl};
 use model::Direction;
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::Target;
 use testbed::floor::told_on_failure;
 use testbed::{MariaDb, Postgres};
@@ -22,7 +23,7 @@ fn scripts(url: &str, texts: &[(&str, u32)]) -> Scripts {
 
 fn run(url: &str, texts: &[(&str, u32)], mode: QueryMode, plan: &Plan) -> Result<Outcome, Error> {
     let load = SqlLoad::new(&Target::parse(url).unwrap(), scripts(url, texts), mode)?;
-    load::run(&load, plan, &RunControl::default(), None)
+    load::run(&load, plan, &RunControl::new(&StopToken::never()).unwrap(), None)
 }
 
 fn each(clients: u32, operations: u64) -> Plan {
@@ -126,7 +127,13 @@ fn each_turn_waits_for_its_pause() {
         let load = SqlLoad::new(&Target::parse(url).unwrap(), scripts(url, &[(text, 1)]), mode)
             .unwrap()
             .pausing(pause);
-        load::run(&load, &each(2, 4), &RunControl::default(), None).unwrap()
+        load::run(
+            &load,
+            &each(2, 4),
+            &RunControl::new(&StopToken::never()).unwrap(),
+            None,
+        )
+        .unwrap()
     };
     let (postgres, mariadb) = (Postgres::start(), MariaDb::start());
     let two = "select 1;\nselect 2;\n";

@@ -2,8 +2,8 @@ use super::assert_whole;
 use load::script::{Quoting, Scripts};
 use load::sql::SqlLoad;
 use load::{Error, Outcome, Plan, QueryMode, Rate, RunControl};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::Target;
 use testbed::Postgres;
 use testbed::floor::told_on_failure;
@@ -14,7 +14,7 @@ fn load(server: &Postgres, statement: &str) -> SqlLoad {
 }
 
 fn run(load: &SqlLoad, plan: &Plan) -> Result<Outcome, Error> {
-    load::run(load, plan, &RunControl::default(), None)
+    load::run(load, plan, &RunControl::new(&StopToken::never()).unwrap(), None)
 }
 
 fn rated(clients: u32, rate: f64, duration: Duration) -> Plan {
@@ -100,9 +100,9 @@ fn clients_join_one_after_another() {
 #[test]
 fn a_run_is_ended_from_outside_and_what_was_done_counts() {
     let server = Postgres::start();
-    let control = RunControl::default();
+    let control = RunControl::new(&StopToken::never()).unwrap();
     for (clients, statement) in [(1, "select pg_sleep(0.01)"), (4, "select pg_sleep(0.01)")] {
-        control.stop.store(false, Ordering::Relaxed);
+        control.stop.reset();
         let load = load(&server, statement);
         let plan = Plan {
             clients,
@@ -115,7 +115,7 @@ fn a_run_is_ended_from_outside_and_what_was_done_counts() {
                 std::thread::sleep(Duration::from_millis(5));
             }
             let stopped = Instant::now();
-            control.stop.store(true, Ordering::Relaxed);
+            control.stop.stop();
             (run.join().unwrap().unwrap(), stopped.elapsed())
         });
         assert!(took < Duration::from_secs(5), "{took:?}");

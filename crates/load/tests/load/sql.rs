@@ -6,6 +6,7 @@ use load::{Error, Outcome, Plan, QueryMode, RunControl};
 use model::Direction;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
+use sys::StopToken;
 use sys::Target;
 use testbed::{MariaDb, Postgres, PostgresAuth};
 
@@ -191,7 +192,7 @@ fn results_are_counted_to_their_end_and_statements_that_fail_are_told() {
 fn a_server_that_is_killed_is_told() {
     let mut server = Postgres::start();
     let load = sql(&server.url(), &["select pg_sleep(0.01)"], false);
-    let control = RunControl::default();
+    let control = RunControl::new(&StopToken::never()).unwrap();
     let mut for_a_while = plan(3, 0);
     for_a_while.operations = None;
     for_a_while.duration = Some(Duration::from_secs(3));

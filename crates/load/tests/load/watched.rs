@@ -9,6 +9,7 @@ use model::ObserverFactory;
 use model::{ConnectionEvent, ConnectionId, Observer, PerDirection, Role, Timestamp};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
+use sys::StopToken;
 use sys::{Clock, Target};
 use testbed::Postgres;
 
@@ -88,7 +89,13 @@ fn watch(load: &dyn Workload, plan: &Plan) -> (Outcome, Vec<Seen>) {
         factory: &factory,
         began: None,
     };
-    let outcome = load::run(load, plan, &RunControl::default(), Some(&watch)).unwrap();
+    let outcome = load::run(
+        load,
+        plan,
+        &RunControl::new(&StopToken::never()).unwrap(),
+        Some(&watch),
+    )
+    .unwrap();
     let seen = std::mem::take(&mut *factory.0.lock().unwrap());
     let seen = seen
         .into_iter()

@@ -20,7 +20,7 @@ use report::ReadOutcome;
 use report::outcome::DemoOutcome;
 use stage::DemoSetup;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use sys::StopToken;
 use sys::arguments::CommandLine;
 
 /// See the whole story in half a minute, with nothing installed.
@@ -115,7 +115,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         };
         output::print(&report::text::demo_view(&story, &output::style()))?;
     }
-    Ok(output_health.status(match stop.load(Ordering::Relaxed) {
+    Ok(output_health.status(match stop.is_stopped() {
         true => Status::Interrupted,
         false => Status::Done,
     }))
@@ -129,13 +129,13 @@ struct Shown {
 }
 
 /// Alternates between the variants, so that other work of the machine affects both.
-fn alternate(chatty: &DemoSetup, joined: &DemoSetup, stop: &AtomicBool) -> Result<Shown> {
+fn alternate(chatty: &DemoSetup, joined: &DemoSetup, stop: &StopToken) -> Result<Shown> {
     for _ in 0..WARM_UP {
         chatty.page_unseen()?;
         joined.page_unseen()?;
     }
     let mut shown = Shown { pages: 0, rows: 0 };
-    while shown.pages == 0 || (shown.pages < PAGES && !stop.load(Ordering::Relaxed)) {
+    while shown.pages == 0 || (shown.pages < PAGES && !stop.is_stopped()) {
         let (before, after): (FetchedPage, FetchedPage) = (chatty.page()?, joined.page()?);
         ensure!(
             before.checksum == after.checksum,

@@ -6,8 +6,8 @@ use client::bridge::{Bridge, BridgeOptions, DriverFiles, JdbcUrl, Login, Wait};
 use pipeline::output;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use sys::Secret;
+use sys::StopToken;
 
 #[derive(Debug, ClapArgs)]
 pub struct DriverArgs {
@@ -51,7 +51,7 @@ impl DriverArgs {
     ///
     /// # Errors
     /// As [`DriverArgs::options`]; when it cannot be started.
-    pub fn start(&self, stop: &AtomicBool) -> Result<Arc<Bridge>> {
+    pub fn start(&self, stop: &StopToken) -> Result<Arc<Bridge>> {
         let options = self.options()?;
         let bridge = Bridge::start(&options, stop)?;
         let timeout = options.timeout;

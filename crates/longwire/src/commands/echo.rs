@@ -15,9 +15,9 @@ use report::JsonWriter;
 use report::outcome::EchoReport;
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sweep::ConnectionCounts;
+use sys::StopToken;
 use sys::Target;
 use sys::arguments::CommandLine;
 
@@ -97,7 +97,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     }
 }
 
-fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
+fn answer(args: &Args, listen: &str, stop: &StopToken) -> Result<Status> {
     let options = ListenerOptions {
         once: args.once,
         spin: args.spin,
@@ -108,13 +108,13 @@ fn answer(args: &Args, listen: &str, stop: &AtomicBool) -> Result<Status> {
     output::print_note(&format!("echo listens on {address}; Ctrl-C ends it"));
     let clients = listener.serve(stop)?;
     output::print_note(&format!("{} served", counted(clients, "client", "clients")));
-    Ok(match stop.load(Ordering::Relaxed) {
+    Ok(match stop.is_stopped() {
         true => Status::Interrupted,
         false => Status::Done,
     })
 }
 
-fn measure_echo(args: &Args, typed: &CommandLine, address: &str, stop: &AtomicBool) -> Result<Status> {
+fn measure_echo(args: &Args, typed: &CommandLine, address: &str, stop: &StopToken) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let began = Instant::now();
     let target = Target::tcp_at(address, echo::DEFAULT_PORT)?;
@@ -157,7 +157,7 @@ fn measure_echo(args: &Args, typed: &CommandLine, address: &str, stop: &AtomicBo
     if let Some(page) = page {
         page.write_made(|out| report::html::write_echo(&report, &conditions, out))?;
     }
-    Ok(match stop.load(Ordering::Relaxed) {
+    Ok(match stop.is_stopped() {
         true => Status::Interrupted,
         false if report.has_failures() => Status::Negative,
         false => Status::Done,
@@ -168,10 +168,10 @@ fn trips(
     echo: &Echo,
     plans: &[EchoPlan],
     report: &mut EchoReport,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<(), EchoError> {
     for (done, plan) in plans.iter().enumerate() {
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_stopped() {
             break;
         }
         StderrProgress.status(&format!(
@@ -194,10 +194,10 @@ fn fill(
     echo: &Echo,
     sizes: &EchoPlan,
     report: &mut EchoReport,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<(), EchoError> {
     for direction in Direction::ALL {
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_stopped() {
             break;
         }
         let plan = BulkPlan {

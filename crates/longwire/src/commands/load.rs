@@ -20,8 +20,8 @@ use report::html::LoadCourse;
 use report::outcome::{LoadInterval, LoadReport, LoadWork};
 use report::text::LoadStyle;
 use std::io::{self, StdoutLock, Write};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::arguments::CommandLine;
 use sys::{Scheme, Target};
 use work::ClientWork;
@@ -74,7 +74,7 @@ fn carry_out(
     work: &ClientWork,
     shown: &Shown,
     clock: &'static str,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<Status> {
     let conditions = output::conditions(typed, clock, format!("clients of {}", shown.server));
     let conditions = model::Conditions {

@@ -112,7 +112,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     probe::ping::run(&plans, Clock::anchored_now(), &stop, |number, event| {
         ping_output.event(number, event)
     })?;
-    ping_output.finish(stop.load(std::sync::atomic::Ordering::Relaxed))
+    ping_output.finish(stop.is_stopped())
 }
 
 /// One plan for each target, and one more for each host for ICMP.

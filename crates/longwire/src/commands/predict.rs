@@ -18,8 +18,7 @@ use pipeline::sinks::LongestOperation;
 use predict::{Computing, PredictionTarget, WakeUp, Workers};
 use proof::{BackendSearch, Claim};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use sys::StopToken;
 use sys::arguments::CommandLine;
 
 /// Predict operations of a capture or recording on other links.
@@ -114,7 +113,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let moved = aggregator.moved();
     let stop = match args.verify {
         true => output::stop_on_signals()?,
-        false => Arc::default(),
+        false => StopToken::never(),
     };
     let mut status = Status::Done;
     let outcome = aggregator.finish_amended(input.warnings, input.packets, |outcome| {
@@ -125,7 +124,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
                 moved: &moved,
             };
             proof::verify(outcome, &claim, backend, &StderrProgress, &stop);
-            if stop.load(Ordering::Relaxed) {
+            if stop.is_stopped() {
                 status = Status::Interrupted;
             }
         }

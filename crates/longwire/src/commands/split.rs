@@ -15,7 +15,6 @@ use proof::split::{self, RoundTripProbe, SplitBench};
 use report::JsonWriter;
 use report::outcome::SplitReport;
 use std::io;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 use sys::arguments::CommandLine;
 
@@ -36,7 +35,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let measured = split::measure(&plan, &bench, &distance, &StderrProgress, &stop)?;
     let mut report = measured.report(args.work(), &plan, &bench, &distance);
     if let Some(backend) = backend
-        && !stop.load(Ordering::Relaxed)
+        && !stop.is_stopped()
     {
         split::prove(&plan, &bench, &backend, &mut report, &StderrProgress, &stop)?;
     }
@@ -45,7 +44,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     if let Some(page) = page {
         page.write_made(|out| report::html::write_split(&report, &conditions, out))?;
     }
-    Ok(match stop.load(Ordering::Relaxed) {
+    Ok(match stop.is_stopped() {
         true => Status::Interrupted,
         false if report.points.iter().any(|point| point.errors > 0) => Status::Negative,
         false => Status::Done,

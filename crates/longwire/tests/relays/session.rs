@@ -4,13 +4,13 @@
 use client::session::{Session, SessionOptions};
 use model::{Leg, Phase};
 use serde_json::Value;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::{Clock, Target};
 use testbed::binary::{longwire, records};
 use testbed::{Capture, MariaDb, Postgres, PostgresAuth, Redis};
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: StopToken = StopToken::never();
 const WITHIN: Duration = Duration::from_secs(20);
 
 struct Compared {

@@ -6,7 +6,7 @@ use etherparse::{SlicedPacket, TransportSlice};
 use model::{Direction, Method, PerDirection, TrialOutcome};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use sys::StopToken;
 use sys::Target;
 use testbed::binary::{done, longwire, records};
 use testbed::capture::CaptureFile;
@@ -31,7 +31,7 @@ fn turns_and_packets_of_mariadb_are_those_of_a_capture() {
 }
 
 fn run_all(url: &str, port: u16) -> (Vec<Told>, CaptureFile) {
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::new().unwrap();
     let mut bench = tune::native(&Target::parse(url).unwrap(), "captured", &stop).unwrap();
     let shape = Shape {
         rows: 301,

@@ -1,7 +1,7 @@
 //! The transfer rate of one direction, and round trips at the same time.
 
 use super::answering::{BULK_PART, Counted};
-use super::client::{Echo, wait_until};
+use super::client::Echo;
 use super::error::Ending;
 use super::greeting::{Hello, Purpose};
 use super::listener::read_within;
@@ -13,8 +13,8 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::error::OsError;
 use sys::processor::{Of, processor_time};
 use sys::tcp_info::KernelFigures;
@@ -24,7 +24,7 @@ use sys::tcp_info::KernelFigures;
 ///
 /// # Errors
 /// Fails if a connection cannot be opened or breaks, or no round trip was completed.
-pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &AtomicBool) -> Result<BulkOutcome, EchoError> {
+pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &StopToken) -> Result<BulkOutcome, EchoError> {
     let idle_for = (plan.duration / 4).clamp(MIN_IDLE, MAX_IDLE);
     let idle = round_trips(echo, plan, &CountingWindow::new(idle_for), stop)?;
     let skip = trips::warm_up(plan.duration) + FINDING_THE_RATE.min(plan.duration / 4);
@@ -85,7 +85,7 @@ fn round_trips(
     echo: &Echo,
     plan: &BulkPlan,
     window: &CountingWindow,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<Distribution, EchoError> {
     let hello = Hello {
         purpose: Purpose::Echo,
@@ -103,10 +103,14 @@ fn round_trips(
         duration: plan.duration,
         spin: Spin::Never,
     };
+    let over = stop.child()?;
     let trips = std::thread::scope(|scope| {
-        let asking = scope.spawn(|| trips::of_one(Arc::clone(&socket), &plan, window));
-        let ended = || stop.load(Ordering::Relaxed) || asking.is_finished();
-        wait_until(window.ends_at, &ended);
+        let asking = scope.spawn(|| {
+            let trips = trips::of_one(Arc::clone(&socket), &plan, window);
+            over.stop();
+            trips
+        });
+        over.wait_until(window.ends_at);
         window.end();
         let _ = socket.shutdown(Shutdown::Both);
         asking.join().unwrap_or_default()
@@ -128,11 +132,11 @@ fn spread(trips: Trips) -> Result<Distribution, Ending> {
 
 type Moved = Result<(u64, Duration), Ending>;
 
-fn fill(mut socket: &TcpStream, end: Instant, stop: &AtomicBool) -> Moved {
+fn fill(mut socket: &TcpStream, end: Instant, stop: &StopToken) -> Moved {
     let broken = |error: io::Error| Ending::Broken(OsError::from_io_error(&error));
     let filler = Filler::new(BULK_PART as u32);
     socket.set_write_timeout(Some(POLL_INTERVAL)).map_err(broken)?;
-    while Instant::now() < end && !stop.load(Ordering::Relaxed) {
+    while Instant::now() < end && !stop.is_stopped() {
         match socket.write(filler.out()) {
             Ok(_) => {}
             Err(error) if passing(&error) => {}
@@ -147,12 +151,12 @@ fn fill(mut socket: &TcpStream, end: Instant, stop: &AtomicBool) -> Moved {
     Ok((number(bytes), Duration::from_nanos(number(nanos))))
 }
 
-fn receive_bytes(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &AtomicBool) -> Moved {
+fn receive_bytes(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &StopToken) -> Moved {
     let broken = |error: io::Error| Ending::Broken(OsError::from_io_error(&error));
     let mut room = vec![0; BULK_PART];
     let mut counted = Counted::new(skip);
     socket.set_read_timeout(Some(POLL_INTERVAL)).map_err(broken)?;
-    while Instant::now() < end && !stop.load(Ordering::Relaxed) {
+    while Instant::now() < end && !stop.is_stopped() {
         match socket.read(&mut room) {
             Ok(0) => return Err(Ending::Finished),
             Ok(count) => counted.arrived(count),

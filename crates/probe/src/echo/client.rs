@@ -11,9 +11,11 @@ use std::io::{self, ErrorKind, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use sys::StopToken;
+use sys::error::LiveError;
 use sys::error::OsError;
 use sys::resolve;
 use sys::target::Target;
@@ -86,12 +88,13 @@ impl Echo {
 ///
 /// # Errors
 /// Fails if a stream cannot be opened, all of them break, or no round trip was completed.
-pub fn measure(echo: &Echo, plan: &EchoPlan, stop: &AtomicBool) -> Result<EchoOutcome, EchoError> {
+pub fn measure(echo: &Echo, plan: &EchoPlan, stop: &StopToken) -> Result<EchoOutcome, EchoError> {
     let sockets = open_streams(echo, plan)?;
     let window = CountingWindow::new(plan.duration);
+    let over = Over::new(stop)?;
     let (trips, accounts) = std::thread::scope(|scope| {
-        let workers = workers(scope, &sockets, plan, &window);
-        let accounts = attend(echo, &window, stop, &workers, &sockets);
+        let workers = workers(scope, &sockets, plan, &window, &over);
+        let accounts = attend(echo, &window, &over.token, &sockets);
         let mut trips = Trips::default();
         for worker in workers {
             trips.add(worker.join().unwrap_or_default());
@@ -105,7 +108,7 @@ pub fn measure(echo: &Echo, plan: &EchoPlan, stop: &AtomicBool) -> Result<EchoOu
 ///
 /// # Errors
 /// Fails if this machine cannot listen on loopback, or does not answer itself.
-pub fn floor(plan: &EchoPlan, stop: &AtomicBool) -> Result<Option<Duration>, EchoError> {
+pub fn floor(plan: &EchoPlan, stop: &StopToken) -> Result<Option<Duration>, EchoError> {
     let listener = Listener::bind(
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         ListenerOptions {
@@ -114,7 +117,7 @@ pub fn floor(plan: &EchoPlan, stop: &AtomicBool) -> Result<Option<Duration>, Ech
         },
     )?;
     let target = Target::from(listener.address());
-    let ended = AtomicBool::new(false);
+    let ended = StopToken::new()?;
     std::thread::scope(|scope| {
         let listening = scope.spawn(|| listener.serve(&ended));
         let measured = Echo::connect(&target).and_then(|echo| {
@@ -125,7 +128,7 @@ pub fn floor(plan: &EchoPlan, stop: &AtomicBool) -> Result<Option<Duration>, Ech
             };
             measure(&echo, &plan, stop)
         });
-        ended.store(true, Ordering::Relaxed);
+        ended.stop();
         let _ = listening.join();
         Ok(measured?.spread.p50)
     })
@@ -156,31 +159,48 @@ fn workers<'scope>(
     sockets: &[Arc<TcpStream>],
     plan: &EchoPlan,
     window: &'scope CountingWindow,
+    over: &'scope Over,
 ) -> Vec<Worker<'scope>> {
     let plan = *plan;
     let threads = processors().min(sockets.len()).max(1);
     let share = sockets.len().div_ceil(threads).max(1);
+    over.running
+        .store(sockets.len().div_ceil(share), Ordering::Relaxed);
     let start = |sockets: &[Arc<TcpStream>]| {
         let sockets = sockets.to_vec();
-        scope.spawn(move || match <[_; 1]>::try_from(sockets) {
-            Ok([socket]) => trips::of_one(socket, &plan, window),
-            Err(sockets) => trips::of_many(&sockets, &plan, window),
+        scope.spawn(move || {
+            let trips = match <[_; 1]>::try_from(sockets) {
+                Ok([socket]) => trips::of_one(socket, &plan, window),
+                Err(sockets) => trips::of_many(&sockets, &plan, window),
+            };
+            if over.running.fetch_sub(1, Ordering::Relaxed) == 1 {
+                over.token.stop();
+            }
+            trips
         })
     };
     sockets.chunks(share).map(start).collect()
 }
 
-fn attend(
-    echo: &Echo,
-    window: &CountingWindow,
-    stop: &AtomicBool,
-    workers: &[Worker<'_>],
-    sockets: &[Arc<TcpStream>],
-) -> Accounts {
-    let ended = || stop.load(Ordering::Relaxed) || workers.iter().all(ScopedJoinHandle::is_finished);
-    wait_until(window.counts_from, &ended);
+/// Stopped by the user, or when no worker runs.
+struct Over {
+    token: StopToken,
+    running: AtomicUsize,
+}
+
+impl Over {
+    fn new(stop: &StopToken) -> Result<Self, LiveError> {
+        Ok(Self {
+            token: stop.child()?,
+            running: AtomicUsize::new(0),
+        })
+    }
+}
+
+fn attend(echo: &Echo, window: &CountingWindow, over: &StopToken, sockets: &[Arc<TcpStream>]) -> Accounts {
+    over.wait_until(window.counts_from);
     let before = echo.account();
-    wait_until(window.ends_at, &ended);
+    over.wait_until(window.ends_at);
     window.end();
     let after = echo.account();
     for socket in sockets {
@@ -189,25 +209,13 @@ fn attend(
     [before, after]
 }
 
-pub(super) fn wait_until(moment: Instant, ended: &dyn Fn() -> bool) {
-    loop {
-        let left = moment.saturating_duration_since(Instant::now());
-        if left.is_zero() || ended() {
-            return;
-        }
-        std::thread::sleep(left.min(POLL_INTERVAL));
-    }
-}
-
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
-
 fn outcome(
     echo: &Echo,
     plan: &EchoPlan,
     trips: Trips,
     [before, after]: Accounts,
     sockets: &[Arc<TcpStream>],
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<EchoOutcome, EchoError> {
     let mut times = DistributionBuilder::new();
     trips
@@ -217,7 +225,7 @@ fn outcome(
     times.merge(trips.folded);
     if times.count() == 0 {
         return Err(match trips.broken {
-            _ if stop.load(Ordering::Relaxed) => EchoError::Stopped,
+            _ if stop.is_stopped() => EchoError::Stopped,
             Some(reason) => echo.closed(reason),
             None => EchoError::NoReply {
                 server: echo.server(),

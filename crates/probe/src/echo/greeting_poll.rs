@@ -11,6 +11,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::eviction;
 use sys::poller::{Poller, ReadyList};
 
@@ -38,9 +39,10 @@ enum Came {
 }
 
 impl<'a> GreetingPoll<'a> {
-    pub(super) fn open(listener: &'a TcpListener) -> Result<Self, EchoError> {
+    pub(super) fn open(listener: &'a TcpListener, stop: &StopToken) -> Result<Self, EchoError> {
         let poller = Poller::new()?;
         poller.watch(listener.as_fd(), LISTENER)?;
+        poller.watch_stop(stop, STOP)?;
         Ok(Self {
             listener,
             poller,
@@ -170,3 +172,4 @@ impl PendingPeer {
 
 const MAX_PENDING_PEERS: usize = 256;
 const LISTENER: u64 = u64::MAX;
+const STOP: u64 = u64::MAX - 1;

@@ -3,13 +3,14 @@ use super::greeting::{Answer, Hello, Purpose, VERSION, Verdict};
 use super::greeting_poll::GreetingPoll;
 use super::pool::{Arrival, Gone, Pool};
 use super::{EchoError, MAX_BYTES, MAX_STREAMS, Spin};
+use sys::StopToken;
 use sys::error::LiveError;
 use sys::listening::{self, ClientSide, ListeningService};
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -90,11 +91,11 @@ impl Listener {
     ///
     /// # Errors
     /// Fails if the system refuses to wait for connections.
-    pub fn serve(&self, stop: &AtomicBool) -> Result<u64, EchoError> {
-        let mut door = GreetingPoll::open(&self.socket)?;
+    pub fn serve(&self, stop: &StopToken) -> Result<u64, EchoError> {
+        let mut door = GreetingPoll::open(&self.socket, stop)?;
         let mut look = Instant::now();
         let mut known = HashMap::new();
-        while !stop.load(Ordering::Relaxed) && !self.is_done() {
+        while !stop.is_stopped() && !self.is_done() {
             door.attend(
                 POLL_INTERVAL,
                 &mut |hello| self.site.judge(hello),

@@ -1,4 +1,3 @@
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,26 +77,10 @@ impl Schedule {
     }
 }
 
-/// Returns false at once if `stop` is set.
-pub(super) fn wait_until(when: Instant, stop: &AtomicBool) -> bool {
-    loop {
-        if stop.load(Ordering::Relaxed) {
-            return false;
-        }
-        let left = when.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return true;
-        }
-        // A flag set by a signal wakes no thread, so it is polled.
-        std::thread::sleep(left.min(POLL_INTERVAL));
-    }
-}
-
 const MAX_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// The first request wakes what the second finds awake: the usual pause is fairer, but a user need
 /// not wait longer than this.
 const SETTLE: Duration = Duration::from_millis(100);
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {

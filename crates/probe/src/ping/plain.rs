@@ -5,20 +5,20 @@ use client::session::{ClientConnection, Deadline, KernelFigures, Reply, SessionO
 use model::Timestamp;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::StopToken;
 use sys::clock::Clock;
 use sys::resolve;
 use sys::socket::Socket;
 use sys::target::Target;
-use sys::wait::{PollFlags, until_ready};
+use sys::wait::{PollFlags, until_ready, until_ready_or_stopped};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProbeContext<'a> {
     pub(super) target: &'a Target,
     pub(super) clock: Clock,
     pub(super) timeout: Duration,
-    pub(super) stop: &'a AtomicBool,
+    pub(super) stop: &'a StopToken,
 }
 
 #[derive(Debug, Clone)]
@@ -85,12 +85,8 @@ impl<'a> Plain<'a> {
         let began = context.clock.now();
         let deadline = Deadline::after(context.timeout);
         socket.begin_to_connect(&address).map_err(failed)?;
-        while !until_ready(
-            socket.as_fd(),
-            PollFlags::OUT,
-            deadline.left()?.min(POLL_INTERVAL),
-        ) {
-            if context.stop.load(Ordering::Relaxed) {
+        while !until_ready_or_stopped(socket.as_fd(), PollFlags::OUT, context.stop, deadline.left()?) {
+            if context.stop.is_stopped() {
                 return Err(PingError::Stopped);
             }
         }
@@ -186,4 +182,3 @@ pub(super) enum Complete {
 
 /// Longer replies are not a probe's.
 const MAX_REPLY_LEN: usize = 256 * 1024;
-const POLL_INTERVAL: Duration = Duration::from_millis(100);

@@ -19,8 +19,8 @@ use calibration::Calibrated;
 use client::SqlProtocol;
 use client::session::{Session, SessionOptions};
 use model::{ByteCount, DistributionBuilder, RowTrain, Timestamp};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::clock::Clock;
 use sys::target::{Scheme, Target};
 use sys::transport::Transport;
@@ -34,7 +34,7 @@ pub struct RowsOptions<'a> {
     pub rows: u64,
     /// Limit for opening the connection, and for each wait for bytes.
     pub timeout: Duration,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a StopToken,
     pub clock: Clock,
 }
 

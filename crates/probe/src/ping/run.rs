@@ -1,20 +1,20 @@
 use super::floor::Echo;
-use super::pace::{Schedule, wait_until};
+use super::pace::Schedule;
 use super::plain::{Answer, ProbeContext};
 use super::probes::{self, Probe};
 use super::{Pace, PingError, PingEvent, PingPlan};
 use model::{Sample, Timestamp};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use sys::Clock;
+use sys::StopToken;
 
 /// Ends when the count is reached, `stop` is set, or `tell` has no receiver left.
 pub(super) fn run(
     plan: &PingPlan,
     name: &Arc<str>,
     clock: Clock,
-    stop: &AtomicBool,
+    stop: &StopToken,
     tell: impl Fn(PingEvent) -> bool,
 ) {
     let context = ProbeContext {
@@ -159,9 +159,9 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
     }
 
     fn wait(&self, until: Instant) -> Result<(), Ended> {
-        match wait_until(until, self.context.stop) {
-            true => Ok(()),
-            false => Err(Ended::Stopped),
+        match self.context.stop.wait_until(until) {
+            true => Err(Ended::Stopped),
+            false => Ok(()),
         }
     }
 
@@ -204,7 +204,7 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
     }
 
     fn emit_event(&self, event: PingEvent) -> Result<(), Ended> {
-        match (self.tell)(event) && !self.context.stop.load(Ordering::Relaxed) {
+        match (self.tell)(event) && !self.context.stop.is_stopped() {
             true => Ok(()),
             false => Err(Ended::Stopped),
         }

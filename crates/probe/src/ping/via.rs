@@ -18,9 +18,9 @@ use client::ErrorReply;
 use client::session::{Rows, Session, SessionError, SessionOptions};
 use model::{DatabaseLinkOutcome, Sample};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use sums::SampleSums;
+use sys::StopToken;
 use sys::clock::Clock;
 use sys::target::{Scheme, Target};
 
@@ -34,7 +34,7 @@ pub struct ViaOptions<'a> {
     /// From start to start, if the sample has ended by then.
     pub interval: Duration,
     pub timeout: Duration,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a StopToken,
     pub clock: Clock,
 }
 
@@ -91,7 +91,7 @@ pub struct EarlyEnd {
 fn open<'a>(
     source: &Target,
     options: &ViaOptions<'a>,
-    stop: &'a AtomicBool,
+    stop: &'a StopToken,
 ) -> Result<Session<'a>, SessionError> {
     let session = SessionOptions {
         timeout: options.timeout,
@@ -103,7 +103,7 @@ fn open<'a>(
 
 /// In a new session: the first may be broken, or left in the middle of a reply by Ctrl-C.
 fn drop_table(source: &Target, options: &ViaOptions<'_>, table: &str) -> Result<(), ViaError> {
-    let unstopped = AtomicBool::new(false);
+    let unstopped = StopToken::never();
     let within = ViaOptions {
         timeout: options.timeout.min(DROP_WITHIN),
         stop: &unstopped,

@@ -5,10 +5,9 @@ use client::session::{Session, SessionOptions};
 use model::{Direction, EchoOutcome, PerDirection, RoundTripSource};
 use probe::echo::{Echo, EchoPlan, Listener, ListenerOptions, Spin};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use sys::StopToken;
 use sys::Target;
 use sys::listening::is_own_address;
 
@@ -32,15 +31,15 @@ pub struct RoundTripSample {
 #[derive(Debug)]
 pub struct OwnListener {
     address: SocketAddr,
-    stop: Arc<AtomicBool>,
+    stop: StopToken,
     serving: Option<JoinHandle<()>>,
 }
 
 impl OwnListener {
     pub fn start(address: IpAddr) -> Result<Self> {
         let listener = Listener::bind(SocketAddr::from((address, 0)), ListenerOptions::default())?;
-        let (address, stop) = (listener.address(), Arc::new(AtomicBool::new(false)));
-        let own = Arc::clone(&stop);
+        let (address, stop) = (listener.address(), StopToken::new()?);
+        let own = stop.clone();
         let serving = std::thread::spawn(move || {
             // The counts are not needed.
             let _ = listener.serve(&own);
@@ -59,7 +58,7 @@ impl OwnListener {
 
 impl Drop for OwnListener {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop.stop();
         if let Some(serving) = self.serving.take() {
             let _ = serving.join();
         }
@@ -73,7 +72,7 @@ impl RoundTripProbe {
         echo: Option<&Target>,
         server: &Target,
         address: SocketAddr,
-        stop: &AtomicBool,
+        stop: &StopToken,
     ) -> Result<Self> {
         if let Some(echo) = echo {
             return Ok(Self::Echo(Echo::connect(echo)?));
@@ -99,7 +98,7 @@ impl RoundTripProbe {
         sizes: PerDirection<u32>,
         streams: u32,
         duration: Duration,
-        stop: &AtomicBool,
+        stop: &StopToken,
     ) -> Result<RoundTripSample> {
         match self {
             Self::Echo(echo) | Self::Own(echo, _) => measure_rtt(echo, sizes, streams, duration, stop),
@@ -112,7 +111,7 @@ impl RoundTripProbe {
 }
 
 /// The kernel's minimum for a connection: of packets, without process wake-ups.
-pub fn packet_round_trip(server: &Target, stop: &AtomicBool) -> Result<Duration> {
+pub fn packet_round_trip(server: &Target, stop: &StopToken) -> Result<Duration> {
     let session = Session::open(server, SessionOptions::new(stop))?;
     let round_trip = session.kernel().and_then(|figures| figures.min_rtt);
     session.close();
@@ -129,7 +128,7 @@ pub fn measure_rtt(
     sizes: PerDirection<u32>,
     streams: u32,
     duration: Duration,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<RoundTripSample> {
     let plan = EchoPlan {
         request: sizes[Direction::ClientToServer].max(1),

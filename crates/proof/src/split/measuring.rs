@@ -12,8 +12,8 @@ use model::{
 use pipeline::progress::ProgressSink;
 use predict::split::{EchoedRoundTrips, Shares, shares};
 use report::outcome::SplitReport;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::StopToken;
 
 #[derive(Debug)]
 pub struct SplitMeasurement {
@@ -32,7 +32,7 @@ pub fn measure(
     bench: &SplitBench,
     distance: &RoundTripProbe,
     progress: &dyn ProgressSink,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<SplitMeasurement> {
     let one = Station::direct(1);
     let first = bench.round(&[one], bench.address, stop)?;
@@ -52,7 +52,7 @@ pub fn measure(
     }
     let mut rounds = Vec::new();
     for number in 1..=plan.rounds {
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_stopped() {
             break;
         }
         progress.status(&format!("round {number} of {}", plan.rounds));
@@ -62,7 +62,7 @@ pub fn measure(
         match (round, nears) {
             (Ok(round), Ok(nears)) => rounds.push((round, nears)),
             // Interrupted rounds have no result.
-            _ if stop.load(Ordering::Relaxed) => break,
+            _ if stop.is_stopped() => break,
             (Err(error), _) | (_, Err(error)) => return Err(error),
         }
     }
@@ -84,7 +84,7 @@ fn places(
     distance: &RoundTripProbe,
     sizes: PerDirection<u32>,
     pausing: Pausing,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<Vec<Place>> {
     let packets = packet_round_trip(&bench.target, stop)?;
     let behind = |link| Place::behind(link, packets, pausing);

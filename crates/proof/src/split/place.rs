@@ -6,8 +6,8 @@ use link::LinkDescription;
 use model::LinkOutcome;
 use netns::{Forward, HostId, LinkId, Network, Sandbox};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 
 #[derive(Debug)]
 pub enum ClientSite {
@@ -67,7 +67,7 @@ impl ClientSite {
         bench: &SplitBench,
         link: &LinkDescription,
         stations: &[Station],
-        stop: &AtomicBool,
+        stop: &StopToken,
     ) -> Result<(Round, Option<LinkOutcome>)> {
         match self {
             Self::Packets(behind) => {

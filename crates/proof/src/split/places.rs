@@ -8,8 +8,8 @@ use model::{PerDirection, SplitBase, SplitPrediction, SplitRefusal};
 use predict::split::{EchoedRoundTrips, Elsewhere, Forecast, PausedWorkload, forecast, pause_towards};
 use probe::echo::Echo;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::Target;
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Place {
         here: Duration,
         bench: &SplitBench,
         pausing: Pausing,
-        stop: &AtomicBool,
+        stop: &StopToken,
     ) -> Result<Self> {
         let echo = Echo::connect(echo)?;
         let alone = measure_rtt(&echo, sizes, 1, bench.visit, stop)?.round_trip;

@@ -10,8 +10,8 @@ use link::LinkDescription;
 use model::SplitBase;
 use pipeline::progress::ProgressSink;
 use report::outcome::SplitReport;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::StopToken;
 
 /// Measures the workload over each link. Predictions come from rounds over the same link without
 /// delay but with pauses, so that both include the emulator's overhead and CPU use.
@@ -24,7 +24,7 @@ pub fn prove(
     backend: &Backend,
     report: &mut SplitReport,
     progress: &dyn ProgressSink,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<()> {
     let place = match backend {
         Backend::Packet(sandbox) => ClientSite::behind(sandbox, bench.address)?,
@@ -57,7 +57,7 @@ pub fn prove(
                 report.links.extend(outcome);
             }
         }
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_stopped() {
             break;
         }
     }

@@ -3,11 +3,11 @@
 use anyhow::{Context, Result};
 use load::script::Scripts;
 use load::sql::SqlLoad;
-use load::QueryMode;
+use load::{QueryMode, RunControl};
 use model::{Distribution, Interval, PerDirection, counted};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::StopToken;
 use sys::Target;
 
 #[derive(Debug)]
@@ -61,10 +61,10 @@ impl Station {
 
 impl SplitBench {
     /// Visits all `stations`, at the address `at` of the server or of a relay to it.
-    pub fn round(&self, stations: &[Station], at: SocketAddr, stop: &AtomicBool) -> Result<Round> {
+    pub fn round(&self, stations: &[Station], at: SocketAddr, stop: &StopToken) -> Result<Round> {
         let mut round = Round::default();
         for &station in stations {
-            if stop.load(Ordering::Relaxed) {
+            if stop.is_stopped() {
                 break;
             }
             round.visits.push(self.visit(station, at, stop)?);
@@ -72,7 +72,7 @@ impl SplitBench {
         Ok(round)
     }
 
-    fn visit(&self, station: Station, at: SocketAddr, stop: &AtomicBool) -> Result<Visit> {
+    fn visit(&self, station: Station, at: SocketAddr, stop: &StopToken) -> Result<Visit> {
         let load = SqlLoad::new(&self.target, self.scripts.clone(), self.mode)?
             .at(at)
             .pausing(station.pause);
@@ -85,8 +85,7 @@ impl SplitBench {
             duration: Some(self.visit),
             ..load::Plan::default()
         };
-        let ticked = &mut |_| Ok::<_, load::Error>(());
-        let outcome = load::run_beside(&load, &plan, None, (stop, POLL_INTERVAL), ticked)??;
+        let outcome = load::run(&load, &plan, &RunControl::new(stop)?, None)?;
         visit_of(station, &outcome)
     }
 }
@@ -144,4 +143,3 @@ impl Round {
 const WARM_UP: u64 = 5;
 /// Lower for clients that pause, as a transaction may take a quarter of a visit.
 const PAUSED_WARM_UP: u64 = 2;
-const POLL_INTERVAL: Duration = Duration::from_millis(50);

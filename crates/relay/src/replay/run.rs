@@ -6,8 +6,8 @@ use super::{Ends, ReplayError, ReplayMeasurements, ReplayPlan};
 use model::Side;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use sys::StopToken;
 
 /// A node of an operation of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +67,7 @@ enum State {
 pub(super) struct Run<'a> {
     script: &'a ReplayScript,
     plan: &'a ReplayPlan,
-    stop: &'a AtomicBool,
+    stop: &'a StopToken,
     wires: Wires<'a>,
     clients: Vec<Client>,
     /// In order of time, then of insertion.
@@ -84,7 +84,7 @@ impl<'a> Run<'a> {
         script: &'a ReplayScript,
         ends: &'a Ends<'a>,
         plan: &'a ReplayPlan,
-        stop: &'a AtomicBool,
+        stop: &'a StopToken,
     ) -> Result<Self, ReplayError> {
         let client = || Client {
             run: 0,
@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
             script,
             plan,
             stop,
-            wires: Wires::new(ends)?,
+            wires: Wires::new(ends, stop)?,
             clients: (0..plan.clients.max(1)).map(|_| client()).collect(),
             due: BinaryHeap::new(),
             noted: 0,
@@ -116,7 +116,7 @@ impl<'a> Run<'a> {
         }
         let mut events = Vec::new();
         while !self.is_over() {
-            if self.now() > nanos(self.plan.longest) || self.stop.load(Ordering::Relaxed) {
+            if self.now() > nanos(self.plan.longest) || self.stop.is_stopped() {
                 self.outcome.cut = true;
                 break;
             }
@@ -126,7 +126,7 @@ impl<'a> Run<'a> {
                 self.happened(event)?;
             }
         }
-        if self.outcome.durations.is_empty() && !self.stop.load(Ordering::Relaxed) {
+        if self.outcome.durations.is_empty() && !self.stop.is_stopped() {
             return Err(ReplayError::OutOfTime {
                 after: self.plan.longest,
                 missing: self.wires.lacking().unwrap_or("nothing on the link"),
@@ -158,10 +158,12 @@ impl<'a> Run<'a> {
     }
 
     fn until_next(&self) -> Duration {
-        let next = self.due.peek().map_or(MAX_SLEEP, |Reverse((at, _, _))| {
-            Duration::from_nanos(at.saturating_sub(self.now()))
-        });
-        next.saturating_sub(AWAKE).min(MAX_SLEEP)
+        let longest = nanos(self.plan.longest).saturating_add(1);
+        let next = self
+            .due
+            .peek()
+            .map_or(longest, |Reverse((at, _, _))| longest.min(*at));
+        Duration::from_nanos(next.saturating_sub(self.now())).saturating_sub(AWAKE)
     }
 
     fn do_what_is_due(&mut self) -> Result<(), ReplayError> {
@@ -559,4 +561,3 @@ fn nanos(span: Duration) -> u64 {
 
 /// Time spent spinning, about as long as the kernel takes to wake a thread.
 const AWAKE: Duration = Duration::from_micros(50);
-const MAX_SLEEP: Duration = Duration::from_millis(50);

@@ -7,6 +7,7 @@ use model::{PerSide, Side};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::time::Duration;
+use sys::StopToken;
 use sys::error::{LiveError, OsError};
 use sys::poller::{Poller, ReadyEvent, ReadyList};
 use sys::socket::{Received, Sent, Socket};
@@ -57,14 +58,16 @@ pub(super) struct Wires<'a> {
 }
 
 const LISTENER: u64 = 0;
+const STOP: u64 = u64::MAX;
 
 impl<'a> Wires<'a> {
-    pub(super) fn new(ends: &'a Ends<'a>) -> Result<Self, ReplayError> {
+    pub(super) fn new(ends: &'a Ends<'a>, stop: &StopToken) -> Result<Self, ReplayError> {
         let poller = Poller::new()?;
         ends.listener
             .set_nonblocking(true)
             .map_err(|error| system("make a listener non-blocking", &error))?;
         poller.watch(ends.listener.as_fd(), LISTENER)?;
+        poller.watch_stop(stop, STOP)?;
         Ok(Self {
             ends,
             poller,
@@ -168,8 +171,10 @@ impl<'a> Wires<'a> {
     }
 
     fn handle(&mut self, ready: ReadyEvent, events: &mut Vec<Event>) -> Result<(), ReplayError> {
-        if ready.token == LISTENER {
-            return self.accept(events);
+        match ready.token {
+            LISTENER => return self.accept(events),
+            STOP => return Ok(()),
+            _ => {}
         }
         let (slot, end) = slot_and_end(ready.token);
         if ready.writable() {

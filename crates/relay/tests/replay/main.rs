@@ -6,8 +6,8 @@ use made::{at_start, exchange, handshake, later, millis, operation, served, with
 use model::{Operation, Protocol, Timestamp};
 use relay::replay::{Ends, ReplayError, ReplayMeasurements, ReplayPlan, ReplayScript, client_socket, replay};
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use testbed::floor::told_on_failure;
 
 const ONCE: ReplayPlan = ReplayPlan {
@@ -29,7 +29,7 @@ fn played(operation: &Operation, course: &ReplayPlan) -> Result<ReplayMeasuremen
         through_relay: false,
         open: &|| client_socket(&address),
     };
-    replay(&script, &ends, course, &AtomicBool::new(false))
+    replay(&script, &ends, course, &StopToken::never())
 }
 
 fn takes(operation: &Operation, least: Duration) -> Duration {
@@ -319,12 +319,12 @@ fn a_replay_that_is_stopped_ends_soon_with_what_it_has() {
         rounds: 100_000,
         ..ONCE
     };
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::new().unwrap();
     let began = Instant::now();
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(millis(300));
-            stop.store(true, Ordering::Relaxed);
+            stop.stop();
         });
         replay(&script, &ends, &course, &stop).expect("what there is")
     });

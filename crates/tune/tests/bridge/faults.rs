@@ -7,7 +7,6 @@ use client::bridge::{
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use sys::target::Secret;
 use testbed::process::{require, run};
@@ -88,7 +87,8 @@ fn what_takes_too_long_or_is_stopped_is_given_up() {
     let home = tempfile::tempdir().unwrap();
     let bridge = noisy(home.path());
     let began = Instant::now();
-    let stopped = AtomicBool::new(true);
+    let stopped = sys::StopToken::new().unwrap();
+    stopped.stop();
     for (timeout, stop, told) in [
         (
             Duration::from_millis(100),

@@ -12,11 +12,11 @@ use client::bridge::{
     Bridge, BridgeConnection, BridgeError, BridgeOptions, DriverFiles, Introduction, JdbcUrl, Login, Wait,
 };
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use testbed::java;
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: StopToken = StopToken::never();
 
 const WAIT: Wait<'static> = Wait {
     timeout: Duration::from_secs(30),

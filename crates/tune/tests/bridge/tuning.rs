@@ -5,8 +5,9 @@ use client::Watch;
 use client::bridge::{JdbcUrl, Login};
 use model::ObserverFactory;
 use model::{ByteCount, ConnectionEvent, ConnectionId, Direction, Job, Method, Observer, TrialOutcome};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use sys::StopToken;
 use sys::clock::Clock;
 use testbed::{MariaDb, Postgres};
 use tune::jdbc::JdbcBench;
@@ -48,7 +49,7 @@ impl Observer for Counting {
     }
 }
 
-fn bench<'a>(coordinate: &str, url: &str, stop: &'a AtomicBool) -> JdbcBench<'a> {
+fn bench<'a>(coordinate: &str, url: &str, stop: &'a StopToken) -> JdbcBench<'a> {
     let login = Login {
         url: JdbcUrl::parse(url).unwrap(),
         properties: Vec::new(),
@@ -108,7 +109,7 @@ fn every_method_works(bench: &mut JdbcBench<'_>, prepared: &Prepared) {
 #[test]
 fn postgresqls_methods_work_and_nothing_is_left() {
     let server = Postgres::start();
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::new().unwrap();
     let mut bench = bench(PGJDBC, &jdbc(&server.url(), "postgresql"), &stop);
     let prepared = bench.prepare(&SHAPE).unwrap();
     assert_eq!(prepared.scratch, "longwire_tune_t1");
@@ -137,7 +138,7 @@ fn postgresqls_methods_work_and_nothing_is_left() {
         9,
         "11 fetches of ten, the last empty, and 2"
     );
-    stop.store(true, Ordering::Relaxed);
+    stop.stop();
     bench.clean_up().unwrap();
     bench.clean_up().unwrap();
     let left = server.sql("select count(*) from pg_namespace where nspname like 'longwire%'");
@@ -147,7 +148,7 @@ fn postgresqls_methods_work_and_nothing_is_left() {
 #[test]
 fn mysqls_driver_sends_a_batch_as_one_statement_or_row_by_row() {
     let server = MariaDb::start();
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::new().unwrap();
     let mut bench = bench(
         "com.mysql:mysql-connector-j:9.1.0",
         &jdbc(&server.url(), "mysql"),

@@ -6,8 +6,8 @@ use model::{ConnectionEvent, ConnectionId, Job, Observer};
 use relay::Relay;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::{Clock, Target};
 use testbed::{MariaDb, Postgres};
 use tune::Shape;
@@ -41,7 +41,7 @@ pub fn every_turn_costs_the_distance(postgres: &Postgres, mariadb: &MariaDb) {
         (mariadb.url(), mariadb.port(), "load data"),
     ] {
         let (relay, address) = far(port);
-        let stop = AtomicBool::new(false);
+        let stop = StopToken::never();
         let mut bench = bench(&url, "far", &stop);
         let shape = Shape { rows: 50, ..shape() };
         let prepared = bench.prepare(&shape).unwrap();

@@ -2,7 +2,7 @@
 
 use super::{bench, run, run_query, scratches, shape};
 use model::{Job, Method};
-use std::sync::atomic::AtomicBool;
+use sys::StopToken;
 use sys::Target;
 use testbed::{MariaDb, Postgres};
 use tune::{Error, Shape, Trial};
@@ -19,7 +19,7 @@ fn a_schema_of_somebody_else_is_left_alone(postgres: &Postgres, mariadb: &MariaD
     for url in [postgres.url(), mariadb.url()] {
         run_query(&url, "create schema longwire_tune_theirs");
         run_query(&url, "create table longwire_tune_theirs.origin (a int)");
-        let stop = AtomicBool::new(false);
+        let stop = StopToken::never();
         let mut bench = bench(&url, "theirs", &stop);
         let error = bench.prepare(&shape()).unwrap_err();
         assert!(matches!(error, Error::ScratchExists { .. }), "{error}");
@@ -47,7 +47,7 @@ fn who_may_not_create_is_told_so(postgres: &Postgres, mariadb: &MariaDb) {
             "1044/42000",
         ),
     ] {
-        let stop = AtomicBool::new(false);
+        let stop = StopToken::never();
         let mut bench = bench(&url, "mine", &stop);
         let error = bench.prepare(&shape()).unwrap_err();
         let Error::NoScratch { code: found, .. } = &error else {
@@ -67,7 +67,7 @@ fn a_table_that_is_none_is_told_and_nothing_is_left(postgres: &Postgres, mariadb
             ("no_rows", "no rows"),
             ("no_rows; drop table no_rows", "no name"),
         ] {
-            let stop = AtomicBool::new(false);
+            let stop = StopToken::never();
             let mut bench = bench(&url, "mine", &stop);
             let shape = Shape {
                 like: Some(like.to_owned()),
@@ -83,7 +83,7 @@ fn a_table_that_is_none_is_told_and_nothing_is_left(postgres: &Postgres, mariadb
 
 #[test]
 fn what_is_not_there_is_told() {
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let redis = Target::parse("redis://127.0.0.1/").unwrap();
     let error = tune::native(&redis, "x", &stop).err().unwrap();
     assert!(matches!(error, Error::Scheme { scheme: "redis" }), "{error}");

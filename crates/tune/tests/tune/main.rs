@@ -10,8 +10,8 @@ mod stops;
 use client::session::{Session, SessionOptions};
 use model::{Job, Method, TrialOutcome};
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::Target;
 use tune::{Error, Prepared, Shape, Trial, Workbench};
 
@@ -25,7 +25,7 @@ fn shape() -> Shape {
     }
 }
 
-fn bench<'a>(url: &str, suffix: &str, stop: &'a AtomicBool) -> Box<dyn Workbench + 'a> {
+fn bench<'a>(url: &str, suffix: &str, stop: &'a StopToken) -> Box<dyn Workbench + 'a> {
     tune::native(&Target::parse(url).unwrap(), suffix, stop).unwrap()
 }
 
@@ -54,7 +54,7 @@ fn method<'p>(prepared: &'p Prepared, job: Job, name: &str) -> &'p Method {
 }
 
 fn run_query(url: &str, sql: &str) -> String {
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let target = Target::parse(url).unwrap();
     let mut session = Session::open(&target, SessionOptions::new(&stop)).unwrap();
     let rows = session.query(sql, Duration::from_secs(20)).unwrap();

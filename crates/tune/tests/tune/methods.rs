@@ -2,7 +2,7 @@
 
 use super::{bench, method, run, run_query, scratches, shape};
 use model::{Direction, Job, Method};
-use std::sync::atomic::AtomicBool;
+use sys::StopToken;
 use testbed::{MariaDb, Postgres};
 use tune::{Prepared, Shape, Trial, Workbench};
 
@@ -73,7 +73,7 @@ fn try_all(bench: &mut dyn Workbench, prepared: &Prepared, shape: &Shape) {
 fn postgresql_takes_and_brings_all_rows_in_every_method() {
     let server = Postgres::start();
     let url = server.url();
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let mut bench = bench(&url, "All Ways!", &stop);
     let shape = shape();
     let prepared = bench.prepare(&shape).unwrap();
@@ -115,7 +115,7 @@ fn postgresql_takes_and_brings_all_rows_in_every_method() {
 fn mariadb_takes_and_brings_all_rows_in_every_method() {
     let server = MariaDb::start();
     let url = server.url();
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let mut bench = bench(&url, "mine", &stop);
     let shape = shape();
     let prepared = bench.prepare(&shape).unwrap();
@@ -177,7 +177,7 @@ fn rows_are_like_those_of_a_table_that_is_left_as_it_was(url: &str, [create, tab
         );
     }
     run_query(url, &format!("insert into {table} (note) values (null)"));
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let mut bench = bench(url, "like", &stop);
     let shape = Shape {
         like: Some(table.to_owned()),
@@ -200,7 +200,7 @@ fn rows_are_like_those_of_a_table_that_is_left_as_it_was(url: &str, [create, tab
 
 fn wide_rows_and_few_rows_are_rows_too(url: &str) {
     for (rows, row_bytes) in [(1, 16), (20, 60_000)] {
-        let stop = AtomicBool::new(false);
+        let stop = StopToken::never();
         let mut bench = bench(url, "wide", &stop);
         let shape = Shape {
             rows,
@@ -220,7 +220,7 @@ fn settings_stay_within_what_the_server_takes() {
         .setting("max_allowed_packet", "65536")
         .setting("local_infile", "0")
         .start();
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let mut bench = bench(&server.url(), "small", &stop);
     let shape = shape();
     let prepared = bench.prepare(&shape).unwrap();

@@ -2,15 +2,15 @@
 
 use super::{bench, run, run_query, shape};
 use model::Job;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use testbed::{MariaDb, Postgres};
 use tune::Shape;
 
 /// Runs a job once; returns the rows the server counted in the scratch schema: inserted, and
 /// changed in any way.
 fn written(url: &str, (job, way): (Job, &str), count: &dyn Fn(&str) -> [u64; 2]) -> [u64; 2] {
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let mut bench = bench(url, "counted", &stop);
     let shape = Shape {
         rows: 500,

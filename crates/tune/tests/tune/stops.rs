@@ -4,18 +4,18 @@ use super::distance::{every_turn_costs_the_distance, far};
 use super::{bench, run, run_query, scratches, shape};
 use client::session::{Session, SessionOptions};
 use model::Job;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::Target;
 use testbed::floor::told_on_failure;
 use testbed::{MariaDb, Postgres};
 
 /// Sets `stop` during `job`; returns the time until it ends.
-fn stop_during(stop: &AtomicBool, job: impl FnOnce()) -> Duration {
+fn stop_during(stop: &StopToken, job: impl FnOnce()) -> Duration {
     let stopped = std::thread::scope(|scope| {
         let stopper = scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(300));
-            stop.store(true, Ordering::Relaxed);
+            stop.stop();
             Instant::now()
         });
         job();
@@ -37,7 +37,7 @@ fn distance_costs_turns_and_a_stop_ends_a_job() {
 fn a_job_ends_when_it_is_stopped_and_nothing_is_left(postgres: &Postgres, mariadb: &MariaDb) {
     for (url, port) in [(postgres.url(), postgres.port()), (mariadb.url(), mariadb.port())] {
         let (relay, address) = far(port);
-        let stop = AtomicBool::new(false);
+        let stop = StopToken::new().unwrap();
         let mut bench = bench(&url, "stopped", &stop);
         let prepared = bench.prepare(&shape()).unwrap();
         let took = stop_during(&stop, || {
@@ -59,10 +59,10 @@ fn a_job_ends_when_it_is_stopped_and_nothing_is_left(postgres: &Postgres, mariad
 
 fn a_job_that_waits_for_a_lock_does_not_keep_the_schema(postgres: &Postgres, mariadb: &MariaDb) {
     for url in [postgres.url(), mariadb.url()] {
-        let stop = AtomicBool::new(false);
+        let stop = StopToken::new().unwrap();
         let mut bench = bench(&url, "locked", &stop);
         let prepared = bench.prepare(&shape()).unwrap();
-        let never = AtomicBool::new(false);
+        let never = StopToken::new().unwrap();
         let mut other = Session::open(&Target::parse(&url).unwrap(), SessionOptions::new(&never)).unwrap();
         for sql in [
             "begin".to_owned(),

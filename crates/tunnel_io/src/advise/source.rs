@@ -11,10 +11,10 @@ use pipeline::input::{self, Reading};
 use pipeline::keys::RunKeys;
 use pipeline::moved::ConnectionChoice;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::Clock;
+use sys::StopToken;
 use tunnel::CompressionLevel;
 
 #[derive(Debug, Default)]
@@ -72,7 +72,7 @@ pub fn load(
     plan: &load::Plan,
     levels: Vec<CompressionLevel>,
     moved: Vec<ConnectionChoice>,
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<Traffic> {
     let channel = FactChannel::waiting(false).with_payload();
     let mut meter = CompressionMeter::new(compressing(levels, moved));

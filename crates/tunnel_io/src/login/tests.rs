@@ -6,14 +6,14 @@ use model::Direction::{self, ClientToServer, ServerToClient};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
+use sys::StopToken;
 use sys::Target;
 use testbed::{MariaDb, Postgres, PostgresAuth, Redis};
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+static NEVER: StopToken = StopToken::never();
 const WITHIN: Duration = Duration::from_secs(20);
 
 #[test]

@@ -72,8 +72,9 @@ impl<'a> DriverProxy<'a> {
                 Some(driver.bell().as_fd()),
                 Some(self.driver.as_fd()).filter(|_| !self.over),
                 Some(server).filter(|_| !self.over),
+                self.line.stop().fd(),
             ];
-            let [has_outcome, speaks, answers] = until_readable(all, deadline.left()?.min(POLL_INTERVAL));
+            let [has_outcome, speaks, answers, _] = until_readable(all, deadline.left()?);
             if answers {
                 self.server_speaks(deadline)?;
             } else if has_outcome && let Some(outcome) = driver.outcome() {

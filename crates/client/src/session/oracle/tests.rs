@@ -6,8 +6,8 @@ use crate::session::deadline::Deadline;
 use crate::session::{SessionError, SessionOptions, opening};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::target::Target;
 
 fn listen() -> (TcpListener, SocketAddr) {
@@ -73,7 +73,7 @@ fn turns_bytes_and_legs_are_those_of_the_server() {
     let address = server(&[ACCEPTED, b"ten bytes.", b"twenty bytes, twenty", b"four"]);
     let target = Target::parse(&format!("oracle://{address}/x")).expect("a target");
     let deadline = Deadline::after(Duration::from_secs(5));
-    let stop = AtomicBool::new(false);
+    let stop = StopToken::never();
     let (line, mut legs) =
         opening::connect(&target, SessionOptions::new(&stop), &deadline).expect("it listens");
     let failed = SessionError::Login {

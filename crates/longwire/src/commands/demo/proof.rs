@@ -8,8 +8,8 @@ use model::{DEFAULT_RTTS, LinkOutcome, MeasuredDurations, Warning, WarningKind, 
 use pipeline::progress::{ProgressSink, StderrProgress};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use sys::StopToken;
 
 #[derive(Debug, Default)]
 pub struct DemoProof {
@@ -30,10 +30,10 @@ const DISTANCES: [(Duration, usize); 2] = [(DEFAULT_RTTS[0], 11), (DEFAULT_RTTS[
 
 /// Fetches pages of both variants over each link until `stop` is set. `rows` is the row count of a
 /// page fetched without a link.
-pub fn prove(chatty: &DemoSetup, joined: &DemoSetup, rows: usize, stop: &AtomicBool) -> DemoProof {
+pub fn prove(chatty: &DemoSetup, joined: &DemoSetup, rows: usize, stop: &StopToken) -> DemoProof {
     let mut proof = DemoProof::default();
     for (rtt, pages) in DISTANCES {
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_stopped() {
             break;
         }
         StderrProgress.status(&format!("running the application at {}", format_duration(rtt)));
@@ -53,7 +53,7 @@ impl DemoProof {
         pages: usize,
         stages: [&DemoSetup; 2],
         rows: usize,
-        stop: &AtomicBool,
+        stop: &StopToken,
     ) -> Result<()> {
         let relay = relay::emulate(stages[0].target()?, LinkDescription::with_rtt(rtt))?;
         let mut took = [Vec::new(), Vec::new()];
@@ -82,13 +82,13 @@ fn fetch(
     stages: [&DemoSetup; 2],
     pages: usize,
     took: &mut [Vec<Duration>; 2],
-    stop: &AtomicBool,
+    stop: &StopToken,
 ) -> Result<Vec<FetchedPage>> {
     let mut last = Vec::new();
     for _ in 0..pages {
         last.clear();
         for (stage, durations) in stages.iter().zip(&mut *took) {
-            if stop.load(Ordering::Relaxed) {
+            if stop.is_stopped() {
                 return Ok(last);
             }
             let page = ShopApplication::new().page(address, stage.variant)?;

@@ -6,11 +6,11 @@ use load::tables;
 use load::tables::{InitStep, Making};
 use pipeline::output::{self, Status};
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use sys::StopToken;
 use sys::Target;
 
-pub fn run(args: &Args, target: &Target, stop: &AtomicBool) -> Result<Status> {
+pub fn run(args: &Args, target: &Target, stop: &StopToken) -> Result<Status> {
     let mut steps = InitStep::parse_steps(args.steps.as_deref().unwrap_or(InitStep::USUAL))?;
     if args.no_vacuum() {
         steps.retain(|step| *step != InitStep::Vacuum);

@@ -4,9 +4,9 @@ use super::observed::ObservedLoad;
 use super::work::ClientWork;
 use anyhow::Result;
 use report::outcome::LoadInterval;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sys::Clock;
+use sys::StopToken;
 
 pub struct Ran {
     pub outcome: load::Outcome,
@@ -19,7 +19,7 @@ pub fn run(
     work: &ClientWork,
     plan: &load::Plan,
     progress: Option<Duration>,
-    stop: &AtomicBool,
+    stop: &StopToken,
     observed: &mut Option<ObservedLoad>,
     tell: &mut dyn FnMut(&LoadInterval) -> Result<()>,
 ) -> Result<Ran> {
@@ -54,7 +54,7 @@ pub fn run(
             anyhow::Ok(())
         },
     )?;
-    let interrupted = stop.load(Ordering::Relaxed);
+    let interrupted = stop.is_stopped();
     match outcome {
         Ok(outcome) => Ok(Ran { outcome, interrupted }),
         // Stopped before the first measurement.

@@ -12,7 +12,7 @@ use load::sql::SqlLoad;
 use load::{Workload, tables};
 use report::outcome::LoadWork;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use sys::StopToken;
 use sys::Target;
 
 pub struct ClientWork {
@@ -21,7 +21,7 @@ pub struct ClientWork {
     pub scripts: Vec<(String, u32)>,
 }
 
-pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Result<ClientWork> {
+pub fn http(args: &Args, url: &str, target: &Target, stop: &StopToken) -> Result<ClientWork> {
     for (given, flag) in [
         (!args.scripts.is_empty(), "-f"),
         (!args.statements.is_empty(), "--statement"),
@@ -47,7 +47,7 @@ pub fn http(args: &Args, url: &str, target: &Target, stop: &AtomicBool) -> Resul
     })
 }
 
-pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<ClientWork> {
+pub fn sql(args: &Args, target: &Target, stop: &StopToken) -> Result<ClientWork> {
     if args.no_keep_alive {
         bail!("--no-keep-alive is for HTTP: -C is a connection for each transaction");
     }
@@ -75,7 +75,7 @@ pub fn sql(args: &Args, target: &Target, stop: &AtomicBool) -> Result<ClientWork
 }
 
 /// Scripts in the database that a driver connects to; also returns the database's name.
-pub fn driver(args: &Args, url: &str, stop: &AtomicBool) -> Result<(ClientWork, Shown)> {
+pub fn driver(args: &Args, url: &str, stop: &StopToken) -> Result<(ClientWork, Shown)> {
     for (given, flag) in [
         (args.initialise, "--initialize"),
         (args.no_keep_alive, "--no-keep-alive"),

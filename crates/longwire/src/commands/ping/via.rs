@@ -11,7 +11,6 @@ use probe::ping::via;
 use probe::ping::via::ViaOptions;
 use report::JsonWriter;
 use std::io::{self, Stdout};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use sys::arguments::CommandLine;
 use sys::{Clock, Target};
@@ -88,7 +87,7 @@ fn measure(args: &Args, typed: &CommandLine, source: &str, link: &str) -> Result
     if let Some(table) = &ended.left_behind {
         output::warning(&format!("the table {table} is left in the source: drop it"));
     }
-    let interrupted = stop.load(Ordering::Relaxed);
+    let interrupted = stop.is_stopped();
     output.finish(&outcome, ended.by.map(|error| error.to_string()), interrupted)
 }
 

@@ -15,8 +15,8 @@ use model::DEFAULT_RTTS;
 use probe::echo;
 use proof::split::{SplitBench, SplitPlan};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::Target;
 use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 
@@ -132,7 +132,7 @@ impl Args {
     ///
     /// # Errors
     /// When a script cannot be read or is wrong, or the login fails.
-    pub fn bench(&self, stop: &AtomicBool) -> Result<SplitBench> {
+    pub fn bench(&self, stop: &StopToken) -> Result<SplitBench> {
         anyhow::ensure!(
             self.visit >= MIN_DURATION,
             "-T must be at least {}",

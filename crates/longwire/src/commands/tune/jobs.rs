@@ -13,8 +13,8 @@ use report::JsonWriter;
 use report::outcome::{TuneDetail, TuneReport};
 use report::text::tune_view;
 use std::io;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use sys::StopToken;
 use sys::Target;
 use sys::arguments::CommandLine;
 use tune::distance::{self, Limits};
@@ -35,7 +35,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     };
     agree(args, &target)?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
-    let halt = AtomicBool::new(false);
+    let halt = stop.child()?;
     let workbench = workbench(args, &target, login, &halt)?;
     let limits = Limits {
         stop: &stop,
@@ -62,7 +62,7 @@ fn workbench<'a>(
     args: &Args,
     target: &Target,
     login: Option<Login>,
-    halt: &'a AtomicBool,
+    halt: &'a StopToken,
 ) -> Result<Box<dyn Workbench + 'a>> {
     let suffix = scratch::suffix();
     Ok(match login {

@@ -8,10 +8,11 @@ use report::text::{tunnel_metrics, tunnel_view};
 use std::io::{self, Stdout};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TrySendError, sync_channel};
 use std::time::Duration;
 use sys::Clock;
+use sys::StopToken;
 use sys::metrics::MetricsServer;
 use tunnel_io::{Notice, Notify};
 
@@ -27,7 +28,7 @@ pub(super) struct Told {
     dropped: Arc<AtomicU64>,
     clock: Clock,
     records: Option<JsonWriter<Stdout>>,
-    stop: Arc<AtomicBool>,
+    stop: StopToken,
 }
 
 impl Told {
@@ -100,7 +101,7 @@ impl Told {
     }
 
     fn listen(&mut self) -> Result<()> {
-        while !self.stop.load(Ordering::Relaxed) {
+        while !self.stop.is_stopped() {
             match self.notices.recv_timeout(POLL_INTERVAL) {
                 Ok(Notice::NoLane { reason }) if reason.is_own() => return Err(reason.into()),
                 Ok(notice) => self.print_notice(&notice)?,

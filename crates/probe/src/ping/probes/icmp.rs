@@ -5,14 +5,13 @@ use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{Opened, PingError};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use sys::checksum::checksum;
 use sys::clock::WallOffset;
 use sys::error::OsError;
 use sys::resolve;
 use sys::socket::{Received, Sent, Socket};
-use sys::wait::{PollFlags, until_ready};
+use sys::wait::{PollFlags, until_ready_or_stopped};
 
 /// Uses a ping socket (`icmp(7)`), or a raw one where only those are allowed.
 pub(super) struct Icmp<'a> {
@@ -122,12 +121,12 @@ impl Probe for Icmp<'_> {
                 Received::Bytes { .. } => {}
                 Received::Nothing => {
                     let left = deadline.saturating_duration_since(Instant::now());
-                    if stop.load(Ordering::Relaxed) {
+                    if stop.is_stopped() {
                         return Err(PingError::Stopped);
                     } else if left.is_zero() {
                         return Err(PingError::TimedOut { after: timeout });
                     }
-                    until_ready(socket.as_fd(), PollFlags::IN, left.min(POLL_INTERVAL));
+                    until_ready_or_stopped(socket.as_fd(), PollFlags::IN, stop, left);
                 }
                 Received::End => return Err(PingError::Closed),
                 Received::Broken(reason) => return Err(PingError::Broken { reason }),
@@ -155,8 +154,6 @@ fn icmp_socket(address: &IpAddr) -> Result<(Socket, bool), OsError> {
 fn identifier() -> [u8; 2] {
     (std::process::id() as u16).to_be_bytes()
 }
-
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {

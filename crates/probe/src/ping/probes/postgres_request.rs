@@ -1,11 +1,10 @@
 //! PostgreSQL answers the eight bytes of SSLRequest with one before login.
 
 use super::{Probe, reachable};
-use crate::ping::pace::wait_until;
 use crate::ping::plain::{Answer, Complete, Plain, ProbeContext};
 use crate::ping::{AnswerTime, Opened, PingError};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::postgres::messages::backend::ERROR_RESPONSE;
 use wire::postgres::messages::encryption;
 use wire::tls_request::SSL_REQUEST;
@@ -41,7 +40,7 @@ impl Probe for PostgresRequest<'_> {
 
     fn send_request(&mut self) -> Result<Answer, PingError> {
         let mut connection = Plain::connect(self.context, self.address.ok_or(PingError::Closed)?)?;
-        if !wait_until(Instant::now() + FORK, self.context.stop) {
+        if self.context.stop.wait_timeout(FORK) {
             return Err(PingError::Stopped);
         }
         let at = connection.send(&SSL_REQUEST)?;

@@ -3,7 +3,6 @@
 use super::{Established, OpenLink, Source, Spans, ViaError, ViaOptions};
 use model::{DatabaseLinkOutcome, DistributionBuilder, Sample};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 #[derive(Default)]
@@ -38,9 +37,9 @@ impl SampleSums {
         for number in 1..=options.count.unwrap_or(u64::MAX) {
             if number > 1 {
                 due = (due + options.interval).max(Instant::now());
-                sleep_until(due, options.stop);
+                options.stop.wait_until(due);
             }
-            if options.stop.load(Ordering::Relaxed) {
+            if options.stop.is_stopped() {
                 break;
             }
             let sample = self.sample(number, source, link, options)?;
@@ -176,16 +175,6 @@ fn divide(ratio: Option<f64>, round_trip: Option<Duration>, words: &str) -> (Opt
     (Some(whole as u64), how)
 }
 
-fn sleep_until(due: Instant, stop: &AtomicBool) {
-    while let Some(left) = due.checked_duration_since(Instant::now()) {
-        if left.is_zero() || stop.load(Ordering::Relaxed) {
-            return;
-        }
-        std::thread::sleep(left.min(POLL_INTERVAL));
-    }
-}
-
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Shorter calls are mostly server time, so the division means little.
 const MIN_DIVISIBLE: Duration = Duration::from_millis(2);
 /// Maximum deviation from a whole number of round trips.

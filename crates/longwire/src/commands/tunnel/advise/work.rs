@@ -10,8 +10,8 @@ use load::sql::SqlLoad;
 use load::{Workload, tables};
 use model::Protocol;
 use pipeline::moved::ConnectionChoice;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use sys::StopToken;
 use sys::{Scheme, Target};
 use tunnel::CompressionLevel;
 use tunnel_io::advise::{self, Traffic};
@@ -93,7 +93,7 @@ impl Asking {
         target: &Target,
         levels: Vec<CompressionLevel>,
         moved: Vec<ConnectionChoice>,
-        stop: &AtomicBool,
+        stop: &StopToken,
     ) -> Result<Traffic> {
         let workload: Box<dyn Workload> = match target.scheme {
             Scheme::Http => http(url, target, stop)?,
@@ -113,7 +113,7 @@ impl Asking {
         advise::load(workload.as_ref(), &plan, levels, moved, stop)
     }
 
-    fn statements(&self, target: &Target, stop: &AtomicBool) -> Result<Box<dyn Workload>> {
+    fn statements(&self, target: &Target, stop: &StopToken) -> Result<Box<dyn Workload>> {
         let mut sources = Vec::new();
         if !self.statement.is_empty() {
             let ended = self
@@ -142,7 +142,7 @@ impl Asking {
     }
 }
 
-fn http(url: &str, target: &Target, stop: &AtomicBool) -> Result<Box<dyn Workload>> {
+fn http(url: &str, target: &Target, stop: &StopToken) -> Result<Box<dyn Workload>> {
     let session = Session::connect(target, SessionOptions::new(stop))?;
     let address = session
         .server()
