@@ -299,10 +299,7 @@ fn write_window(records: &mut JsonWriter<io::StdoutLock<'static>>, window: &Wind
         .findings
         .iter()
         .try_for_each(|finding| records.finding(finding))?;
-    window
-        .warnings
-        .iter()
-        .try_for_each(|warning| records.warning(warning))?;
+    records.warnings(&window.warnings)?;
     records.summary(&window.totals.summary)?;
     records.flush()
 }

@@ -197,9 +197,7 @@ fn print_report(args: &Args, typed: &CommandLine, report: &CheckReport) -> Resul
     let mut records = JsonWriter::new(io::stdout().lock());
     records.conditions(&input::conditions(&args.files, typed))?;
     records.check(report)?;
-    for warning in &report.warnings {
-        records.warning(warning)?;
-    }
+    records.warnings(&report.warnings)?;
     records.summary(&Summary {
         operations: report.operations.iter().map(|group| group.count).sum(),
         turns: report.operations.iter().map(|group| group.turns).sum(),

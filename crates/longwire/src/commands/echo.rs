@@ -5,7 +5,7 @@ mod sweep;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use live::address::one_to_listen;
-use model::{Conditions, Direction, Warning, WarningKind, counted, format_duration, parse_duration};
+use model::{Conditions, Direction, WarningKind, counted, format_duration, parse_duration};
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::progress::{ProgressSink, StderrProgress};
@@ -261,8 +261,7 @@ fn print_report(args: &Args, conditions: &Conditions, report: &EchoReport, elaps
     records.conditions(conditions)?;
     report.echoes.iter().try_for_each(|echo| records.echo(echo))?;
     report.bulks.iter().try_for_each(|bulk| records.bulk(bulk))?;
-    let warnings: &[Warning] = &report.warnings;
-    warnings.iter().try_for_each(|warning| records.warning(warning))?;
+    records.warnings(&report.warnings)?;
     records.summary(&report.summary(elapsed))?;
     Ok(records.flush()?)
 }

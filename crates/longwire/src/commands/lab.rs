@@ -159,10 +159,7 @@ fn write_records(outcome: &LabOutcome) -> io::Result<()> {
         .slopes
         .iter()
         .try_for_each(|slope| records.lab_slope(slope))?;
-    outcome
-        .warnings
-        .iter()
-        .try_for_each(|warning| records.warning(warning))?;
+    records.warnings(&outcome.warnings)?;
     records.lab(outcome)?;
     let measured = outcome.points.iter().filter_map(|point| point.measured.as_ref());
     records.summary(&Summary {

@@ -159,9 +159,7 @@ fn print_outcome(args: &Args, typed: &CommandLine, outcome: &LinkOutcome) -> Res
     conditions.seed = (args.link.loss.is_some() || args.link.jitter.is_some()).then_some(args.link.seed);
     records.conditions(&conditions)?;
     records.link(outcome)?;
-    for warning in &warnings {
-        records.warning(warning)?;
-    }
+    records.warnings(&warnings)?;
     let packets = outcome.directions.iter().map(|direction| direction.packets).sum();
     records.summary(&Summary {
         packets: Some(packets),

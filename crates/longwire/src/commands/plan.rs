@@ -161,9 +161,7 @@ fn write_records(plan: &PlanOutcome, conditions: &model::Conditions) -> io::Resu
     let mut records = JsonWriter::new(io::stdout().lock());
     records.conditions(conditions)?;
     records.plan(plan)?;
-    plan.warnings
-        .iter()
-        .try_for_each(|warning| records.warning(warning))?;
+    records.warnings(&plan.warnings)?;
     records.summary(&Summary {
         operations: plan.today.operations.iter().map(|one| one.operations).sum(),
         ..Summary::default()

@@ -152,7 +152,7 @@ fn write_records(
     relays::links(ended)
         .iter()
         .try_for_each(|link| records.link(link))?;
-    warnings.iter().try_for_each(|warning| records.warning(warning))?;
+    records.warnings(warnings)?;
     let passed = |counters: &Counters| counters.accepted - counters.failed;
     let bytes = |direction| {
         ended

@@ -75,10 +75,7 @@ fn print_report(args: &Args, conditions: &Conditions, report: &SplitReport, bega
         .into_iter()
         .try_for_each(|prediction| records.elsewhere(prediction))?;
     report.links.iter().try_for_each(|link| records.link(link))?;
-    report
-        .warnings
-        .iter()
-        .try_for_each(|warning| records.warning(warning))?;
+    records.warnings(&report.warnings)?;
     let operations = report.points.iter().map(|point| point.transactions).sum();
     let turns = report
         .points

@@ -2,9 +2,9 @@
 
 use super::{InspectedOperation, RunSink};
 use analysis::fact::Fact;
+use std::io;
 use telemetry::exporters::SpanSink;
 use telemetry::metrics::SharedRegistry;
-use std::io;
 
 #[derive(Debug, Default)]
 pub struct Exports {

@@ -56,8 +56,7 @@ impl RunSink for Recording {
         let records = self.writer.records();
         let mut recognised = outcome.recognised.iter();
         recognised.try_for_each(|found| records.recognised(found))?;
-        let mut warnings = outcome.warnings.iter();
-        warnings.try_for_each(|warning| records.warning(warning))?;
+        records.warnings(&outcome.warnings)?;
         self.writer.finish(&outcome.summary)?;
         self.non_blocking.map_or(Ok(()), |output| output.finish())
     }

@@ -112,10 +112,7 @@ fn write_outcome(records: &mut JsonWriter<RecordOutput>, outcome: &ReadOutcome) 
         .iter()
         .try_for_each(|finding| records.finding(finding))?;
     outcome.links.iter().try_for_each(|link| records.link(link))?;
-    outcome
-        .warnings
-        .iter()
-        .try_for_each(|warning| records.warning(warning))?;
+    records.warnings(&outcome.warnings)?;
     records.summary(&outcome.summary)?;
     records.flush()
 }

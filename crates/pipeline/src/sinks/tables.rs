@@ -61,9 +61,7 @@ impl RunSink for TableRecords {
         for found in &outcome.recognised {
             self.records.recognised(found)?;
         }
-        for warning in &outcome.warnings {
-            self.records.warning(warning)?;
-        }
+        self.records.warnings(&outcome.warnings)?;
         self.records.summary(&outcome.summary)?;
         self.records.into_encoder().0.finish()
     }

@@ -158,6 +158,10 @@ impl<E: RecordEncoder> RecordWriter<E> {
         self.encoder
     }
 
+    pub fn warnings(&mut self, warnings: &[Warning]) -> io::Result<()> {
+        warnings.iter().try_for_each(|warning| self.warning(warning))
+    }
+
     /// Written to recordings only.
     pub fn opened(
         &mut self,

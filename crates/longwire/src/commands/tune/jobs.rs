@@ -140,8 +140,7 @@ fn print_report(args: &Args, conditions: &Conditions, report: &TuneReport, began
     records.conditions(conditions)?;
     records.tune(report)?;
     report.links.iter().try_for_each(|link| records.link(link))?;
-    let mut warnings = report.warnings.iter();
-    warnings.try_for_each(|warning| records.warning(warning))?;
+    records.warnings(&report.warnings)?;
     records.summary(&Summary {
         operations: report.runs.taken,
         duration: began.elapsed(),

@@ -97,8 +97,7 @@ fn print_outcome(
     let mut records = JsonWriter::new(io::stdout().lock());
     records.conditions(&conditions)?;
     records.program(report)?;
-    let mut warnings = report.warnings.iter();
-    warnings.try_for_each(|warning| records.warning(warning))?;
+    records.warnings(&report.warnings)?;
     records.summary(&Summary {
         duration: began.elapsed(),
         ..outcome.totals.clone()

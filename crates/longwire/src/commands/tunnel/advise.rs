@@ -153,7 +153,7 @@ fn print_advice(
     let mut records = JsonWriter::new(io::stdout().lock());
     records.conditions(conditions)?;
     records.advice(advice)?;
-    warnings.iter().try_for_each(|warning| records.warning(warning))?;
+    records.warnings(warnings)?;
     records.summary(&Summary {
         turns: advice.turns,
         exchanges: advice.exchanges,
