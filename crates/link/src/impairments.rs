@@ -5,9 +5,12 @@
 
 pub mod delay;
 pub mod draws;
+mod drop_cause;
 pub mod loss;
 pub mod outage;
 pub mod rate;
+
+pub use drop_cause::DropCause;
 
 use crate::LinkDescription;
 use delay::Delay;
@@ -27,17 +30,6 @@ pub enum Impairment {
     Loss(Loss),
     /// Constant or varying travel time.
     Delay(Delay),
-}
-
-/// Why a packet did not arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DropCause {
-    /// The queue was full.
-    Queue,
-    /// It was lost at random, as requested.
-    Loss,
-    /// An outage was in progress.
-    Outage,
 }
 
 impl Impairment {

@@ -9,6 +9,7 @@
 pub mod delay_line;
 pub mod description;
 pub mod error;
+mod exact;
 pub mod impairments;
 pub mod network;
 pub mod pipe;

@@ -11,11 +11,20 @@ mod round_trip;
 mod stream_offset;
 
 pub use congestion::INITIAL_WINDOW;
-pub use flow::{Flow, Sending, Waiter};
+pub use flow::{Flow, Waiter};
 pub use receiver::Reaction;
 pub use stream_offset::StreamOffset;
 
 use model::Timestamp;
+
+/// Bytes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    /// Offset of its first byte.
+    pub start: StreamOffset,
+    /// The offset after its last byte.
+    pub end: StreamOffset,
+}
 
 /// The receiver's part of a packet's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use crate::closed::Closed;
 use crate::handshake::{END_OF_EARLY_DATA, FINISHED, KEY_UPDATE, Messages};
-use crate::opener::{HANDSHAKE, OpenedRecord, content};
+use crate::opened_record::{HANDSHAKE, OpenedRecord, content};
 use crate::schedule::RecordKey;
 use crate::session::Session;
 use crate::suite::Suite;

@@ -12,6 +12,7 @@ mod closed;
 mod handshake;
 mod key_direction;
 mod key_log;
+mod opened_record;
 mod opener;
 mod schedule;
 mod session;
@@ -19,4 +20,5 @@ mod suite;
 
 pub use closed::Closed;
 pub use key_log::{KeyLog, KeyLogFault, Secrets, SessionSecrets};
-pub use opener::{OpenedRecord, RecordOpener};
+pub use opened_record::OpenedRecord;
+pub use opener::RecordOpener;

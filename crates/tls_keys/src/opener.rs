@@ -4,6 +4,7 @@ use crate::closed::Closed;
 use crate::handshake::Messages;
 use crate::key_direction::{KeyDirection, Stage};
 use crate::key_log::Secrets;
+use crate::opened_record::{ALERT, DATA, HANDSHAKE, OpenedRecord, content};
 use crate::schedule::RecordKey;
 use crate::session::Session;
 use model::{Direction, PerDirection};
@@ -19,17 +20,6 @@ pub struct RecordOpener {
     session: Session,
     lanes: PerDirection<KeyDirection>,
     plain: Vec<u8>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OpenedRecord<'a> {
-    Clear,
-    /// Messages of the handshake, or after it (tickets, new keys).
-    Handshake,
-    /// An alert, including the closing one.
-    Alert,
-    Data(&'a [u8]),
-    Closed(Closed),
 }
 
 impl fmt::Debug for RecordOpener {
@@ -146,17 +136,6 @@ impl RecordOpener {
     }
 }
 
-pub(crate) fn content(kind: u8, plain: &[u8]) -> OpenedRecord<'_> {
-    match kind {
-        DATA => OpenedRecord::Data(plain),
-        ALERT => OpenedRecord::Alert,
-        _ => OpenedRecord::Handshake,
-    }
-}
-
 const CHANGE_CIPHER: u8 = 20;
-const ALERT: u8 = 21;
-pub(crate) const HANDSHAKE: u8 = 22;
-const DATA: u8 = 23;
 
 const TAG: u64 = 16;

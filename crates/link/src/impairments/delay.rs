@@ -66,7 +66,7 @@ impl Jitter {
 
 impl fmt::Display for Jitter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&crate::description::exact_duration(self.size))?;
+        formatter.write_str(&crate::exact::exact_duration(self.size))?;
         match self.distribution {
             JitterDistribution::Uniform => Ok(()),
             JitterDistribution::Normal => write!(formatter, ":{}", self.distribution.name()),

@@ -1,7 +1,7 @@
 //! Packets lost at random, each independently of the others.
 
-use super::DropCause;
 use super::draws::Draws;
+use super::drop_cause::DropCause;
 use model::Timestamp;
 use std::fmt;
 

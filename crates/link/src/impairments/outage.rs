@@ -1,6 +1,6 @@
 //! Times in which a link drops all packets.
 
-use super::DropCause;
+use super::drop_cause::DropCause;
 use model::{Timestamp, parse_duration};
 use std::fmt;
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl Outage {
 
 impl fmt::Display for Outage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use crate::description::exact_duration;
+        use crate::exact::exact_duration;
         write!(
             formatter,
             "{}@{}",

@@ -1,6 +1,6 @@
 //! A rate with a queue: packets are serialised one after another.
 
-use super::DropCause;
+use super::drop_cause::DropCause;
 use model::{BitRate, ByteCount, Timestamp};
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use super::congestion::{Acknowledged, Congestion};
 use super::receiver::{Reaction, Receiver};
 use super::round_trip::RttEstimator;
 use super::stream_offset::StreamOffset;
-use super::{Acknowledgement, Unacknowledged, shift};
+use super::{Acknowledgement, Sending, Unacknowledged, shift};
 use model::{Nanos, Timestamp};
 use std::collections::VecDeque;
 
@@ -58,15 +58,6 @@ enum PacketState {
     InFlight,
     Arrived,
     Lost,
-}
-
-/// Bytes of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sending {
-    /// Offset of its first byte.
-    pub start: StreamOffset,
-    /// The offset after its last byte.
-    pub end: StreamOffset,
 }
 
 impl Flow {

@@ -3,6 +3,7 @@
 use super::Page;
 use super::markup::cut;
 use crate::outcome::ReadOutcome;
+use crate::text::bound_words;
 use crate::text::escape::printable;
 use model::{BitRate, Finding, FindingKind, LinkRates, OperationGroup, Prediction};
 use serde_json::{Value, json};
@@ -216,7 +217,7 @@ fn cell_json(cell: &Prediction) -> Value {
         digits(nanos(low) as f64),
         digits(nanos(high) as f64),
         digits(cell.per_second),
-        super::predicted::bound_words(cell.bound_by),
+        bound_words(cell.bound_by),
         parts,
         digits(nanos(cell.spread.mean.unwrap_or(cell.duration)) as f64),
     ])

@@ -3,7 +3,8 @@
 use super::grid::{GridRow, View};
 use super::markup::{Escaped, count, counted, cut, number, share, small_print, time, turns as turns_text};
 use super::{Grid, Page, attribution, curve};
-use model::{BitRate, BoundBy, LinkRates, OrderKind, Prediction};
+use crate::text::bound_words;
+use model::{BitRate, LinkRates, OrderKind, Prediction};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -28,18 +29,6 @@ pub fn section(page: &Page<'_>, view: Option<&View>, out: &mut String) {
     asked(&page.outcome.predictions, view, out);
     small_print(&small(page.grid), out);
     out.push_str("</section>\n");
-}
-
-pub fn bound_words(bound: BoundBy) -> &'static str {
-    match bound {
-        BoundBy::RoundTrips => "round trips",
-        BoundBy::Rate => "rate",
-        BoundBy::Window => "window",
-        BoundBy::DelayedAcks => "delayed ACKs",
-        BoundBy::Server => "server",
-        BoundBy::Client => "client",
-        BoundBy::Unexplained => "unexplained wait",
-    }
 }
 
 /// One figure if both directions are equal.

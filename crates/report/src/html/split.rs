@@ -5,10 +5,9 @@ use super::attribution::{bar, labels};
 use super::links;
 use super::markup::{DASH, count, counted, number, small_print, time};
 use super::opening::{self, Opening, name_cell};
-use super::predicted::bound_words;
 use crate::outcome::SplitReport;
-use crate::text::PREDICTED_CLIENT;
-use model::{Attribution, BoundBy, Conditions, RoundTripSource, SplitOutcome, SplitPrediction};
+use crate::text::{PREDICTED_CLIENT, busiest_words};
+use model::{Attribution, Conditions, RoundTripSource, SplitOutcome, SplitPrediction};
 use std::fmt::Write;
 use std::io;
 
@@ -182,7 +181,7 @@ fn predicted(prediction: &SplitPrediction) -> Vec<String> {
             time(forecast.transaction),
             time(forecast.low),
             time(forecast.high),
-            bound(forecast.bound_by).to_owned(),
+            busiest_words(forecast.bound_by).to_owned(),
         ],
         Err(_) => {
             let refusal = prediction.refusal().unwrap_or_default();
@@ -198,13 +197,6 @@ fn predicted(prediction: &SplitPrediction) -> Vec<String> {
     };
     let place = [name_cell(&prediction.place), prediction.clients.to_string()];
     place.into_iter().chain(figures).collect()
-}
-
-fn bound(bound: BoundBy) -> &'static str {
-    if bound == BoundBy::Server {
-        return "processors";
-    }
-    bound_words(bound)
 }
 
 fn proofs(report: &SplitReport, out: &mut String) {

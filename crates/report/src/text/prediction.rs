@@ -366,7 +366,7 @@ fn impairments(link: &str) -> String {
     others.collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn bound_words(bound: BoundBy) -> &'static str {
+pub(crate) fn bound_words(bound: BoundBy) -> &'static str {
     match bound {
         BoundBy::RoundTrips => "round trips",
         BoundBy::Rate => "rate",

@@ -154,7 +154,7 @@ fn predicted(prediction: &SplitPrediction) -> Vec<String> {
                 number(low),
                 number(high),
                 format_duration(forecast.transaction),
-                bound(forecast.bound_by).to_owned(),
+                busiest_words(forecast.bound_by).to_owned(),
             ]
         }
         Err(_) => [DASH, DASH, DASH, DASH, NOT_PREDICTED].map(str::to_owned),
@@ -164,7 +164,7 @@ fn predicted(prediction: &SplitPrediction) -> Vec<String> {
 }
 
 /// The near side's work is not distinguished here.
-fn bound(bound: BoundBy) -> &'static str {
+pub(crate) fn busiest_words(bound: BoundBy) -> &'static str {
     if bound == BoundBy::Server {
         return "processors";
     }
@@ -209,7 +209,7 @@ fn proofs(report: &SplitReport, style: &Style, out: &mut String) {
             measured.map_or_else(dash, |[_, high]| number(high)),
             proof
                 .forecast
-                .map_or(NOT_PREDICTED, |forecast| bound(forecast.bound_by))
+                .map_or(NOT_PREDICTED, |forecast| busiest_words(forecast.bound_by))
                 .to_owned(),
         ]);
     }
