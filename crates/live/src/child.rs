@@ -1,7 +1,7 @@
 //! The application that `watch`, `relay` and `keys` start.
 
 use anyhow::{Context, Result};
-use pipeline::output::Status;
+use pipeline::output::{EndRequest, Status};
 use relay::command::{NotStarted, RelayedTarget, prepare};
 use std::ffi::OsString;
 use std::fs::File;
@@ -65,6 +65,11 @@ impl Child {
     /// True if keys such as Ctrl-C reach the command directly.
     pub const fn shares_terminal(&self) -> bool {
         self.application.shares_terminal()
+    }
+
+    /// Waits until [`Child::ended`] has something to do, or a signal comes.
+    pub fn wait(&self, asked: &EndRequest) {
+        self.application.wait(asked.bell());
     }
 
     /// Exit status, or `None` while it runs. A signal asks it to terminate, with time to do so.

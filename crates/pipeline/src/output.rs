@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 use sys::StopToken;
 use sys::arguments::CommandLine;
 
@@ -104,37 +105,55 @@ fn write(text: &str) -> io::Result<()> {
 /// # Errors
 /// If the system refuses the handlers.
 pub fn stop_on_signals() -> Result<StopToken> {
-    let signals = [SIGINT, SIGTERM, SIGHUP];
-    signals.into_iter().try_for_each(note_ending)?;
-    StopToken::on_signals(&signals).context("could not watch for Ctrl-C")
+    for signal in ENDING_SIGNALS {
+        note_signal(signal, &ENDING_SIGNAL)?;
+    }
+    StopToken::on_signals(&ENDING_SIGNALS).context(NO_HANDLER)
 }
 
-fn note_ending(signal: i32) -> Result<()> {
+fn note_signal(signal: i32, noted: &Arc<AtomicUsize>) -> Result<()> {
     let number = usize::try_from(signal).unwrap_or(NO_SIGNAL);
-    signal_hook::flag::register_usize(signal, ENDING_SIGNAL.clone(), number)
-        .context("could not watch for Ctrl-C")?;
+    signal_hook::flag::register_usize(signal, noted.clone(), number).context(NO_HANDLER)?;
     Ok(())
 }
 
+const ENDING_SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+const NO_HANDLER: &str = "could not watch for Ctrl-C";
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
+
 /// Like [`stop_on_signals`], for a command that forwards the signals.
 #[derive(Debug, Clone)]
-pub struct EndRequest(Arc<AtomicUsize>);
+pub struct EndRequest {
+    signal: Arc<AtomicUsize>,
+    bell: StopToken,
+}
 
 impl EndRequest {
     pub fn on_signals() -> Result<Self> {
-        let asked = Arc::new(AtomicUsize::new(NO_SIGNAL));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            note_ending(signal)?;
-            let number = usize::try_from(signal).unwrap_or(NO_SIGNAL);
-            signal_hook::flag::register_usize(signal, asked.clone(), number)
-                .context("could not watch for Ctrl-C")?;
+        let signal = Arc::new(AtomicUsize::new(NO_SIGNAL));
+        for number in ENDING_SIGNALS {
+            note_signal(number, &signal)?;
         }
-        Ok(Self(asked))
+        Ok(Self {
+            signal,
+            bell: stop_on_signals()?,
+        })
+    }
+
+    /// Waits for a signal.
+    pub fn wait(&self) {
+        while !self.bell.wait_timeout(A_DAY) {}
+    }
+
+    /// Stopped when a signal comes, until it is taken.
+    pub const fn bell(&self) -> &StopToken {
+        &self.bell
     }
 
     /// The last signal since the previous call.
     pub fn take_signal(&self) -> Option<i32> {
-        match self.0.swap(NO_SIGNAL, Ordering::Relaxed) {
+        self.bell.reset();
+        match self.signal.swap(NO_SIGNAL, Ordering::Relaxed) {
             NO_SIGNAL => None,
             signal => i32::try_from(signal).ok(),
         }

@@ -7,14 +7,15 @@
 
 mod supervisor;
 
+use crate::StopToken;
 use crate::forked::{self, ForkChannel};
 use crate::terminal;
+use crate::wait::until_readable;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
-use std::thread;
 use std::time::{Duration, Instant};
 use supervisor::NOTHING_LEFT;
 
@@ -115,6 +116,19 @@ impl Application {
         Ok(None)
     }
 
+    /// Waits until [`Application::ended`] has something to do, or `stop` comes.
+    pub fn wait(&self, stop: &StopToken) {
+        let due = self.ending.as_ref().map_or(A_DAY, |ending| {
+            let due = match ending.stage {
+                EndingStep::Told => GRACE,
+                EndingStep::Terminated => GRACE + TERMINATED_GRACE,
+                EndingStep::Killed => A_DAY,
+            };
+            due.saturating_sub(ending.since.elapsed())
+        });
+        until_readable([Some(self.channel.as_fd()), stop.fd()], due);
+    }
+
     /// If the supervisor was killed, the application ended with it.
     fn take_reports(&mut self) -> io::Result<()> {
         let ended = self.supervisor.try_wait()?;
@@ -157,7 +171,7 @@ impl Drop for Application {
             self.end(libc::SIGTERM);
         }
         while let Ok(None) = self.ended() {
-            thread::sleep(POLL_INTERVAL);
+            self.wait(&StopToken::never());
         }
     }
 }
@@ -178,7 +192,7 @@ const TERMINATED_GRACE: Duration = Duration::from_secs(2);
 const TWICE: Duration = Duration::from_millis(500);
 /// A new process reports its number within this time, even on a busy machine.
 const REPORTED: Duration = Duration::from_secs(60);
-const POLL_INTERVAL: Duration = Duration::from_millis(10);
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
 #[cfg(test)]
 mod tests;

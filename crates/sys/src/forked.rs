@@ -63,6 +63,12 @@ pub(crate) fn spawn(
     Ok((child?, ForkChannel(ours)))
 }
 
+impl AsFd for ForkChannel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 impl ForkChannel {
     #[cfg(test)]
     pub const fn new(stream: UnixStream) -> Self {

@@ -11,8 +11,6 @@ use signal_hook::consts::SIGINT;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
-use std::time::Duration;
 
 /// Start a program so that it writes the keys of its TLS sessions, to decrypt a capture of its
 /// connections.
@@ -89,13 +87,13 @@ fn until_ended(child: &mut Child, asked: &EndRequest) -> Status {
     loop {
         // Ctrl-C at the terminal is for the command to handle: psql cancels a statement and
         // continues.
-        let asked = asked
+        let signal = asked
             .take_signal()
             .filter(|&signal| signal != SIGINT || !child.shares_terminal());
-        if let Some(status) = child.ended(asked) {
+        if let Some(status) = child.ended(signal) {
             return status;
         }
-        thread::sleep(POLL_INTERVAL);
+        child.wait(asked);
     }
 }
 
@@ -128,5 +126,3 @@ fn print_summary(
          docs/keys.md for these"
     ));
 }
-
-const POLL_INTERVAL: Duration = Duration::from_millis(10);

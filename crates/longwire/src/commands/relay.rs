@@ -6,7 +6,7 @@ use crate::commands::observing::RelayArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use live::address::{ServedAddress, host_name};
-use live::child::CommandOutput;
+use live::child::{Child, CommandOutput};
 use live::relaying;
 use live::relays::{self, EndedRelay, Relays};
 use live::targets::PlannedRelay;
@@ -88,10 +88,11 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let relays = Relays::start(with_tls, &Arc::new(Unseen))?;
     relays.announce(&output_health, !args.command.is_empty(), relays::ENDS);
     let status = if args.command.is_empty() {
-        until(|| asked.take_signal().map(|_| Status::Interrupted))
+        asked.wait();
+        Status::Interrupted
     } else {
         let mut child = relays.child(&args.command, CommandOutput::beside_records(args.json))?;
-        until(|| child.ended(asked.take_signal()))
+        until_ended(&mut child, &asked)
     };
     let ended = relays.stop(status);
     let unused = UnusedRelays::among(&ended, &args.command);
@@ -109,12 +110,12 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     Ok(output_health.status(unused.status(status)))
 }
 
-fn until(mut ended: impl FnMut() -> Option<Status>) -> Status {
+fn until_ended(child: &mut Child, asked: &EndRequest) -> Status {
     loop {
-        if let Some(status) = ended() {
+        if let Some(status) = child.ended(asked.take_signal()) {
             return status;
         }
-        std::thread::sleep(POLL_INTERVAL);
+        child.wait(asked);
     }
 }
 
@@ -168,5 +169,3 @@ fn write_records(
     })?;
     records.flush()
 }
-
-const POLL_INTERVAL: Duration = Duration::from_millis(20);

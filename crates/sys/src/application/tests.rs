@@ -26,7 +26,7 @@ fn end_of(application: &mut Application) -> ExitStatus {
         if let Some(status) = application.ended().expect("it is reported") {
             return status;
         }
-        thread::sleep(POLL_INTERVAL);
+        application.wait(&StopToken::never());
     }
 }
 
@@ -69,7 +69,7 @@ fn who_does_not_listen_is_killed_when_told_twice() {
         started("trap '' INT TERM; echo ready; while :; do sleep 0.05; done", true);
     assert_eq!(line(&mut out), "ready\n");
     application.end(libc::SIGINT);
-    thread::sleep(TWICE);
+    std::thread::sleep(TWICE);
     assert!(application.ended().expect("it is reported").is_none());
     application.end(libc::SIGINT);
     assert_eq!(end_of(&mut application).signal(), Some(libc::SIGKILL));

@@ -18,12 +18,13 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use sys::StopToken;
 use sys::signals::block_all_signals;
 use sys::threads::spawn;
 
 #[derive(Debug)]
 pub struct OtlpExporter {
-    threads: Vec<(SyncSender<Stop>, JoinHandle<()>)>,
+    threads: Vec<Running>,
     news: News,
     queue: Option<SpanQueue>,
 }
@@ -118,32 +119,37 @@ impl OtlpExporter {
     pub fn finish(self, within: Duration) -> Vec<String> {
         let until = Instant::now() + within;
         drop(self.queue);
-        for (stop, _) in &self.threads {
-            stop.send(Stop { until }).ok();
+        for thread in &self.threads {
+            thread.stop.send(Stop { until }).ok();
         }
-        for (_, thread) in self.threads {
+        for thread in self.threads {
             // An attempt in progress ends by its own timeout, possibly later: it is not awaited.
-            while !thread.is_finished() && Instant::now() < until {
-                std::thread::sleep(POLL_INTERVAL);
-            }
-            if thread.is_finished() {
-                thread.join().ok();
+            if thread.ended.wait_until(until) {
+                thread.handle.join().ok();
             }
         }
         std::mem::take(&mut *self.news.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-type Running = (SyncSender<Stop>, JoinHandle<()>);
+#[derive(Debug)]
+struct Running {
+    stop: SyncSender<Stop>,
+    ended: StopToken,
+    handle: JoinHandle<()>,
+}
 
 fn start_thread(name: &str, run: impl FnOnce(&Receiver<Stop>) + Send + 'static) -> Result<Running, Error> {
     // It is stopped once.
-    let (sender, receiver) = mpsc::sync_channel(1);
-    let thread = spawn(name.to_owned(), move || {
+    let (stop, receiver) = mpsc::sync_channel(1);
+    let ended = StopToken::new()?;
+    let last = ended.clone();
+    let handle = spawn(name.to_owned(), move || {
         block_all_signals();
         run(&receiver);
+        last.stop();
     })?;
-    Ok((sender, thread))
+    Ok(Running { stop, ended, handle })
 }
 
 /// Whether a signal's exports arrive; changes are reported once.

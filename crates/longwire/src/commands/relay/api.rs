@@ -1,6 +1,6 @@
 //! An API compatible with toxiproxy clients.
 
-use super::{Args, until};
+use super::Args;
 use anyhow::{Context, Result, bail, ensure};
 use live::address::ServedAddress;
 use live::relaying;
@@ -54,7 +54,8 @@ pub(super) fn run(args: &Args, at: &ServedAddress, typed: &CommandLine) -> Resul
         server.address(),
         relays::ENDS
     ));
-    let status = until(|| asked.take_signal().map(|_| Status::Interrupted));
+    asked.wait();
+    let status = Status::Interrupted;
     drop(server);
     proxies.clear();
     let counters = proxies.counters();

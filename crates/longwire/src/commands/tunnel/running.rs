@@ -7,13 +7,16 @@ use report::JsonWriter;
 use report::text::{tunnel_metrics, tunnel_view};
 use std::io::{self, Stdout};
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, TrySendError, sync_channel};
 use std::time::Duration;
 use sys::Clock;
 use sys::StopToken;
 use sys::metrics::MetricsServer;
+use sys::poller::Waker;
+use sys::wait::until_readable;
 use tunnel_io::{Notice, Notify};
 
 pub(super) trait Running: Send + Sync {
@@ -24,6 +27,8 @@ pub(super) trait Running: Send + Sync {
 pub(super) struct Told {
     end: &'static str,
     notices: Receiver<Notice>,
+    /// Rung for each notice.
+    bell: Arc<Waker>,
     /// Events discarded since the last report of discards.
     dropped: Arc<AtomicU64>,
     clock: Clock,
@@ -37,9 +42,12 @@ impl Told {
         let (sender, notices) = sync_channel(MAX_NOTICES);
         let dropped = Arc::new(AtomicU64::new(0));
         let dropping = Arc::clone(&dropped);
+        let bell = Arc::new(Waker::new()?);
+        let ringing = Arc::clone(&bell);
         let told = Self {
             end,
             notices,
+            bell,
             dropped,
             clock,
             records: json.then(|| JsonWriter::new(io::stdout())),
@@ -50,6 +58,7 @@ impl Told {
             if let Err(TrySendError::Full(_)) = sender.try_send(notice.clone()) {
                 dropping.fetch_add(1, Ordering::Relaxed);
             }
+            ringing.wake();
         });
         Ok((notify, told))
     }
@@ -102,12 +111,17 @@ impl Told {
 
     fn listen(&mut self) -> Result<()> {
         while !self.stop.is_stopped() {
-            match self.notices.recv_timeout(POLL_INTERVAL) {
-                Ok(Notice::NoLane { reason }) if reason.is_own() => return Err(reason.into()),
-                Ok(notice) => self.print_notice(&notice)?,
-                Err(RecvTimeoutError::Timeout) => self.say_dropped(),
-                Err(RecvTimeoutError::Disconnected) => break,
+            until_readable([Some(self.bell.as_fd()), self.stop.fd()], A_DAY);
+            self.bell.reset();
+            while !self.stop.is_stopped()
+                && let Ok(notice) = self.notices.try_recv()
+            {
+                match notice {
+                    Notice::NoLane { reason } if reason.is_own() => return Err(reason.into()),
+                    notice => self.print_notice(&notice)?,
+                }
             }
+            self.say_dropped();
         }
         Ok(())
     }
@@ -157,7 +171,7 @@ impl Told {
     }
 }
 
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
 const NOT_WRITTEN: &str = "could not write all records";
 
 /// The queue is bounded because the data path never waits for the log.
