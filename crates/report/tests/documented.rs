@@ -351,6 +351,64 @@ fn every_type_and_key_is_documented_and_no_other() {
     }
 }
 
+/// Words in backticks in the rows of each key.
+fn documented_parts() -> BTreeMap<String, BTreeSet<String>> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/output.md");
+    let text = std::fs::read_to_string(file).expect("docs/output.md is there");
+    let mut parts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in text.lines().filter(|line| line.starts_with("| `")) {
+        let mut words = backticked(row).into_iter();
+        let key = words.next().unwrap_or_default();
+        parts.entry(key).or_default().extend(words);
+    }
+    parts
+}
+
+/// Objects under a key, of keys that are not names.
+fn parts<'a>(key: &str, value: &'a Value) -> Vec<&'a serde_json::Map<String, Value>> {
+    match value {
+        Value::Object(named) if key == "services" => named.values().filter_map(Value::as_object).collect(),
+        Value::Object(part) if key != "settings" => vec![part],
+        Value::Array(list) => list.iter().filter_map(Value::as_object).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn keys_of_parts_are_documented_with_them() {
+    let documented = documented_parts();
+    let mut seen = BTreeSet::new();
+    for line in written() {
+        let record: Value = serde_json::from_str(&line).expect("it is JSON");
+        for (key, value) in record.as_object().expect("it is an object") {
+            // These have sections of their own.
+            if ["asked", "steps", "levels"].contains(&key.as_str()) {
+                continue;
+            }
+            for part in parts(key, value).into_iter().flat_map(|part| part.keys()) {
+                assert!(
+                    documented[key].contains(part),
+                    "{part} of {key} is not in its row"
+                );
+                seen.insert(key.clone());
+            }
+        }
+    }
+    let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
+    assert_eq!(
+        seen,
+        [
+            "as_good",
+            "assigned",
+            "evidence",
+            "new_findings",
+            "pooler",
+            "services",
+            "tags"
+        ]
+    );
+}
+
 #[test]
 fn the_examples_are_lines_that_are_written() {
     let written = written();
