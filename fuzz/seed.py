@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Writes the recordings of crates/wire/tests/data, and captures with their keys inside, as seeds into fuzz/corpus/<target>/."""
 import pathlib
+import re
 import struct
 
 here = pathlib.Path(__file__).parent
-targets = {"postgres": "postgres", "kingbase": "postgres", "mysql": "mysql", "redis": "redis", "informix": "informix", "drda": "drda", "oracle": "oracle", "tds": "tds", "http": "http", "fastcgi": "fastcgi", "tls": "tls"}
+# The first byte of an input of `decode` is the decoder's place in PROTOCOLS.
+rows = re.findall(r"(\w+)::ROW", (here / "../crates/wire/src/lib.rs").read_text())
+modules = {"kingbase": "postgres", "oracle": "tns"}
 for recording in sorted((here / "../crates/wire/tests/data").glob("*/*.stream")):
     lines = recording.read_text().split("\n")
     port = int(lines[0].split()[1])
@@ -19,13 +22,14 @@ for recording in sorted((here / "../crates/wire/tests/data").glob("*/*.stream"))
         for start in range(0, len(payload), 65535):
             part = payload[start : start + 65535]
             seed += bytes([flags]) + len(part).to_bytes(2, "big") + part
-    for target, seed in (("stream", port.to_bytes(2, "big") + seed), (targets.get(recording.parent.name), seed)):
-        if target:
-            folder = here / "corpus" / f"decode_{target}"
-            if target == "stream" and recording.stem.startswith("keys-"):
-                folder = here / "corpus" / "open_tls"
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / recording.stem).write_bytes(seed)
+    module = modules.get(recording.parent.name, recording.parent.name)
+    seeds = {"open_tls" if recording.stem.startswith("keys-") else "decode_stream": port.to_bytes(2, "big") + seed}
+    if module in rows:
+        seeds["decode"] = bytes([rows.index(module)]) + seed
+    for target, seed in seeds.items():
+        folder = here / "corpus" / target
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{recording.parent.name}-{recording.stem}").write_bytes(seed)
 
 
 def block(kind, body):

@@ -11,29 +11,12 @@ mod redis;
 mod secrets;
 mod sql;
 
+pub use model::Dialect;
 use model::{ConnectionId, Fingerprint, RecognisedStatement};
 use prepared_names::PreparedNames;
 pub use prepared_names::StatementShape;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Syntax of a statement's text; mainly the meaning of double quotes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dialect {
-    /// Double quotes hold a name (the SQL standard, PostgreSQL).
-    Standard,
-    /// Double quotes hold a literal; a backslash escapes inside literals (MySQL's default).
-    Mysql,
-    /// Double quotes hold a literal; braces hold comments (Informix; with `DELIMIDENT`, names
-    /// become `?` too).
-    Informix,
-    /// Double quotes hold a name; `q'[...]'` is a literal and `:name` a parameter (Oracle).
-    Oracle,
-    /// Double quotes and `[...]` hold a name; `@P1` is a parameter (SQL Server).
-    SqlServer,
-    /// Arguments of a Redis command are always literals.
-    Redis,
-}
 
 /// The fingerprints of a run; clones share them.
 ///

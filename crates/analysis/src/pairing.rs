@@ -29,7 +29,7 @@ mod waits;
 use crate::events::waits_for_event;
 use crate::exchange_pool::ExchangePool;
 use crate::fact::{Fact, FactSink};
-use crate::fingerprint::{Dialect, Fingerprints};
+use crate::fingerprint::Fingerprints;
 use crate::round_trip::{MinimumRoundTrip, Path, Paths};
 use asking::PreparedStatements;
 use distance::Distance;
@@ -413,19 +413,7 @@ impl Pairing {
         fingerprints: &mut Fingerprints,
     ) -> Option<(Option<Fingerprint>, exchange_builder::Weight, u32)> {
         use exchange_builder::Weight;
-        let dialect = match message.protocol {
-            Protocol::Mysql => Dialect::Mysql,
-            Protocol::Redis => Dialect::Redis,
-            Protocol::Informix => Dialect::Informix,
-            Protocol::Oracle => Dialect::Oracle,
-            Protocol::Tds => Dialect::SqlServer,
-            Protocol::Postgres
-            | Protocol::Drda
-            | Protocol::Http
-            | Protocol::Fastcgi
-            | Protocol::Tls
-            | Protocol::Unknown => Dialect::Standard,
-        };
+        let dialect = message.protocol.facts().dialect;
         match message.content {
             Content::Statement { text } => {
                 self.statements += 1;

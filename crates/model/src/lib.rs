@@ -30,6 +30,7 @@ mod pending_replies;
 mod per_side;
 mod plan;
 pub mod program;
+mod protocol;
 pub mod quantity;
 pub mod row_train;
 pub mod sample;
@@ -66,7 +67,7 @@ pub use host::{
     ParseHostError,
 };
 pub use margin::Margin;
-pub use message::{Content, Decoding, Message, Phase, Protocol, Role, StatementId, TransactionState};
+pub use message::{Content, Decoding, Message, Phase, Role, StatementId, TransactionState};
 pub use nanos::Nanos;
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
@@ -81,6 +82,7 @@ pub use plan::{
     PlacedTransaction, PlacementOutcome, PlanFix, PlanLink, PlanMeasure, PlanMove, PlanOutcome,
 };
 pub use program::{ProgramBest, ProgramRun, ProgramTuned};
+pub use protocol::{Dialect, Protocol, ProtocolFacts, ProtocolKind, UrlScheme};
 pub use quantity::{
     BitRate, ByteCount, LinkRates, ParseQuantityError, Share, counted, format_duration, parse_duration,
 };

@@ -1,7 +1,6 @@
 //! Protocol messages and their protocol-neutral roles.
 
-use crate::{Direction, RequestId, SpanId, Timestamp};
-use std::fmt;
+use crate::{Direction, Protocol, RequestId, SpanId, Timestamp};
 
 /// One protocol message, borrowed from the decoder during the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -252,111 +251,6 @@ impl TransactionState {
             Self::Open => "open",
             Self::Failed => "failed",
         }
-    }
-}
-
-/// The protocol of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Protocol {
-    /// PostgreSQL protocol 3 (also KingbaseES, openGauss, Redshift, CockroachDB).
-    Postgres,
-    /// MySQL and MariaDB client/server protocol.
-    Mysql,
-    /// RESP2 and RESP3 of Redis, Valkey and KeyDB.
-    Redis,
-    /// Oracle Net (TNS) with TTC inside.
-    Oracle,
-    /// Informix SQLI, also called onsoctcp.
-    Informix,
-    /// DRDA of Db2, Derby and Informix's drsoctcp.
-    Drda,
-    /// Tabular Data Stream of SQL Server.
-    Tds,
-    /// Hypertext Transfer Protocol 1.0 and 1.1.
-    Http,
-    /// FastCGI between web server and application.
-    Fastcgi,
-    /// TLS with an unknown inner protocol.
-    Tls,
-    /// Another protocol, or no data seen yet.
-    Unknown,
-}
-
-impl Protocol {
-    /// All protocols in this order.
-    pub const ALL: &[Self] = &[
-        Self::Postgres,
-        Self::Mysql,
-        Self::Redis,
-        Self::Oracle,
-        Self::Informix,
-        Self::Drda,
-        Self::Tds,
-        Self::Http,
-        Self::Fastcgi,
-        Self::Tls,
-        Self::Unknown,
-    ];
-
-    /// Name in commands, records and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Postgres => "postgres",
-            Self::Mysql => "mysql",
-            Self::Redis => "redis",
-            Self::Oracle => "oracle",
-            Self::Informix => "informix",
-            Self::Drda => "drda",
-            Self::Tds => "tds",
-            Self::Http => "http",
-            Self::Fastcgi => "fastcgi",
-            Self::Tls => "tls",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// Other names in commands and targets: of products that speak it.
-    pub const fn aliases(self) -> &'static [&'static str] {
-        match self {
-            Self::Postgres => &["postgresql", "kingbase", "opengauss", "redshift", "cockroachdb"],
-            Self::Mysql => &["mariadb", "tidb"],
-            Self::Redis => &["valkey", "keydb"],
-            Self::Oracle => &["tns"],
-            Self::Informix => &["sqli"],
-            Self::Drda => &["db2", "derby"],
-            Self::Tds => &["sqlserver", "mssql"],
-            Self::Fastcgi => &["fcgi"],
-            Self::Http | Self::Tls | Self::Unknown => &[],
-        }
-    }
-
-    /// Those that a user can name.
-    pub fn all_known() -> impl Iterator<Item = Self> {
-        let all = Self::ALL.iter().copied();
-        all.filter(|protocol| *protocol != Self::Unknown)
-    }
-
-    /// The protocol with this name or alias.
-    pub fn from_word(word: &str) -> Option<Self> {
-        let word = word.to_ascii_lowercase();
-        Self::all_known()
-            .find(|protocol| protocol.name() == word || protocol.aliases().contains(&word.as_str()))
-    }
-
-    /// Whether its servers may call other servers for a request.
-    pub const fn carries_requests(self) -> bool {
-        matches!(self, Self::Http | Self::Fastcgi)
-    }
-
-    /// Whether it is a database's protocol.
-    pub const fn is_database(self) -> bool {
-        !matches!(self, Self::Http | Self::Fastcgi | Self::Tls | Self::Unknown)
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
     }
 }
 

@@ -1,4 +1,4 @@
-//! README.md lists every public name of this crate, and no others.
+//! README.md lists every public name of this crate, and no others; docs/protocols.md every protocol.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -42,4 +42,17 @@ fn on_page() -> BTreeSet<String> {
 fn the_page_holds_every_public_name_and_no_other() {
     assert!(exported().contains("Exchange"));
     assert_eq!(on_page(), exported());
+}
+
+#[test]
+fn each_protocol_has_its_row_and_page() {
+    let page = read_file("../../docs/protocols.md").to_lowercase();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).collect();
+    for name in model::Protocol::all_known().map(model::Protocol::name) {
+        let first_cell = |row: &&str| row.split(" | ").next().is_some_and(|cell| cell.contains(name));
+        assert!(rows.iter().any(first_cell), "{name} has no row");
+    }
+    for (path, _) in page.split("](").skip(1).filter_map(|link| link.split_once(')')) {
+        read_file(&format!("../../docs/{}", path.split('#').next().unwrap_or(path)));
+    }
 }

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn every_protocol_is_chosen_by_its_names() {
         for protocol in Protocol::all_known() {
-            let words = std::iter::once(protocol.name()).chain(protocol.aliases().iter().copied());
+            let words = std::iter::once(protocol.name()).chain(protocol.facts().aliases.iter().copied());
             for word in words.flat_map(|word| [word.to_owned(), word.to_uppercase()]) {
                 let choice = ConnectionChoice::parse(&word).unwrap_or_else(|error| panic!("{error}"));
                 assert_eq!(choice, ConnectionChoice::Protocol(protocol), "{word}");

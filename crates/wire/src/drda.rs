@@ -22,20 +22,24 @@ mod opening;
 mod rows;
 mod sections;
 mod server;
-mod signature;
 mod values;
 
 pub use codepoint::name as code_point_name;
-pub use opening::opens;
-pub use signature::recognise;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::{HeaderFault, Input};
 use crate::decoding::resume::{Resumption, find};
+use crate::protocols::ProtocolRow;
 use lane::{HalfConnection, Object};
 use model::{Content, Direction, Message, PendingReplies, PerDirection, Phase, Protocol, Role, StatementId};
 use sections::Sections;
 use values::Encoding;
+
+pub const ROW: ProtocolRow = ProtocolRow::new(
+    Protocol::Drda,
+    |openings, direction| opening::opens(direction, openings[direction]),
+    |_| Box::new(DrdaDecoder::new()),
+);
 
 /// Decodes one DRDA connection, from the start or from the middle.
 ///
@@ -145,8 +149,8 @@ impl Decoder for DrdaDecoder {
         true
     }
 
-    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
-        Some(find(bytes, whole, |bytes, _| lane::shape(bytes)))
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Resumption {
+        find(bytes, whole, |bytes, _| lane::shape(bytes))
     }
 
     fn has_pending_reply(&self) -> bool {

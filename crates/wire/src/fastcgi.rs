@@ -22,12 +22,19 @@ mod record;
 mod reply;
 mod session;
 
-pub use opening::{answers, opens, recognise};
-
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::{FramePlan, Framer, Input};
+use crate::decoding::resume::Resumption;
+use crate::protocols::ProtocolRow;
 use model::{Direction, PerDirection, Protocol};
 use session::Session;
+
+pub const ROW: ProtocolRow = ProtocolRow {
+    asks_alone: true,
+    ..ProtocolRow::new(Protocol::Fastcgi, opening::detect, |_| {
+        Box::new(FastcgiDecoder::new())
+    })
+};
 
 /// Decodes one FastCGI connection, from the start or from the middle.
 ///
@@ -88,6 +95,10 @@ impl Decoder for FastcgiDecoder {
             Direction::ServerToClient => self.session.early(),
         };
         self.framers[direction].pending() + held
+    }
+
+    fn find(&self, direction: Direction, bytes: &[u8], _: bool) -> Resumption {
+        opening::recognise(direction, bytes).into()
     }
 
     fn restart(&mut self, direction: Direction) -> bool {

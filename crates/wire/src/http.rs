@@ -14,19 +14,25 @@
 mod body;
 mod head;
 mod opening;
-mod signature;
 
 pub(crate) use head::{Identifiers, end as head_end, lines as head_lines};
-pub use opening::opens;
-pub use signature::recognise;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::{HeaderFault, Input};
-use crate::decoding::recognition::Recognition;
 use crate::decoding::resume::Resumption;
+use crate::protocols::ProtocolRow;
 use body::Body;
 use head::{Method, Request, Response};
 use model::{Content, Direction, Message, PendingReplies, PerDirection, Phase, Protocol, Role, Timestamp};
+
+pub const ROW: ProtocolRow = ProtocolRow {
+    asks_alone: true,
+    ..ProtocolRow::new(
+        Protocol::Http,
+        |openings, direction| opening::opens(direction, openings[direction]),
+        |_| Box::new(HttpDecoder::new()),
+    )
+};
 
 /// Decodes one HTTP connection. Holds at most [`MAXIMUM_HEAD`] per direction and 1024 notes of
 /// requests in flight.
@@ -286,26 +292,22 @@ impl Decoder for HttpDecoder {
         true
     }
 
-    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Resumption {
         if self.left {
-            return Some(Resumption::Nowhere);
+            return Resumption::Nowhere;
         }
         if !whole {
-            return Some(Resumption::More);
+            return Resumption::More;
         }
         let begins = |&from: &usize| {
             let starts_line = from == 0
                 || bytes.get(from - 1) == Some(&b'\n')
                 || bytes.get(from..from + 5) == Some(b"HTTP/");
-            starts_line
-                && signature::recognise(direction, bytes.get(from..).unwrap_or_default())
-                    == Recognition::Certain
+            starts_line && opening::begins(direction, bytes.get(from..).unwrap_or_default())
         };
-        Some(
-            (0..bytes.len())
-                .find(begins)
-                .map_or(Resumption::Nowhere, Resumption::At),
-        )
+        (0..bytes.len())
+            .find(begins)
+            .map_or(Resumption::Nowhere, Resumption::At)
     }
 
     fn desync(&mut self, direction: Direction) {

@@ -25,18 +25,24 @@ mod opening;
 mod scan;
 mod server;
 mod shape;
-mod signature;
 mod statements;
-
-pub use opening::{burst, opens};
-pub use signature::recognise;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::Input;
+use crate::protocols::ProtocolRow;
 use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp, TransactionState};
 use scan::Scan;
 use shape::Features;
 use statements::Statements;
+
+pub const ROW: ProtocolRow = ProtocolRow {
+    burst: opening::burst,
+    ..ProtocolRow::new(
+        Protocol::Informix,
+        |openings, direction| opening::opens(direction, openings[direction]),
+        |_| Box::new(InformixDecoder::new()),
+    )
+};
 
 /// Decodes one SQLI connection, from the start or from the middle.
 ///

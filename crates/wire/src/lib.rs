@@ -26,5 +26,19 @@ pub mod tns;
 pub use crate::decoding::decoder::{self, DecodeError, Decoder, MessageSink};
 pub use crate::decoding::rows::TextRows;
 pub use crate::decoding::{framing, reader};
-pub use protocols::PROTOCOLS;
+pub use protocols::ProtocolRow;
 pub use stream::Stream;
+
+/// One row each; the most certain come first.
+pub static PROTOCOLS: &[ProtocolRow] = &[
+    http::ROW,
+    fastcgi::ROW,
+    tls::ROW,
+    postgres::ROW,
+    mysql::ROW,
+    redis::ROW,
+    informix::ROW,
+    drda::ROW,
+    tns::ROW,
+    tds::ROW,
+];

@@ -27,20 +27,24 @@ mod reply;
 mod request;
 mod resume;
 mod rows;
-mod signature;
 mod statements;
 mod values;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::{HeaderFault, Input};
 use crate::decoding::resume::Resumption;
+use crate::protocols::ProtocolRow;
 use blocks::Blocks;
 use conversation::Conversation;
 use lane::{Arrival, HalfConnection, Meter};
 use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
-pub use opening::opens;
 pub use rows::{text_results, text_rows};
-pub use signature::recognise;
+
+pub const ROW: ProtocolRow = ProtocolRow::new(
+    Protocol::Mysql,
+    |openings, direction| opening::opens(direction, openings[direction]),
+    |openings| Box::new(MysqlDecoder::from_openings(openings)),
+);
 
 /// Decodes one MySQL or MariaDB connection, from the greeting or from the middle.
 ///
@@ -297,15 +301,15 @@ impl Decoder for MysqlDecoder {
         Some(Box::new(inside))
     }
 
-    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Resumption {
         if direction == Direction::ServerToClient && !self.conversation.has_pending_reply() {
-            return Some(Resumption::Nowhere);
+            return Resumption::Nowhere;
         }
-        Some(if self.conversation.is_compressed() {
+        if self.conversation.is_compressed() {
             resume::find_block(direction, bytes, whole)
         } else {
             resume::find_frame(direction, bytes, whole)
-        })
+        }
     }
 
     fn restart(&mut self, direction: Direction) -> bool {

@@ -25,22 +25,27 @@ mod reply_queue;
 mod rows;
 mod server;
 mod shape;
-mod signature;
 mod startup;
 
-pub use opening::{answers, burst, opens};
 pub use rows::{text_results, text_rows};
 pub use shape::MAXIMUM_MESSAGE;
-pub use signature::recognise;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::{Frame, Framer, Input};
 use crate::decoding::resume::{Resumption, find};
+use crate::protocols::ProtocolRow;
 use columns::Columns;
 use model::{Content, Direction, Message, Phase, Protocol, Role};
 use prepared::Prepared;
 use reply_queue::ReplyQueue;
 use shape::Shapes;
+
+pub const ROW: ProtocolRow = ProtocolRow {
+    burst: opening::burst,
+    ..ProtocolRow::new(Protocol::Postgres, opening::detect, |_| {
+        Box::new(PostgresDecoder::new())
+    })
+};
 
 /// Decodes one PostgreSQL connection, from the start or from the middle.
 ///
@@ -175,8 +180,8 @@ impl Decoder for PostgresDecoder {
         true
     }
 
-    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
-        Some(find(bytes, whole, |bytes, _| shape::at(direction, bytes)))
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Resumption {
+        find(bytes, whole, |bytes, _| shape::at(direction, bytes))
     }
 
     fn desync(&mut self, _: Direction) {

@@ -25,17 +25,24 @@ mod signature;
 mod subcommands;
 mod value;
 
-pub use opening::{answers, opens};
 pub use request::{PING, write_command};
-pub use signature::recognise;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::{HeaderFault, Input};
+use crate::decoding::resume::Resumption;
+use crate::protocols::ProtocolRow;
 use command::Kind;
 use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 use reply::Unasked;
 use reply_queue::{PendingReply, ReplyQueue};
 use scan::Scan;
+
+pub const ROW: ProtocolRow =
+    ProtocolRow::new(
+        Protocol::Redis,
+        opening::detect,
+        |_| Box::new(RedisDecoder::new()),
+    );
 
 /// Decodes one Redis connection, from the start or from the middle.
 ///
@@ -235,6 +242,10 @@ impl Decoder for RedisDecoder {
 
     fn pending(&self, direction: Direction) -> u64 {
         self.halves[direction].taken
+    }
+
+    fn find(&self, direction: Direction, bytes: &[u8], _: bool) -> Resumption {
+        signature::recognise(direction, bytes).into()
     }
 
     fn restart(&mut self, direction: Direction) -> bool {

@@ -13,8 +13,8 @@ pub use detection::MAXIMUM_HELD;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::Input;
-use crate::protocols::{PROTOCOLS, ProtocolRow};
 use crate::tls::{OpenedTlsDecoder, TlsDecoder};
+use crate::{PROTOCOLS, ProtocolRow};
 use buffered_bursts::BufferedBursts;
 use detection::{Choice, Circumstances};
 use model::{Content, Decoding, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};

@@ -27,16 +27,21 @@ mod login;
 pub mod messages;
 mod multiplexing;
 mod opening;
-mod signature;
 mod tokens;
 mod types;
 mod utf16;
 
+use crate::protocols::ProtocolRow;
 pub use answer::{Encryption, SqlServerVersion, TdsAnswer, answer};
 pub use decoder::TdsDecoder;
 use messages::packet;
-pub use opening::opens;
-pub use signature::recognise;
+use model::Protocol;
+
+pub const ROW: ProtocolRow = ProtocolRow::new(
+    Protocol::Tds,
+    |openings, direction| opening::opens(direction, openings[direction]),
+    |_| Box::new(TdsDecoder::new()),
+);
 
 /// Asks a server for its version and whether it wants encryption, before any login.
 pub fn prelogin() -> Vec<u8> {

@@ -18,18 +18,22 @@ mod hello;
 mod meter;
 mod opened;
 mod opening;
-mod signature;
 
 pub(crate) use opened::OpenedTlsDecoder;
-pub use opening::opens;
-pub use signature::recognise;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::{Frame, FramePlan, Framer, HeaderFault, Input};
 use crate::decoding::reader::Reader;
 use crate::decoding::resume::{MessageShape, Resumption, find};
+use crate::protocols::ProtocolRow;
 use hello::{ServerHello, server_hello};
 use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
+
+pub const ROW: ProtocolRow = ProtocolRow::new(
+    Protocol::Tls,
+    |openings, direction| opening::opens(direction, openings[direction]),
+    |_| Box::new(TlsDecoder::new()),
+);
 
 /// Decodes the records of one connection. Holds at most 4 KiB of an unfinished record per
 /// direction.
@@ -145,8 +149,8 @@ impl Decoder for TlsDecoder {
         self.handshake.flush_role(Role::Reply, sink);
     }
 
-    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
-        Some(find_record(bytes, whole))
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Resumption {
+        find_record(bytes, whole)
     }
 
     fn desync(&mut self, direction: Direction) {

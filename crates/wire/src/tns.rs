@@ -31,10 +31,15 @@ mod number;
 mod opening;
 mod request;
 mod session;
-mod signature;
 
+use crate::protocols::ProtocolRow;
 pub use answer::{ListenerAnswer, OracleVersion, Refusal, answer};
 pub use decoder::TnsDecoder;
-pub use opening::opens;
+use model::Protocol;
 pub use request::{connect_request, ping_request};
-pub use signature::recognise;
+
+pub const ROW: ProtocolRow = ProtocolRow::new(
+    Protocol::Oracle,
+    |openings, direction| opening::opens(direction, openings[direction]),
+    |_| Box::new(TnsDecoder::new()),
+);

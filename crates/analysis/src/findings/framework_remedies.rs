@@ -5,7 +5,7 @@
 
 use super::frameworks::{Certainty, Framework, is_next_value};
 use super::software::Software;
-use model::FindingKind;
+use model::{FindingKind, Protocol};
 
 /// `None` if the driver's remedy is as good.
 pub(super) fn find_remedy(
@@ -160,7 +160,7 @@ const ROWS: &[Row] = &[
     driver_row(
         Django,
         Connections,
-        Software::Postgres,
+        POSTGRES,
         "CONN_MAX_AGE=60 (say) keeps a connection from request to request, with CONN_HEALTH_CHECKS=True; or a pool: OPTIONS={\"pool\": True} (Django 5.1, \
          psycopg 3; CONN_MAX_AGE=0 then). Under ASGI only the pool keeps them. Check: pg_stat_activity.backend_start stays.",
     ),
@@ -274,20 +274,20 @@ const ROWS: &[Row] = &[
     driver_row(
         Go,
         Reads,
-        Software::Postgres,
+        POSTGRES,
         "WHERE key = ANY($1) with a slice of the keys asks once; statements that differ go together with pgx's SendBatch. \
          Check: count the statements with a QueryTracer.",
     ),
     driver_row(
         Go,
         Inserts,
-        Software::Postgres,
+        POSTGRES,
         "pgx: CopyFrom for many rows, SendBatch for statements in one round trip; with database/sql, one INSERT of many rows. Check: count the statements with a QueryTracer.",
     ),
     driver_row(
         Go,
         Changes,
-        Software::Postgres,
+        POSTGRES,
         "pgx: SendBatch sends all statements in one round trip. Check: count the statements with a QueryTracer.",
     ),
     row(
@@ -298,9 +298,13 @@ const ROWS: &[Row] = &[
     ),
 ];
 
+const POSTGRES: Software = Software::Speaks(Protocol::Postgres);
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MYSQL: Software = Software::Speaks(Protocol::Mysql);
 
     fn words(kind: FindingKind, framework: Framework, software: Software, text: &str) -> String {
         find_remedy(kind, (framework, Certainty::Style), software, Some(text)).unwrap_or_default()
@@ -341,13 +345,13 @@ mod tests {
                 Software::Pgjdbc,
                 "order_updates",
             ),
-            (reads, read, Django, Software::Postgres, "select_related"),
-            (inserts, insert, Django, Software::Postgres, "bulk_create"),
-            (reads, read, SqlAlchemy, Software::Postgres, "selectinload"),
-            (reads, read, ActiveRecord, Software::Mysql, "includes"),
-            (inserts, insert, Sequelize, Software::Postgres, "bulkCreate"),
-            (reads, read, Prisma, Software::Postgres, "relationLoadStrategy"),
-            (inserts, insert, Go, Software::Postgres, "CopyFrom"),
+            (reads, read, Django, POSTGRES, "select_related"),
+            (inserts, insert, Django, POSTGRES, "bulk_create"),
+            (reads, read, SqlAlchemy, POSTGRES, "selectinload"),
+            (reads, read, ActiveRecord, MYSQL, "includes"),
+            (inserts, insert, Sequelize, POSTGRES, "bulkCreate"),
+            (reads, read, Prisma, POSTGRES, "relationLoadStrategy"),
+            (inserts, insert, Go, POSTGRES, "CopyFrom"),
         ] {
             let found = words(kind, framework, software, text);
             assert!(
@@ -362,28 +366,15 @@ mod tests {
     fn what_the_framework_does_not_know_is_the_drivers() {
         let named = (Go, Certainty::Named);
         assert_eq!(
-            find_remedy(
-                FindingKind::RowByRow,
-                named,
-                Software::Mysql,
-                Some("insert into t")
-            ),
+            find_remedy(FindingKind::RowByRow, named, MYSQL, Some("insert into t")),
             None
         );
-        assert_eq!(
-            find_remedy(FindingKind::AckStall, named, Software::Mysql, None),
-            None
-        );
+        assert_eq!(find_remedy(FindingKind::AckStall, named, MYSQL, None), None);
     }
 
     #[test]
     fn a_framework_that_names_itself_is_not_guessed() {
-        let words = find_remedy(
-            FindingKind::Reconnect,
-            (Django, Certainty::Named),
-            Software::Postgres,
-            None,
-        );
+        let words = find_remedy(FindingKind::Reconnect, (Django, Certainty::Named), POSTGRES, None);
         assert!(words.is_some_and(|words| words.starts_with("Django: CONN_MAX_AGE")));
     }
 }

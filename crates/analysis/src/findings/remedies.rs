@@ -7,7 +7,7 @@ use super::control::Control;
 use super::frameworks;
 use super::pages::{Paging, paging};
 use super::software::Software;
-use model::FindingKind;
+use model::{FindingKind, Protocol};
 
 /// `dependent` selects the words for loops.
 pub(super) fn find_remedy(
@@ -69,7 +69,7 @@ pub(super) const PROGRAMS_PERHAPS: &str = "Statements after the login (settings,
 
 pub(super) fn of_unseen(software: Software) -> &'static str {
     match software {
-        Software::Mysql
+        Software::Speaks(Protocol::Mysql)
         | Software::Mysqlnd
         | Software::PythonMysql
         | Software::ConnectorJ
@@ -143,13 +143,13 @@ const REMEDIES: &[Row] = &[
     case_row(
         Kind::NPlusOne,
         Case::Independent,
-        &[For::Pgjdbc, For::Kingbase, For::Postgres],
+        &[For::Pgjdbc, For::Kingbase, For::Speaks(Protocol::Postgres)],
         "Ask once for all of them: a join with the statement before, or WHERE key = ANY (?) with an array of the keys.",
     ),
     case_row(
         Kind::NPlusOne,
         Case::Independent,
-        &[For::Redis],
+        &[For::Speaks(Protocol::Redis)],
         "Ask once for all of them: MGET, HMGET, or a pipeline that sends all commands before it reads a reply.",
     ),
     case_row(
@@ -173,7 +173,7 @@ const REMEDIES: &[Row] = &[
     ),
     row(
         Kind::UnrewrittenBatch,
-        &[For::Informix],
+        &[For::Speaks(Protocol::Informix)],
         "Informix's JDBC driver sends each row of a batch by itself unless IFX_USEPUT=1 makes it an insert cursor: add it to the URL.",
     ),
     row(
@@ -209,27 +209,27 @@ const REMEDIES: &[Row] = &[
     ),
     row(
         Kind::RowByRow,
-        &[For::Postgres],
+        &[For::Speaks(Protocol::Postgres)],
         "Insert many rows with one statement (INSERT ... VALUES (...), (...), or SELECT from unnest of arrays), send them in pipeline mode, or use COPY.",
     ),
     row(
         Kind::RowByRow,
-        &[For::Mysql, For::Mysqlnd],
+        &[For::Speaks(Protocol::Mysql), For::Mysqlnd],
         "Insert many rows with one statement: INSERT ... VALUES (...), (...); for many rows LOAD DATA.",
     ),
     row(
         Kind::RowByRow,
-        &[For::Oracle],
+        &[For::Speaks(Protocol::Oracle)],
         "Send the rows as an array: addBatch and executeBatch of JDBC, executemany of Python.",
     ),
     row(
         Kind::RowByRow,
-        &[For::Informix],
+        &[For::Speaks(Protocol::Informix)],
         "Use an insert cursor (PUT), which fills FET_BUF_SIZE bytes before it sends; in JDBC a batch with IFX_USEPUT=1.",
     ),
     row(
         Kind::RowByRow,
-        &[For::Redis],
+        &[For::Speaks(Protocol::Redis)],
         "Send the commands in a pipeline, or several keys with one command (MSET, HSET with several fields).",
     ),
     row(
@@ -256,22 +256,22 @@ const REMEDIES: &[Row] = &[
     ),
     row(
         Kind::SmallFetch,
-        &[For::Informix],
+        &[For::Speaks(Protocol::Informix)],
         "Raise FET_BUF_SIZE in the URL or the environment (32767; servers since 12.10 take more).",
     ),
     row(
         Kind::SmallFetch,
-        &[For::Oracle],
+        &[For::Speaks(Protocol::Oracle)],
         "Raise the prefetch: setFetchSize or defaultRowPrefetch of JDBC, arraysize and prefetchrows of Python.",
     ),
     row(
         Kind::SmallFetch,
-        &[For::Drda],
+        &[For::Speaks(Protocol::Drda)],
         "Raise setFetchSize, or the block size of queries (queryDataSize), up to what the client can hold.",
     ),
     row(
         Kind::SmallFetch,
-        &[For::Postgres],
+        &[For::Speaks(Protocol::Postgres)],
         "Fetch more rows at a time (FETCH with a larger count; itersize of a named cursor in Python). Use no cursor if the client can \
          hold all rows.",
     ),
@@ -297,7 +297,7 @@ const REMEDIES: &[Row] = &[
     ),
     row(
         Kind::OneShotPrepare,
-        &[For::Postgres],
+        &[For::Speaks(Protocol::Postgres)],
         "Send statement and parameters together (PQexecParams, unnamed statements), or prepare once and execute often.",
     ),
     row(
@@ -329,7 +329,7 @@ const REMEDIES: &[Row] = &[
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Begin),
-        &[For::Drda],
+        &[For::Speaks(Protocol::Drda)],
         "In autocommit the driver commits each statement with a turn of its own: setAutoCommit(false), and one commit for several statements.",
     ),
     // Seen with SQLAlchemy 2.1 and PyMySQL: with AUTOCOMMIT alone the pool still sends ROLLBACK;
@@ -337,7 +337,7 @@ const REMEDIES: &[Row] = &[
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Begin),
-        &[For::Mysql, For::PythonMysql],
+        &[For::Speaks(Protocol::Mysql), For::PythonMysql],
         "A transaction of one statement needs no BEGIN and COMMIT: autocommit does it in one round trip. GORM: SkipDefaultTransaction: \
          true. SQLAlchemy: isolation_level AUTOCOMMIT, with skip_autocommit_rollback=True, or its pool still sends ROLLBACK. Before \
          several statements BEGIN can be sent together with the first of them.",
@@ -377,7 +377,7 @@ const REMEDIES: &[Row] = &[
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::Reset),
-        &[For::Pgjdbc, For::Kingbase, For::Postgres],
+        &[For::Pgjdbc, For::Kingbase, For::Speaks(Protocol::Postgres)],
         "The session is reset whenever a connection returns to the pool. PgBouncer: server_reset_query is for pool_mode=session, and can \
          be empty if programs leave no state. Npgsql: No Reset On Close=true. asyncpg: another reset for its pool. Prisma: pgbouncer=true \
          sends DEALLOCATE ALL, which PgBouncer 1.21 and later (max_prepared_statements) does not need.",
@@ -419,7 +419,7 @@ const REMEDIES: &[Row] = &[
     case_row(
         Kind::ControlTurns,
         Case::Control(Control::AfterWrite),
-        &[For::ConnectorJ, For::MariadbJdbc, For::Mysql, For::Mysqlnd, For::PythonMysql],
+        &[For::ConnectorJ, For::MariadbJdbc, For::Speaks(Protocol::Mysql), For::Mysqlnd, For::PythonMysql],
         "The reply to the INSERT has the identifier and the number of warnings. The driver's getGeneratedKeys, lastrowid, insert_id or \
          LastInsertId return it without a round trip. Send SHOW WARNINGS only if that number is not 0.",
     ),
@@ -479,7 +479,7 @@ const REMEDIES: &[Row] = &[
     .leaving(1),
     row(
         Kind::Reconnect,
-        &[For::Postgres, For::Pgjdbc, For::Kingbase],
+        &[For::Speaks(Protocol::Postgres), For::Pgjdbc, For::Kingbase],
         "Keep connections in a pool: the application's own, or pgbouncer next to the application (not next to the database: the distance would remain).",
     ),
     row(
@@ -502,12 +502,12 @@ const REMEDIES: &[Row] = &[
     ),
     row(
         Kind::Sequential,
-        &[For::Postgres],
+        &[For::Speaks(Protocol::Postgres)],
         "Send them together: pipeline mode of libpq and psycopg, or several statements in one text.",
     ),
     row(
         Kind::Sequential,
-        &[For::Redis],
+        &[For::Speaks(Protocol::Redis)],
         "Send them together in a pipeline.",
     ),
     row(
@@ -532,7 +532,7 @@ const REMEDIES: &[Row] = &[
     ),
     row(
         Kind::NoCompression,
-        &[For::Mysql, For::Mysqlnd, For::PythonMysql],
+        &[For::Speaks(Protocol::Mysql), For::Mysqlnd, For::PythonMysql],
         "Compress: --compression-algorithms, MYSQL_CLIENT_COMPRESS or compress=True, or a tunnel that does.",
     ),
     row(
@@ -599,7 +599,8 @@ mod tests {
             for fingerprint in fingerprints {
                 for dependent in [Some(true), Some(false)] {
                     assert!(
-                        !find_remedy(kind, Software::Unknown, fingerprint, dependent).is_empty(),
+                        !find_remedy(kind, Software::Speaks(Protocol::Unknown), fingerprint, dependent)
+                            .is_empty(),
                         "{kind}"
                     );
                 }

@@ -11,15 +11,10 @@ pub(super) enum Software {
     Mysqlnd,
     PythonMysql,
     LoadGenerator,
-    Postgres,
-    Mysql,
-    Redis,
-    Oracle,
-    Informix,
-    Drda,
-    Tds,
+    /// HTTP, or what carries its requests.
     Web,
-    Unknown,
+    /// Unknown software with this protocol.
+    Speaks(Protocol),
 }
 
 const NAMES: [(&str, Software); 12] = [
@@ -63,32 +58,24 @@ impl Software {
     pub(super) const fn may_leave_settings_to_programs(self, is_driver_known: bool) -> bool {
         match self {
             Self::Mysqlnd => true,
-            Self::Postgres | Self::Mysql | Self::Web | Self::Unknown => !is_driver_known,
+            Self::Web
+            | Self::Speaks(Protocol::Postgres | Protocol::Mysql | Protocol::Tls | Protocol::Unknown) => {
+                !is_driver_known
+            }
             Self::Pgjdbc
             | Self::Kingbase
             | Self::ConnectorJ
             | Self::MariadbJdbc
             | Self::PythonMysql
             | Self::LoadGenerator
-            | Self::Redis
-            | Self::Oracle
-            | Self::Informix
-            | Self::Drda
-            | Self::Tds => false,
+            | Self::Speaks(_) => false,
         }
     }
 
-    pub(super) fn of_protocol(protocol: Protocol) -> Self {
-        match protocol {
-            Protocol::Postgres => Self::Postgres,
-            Protocol::Mysql => Self::Mysql,
-            Protocol::Redis => Self::Redis,
-            Protocol::Oracle => Self::Oracle,
-            Protocol::Informix => Self::Informix,
-            Protocol::Drda => Self::Drda,
-            Protocol::Tds => Self::Tds,
-            Protocol::Http | Protocol::Fastcgi => Self::Web,
-            Protocol::Tls | Protocol::Unknown => Self::Unknown,
+    pub(super) const fn of_protocol(protocol: Protocol) -> Self {
+        match protocol.carries_requests() {
+            true => Self::Web,
+            false => Self::Speaks(protocol),
         }
     }
 }

@@ -4,9 +4,13 @@
 //! batches so by default, a batch is assumed. The remedy covers both cases.
 
 use super::software::Software;
+use model::Protocol;
 
 /// Whether batches take a round trip per row by default. pgjdbc and MariaDB Connector/J pipeline
 /// batches; Oracle's driver sends an array, Derby's and Db2's a chain.
 pub(super) const fn is_usual_of(software: Software) -> bool {
-    matches!(software, Software::ConnectorJ | Software::Informix)
+    matches!(
+        software,
+        Software::ConnectorJ | Software::Speaks(Protocol::Informix)
+    )
 }

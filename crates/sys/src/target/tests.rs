@@ -413,7 +413,7 @@ fn a_server_by_its_address_is_as_its_url() {
 #[test]
 fn every_decoded_protocol_has_a_scheme() {
     for protocol in model::Protocol::all_known().filter(|protocol| *protocol != model::Protocol::Tls) {
-        for word in std::iter::once(&protocol.name()).chain(protocol.aliases()) {
+        for word in std::iter::once(&protocol.name()).chain(protocol.facts().aliases) {
             let target = parsed(&format!("{word}://db1"));
             assert_eq!(target.scheme.protocol(), protocol, "{word}");
         }

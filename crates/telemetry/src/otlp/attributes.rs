@@ -64,32 +64,19 @@ pub(crate) fn server(target: &str) -> Vec<KeyValue> {
 pub(crate) fn system(protocol: Option<Protocol>) -> KeyValue {
     match protocol {
         Some(protocol) if !protocol.is_database() => text("network.protocol.name", protocol.name()),
-        protocol => text("db.system.name", protocol.map_or("other_sql", system_name)),
-    }
-}
-
-fn system_name(protocol: Protocol) -> &'static str {
-    match protocol {
-        Protocol::Postgres => "postgresql",
-        Protocol::Mysql => "mysql",
-        Protocol::Redis => "redis",
-        Protocol::Oracle => "oracle.db",
-        Protocol::Informix => "ibm.informix",
-        Protocol::Drda => "ibm.db2",
-        Protocol::Tds => "microsoft.sql_server",
-        Protocol::Http | Protocol::Fastcgi | Protocol::Tls | Protocol::Unknown => "other_sql",
+        protocol => text(
+            "db.system.name",
+            protocol
+                .and_then(|protocol| protocol.facts().otel_name)
+                .unwrap_or("other_sql"),
+        ),
     }
 }
 
 /// `keep_text` adds the statement itself.
 pub(crate) fn of_labels(labels: &[crate::metrics::Label], keep_text: bool) -> Vec<KeyValue> {
     let protocol = labels.iter().find(|(name, _)| *name == "protocol");
-    let protocol = protocol.and_then(|(_, value)| {
-        Protocol::ALL
-            .iter()
-            .copied()
-            .find(|known| known.name() == &**value)
-    });
+    let protocol = protocol.and_then(|(_, value)| Protocol::named(value));
     let each = labels.iter().flat_map(|(name, value)| match *name {
         "target" => server(value),
         "protocol" => vec![system(protocol)],

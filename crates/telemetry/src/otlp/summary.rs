@@ -1,15 +1,17 @@
 //! `db.query.summary`: operation and targets of a statement, independent of columns and conditions.
 
-use model::Protocol;
+use model::{Dialect, Protocol};
 
 /// Summary of a fingerprint after the OpenTelemetry conventions: operations in capitals and their
 /// targets in text order, at most 255 bytes. For HTTP it is the fingerprint itself. Misleads if a
 /// target is named by a function's result or a literal.
 pub fn query_summary(protocol: Protocol, fingerprint: &str) -> String {
-    match protocol {
-        Protocol::Redis => fingerprint.split(' ').next().unwrap_or_default().to_owned(),
-        _ if protocol.is_database() => of_sql(fingerprint),
-        _ => cut(fingerprint),
+    match protocol.is_database() {
+        true if protocol.facts().dialect == Dialect::Redis => {
+            fingerprint.split(' ').next().unwrap_or_default().to_owned()
+        }
+        true => of_sql(fingerprint),
+        false => cut(fingerprint),
     }
 }
 

@@ -23,23 +23,13 @@ fn add_a_protocol(copy: &Copied) {
     copy.insert(
         &row.place_of("PROTOCOLS"),
         "pub static PROTOCOLS: &[ProtocolRow] = &[\n",
-        "ProtocolRow { protocol: Protocol::Toy, ports: &[], recognise: crate::toy::opens, opens: crate::toy::opens, \
-         answers: |_, server| crate::toy::opens(Direction::ServerToClient, server), asks_alone: false, burst: any_burst, \
-         decoder: |_| Box::new(crate::toy::ToyDecoder::new()) },\n",
-    );
-    let noun = row.place_of("Protocol");
-    copy.insert(&noun, "pub enum Protocol {\n", "/// Nobody's.\nToy,\n");
-    copy.insert(&noun, "pub const ALL: &[Self] = &[\n", "Self::Toy,\n");
-    copy.insert(&noun, "Self::Redis => \"redis\",\n", "Self::Toy => \"toy\",\n");
-    copy.insert(
-        &noun,
-        "Self::Redis => &[\"valkey\", \"keydb\"],\n",
-        "Self::Toy => &[],\n",
+        "toy::ROW,\n",
     );
     copy.insert(
-        &row.place_of("of_protocol"),
-        "Protocol::Redis => Self::Redis,\n",
-        "Protocol::Toy => Self::Unknown,\n",
+        &row.place_of("protocols!"),
+        "protocols! {\n",
+        "/// Nobody's.\nToy: ProtocolFacts { name: \"toy\", aliases: &[], ports: &[], schemes: &[scheme(\"toy\", 1)], \
+         otel_name: None, dialect: Dialect::Standard, kind: ProtocolKind::Other };\n",
     );
 }
 

@@ -4,7 +4,14 @@
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::{FramePlan, Framer, HeaderFault, Input};
 use crate::decoding::recognition::Recognition;
+use crate::protocols::ProtocolRow;
 use model::{Content, Direction, Message, Phase, Protocol, Role};
+
+pub const ROW: ProtocolRow = ProtocolRow::new(
+    Protocol::Toy,
+    |openings, direction| opens(openings[direction]),
+    |_| Box::new(ToyDecoder::new()),
+);
 
 #[derive(Debug)]
 pub struct ToyDecoder([Framer; 2]);
@@ -16,7 +23,7 @@ impl ToyDecoder {
 }
 
 /// Checks the first bytes of a direction.
-pub fn opens(_: Direction, bytes: &[u8]) -> Recognition {
+fn opens(bytes: &[u8]) -> Recognition {
     match bytes.get(..3) {
         Some(b"toy") => Recognition::Certain,
         Some(_) => Recognition::Never,

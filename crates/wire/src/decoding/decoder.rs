@@ -88,11 +88,10 @@ pub trait Decoder {
     }
 
     /// Finds the next message in `bytes`, after lost bytes. `whole` says that no more come before
-    /// the other side speaks. `None` if the protocol cannot search: then only the start of `bytes`
-    /// can begin a message.
-    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
+    /// the other side speaks.
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Resumption {
         let _ = (direction, bytes, whole);
-        None
+        Resumption::Nowhere
     }
 
     /// Bytes were not captured: open messages are over, and `direction` is opaque until restarted.

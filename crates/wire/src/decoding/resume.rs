@@ -1,5 +1,7 @@
 //! Finds the start of messages after lost bytes.
 
+use super::recognition::Recognition;
+
 /// Result of a search after lost bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resumption {
@@ -9,6 +11,17 @@ pub enum Resumption {
     More,
     /// No message begins there.
     Nowhere,
+}
+
+impl From<Recognition> for Resumption {
+    /// For protocols without a search: only the first byte can begin a message.
+    fn from(verdict: Recognition) -> Self {
+        match verdict {
+            Recognition::Certain | Recognition::Plausible => Self::At(0),
+            Recognition::More => Self::More,
+            Recognition::Never => Self::Nowhere,
+        }
+    }
 }
 
 /// Content of a possible message start.

@@ -2,9 +2,9 @@
 
 use super::record::{Header, Kind, LENGTH, header};
 use crate::decoding::recognition::Recognition;
-use model::Direction;
+use model::{Direction, PerDirection};
 
-pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
+fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     let header = match parse_header(direction, bytes) {
         Ok(header) => header,
         Err(verdict) => return verdict,
@@ -28,14 +28,21 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
-pub fn answers(client: &[u8], server: &[u8]) -> Recognition {
+pub(super) fn detect(openings: PerDirection<&[u8]>, direction: Direction) -> Recognition {
+    match direction {
+        Direction::ClientToServer => opens(direction, openings[direction]),
+        Direction::ServerToClient => answers(openings[Direction::ClientToServer], openings[direction]),
+    }
+}
+
+fn answers(client: &[u8], server: &[u8]) -> Recognition {
     match (client.get(2..4), server.get(2..4)) {
         (Some(asked), Some(answered)) if asked != answered => Recognition::Never,
         _ => opens(Direction::ServerToClient, server),
     }
 }
 
-pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
+pub(super) fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     match parse_header(direction, bytes) {
         Err(verdict) => verdict,
         Ok(header) => match (direction, header.kind) {

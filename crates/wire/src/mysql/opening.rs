@@ -10,7 +10,7 @@ use crate::decoding::recognition::Recognition;
 use crate::decoding::verbs::begins_statement;
 use model::{Direction, PerDirection};
 
-pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
+pub(super) fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match (plain(direction, bytes), block(direction, bytes)) {
         (Recognition::Never, verdict) => verdict,
         (Recognition::More, Recognition::Plausible) => Recognition::Plausible,

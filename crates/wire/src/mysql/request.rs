@@ -10,7 +10,6 @@ use super::messages::{
     COM_STMT_BULK_EXECUTE, COM_STMT_CLOSE, COM_STMT_EXECUTE, COM_STMT_FETCH, COM_STMT_PREPARE,
     COM_STMT_RESET, COM_STMT_SEND_LONG_DATA, COMMANDS, SEMI_SYNC_ACK,
 };
-use super::signature;
 use super::values::skip_query_attributes;
 use super::wrong_byte;
 use crate::decoding::decoder::MessageSink;
@@ -51,8 +50,7 @@ impl Conversation {
 
     pub(super) fn request(&mut self, unit: Unit<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
         let resumes = std::mem::take(&mut self.resumes[Direction::ClientToServer]);
-        let is_command =
-            unit.opening.sequence == 0 && signature::is_plausible_command(unit.head, unit.length);
+        let is_command = unit.opening.sequence == 0 && is_plausible_command(unit.head, unit.length);
         if resumes && !is_command {
             return Err(wrong_byte("a command", unit.opening.first));
         }
@@ -110,7 +108,7 @@ impl Conversation {
             return Err(wrong_byte("a command", None));
         };
         if self.stage == ConversationPhase::Start {
-            if !signature::is_plausible_command(unit.head, unit.length) {
+            if !is_plausible_command(unit.head, unit.length) {
                 return Err(wrong_byte("a greeting or a command", Some(command)));
             }
             self.stage = ConversationPhase::Work;
@@ -265,8 +263,13 @@ fn pending_reply(command: u8, content: Content<'_>) -> PendingReply {
     }
 }
 
-/// Whether `command` can have a body of `length` bytes with this kept part. Used for connections
-/// seen from the middle.
+/// For connections seen from the middle.
+pub(super) fn is_plausible_command(head: &[u8], length: u64) -> bool {
+    head.split_first()
+        .is_some_and(|(&command, body)| is_plausible(command, length, body))
+}
+
+/// Whether `command` can have a body of `length` bytes with this kept part.
 pub(super) fn is_plausible(command: u8, length: u64, body: &[u8]) -> bool {
     COMMANDS
         .find(command)

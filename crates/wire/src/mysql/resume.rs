@@ -3,7 +3,7 @@
 
 use super::blocks::{ZLIB, ZSTD};
 use super::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
-use super::signature::is_plausible_command;
+use super::request::is_plausible_command;
 use crate::decoding::reader::Reader;
 use crate::decoding::resume::{MessageShape, Resumption, find};
 use model::Direction;

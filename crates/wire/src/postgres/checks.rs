@@ -5,7 +5,7 @@ use crate::decoding::reader::Reader;
 pub(super) use crate::decoding::recognition::Recognition;
 use crate::decoding::verbs::begins_statement;
 
-pub(super) const fn plausible(fits: bool) -> Recognition {
+const fn plausible(fits: bool) -> Recognition {
     if fits {
         Recognition::Plausible
     } else {

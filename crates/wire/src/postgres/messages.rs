@@ -2,7 +2,6 @@
 
 use super::checks::{self, Recognition};
 use super::shape::MAXIMUM_MESSAGE;
-use super::signature as starts;
 use crate::decoding::tags::TaggedRows;
 use model::Direction;
 use std::ops::RangeInclusive;
@@ -16,8 +15,6 @@ pub struct MessageRow {
     pub(super) keep: usize,
     /// Checks a whole body.
     pub(super) check: fn(&[u8]) -> Recognition,
-    /// Checks the first bytes of a body of this length.
-    pub(super) check_start: fn(&[u8], u64) -> bool,
 }
 
 pub const fn messages_sent(direction: Direction) -> &'static TaggedRows<MessageRow> {
@@ -28,8 +25,7 @@ pub const fn messages_sent(direction: Direction) -> &'static TaggedRows<MessageR
 }
 
 macro_rules! messages {
-    ($module:ident: $($constant:ident $tag:literal $name:literal $lengths:expr, $keep:expr, $check:ident,
-        $start:ident;)*) => {
+    ($module:ident: $($constant:ident $tag:literal $name:literal $lengths:expr, $keep:expr, $check:ident;)*) => {
         pub mod $module {
             use super::*;
             $(pub const $constant: u8 = $tag;)*
@@ -39,7 +35,6 @@ macro_rules! messages {
                     lengths: $lengths,
                     keep: $keep,
                     check: checks::$check,
-                    check_start: starts::$start,
                 }),*],
                 &[$($tag),*],
             );
@@ -47,49 +42,49 @@ macro_rules! messages {
     };
 }
 
-// Constant, tag, name, length field, inspected bytes, check of a body, check of its first bytes.
+// Constant, tag, name, length field, inspected bytes, check of a body.
 messages! { frontend:
-    BIND             b'B' "Bind"            12..=MAX, 2 * NAME_LIMIT + 2 + VALUES_LIMIT, bind, two_names;
-    CLOSE            b'C' "Close"           6..=MAX, NAME_LIMIT + 2, describe, describe;
-    COPY_DATA        b'd' "CopyData"        4..=MAX, 0, client_copy_data, any;
-    COPY_DONE        b'c' "CopyDone"        4..=4, 0, certain, any;
-    COPY_FAIL        b'f' "CopyFail"        4..=MAX, 0, text, any;
-    DESCRIBE         b'D' "Describe"        6..=MAX, NAME_LIMIT + 2, describe, describe;
-    EXECUTE          b'E' "Execute"         9..=MAX, NAME_LIMIT + 5, execute, execute;
-    FLUSH            b'H' "Flush"           4..=4, 0, certain, any;
-    FUNCTION_CALL    b'F' "FunctionCall"    4..=MAX, 4, function_call, any;
-    PARSE            b'P' "Parse"           8..=MAX, NAME_LIMIT + STATEMENT_LIMIT, parse, parse;
-    PASSWORD_MESSAGE b'p' "PasswordMessage" 4..=MAX, 0, not_empty, any;
-    QUERY            b'Q' "Query"           5..=MAX, STATEMENT_LIMIT, query, query;
-    SYNC             b'S' "Sync"            4..=4, 0, certain, any;
-    TERMINATE        b'X' "Terminate"       4..=4, 0, certain, any;
+    BIND             b'B' "Bind"            12..=MAX, 2 * NAME_LIMIT + 2 + VALUES_LIMIT, bind;
+    CLOSE            b'C' "Close"           6..=MAX, NAME_LIMIT + 2, describe;
+    COPY_DATA        b'd' "CopyData"        4..=MAX, 0, client_copy_data;
+    COPY_DONE        b'c' "CopyDone"        4..=4, 0, certain;
+    COPY_FAIL        b'f' "CopyFail"        4..=MAX, 0, text;
+    DESCRIBE         b'D' "Describe"        6..=MAX, NAME_LIMIT + 2, describe;
+    EXECUTE          b'E' "Execute"         9..=MAX, NAME_LIMIT + 5, execute;
+    FLUSH            b'H' "Flush"           4..=4, 0, certain;
+    FUNCTION_CALL    b'F' "FunctionCall"    4..=MAX, 4, function_call;
+    PARSE            b'P' "Parse"           8..=MAX, NAME_LIMIT + STATEMENT_LIMIT, parse;
+    PASSWORD_MESSAGE b'p' "PasswordMessage" 4..=MAX, 0, not_empty;
+    QUERY            b'Q' "Query"           5..=MAX, STATEMENT_LIMIT, query;
+    SYNC             b'S' "Sync"            4..=4, 0, certain;
+    TERMINATE        b'X' "Terminate"       4..=4, 0, certain;
 }
 
 messages! { backend:
-    AUTHENTICATION             b'R' "Authentication"           8..=BRIEF, 4, authentication, authentication;
-    BACKEND_KEY_DATA           b'K' "BackendKeyData"           12..=BRIEF, 0, key_data, any;
-    BIND_COMPLETE              b'2' "BindComplete"             4..=4, 0, empty, any;
-    CLOSE_COMPLETE             b'3' "CloseComplete"            4..=4, 0, empty, any;
-    COMMAND_COMPLETE           b'C' "CommandComplete"          5..=256, 256, command_tag, command_tag;
-    COPY_BOTH_RESPONSE         b'W' "CopyBothResponse"         7..=MAX, 0, copy_response, copy_response;
-    COPY_DATA                  b'd' "CopyData"                 4..=MAX, 0, server_copy_data, any;
-    COPY_DONE                  b'c' "CopyDone"                 4..=4, 0, empty, any;
-    COPY_IN_RESPONSE           b'G' "CopyInResponse"           7..=MAX, 0, copy_response, copy_response;
-    COPY_OUT_RESPONSE          b'H' "CopyOutResponse"          7..=MAX, 0, copy_response, copy_response;
-    DATA_ROW                   b'D' "DataRow"                  4..=MAX, 0, data_row, data_row;
-    EMPTY_QUERY_RESPONSE       b'I' "EmptyQueryResponse"       4..=4, 0, empty, any;
-    ERROR_RESPONSE             b'E' "ErrorResponse"            5..=MAX, ERROR_LIMIT, fields, fields;
-    FUNCTION_CALL_RESPONSE     b'V' "FunctionCallResponse"     8..=MAX, 0, function_result, any;
-    NEGOTIATE_PROTOCOL_VERSION b'v' "NegotiateProtocolVersion" 8..=MAX, 0, version, any;
-    NO_DATA                    b'n' "NoData"                   4..=4, 0, empty, any;
-    NOTICE_RESPONSE            b'N' "NoticeResponse"           5..=MAX, ERROR_LIMIT, fields, fields;
-    NOTIFICATION_RESPONSE      b'A' "NotificationResponse"     8..=MAX, 0, notification, any;
-    PARAMETER_DESCRIPTION      b't' "ParameterDescription"     6..=MAX, 0, parameter_description, any;
-    PARAMETER_STATUS           b'S' "ParameterStatus"          6..=BRIEF, NAME_LIMIT, setting, setting;
-    PARSE_COMPLETE             b'1' "ParseComplete"            4..=4, 0, empty, any;
-    PORTAL_SUSPENDED           b's' "PortalSuspended"          4..=4, 0, empty, any;
-    READY_FOR_QUERY            b'Z' "ReadyForQuery"            5..=5, 1, ready, ready;
-    ROW_DESCRIPTION            b'T' "RowDescription"           6..=MAX, 0, row_description, row_description;
+    AUTHENTICATION             b'R' "Authentication"           8..=BRIEF, 4, authentication;
+    BACKEND_KEY_DATA           b'K' "BackendKeyData"           12..=BRIEF, 0, key_data;
+    BIND_COMPLETE              b'2' "BindComplete"             4..=4, 0, empty;
+    CLOSE_COMPLETE             b'3' "CloseComplete"            4..=4, 0, empty;
+    COMMAND_COMPLETE           b'C' "CommandComplete"          5..=256, 256, command_tag;
+    COPY_BOTH_RESPONSE         b'W' "CopyBothResponse"         7..=MAX, 0, copy_response;
+    COPY_DATA                  b'd' "CopyData"                 4..=MAX, 0, server_copy_data;
+    COPY_DONE                  b'c' "CopyDone"                 4..=4, 0, empty;
+    COPY_IN_RESPONSE           b'G' "CopyInResponse"           7..=MAX, 0, copy_response;
+    COPY_OUT_RESPONSE          b'H' "CopyOutResponse"          7..=MAX, 0, copy_response;
+    DATA_ROW                   b'D' "DataRow"                  4..=MAX, 0, data_row;
+    EMPTY_QUERY_RESPONSE       b'I' "EmptyQueryResponse"       4..=4, 0, empty;
+    ERROR_RESPONSE             b'E' "ErrorResponse"            5..=MAX, ERROR_LIMIT, fields;
+    FUNCTION_CALL_RESPONSE     b'V' "FunctionCallResponse"     8..=MAX, 0, function_result;
+    NEGOTIATE_PROTOCOL_VERSION b'v' "NegotiateProtocolVersion" 8..=MAX, 0, version;
+    NO_DATA                    b'n' "NoData"                   4..=4, 0, empty;
+    NOTICE_RESPONSE            b'N' "NoticeResponse"           5..=MAX, ERROR_LIMIT, fields;
+    NOTIFICATION_RESPONSE      b'A' "NotificationResponse"     8..=MAX, 0, notification;
+    PARAMETER_DESCRIPTION      b't' "ParameterDescription"     6..=MAX, 0, parameter_description;
+    PARAMETER_STATUS           b'S' "ParameterStatus"          6..=BRIEF, NAME_LIMIT, setting;
+    PARSE_COMPLETE             b'1' "ParseComplete"            4..=4, 0, empty;
+    PORTAL_SUSPENDED           b's' "PortalSuspended"          4..=4, 0, empty;
+    READY_FOR_QUERY            b'Z' "ReadyForQuery"            5..=5, 1, ready;
+    ROW_DESCRIPTION            b'T' "RowDescription"           6..=MAX, 0, row_description;
 }
 
 /// First byte of the body of `Close` and `Describe`.

@@ -8,9 +8,9 @@ use super::startup::COMPRESSION;
 use crate::decoding::reader::Reader;
 use crate::decoding::recognition::Recognition;
 use crate::decoding::verbs::begins_statement;
-use model::Direction;
+use model::{Direction, PerDirection};
 
-pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
+fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match (direction, bytes.first()) {
         (_, None) => Recognition::More,
         (Direction::ClientToServer, Some(0)) => startup(bytes),
@@ -19,9 +19,16 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
+pub(super) fn detect(openings: PerDirection<&[u8]>, direction: Direction) -> Recognition {
+    match direction {
+        Direction::ClientToServer => opens(direction, openings[direction]),
+        Direction::ServerToClient => answers(openings[Direction::ClientToServer], openings[direction]),
+    }
+}
+
 /// Checks the server's first bytes. One byte answers a request for encryption; compressed blocks
 /// answer a client that announced compression (KingbaseES).
-pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
+fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     let asks = client.get(..STARTUP_HEADER).is_some_and(|header| {
         [SSL_REQUEST, GSSENC_REQUEST]
             .iter()
@@ -45,7 +52,7 @@ fn announces_compression(client: &[u8]) -> bool {
 }
 
 /// Whether a side can send exactly these messages without waiting; the last may be cut.
-pub fn burst(direction: Direction, bytes: &[u8]) -> bool {
+pub(super) fn burst(direction: Direction, bytes: &[u8]) -> bool {
     let mut rest = bytes;
     if direction == Direction::ClientToServer && rest.first() == Some(&0) {
         return true;

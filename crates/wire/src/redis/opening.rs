@@ -2,9 +2,9 @@
 
 use super::resp;
 use crate::decoding::recognition::Recognition;
-use model::Direction;
+use model::{Direction, PerDirection};
 
-pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
+fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match (direction, bytes.first().copied()) {
         (_, None) => Recognition::More,
         (Direction::ClientToServer, Some(resp::ARRAY)) => array(bytes),
@@ -13,9 +13,16 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     }
 }
 
+pub(super) fn detect(openings: PerDirection<&[u8]>, direction: Direction) -> Recognition {
+    match direction {
+        Direction::ClientToServer => opens(direction, openings[direction]),
+        Direction::ServerToClient => answers(openings[Direction::ClientToServer], openings[direction]),
+    }
+}
+
 /// Checks the server's first bytes. Other protocols have requests in letters too, so to these only
 /// Redis's own replies count.
-pub fn answers(client: &[u8], answer: &[u8]) -> Recognition {
+fn answers(client: &[u8], answer: &[u8]) -> Recognition {
     if matches!(client.first().copied(), None | Some(resp::ARRAY)) {
         return opens(Direction::ServerToClient, answer);
     }

@@ -4,7 +4,7 @@ use super::resp;
 use crate::decoding::recognition::Recognition;
 use model::Direction;
 
-pub fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
+pub(super) fn recognise(direction: Direction, bytes: &[u8]) -> Recognition {
     match direction {
         Direction::ClientToServer => match bytes.first().copied() {
             Some(resp::ARRAY) => counted(bytes, &[resp::BULK_STRING], Recognition::Certain),

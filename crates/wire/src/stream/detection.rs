@@ -17,7 +17,7 @@
 use super::buffered_bursts::{BufferedBursts, Window};
 use super::trial::{Outcome, trial};
 use crate::decoding::recognition::Recognition;
-use crate::protocols::{PROTOCOLS, ProtocolRow};
+use crate::{PROTOCOLS, ProtocolRow};
 use model::{Direction, Timestamp};
 
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +100,7 @@ fn survey(window: &Window, of: Circumstances, occasion: Occasion) -> (Option<Cho
 
 /// Orders the sides as they seem first, and among these the protocol of the port first.
 fn candidates(of: Circumstances) -> impl Iterator<Item = Candidate> {
-    let usual = move |row: &&'static ProtocolRow| row.ports.contains(&of.server_port);
+    let usual = move |row: &&'static ProtocolRow| row.protocol.facts().ports.contains(&of.server_port);
     let ordered = PROTOCOLS
         .iter()
         .filter(usual)
@@ -122,8 +122,8 @@ impl Candidate {
             Recognition::Never if hole => Recognition::Plausible,
             verdict => verdict,
         };
-        let asked = (!client.is_empty()).then(|| (self.row.opens)(Direction::ClientToServer, client));
-        let answered = (!server.is_empty()).then(|| (self.row.answers)(client, server));
+        let asked = (!client.is_empty()).then(|| (self.row.detect)(openings, Direction::ClientToServer));
+        let answered = (!server.is_empty()).then(|| (self.row.detect)(openings, Direction::ServerToClient));
         let asked = asked.map(|verdict| excused(verdict, holes[Direction::ClientToServer]));
         let answered = answered.map(|verdict| excused(verdict, holes[Direction::ServerToClient]));
         if [asked, answered].contains(&Some(Recognition::Never)) {

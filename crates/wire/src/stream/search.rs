@@ -4,7 +4,6 @@
 use super::{State, Stream};
 use crate::decoding::decoder::MessageSink;
 use crate::decoding::framing::Input;
-use crate::decoding::recognition::Recognition;
 use crate::decoding::resume::Resumption;
 use crate::stream::MAXIMUM_HELD;
 use model::{Direction, PerDirection, Timestamp};
@@ -99,19 +98,14 @@ impl Stream {
     }
 
     fn find_message(&self, search: &Search, whole: bool) -> Resumption {
-        let (Some(row), State::Decoding(decoder)) = (self.row, &self.state) else {
-            return Resumption::Nowhere;
-        };
-        if search.bytes.is_empty() {
-            return Resumption::More;
-        }
-        if let Some(found) = decoder.find(search.direction, &search.bytes, whole) {
-            return found;
-        }
-        match (row.recognise)(search.direction, &search.bytes) {
-            Recognition::Certain | Recognition::Plausible => Resumption::At(0),
-            Recognition::More => Resumption::More,
-            Recognition::Never => Resumption::Nowhere,
+        match &self.state {
+            State::Decoding(_) if search.bytes.is_empty() => Resumption::More,
+            State::Decoding(decoder) if self.row.is_some() => {
+                decoder.find(search.direction, &search.bytes, whole)
+            }
+            State::Undecided(_) | State::Decided(..) | State::Decoding(_) | State::Opaque => {
+                Resumption::Nowhere
+            }
         }
     }
 

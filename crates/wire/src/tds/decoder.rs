@@ -155,11 +155,11 @@ impl Decoder for TdsDecoder {
         true
     }
 
-    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
+    fn find(&self, direction: Direction, bytes: &[u8], whole: bool) -> Resumption {
         if self.is_mars() {
-            return Some(Resumption::Nowhere);
+            return Resumption::Nowhere;
         }
-        Some(find(bytes, whole, |bytes, _| match bytes.get(..HEADER) {
+        find(bytes, whole, |bytes, _| match bytes.get(..HEADER) {
             None => MessageShape::Cut,
             Some(header) => match plan(direction, header) {
                 Ok(plan) if header.get(7) == Some(&0) && header.get(1) <= Some(&HIGHEST_STATUS) => {
@@ -167,7 +167,7 @@ impl Decoder for TdsDecoder {
                 }
                 Ok(_) | Err(_) => MessageShape::Wrong,
             },
-        }))
+        })
     }
 
     fn has_pending_reply(&self) -> bool {

@@ -1,28 +1,31 @@
 //! Strict check of TDS's first bytes: whole packets with all of their fields.
 
-use super::messages::{TOKENS, packet, token};
-use super::signature::recognise;
+use super::messages::{PACKETS, PacketRow, TOKENS, packet, token};
 use super::{HEADER, LAST_PACKET, option};
 use crate::decoding::reader::Reader;
 use crate::decoding::recognition::Recognition;
 use crate::decoding::verbs::begins_statement_16;
 use model::Direction;
 
-pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
-    let verdict = recognise(direction, bytes);
-    let Some(&[kind, status, high, low, ..]) = bytes.first_chunk::<HEADER>() else {
-        return verdict;
+pub(super) fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
+    let Some(first) = bytes.first() else {
+        return Recognition::More;
     };
-    if verdict == Recognition::Never {
+    let flags_fit = bytes.get(1).is_none_or(|status| status & !FLAGS == 0);
+    let opens = |row: &PacketRow| row.opens.contains(&direction);
+    if !PACKETS.find(*first).is_some_and(opens) || !flags_fit {
         return Recognition::Never;
     }
+    let Some((&[kind, status, high, low, _, _, _, window], behind)) = bytes.split_first_chunk::<HEADER>()
+    else {
+        return Recognition::More;
+    };
     let length = usize::from(u16::from_be_bytes([high, low]));
+    if window != 0 || !(HEADER..=MAX_PACKET_LEN).contains(&length) || !may_begin(kind, behind) {
+        return Recognition::Never;
+    }
     let Some(body) = bytes.get(HEADER..length) else {
-        return if length < HEADER {
-            Recognition::Never
-        } else {
-            Recognition::More
-        };
+        return Recognition::More;
     };
     let is_last = status & LAST_PACKET != 0;
     match (kind, direction) {
@@ -33,6 +36,19 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
         (packet::BULK_LOAD, _) => said(body.first() == Some(&token::COLMETADATA), Recognition::Plausible),
         (packet::TABULAR_RESULT, _) => said(response(body, is_last).is_some(), Recognition::Plausible),
         _ => Recognition::Never,
+    }
+}
+
+/// Whether a body of this kind can begin with `body`.
+fn may_begin(kind: u8, body: &[u8]) -> bool {
+    let at = |place: usize, expected: u8| body.get(place).is_none_or(|byte| *byte == expected);
+    match kind {
+        packet::PRELOGIN => at(0, option::VERSION) && at(3, 0) && at(4, VERSION_LENGTH as u8),
+        packet::LOGIN7 => body.get(7).is_none_or(|version| (0x70..=0x7f).contains(version)),
+        packet::TABULAR_RESULT => body.first().is_none_or(|&token| {
+            token == option::VERSION || TOKENS.find(token).is_some_and(|row| row.check_first.is_some())
+        }),
+        _ => true,
     }
 }
 
@@ -133,6 +149,9 @@ fn response(body: &[u8], is_last: bool) -> Option<()> {
     }
 }
 
+/// Flags of a packet's status: last, ignore, and two ways to reset the connection.
+const FLAGS: u8 = 0x1b;
+const MAX_PACKET_LEN: usize = 32_768;
 const MAX_OPTIONS: u8 = 16;
 const VERSION_LENGTH: usize = 6;
 const PLACES: usize = 36;
@@ -158,5 +177,28 @@ mod tests {
         assert_eq!(opens(ClientToServer, call), Recognition::Certain);
         let done = b"\x04\x01\0\x15\0\x33\x01\0\xfd\x10\0\xc1\0\x01\0\0\0\0\0\0\0";
         assert_eq!(opens(ServerToClient, done), Recognition::Plausible);
+    }
+
+    #[test]
+    fn first_messages_are_known() {
+        let client = Direction::ClientToServer;
+        let prelogin = super::super::prelogin();
+        for end in 0..13 {
+            assert_eq!(opens(client, &prelogin[..end]), Recognition::More, "{end}");
+        }
+        assert_eq!(opens(client, &prelogin), Recognition::Certain);
+        for other in [
+            &b"\x01\0\0\0\x0e"[..],
+            b"GET /",
+            b"\x16\x03\x01\0\x05\x01\0\0",
+            b"\x12\x01\0\x20\0\0\0\0\x16\x03",
+        ] {
+            assert_ne!(opens(client, other), Recognition::Certain, "{other:?}");
+        }
+        assert_eq!(
+            opens(client, b"\x12\x01\0\x20\0\0\0\0\x16\x03"),
+            Recognition::Never
+        );
+        assert_eq!(opens(client, b"\x01\0\0\0\x0e\0\0\0"), Recognition::Never);
     }
 }

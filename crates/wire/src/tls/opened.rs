@@ -116,8 +116,8 @@ impl Decoder for OpenedTlsDecoder {
         inside.finish(&mut |message| sink(sealed(meters, message)));
     }
 
-    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
-        Some(super::find_record(bytes, whole))
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Resumption {
+        super::find_record(bytes, whole)
     }
 
     fn desync(&mut self, direction: Direction) {

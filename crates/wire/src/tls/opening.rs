@@ -4,7 +4,7 @@ use super::MAXIMUM_RECORD;
 use crate::decoding::recognition::Recognition;
 use model::Direction;
 
-pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
+pub(super) fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     let hello = match direction {
         Direction::ClientToServer => 1,
         Direction::ServerToClient => 2,

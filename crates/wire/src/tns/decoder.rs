@@ -1,8 +1,8 @@
 //! Passes the packets of both directions to the session.
 
 use super::messages::packet;
+use super::opening::MAXIMUM_PACKET;
 use super::session::{Packet, Session};
-use super::signature::MAXIMUM_PACKET;
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::{FramePlan, Framer, HeaderFault, Input};
 use crate::decoding::resume::{MessageShape, Resumption, find};
@@ -129,9 +129,9 @@ impl Decoder for TnsDecoder {
         true
     }
 
-    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Option<Resumption> {
+    fn find(&self, _: Direction, bytes: &[u8], whole: bool) -> Resumption {
         let long = self.session.has_long_lengths();
-        Some(find(bytes, whole, |bytes, _| match bytes.get(..HEADER) {
+        find(bytes, whole, |bytes, _| match bytes.get(..HEADER) {
             None => MessageShape::Cut,
             Some(header) => match plan(header, long) {
                 Ok(plan) if header.get(6..) == Some(&[0, 0]) => {
@@ -139,7 +139,7 @@ impl Decoder for TnsDecoder {
                 }
                 Ok(_) | Err(_) => MessageShape::Wrong,
             },
-        }))
+        })
     }
 
     fn desync(&mut self, _: Direction) {

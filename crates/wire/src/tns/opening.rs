@@ -1,23 +1,25 @@
 //! Strict check of Oracle Net's first bytes: whole packets with all of their fields.
 
 use super::messages::{FUNCTIONS, MESSAGES, SERVICES, message, packet};
-use super::signature::recognise;
 use crate::decoding::reader::Reader;
 use crate::decoding::recognition::Recognition;
 use model::Direction;
 
-pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
-    let verdict = recognise(direction, bytes);
-    let (Recognition::Certain | Recognition::Plausible, Some(header)) = (verdict, bytes.first_chunk::<8>())
-    else {
-        return verdict;
+pub(super) fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
+    if !may_be_header(bytes) {
+        return Recognition::Never;
+    }
+    let Some(&[high, low, third, fourth, kind, ..]) = bytes.first_chunk::<8>() else {
+        return Recognition::More;
     };
-    let [high, low, third, fourth, kind, ..] = *header;
     let length = match (high, low) {
-        (0, 0) => u32::from_be_bytes([high, low, third, fourth]) as usize,
-        _ => usize::from(u16::from_be_bytes([high, low])),
+        (0, 0) => u32::from_be_bytes([high, low, third, fourth]),
+        _ => u32::from(u16::from_be_bytes([high, low])),
     };
-    let Some(packet) = bytes.get(..length) else {
+    if ((high, low) == (0, 0) && kind != packet::DATA) || !may_begin(direction, kind, length, bytes) {
+        return Recognition::Never;
+    }
+    let Some(packet) = bytes.get(..length as usize) else {
         return Recognition::More;
     };
     let body = packet.get(8..).unwrap_or_default();
@@ -37,6 +39,59 @@ pub fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
         packet::DATA if direction == Direction::ClientToServer && is_call(body) => Recognition::Certain,
         packet::REFUSE if body.contains(&b'(') => Recognition::Certain,
         _ => Recognition::Plausible,
+    }
+}
+
+/// Whether `bytes` begin a header: a length, no checksum, a valid type, flags.
+fn may_be_header(bytes: &[u8]) -> bool {
+    let at = |place: usize| bytes.get(place).copied();
+    let is_large = (at(0), at(1)) == (Some(0), Some(0));
+    let checksum = is_large
+        || [at(2), at(3)]
+            .iter()
+            .all(|byte| byte.is_none_or(|byte| byte == 0));
+    let length = at(0)
+        .zip(at(1))
+        .is_none_or(|(high, low)| is_large || high > 0 || low >= 8);
+    let kind = at(4).is_none_or(|kind| (packet::CONNECT..=packet::LAST).contains(&kind));
+    checksum
+        && length
+        && kind
+        && [at(6), at(7)]
+            .iter()
+            .all(|byte| byte.is_none_or(|byte| byte == 0))
+}
+
+/// Whether a packet of this kind and length can begin with `bytes`.
+fn may_begin(direction: Direction, kind: u8, length: u32, bytes: &[u8]) -> bool {
+    let at = |place: usize, fits: fn(u8) -> bool| bytes.get(place).is_none_or(|&byte| fits(byte));
+    match (direction, kind) {
+        // Version and lowest accepted version, from 0x012c to 0x0140.
+        (Direction::ClientToServer, packet::CONNECT) => {
+            length >= MIN_CONNECT_LEN as u32
+                && (bytes.len() < 12 || (at(8, |version| version == 1) && at(10, |lowest| lowest <= 1)))
+        }
+        (Direction::ServerToClient, packet::ACCEPT) => {
+            at(8, |version| version == 1) && (24..256).contains(&length)
+        }
+        (Direction::ServerToClient, packet::REFUSE | packet::REDIRECT) => true,
+        (Direction::ServerToClient, packet::RESEND) => length == 8,
+        (_, packet::MARKER) => length == MARKER_LENGTH,
+        (_, packet::DATA) => {
+            (10..MAXIMUM_PACKET).contains(&length)
+                && bytes
+                    .get(10)
+                    .is_none_or(|&kind| kind == SERVICES[0] || may_begin_data(direction, kind))
+        }
+        _ => false,
+    }
+}
+
+fn may_begin_data(direction: Direction, kind: u8) -> bool {
+    let row = MESSAGES.find(kind);
+    match direction {
+        Direction::ClientToServer => kind == DESCRIPTOR || row.is_some_and(|row| row.check_client.is_some()),
+        Direction::ServerToClient => row.is_some_and(|row| row.begins_reply),
     }
 }
 
@@ -118,6 +173,9 @@ pub(super) const DESCRIPTOR: u8 = b'(';
 const VERSIONS: std::ops::RangeInclusive<u16> = 0x0130..=0x0150;
 const OLDEST: u16 = 0x0100;
 const MIN_CONNECT_LEN: usize = 34;
+const MARKER_LENGTH: u32 = 11;
+/// The largest packet two sides agree on is 2 MiB.
+pub(super) const MAXIMUM_PACKET: u32 = 4 << 20;
 const KNOWN_FLAGS: u16 = 0x38ff;
 
 #[cfg(test)]
@@ -137,5 +195,25 @@ mod tests {
             opens(ClientToServer, b"\0\0\0\x0d\x06\0\0\0\0\0\x03\x0e\x05"),
             Recognition::Certain
         );
+    }
+
+    #[test]
+    fn the_first_packets_of_both_sides_are_known() {
+        let (client, server) = (Direction::ClientToServer, Direction::ServerToClient);
+        let connect = super::super::ping_request("db1", 1521).expect("a short name");
+        for end in 0..12 {
+            assert_eq!(opens(client, &connect[..end]), Recognition::More, "{end}");
+        }
+        assert_eq!(opens(client, &connect), Recognition::Certain);
+        assert_eq!(opens(server, b"\0\x08\0\0\x0b\0\0\0"), Recognition::Certain);
+        assert_eq!(opens(server, b"\0\x67\0\0\x04\0\0\0\x22"), Recognition::More);
+        assert_eq!(opens(client, b"\0\0\0\x20\x06\0\0\0\0\0\x03"), Recognition::More);
+        for other in [
+            &b"\0\0\0\x08\x04\xd2\x16\x2f"[..],
+            b"GET / HTTP",
+            b"\x16\x03\x01\0\x05\x01\0\0",
+        ] {
+            assert_eq!(opens(client, other), Recognition::Never, "{other:?}");
+        }
     }
 }

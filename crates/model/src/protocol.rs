@@ -1,0 +1,280 @@
+//! The protocols, one row each: what is known of one besides its messages.
+
+use std::fmt;
+
+/// What is known of a protocol besides its messages.
+#[derive(Debug)]
+pub struct ProtocolFacts {
+    /// Name in commands, records and reports.
+    pub name: &'static str,
+    /// Other names in commands and targets: of products that speak it.
+    pub aliases: &'static [&'static str],
+    /// Usual ports of servers, used only where the content is ambiguous.
+    pub ports: &'static [u16],
+    /// Schemes of targets, the usual one first; further rows have another port or name.
+    pub schemes: &'static [UrlScheme],
+    /// OpenTelemetry's `db.system.name`, if its conventions have one.
+    pub otel_name: Option<&'static str>,
+    /// Syntax of its statements.
+    pub dialect: Dialect,
+    /// What it is used for.
+    pub kind: ProtocolKind,
+}
+
+/// A scheme of a target's URL.
+#[derive(Debug)]
+pub struct UrlScheme {
+    /// Name in messages, also a word in URLs.
+    pub name: &'static str,
+    /// The word in JDBC's URLs.
+    pub jdbc: Option<&'static str>,
+    /// Port if the URL has none.
+    pub port: Option<u16>,
+    /// Other words in URLs, mostly of frameworks.
+    pub words: &'static [&'static str],
+}
+
+const fn scheme(name: &'static str, port: u16) -> UrlScheme {
+    UrlScheme {
+        name,
+        jdbc: None,
+        port: Some(port),
+        words: &[],
+    }
+}
+
+/// What a protocol is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProtocolKind {
+    /// Statements or commands to a database.
+    Store,
+    /// Requests to programs that may call other servers for them.
+    Requests,
+    /// Anything.
+    Other,
+}
+
+/// Syntax of a statement's text; mainly the meaning of double quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// Double quotes hold a name (the SQL standard, PostgreSQL).
+    Standard,
+    /// Double quotes hold a literal; a backslash escapes inside literals (MySQL's default).
+    Mysql,
+    /// Double quotes hold a literal; braces hold comments (Informix; with `DELIMIDENT`, names
+    /// become `?` too).
+    Informix,
+    /// Double quotes hold a name; `q'[...]'` is a literal and `:name` a parameter (Oracle).
+    Oracle,
+    /// Double quotes and `[...]` hold a name; `@P1` is a parameter (SQL Server).
+    SqlServer,
+    /// Arguments of a Redis command are always literals.
+    Redis,
+}
+
+macro_rules! protocols {
+    ($($(#[$doc:meta])* $name:ident: $facts:expr;)*) => {
+        /// The protocol of a connection.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Protocol {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Protocol {
+            /// All protocols in this order.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The row of the protocol.
+            pub const fn facts(self) -> &'static ProtocolFacts {
+                match self {
+                    $(Self::$name => {
+                        const FACTS: ProtocolFacts = $facts;
+                        &FACTS
+                    })*
+                }
+            }
+        }
+    };
+}
+
+protocols! {
+    /// PostgreSQL protocol 3 (also KingbaseES, openGauss, Redshift, CockroachDB).
+    Postgres: ProtocolFacts {
+        name: "postgres",
+        aliases: &["postgresql", "kingbase", "opengauss", "redshift", "cockroachdb"],
+        ports: &[5432, 5433, 6432, 26257, 5439, 54321],
+        schemes: &[
+            UrlScheme {
+                jdbc: Some("postgresql"),
+                // Django and its packages, Rails, SQLAlchemy, Laravel, Doctrine.
+                words: &[
+                    "postgresql", "postgis", "pgsql", "psql", "pg", "pdo-pgsql", "pdo_pgsql",
+                    "postgresql-psycopg2", "postgresql_psycopg2", "timescale", "timescaledb", "timescalegis",
+                ],
+                ..scheme("postgres", 5432)
+            },
+            UrlScheme { words: &["cockroach", "cockroachdb", "crdb"], ..scheme("postgres", 26_257) },
+            UrlScheme { words: &["redshift"], ..scheme("postgres", 5439) },
+            UrlScheme { jdbc: Some("kingbase8"), ..scheme("kingbase", 54_321) },
+        ],
+        otel_name: Some("postgresql"),
+        dialect: Dialect::Standard,
+        kind: ProtocolKind::Store,
+    };
+    /// MySQL and MariaDB client/server protocol.
+    Mysql: ProtocolFacts {
+        name: "mysql",
+        aliases: &["mariadb", "tidb"],
+        ports: &[3306, 3307, 4000, 6033],
+        schemes: &[
+            UrlScheme {
+                jdbc: Some("mysql"),
+                words: &[
+                    "mysql2", "trilogy", "mysqlgis", "mysqli", "mysql-connector", "mysqlconnector", "pdo-mysql",
+                    "pdo_mysql", "tidb",
+                ],
+                ..scheme("mysql", 3306)
+            },
+            UrlScheme { jdbc: Some("mariadb"), ..scheme("mariadb", 3306) },
+        ],
+        otel_name: Some("mysql"),
+        dialect: Dialect::Mysql,
+        kind: ProtocolKind::Store,
+    };
+    /// RESP2 and RESP3 of Redis, Valkey and KeyDB.
+    Redis: ProtocolFacts {
+        name: "redis",
+        aliases: &["valkey", "keydb"],
+        ports: &[6379, 6380, 7000, 26379],
+        schemes: &[scheme("redis", 6379)],
+        otel_name: Some("redis"),
+        dialect: Dialect::Redis,
+        kind: ProtocolKind::Store,
+    };
+    /// Oracle Net (TNS) with TTC inside.
+    Oracle: ProtocolFacts {
+        name: "oracle",
+        aliases: &["tns"],
+        ports: &[1521, 1522],
+        schemes: &[scheme("oracle", 1521)],
+        otel_name: Some("oracle.db"),
+        dialect: Dialect::Oracle,
+        kind: ProtocolKind::Store,
+    };
+    /// Informix SQLI, also called onsoctcp.
+    Informix: ProtocolFacts {
+        name: "informix",
+        aliases: &["sqli"],
+        ports: &[9088, 9089, 1526, 1525],
+        schemes: &[scheme("informix", 9088)],
+        otel_name: Some("ibm.informix"),
+        dialect: Dialect::Informix,
+        kind: ProtocolKind::Store,
+    };
+    /// DRDA of Db2, Derby and Informix's drsoctcp.
+    Drda: ProtocolFacts {
+        name: "drda",
+        aliases: &["db2", "derby"],
+        ports: &[50000, 1527, 446, 448],
+        schemes: &[
+            scheme("drda", 50_000),
+            UrlScheme { words: &["derby"], ..scheme("drda", 1527) },
+        ],
+        otel_name: Some("ibm.db2"),
+        dialect: Dialect::Standard,
+        kind: ProtocolKind::Store,
+    };
+    /// Tabular Data Stream of SQL Server.
+    Tds: ProtocolFacts {
+        name: "tds",
+        aliases: &["sqlserver", "mssql"],
+        ports: &[1433],
+        schemes: &[scheme("sqlserver", 1433)],
+        otel_name: Some("microsoft.sql_server"),
+        dialect: Dialect::SqlServer,
+        kind: ProtocolKind::Store,
+    };
+    /// Hypertext Transfer Protocol 1.0 and 1.1.
+    Http: ProtocolFacts {
+        name: "http",
+        aliases: &[],
+        ports: &[80, 8000, 8008, 8080],
+        schemes: &[scheme("http", 80)],
+        otel_name: None,
+        dialect: Dialect::Standard,
+        kind: ProtocolKind::Requests,
+    };
+    /// FastCGI between web server and application.
+    Fastcgi: ProtocolFacts {
+        name: "fastcgi",
+        aliases: &["fcgi"],
+        ports: &[9000],
+        schemes: &[scheme("fastcgi", 9000)],
+        otel_name: None,
+        dialect: Dialect::Standard,
+        kind: ProtocolKind::Requests,
+    };
+    /// TLS with an unknown inner protocol.
+    Tls: ProtocolFacts {
+        name: "tls",
+        aliases: &[],
+        ports: &[443, 8443],
+        schemes: &[],
+        otel_name: None,
+        dialect: Dialect::Standard,
+        kind: ProtocolKind::Other,
+    };
+    /// Another protocol, or no data seen yet.
+    Unknown: ProtocolFacts {
+        name: "unknown",
+        aliases: &[],
+        ports: &[],
+        // The content decides.
+        schemes: &[UrlScheme { name: "tcp", jdbc: None, port: None, words: &[] }],
+        otel_name: None,
+        dialect: Dialect::Standard,
+        kind: ProtocolKind::Other,
+    };
+}
+
+impl Protocol {
+    /// Name in commands, records and reports.
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// Those that a user can name.
+    pub fn all_known() -> impl Iterator<Item = Self> {
+        let all = Self::ALL.iter().copied();
+        all.filter(|protocol| *protocol != Self::Unknown)
+    }
+
+    /// The protocol with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|protocol| protocol.name() == name)
+    }
+
+    /// The protocol with this name or alias.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let word = word.to_ascii_lowercase();
+        Self::all_known()
+            .find(|protocol| protocol.name() == word || protocol.facts().aliases.contains(&word.as_str()))
+    }
+
+    /// Whether its servers may call other servers for a request.
+    pub const fn carries_requests(self) -> bool {
+        matches!(self.facts().kind, ProtocolKind::Requests)
+    }
+
+    /// Whether it is a database's protocol.
+    pub const fn is_database(self) -> bool {
+        matches!(self.facts().kind, ProtocolKind::Store)
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
