@@ -27,14 +27,14 @@ impl RecordedLog {
             let pair = std::str::from_utf8(pair).expect("digits");
             *byte = u8::from_str_radix(pair, 16).expect("digits");
         }
-        let other = log.of(&bytes);
+        let other = log.find_secrets(&bytes);
         Self { log, other }
     }
 }
 
 impl Secrets for RecordedLog {
     fn find_secrets(&self, client_random: &[u8; 32]) -> Option<Arc<SessionSecrets>> {
-        self.log.of(client_random).or_else(|| self.other.clone())
+        self.log.find_secrets(client_random).or_else(|| self.other.clone())
     }
 }
 

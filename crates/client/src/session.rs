@@ -28,7 +28,7 @@ pub use sys::tcp_info::KernelFigures;
 
 use crate::SqlProtocol;
 use legs::Legs;
-use model::{ConnectionId, Direction, Leg, Observer, PerDirection, Timestamp};
+use model::{ConnectionId, Direction, Leg, Observer, PerDirection, Protocol, Timestamp};
 use opening::LoginContext;
 use reply::Listening;
 use std::net::SocketAddr;
@@ -347,9 +347,9 @@ pub struct Parts {
 
 impl Dialect {
     const fn from_scheme(scheme: Scheme) -> Self {
-        match (scheme, SqlProtocol::from_scheme(scheme)) {
+        match (scheme.protocol(), SqlProtocol::from_scheme(scheme)) {
             (_, Some(protocol)) => Self::Sql(protocol),
-            (Scheme::Redis, None) => Self::Redis,
+            (Protocol::Redis, None) => Self::Redis,
             (_, None) => Self::Other,
         }
     }

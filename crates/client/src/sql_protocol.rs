@@ -1,6 +1,7 @@
 //! Protocols in which longwire itself sends SQL.
 
 use crate::{ErrorReply, mysql, postgres};
+use model::Protocol;
 use sys::target::Scheme;
 use wire::TextRows;
 
@@ -13,17 +14,10 @@ pub enum SqlProtocol {
 impl SqlProtocol {
     /// `None` if the scheme has no such protocol.
     pub const fn from_scheme(scheme: Scheme) -> Option<Self> {
-        match scheme {
-            Scheme::Postgres | Scheme::Kingbase => Some(Self::Postgres),
-            Scheme::Mysql | Scheme::Mariadb => Some(Self::Mysql),
-            Scheme::Http
-            | Scheme::Fastcgi
-            | Scheme::Tcp
-            | Scheme::Redis
-            | Scheme::Oracle
-            | Scheme::SqlServer
-            | Scheme::Informix
-            | Scheme::Drda => None,
+        match scheme.protocol() {
+            Protocol::Postgres => Some(Self::Postgres),
+            Protocol::Mysql => Some(Self::Mysql),
+            _ => None,
         }
     }
 

@@ -4,12 +4,13 @@ use crate::targets::PlannedRelay;
 use anyhow::Result;
 use link::LinkDescription;
 use model::{Conditions, Warning, WarningKind};
+use model::{Conditions, LinkOutcome, Protocol, Warning, WarningKind};
 use pipeline::output;
 use relay::command::TlsPlan;
 use relay::{Counters, RelayTls};
 use std::time::Duration;
 use sys::arguments::CommandLine;
-use sys::{ClientTls, LiveError, Scheme, Target, TlsMode, TlsSettings};
+use sys::{ClientTls, LiveError, Target, TlsMode, TlsSettings};
 
 /// Connects to each server once to report a wrong host, port or certificate early. Links and
 /// addresses are checked first, as they need no server. The application is not tried: the command
@@ -68,7 +69,7 @@ pub fn with_tls(planned: &[PlannedRelay], has_command: bool) -> Result<Vec<(Plan
 pub fn tls_to_be_seen(target: &Target, link: bool, longest: Duration) -> Result<TlsPlan> {
     let asked = tls_as_asked(target)?;
     let security = TlsSettings::from_target(target)?;
-    let is_postgres = matches!(target.scheme, Scheme::Postgres | Scheme::Kingbase);
+    let is_postgres = target.scheme.protocol() == Protocol::Postgres;
     let left_to_the_command = link && security.said;
     if security.mode != TlsMode::Prefer || !is_postgres || left_to_the_command {
         return Ok(asked);

@@ -156,7 +156,7 @@ fn assigned<T>(
 /// Whether a target can have this name.
 fn is_name_of_a_target(word: &str) -> bool {
     let scheme = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
-    Scheme::ALL.iter().any(|known| known.name() == scheme)
+    Scheme::all().any(|known| known.name() == scheme)
 }
 
 #[cfg(test)]
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn no_setting_of_a_link_is_called_like_a_target() {
-        for scheme in Scheme::ALL {
+        for scheme in Scheme::all() {
             let refused = format!("{}=1ms", scheme.name()).parse::<LinkDescription>();
             assert!(refused.is_err(), "{}", scheme.name());
         }

@@ -2,6 +2,7 @@
 
 use client::session::{Session, SessionError, SessionOptions};
 use sys::StopToken;
+use model::Protocol;
 use sys::{Credentials, Scheme, Target, terminal};
 
 /// Prompts for the password if the server requires one and neither the target, the environment nor
@@ -26,15 +27,5 @@ pub fn completed(mut target: Target) -> Target {
 
 /// Redis asks for a password only after the first command.
 const fn has_login(scheme: Scheme) -> bool {
-    match scheme {
-        Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb => true,
-        Scheme::Http
-        | Scheme::Fastcgi
-        | Scheme::Tcp
-        | Scheme::Oracle
-        | Scheme::SqlServer
-        | Scheme::Redis
-        | Scheme::Informix
-        | Scheme::Drda => false,
-    }
+    matches!(scheme.protocol(), Protocol::Postgres | Protocol::Mysql)
 }

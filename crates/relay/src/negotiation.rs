@@ -15,7 +15,7 @@ mod offer;
 use super::connecting::CONNECT_LIMIT;
 use super::connection::{Early, ReadyPair};
 use super::{RelayTls, Shared};
-use model::{Direction, PerDirection, RelayHandshake, Timestamp};
+use model::{Direction, PerDirection, Protocol, RelayHandshake, Timestamp};
 use rustls::ClientConfig;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -25,7 +25,7 @@ use sys::clock::Clock;
 use sys::error::LiveError;
 use sys::resolve;
 use sys::socket::Socket;
-use sys::target::{Scheme, Target};
+use sys::target::Target;
 use sys::tls::{TlsSettings, TlsSocket};
 use sys::transport::Transport;
 use wire::postgres::messages::encryption;
@@ -272,7 +272,7 @@ fn asks_for_encryption(first: [u8; 8]) -> bool {
 }
 
 fn is_mysql(target: &Target) -> bool {
-    matches!(target.scheme, Scheme::Mysql | Scheme::Mariadb)
+    target.scheme.protocol() == Protocol::Mysql
 }
 
 struct Agreed {

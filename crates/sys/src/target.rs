@@ -16,7 +16,7 @@ pub use fault::TargetError;
 pub use scheme::Scheme;
 pub use security::{ChannelBinding, SecurityAsked, TlsMode};
 
-use model::Endpoint;
+use model::{Endpoint, Protocol};
 use security::Words;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -101,7 +101,7 @@ impl Target {
     /// `host` is a name or an address without brackets.
     pub fn tcp(host: &str, port: u16) -> Self {
         let spelling = Spelling::Url(url::UrlParts::tcp(host, port));
-        Self::without_login(Scheme::Tcp, host.to_owned(), port, spelling)
+        Self::without_login(Scheme::TCP, host.to_owned(), port, spelling)
     }
 
     /// An IPv6 address may have brackets or none. The default port is `usual`.
@@ -169,7 +169,7 @@ impl Target {
 
     fn from_url(text: &str) -> Result<Self, TargetError> {
         let parts = url::UrlParts::split(text)?;
-        let scheme = Scheme::named(&parts.scheme, parts.jdbc)?;
+        let (scheme, usual_port) = Scheme::named(&parts.scheme, parts.jdbc)?;
         let (host, port) = parts.host_and_port()?;
         let (user, password) = parts.credentials()?;
         let host = match host.is_empty() {
@@ -179,7 +179,7 @@ impl Target {
         let no_port = TargetError::NoPort {
             scheme: scheme.name(),
         };
-        let port = port.or_else(|| scheme.port_of(&parts.scheme)).ok_or(no_port)?;
+        let port = port.or(usual_port).ok_or(no_port)?;
         let mut target = Self {
             user,
             password: password.map(Secret),
@@ -196,7 +196,8 @@ impl Target {
     fn from_conninfo(text: &str) -> Result<Self, TargetError> {
         let pairs = conninfo::Pairs::split(text)?;
         let spelling = Spelling::Conninfo(pairs.clone());
-        let mut target = Self::without_login(Scheme::Postgres, "localhost".to_owned(), 5432, spelling);
+        let scheme = Scheme::of(Protocol::Postgres);
+        let mut target = Self::without_login(scheme, "localhost".to_owned(), 5432, spelling);
         for (name, value) in pairs.iter() {
             target.set(name, value.to_owned(), false)?;
         }
@@ -232,17 +233,17 @@ impl Target {
     }
 
     const fn words(&self, jdbc: bool) -> Words {
-        match self.scheme {
-            Scheme::Postgres | Scheme::Kingbase if jdbc => Words::PostgresJdbc,
-            Scheme::Postgres | Scheme::Kingbase => Words::Postgres,
-            Scheme::Mysql | Scheme::Mariadb => Words::Mysql,
+        match self.scheme.protocol() {
+            Protocol::Postgres if jdbc => Words::PostgresJdbc,
+            Protocol::Postgres => Words::Postgres,
+            Protocol::Mysql => Words::Mysql,
             _ => Words::Other,
         }
     }
 
     /// For PostgreSQL the host is its directory.
     const fn has_named_socket(&self) -> bool {
-        matches!(self.scheme, Scheme::Mysql | Scheme::Mariadb | Scheme::Redis)
+        matches!(self.scheme.protocol(), Protocol::Mysql | Protocol::Redis)
     }
 
     /// A host that is a directory holds a socket named after the port (PostgreSQL manual, section
@@ -251,7 +252,7 @@ impl Target {
         if !self.host.starts_with('/') {
             return Ok(());
         }
-        if !matches!(self.scheme, Scheme::Postgres | Scheme::Kingbase) {
+        if self.scheme.protocol() != Protocol::Postgres {
             return Err(TargetError::NoSocket {
                 scheme: self.scheme.name(),
             });

@@ -27,14 +27,14 @@ mod watched;
 pub use error::Error;
 
 use client::Watch;
-use model::{Job, Method, TrialOutcome};
+use model::{Job, Method, Protocol, TrialOutcome};
 use mysql::MySql;
 use native::Native;
 use postgres::PostgreSql;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use sys::StopToken;
-use sys::target::{Scheme, Target};
+use sys::target::Target;
 
 /// The rows of a job, with the same content in every way and run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,17 +115,10 @@ pub fn native<'a>(
         .chars()
         .chain(safe.map(|letter| letter.to_ascii_lowercase()))
         .collect();
-    match target.scheme {
-        Scheme::Postgres | Scheme::Kingbase => Ok(Box::new(Native::<PostgreSql>::new(target, scratch, stop))),
-        Scheme::Mysql | Scheme::Mariadb => Ok(Box::new(Native::<MySql>::new(target, scratch, stop))),
-        Scheme::Redis
-        | Scheme::Http
-        | Scheme::Fastcgi
-        | Scheme::Tcp
-        | Scheme::Oracle
-        | Scheme::SqlServer
-        | Scheme::Informix
-        | Scheme::Drda => Err(Error::Scheme {
+    match target.scheme.protocol() {
+        Protocol::Postgres => Ok(Box::new(Native::<PostgreSql>::new(target, scratch, stop))),
+        Protocol::Mysql => Ok(Box::new(Native::<MySql>::new(target, scratch, stop))),
+        _ => Err(Error::Scheme {
             scheme: target.scheme.name(),
         }),
     }

@@ -179,17 +179,8 @@ impl SessionError {
 
 const fn scheme_of(protocol: Protocol) -> Option<&'static str> {
     match protocol {
-        Protocol::Postgres => Some("postgres"),
-        Protocol::Mysql => Some("mysql"),
-        Protocol::Redis => Some("redis"),
-        Protocol::Http => Some("http"),
-        Protocol::Oracle
-        | Protocol::Informix
-        | Protocol::Drda
-        | Protocol::Tds
-        | Protocol::Fastcgi
-        | Protocol::Tls
-        | Protocol::Unknown => None,
+        Protocol::Postgres | Protocol::Mysql | Protocol::Redis | Protocol::Http => Some(protocol.name()),
+        _ => None,
     }
 }
 

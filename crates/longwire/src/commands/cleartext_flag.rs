@@ -1,6 +1,7 @@
 //! `--allow-cleartext-password`: the same flag for all commands that log in to a server.
 
 use anyhow::{Result, ensure};
+use model::Protocol;
 use sys::target::credentials::allow_cleartext_passwords;
 use sys::{Scheme, Target};
 
@@ -31,16 +32,10 @@ impl CleartextArgument {
 }
 
 const fn can_ask(scheme: Scheme) -> bool {
-    match scheme {
-        Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb | Scheme::Redis => true,
-        Scheme::Http
-        | Scheme::Fastcgi
-        | Scheme::Tcp
-        | Scheme::Oracle
-        | Scheme::SqlServer
-        | Scheme::Informix
-        | Scheme::Drda => false,
-    }
+    matches!(
+        scheme.protocol(),
+        Protocol::Postgres | Protocol::Mysql | Protocol::Redis
+    )
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub use arguments::Args;
 use crate::password;
 use anyhow::{Context, Result, bail};
 use load::script::builtin::BUILTINS;
+use model::Protocol;
 use observed::ObservedLoad;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
@@ -22,8 +23,8 @@ use report::text::LoadStyle;
 use std::io::{self, StdoutLock, Write};
 use std::time::Duration;
 use sys::StopToken;
+use sys::Target;
 use sys::arguments::CommandLine;
-use sys::{Scheme, Target};
 use work::ClientWork;
 
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
@@ -44,14 +45,12 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         return initialise::run(args, &target, &stop);
     }
     let plan = args.plan()?;
-    let work = match target.scheme {
-        Scheme::Http => work::http(args, url, &target, &stop)?,
-        Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb => {
-            work::sql(args, &target, &stop)?
-        }
-        other => bail!(
+    let work = match target.scheme.protocol() {
+        Protocol::Http => work::http(args, url, &target, &stop)?,
+        Protocol::Postgres | Protocol::Mysql => work::sql(args, &target, &stop)?,
+        _ => bail!(
             "there is no load for {}:// targets: use postgres://, mysql://, mariadb:// or http://, or a jdbc: URL with --driver",
-            other.name()
+            target.scheme.name()
         ),
     };
     let shown = Shown {

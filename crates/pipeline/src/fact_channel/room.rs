@@ -2,7 +2,7 @@
 
 use super::Posted;
 use analysis::fact::Fact;
-use model::{ConnectionOutcome, Exchange, Protocol, Step};
+use model::{ConnectionOutcome, Exchange, Step};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -169,14 +169,10 @@ fn counts(losses: FactLosses) -> [u64; 5] {
 fn most_for(posted: &Posted) -> Option<u64> {
     match posted {
         Posted::Fact(Fact::Closed(_)) => None,
-        Posted::Payload(_)
-        | Posted::Fact(
-            Fact::Started { .. }
-            | Fact::Exchange {
-                protocol: Protocol::Http | Protocol::Fastcgi,
-                ..
-            },
-        ) => Some(MAX_WAITING_OF_REQUESTS),
+        Posted::Payload(_) | Posted::Fact(Fact::Started { .. }) => Some(MAX_WAITING_OF_REQUESTS),
+        Posted::Fact(Fact::Exchange { protocol, .. }) if protocol.carries_requests() => {
+            Some(MAX_WAITING_OF_REQUESTS)
+        }
         Posted::Fact(Fact::Opened { .. } | Fact::Begun { .. } | Fact::Exchange { .. }) => Some(MAX_WAITING),
     }
 }

@@ -16,12 +16,12 @@ mod statement;
 
 use super::plain::{Answer, ProbeContext};
 use super::{Opened, PingError, PingPlan, Question};
+use client::SqlProtocol;
 use client::session::SessionError;
-use model::{Leg, PerDirection, Phase, Timestamp};
+use model::{Leg, PerDirection, Phase, Protocol, Timestamp};
 use std::net::SocketAddr;
 use std::time::Duration;
 use sys::resolve;
-use sys::target::Scheme;
 
 pub(super) trait Probe {
     fn open(&mut self) -> Result<Opened, PingError>;
@@ -64,17 +64,13 @@ pub(super) fn create_probe<'a>(
         Question::Driver(question) => return Ok(Box::new(driver::Driver::new(context, question))),
         Question::NoLogin => false,
         Question::Statement { sql, prepared } => {
-            let is_sql = matches!(
-                scheme,
-                Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb
-            );
-            if is_sql {
+            if SqlProtocol::from_scheme(scheme).is_some() {
                 return Ok(Box::new(statement::Statement::new(
                     context,
                     sql.as_deref(),
                     *prepared,
                 )));
-            } else if scheme == Scheme::Oracle && plan.target.password.is_some() {
+            } else if scheme.protocol() == Protocol::Oracle && plan.target.password.is_some() {
                 return oracle(context, sql.as_deref(), *prepared);
             } else if sql.is_some() || *prepared {
                 return Err(SessionError::NoSql.into());
@@ -82,16 +78,14 @@ pub(super) fn create_probe<'a>(
             true
         }
     };
-    Ok(match scheme {
-        Scheme::Postgres | Scheme::Kingbase => Box::new(postgres_request::PostgresRequest::new(context)),
-        Scheme::Mysql | Scheme::Mariadb => Box::new(mysql_greeting::MysqlGreeting::new(context)),
-        Scheme::Http => Box::new(http::Http::new(context)),
-        Scheme::Redis => Box::new(redis_ping::RedisPing::new(context, logs_in)),
-        Scheme::Oracle => Box::new(oracle_listener::OracleListener::new(context, false)),
-        Scheme::SqlServer => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(context, logs_in)),
-        Scheme::Tcp | Scheme::Fastcgi | Scheme::Informix | Scheme::Drda => {
-            Box::new(connecting::Connecting::new(context))
-        }
+    Ok(match scheme.protocol() {
+        Protocol::Postgres => Box::new(postgres_request::PostgresRequest::new(context)),
+        Protocol::Mysql => Box::new(mysql_greeting::MysqlGreeting::new(context)),
+        Protocol::Http => Box::new(http::Http::new(context)),
+        Protocol::Redis => Box::new(redis_ping::RedisPing::new(context, logs_in)),
+        Protocol::Oracle => Box::new(oracle_listener::OracleListener::new(context, false)),
+        Protocol::Tds => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(context, logs_in)),
+        _ => Box::new(connecting::Connecting::new(context)),
     })
 }
 

@@ -16,13 +16,13 @@ pub use error::ViaError;
 
 use client::ErrorReply;
 use client::session::{Rows, Session, SessionError, SessionOptions};
-use model::{DatabaseLinkOutcome, Sample};
+use model::{DatabaseLinkOutcome, Protocol, Sample};
 use std::sync::Arc;
 use std::time::Duration;
 use sums::SampleSums;
 use sys::StopToken;
 use sys::clock::Clock;
-use sys::target::{Scheme, Target};
+use sys::target::Target;
 
 #[derive(Debug, Clone)]
 pub struct ViaOptions<'a> {
@@ -49,7 +49,7 @@ pub fn run(
     options: &ViaOptions<'_>,
     each: &mut dyn FnMut(&Sample),
 ) -> Result<(DatabaseLinkOutcome, EarlyEnd), ViaError> {
-    if matches!(source.scheme, Scheme::Oracle) {
+    if source.scheme.protocol() == Protocol::Oracle {
         return Err(ViaError::Oracle);
     }
     let mut session = open(source, options, options.stop)?;
@@ -57,10 +57,14 @@ pub fn run(
         session: &mut session,
         timeout: options.timeout,
     };
-    let link = match source.scheme {
-        Scheme::Postgres | Scheme::Kingbase => postgres::open(&mut database, options.link)?,
-        Scheme::Mysql | Scheme::Mariadb => mariadb::open(&mut database, options.link)?,
-        other => return Err(ViaError::Scheme { scheme: other.name() }),
+    let link = match source.scheme.protocol() {
+        Protocol::Postgres => postgres::open(&mut database, options.link)?,
+        Protocol::Mysql => mariadb::open(&mut database, options.link)?,
+        _ => {
+            return Err(ViaError::Scheme {
+                scheme: source.scheme.name(),
+            });
+        }
     };
     let mut sums = SampleSums::default();
     let first = sums.first(&mut database, &link);

@@ -1,7 +1,7 @@
 //! Environment variables that redirect a command to the relays.
 
 use super::RelayedTarget;
-use sys::Scheme;
+use model::Protocol;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Variable {
@@ -34,7 +34,7 @@ pub fn variables(targets: &[RelayedTarget<'_>]) -> Vec<Variable> {
     }
     if let Some((place, target)) = first(targets, MYSQL) {
         all.address(place, target, ["MYSQL_HOST", "MYSQL_TCP_PORT"]);
-        if MYSQL.contains(&target.target.scheme) {
+        if MYSQL(target.target.scheme.protocol()) {
             all.secret(place, "MYSQL_PWD", target);
         }
     }
@@ -50,31 +50,24 @@ pub(super) fn postgres<'t>(targets: &'t [RelayedTarget<'t>]) -> Option<&'t Relay
     of_kind(targets, POSTGRES).map(|(_, target)| target)
 }
 
-fn first<'t>(targets: &'t [RelayedTarget<'t>], kind: &[Scheme]) -> Option<(usize, &'t RelayedTarget<'t>)> {
+fn first<'t>(targets: &'t [RelayedTarget<'t>], kind: Kind) -> Option<(usize, &'t RelayedTarget<'t>)> {
     of_kind(targets, kind).or(match targets {
         [only] if !only.target.scheme.protocol().carries_requests() => Some((0, only)),
         _ => None,
     })
 }
 
-fn of_kind<'t>(targets: &'t [RelayedTarget<'t>], kind: &[Scheme]) -> Option<(usize, &'t RelayedTarget<'t>)> {
+fn of_kind<'t>(targets: &'t [RelayedTarget<'t>], kind: Kind) -> Option<(usize, &'t RelayedTarget<'t>)> {
     let mut all = targets.iter().enumerate();
-    all.find(|(_, target)| kind.contains(&target.target.scheme))
+    all.find(|(_, target)| kind(target.target.scheme.protocol()))
 }
 
-const POSTGRES: &[Scheme] = &[Scheme::Postgres, Scheme::Kingbase];
-const MYSQL: &[Scheme] = &[Scheme::Mysql, Scheme::Mariadb];
-const REDIS: &[Scheme] = &[Scheme::Redis];
-const SQL: &[Scheme] = &[
-    Scheme::Postgres,
-    Scheme::Kingbase,
-    Scheme::Mysql,
-    Scheme::Mariadb,
-    Scheme::Oracle,
-    Scheme::SqlServer,
-    Scheme::Informix,
-    Scheme::Drda,
-];
+const POSTGRES: Kind = |protocol| protocol == Protocol::Postgres;
+const MYSQL: Kind = |protocol| protocol == Protocol::Mysql;
+const REDIS: Kind = |protocol| protocol == Protocol::Redis;
+const SQL: Kind = |protocol| protocol.is_database() && protocol != Protocol::Redis;
+
+type Kind = fn(Protocol) -> bool;
 
 #[derive(Default)]
 struct Collected(Vec<Variable>);
@@ -100,7 +93,7 @@ impl Collected {
     }
 
     fn postgres_login(&mut self, place: usize, target: &RelayedTarget<'_>) {
-        if !POSTGRES.contains(&target.target.scheme) {
+        if !POSTGRES(target.target.scheme.protocol()) {
             return;
         }
         let login = [

@@ -6,8 +6,9 @@
 //!   and `~/.my.cnf` (`[client]`, `[mysql]`, `[client-server]`, `[mariadb-client]`),
 //! - the user's name on this machine.
 
-use super::{Scheme, Secret, Target};
+use super::{Secret, Target};
 use crate::files::{MAX_CONFIG_BYTES, read_small_text};
+use model::Protocol;
 use std::ffi::CStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -49,17 +50,11 @@ struct Environment<'a> {
 
 impl Environment<'_> {
     fn complete(&self, target: &Target) -> Credentials {
-        let (variables, default) = match target.scheme {
-            Scheme::Postgres | Scheme::Kingbase => (("PGUSER", "PGPASSWORD"), "postgres"),
-            Scheme::Mysql | Scheme::Mariadb => (("", "MYSQL_PWD"), "root"),
-            Scheme::Redis => (("", "REDISCLI_AUTH"), "default"),
-            Scheme::Http
-            | Scheme::Fastcgi
-            | Scheme::Tcp
-            | Scheme::Oracle
-            | Scheme::SqlServer
-            | Scheme::Informix
-            | Scheme::Drda => (("", ""), ""),
+        let (variables, default) = match target.scheme.protocol() {
+            Protocol::Postgres => (("PGUSER", "PGPASSWORD"), "postgres"),
+            Protocol::Mysql => (("", "MYSQL_PWD"), "root"),
+            Protocol::Redis => (("", "REDISCLI_AUTH"), "default"),
+            _ => (("", ""), ""),
         };
         let file = self.option_file(target);
         let variable = |name: &str| (!name.is_empty()).then(|| (self.variable)(name)).flatten();
@@ -73,10 +68,12 @@ impl Environment<'_> {
             .clone()
             .or_else(|| variable(variables.1).map(Secret::new));
         let mut ignored = None;
-        let password = given.or(file.password).or_else(|| match target.scheme {
-            Scheme::Postgres | Scheme::Kingbase => self.password_file(target, &user, &mut ignored),
-            _ => None,
-        });
+        let password = given
+            .or(file.password)
+            .or_else(|| match target.scheme.protocol() {
+                Protocol::Postgres => self.password_file(target, &user, &mut ignored),
+                _ => None,
+            });
         Credentials {
             user,
             password,
@@ -86,7 +83,9 @@ impl Environment<'_> {
 
     /// Redis has one default user on every machine.
     fn system_user(&self, target: &Target) -> Option<String> {
-        self.user.clone().filter(|_| target.scheme != Scheme::Redis)
+        self.user
+            .clone()
+            .filter(|_| target.scheme.protocol() != Protocol::Redis)
     }
 
     fn home(&self) -> Option<PathBuf> {
@@ -94,7 +93,7 @@ impl Environment<'_> {
     }
 
     fn option_file(&self, target: &Target) -> OptionFile {
-        if !matches!(target.scheme, Scheme::Mysql | Scheme::Mariadb) {
+        if target.scheme.protocol() != Protocol::Mysql {
             return OptionFile::default();
         }
         let text = self

@@ -51,7 +51,7 @@ impl TargetError {
                 "write it as postgres://user@host:port/database, or tcp://host:port".to_owned()
             }
             Self::UnknownScheme { .. } => {
-                let known = Scheme::ALL.map(|scheme| format!("{}://", scheme.name()));
+                let known: Vec<String> = Scheme::all().map(|scheme| format!("{}://", scheme.name())).collect();
                 format!("use one of {}; tcp:// takes any other protocol", known.join(", "))
             },
             Self::UnknownJdbcScheme { .. } => {

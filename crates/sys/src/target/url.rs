@@ -77,7 +77,7 @@ impl UrlParts {
         Self {
             jdbc: false,
             prefix: "",
-            scheme: Scheme::Tcp.name().to_owned(),
+            scheme: Scheme::TCP.name().to_owned(),
             userinfo: None,
             authority: host_and_port(host, port),
             path: String::new(),

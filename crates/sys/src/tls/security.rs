@@ -2,6 +2,7 @@
 
 use crate::error::{LiveError, SecurityFault};
 use crate::target::{ChannelBinding, Scheme, SecurityAsked, Target, TlsMode};
+use model::Protocol;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,11 +150,11 @@ impl TlsSettings {
 
 /// Whether longwire supports TLS in the scheme's protocol.
 const fn has_tls(scheme: Scheme) -> bool {
-    is_postgres(scheme) || matches!(scheme, Scheme::Mysql | Scheme::Mariadb)
+    matches!(scheme.protocol(), Protocol::Postgres | Protocol::Mysql)
 }
 
 pub const fn is_postgres(scheme: Scheme) -> bool {
-    matches!(scheme, Scheme::Postgres | Scheme::Kingbase)
+    matches!(scheme.protocol(), Protocol::Postgres)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::ping::plain::{Answer, ProbeContext};
 use crate::ping::{AnswerTime, Opened, PingError};
 use client::session::{Reply, Session, SessionOptions};
 use client::{mysql, postgres};
+use model::Protocol;
 use std::time::Duration;
 use sys::target::Scheme;
 
@@ -165,7 +166,7 @@ impl Drop for Statement<'_> {
 }
 
 const fn is_mysql(scheme: Scheme) -> bool {
-    matches!(scheme, Scheme::Mysql | Scheme::Mariadb)
+    matches!(scheme.protocol(), Protocol::Mysql)
 }
 
 /// PostgreSQL reports server time in seconds, MySQL in microseconds. Zero means unknown, since
@@ -219,12 +220,13 @@ mod tests {
 
     #[test]
     fn servers_tell_their_time_each_in_its_own_way() {
+        let (postgres, mysql) = (Scheme::of(Protocol::Postgres), Scheme::of(Protocol::Mysql));
         let told = |scheme, text| told(scheme, text).map(|span| span.as_micros());
-        assert_eq!(told(Scheme::Postgres, "0.000123"), Some(123));
-        assert_eq!(told(Scheme::Postgres, "1.2e-05"), Some(12));
-        assert_eq!(told(Scheme::Postgres, "-0.000123"), None);
-        assert_eq!(told(Scheme::Mariadb, "87"), Some(87));
-        assert_eq!(told(Scheme::Mariadb, "0"), None);
-        assert_eq!(told(Scheme::Mysql, "soon"), None);
+        assert_eq!(told(postgres, "0.000123"), Some(123));
+        assert_eq!(told(postgres, "1.2e-05"), Some(12));
+        assert_eq!(told(postgres, "-0.000123"), None);
+        assert_eq!(told(mysql, "87"), Some(87));
+        assert_eq!(told(mysql, "0"), None);
+        assert_eq!(told(mysql, "soon"), None);
     }
 }

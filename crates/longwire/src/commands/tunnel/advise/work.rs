@@ -12,7 +12,7 @@ use model::Protocol;
 use pipeline::moved::ConnectionChoice;
 use std::time::Duration;
 use sys::StopToken;
-use sys::{Scheme, Target};
+use sys::Target;
 use tunnel::CompressionLevel;
 use tunnel_io::advise::{self, Traffic};
 
@@ -74,8 +74,12 @@ impl Asking {
             .chain(&self.scripts)
             .map(String::as_str)
             .collect();
-        match (target.scheme, self.statement.as_slice(), named.as_slice()) {
-            (Scheme::Http, ..) => "requests".to_owned(),
+        match (
+            target.scheme.protocol(),
+            self.statement.as_slice(),
+            named.as_slice(),
+        ) {
+            (Protocol::Http, ..) => "requests".to_owned(),
             (_, [], []) => "tpcb-like".to_owned(),
             (_, [], named) => named.join(", "),
             (_, [_], _) => "one statement".to_owned(),
@@ -95,14 +99,12 @@ impl Asking {
         moved: Vec<ConnectionChoice>,
         stop: &StopToken,
     ) -> Result<Traffic> {
-        let workload: Box<dyn Workload> = match target.scheme {
-            Scheme::Http => http(url, target, stop)?,
-            Scheme::Postgres | Scheme::Kingbase | Scheme::Mysql | Scheme::Mariadb => {
-                self.statements(target, stop)?
-            }
-            other => bail!(
+        let workload: Box<dyn Workload> = match target.scheme.protocol() {
+            Protocol::Http => http(url, target, stop)?,
+            Protocol::Postgres | Protocol::Mysql => self.statements(target, stop)?,
+            _ => bail!(
                 "advise cannot load {}:// servers: capture the traffic of one and give the file, or use postgres://, mysql://, mariadb:// or http://",
-                other.name()
+                target.scheme.name()
             ),
         };
         let plan = load::Plan {
@@ -158,8 +160,8 @@ fn scale(session: &mut Session<'_>) -> Result<u64> {
 
 /// Connections that go through the tunnel: with a server, all of its own.
 pub fn moved(target: &Target, asked: &[ConnectionChoice]) -> Vec<ConnectionChoice> {
-    match (asked, target.scheme) {
-        ([], Scheme::Http) => vec![ConnectionChoice::Protocol(Protocol::Http)],
+    match (asked, target.scheme.protocol()) {
+        ([], Protocol::Http) => vec![ConnectionChoice::Protocol(Protocol::Http)],
         (asked, _) => asked.to_vec(),
     }
 }
