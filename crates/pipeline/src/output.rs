@@ -1,10 +1,10 @@
 //! Output to the terminal, and the exit status.
 
 use anyhow::{Context, Result};
-use model::{Conditions, LinkOutcome, Warning};
-use report::{Colour, Extent, Style};
+use model::{Conditions, LinkOutcome, Summary, Warning};
+use report::{Colour, Extent, JsonWriter, Style};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -216,6 +216,22 @@ pub fn print_link(link: &LinkOutcome) -> io::Result<()> {
     io::stderr()
         .lock()
         .write_all(report::text::link_line(link).as_bytes())
+}
+
+/// Writes records of a run that has ended to stdout: its conditions, those of `write`, warnings and
+/// the summary.
+pub fn print_records(
+    conditions: &Conditions,
+    warnings: &[Warning],
+    summary: &Summary,
+    write: impl FnOnce(&mut JsonWriter<StdoutLock<'static>>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut records = JsonWriter::new(io::stdout().lock());
+    records.conditions(conditions)?;
+    write(&mut records)?;
+    warnings.iter().try_for_each(|warning| records.warning(warning))?;
+    records.summary(summary)?;
+    records.flush()
 }
 
 /// The conditions of this run.

@@ -14,9 +14,9 @@ use pipeline::input;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use predict::PredictionTarget;
+use report::ReadOutcome;
 use report::outcome::CheckReport;
-use report::{JsonWriter, ReadOutcome};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use sys::arguments::CommandLine;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
@@ -194,14 +194,16 @@ fn print_report(args: &Args, typed: &CommandLine, report: &CheckReport) -> Resul
         return Ok(());
     }
     output::warn(&report.warnings);
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(&input::conditions(&args.files, typed))?;
-    records.check(report)?;
-    records.warnings(&report.warnings)?;
-    records.summary(&Summary {
+    let conditions = input::conditions(&args.files, typed);
+    let summary = Summary {
         operations: report.operations.iter().map(|group| group.count).sum(),
         turns: report.operations.iter().map(|group| group.turns).sum(),
         ..Summary::default()
-    })?;
-    Ok(records.flush()?)
+    };
+    Ok(output::print_records(
+        &conditions,
+        &report.warnings,
+        &summary,
+        |records| records.check(report),
+    )?)
 }

@@ -11,9 +11,7 @@ use pipeline::page::PageFile;
 use pipeline::progress::{ProgressSink, StderrProgress};
 use probe::echo;
 use probe::echo::{BulkPlan, Echo, EchoError, EchoPlan, Listener, ListenerOptions, Spin};
-use report::JsonWriter;
 use report::outcome::EchoReport;
-use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use sweep::ConnectionCounts;
@@ -257,13 +255,16 @@ fn print_report(args: &Args, conditions: &Conditions, report: &EchoReport, elaps
     if !args.json {
         return Ok(output::print(&report::text::echo_view(report, &output::style()))?);
     }
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(conditions)?;
-    report.echoes.iter().try_for_each(|echo| records.echo(echo))?;
-    report.bulks.iter().try_for_each(|bulk| records.bulk(bulk))?;
-    records.warnings(&report.warnings)?;
-    records.summary(&report.summary(elapsed))?;
-    Ok(records.flush()?)
+    let summary = report.summary(elapsed);
+    Ok(output::print_records(
+        conditions,
+        &report.warnings,
+        &summary,
+        |records| {
+            report.echoes.iter().try_for_each(|echo| records.echo(echo))?;
+            report.bulks.iter().try_for_each(|bulk| records.bulk(bulk))
+        },
+    )?)
 }
 
 const SLEEPS: &str = "the listener polls for a short time at most: its wake-ups may be in the round-trip times; start it with --listen ... --spin";

@@ -10,7 +10,6 @@ use model::{LinkOutcome, Summary};
 use netns::{Entered, Forward, HostId, LinkId, Network, Sandbox};
 use pipeline::output::{self, Status};
 use relay::command::NotStarted;
-use report::JsonWriter;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -153,18 +152,18 @@ fn print_outcome(args: &Args, typed: &CommandLine, outcome: &LinkOutcome) -> Res
     if !args.json {
         return Ok(());
     }
-    let mut records = JsonWriter::new(io::stdout().lock());
     let mut conditions = output::conditions(typed, "monotonic clock", "emulated link".to_owned());
     conditions.link = Some(args.link.to_string());
     conditions.seed = (args.link.loss.is_some() || args.link.jitter.is_some()).then_some(args.link.seed);
-    records.conditions(&conditions)?;
-    records.link(outcome)?;
-    records.warnings(&warnings)?;
     let packets = outcome.directions.iter().map(|direction| direction.packets).sum();
-    records.summary(&Summary {
+    let summary = Summary {
         packets: Some(packets),
         ..Summary::default()
-    })?;
-    records.flush()?;
-    Ok(())
+    };
+    Ok(output::print_records(
+        &conditions,
+        &warnings,
+        &summary,
+        |records| records.link(outcome),
+    )?)
 }

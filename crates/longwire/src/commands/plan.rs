@@ -15,7 +15,6 @@ use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::sinks::KeptOperations;
 use plan::{Data, Estate, EstateTraffic};
-use report::JsonWriter;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -158,13 +157,9 @@ fn read_data(args: &Args, typed: &CommandLine, estate: &Estate) -> Result<Data> 
 }
 
 fn write_records(plan: &PlanOutcome, conditions: &model::Conditions) -> io::Result<()> {
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(conditions)?;
-    records.plan(plan)?;
-    records.warnings(&plan.warnings)?;
-    records.summary(&Summary {
+    let summary = Summary {
         operations: plan.today.operations.iter().map(|one| one.operations).sum(),
         ..Summary::default()
-    })?;
-    records.flush()
+    };
+    output::print_records(conditions, &plan.warnings, &summary, |records| records.plan(plan))
 }

@@ -15,7 +15,6 @@ use model::{PerDirection, Summary, counted};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use relay::{Counters, Unseen};
-use report::JsonWriter;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -148,12 +147,6 @@ fn write_records(
     warnings: &[model::Warning],
 ) -> io::Result<()> {
     let conditions = output::conditions(typed, "the monotonic clock", relaying::observation_point(planned));
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(&relaying::with_links(conditions, planned))?;
-    relays::links(ended)
-        .iter()
-        .try_for_each(|link| records.link(link))?;
-    records.warnings(warnings)?;
     let passed = |counters: &Counters| counters.accepted - counters.failed;
     let bytes = |direction| {
         ended
@@ -161,11 +154,16 @@ fn write_records(
             .map(|ended| ended.counters.payload_bytes[direction])
             .sum()
     };
-    records.summary(&Summary {
+    let summary = Summary {
         connections: ended.iter().map(|ended| passed(&ended.counters)).sum(),
         payload_bytes: PerDirection::from_fn(bytes),
         duration,
         ..Summary::default()
-    })?;
-    records.flush()
+    };
+    let conditions = relaying::with_links(conditions, planned);
+    output::print_records(&conditions, warnings, &summary, |records| {
+        relays::links(ended)
+            .iter()
+            .try_for_each(|link| records.link(link))
+    })
 }

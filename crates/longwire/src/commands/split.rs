@@ -12,9 +12,7 @@ use pipeline::page::PageFile;
 use pipeline::progress::StderrProgress;
 use proof::BackendSearch;
 use proof::split::{self, RoundTripProbe, SplitBench};
-use report::JsonWriter;
 use report::outcome::SplitReport;
-use std::io;
 use std::time::Instant;
 use sys::arguments::CommandLine;
 
@@ -67,28 +65,29 @@ fn print_report(args: &Args, conditions: &Conditions, report: &SplitReport, bega
             &output::style(),
         ))?);
     }
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(conditions)?;
-    report.points.iter().try_for_each(|point| records.split(point))?;
-    let predictions = report.predictions.iter().chain(&report.proofs);
-    predictions
-        .into_iter()
-        .try_for_each(|prediction| records.elsewhere(prediction))?;
-    report.links.iter().try_for_each(|link| records.link(link))?;
-    records.warnings(&report.warnings)?;
     let operations = report.points.iter().map(|point| point.transactions).sum();
     let turns = report
         .points
         .iter()
         .map(|point| point.turns * point.transactions as f64)
         .sum::<f64>();
-    records.summary(&Summary {
+    let summary = Summary {
         turns: turns.round() as u64,
         exchanges: turns.round() as u64,
         operations,
         connections: report.points.iter().map(|point| u64::from(point.clients)).sum(),
         duration: began.elapsed(),
         ..Summary::default()
-    })?;
-    Ok(records.flush()?)
+    };
+    Ok(output::print_records(
+        conditions,
+        &report.warnings,
+        &summary,
+        |records| {
+            report.points.iter().try_for_each(|point| records.split(point))?;
+            let mut predictions = report.predictions.iter().chain(&report.proofs);
+            predictions.try_for_each(|prediction| records.elsewhere(prediction))?;
+            report.links.iter().try_for_each(|link| records.link(link))
+        },
+    )?)
 }

@@ -6,8 +6,6 @@ use anyhow::{Result, bail};
 use model::{Summary, Warning, WarningKind};
 use pipeline::output::{self, Status};
 use probe::ping::rows::{RowsOptions, measure};
-use report::JsonWriter;
-use std::io;
 use sys::arguments::CommandLine;
 use sys::{Clock, Target, TlsMode, TlsSettings};
 
@@ -47,21 +45,18 @@ pub fn run(args: &Args, rows: u64, typed: &CommandLine) -> Result<Status> {
         ))?;
         return Ok(Status::Done);
     }
-    let mut records = JsonWriter::new(io::stdout());
-    records.conditions(&output::conditions(
+    let conditions = output::conditions(
         typed,
         "kernel receive timestamps",
         "the client's socket".to_owned(),
-    ))?;
-    records.rows(&train)?;
-    if let Some(warning) = &warning {
-        records.warning(warning)?;
-    }
-    records.summary(&Summary {
+    );
+    let summary = Summary {
         connections: 1,
         duration: clock.now().since(began),
         ..Summary::default()
+    };
+    output::print_records(&conditions, warning.as_slice(), &summary, |records| {
+        records.rows(&train)
     })?;
-    records.flush()?;
     Ok(Status::Done)
 }

@@ -4,8 +4,7 @@ use anyhow::{Context, Result};
 use model::{DatabaseLinkOutcome, Summary};
 use pipeline::output::{self, Status};
 use probe::ping::via::oracle;
-use report::JsonWriter;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 use sys::arguments::CommandLine;
 use sys::files::open_regular;
@@ -34,21 +33,18 @@ pub fn find(path: &Path) -> Result<Option<DatabaseLinkOutcome>> {
 
 pub fn show(outcome: &DatabaseLinkOutcome, json: bool, typed: &CommandLine) -> Result<Status> {
     if json {
-        let mut records = JsonWriter::new(io::stdout());
-        records.conditions(&output::conditions(
-            typed,
-            "the source database's clock",
-            "the source database".to_owned(),
-        ))?;
-        records.database_link(outcome)?;
-        records.summary(&Summary {
+        let (clock, point) = ("the source database's clock", "the source database");
+        let conditions = output::conditions(typed, clock, point.to_owned());
+        let summary = Summary {
             exchanges: outcome.calls.count,
             connections: 1,
             turns: outcome.turns_per_call.unwrap_or_default() * outcome.calls.count,
             spread: outcome.round_trips,
             ..Summary::default()
+        };
+        output::print_records(&conditions, &[], &summary, |records| {
+            records.database_link(outcome)
         })?;
-        records.flush()?;
     } else {
         output::print(&report::text::via_view(outcome, &output::style()))?;
     }

@@ -10,7 +10,6 @@ use model::{LinkOutcome, Summary};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use relay::Relay;
-use report::JsonWriter;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -109,14 +108,14 @@ fn write_records(
         "the monotonic clock",
         "proxies of toxiproxy's API".to_owned(),
     );
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(&relaying::with_links(conditions, planned))?;
-    links.iter().try_for_each(|link| records.link(link))?;
-    records.summary(&Summary {
+    let conditions = relaying::with_links(conditions, planned);
+    let summary = Summary {
         connections: counters.connections(),
         payload_bytes: counters.payload_bytes(),
         duration,
         ..Summary::default()
-    })?;
-    records.flush()
+    };
+    output::print_records(&conditions, &[], &summary, |records| {
+        links.iter().try_for_each(|link| records.link(link))
+    })
 }

@@ -9,10 +9,8 @@ use model::{ByteCount, Conditions, Job, Summary};
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::progress::StderrProgress;
-use report::JsonWriter;
 use report::outcome::{TuneDetail, TuneReport};
 use report::text::tune_view;
-use std::io;
 use std::time::Instant;
 use sys::StopToken;
 use sys::Target;
@@ -136,15 +134,18 @@ fn print_report(args: &Args, conditions: &Conditions, report: &TuneReport, began
         return Ok(output::print(&tune_view(report, detail, &output::style()))?);
     }
     output::warn(&report.warnings);
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(conditions)?;
-    records.tune(report)?;
-    report.links.iter().try_for_each(|link| records.link(link))?;
-    records.warnings(&report.warnings)?;
-    records.summary(&Summary {
+    let summary = Summary {
         operations: report.runs.taken,
         duration: began.elapsed(),
         ..Summary::default()
-    })?;
-    Ok(records.flush()?)
+    };
+    Ok(output::print_records(
+        conditions,
+        &report.warnings,
+        &summary,
+        |records| {
+            records.tune(report)?;
+            report.links.iter().try_for_each(|link| records.link(link))
+        },
+    )?)
 }

@@ -6,8 +6,6 @@ use lab::progress::LabProgress;
 use live::relaying;
 use model::{Summary, counted};
 use pipeline::output::{self, Status};
-use report::JsonWriter;
-use std::io;
 use std::time::Instant;
 use sys::Target;
 use sys::arguments::CommandLine;
@@ -94,15 +92,16 @@ fn print_outcome(
         "the monotonic clock; kernel receive timestamps where the socket gives them",
         format!("relay in front of {}", target.server()),
     );
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(&conditions)?;
-    records.program(report)?;
-    records.warnings(&report.warnings)?;
-    records.summary(&Summary {
+    let summary = Summary {
         duration: began.elapsed(),
         ..outcome.totals.clone()
-    })?;
-    Ok(records.flush()?)
+    };
+    Ok(output::print_records(
+        &conditions,
+        &report.warnings,
+        &summary,
+        |records| records.program(report),
+    )?)
 }
 
 /// More would take longer than any user waits.

@@ -13,8 +13,6 @@ use pipeline::input;
 use pipeline::moved::ConnectionChoice;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
-use report::JsonWriter;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::Target;
@@ -150,19 +148,20 @@ fn print_advice(
             &output::style(),
         ))?);
     }
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(conditions)?;
-    records.advice(advice)?;
-    records.warnings(warnings)?;
-    records.summary(&Summary {
+    let summary = Summary {
         turns: advice.turns,
         exchanges: advice.exchanges,
         operations: advice.operations,
         payload_bytes: advice.payload_bytes,
         duration: begun.elapsed(),
         ..Summary::default()
-    })?;
-    Ok(records.flush()?)
+    };
+    Ok(output::print_records(
+        conditions,
+        warnings,
+        &summary,
+        |records| records.advice(advice),
+    )?)
 }
 
 /// The server, if the sources are not files.
