@@ -3,11 +3,10 @@
 mod links;
 mod measured;
 
-use crate::placement::Placement;
 use check::Pattern;
 use link::LinkDescription;
 use links::RawLink;
-use model::{Endpoint, Host, PlanMeasure, parse_duration};
+use model::{Endpoint, Host, PlanMeasure, Side, parse_duration};
 use serde::Deserialize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -162,17 +161,12 @@ impl Estate {
     }
 
     /// The service with an endpoint; for servers the port must match too.
-    pub fn service_of(&self, endpoint: Endpoint, serves: bool) -> Option<usize> {
+    pub fn service_of(&self, endpoint: Endpoint, side: Side) -> Option<usize> {
         let has = |service: &EstateService| {
-            let port = !serves || service.ports.is_empty() || service.ports.contains(&endpoint.port);
+            let port = side == Side::Client || service.ports.is_empty() || service.ports.contains(&endpoint.port);
             port && service.hosts.iter().any(|host| host.has(endpoint.address))
         };
         self.services.iter().position(has)
-    }
-
-    pub fn services_price(&self, placement: &Placement) -> f64 {
-        let services = self.services.iter().zip(&placement.0);
-        services.map(|(service, place)| service.month[*place]).sum()
     }
 
     /// Lower bound of all placements: each service in its cheapest place, no traffic between

@@ -23,6 +23,11 @@ impl Placement {
         differ.count() as u32
     }
 
+    pub fn services_price(&self, estate: &Estate) -> f64 {
+        let services = estate.services.iter().zip(&self.0);
+        services.map(|(service, place)| service.month[*place]).sum()
+    }
+
     /// In the order of the file.
     pub fn services(&self, estate: &Estate) -> Vec<PlacedService> {
         let services = estate.services.iter().zip(&self.0);

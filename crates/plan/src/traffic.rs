@@ -1,6 +1,6 @@
 use crate::file::Estate;
 use crate::placement::Placement;
-use model::{ConnectionId, ConnectionOutcome, Endpoint, Timestamp};
+use model::{ConnectionId, ConnectionOutcome, Endpoint, Side, Timestamp};
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct EstateTraffic {
 
 impl EstateTraffic {
     pub fn opened(&mut self, estate: &Estate, connection: ConnectionId, client: Endpoint, server: Endpoint) {
-        let services = [estate.service_of(client, false), estate.service_of(server, true)];
+        let services = [estate.service_of(client, Side::Client), estate.service_of(server, Side::Server)];
         if let [Some(client), Some(server)] = services {
             if client != server {
                 let pair = self.pair([client, server]);
@@ -69,7 +69,7 @@ impl EstateTraffic {
         let observed = estate.observed.unwrap_or_else(|| self.observed());
         let seconds = observed.as_secs_f64().max(1.0);
         let times = estate.hours * 3600.0 / seconds;
-        let (mut gigabytes, mut price) = (0.0, estate.services_price(placement));
+        let (mut gigabytes, mut price) = (0.0, placement.services_price(estate));
         for ([client, server], bytes) in self.pairs.iter().zip(&self.bytes) {
             let places = [placement.0[*client], placement.0[*server]];
             if places[0] != places[1] {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::placement::{link_of, placements, possible};
+use crate::placement::{Placement, link_of, placements, possible};
 use model::Direction;
 
 const ESTATE: &str = r#"currency = "EUR"
