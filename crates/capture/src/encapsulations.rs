@@ -2,7 +2,7 @@
 //! One level is opened. A new encapsulation needs one row in [`OVER_IP`] or [`OVER_UDP`] and a
 //! parser.
 
-use crate::byte_order::{u16_at, u32_at};
+use crate::byte_order::NETWORK;
 use crate::ip::{Datagram, UDP};
 use crate::links::{self, Found, IPV4, IPV6, MPLS, network_within, plain};
 
@@ -60,7 +60,7 @@ pub(crate) fn inside<'a>(datagram: &Datagram<'a>) -> Option<Inside<'a>> {
     let is_udp = datagram.protocol == UDP;
     let (rows, number) = match is_udp {
         true if datagram.fragment.is_some_and(|place| place.offset > 0) => return None,
-        true => (OVER_UDP, u16_at(datagram.payload, 2, true)?),
+        true => (OVER_UDP, NETWORK.u16_at(datagram.payload, 2)?),
         false => (OVER_IP, u16::from(datagram.protocol)),
     };
     let found = rows.iter().find(|row| row.numbers.contains(&number))?;
@@ -167,7 +167,8 @@ fn geneve(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
         return Ok(None);
     };
     let rest = payload.get(8 + usize::from(first & 0x3f) * 4..);
-    Ok(u16_at(payload, 2, true)
+    Ok(NETWORK
+        .u16_at(payload, 2)
         .zip(rest)
         .and_then(|(kind, rest)| carried(kind, rest))
         .map(|found| in_network(numbered(payload), found)))
@@ -176,7 +177,7 @@ fn geneve(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
 /// RFC 2784 and 2890: optional checksum, key and sequence number, payload by EtherType. ERSPAN
 /// (copies from a switch) is GRE with an additional header.
 fn gre(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
-    let (Some(flags), Some(kind)) = (u16_at(payload, 0, true), u16_at(payload, 2, true)) else {
+    let (Some(flags), Some(kind)) = (NETWORK.u16_at(payload, 0), NETWORK.u16_at(payload, 2)) else {
         return Ok(None);
     };
     match flags & 0x0007 {
@@ -197,7 +198,7 @@ fn gre(payload: &[u8]) -> Result<Option<Found<'_>>, &'static str> {
         _ => {
             let key_at = 4 + 4 * usize::from(has(0xc000));
             let key = if has(0x2000) {
-                u32_at(payload, key_at, true)
+                NETWORK.u32_at(payload, key_at)
             } else {
                 None
             };
@@ -231,7 +232,7 @@ fn mpls(labels: &[u8]) -> Option<Found<'_>> {
 
 /// The network number in the fifth to seventh byte of VXLAN, VXLAN-GPE and Geneve.
 fn numbered(payload: &[u8]) -> u32 {
-    u32_at(payload, 4, true).map_or(0, |word| word >> 8)
+    NETWORK.u32_at(payload, 4).map_or(0, |word| word >> 8)
 }
 
 fn in_network(outer: u32, found: Found<'_>) -> Found<'_> {

@@ -1,6 +1,6 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) headers, as far as TCP needs them.
 
-use crate::byte_order::{u16_at, u32_at};
+use crate::byte_order::NETWORK;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -53,7 +53,9 @@ pub(crate) enum Protocol {
 impl Protocol {
     pub fn from_datagram(datagram: &Datagram<'_>) -> Self {
         match (datagram.protocol, datagram.fragment) {
-            (UDP, None) => u16_at(datagram.payload, 2, true).map_or(Self::Number(UDP), Self::UdpPort),
+            (UDP, None) => NETWORK
+                .u16_at(datagram.payload, 2)
+                .map_or(Self::Number(UDP), Self::UdpPort),
             (number, _) => Self::Number(number),
         }
     }
@@ -95,7 +97,7 @@ fn version_4(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
     };
     let address = |at| {
         Some(Address {
-            bits: u128::from(u32_at(header, at, true)?),
+            bits: u128::from(NETWORK.u32_at(header, at)?),
             six: false,
         })
     };
@@ -129,8 +131,8 @@ fn version_6(packet: &[u8], wire: usize) -> Option<Datagram<'_>> {
             HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY => usize::from(*payload.get(1)?) * 8 + 8,
             AUTHENTICATION => usize::from(*payload.get(1)?) * 4 + 8,
             FRAGMENT => {
-                let placing = u16_at(payload, 2, true)?;
-                identification = u32_at(payload, 4, true)?;
+                let placing = NETWORK.u16_at(payload, 2)?;
+                identification = NETWORK.u32_at(payload, 4)?;
                 let place = Fragment {
                     offset: usize::from(placing & 0xfff8),
                     more: placing & 1 != 0,

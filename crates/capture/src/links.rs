@@ -3,7 +3,7 @@
 //!
 //! Their numbers are from <https://www.tcpdump.org/linktypes.html>.
 
-use crate::byte_order::{u16_at, u32_at};
+use crate::byte_order::{ByteOrder, NETWORK};
 use std::fmt;
 
 #[derive(Debug)]
@@ -144,10 +144,10 @@ fn linux_cooked(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
 }
 
 fn linux_cooked_2(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
-    let kind = u16_at(frame, 0, true).ok_or(NoPacket::Other)?;
+    let kind = NETWORK.u16_at(frame, 0).ok_or(NoPacket::Other)?;
     let found = network(kind, frame.get(20..).ok_or(NoPacket::Other)?)?;
     Ok(Found {
-        interface: u32_at(frame, 4, true).ok_or(NoPacket::Other)?,
+        interface: NETWORK.u32_at(frame, 4).ok_or(NoPacket::Other)?,
         ..found
     })
 }
@@ -161,7 +161,7 @@ fn ethernet_sender(frame: &[u8]) -> Sender {
 
 /// Packet type, device type, address length, address.
 fn cooked_sender(frame: &[u8]) -> Sender {
-    let field = |at| u16_at(frame, at, true);
+    let field = |at| NETWORK.u16_at(frame, at);
     Sender {
         is_of_any_interface: true,
         ..cooked(field(0), field(2), field(4), frame.get(6..))
@@ -171,7 +171,7 @@ fn cooked_sender(frame: &[u8]) -> Sender {
 /// EtherType, interface number, device type, packet type, address length, address.
 fn cooked_2_sender(frame: &[u8]) -> Sender {
     let byte = |at: usize| frame.get(at).copied().map(u16::from);
-    cooked(byte(10), u16_at(frame, 8, true), byte(11), frame.get(12..))
+    cooked(byte(10), NETWORK.u16_at(frame, 8), byte(11), frame.get(12..))
 }
 
 fn cooked(kind: Option<u16>, device: Option<u16>, length: Option<u16>, address: Option<&[u8]>) -> Sender {
@@ -198,7 +198,8 @@ fn link_address(bytes: Option<&[u8]>) -> Option<[u8; 6]> {
 }
 
 fn behind_type(frame: &[u8], place: usize) -> Result<Found<'_>, NoPacket> {
-    let (kind, rest) = u16_at(frame, place, true)
+    let (kind, rest) = NETWORK
+        .u16_at(frame, place)
         .zip(frame.get(place + 2..))
         .ok_or(NoPacket::Other)?;
     network(kind, rest)
@@ -211,8 +212,10 @@ fn raw(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
 /// The address family is in the capturing host's byte order for BSD null, and big endian for BSD
 /// loopback. IPv6 has a different number on every BSD. Both orders are tried.
 fn loopback(frame: &[u8]) -> Result<Found<'_>, NoPacket> {
-    let known = |big| matches!(u32_at(frame, 0, big), Some(2 | 10 | 24 | 28 | 30));
-    let packet = frame.get(4..).filter(|_| known(false) || known(true));
+    let known = |order: ByteOrder| matches!(order.u32_at(frame, 0), Some(2 | 10 | 24 | 28 | 30));
+    let packet = frame
+        .get(4..)
+        .filter(|_| known(ByteOrder::Little) || known(ByteOrder::Big));
     packet.map(plain).ok_or(NoPacket::Other)
 }
 
@@ -235,7 +238,7 @@ pub(crate) fn mpls(mut labels: &[u8]) -> Option<Found<'_>> {
             continue;
         }
         let is_ethernet =
-            |frame: &'_ [u8]| matches!(u16_at(frame, 12, true), Some(IPV4 | IPV6 | 0x8100 | 0x88a8));
+            |frame: &'_ [u8]| matches!(NETWORK.u16_at(frame, 12), Some(IPV4 | IPV6 | 0x8100 | 0x88a8));
         let frame = match labels.first()? >> 4 {
             4 | 6 => return Some(plain(labels)),
             0 => labels.get(4..)?,
@@ -260,7 +263,7 @@ fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> 
                 });
             }
             0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
-                let vlan = u32::from(u16_at(rest, 0, true).ok_or(NoPacket::Other)? & 0x0fff);
+                let vlan = u32::from(NETWORK.u16_at(rest, 0).ok_or(NoPacket::Other)? & 0x0fff);
                 network = network_within(network, vlan);
                 2
             }
@@ -268,7 +271,7 @@ fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> 
             CISCO_METADATA => 6,
             PBB => 16,
             0x8847 | 0x8848 => return mpls(rest).ok_or(NoPacket::Unopened(Carrier::Named("MPLS"))),
-            PPPOE if matches!(u16_at(rest, 6, true), Some(0x0021 | 0x0057)) => {
+            PPPOE if matches!(NETWORK.u16_at(rest, 6), Some(0x0021 | 0x0057)) => {
                 return rest.get(8..).map(plain).ok_or(NoPacket::Other);
             }
             ..=MAX_FRAME_LEN => match rest {
@@ -279,7 +282,7 @@ fn network(mut ether_type: u16, mut rest: &[u8]) -> Result<Found<'_>, NoPacket> 
             },
             other => return Err(no_packet(other)),
         };
-        let next = u16_at(rest, tag, true).zip(rest.get(tag + 2..));
+        let next = NETWORK.u16_at(rest, tag).zip(rest.get(tag + 2..));
         (ether_type, rest) = next.ok_or(NoPacket::Other)?;
     }
     Err(NoPacket::Unopened(Carrier::Named("more than 8 tags")))

@@ -1,6 +1,6 @@
 //! The pcap format (draft-ietf-opsawg-pcap): a file header, then records of 16 bytes and the packet.
 
-use crate::byte_order::{u16_at, u32_at};
+use crate::byte_order::ByteOrder;
 use crate::format::{Format, MAX_PACKET, Notes, Record, SEARCH};
 use crate::input::Input;
 use crate::links::{self, Link};
@@ -18,10 +18,12 @@ pub(crate) const MAGICS: &[[u8; 4]] = &[
 
 pub(crate) fn open(magic: [u8; 4]) -> Box<dyn Format> {
     let little = u32::from_le_bytes(magic);
-    let big = !matches!(little, MICROSECONDS | NANOSECONDS | MODIFIED);
-    let kind = if big { u32::from_be_bytes(magic) } else { little };
+    let (order, kind) = match little {
+        MICROSECONDS | NANOSECONDS | MODIFIED => (ByteOrder::Little, little),
+        _ => (ByteOrder::Big, u32::from_be_bytes(magic)),
+    };
     Box::new(Pcap {
-        big,
+        order,
         unit: if kind == NANOSECONDS { 1 } else { 1000 },
         header: if kind == MODIFIED {
             RECORD_HEADER + 8
@@ -35,7 +37,7 @@ pub(crate) fn open(magic: [u8; 4]) -> Box<dyn Format> {
 }
 
 struct Pcap {
-    big: bool,
+    order: ByteOrder,
     /// Nanoseconds per unit of a record's fraction.
     unit: u64,
     header: usize,
@@ -55,7 +57,7 @@ impl Format for Pcap {
                 notes.cut_bytes += there.len() as u64;
                 return None;
             }
-            let head = Head::parse(there, self.big)?;
+            let head = Head::parse(there, self.order)?;
             if !head.is_sane(self.unit) {
                 self.search(input, notes)?;
                 continue;
@@ -92,10 +94,12 @@ impl Pcap {
             notes.cut_bytes += header.len() as u64;
             return None;
         }
-        let (snap_length, link) = (
-            u32_at(header, 16, self.big),
-            u16_at(header, if self.big { 22 } else { 20 }, self.big),
-        );
+        let link_at = match self.order {
+            ByteOrder::Big => 22,
+            ByteOrder::Little => 20,
+        };
+        let snap_length = self.order.u32_at(header, 16);
+        let link = self.order.u16_at(header, link_at);
         let (snap_length, link) = (snap_length?, link?);
         self.link = links::find(link);
         notes.interface(link, snap_length);
@@ -139,7 +143,7 @@ impl Pcap {
 
     /// End of the record at `offset`. `None` if it is implausible or over a day away from `near`.
     fn end_of(&self, bytes: &[u8], offset: usize, near: Option<u32>) -> Option<usize> {
-        let head = Head::parse(bytes.get(offset..)?, self.big)?;
+        let head = Head::parse(bytes.get(offset..)?, self.order)?;
         let is_near = near.is_none_or(|seconds| head.seconds.abs_diff(seconds) < 86_400);
         let next = offset + self.header + head.captured;
         let fits = head.captured <= head.wire as usize && next <= bytes.len();
@@ -156,12 +160,12 @@ struct Head {
 
 impl Head {
     #[inline]
-    fn parse(bytes: &[u8], big: bool) -> Option<Self> {
+    fn parse(bytes: &[u8], order: ByteOrder) -> Option<Self> {
         Some(Self {
-            seconds: u32_at(bytes, 0, big)?,
-            fraction: u32_at(bytes, 4, big)?,
-            captured: u32_at(bytes, 8, big)? as usize,
-            wire: u32_at(bytes, 12, big)?,
+            seconds: order.u32_at(bytes, 0)?,
+            fraction: order.u32_at(bytes, 4)?,
+            captured: order.u32_at(bytes, 8)? as usize,
+            wire: order.u32_at(bytes, 12)?,
         })
     }
 

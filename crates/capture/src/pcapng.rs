@@ -3,7 +3,7 @@
 
 mod interface;
 
-use crate::byte_order::{u16_at, u32_at};
+use crate::byte_order::{ByteOrder, NETWORK};
 use crate::format::{Format, MAX_PACKET, Notes, Record, SEARCH};
 use crate::input::Input;
 use crate::secrets::{KeyLines, SECRETS_HEAD, SecretsFault, SecretsHead};
@@ -15,14 +15,14 @@ pub(crate) const MAGICS: &[[u8; 4]] = &[SECTION_HEADER.to_le_bytes()];
 
 pub(crate) fn open(_magic: [u8; 4]) -> Box<dyn Format> {
     Box::new(Pcapng {
-        big: false,
+        order: ByteOrder::Little,
         interfaces: Vec::new(),
         last: Timestamp::default(),
     })
 }
 
 struct Pcapng {
-    big: bool,
+    order: ByteOrder,
     interfaces: Vec<Interface>,
     last: Timestamp,
 }
@@ -59,11 +59,11 @@ impl Format for Pcapng {
                 notes.cut_bytes += there as u64;
                 if kind == SECRETS {
                     let body = input.peek(there).get(8..).unwrap_or_default();
-                    notes.secrets.cut(place, body, self.big, notes.key_lines);
+                    notes.secrets.cut(place, body, self.order, notes.key_lines);
                 }
                 return None;
             }
-            let trailer = u32_at(there, length - 4, self.big_for(kind, there));
+            let trailer = self.order_for(kind, there).u32_at(there, length - 4);
             if trailer != Some(length as u32) {
                 self.search(input, notes)?;
                 continue;
@@ -83,17 +83,17 @@ impl Format for Pcapng {
 impl Pcapng {
     #[inline]
     fn head(&self, bytes: &[u8]) -> Option<(u32, usize)> {
-        let kind = u32_at(bytes, 0, self.big)?;
-        let length = u32_at(bytes, 4, self.big_for(kind, bytes))?;
+        let kind = self.order.u32_at(bytes, 0)?;
+        let length = self.order_for(kind, bytes).u32_at(bytes, 4)?;
         Some((kind, length as usize))
     }
 
     #[inline]
-    fn big_for(&self, kind: u32, bytes: &[u8]) -> bool {
+    fn order_for(&self, kind: u32, bytes: &[u8]) -> ByteOrder {
         if kind != SECTION_HEADER {
-            return self.big;
+            return self.order;
         }
-        u32_at(bytes, 8, true) == Some(BYTE_ORDER)
+        section_order(bytes, 8)
     }
 
     fn block(&mut self, kind: u32, place: u64, body: &[u8], notes: &mut Notes<'_>) -> Block {
@@ -109,11 +109,11 @@ impl Pcapng {
                 .obsolete_packet(length, body)
                 .map_or(Block::Damaged, Block::Packet),
             SECTION_HEADER => {
-                self.big = u32_at(body, 0, true) == Some(BYTE_ORDER);
+                self.order = section_order(body, 0);
                 self.interfaces.clear();
                 Block::Other
             }
-            INTERFACE => match Interface::parse(body, self.big, self.interfaces.len()) {
+            INTERFACE => match Interface::parse(body, self.order, self.interfaces.len()) {
                 Some((interface, described)) if self.interfaces.len() < MAX_INTERFACES => {
                     notes.interface(described.link, interface.snap_length);
                     notes.addresses(described.addresses);
@@ -123,7 +123,7 @@ impl Pcapng {
                 _ => Block::Damaged,
             },
             SECRETS => {
-                notes.secrets.block(place, body, self.big, notes.key_lines);
+                notes.secrets.block(place, body, self.order, notes.key_lines);
                 Block::Other
             }
             _ => Block::Other,
@@ -131,23 +131,23 @@ impl Pcapng {
     }
 
     fn enhanced_packet(&mut self, taken: usize, body: &[u8]) -> Option<Record> {
-        let interface = u32_at(body, 0, self.big)? as usize;
+        let interface = self.order.u32_at(body, 0)? as usize;
         let units = self.units(body, 4)?;
-        let (captured, wire) = (u32_at(body, 12, self.big)?, u32_at(body, 16, self.big)?);
+        let (captured, wire) = (self.order.u32_at(body, 12)?, self.order.u32_at(body, 16)?);
         self.record(interface, units, captured, wire, 20, body, taken)
     }
 
     fn obsolete_packet(&mut self, taken: usize, body: &[u8]) -> Option<Record> {
-        let interface = usize::from(u16_at(body, 0, self.big)?);
+        let interface = usize::from(self.order.u16_at(body, 0)?);
         let units = self.units(body, 4)?;
-        let (captured, wire) = (u32_at(body, 12, self.big)?, u32_at(body, 16, self.big)?);
+        let (captured, wire) = (self.order.u32_at(body, 12)?, self.order.u32_at(body, 16)?);
         self.record(interface, units, captured, wire, 20, body, taken)
     }
 
     /// A simple packet block has no time, so it takes that of the previous packet.
     fn simple_packet(&mut self, taken: usize, body: &[u8]) -> Option<Record> {
         let interface = self.interfaces.first()?;
-        let wire = u32_at(body, 0, self.big)?;
+        let wire = self.order.u32_at(body, 0)?;
         let limit = if interface.snap_length == 0 {
             u32::MAX
         } else {
@@ -167,8 +167,8 @@ impl Pcapng {
 
     fn units(&self, body: &[u8], offset: usize) -> Option<u64> {
         let (high, low) = (
-            u32_at(body, offset, self.big)?,
-            u32_at(body, offset + 4, self.big)?,
+            self.order.u32_at(body, offset)?,
+            self.order.u32_at(body, offset + 4)?,
         );
         Some(u64::from(high) << 32 | u64::from(low))
     }
@@ -228,7 +228,7 @@ impl Pcapng {
         let place = input.position();
         let body = input.peek(8 + SECRETS_HEAD).get(8..).unwrap_or_default();
         let behind = length - 12 - SECRETS_HEAD;
-        let head = SecretsHead::parse(body, self.big).filter(|head| {
+        let head = SecretsHead::parse(body, self.order).filter(|head| {
             behind
                 .checked_sub(head.length)
                 .is_some_and(|rest| rest <= MAX_OPTIONS)
@@ -299,7 +299,14 @@ impl Pcapng {
         known
             && (12..=MAX_BLOCK).contains(&length)
             && length % 4 == 0
-            && u32_at(bytes, length - 4, self.big_for(kind, bytes)) == Some(length as u32)
+            && self.order_for(kind, bytes).u32_at(bytes, length - 4) == Some(length as u32)
+    }
+}
+
+fn section_order(bytes: &[u8], offset: usize) -> ByteOrder {
+    match NETWORK.u32_at(bytes, offset) {
+        Some(BYTE_ORDER) => ByteOrder::Big,
+        _ => ByteOrder::Little,
     }
 }
 

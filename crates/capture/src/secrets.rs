@@ -4,7 +4,7 @@
 //! secrets. Those of TLS are the text of a key log (RFC 9850); its lines are emitted one by one.
 //! Secrets are neither kept here nor printed in warnings. Blocks of other types are counted.
 
-use crate::byte_order::u32_at;
+use crate::byte_order::ByteOrder;
 
 /// Receives a line of an embedded key log and returns whether it is valid. The lines are secret.
 pub type KeyLineSink<'k> = dyn Fn(&[u8]) -> bool + 'k;
@@ -35,17 +35,17 @@ pub(crate) struct SecretsHead {
 
 impl SecretsHead {
     /// Parses the head from a block's body or its first bytes.
-    pub fn parse(body: &[u8], big: bool) -> Option<Self> {
+    pub fn parse(body: &[u8], order: ByteOrder) -> Option<Self> {
         Some(Self {
-            is_tls: u32_at(body, 0, big)? == TLS_KEY_LOG,
-            length: u32_at(body, 4, big)? as usize,
+            is_tls: order.u32_at(body, 0)? == TLS_KEY_LOG,
+            length: order.u32_at(body, 4)? as usize,
         })
     }
 }
 
 impl SecretsTally {
-    pub fn block(&mut self, place: u64, body: &[u8], big: bool, sink: &KeyLineSink<'_>) {
-        let Some(head) = SecretsHead::parse(body, big) else {
+    pub fn block(&mut self, place: u64, body: &[u8], order: ByteOrder, sink: &KeyLineSink<'_>) {
+        let Some(head) = SecretsHead::parse(body, order) else {
             return self.fault(place, SecretsFault::Length);
         };
         if !head.is_tls {
@@ -63,9 +63,9 @@ impl SecretsTally {
     }
 
     /// Processes a block that is truncated by the end of the source.
-    pub fn cut(&mut self, place: u64, body: &[u8], big: bool, sink: &KeyLineSink<'_>) {
+    pub fn cut(&mut self, place: u64, body: &[u8], order: ByteOrder, sink: &KeyLineSink<'_>) {
         self.cut = Some(place);
-        let is_tls = SecretsHead::parse(body, big).is_some_and(|head| head.is_tls);
+        let is_tls = SecretsHead::parse(body, order).is_some_and(|head| head.is_tls);
         if let (true, Some(secrets)) = (is_tls, body.get(SECRETS_HEAD..)) {
             // The rest after the last line feed may be half a secret, or padding.
             KeyLines::default().feed(secrets, sink);

@@ -1,6 +1,6 @@
 //! TCP headers (RFC 9293).
 
-use crate::byte_order::{u16_at, u32_at};
+use crate::byte_order::NETWORK;
 use crate::format::Record;
 use crate::ip::{Address, Datagram};
 use model::Timestamp;
@@ -151,7 +151,7 @@ impl SynOptions {
     fn parse(options: &[u8]) -> Self {
         let mut found = Self::default();
         each_option(options, |kind, option| match kind {
-            2 => found.mss = u16_at(option, 2, true),
+            2 => found.mss = NETWORK.u16_at(option, 2),
             3 => found.window_shift = option.get(2).map(|shift| (*shift).min(MAX_SHIFT)),
             TIMESTAMPS => found.timestamps = true,
             _ => {}
@@ -164,7 +164,7 @@ fn timestamps(options: &[u8]) -> Option<(u32, u32)> {
     let mut found = None;
     each_option(options, |kind, option| {
         if kind == TIMESTAMPS {
-            found = u32_at(option, 2, true).zip(u32_at(option, 6, true));
+            found = NETWORK.u32_at(option, 2).zip(NETWORK.u32_at(option, 6));
         }
     });
     found

@@ -1,6 +1,6 @@
 //! Interface description blocks with time resolution, name and addresses.
 
-use crate::byte_order::{u16_at, u32_at};
+use crate::byte_order::ByteOrder;
 use crate::links::{self, Link};
 use model::{InterfaceAddresses, Timestamp};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -29,9 +29,9 @@ pub(super) struct Description {
 }
 
 impl Interface {
-    pub fn parse(body: &[u8], big: bool, number: usize) -> Option<(Self, Description)> {
-        let link = u16_at(body, 0, big)?;
-        let snap_length = u32_at(body, 4, big)?;
+    pub fn parse(body: &[u8], order: ByteOrder, number: usize) -> Option<(Self, Description)> {
+        let link = order.u16_at(body, 0)?;
+        let snap_length = order.u32_at(body, 4)?;
         let mut interface = Self {
             link: links::find(link),
             snap_length,
@@ -43,7 +43,7 @@ impl Interface {
             addresses: Vec::new(),
         };
         let mut options = body.get(8..).unwrap_or_default();
-        while let (Some(code), Some(length)) = (u16_at(options, 0, big), u16_at(options, 2, big)) {
+        while let (Some(code), Some(length)) = (order.u16_at(options, 0), order.u16_at(options, 2)) {
             let Some(value) = options.get(4..4 + usize::from(length)) else {
                 break;
             };
@@ -53,7 +53,7 @@ impl Interface {
                 OPTION_IPV4 | OPTION_IPV6 if addresses.addresses.len() < MAX_ADDRESSES => {
                     addresses.addresses.extend(address(code, value));
                 }
-                _ => interface.option(code, value, big),
+                _ => interface.option(code, value, order),
             }
             options = options
                 .get(4 + usize::from(length).next_multiple_of(4)..)
@@ -62,15 +62,14 @@ impl Interface {
         Some((interface, Description { link, addresses }))
     }
 
-    fn option(&mut self, code: u16, value: &[u8], big: bool) {
+    fn option(&mut self, code: u16, value: &[u8], order: ByteOrder) {
         match (code, value) {
             (OPTION_RESOLUTION, [resolution, ..]) => self.resolution = Resolution::parse(*resolution),
             (OPTION_OFFSET, _) => {
                 if let Some(eight) = value.first_chunk::<8>() {
-                    self.offset = if big {
-                        i64::from_be_bytes(*eight)
-                    } else {
-                        i64::from_le_bytes(*eight)
+                    self.offset = match order {
+                        ByteOrder::Big => i64::from_be_bytes(*eight),
+                        ByteOrder::Little => i64::from_le_bytes(*eight),
                     };
                 }
             }
