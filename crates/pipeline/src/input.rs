@@ -222,14 +222,9 @@ pub fn are_of_load(files: &[PathBuf]) -> bool {
         let begun = report::RecordReader::new(bytes)
             .ok()
             .and_then(|mut records| records.next());
-        matches!(begun, Some(Ok(report::Record::Conditions(run))) if subcommand(&run.command_line) == Some("load"))
+        matches!(begun, Some(Ok(report::Record::Conditions(run))) if run.generated)
     };
     !files.is_empty() && files.iter().all(is_of_load)
-}
-
-fn subcommand(command_line: &str) -> Option<&str> {
-    let mut words = command_line.split(' ').skip(1);
-    words.find(|word| !word.starts_with('-'))
 }
 
 pub fn title(files: &[PathBuf]) -> String {

@@ -247,6 +247,7 @@ pub fn conditions(typed: &CommandLine, clock: &str, observation_point: String) -
         observation_point,
         link: None,
         seed: None,
+        generated: false,
     }
 }
 

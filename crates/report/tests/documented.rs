@@ -46,10 +46,16 @@ fn backticked(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-fn written_of_connections() -> [String; 4] {
+fn written_of_connections() -> [String; 5] {
     use samples::{conditions, connection, endpoint, line};
     [
         line(|writer| writer.conditions(&conditions())),
+        line(|writer| {
+            writer.conditions(&model::Conditions {
+                generated: true,
+                ..conditions()
+            })
+        }),
         line(|writer| {
             writer.opened(
                 connection().id,

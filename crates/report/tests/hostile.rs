@@ -365,3 +365,25 @@ fn warnings_of_other_versions_keep_their_text() {
     assert_eq!(older, model::Warning::new(model::WarningKind::OtherVersion, "x"));
     assert_eq!(newer, older);
 }
+
+#[test]
+fn earlier_recordings_of_load_are_known_by_their_command_line() {
+    for (command_line, generated) in [
+        ("longwire load -c 8 postgres://db1/shop", true),
+        ("longwire --quiet load postgres://db1/shop", true),
+        ("longwire watch postgres://db1/load -- load", false),
+        ("load", false),
+    ] {
+        let conditions = model::Conditions {
+            command_line: command_line.to_owned(),
+            ..samples::conditions()
+        };
+        let line = samples::line(|writer| writer.conditions(&conditions));
+        assert!(!line.contains("generated"), "{line}");
+        let mut records = RecordReader::new(line.as_bytes()).expect("it is plain");
+        let Some(Ok(Record::Conditions(read))) = records.next() else {
+            panic!("{line}");
+        };
+        assert_eq!(read.generated, generated, "{command_line}");
+    }
+}

@@ -294,9 +294,15 @@ fn conditions() -> impl Strategy<Value = Conditions> {
     let optional = || option::of(text());
     (
         (text(), text(), text(), text()),
-        (optional(), optional(), optional(), option::of(any::<u64>())),
+        (
+            optional(),
+            optional(),
+            optional(),
+            option::of(any::<u64>()),
+            any::<bool>(),
+        ),
     )
-        .prop_map(|(texts, (host, kernel, link, seed))| Conditions {
+        .prop_map(|(texts, (host, kernel, link, seed, generated))| Conditions {
             version: texts.0,
             command_line: texts.1,
             host,
@@ -305,6 +311,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
             observation_point: texts.3,
             link,
             seed,
+            generated,
         })
 }
 

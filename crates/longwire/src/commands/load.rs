@@ -78,6 +78,7 @@ fn carry_out(
     let conditions = output::conditions(typed, clock, format!("clients of {}", shown.server));
     let conditions = model::Conditions {
         seed: Some(plan.seed),
+        generated: true,
         ..conditions
     };
     let page = args.html.as_deref().map(PageFile::create).transpose()?;

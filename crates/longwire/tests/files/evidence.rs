@@ -37,6 +37,24 @@ fn records(words: &[&str]) -> Vec<Value> {
 }
 
 #[test]
+fn warnings_of_records_are_printed_on_stderr_with_the_prefix() {
+    let words = ["read", &data("prepared-before.pcap")];
+    let records = records(&words);
+    let warnings = records.iter().filter(|record| record["type"] == "warning");
+    let expected: String = warnings
+        .map(|warning| {
+            format!(
+                "longwire: warning: {}\n",
+                warning["text"].as_str().expect("a text")
+            )
+        })
+        .collect();
+    assert!(!expected.is_empty());
+    let output = binary::run(&[&words[..], &["--json"]].concat());
+    assert_eq!(binary::stderr(&output), expected);
+}
+
+#[test]
 fn statements_prepared_before_the_capture_are_none_that_were_seen() {
     let said = read_report("prepared-before.pcap");
     assert!(

@@ -12,9 +12,16 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 impl ReadBody for Conditions {
-    fn into_record(self, _: &mut Interner) -> Record {
+    fn into_record(mut self, _: &mut Interner) -> Record {
+        // Earlier versions recorded only the command line.
+        self.generated |= subcommand(&self.command_line) == Some("load");
         Record::Conditions(self)
     }
+}
+
+fn subcommand(command_line: &str) -> Option<&str> {
+    let mut words = command_line.split(' ').skip(1);
+    words.find(|word| !word.starts_with('-'))
 }
 
 impl ReadBody for Warning {

@@ -50,6 +50,7 @@ pub fn conditions() -> Conditions {
         observation_point: "relay on 127.0.0.1:40001".to_owned(),
         link: Some("delay 5ms rate 10Mbit/s".to_owned()),
         seed: Some(7),
+        generated: false,
     }
 }
 
