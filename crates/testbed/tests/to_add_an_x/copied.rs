@@ -9,6 +9,9 @@ use std::process::Command;
 /// A copy, and the page "To add an X".
 pub struct Copied {
     root: PathBuf,
+    /// Of the crates. Not named `crates`, because cargo identifies a crate by its path in the
+    /// workspace, and would confuse the copies with the originals in the shared target directory.
+    folder: String,
     page: String,
     /// Contents of the copy by path from the root.
     files: std::cell::RefCell<BTreeMap<PathBuf, String>>,
@@ -21,7 +24,8 @@ pub struct Row<'a> {
 }
 
 impl Copied {
-    pub fn new(crates: &[&str]) -> Self {
+    /// `name` is the folder of this copy in the target directory.
+    pub fn new(name: &str, crates: &[&str]) -> Self {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut files = BTreeMap::new();
         let mut take = |path: &Path| {
@@ -29,18 +33,20 @@ impl Copied {
             files.insert(path.to_owned(), text);
         };
         take(Path::new("Cargo.lock"));
-        for name in crates {
-            let root = Path::new("crates").join(name);
+        for each in crates {
+            let root = Path::new("crates").join(each);
             take(&root.join("Cargo.toml"));
             for folder in ["src", "benches"] {
                 sources(&source, &root.join(folder), &mut take);
             }
         }
         let manifest = fs::read_to_string(source.join("Cargo.toml")).expect("the manifest");
-        let manifest = manifest.replace("\"crates/", &format!("\"{FOLDER}/"));
+        let folder = format!("with-{name}");
+        let manifest = manifest.replace("\"crates/", &format!("\"{folder}/"));
         files.insert("Cargo.toml".into(), manifest);
         Self {
-            root: target().join("to-add-an-x"),
+            root: target().join(name),
+            folder,
             page: fs::read_to_string(source.join("ARCHITECTURE.md")).expect("the page"),
             files: files.into(),
         }
@@ -118,11 +124,11 @@ impl Copied {
     fn write(&self) {
         let files = self.files.borrow();
         let mut there = Vec::new();
-        sources(&self.root, Path::new(FOLDER), &mut |path| {
-            there.push(original(path));
+        sources(&self.root, Path::new(&self.folder), &mut |path| {
+            there.push(renamed(path, &self.folder, "crates"));
         });
         for path in there.iter().filter(|path| !files.contains_key(*path)) {
-            let path = copied(path);
+            let path = renamed(path, "crates", &self.folder);
             fs::remove_file(self.root.join(&path)).expect("it is ours");
             // Removes empty folders: cargo takes each folder in `crates` for a crate.
             let folders = path.ancestors().skip(1);
@@ -131,7 +137,7 @@ impl Copied {
                 .count();
         }
         for (path, text) in files.iter() {
-            let path = self.root.join(copied(path));
+            let path = self.root.join(renamed(path, "crates", &self.folder));
             if fs::read_to_string(&path).is_ok_and(|there| there == *text) {
                 continue;
             }
@@ -194,19 +200,10 @@ fn target() -> PathBuf {
     directory.to_owned()
 }
 
-fn copied(path: &Path) -> PathBuf {
-    path.strip_prefix("crates")
-        .map_or_else(|_| path.to_owned(), |rest| Path::new(FOLDER).join(rest))
-}
-
-fn original(path: &Path) -> PathBuf {
-    path.strip_prefix(FOLDER)
-        .map_or_else(|_| path.to_owned(), |rest| Path::new("crates").join(rest))
+fn renamed(path: &Path, from: &str, to: &str) -> PathBuf {
+    path.strip_prefix(from)
+        .map_or_else(|_| path.to_owned(), |rest| Path::new(to).join(rest))
 }
 
 /// Variables that cargo sets for the tests of one crate.
 const OF_ONE_CRATE: [&str; 3] = ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_CRATE_"];
-
-/// Not named `crates`, because cargo identifies a crate by its path in the workspace, and would
-/// confuse the copies with the originals in the shared target directory.
-const FOLDER: &str = "with-toys";

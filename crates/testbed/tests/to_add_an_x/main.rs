@@ -1,7 +1,7 @@
-//! Checks "To add an X" in ARCHITECTURE.md: adds a protocol and a finding to a copy of some crates
-//! as its table says, and runs the copy's tests.
+//! Checks "To add an X" in ARCHITECTURE.md: adds a protocol and a finding, and an output, to copies
+//! of some crates as its table says, and runs the copies' tests.
 //!
-//! The copy is built in the target directory, so only changes are compiled.
+//! The copies are built in the target directory, so only changes are compiled.
 
 mod copied;
 
@@ -9,10 +9,50 @@ use copied::Copied;
 
 #[test]
 fn a_protocol_and_a_kind_of_finding_are_added_as_the_page_says() {
-    let copy = Copied::new(&["model", "tls_keys", "wire", "analysis"]);
+    let copy = Copied::new("to-add-an-x", &["model", "tls_keys", "wire", "analysis"]);
     add_a_protocol(&copy);
     add_a_kind_of_finding(&copy);
     copy.passes(&["--package", "wire", "--package", "analysis", "--lib"]);
+}
+
+/// In a copy of its own: crates that know all protocols do not know the toy.
+#[test]
+fn an_output_of_a_run_is_added_as_the_page_says() {
+    let copy = Copied::new(
+        "to-add-an-output",
+        &[
+            "analysis",
+            "capture",
+            "decoding",
+            "exporters",
+            "http_client",
+            "link",
+            "metrics",
+            "model",
+            "otlp",
+            "pipeline",
+            "predict",
+            "report",
+            "servers",
+            "storage",
+            "sys",
+            "tables",
+            "testbed",
+            "tls_keys",
+            "tunnel",
+            "wire",
+            "wire_commercial",
+        ],
+    );
+    let row = copy.page("output of a run");
+    copy.create(&row.new_file("toy"), include_str!("toy_output.rs"));
+    copy.insert(&row.place_of("mod"), "mod tables;\n", "mod toy;\n");
+    copy.insert(
+        &row.place_of("SINKS"),
+        "const SINKS: &[fn(&AggregatorConfig, &Conditions) -> Requested] = &[\n",
+        "|_, _| boxed(Some(toy::Toys::default())),\n",
+    );
+    copy.passes(&["--package", "pipeline", "--lib"]);
 }
 
 fn add_a_protocol(copy: &Copied) {
