@@ -141,7 +141,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
             let cores = [wanted.computing.client, wanted.computing.server];
             text.push_str(&report::text::cores_line(cores));
         }
-        let longest = wanted.longest.as_ref().and_then(LongestOperation::take);
+        let longest = wanted.longest.as_ref().and_then(LongestOperation::take_operation);
         if let (Some(longest), Some(target)) = (longest, wanted.targets.last()) {
             let explained = explain(&longest, target, &wanted, &moved);
             text.push_str(&report::text::explain_view(&explained, &style));

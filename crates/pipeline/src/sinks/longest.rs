@@ -14,12 +14,12 @@ pub struct LongestOperation(Rc<RefCell<Option<Operation>>>);
 impl LongestOperation {
     /// Returns the operation, with the dependencies of its exchanges on a link with distance if the
     /// run predicts.
-    pub fn take(&self) -> Option<Operation> {
+    pub fn take_operation(&self) -> Option<Operation> {
         self.0.take()
     }
 
     pub(super) fn set_concurrency(&self, concurrency: &Concurrency) {
-        let longest = self.take();
+        let longest = self.take_operation();
         *self.0.borrow_mut() = longest.map(|longest| concurrency.expected(&longest));
     }
 }
