@@ -115,6 +115,10 @@ impl<O: Outside> Shaper<O> {
 
     fn ready(&mut self, slot: usize, side: Side, event: Readiness) {
         let from_here = side.sends();
+        if let Some(ConnectionState::Calling(_)) = self.slots.get(slot).map(|slot| &slot.stage) {
+            self.catch_up(self.outside.now());
+            self.call_progress(slot);
+        }
         match self.slots.get_mut(slot).map(|slot| &mut slot.stage) {
             Some(ConnectionState::Open(connection)) => {
                 if event.readable {
@@ -127,10 +131,7 @@ impl<O: Outside> Shaper<O> {
                     self.deliver(slot, from_here.reverse(), None);
                 }
             }
-            Some(ConnectionState::Calling(_)) => {
-                self.catch_up(self.outside.now());
-                self.call_progress(slot);
-            }
+            Some(ConnectionState::Answering { ending }) => *ending |= event.ending,
             _ => {}
         }
     }
@@ -327,8 +328,7 @@ impl<O: Outside> Shaper<O> {
         };
         let before = connection.lane(direction).waiting();
         let delivery = connection.deliver(direction, &mut self.outside);
-        let waiting = connection.lane(direction).waiting();
-        let sent = before - waiting;
+        let sent = before - connection.lane(direction).waiting();
         if sent > 0 {
             self.batch.segment(direction, sent, None);
         }
@@ -346,9 +346,11 @@ impl<O: Outside> Shaper<O> {
         }
         if delivery == Delivery::SinkBroken {
             connection.sink_broke(direction);
+            // Passes on an end that has arrived: nothing else would.
+            connection.deliver(direction, &mut self.outside);
             self.to_read.push_back((slot, direction.reverse()));
         }
-        let done = connection.is_done();
+        let (waiting, done) = (connection.lane(direction).waiting(), connection.is_done());
         self.network.set_unread(flow(slot, direction), waiting as u64);
         if done {
             self.close(slot, Closing::Finished);

@@ -191,7 +191,13 @@ impl Worker {
                     connection.ready(slot, side, event, round)
                 });
             }
-            Some(Slot::Connecting(_)) => self.connect_progress(slot, offset),
+            Some(Slot::Connecting(_)) => {
+                self.connect_progress(slot, offset);
+                // An end that came with the connection is said only once.
+                self.with_open(slot, offset, |connection, round| {
+                    connection.ready(slot, side, event, round)
+                });
+            }
             Some(Slot::Free) | None => {}
         }
     }

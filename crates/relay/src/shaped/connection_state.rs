@@ -15,8 +15,11 @@ pub(super) enum ConnectionState {
     Knocking,
     /// The relay connects to the server, to this address since then.
     Calling(Timestamp),
-    /// The server's answer is in flight to the client.
-    Answering,
+    /// The server's answer is in flight to the client. The server may have ended already: its socket
+    /// says so only once.
+    Answering {
+        ending: bool,
+    },
     /// The refusal is in flight to the client.
     Refusing(LiveError),
     Open(Box<Shaped>),
@@ -119,7 +122,7 @@ impl<O: Outside> Shaper<O> {
                 self.put(slot, ConnectionState::Calling(since));
                 return;
             }
-            Call::Answered => (ConnectionState::Answering, Control::SynAck),
+            Call::Answered => (ConnectionState::Answering { ending: false }, Control::SynAck),
             Call::Refused(error) => (ConnectionState::Refusing(error), Control::Reset),
         };
         self.calling -= 1;
@@ -141,7 +144,7 @@ impl<O: Outside> Shaper<O> {
 
     /// The SYN-ACK is at the client: its ACK enters the link, and its bytes behind.
     fn answered(&mut self, slot: usize) {
-        let ConnectionState::Answering = self.put(slot, ConnectionState::Over) else {
+        let ConnectionState::Answering { ending } = self.put(slot, ConnectionState::Over) else {
             return;
         };
         let ends = match self.outside.watch_client(slot) {
@@ -158,7 +161,8 @@ impl<O: Outside> Shaper<O> {
         let (id, observer) = self.outside.observe();
         let lag = self.network.one_way(Direction::ClientToServer);
         let reorderer = EventReorderer::new(id, observer, lag);
-        let connection = Shaped::open(slot, reorderer, ends, times, self.link.rtt, &self.outside);
+        let mut connection = Shaped::open(slot, reorderer, ends, times, self.link.rtt, &self.outside);
+        connection.lane(Direction::ServerToClient).ending = ending;
         self.put(slot, ConnectionState::Open(Box::new(connection)));
         self.send_control(slot, Control::Ack, Direction::ClientToServer);
         self.to_read.push_back((slot, Direction::ClientToServer));

@@ -107,6 +107,14 @@ impl Sockets {
         }
     }
 
+    fn call_another(&mut self, slot: usize, error: LiveError) -> Call {
+        let Seat::Calling(connecting) = self.put(slot, Seat::Free) else {
+            return Call::Waits(self.now());
+        };
+        let attempt = connecting.next(&self.shared, error);
+        self.attempted(slot, attempt)
+    }
+
     fn attempted(&mut self, slot: usize, attempt: Try) -> Call {
         let connecting = match attempt {
             Try::Next(connecting) => connecting,
@@ -136,56 +144,39 @@ impl Outside for Sockets {
     }
 
     fn call(&mut self, slot: usize) -> Call {
-        match self.put(slot, Seat::Free) {
-            Seat::Client(client) => {
-                let attempt = Connecting::begin(client, &self.shared);
-                self.attempted(slot, attempt)
-            }
-            seat => {
-                self.put(slot, seat);
-                self.call_progress(slot)
-            }
-        }
+        let Seat::Client(client) = self.put(slot, Seat::Free) else {
+            return Call::Waits(self.now());
+        };
+        let attempt = Connecting::begin(client, &self.shared);
+        self.attempted(slot, attempt)
     }
 
     fn call_progress(&mut self, slot: usize) -> Call {
-        match self.put(slot, Seat::Free) {
-            Seat::Calling(connecting) => match connecting.server.connected() {
-                Ok(false) => {
-                    let since = connecting.tried_at;
-                    self.put(slot, Seat::Calling(connecting));
-                    Call::Waits(since)
-                }
-                Ok(true) => {
+        let Some(Seat::Calling(connecting)) = self.seats.get(slot) else {
+            return Call::Waits(self.now());
+        };
+        match connecting.server.connected() {
+            Ok(false) => Call::Waits(connecting.tried_at),
+            Ok(true) => {
+                if let Seat::Calling(connecting) = self.put(slot, Seat::Free) {
                     let sockets = PerSide::new(connecting.client, connecting.server);
                     self.put(slot, Seat::Both(sockets, connecting.address));
-                    Call::Answered
                 }
-                Err(reason) => {
-                    let error = resolve::failed(&self.shared.target, connecting.address, reason);
-                    let attempt = connecting.next(&self.shared, error);
-                    self.attempted(slot, attempt)
-                }
-            },
-            seat => {
-                self.put(slot, seat);
-                Call::Waits(self.now())
+                Call::Answered
+            }
+            Err(reason) => {
+                let error = resolve::failed(&self.shared.target, connecting.address, reason);
+                self.call_another(slot, error)
             }
         }
     }
 
     fn call_next(&mut self, slot: usize) -> Call {
-        match self.put(slot, Seat::Free) {
-            Seat::Calling(connecting) => {
-                let error = connecting.timed_out(&self.shared);
-                let attempt = connecting.next(&self.shared, error);
-                self.attempted(slot, attempt)
-            }
-            seat => {
-                self.put(slot, seat);
-                Call::Waits(self.now())
-            }
-        }
+        let Some(Seat::Calling(connecting)) = self.seats.get(slot) else {
+            return Call::Waits(self.now());
+        };
+        let error = connecting.timed_out(&self.shared);
+        self.call_another(slot, error)
     }
 
     fn watch_client(&mut self, slot: usize) -> Result<PerSide<Endpoint>, LiveError> {

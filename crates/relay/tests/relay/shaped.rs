@@ -460,3 +460,16 @@ fn a_target_with_tls_is_refused_together_with_a_link() {
     assert_eq!(error, sys::LiveError::TlsThroughLink);
     assert!(error.hint().is_some_and(|hint| hint.contains("sslmode=disable")));
 }
+
+#[test]
+fn a_server_that_ends_before_it_is_known_is_heard_to_the_end() {
+    let (listener, address) = listen();
+    let stand = relay_with_link(address, "rtt=60ms");
+    let mut client = stand.connect();
+    accept(&listener).write_all(b"too many connections").expect("write");
+    let mut words = Vec::new();
+    client.read_to_end(&mut words).expect("an orderly end");
+    assert_eq!(words, b"too many connections");
+    drop(client);
+    stand.until(|counters| counters.open == 0);
+}
