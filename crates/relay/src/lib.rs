@@ -33,6 +33,9 @@ mod journal;
 mod negotiation;
 mod negotiation_slots;
 mod probe;
+#[cfg(test)]
+#[path = "../tests/relay/recorder.rs"]
+mod recorder;
 pub mod replay;
 mod sequence;
 mod shaped;

