@@ -8,16 +8,24 @@
 //! sockets alone. The ends may be in different network namespaces: a socket belongs to the
 //! namespace of its creation, whichever thread uses it.
 //!
-//! Start reading at `run.rs`; `script.rs` reads the operation, `wires.rs` has the sockets.
+//! Start reading at `run.rs`; `script.rs` reads the operation, `wires.rs` has its connections and
+//! `sockets.rs` the kernel's part of them.
 
 mod boxes;
+#[cfg(test)]
+mod memory;
+mod outside;
 mod run;
 mod script;
+mod sockets;
+#[cfg(test)]
+mod tests;
 mod wires;
 
 pub use script::ReplayScript;
 
 use run::Run;
+use sockets::Sockets;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 use sys::StopToken;
@@ -116,7 +124,7 @@ pub fn replay(
     script.check_clients(plan.clients)?;
     let work = || {
         become_realtime();
-        Run::new(script, ends, plan, stop)?.play()
+        Run::new(script, Sockets::new(ends, stop)?, plan, stop).play()
     };
     std::thread::scope(|scope| match scope.spawn(work).join() {
         Ok(replayed) => replayed,

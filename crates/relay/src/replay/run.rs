@@ -1,12 +1,13 @@
 //! The scheduler of a replay, for all clients.
 
+use super::outside::Outside;
 use super::script::{After, ReplayScript, Transfer};
 use super::wires::{Channel, Event, Wires};
-use super::{Ends, ReplayError, ReplayMeasurements, ReplayPlan};
+use super::{ReplayError, ReplayMeasurements, ReplayPlan};
 use model::Side;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use sys::StopToken;
 
 /// A node of an operation of a client.
@@ -64,28 +65,27 @@ enum State {
 }
 
 /// A replay in progress. Times are nanoseconds since its start.
-pub(super) struct Run<'a> {
+pub(super) struct Run<'a, O> {
     script: &'a ReplayScript,
     plan: &'a ReplayPlan,
     stop: &'a StopToken,
-    wires: Wires<'a>,
+    wires: Wires<O>,
     clients: Vec<Client>,
     /// In order of time, then of insertion.
     due: BinaryHeap<Reverse<(u64, u64, Wake)>>,
     noted: u64,
-    clock: Instant,
     first_begin: Option<u64>,
     last_end: u64,
     outcome: ReplayMeasurements,
 }
 
-impl<'a> Run<'a> {
+impl<'a, O: Outside> Run<'a, O> {
     pub(super) fn new(
         script: &'a ReplayScript,
-        ends: &'a Ends<'a>,
+        outside: O,
         plan: &'a ReplayPlan,
         stop: &'a StopToken,
-    ) -> Result<Self, ReplayError> {
+    ) -> Self {
         let client = || Client {
             run: 0,
             begin: 0,
@@ -95,19 +95,18 @@ impl<'a> Run<'a> {
             slots: vec![None; script.channels.len()],
             state: State::Waiting,
         };
-        Ok(Self {
+        Self {
             script,
             plan,
             stop,
-            wires: Wires::new(ends, stop)?,
+            wires: Wires::new(outside),
             clients: (0..plan.clients.max(1)).map(|_| client()).collect(),
             due: BinaryHeap::new(),
             noted: 0,
-            clock: Instant::now(),
             first_begin: None,
             last_end: 0,
             outcome: ReplayMeasurements::default(),
-        })
+        }
     }
 
     pub(super) fn play(mut self) -> Result<ReplayMeasurements, ReplayError> {
@@ -144,7 +143,7 @@ impl<'a> Run<'a> {
     }
 
     fn now(&self) -> u64 {
-        nanos(self.clock.elapsed())
+        self.wires.outside.now()
     }
 
     fn schedule_wake(&mut self, at: u64, wake: Wake) {
@@ -163,7 +162,7 @@ impl<'a> Run<'a> {
             .due
             .peek()
             .map_or(longest, |Reverse((at, _, _))| longest.min(*at));
-        Duration::from_nanos(next.saturating_sub(self.now())).saturating_sub(AWAKE)
+        Duration::from_nanos(next.saturating_sub(self.now()))
     }
 
     fn do_what_is_due(&mut self) -> Result<(), ReplayError> {
@@ -234,6 +233,7 @@ impl<'a> Run<'a> {
             .count();
         let rounds = self.plan.warm_up.saturating_add(self.plan.rounds) as usize;
         self.wires
+            .outside
             .stock(within.saturating_mul(self.clients.len()).saturating_mul(rounds))?;
         for place in 0..self.script.channels.len() {
             if self.clients[client as usize].slots[place].is_some() {
@@ -262,7 +262,7 @@ impl<'a> Run<'a> {
             }
             let plans = self.script.channels.iter().zip(&waits.slots);
             let wires = &mut self.wires;
-            let is_there = |channel: &mut Channel| channel.connected && channel.is_accepted();
+            let is_there = |channel: &mut Channel| channel.connected && channel.accepted;
             let ready = plans
                 .filter(|(plan, _)| !plan.opened_within)
                 .all(|(_, slot)| slot.and_then(|slot| wires.channel(slot)).is_some_and(is_there));
@@ -330,7 +330,7 @@ impl<'a> Run<'a> {
             Transfer::Greeting(channel) => {
                 let slot = self.slot(tag, channel);
                 match slot.and_then(|slot| self.wires.channel(slot)) {
-                    Some(channel) if channel.is_accepted() => self.request_arrived(tag),
+                    Some(channel) if channel.accepted => self.request_arrived(tag),
                     Some(channel) => channel.greeting = Some(tag),
                     None => {}
                 }
@@ -558,6 +558,3 @@ impl<'a> Run<'a> {
 fn nanos(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
-
-/// Time spent spinning, about as long as the kernel takes to wake a thread.
-const AWAKE: Duration = Duration::from_micros(50);

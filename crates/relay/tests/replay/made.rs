@@ -76,22 +76,6 @@ pub fn served(mut step: OperationStep, server: Duration) -> OperationStep {
     step
 }
 
-pub fn later(mut step: OperationStep, client_before: Duration) -> OperationStep {
-    step.client_before = client_before;
-    step
-}
-
-pub fn at_start(mut step: OperationStep) -> OperationStep {
-    step.after_start = true;
-    step
-}
-
-pub fn without_reply(mut step: OperationStep) -> OperationStep {
-    step.exchange.first.reply_started = None;
-    step.exchange.first.reply_ended = None;
-    step
-}
-
 pub fn operation(steps: Vec<OperationStep>) -> Operation {
     Operation {
         id: 0,
