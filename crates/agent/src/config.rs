@@ -5,7 +5,7 @@ use live::address::to_serve;
 use live::exporting::{ExportPlan, otlp_settings};
 use live::interface::{InterfacePlan, parse_ring};
 use live::targets::{PlannedRelay, RelayTexts};
-use model::parse_duration;
+use model::{ConfigFile, parse_duration};
 use pipeline::input::live::PacketFilter;
 use serde::Deserialize;
 use std::fmt::Display;
@@ -18,7 +18,6 @@ use sys::listening::{PlainClients, collide, leads_to};
 use sys::{Target, resolve};
 use telemetry::metrics::NameLimits;
 use telemetry::otlp::TraceOptions;
-use thiserror::Error;
 use toml::Spanned;
 
 #[derive(Debug, Clone)]
@@ -39,22 +38,6 @@ pub struct AgentConfig {
 pub(crate) enum AgentSource {
     Relays(RelayTexts),
     Interfaces(InterfacePlan, RelayTexts),
-}
-
-#[derive(Debug, Error)]
-#[error("{}:{line}:{column}: {message}", path.display())]
-pub struct AgentConfigError {
-    path: PathBuf,
-    line: usize,
-    /// In characters, from 1.
-    column: usize,
-    message: String,
-}
-
-impl AgentConfigError {
-    pub fn hint(&self) -> String {
-        "docs/agent.md has every key with its default; longwire agent --config FILE --check-config checks a file without running".to_owned()
-    }
 }
 
 #[derive(Deserialize)]
@@ -157,6 +140,8 @@ struct StopTable {
 
 type Fault = (Range<usize>, String);
 
+const REFERENCE: &str = "docs/agent.md has every key with its default; longwire agent --config FILE --check-config checks a file without running";
+
 impl AgentConfig {
     /// # Errors
     /// If it cannot be read or is invalid; the error has line and column.
@@ -164,23 +149,19 @@ impl AgentConfig {
         use anyhow::Context;
         let text = read_small_text(path, MAX_CONFIG_BYTES)
             .with_context(|| format!("could not read the configuration {}", path.display()))?;
-        Self::parse(&text, plain_clients).map_err(|(span, message)| {
-            let before = text.get(..span.start.min(text.len())).unwrap_or(&text);
-            let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-            let error = AgentConfigError {
-                path: path.to_owned(),
-                line: before.matches('\n').count() + 1,
-                column: before.get(line_start..).unwrap_or_default().chars().count() + 1,
-                message,
-            };
-            error.into()
-        })
+        let file = ConfigFile {
+            path,
+            text: &text,
+            reference: REFERENCE,
+        };
+        // The parser's own text quotes the line, which may hold a password.
+        let tables =
+            toml::from_str(&text).map_err(|fault| file.parse_error(fault.span(), fault.message()))?;
+        let checked = Self::of_tables(tables, plain_clients);
+        Ok(checked.map_err(|(span, message)| file.error(span, message))?)
     }
 
-    fn parse(text: &str, plain_clients: PlainClients) -> Result<Self, Fault> {
-        // The error's own text quotes the line, which may hold a password.
-        let file: File = toml::from_str(text)
-            .map_err(|error| (error.span().unwrap_or(0..0), error.message().to_owned()))?;
+    fn of_tables(file: File, plain_clients: PlainClients) -> Result<Self, Fault> {
         let exports = exports(&file)?;
         let source = source(file.relay, file.interface, plain_clients)?;
         refuse_taken(exports.prometheus, file.prometheus.listen.as_ref(), &source)?;

@@ -1,7 +1,10 @@
 use crate::{Budget, Pattern};
 use analysis::hosts::HostChoice;
-use anyhow::{Context, Result, anyhow};
+use anyhow::Result;
+use model::{ConfigError, ConfigFile};
 use serde::Deserialize;
+use std::path::Path;
+use toml::Spanned;
 
 #[derive(Debug, Default)]
 pub struct BudgetFile {
@@ -14,15 +17,11 @@ pub struct BudgetFile {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
     #[serde(alias = "max-turns")]
-    max_round_trips: Option<Number>,
-    #[serde(default)]
-    max_predicted: OneOrMore,
-    #[serde(default)]
-    max_held: OneOrMore,
-    #[serde(default)]
-    forbid: OneOrMore,
-    #[serde(default)]
-    host: OneOrMore,
+    max_round_trips: Option<Spanned<Number>>,
+    max_predicted: Option<Spanned<OneOrMore>>,
+    max_held: Option<Spanned<OneOrMore>>,
+    forbid: Option<Spanned<OneOrMore>>,
+    host: Option<Spanned<OneOrMore>>,
     #[serde(default)]
     operation: Vec<Named>,
 }
@@ -32,13 +31,10 @@ struct File {
 struct Named {
     name: String,
     #[serde(alias = "max-turns")]
-    max_round_trips: Option<Number>,
-    #[serde(default)]
-    max_predicted: OneOrMore,
-    #[serde(default)]
-    max_held: OneOrMore,
-    #[serde(default)]
-    forbid: OneOrMore,
+    max_round_trips: Option<Spanned<Number>>,
+    max_predicted: Option<Spanned<OneOrMore>>,
+    max_held: Option<Spanned<OneOrMore>>,
+    forbid: Option<Spanned<OneOrMore>>,
 }
 
 /// Accepts `20` or `"+2"`.
@@ -57,69 +53,88 @@ enum OneOrMore {
     More(Vec<String>),
 }
 
-impl Default for OneOrMore {
-    fn default() -> Self {
-        Self::More(Vec::new())
+impl Number {
+    fn texts(&self) -> Vec<String> {
+        match self {
+            Self::Number(number) => vec![number.to_string()],
+            Self::Text(text) => vec![text.clone()],
+        }
     }
 }
 
 impl OneOrMore {
-    fn texts(self) -> Vec<String> {
+    fn texts(&self) -> Vec<String> {
         match self {
-            Self::One(text) => vec![text],
-            Self::More(texts) => texts,
+            Self::One(text) => vec![text.clone()],
+            Self::More(texts) => texts.clone(),
         }
     }
 }
 
 /// # Errors
-/// If an entry is invalid; the error has the line.
-pub fn parse(text: &str) -> Result<BudgetFile> {
-    let file: File = toml::from_str(text)?;
-    let host = |text: String| HostChoice::parse(&text).map_err(|fault| anyhow!("in host: {fault}"));
-    let hosts = file.host.texts().into_iter().map(host).collect::<Result<_>>()?;
-    let mut budgets = parse_budget(
-        None,
-        file.max_round_trips,
-        [file.max_predicted, file.max_held, file.forbid],
-    )?;
-    for named in file.operation {
-        let context = format!("in [[operation]] with the name '{}'", named.name);
-        let names = Pattern::new(&named.name);
-        let more = parse_budget(
-            Some(&names),
-            named.max_round_trips,
-            [named.max_predicted, named.max_held, named.forbid],
-        );
-        budgets.extend(more.context(context)?);
+/// If an entry is invalid; the error has line and column.
+pub fn parse(path: &Path, text: &str) -> Result<BudgetFile, ConfigError> {
+    let at = ConfigFile {
+        path,
+        text,
+        reference: "docs/check.md has every key of a file of budgets",
+    };
+    let file: File = toml::from_str(text).map_err(|fault| at.parse_error(fault.span(), fault.message()))?;
+    let hosts = each(at, "host", file.host.as_ref(), OneOrMore::texts, |text| {
+        Ok(vec![HostChoice::parse(text).map_err(anyhow::Error::msg)?])
+    })?;
+    let limits = [&file.max_predicted, &file.max_held, &file.forbid];
+    let mut budgets = parse_budgets(at, None, file.max_round_trips.as_ref(), limits)?;
+    for named in &file.operation {
+        let limits = [&named.max_predicted, &named.max_held, &named.forbid];
+        budgets.extend(parse_budgets(
+            at,
+            Some(&named.name),
+            named.max_round_trips.as_ref(),
+            limits,
+        )?);
     }
     Ok(BudgetFile { budgets, hosts })
 }
 
-fn parse_budget(
-    names: Option<&Pattern>,
-    turns: Option<Number>,
-    [predicted, held, forbid]: [OneOrMore; 3],
-) -> Result<Vec<Budget>> {
-    let mut budgets = Vec::new();
-    match turns {
-        Some(Number::Number(turns)) => budgets.push(Budget::turns(&turns.to_string())?),
-        Some(Number::Text(turns)) => budgets.push(Budget::turns(&turns)?),
-        None => {}
-    }
-    for text in predicted.texts() {
-        budgets.push(Budget::predicted(&text)?);
-    }
-    for text in held.texts() {
-        budgets.push(Budget::held(&text)?);
-    }
-    for text in forbid.texts() {
-        budgets.extend(Budget::forbid(&text)?);
-    }
+fn parse_budgets(
+    at: ConfigFile<'_>,
+    operation: Option<&str>,
+    turns: Option<&Spanned<Number>>,
+    [predicted, held, forbid]: [&Option<Spanned<OneOrMore>>; 3],
+) -> Result<Vec<Budget>, ConfigError> {
+    let one = |budget: Result<Budget>| budget.map(|budget| vec![budget]);
+    let texts = OneOrMore::texts;
+    let mut budgets = each(at, "max-round-trips", turns, Number::texts, |text| {
+        one(Budget::turns(text))
+    })?;
+    budgets.extend(each(at, "max-predicted", predicted.as_ref(), texts, |text| {
+        one(Budget::predicted(text))
+    })?);
+    budgets.extend(each(at, "max-held", held.as_ref(), texts, |text| {
+        one(Budget::held(text))
+    })?);
+    budgets.extend(each(at, "forbid", forbid.as_ref(), texts, Budget::forbid)?);
     for budget in &mut budgets {
-        budget.names = names.cloned();
+        budget.names = operation.map(Pattern::new);
     }
     Ok(budgets)
+}
+
+/// What `parse` makes of each text of a key.
+fn each<V, T>(
+    at: ConfigFile<'_>,
+    key: &str,
+    value: Option<&Spanned<V>>,
+    texts: fn(&V) -> Vec<String>,
+    parse: impl Fn(&str) -> Result<Vec<T>>,
+) -> Result<Vec<T>, ConfigError> {
+    let mut all = Vec::new();
+    let Some(value) = value else { return Ok(all) };
+    for text in texts(value.get_ref()) {
+        all.extend(parse(&text).map_err(|fault| at.error(value.span(), format!("{key}: {fault:#}")))?);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -139,7 +154,7 @@ mod tests {
             max-round-trips = "+2"
             max-predicted = ["1s@40ms", "2s@rtt=40ms rate=10mbit"]
         "#;
-        let file = parse(text).expect("budgets");
+        let file = parse(Path::new("longwire.toml"), text).expect("budgets");
         assert_eq!(
             file.hosts,
             [
@@ -166,13 +181,16 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
-        let refusal = |text: &str| format!("{:#}", parse(text).expect_err("refused"));
-        assert!(refusal("host = 'web'").starts_with("in host: "));
+        let refusal = |text: &str| {
+            let refused = parse(Path::new("longwire.toml"), text);
+            refused.expect_err("refused").to_string()
+        };
+        assert!(refusal("host = 'web'").starts_with("longwire.toml:1:8: host: "));
         assert!(refusal("max-turn = 20").contains("max-round-trips"));
         assert!(refusal("[[operation]]\nmax-round-trips = 3").contains("name"));
         let named = refusal("[[operation]]\nname = 'GET /'\nforbid = 'n+2'");
         assert!(
-            named.contains("'GET /'") && named.contains("'n+2' is no kind"),
+            named.starts_with("longwire.toml:3:10: forbid: ") && named.contains("'n+2' is no kind"),
             "{named}"
         );
     }

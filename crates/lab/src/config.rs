@@ -3,7 +3,6 @@
 //! The language is documented in docs/lab.md. [`tree`] keeps the position of every value, so that
 //! errors have line and column, also for values of a sweep.
 
-mod error;
 mod links;
 mod section;
 mod services;
@@ -12,15 +11,16 @@ pub mod tree;
 mod variants;
 mod workload;
 
-pub use error::ConfigError;
+pub use model::ConfigError;
 pub use sweep::{Axis, SettingSweep};
 pub use variants::{LabVariant, SETTING as VARIANT};
 
 use analysis::operations::rule::Rule;
 use anyhow::{Context, Result};
 use link::LinkDescription;
+use model::ConfigFile as File;
 pub use section::advice;
-use section::{File, Section, text};
+use section::{Section, text};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::files::{MAX_CONFIG_BYTES, read_small_text};
@@ -233,8 +233,8 @@ impl LabFile {
 
     /// `path` is used in errors.
     pub fn parse(path: &Path, text: String) -> Result<Self, ConfigError> {
-        let file = File { path, text: &text };
-        let mut root = tree::parse(path, &text)?;
+        let file = file(path, &text);
+        let mut root = tree::parse(file)?;
         let sweeps = sweep::parse_sweeps(file, &mut root)?;
         let variants = variants::parse_variants(file, &mut root)?;
         let lab = lab(file, &root)?;
@@ -284,11 +284,16 @@ impl LabFile {
                 root.set(path, node);
             }
         }
-        let file = File {
-            path: &self.path,
-            text: &self.text,
-        };
+        let file = file(&self.path, &self.text);
         lab(file, &root)
+    }
+}
+
+const fn file<'a>(path: &'a Path, text: &'a str) -> File<'a> {
+    File {
+        path,
+        text,
+        reference: "docs/lab.md has every key of a lab's file",
     }
 }
 

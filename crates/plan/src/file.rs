@@ -6,12 +6,12 @@ mod measured;
 use check::Pattern;
 use link::LinkDescription;
 use links::RawLink;
-use model::{Endpoint, Host, PlanMeasure, Side, parse_duration};
+use model::{ConfigError, ConfigFile, Endpoint, Host, PlanMeasure, Side, parse_duration};
 use serde::Deserialize;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use thiserror::Error;
 use toml::Spanned;
 
 /// Returns the text of a named file, or the reason of a failure.
@@ -63,15 +63,6 @@ pub struct PlanBudget {
     pub allowed: Duration,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("line {line}, column {column}: {what}")]
-pub struct Error {
-    pub line: usize,
-    /// In characters, from 1.
-    pub column: usize,
-    pub what: String,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawEstate {
@@ -111,22 +102,23 @@ struct RawBudget {
 }
 
 #[derive(Clone, Copy)]
-struct Text<'a>(&'a str);
+struct Text<'a>(ConfigFile<'a>);
 
 impl Estate {
-    /// Parses an estate file. `read` returns the text of a named measurement.
+    /// Parses an estate file; `path` is used in errors. `read` returns the text of a named
+    /// measurement.
     ///
     /// # Errors
     /// Returns position, fault and remedy.
-    pub fn parse(text: &str, read: ReadMeasurement<'_>) -> Result<Self, Error> {
-        let at = Text(text);
-        let raw: RawEstate = toml::from_str(text).map_err(|fault| {
-            let what = fault.message().replace('\n', ", ");
-            at.error(
-                fault.span().unwrap_or_default(),
-                format!("{what}: docs/plan.md has the keys"),
-            )
-        })?;
+    pub fn parse(path: &Path, text: &str, read: ReadMeasurement<'_>) -> Result<Self, ConfigError> {
+        let file = ConfigFile {
+            path,
+            text,
+            reference: "docs/plan.md has every key of an estate",
+        };
+        let at = Text(file);
+        let raw: RawEstate =
+            toml::from_str(text).map_err(|fault| file.parse_error(fault.span(), fault.message()))?;
         let mut places: Vec<Arc<str>> = Vec::new();
         for name in &raw.places {
             if places.iter().any(|known| **known == **name.get_ref()) {
@@ -184,21 +176,15 @@ impl Estate {
 const MONTH_HOURS: f64 = 730.0;
 
 impl Text<'_> {
-    fn error(self, span: Range<usize>, what: String) -> Error {
-        let before = self.0.get(..span.start).unwrap_or(self.0);
-        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        Error {
-            line: before.matches('\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            what,
-        }
+    fn error(self, span: Range<usize>, what: String) -> ConfigError {
+        self.0.error(span, what)
     }
 
-    fn duration(self, text: &Spanned<String>) -> Result<Duration, Error> {
+    fn duration(self, text: &Spanned<String>) -> Result<Duration, ConfigError> {
         parse_duration(text.get_ref()).map_err(|fault| self.error(text.span(), fault.to_string()))
     }
 
-    fn price(self, number: &Spanned<f64>) -> Result<f64, Error> {
+    fn price(self, number: &Spanned<f64>) -> Result<f64, ConfigError> {
         let value = *number.get_ref();
         if value.is_finite() && (0.0..=1e12).contains(&value) {
             return Ok(value);
@@ -209,7 +195,7 @@ impl Text<'_> {
         ))
     }
 
-    fn place_index(self, name: &Spanned<String>, places: &[Arc<str>]) -> Result<usize, Error> {
+    fn place_index(self, name: &Spanned<String>, places: &[Arc<str>]) -> Result<usize, ConfigError> {
         let known = places.iter().position(|place| **place == **name.get_ref());
         known.ok_or_else(|| {
             let what = format!(
@@ -221,7 +207,7 @@ impl Text<'_> {
         })
     }
 
-    fn services(self, raw: &[RawService], places: &[Arc<str>]) -> Result<Vec<EstateService>, Error> {
+    fn services(self, raw: &[RawService], places: &[Arc<str>]) -> Result<Vec<EstateService>, ConfigError> {
         let mut services: Vec<EstateService> = Vec::new();
         for one in raw {
             if services.iter().any(|known| *known.name == **one.name.get_ref()) {
@@ -236,7 +222,7 @@ impl Text<'_> {
         Ok(services)
     }
 
-    fn service(self, one: &RawService, places: &[Arc<str>]) -> Result<EstateService, Error> {
+    fn service(self, one: &RawService, places: &[Arc<str>]) -> Result<EstateService, ConfigError> {
         let name = one.name.get_ref();
         let place = self.place_index(&one.place, places)?;
         let host = |text: &Spanned<String>| {
@@ -275,7 +261,7 @@ impl Text<'_> {
         })
     }
 
-    fn budgets(self, raw: &[Spanned<RawBudget>]) -> Result<Vec<PlanBudget>, Error> {
+    fn budgets(self, raw: &[Spanned<RawBudget>]) -> Result<Vec<PlanBudget>, ConfigError> {
         let mut budgets = Vec::new();
         for spanned in raw {
             let one = spanned.get_ref();

@@ -15,7 +15,7 @@ mod outcome;
 mod placement;
 mod traffic;
 
-pub use file::{Error, Estate, EstateService, PlaceLink, PlanBudget};
+pub use file::{Estate, EstateService, PlaceLink, PlanBudget};
 pub use outcome::{Data, plan};
 pub use placement::Placement;
 pub use traffic::EstateTraffic;

@@ -1,9 +1,10 @@
 //! Parses tables of links, `[links.NAME]`.
 
-use super::section::{File, Section, advice};
+use super::section::{Section, advice};
 use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan};
 use super::{ALL_LINKS, ConfigError, LabLink, check_name, known_host, texts};
 use link::LinkDescription;
+use model::ConfigFile as File;
 
 /// Settings of a link that may be separate keys; values as in the text form.
 pub const KEYS: [&str; 9] = [

@@ -1,23 +1,9 @@
 //! Reads the entries of a table and reports unknown ones.
 
-use super::ConfigError;
 use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan, Table};
+use model::{ConfigError, ConfigFile as File};
 use std::cell::RefCell;
-use std::path::Path;
 use std::time::Duration;
-
-#[derive(Debug, Clone, Copy)]
-pub struct File<'a> {
-    /// As given by the user.
-    pub path: &'a Path,
-    pub text: &'a str,
-}
-
-impl File<'_> {
-    pub fn error(&self, place: &FileSpan, what: impl Into<String>) -> ConfigError {
-        ConfigError::at(self.path, self.text, place, what.into())
-    }
-}
 
 /// One table and its known keys.
 pub struct Section<'a> {

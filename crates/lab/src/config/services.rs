@@ -1,9 +1,10 @@
 //! Parses tables of services, `[services.NAME]`.
 
-use super::section::{File, Section, advice};
+use super::section::{Section, advice};
 use super::tree::{ConfigNode, ConfigValue, Entry, Table};
 use super::{CommandLine, ConfigError, ReadinessCheck, Service, ServiceKind, check_name, command_line, host};
 use crate::services::ServiceSettings;
+use model::ConfigFile as File;
 use std::time::Duration;
 
 /// Default time limit for getting ready.

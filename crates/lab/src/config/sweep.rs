@@ -1,8 +1,9 @@
 //! Parses `[[sweep]]`, the settings and values to combine.
 
-use super::section::{File, advice};
+use super::section::advice;
 use super::tree::{ConfigNode, ConfigValue, FileSpan, Table};
 use super::{ALL_LINKS, ConfigError, Lab, links, variants};
+use model::ConfigFile as File;
 
 /// Stands for every combination of the values.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,8 @@
 //! TOML tree in which every value has its position in the file.
 
-use super::ConfigError;
+use model::{ConfigError, ConfigFile as File};
 use std::fmt;
 use std::ops::Range;
-use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -13,6 +12,12 @@ use toml::de::{DeTable, DeValue};
 /// those of an earlier run.
 #[derive(Clone, Default)]
 pub struct FileSpan(pub Range<usize>);
+
+impl From<&FileSpan> for Range<usize> {
+    fn from(span: &FileSpan) -> Self {
+        span.0.clone()
+    }
+}
 
 impl PartialEq for FileSpan {
     fn eq(&self, _: &Self) -> bool {
@@ -119,12 +124,8 @@ impl Table {
     }
 }
 
-/// `file` is used in errors.
-pub fn parse(file: &Path, text: &str) -> Result<Table, ConfigError> {
-    let table = DeTable::parse(text).map_err(|error| {
-        let message = error.message().trim().replace('\n', ", ");
-        ConfigError::at(file, text, &FileSpan(error.span().unwrap_or_default()), message)
-    })?;
+pub fn parse(file: File<'_>) -> Result<Table, ConfigError> {
+    let table = DeTable::parse(file.text).map_err(|error| file.parse_error(error.span(), error.message()))?;
     Ok(self::table(table.get_ref()))
 }
 

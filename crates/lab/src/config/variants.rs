@@ -1,9 +1,10 @@
 //! Parses `[variants.NAME]`, named groups of settings for a sweep.
 
-use super::section::{File, Section, advice, text};
+use super::section::{Section, advice, text};
 use super::sweep::check_setting;
 use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan, Table};
 use super::{ConfigError, Lab, SettingSweep};
+use model::ConfigFile as File;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabVariant {

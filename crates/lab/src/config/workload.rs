@@ -1,9 +1,10 @@
 //! Parses the `[workload]` table.
 
-use super::section::{File, Section, advice, text};
+use super::section::{Section, advice, text};
 use super::tree::Entry;
 use super::{ConfigError, WorkloadKind, WorkloadSettings, command_line, home, host, known_host, texts};
 use analysis::operations::rule::Rule;
+use model::ConfigFile as File;
 use std::time::Duration;
 use sys::files::{MAX_SCRIPT_BYTES, read_small_text};
 

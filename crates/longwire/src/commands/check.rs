@@ -130,7 +130,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
 fn read_budgets(path: &Path) -> Result<BudgetFile> {
     let text = read_small_text(path, MAX_CONFIG_BYTES)
         .with_context(|| format!("could not read {}", path.display()))?;
-    check::file::parse(&text).with_context(|| format!("{} holds no budgets that can be used", path.display()))
+    Ok(check::file::parse(path, &text)?)
 }
 
 fn round_trips(text: &str) -> Result<Budget, String> {

@@ -91,7 +91,7 @@ fn read_estate(path: &Path) -> Result<Estate> {
         .with_context(|| format!("could not read {}", path.display()))?;
     let directory = path.parent().unwrap_or(Path::new(""));
     let measurement = |name: &str| read_measurement(&directory.join(name)).map_err(|fault| fault.to_string());
-    Estate::parse(&text, &measurement).with_context(|| format!("{} is no estate", path.display()))
+    Ok(Estate::parse(path, &text, &measurement)?)
 }
 
 /// The text of a measurement that the estate's file names. Returns an error for files beyond any

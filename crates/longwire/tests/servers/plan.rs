@@ -255,9 +255,7 @@ fn a_mistake_in_the_estate_has_its_line_and_column() {
     assert_eq!(out.status.code(), Some(2));
     let said = text(&out.stderr);
     assert!(
-        said.contains(
-            "estate.toml is no estate: line 18, column 9: there is no place 'her': use one of here, near, far"
-        ),
+        said.contains("estate.toml:18:9: there is no place 'her': use one of here, near, far"),
         "{said}"
     );
     let out = plan(

@@ -1,8 +1,9 @@
 //! Links between all pairs of places, written or measured.
 
 use super::measured::MeasuredLink;
-use super::{Error, PlaceLink, ReadMeasurement, Text};
+use super::{PlaceLink, ReadMeasurement, Text};
 use link::LinkDescription;
+use model::ConfigError;
 use serde::Deserialize;
 use std::sync::Arc;
 use toml::Spanned;
@@ -24,7 +25,7 @@ impl Text<'_> {
         raw: &[Spanned<RawLink>],
         places: &[Arc<str>],
         read: ReadMeasurement<'_>,
-    ) -> Result<Vec<PlaceLink>, Error> {
+    ) -> Result<Vec<PlaceLink>, ConfigError> {
         let mut links: Vec<PlaceLink> = Vec::new();
         for spanned in raw {
             let one = spanned.get_ref();
@@ -46,7 +47,11 @@ impl Text<'_> {
         Ok(links)
     }
 
-    fn link(self, spanned: &Spanned<RawLink>, read: ReadMeasurement<'_>) -> Result<LinkDescription, Error> {
+    fn link(
+        self,
+        spanned: &Spanned<RawLink>,
+        read: ReadMeasurement<'_>,
+    ) -> Result<LinkDescription, ConfigError> {
         let one = spanned.get_ref();
         match (&one.link, &one.measured) {
             (Some(text), None) => text
@@ -68,7 +73,7 @@ impl Text<'_> {
         }
     }
 
-    fn complete(self, links: &[PlaceLink], places: &[Arc<str>]) -> Result<(), Error> {
+    fn complete(self, links: &[PlaceLink], places: &[Arc<str>]) -> Result<(), ConfigError> {
         for first in 0..places.len() {
             for second in first + 1..places.len() {
                 if joining(links, [first, second]).is_none() {

@@ -36,12 +36,14 @@ fn no_file(name: &str) -> Result<String, String> {
 fn wrong(from: &str, to: &str) -> String {
     let text = ESTATE.replacen(from, to, 1);
     assert_ne!(text, ESTATE, "{from}");
-    Estate::parse(&text, &no_file).expect_err(to).to_string()
+    Estate::parse(Path::new("estate.toml"), &text, &no_file)
+        .expect_err(to)
+        .to_string()
 }
 
 #[test]
 fn an_estate_is_read() {
-    let estate = Estate::parse(ESTATE, &no_file).expect("it is one");
+    let estate = Estate::parse(Path::new("estate.toml"), ESTATE, &no_file).expect("it is one");
     assert_eq!(possible(&estate), 2);
     assert_eq!(estate.budgets.len(), 2);
     assert_eq!(estate.price_at_least(), 20.0);
@@ -59,7 +61,12 @@ fn an_estate_is_read() {
 /// Not all placements of two moves fit, so only those of one move remain.
 #[test]
 fn a_maximum_of_placements_keeps_whole_numbers_of_moves() {
-    let estate = Estate::parse(&ESTATE.replace("may = [\"here\"]\n", ""), &no_file).expect("it is one");
+    let estate = Estate::parse(
+        Path::new("estate.toml"),
+        &ESTATE.replace("may = [\"here\"]\n", ""),
+        &no_file,
+    )
+    .expect("it is one");
     assert_eq!(possible(&estate), 4);
     assert_eq!(placements(&estate, 3).len(), 3);
     assert_eq!(placements(&estate, 4).len(), 4);
@@ -72,30 +79,30 @@ fn mistakes_have_their_place_and_what_to_write() {
         (
             "place = \"here\"",
             "place = \"her\"",
-            "line 11, column 9: there is no place 'her': use one of here, there",
+            "estate.toml:11:9: there is no place 'her': use one of here, there",
         ),
-        ("10.0.0.2", "db1", "line 18, column 10: 'db1' is no address"),
-        ("rtt=10ms", "rtt=10", "line 6, column 8: "),
+        ("10.0.0.2", "db1", "estate.toml:18:10: 'db1' is no address"),
+        ("rtt=10ms", "rtt=10", "estate.toml:6:8: "),
         (
             "price = 0.02",
             "price = -1",
-            "line 7, column 9: -1 is out of range",
+            "estate.toml:7:9: -1 is out of range",
         ),
-        ("p95 = \"90ms\"", "p95 = \"90\"", "line 25, column 7: "),
+        ("p95 = \"90ms\"", "p95 = \"90\"", "estate.toml:25:7: "),
         (
             "name = \"database\"",
             "name = \"web\"",
-            "line 16, column 8: service 'web' is listed twice",
+            "estate.toml:16:8: service 'web' is listed twice",
         ),
         (
             "price = 0.02",
             "prize = 0.02",
-            "line 7, column 1: unknown field `prize`",
+            "estate.toml:7:1: unknown field `prize`",
         ),
         (
             "there = 20",
             "ther = 20",
-            "line 13, column 29: there is no place 'ther'",
+            "estate.toml:13:29: there is no place 'ther'",
         ),
     ];
     for (from, to, said) in cases {
@@ -114,14 +121,14 @@ fn both_link_and_measured_or_neither_are_mistakes() {
     let link = "link = \"rtt=10ms rate=100mbit/10mbit\"";
     let both = wrong(link, &format!("{link}\nmeasured = \"way.json\""));
     assert!(
-        both.starts_with("line 7, column 12: a link is either written or measured"),
+        both.starts_with("estate.toml:7:12: a link is either written or measured"),
         "{both}"
     );
     let neither = wrong(link, "");
     assert!(
-        neither.starts_with("line 4, column 1: this link has no distance"),
+        neither.starts_with("estate.toml:4:1: this link has no distance"),
         "{neither}"
     );
     let missing = wrong(link, "measured = \"way.json\"");
-    assert_eq!(missing, "line 6, column 12: way.json: there is no way.json");
+    assert_eq!(missing, "estate.toml:6:12: way.json: there is no way.json");
 }
