@@ -165,8 +165,7 @@ impl LiveInput {
     }
 
     pub fn news(&self) -> Vec<LiveNews> {
-        let mut news = self.shared.news.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut news)
+        self.shared.take_news()
     }
 
     /// Ends the observation after all packets before this call. Passes the last facts to `facts`.
@@ -182,13 +181,24 @@ impl LiveInput {
             programs.add_to(&mut fact);
             facts(fact);
         }
-        thread
+        let mut summary = thread
             .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        for news in shared.take_news() {
+            if let LiveNews::NotKept(reason) = news {
+                summary.not_kept = Some(reason);
+            }
+        }
+        Ok(summary)
     }
 }
 
 impl Shared {
+    fn take_news(&self) -> Vec<LiveNews> {
+        let mut news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut news)
+    }
+
     fn send_news(&self, news: LiveNews) {
         self.news
             .lock()
