@@ -155,7 +155,8 @@ impl Estate {
     /// The service with an endpoint; for servers the port must match too.
     pub fn service_of(&self, endpoint: Endpoint, side: Side) -> Option<usize> {
         let has = |service: &EstateService| {
-            let port = side == Side::Client || service.ports.is_empty() || service.ports.contains(&endpoint.port);
+            let port =
+                side == Side::Client || service.ports.is_empty() || service.ports.contains(&endpoint.port);
             port && service.hosts.iter().any(|host| host.has(endpoint.address))
         };
         self.services.iter().position(has)

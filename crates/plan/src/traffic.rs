@@ -24,7 +24,10 @@ pub struct EstateTraffic {
 
 impl EstateTraffic {
     pub fn opened(&mut self, estate: &Estate, connection: ConnectionId, client: Endpoint, server: Endpoint) {
-        let services = [estate.service_of(client, Side::Client), estate.service_of(server, Side::Server)];
+        let services = [
+            estate.service_of(client, Side::Client),
+            estate.service_of(server, Side::Server),
+        ];
         if let [Some(client), Some(server)] = services {
             if client != server {
                 let pair = self.pair([client, server]);
