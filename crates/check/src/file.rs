@@ -121,7 +121,7 @@ fn parse_budgets(
     Ok(budgets)
 }
 
-/// What `parse` makes of each text of a key.
+/// The results of `parse` for all texts of a key.
 fn each<V, T>(
     at: ConfigFile<'_>,
     key: &str,

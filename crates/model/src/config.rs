@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct ConfigFile<'a> {
     /// As given by the user.
     pub path: &'a Path,
-    /// The content.
+    /// Its content as text.
     pub text: &'a str,
     /// Where its keys are documented, for the hint.
     pub reference: &'static str,
@@ -20,7 +20,7 @@ pub struct ConfigFile<'a> {
 pub struct ConfigError {
     /// As given by the user.
     pub file: PathBuf,
-    /// From 1.
+    /// Line of the fault, from 1.
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,

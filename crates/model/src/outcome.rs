@@ -215,7 +215,7 @@ pub enum TextSource {
 }
 
 impl TextSource {
-    /// Both sources.
+    /// Both sources in this order.
     pub const ALL: [Self; 2] = [Self::SameConnection, Self::AnotherConnection];
 
     /// Name used in records.

@@ -15,7 +15,7 @@ pub mod ns {
         span.nanos().serialize(serializer)
     }
 
-    /// Reads what [`serialize`] wrote.
+    /// The reverse of [`serialize`] in this module.
     pub fn deserialize<'de, T: Span, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
         T::Nanos::deserialize(deserializer).map(T::from_nanos)
     }
@@ -24,9 +24,9 @@ pub mod ns {
     pub trait Span {
         /// Its numbers of nanoseconds.
         type Nanos: Serialize + DeserializeOwned;
-        /// The number.
+        /// Nanoseconds of this span, if any.
         fn nanos(&self) -> Self::Nanos;
-        /// From the number.
+        /// The span of so many nanoseconds.
         fn from_nanos(nanos: Self::Nanos) -> Self;
     }
 
@@ -67,7 +67,7 @@ pub mod hex {
         }
     }
 
-    /// Reads what [`serialize`] wrote.
+    /// The reverse of [`serialize`] in this module.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
         super::from_text(deserializer, "digest", |text| u64::from_str_radix(text, 16).ok()).map(Some)
     }

@@ -1,4 +1,4 @@
-//! Views of values whose keys are not their fields: a line per key.
+//! Views of values with keys that are not their fields: a line per key.
 
 use serde::Serialize;
 use std::time::Duration;
