@@ -9,7 +9,7 @@ mod reload;
 mod run;
 mod totals;
 
-pub use config::{AgentConfig, AgentConfigError};
+pub use config::AgentConfig;
 pub use run::run;
 
 use std::path::PathBuf;

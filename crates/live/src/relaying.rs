@@ -3,8 +3,7 @@
 use crate::targets::PlannedRelay;
 use anyhow::Result;
 use link::LinkDescription;
-use model::{Conditions, Warning, WarningKind};
-use model::{Conditions, LinkOutcome, Protocol, Warning, WarningKind};
+use model::{Conditions, Protocol, Warning, WarningKind};
 use pipeline::output;
 use relay::command::TlsPlan;
 use relay::{Counters, RelayTls};

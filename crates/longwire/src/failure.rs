@@ -73,6 +73,5 @@ const HINTS: [fn(Cause<'_>) -> Option<String>; 16] = [
     |cause| cause.downcast_ref().and_then(key_log::Error::hint),
     |cause| cause.downcast_ref().map(tunnel_io::advise::AdviseError::hint),
     |cause| cause.downcast_ref().and_then(telemetry::exporters::Error::hint),
-    |cause| cause.downcast_ref().map(agent::AgentConfigError::hint),
     |cause| cause.downcast_ref().map(model::ConfigError::hint),
 ];

@@ -79,14 +79,8 @@ pub(super) fn of_unseen(software: Software) -> &'static str {
         Software::Pgjdbc
         | Software::Kingbase
         | Software::LoadGenerator
-        | Software::Postgres
-        | Software::Redis
-        | Software::Oracle
-        | Software::Informix
-        | Software::Drda
-        | Software::Tds
         | Software::Web
-        | Software::Unknown => {
+        | Software::Speaks(_) => {
             "Its text was not seen, because it was prepared before the capture. Begin the capture before the pool opens its connections, \
              or let the pool renew them."
         }

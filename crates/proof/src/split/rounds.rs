@@ -1,7 +1,6 @@
 //! Runs the workload at each client count, in a closed loop.
 
 use anyhow::{Context, Result};
-use load::QueryMode;
 use load::script::Scripts;
 use load::sql::SqlLoad;
 use load::{QueryMode, RunControl};
