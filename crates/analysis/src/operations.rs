@@ -35,8 +35,8 @@ use grouped::{UNNAMED_REQUEST, assemble, group_name, without_parts};
 use identified::Identified;
 use member::{Member, Members, Sides};
 use model::{
-    ConnectionId, ConnectionMap, Endpoint, OperationKind, OperationStep, PerSide, Phase, Protocol, RequestId,
-    Timestamp, TransactionState, Warning,
+    ConnectionId, ConnectionMap, ConnectionOutcome, Endpoint, OperationKind, OperationStep, PerSide, Phase,
+    Protocol, RequestId, Timestamp, TransactionState, Warning,
 };
 use naming::Naming;
 use requests::{Arrival, Requests};
@@ -266,30 +266,32 @@ impl Operations {
                     self.identified(member, out);
                 }
             }
-            Fact::Closed(outcome) => {
-                if let Some(handshake) = self.handshakes.remove(&outcome.id) {
-                    self.exchange(handshake, out);
-                }
-                let one_sided = outcome.totals.seen != outcome.totals.seen.reversed();
-                let mut drop_if_one_sided = |grouped| {
-                    out(if one_sided {
-                        without_parts(grouped)
-                    } else {
-                        grouped
-                    })
-                };
-                if let Some(member) = self.identified.closed(outcome.id) {
-                    self.by_burst(member, &mut drop_if_one_sided);
-                }
-                for key in [Key::Connection, Key::Setup, Key::Burst] {
-                    self.close(key(outcome.id), &mut drop_if_one_sided);
-                }
-                self.background
-                    .ended(outcome.id, outcome.at.after(outcome.duration));
-                self.requests.closed(outcome.id, out);
-                self.connections.remove(&outcome.id);
-            }
+            Fact::Closed(outcome) => self.closed(&outcome, out),
         }
+    }
+
+    fn closed(&mut self, outcome: &ConnectionOutcome, out: &mut GroupedSink<'_>) {
+        if let Some(handshake) = self.handshakes.remove(&outcome.id) {
+            self.exchange(handshake, out);
+        }
+        let one_sided = outcome.totals.seen != outcome.totals.seen.reversed();
+        let mut drop_if_one_sided = |grouped| {
+            out(if one_sided {
+                without_parts(grouped)
+            } else {
+                grouped
+            })
+        };
+        if let Some(member) = self.identified.closed(outcome.id) {
+            self.by_burst(member, &mut drop_if_one_sided);
+        }
+        for key in [Key::Connection, Key::Setup, Key::Burst] {
+            self.close(key(outcome.id), &mut drop_if_one_sided);
+        }
+        self.background
+            .ended(outcome.id, outcome.at.after(outcome.duration));
+        self.requests.closed(outcome.id, out);
+        self.connections.remove(&outcome.id);
     }
 
     /// Emits open operations and returns the inferences made.

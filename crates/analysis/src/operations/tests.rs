@@ -1,8 +1,6 @@
 use super::*;
 use crate::pairing::Pairing;
-use model::{
-    Assigned, ConnectionOutcome, ConnectionTotals, Decoding, Exchange, Operation, OperationStep, Step,
-};
+use model::{Assigned, ConnectionTotals, Decoding, Exchange, Operation, OperationStep, Step};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 use std::time::Duration;
