@@ -38,7 +38,7 @@ pub fn run(asked: &AgentPlan, config: AgentConfig, typed: &CommandLine) -> Resul
             let relays = Relays::start(with_tls.collect::<Result<_>>()?, &channel)?;
             relays.announce(&OutputHealth::default(), false, "");
             let conditions = relaying::conditions(typed, &planned);
-            let (mut agent, mut aggregator) = Agent::start(asked, config, conditions, end)?;
+            let (mut agent, mut aggregator) = Agent::start(&Instant::now, asked, config, conditions, end)?;
             begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
             let mut traffic = RelayedTraffic { channel, relays };
             agent.observe(&mut traffic, &mut aggregator)?;
@@ -60,7 +60,7 @@ pub fn run(asked: &AgentPlan, config: AgentConfig, typed: &CommandLine) -> Resul
                 .collect();
             let opened = OpenedInterfaces::open(&interface, &targets)?;
             let conditions = output::conditions(typed, CLOCK, opened.observation_point().to_owned());
-            let (mut agent, mut aggregator) = Agent::start(asked, config, conditions, end)?;
+            let (mut agent, mut aggregator) = Agent::start(&Instant::now, asked, config, conditions, end)?;
             let folder = agent.config.tables.as_ref().map(|(folder, _)| folder.as_path());
             let source = opened.begin_with_tables(reading, &keys, folder, &mut || {
                 begin_tables(&agent.config, &mut aggregator, TablesInput::Live)
@@ -76,6 +76,7 @@ pub fn run(asked: &AgentPlan, config: AgentConfig, typed: &CommandLine) -> Resul
 }
 
 struct Agent<'a> {
+    clock: &'a dyn Fn() -> Instant,
     plan: &'a AgentPlan,
     config: AgentConfig,
     conditions: Conditions,
@@ -93,6 +94,7 @@ struct Agent<'a> {
 
 impl<'a> Agent<'a> {
     fn start(
+        clock: &'a dyn Fn() -> Instant,
         plan: &'a AgentPlan,
         config: AgentConfig,
         conditions: Conditions,
@@ -121,8 +123,9 @@ impl<'a> Agent<'a> {
                 "series for Prometheus are at http://{address}/metrics, whether all is well at /health"
             ));
         }
-        let now = Instant::now();
+        let now = clock();
         let agent = Self {
+            clock,
             plan,
             config,
             conditions,
@@ -147,7 +150,7 @@ impl<'a> Agent<'a> {
             self.write(|records, agent| records.conditions(&agent.conditions));
         }
         let watchdog = self.manager.watchdog().map_or(TICK, |asked| asked.min(TICK));
-        let mut ticked = Instant::now();
+        let mut ticked = (self.clock)();
         loop {
             match self.asked.take_signal() {
                 Some(libc_signal) if libc_signal == signal_hook::consts::SIGHUP => self.begin_reload(),
@@ -156,9 +159,10 @@ impl<'a> Agent<'a> {
             }
             self.end_reload(aggregator);
             traffic.collect(POLL_INTERVAL, aggregator);
-            if ticked.elapsed() >= watchdog {
-                ticked = Instant::now();
-                self.tick(traffic, aggregator);
+            let now = (self.clock)();
+            if now.duration_since(ticked) >= watchdog {
+                ticked = now;
+                self.tick(now, traffic, aggregator);
                 if let Some(reason) = traffic.over() {
                     anyhow::bail!("{}", reason.trim_end_matches("; q quits"));
                 }
@@ -168,7 +172,7 @@ impl<'a> Agent<'a> {
         Ok(())
     }
 
-    fn tick(&mut self, traffic: &mut impl LiveTraffic, aggregator: &mut Aggregator) {
+    fn tick(&mut self, now: Instant, traffic: &mut impl LiveTraffic, aggregator: &mut Aggregator) {
         self.manager.alive();
         traffic.report_news(&self.output_health);
         if let Some(ring) = traffic.ring() {
@@ -179,20 +183,20 @@ impl<'a> Agent<'a> {
         // Poolers are recognised early or never, and series wait for the decision.
         aggregator.decide_poolers();
         aggregator.close_resting();
-        if self.window_began.elapsed() >= self.config.window {
+        if now.duration_since(self.window_began) >= self.config.window {
             let window = aggregator.end_window();
-            self.resume_tables(aggregator);
-            self.take_window(window);
+            self.resume_tables(now, aggregator);
+            self.take_window(now, window);
         }
         aggregator.checkpoint();
-        if self.tables_checked.elapsed() >= TABLES_LAST {
-            self.resume_tables(aggregator);
+        if now.duration_since(self.tables_checked) >= TABLES_LAST {
+            self.resume_tables(now, aggregator);
         }
     }
 
     /// Restarts tables after an output failure.
-    fn resume_tables(&mut self, aggregator: &mut Aggregator) {
-        self.tables_checked = Instant::now();
+    fn resume_tables(&mut self, now: Instant, aggregator: &mut Aggregator) {
+        self.tables_checked = now;
         if !aggregator.writes_tables()
             && let Err(fault) = begin_tables(&self.config, aggregator, TablesInput::Resumed)
         {
@@ -200,9 +204,9 @@ impl<'a> Agent<'a> {
         }
     }
 
-    fn take_window(&mut self, window: Window) {
-        let length = self.window_began.elapsed();
-        self.window_began = Instant::now();
+    fn take_window(&mut self, now: Instant, window: Window) {
+        let length = now.duration_since(self.window_began);
+        self.window_began = now;
         self.totals.add(&window.totals.summary);
         if self.plan.json {
             self.write(|records, _| write_window(records, &window));
@@ -273,11 +277,12 @@ impl<'a> Agent<'a> {
         // Open transactions end with the observation and are exported too.
         let outcome = aggregator.finish(warnings, None)?;
         output::warn(&outcome.warnings);
-        self.take_window(Window::new(outcome));
+        let now = (self.clock)();
+        self.take_window(now, Window::new(outcome));
         self.exporting
             .finish(self.config.stop_within, &self.output_health);
         self.output_health
-            .print_line(&self.totals.line(self.began.elapsed()));
+            .print_line(&self.totals.line((self.clock)().duration_since(self.began)));
         Ok(self.output_health.status(Status::Done))
     }
 }
@@ -309,3 +314,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Interval of updates to series and the service manager.
 const TICK: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests;

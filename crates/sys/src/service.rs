@@ -21,9 +21,15 @@ impl ServiceManager {
         let for_us =
             variable("WATCHDOG_PID").is_none_or(|pid| pid == OsStr::new(&std::process::id().to_string()));
         let micros = variable("WATCHDOG_USEC").and_then(|text| text.to_str()?.parse().ok());
+        let watchdog = micros.filter(|_| for_us).map(Duration::from_micros);
+        Self::new(variable("NOTIFY_SOCKET").as_deref(), watchdog)
+    }
+
+    /// `watchdog` is the manager's interval.
+    pub fn new(socket: Option<&OsStr>, watchdog: Option<Duration>) -> Self {
         Self {
-            socket: variable("NOTIFY_SOCKET").and_then(|path| open(&path)),
-            watchdog: micros.filter(|_| for_us).map(Duration::from_micros),
+            socket: socket.and_then(open),
+            watchdog,
         }
     }
 
