@@ -7,6 +7,7 @@
 //! messages.
 
 #![forbid(unsafe_code)]
+#![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod decoding;
 pub mod drda;

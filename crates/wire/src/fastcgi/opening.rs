@@ -13,7 +13,7 @@ fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match header.kind {
         Kind::BeginRequest => match begins(content) {
             Recognition::Plausible => second(header, bytes),
-            verdict => verdict,
+            verdict @ (Recognition::Certain | Recognition::More | Recognition::Never) => verdict,
         },
         Kind::GetValues => names(content, |byte, place| {
             b"FCGI_"

@@ -73,7 +73,13 @@ impl Kind {
         match self {
             Self::BeginRequest | Self::EndRequest | Self::UnknownType => Some(8),
             Self::AbortRequest => Some(0),
-            _ => None,
+            Self::Params
+            | Self::Stdin
+            | Self::Stdout
+            | Self::Stderr
+            | Self::Data
+            | Self::GetValues
+            | Self::GetValuesResult => None,
         }
     }
 }

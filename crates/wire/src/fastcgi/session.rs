@@ -77,7 +77,7 @@ impl Session {
                     _ => Err(fault("a record of the request that was begun", &number())),
                 }
             }
-            _ => {
+            Kind::EndRequest | Kind::Stdout | Kind::Stderr | Kind::GetValuesResult | Kind::UnknownType => {
                 let sending = self.sending.as_ref().map(|sending| sending.request);
                 let is_asked =
                     self.request_index(header.request).is_some() || sending == Some(header.request);
@@ -100,7 +100,13 @@ impl Session {
                 Some(pending) => pending.head.room(),
                 None => self.unasked.room(),
             },
-            _ => 0,
+            Kind::AbortRequest
+            | Kind::Stdin
+            | Kind::Stderr
+            | Kind::Data
+            | Kind::GetValues
+            | Kind::GetValuesResult
+            | Kind::UnknownType => 0,
         };
         most.min(usize::from(header.content))
     }
@@ -128,7 +134,15 @@ impl Session {
                 self.owe(header.request);
                 (Role::Request, Phase::Login)
             }
-            kind => match self
+            kind @ (Kind::AbortRequest
+            | Kind::EndRequest
+            | Kind::Params
+            | Kind::Stdin
+            | Kind::Stdout
+            | Kind::Stderr
+            | Kind::Data
+            | Kind::GetValuesResult
+            | Kind::UnknownType) => match self
                 .sending
                 .as_mut()
                 .filter(|sending| sending.request == header.request)
@@ -375,7 +389,13 @@ fn parse_content(header: Header, frame: &Frame<'_>, head: &mut Head) -> (Content
             (code.or(status.map(told)).unwrap_or(Content::Other), true)
         }
         Kind::GetValuesResult | Kind::UnknownType => (Content::Other, true),
-        _ => (Content::Other, false),
+        Kind::BeginRequest
+        | Kind::AbortRequest
+        | Kind::Params
+        | Kind::Stdin
+        | Kind::Stderr
+        | Kind::Data
+        | Kind::GetValues => (Content::Other, false),
     }
 }
 

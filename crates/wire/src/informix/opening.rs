@@ -11,7 +11,7 @@ use model::{Direction, Timestamp};
 pub(super) fn opens(direction: Direction, bytes: &[u8]) -> Recognition {
     match login(direction, bytes) {
         Recognition::Never => middle(direction, bytes),
-        verdict => verdict,
+        verdict @ (Recognition::Certain | Recognition::Plausible | Recognition::More) => verdict,
     }
 }
 

@@ -75,7 +75,7 @@ fn stored(direction: Direction, length: usize, content: &[u8]) -> Recognition {
     match plain(direction, content.get(..length).unwrap_or(content)) {
         Recognition::Never => return Recognition::Never,
         Recognition::More if content.len() < length => return Recognition::More,
-        _ => {}
+        Recognition::Certain | Recognition::Plausible | Recognition::More => {}
     }
     let Some(content) = content.get(..length) else {
         return Recognition::More;

@@ -60,10 +60,13 @@ fn array(bytes: &[u8]) -> Recognition {
                 .all(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'|'))
     };
     match (rest.get(..length), rest.get(length..)) {
-        (Some(word), Some([b'\r', b'\n', rest @ ..])) if is_name(word) => match strings(rest, count - 1) {
-            Recognition::Certain if !is_command(word) => Recognition::Plausible,
-            verdict => verdict,
-        },
+        (Some(word), Some([b'\r', b'\n', rest @ ..])) if is_name(word) => {
+            let verdict = strings(rest, count - 1);
+            if verdict == Recognition::Certain && !is_command(word) {
+                return Recognition::Plausible;
+            }
+            verdict
+        }
         (Some(word), Some([] | [b'\r'])) if is_name(word) => Recognition::More,
         (None, _) if rest.is_empty() || is_name(rest) => Recognition::More,
         _ => Recognition::Never,

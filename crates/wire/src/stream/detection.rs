@@ -118,9 +118,9 @@ impl Candidate {
             openings[Direction::ServerToClient],
         );
         let holes = window.begins_with_hole(self.reversed);
-        let excused = |verdict: Recognition, hole: bool| match verdict {
-            Recognition::Never if hole => Recognition::Plausible,
-            verdict => verdict,
+        let excused = |verdict: Recognition, hole: bool| match verdict == Recognition::Never && hole {
+            true => Recognition::Plausible,
+            false => verdict,
         };
         let asked = (!client.is_empty()).then(|| (self.row.detect)(openings, Direction::ClientToServer));
         let answered = (!server.is_empty()).then(|| (self.row.detect)(openings, Direction::ServerToClient));

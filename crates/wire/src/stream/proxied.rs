@@ -42,7 +42,7 @@ impl Preface {
         let mut pieces = match std::mem::replace(self, Self::Over) {
             Self::Unknown => Vec::new(),
             Self::Begun(pieces) => pieces,
-            other => {
+            other @ (Self::Header(_) | Self::Over) => {
                 *self = other;
                 return PrefaceOutput::Not(Vec::new(), input);
             }

@@ -256,7 +256,7 @@ impl Name {
             .enumerate()
             .find_map(|(place, parameter)| match parameter {
                 Parameter::Text(text) if self.takes_text_at(place) => Some(text.clone()),
-                _ => None,
+                Parameter::Text(_) | Parameter::Number(_) | Parameter::Other => None,
             });
         let prepared = || number(0).map(Handle::Prepared);
         let found = match self {

@@ -132,7 +132,7 @@ impl Tokens {
         let mut ahead = *reader;
         match self.token(&mut ahead) {
             Step::More => Step::More,
-            step => {
+            step @ (Step::Token(_) | Step::Part | Step::Lost) => {
                 *reader = ahead;
                 step
             }

@@ -322,14 +322,12 @@ mod tests {
     #[test]
     fn summaries_of_10_2_and_11_2_tell_rows_and_the_cursor() {
         for form in OLD_FORMS {
-            let has = match form {
-                Form::Old(has) => has,
-                _ => Old {
-                    has_status: true,
-                    has_sequence: true,
-                    has_long_flags: false,
-                },
+            let first = Old {
+                has_status: true,
+                has_sequence: true,
+                has_long_flags: false,
             };
+            let has = if let Form::Old(has) = form { has } else { first };
             for error in [false, true] {
                 let found = old_summary(has, error);
                 let end = ending(&found, Age::Before12).unwrap_or_else(|| panic!("{has:?}"));
