@@ -1,8 +1,8 @@
 //! Prompts for passwords on a terminal.
 
 use client::session::{Session, SessionError, SessionOptions};
-use sys::StopToken;
 use model::Protocol;
+use sys::StopToken;
 use sys::{Credentials, Scheme, Target, terminal};
 
 /// Prompts for the password if the server requires one and neither the target, the environment nor
