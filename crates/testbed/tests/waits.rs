@@ -7,14 +7,7 @@ use std::path::{Path, PathBuf};
 const PAGE: &str = "contributing/waits.md";
 
 /// The crates of the way.
-const CRATES: &[&str] = &[
-    "capture",
-    "decoding",
-    "wire",
-    "wire_commercial",
-    "pipeline",
-    "analysis",
-];
+const CRATES: &[&str] = &["capture", "wire", "pipeline", "analysis"];
 
 /// Types of items on their way; a field that stores one in these collections is a wait.
 const ITEMS: &[&str] = &[
