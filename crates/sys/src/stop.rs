@@ -73,7 +73,7 @@ impl StopToken {
         let token = Self::new()?;
         for signal in signals {
             let token = token.clone();
-            // SAFETY: the handler stores to an atomic and writes to an eventfd, without memory, locks or errno.
+            // SAFETY: the handler stores to an atomic and writes to an eventfd: no memory, locks or errno.
             unsafe { signal_hook::low_level::register(*signal, move || token.stop()) }.map_err(|error| {
                 LiveError::System {
                     operation: "watch for a signal",

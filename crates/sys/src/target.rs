@@ -196,7 +196,7 @@ impl Target {
     fn from_conninfo(text: &str) -> Result<Self, TargetError> {
         let pairs = conninfo::Pairs::split(text)?;
         let spelling = Spelling::Conninfo(pairs.clone());
-        let scheme = Scheme::of(Protocol::Postgres);
+        let scheme = Scheme::from_protocol(Protocol::Postgres);
         let mut target = Self::without_login(scheme, "localhost".to_owned(), 5432, spelling);
         for (name, value) in pairs.iter() {
             target.set(name, value.to_owned(), false)?;

@@ -29,7 +29,7 @@ const COLLECTIONS: &[&str] = &["Vec<", "VecDeque<", "Option<", "Map<", "PendingR
 
 /// Fields of such a type that hold no item back: parts of an item, or copies of it for an output.
 const NO_WAITS: &[(&str, &str)] = &[
-    ("analysis/src/operations.rs", "steps"),
+    ("analysis/src/operations/member.rs", "steps"),
     ("analysis/src/operations/dependencies.rs", "steps"),
     ("analysis/src/operations/requests.rs", "handshake"),
     ("analysis/src/operations/requests/runs.rs", "members"),

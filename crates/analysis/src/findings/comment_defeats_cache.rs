@@ -3,8 +3,9 @@
 //!
 //! Counted if the same connection has prepared the statement with another identifier, and the
 //! client keeps prepared statements: it re-ran one without preparing, or prepared
-//! [`super::preparations::MIN_OPEN_STATEMENTS`] more than it closed. Otherwise the comment is not the cause. Saved is
-//! the turn of preparing, if separate. Preparing and running in one batch costs server time and
+//! [`super::preparations::MIN_OPEN_STATEMENTS`] more than it closed. Otherwise the comment is not
+//! the cause. Saved is the turn of preparing, if separate. Preparing and running in one batch costs
+//! server time and
 //! memory but no round trip, so the saving is zero.
 
 use super::ledger::Waste;

@@ -40,6 +40,7 @@ enum What {
 impl What {
     fn from_finding(kind: FindingKind, fingerprint: Option<&str>) -> Option<Self> {
         let text = fingerprint.unwrap_or_default();
+        #[expect(clippy::wildcard_enum_match_arm, reason = "frameworks name few kinds")]
         match kind {
             FindingKind::NPlusOne if is_next_value(text) => Some(Self::Sequence),
             FindingKind::NPlusOne => Some(Self::Reads),
@@ -50,17 +51,7 @@ impl What {
             FindingKind::Reconnect => Some(Self::Connections),
             FindingKind::SmallFetch => Some(Self::Fetches),
             FindingKind::CommentDefeatsCache => Some(Self::Comments),
-            FindingKind::OneShotPrepare
-            | FindingKind::ControlTurns
-            | FindingKind::RepeatedRead
-            | FindingKind::Sequential
-            | FindingKind::NoCompression
-            | FindingKind::AckStall
-            | FindingKind::WindowLimited
-            | FindingKind::ListenerTurn
-            | FindingKind::Redirected
-            | FindingKind::CompressionNotAsked
-            | FindingKind::HeldTransaction => None,
+            _ => None,
         }
     }
 }

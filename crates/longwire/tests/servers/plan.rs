@@ -226,7 +226,7 @@ fn links_are_measured(directory: &Path, capture: &str) {
     assert_eq!(out.status.code(), Some(2));
     let said = text(&out.stderr);
     assert!(
-        said.contains("line 6, column 12: near.jsonl: line 1 is not a record"),
+        said.contains("estate.toml:6:12: near.jsonl: line 1 is not a record"),
         "{said}"
     );
 }

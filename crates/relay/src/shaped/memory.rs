@@ -97,7 +97,7 @@ impl Memory {
         })
     }
 
-    fn tell(&mut self, connection: usize, side: Side) {
+    fn report_readable(&mut self, connection: usize, side: Side) {
         let Connection {
             slot,
             is_watched,
@@ -124,7 +124,7 @@ impl Memory {
     fn answer(&mut self) {
         for connection in 0..self.connections.len() {
             if self.connections[connection].server == Server::AnswersAt(self.now) {
-                self.tell(connection, Side::Server);
+                self.report_readable(connection, Side::Server);
             }
         }
     }
@@ -164,7 +164,7 @@ impl Outside for Memory {
         let connection = self.seats[slot];
         self.opened.push(connection);
         self.connections[connection].is_watched = true;
-        self.tell(connection, Side::Client);
+        self.report_readable(connection, Side::Client);
         Ok(PerSide::splat(crate::connection::UNKNOWN))
     }
 
@@ -196,7 +196,7 @@ impl Outside for Memory {
         if peer.left {
             // The first bytes are taken, and answered by a reset.
             peer.broken = true;
-            self.tell(self.seats[slot], to);
+            self.report_readable(self.seats[slot], to);
             return Sent::Bytes(bytes.len());
         }
         let count = bytes.len().min(KERNEL_BUFFER - peer.to_peer.len()).min(most);
@@ -301,7 +301,7 @@ impl World {
         let peer = self.peer_mut(connection, side);
         let count = bytes.len().min(KERNEL_BUFFER - peer.to_relay.len());
         peer.to_relay.extend(&bytes[..count]);
-        self.shaper.outside.tell(connection, side);
+        self.shaper.outside.report_readable(connection, side);
         count
     }
 
@@ -311,19 +311,19 @@ impl World {
         let count = most.min(peer.to_peer.len());
         let bytes = peer.to_peer.drain(..count).collect();
         if was_full {
-            self.shaper.outside.tell(connection, side);
+            self.shaper.outside.report_readable(connection, side);
         }
         bytes
     }
 
     pub(super) fn finish(&mut self, connection: usize, side: Side) {
         self.peer_mut(connection, side).finished = true;
-        self.shaper.outside.tell(connection, side);
+        self.shaper.outside.report_readable(connection, side);
     }
 
     pub(super) fn reset(&mut self, connection: usize, side: Side) {
         self.peer_mut(connection, side).broken = true;
-        self.shaper.outside.tell(connection, side);
+        self.shaper.outside.report_readable(connection, side);
     }
 
     /// Closes the peer's socket, as the kernel does when a process ends.
@@ -331,7 +331,7 @@ impl World {
         let peer = self.peer_mut(connection, side);
         (peer.finished, peer.left) = (true, true);
         peer.broken |= !peer.to_peer.is_empty();
-        self.shaper.outside.tell(connection, side);
+        self.shaper.outside.report_readable(connection, side);
     }
 
     fn round(&mut self) {

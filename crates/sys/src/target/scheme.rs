@@ -12,10 +12,10 @@ pub struct Scheme {
 
 impl Scheme {
     /// Any protocol, counted but not decoded unless its content is recognised.
-    pub const TCP: Self = Self::of(Protocol::Unknown);
+    pub const TCP: Self = Self::from_protocol(Protocol::Unknown);
 
     /// The usual scheme of the protocol.
-    pub const fn of(protocol: Protocol) -> Self {
+    pub const fn from_protocol(protocol: Protocol) -> Self {
         let name = match protocol.facts().schemes {
             [usual, ..] => usual.name,
             [] => protocol.name(),
@@ -55,7 +55,7 @@ impl Scheme {
             return Err(TargetError::UnknownJdbcScheme { scheme });
         }
         match Protocol::from_word(&word).map(|protocol| (protocol, protocol.facts().schemes)) {
-            Some((protocol, [usual, ..])) => Ok((Self::of(protocol), usual.port)),
+            Some((protocol, [usual, ..])) => Ok((Self::from_protocol(protocol), usual.port)),
             _ => Err(TargetError::UnknownScheme { scheme }),
         }
     }

@@ -74,6 +74,11 @@ fn add_a_kind_of_finding(copy: &Copied) {
     copy.insert(&noun, "pub enum FindingKind {\n", "/// Nobody's.\nToy,\n");
     copy.insert(&noun, "pub const ALL: &[Self] = &[\n", "Self::Toy,\n");
     copy.insert(&noun, "Self::NPlusOne => \"n+1\",\n", "Self::Toy => \"toy\",\n");
+    copy.insert(
+        &noun,
+        "Self::Reconnect | Self::ListenerTurn => Remains::Nothing,\n",
+        "Self::Toy => Remains::Nothing,\n",
+    );
     let kinds = row.place_of("KINDS");
     copy.insert(&kinds, "mod software;\n", "mod toy;\n");
     copy.insert(&kinds, "const KINDS: &[Kind] = &[\n", "toy::detect_waste,\n");

@@ -220,7 +220,10 @@ mod tests {
 
     #[test]
     fn servers_tell_their_time_each_in_its_own_way() {
-        let (postgres, mysql) = (Scheme::of(Protocol::Postgres), Scheme::of(Protocol::Mysql));
+        let (postgres, mysql) = (
+            Scheme::from_protocol(Protocol::Postgres),
+            Scheme::from_protocol(Protocol::Mysql),
+        );
         let told = |scheme, text| told(scheme, text).map(|span| span.as_micros());
         assert_eq!(told(postgres, "0.000123"), Some(123));
         assert_eq!(told(postgres, "1.2e-05"), Some(12));

@@ -14,7 +14,7 @@ const LINKS: [&str; 5] = [
 const CONNECTIONS: usize = 1000;
 const AT_ONCE: usize = 30;
 /// As `shaped.rs` says: the sender's buffer and the receiver's window.
-const MOST_HELD: usize = 4_000_000 + 3_932_160;
+const MAX_HELD: usize = 4_000_000 + 3_932_160;
 
 #[test]
 fn a_thousand_connections_lose_no_byte_hold_what_they_may_and_end() {
@@ -220,7 +220,7 @@ impl Player {
         };
         for direction in Direction::ALL {
             assert!(
-                held[direction] <= MOST_HELD,
+                held[direction] <= MAX_HELD,
                 "{direction:?} holds {}",
                 held[direction]
             );
