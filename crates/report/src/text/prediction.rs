@@ -223,7 +223,7 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
 }
 
 /// Cost of one more millisecond for the operation with the steepest slope.
-fn cost_line(predictions: &[Prediction]) -> String {
+pub(super) fn cost_line(predictions: &[Prediction]) -> String {
     let dearest = predictions
         .iter()
         .filter(|prediction| prediction.has_slope())
@@ -264,7 +264,7 @@ fn why_so_much(prediction: &Prediction) -> Option<String> {
 }
 
 /// One line per name without bounds.
-fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
+pub(super) fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     let mut out = String::new();
     for name in names {
         let unbounded = of_names(predictions, std::slice::from_ref(name)).find(|one| one.bounds().is_none());
@@ -295,7 +295,7 @@ fn how_unlike(prediction: &Prediction) -> String {
 }
 
 /// The known order of exchanges on several connections, one line per name.
-fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
+pub(super) fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     let mut out = String::new();
     for name in names {
         let first = of_names(predictions, std::slice::from_ref(name)).next();
@@ -321,7 +321,7 @@ fn order_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
 }
 
 /// In the order of their first prediction.
-fn names(predictions: &[Prediction]) -> Vec<Arc<str>> {
+pub(super) fn names(predictions: &[Prediction]) -> Vec<Arc<str>> {
     let mut names: Vec<Arc<str>> = Vec::new();
     for prediction in predictions {
         if !names.contains(&prediction.operation_name) {
@@ -342,7 +342,7 @@ fn of_names<'a>(
     })
 }
 
-fn link_text((rtt, rate): (Duration, LinkRates)) -> String {
+pub(super) fn link_text((rtt, rate): (Duration, LinkRates)) -> String {
     if rate == LinkRates::default() {
         return format_duration(rtt);
     }

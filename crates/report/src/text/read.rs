@@ -397,7 +397,7 @@ fn per_one(sum: u64, count: u64) -> String {
     }
 }
 
-fn share(part: Duration, whole: Duration) -> String {
+pub(super) fn share(part: Duration, whole: Duration) -> String {
     match Share::from_parts(part, whole) {
         None => UNTOLD.to_owned(),
         Some(share) if !part.is_zero() && share.as_fraction() < 0.005 => "<1 %".to_owned(),
