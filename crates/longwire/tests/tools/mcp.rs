@@ -19,11 +19,12 @@ fn json_of(arguments: &[&str]) -> Vec<Value> {
     binary::records(&output)
 }
 
-fn asked(file: &Path) -> Value {
-    let programs = python::environment(&["mcp==1.27.2"]);
+fn asked(mode: &str, file: &Path) -> Value {
+    let programs = python::environment(&["mcp==2.3.0"]);
     let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/mcp/client.py");
     let output = Command::new(programs.join("python"))
         .arg(client)
+        .arg(mode)
         .arg(binary::program())
         .arg(file)
         .output()
@@ -43,7 +44,8 @@ fn same(given: &Value, expected: &[&Value]) {
 fn the_protocols_own_client_gets_the_figures_of_the_records() {
     let file = capture();
     let path = file.to_str().expect("a plain name");
-    let given = asked(&file);
+    let given = asked("auto", &file);
+    assert_eq!(given["version"], "2026-07-28");
     assert_eq!(given["server"], "longwire");
     assert_eq!(
         given["tools"],
@@ -75,8 +77,57 @@ fn the_protocols_own_client_gets_the_figures_of_the_records() {
         &of_type(&predicted, "prediction"),
     );
 
-    // The client raises a separate error for each.
-    assert_eq!(given["refused"], serde_json::json!([-32602, -32602]));
+    assert_eq!(given["refused"], -32602);
+    let wrong = given["wrong"].as_str().expect("text");
+    assert!(wrong.contains("rtt"), "{wrong}");
+
+    let mut of_session = asked("legacy", &file);
+    assert_eq!(of_session["version"], "2025-11-25");
+    of_session["version"] = given["version"].clone();
+    assert_eq!(of_session, given);
+}
+
+#[test]
+fn texts_are_sentences_with_units_and_begin_with_the_answer() {
+    let file = capture();
+    let given = asked("auto", &file);
+    let text = |tool: &str| given["text"][tool].as_str().expect("text").to_owned();
+    let output = run(&["read", file.to_str().expect("a plain name")]);
+    let view = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (answer, _) = view.split_once("\n\n").expect("a paragraph");
+    let answer = answer.replace('\n', " ");
+    let last = view.lines().last().expect("a line");
+    assert_eq!(text("summary"), format!("{answer}\n{last}"));
+
+    let findings = text("findings");
+    assert_eq!(findings.lines().next(), Some(answer.as_str()));
+    assert!(findings.contains("9 in 1 operation; it costs 8 of 9 round trips, 326 ms at 40.0 ms."));
+
+    let predicted = text("predict");
+    assert!(
+        predicted.starts_with("Each millisecond of round-trip time adds about 207.0 ms to "),
+        "{predicted}"
+    );
+    assert!(
+        predicted.contains("\nAt 40.0 ms, 10.0 Mbit/s, \"rollback\" takes 81.0 ms "),
+        "{predicted}"
+    );
+
+    let statements = text("statements");
+    assert!(
+        statements.starts_with("3 of 13 distinct statements, those with most round trips first.\n"),
+        "{statements}"
+    );
+    assert!(
+        statements
+            .contains("\n\"insert into t_lw values(?, ?)\": 201 round trips for 200 calls, 49.2 ms in all "),
+        "{statements}"
+    );
+    for tool in ["summary", "findings", "predict", "statements"] {
+        let text = text(tool);
+        assert!(!text.contains("_ns") && !text.contains('{'), "{text}");
+        assert!(text.lines().all(|line| line.ends_with('.')), "{text}");
+    }
 }
 
 #[test]

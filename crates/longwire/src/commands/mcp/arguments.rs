@@ -1,7 +1,7 @@
 //! Arguments of the tools, and their JSON schemas.
 
-use super::tools::ToolError;
 use crate::commands::distance::{DistanceArgs, parse_rates};
+use anyhow::{Context, Result, ensure};
 use link::LinkDescription;
 use model::{DEFAULT_PRICE_RTT, parse_duration};
 use serde::Deserialize;
@@ -16,15 +16,25 @@ pub struct Nothing {}
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OfFindings {
-    #[serde(default)]
-    rtt: Vec<String>,
+    rtt: Option<RoundTrips>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OfPredict {
-    rtt: Vec<String>,
+    rtt: RoundTrips,
     rate: Option<String>,
+}
+
+/// As a flag takes them, or as a list.
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "rtt is a time with its unit, such as \"10ms\", or a list of them"
+)]
+enum RoundTrips {
+    Joined(String),
+    List(Vec<String>),
 }
 
 #[derive(Debug, Deserialize)]
@@ -46,46 +56,51 @@ pub enum StatementOrder {
 
 impl OfFindings {
     /// Round-trip times used to price findings; same default as `read`.
-    pub fn rtts(&self) -> Result<Vec<Duration>, ToolError> {
-        match self.rtt.as_slice() {
-            [] => Ok(vec![DEFAULT_PRICE_RTT]),
-            some => round_trips(some),
+    pub fn rtts(&self) -> Result<Vec<Duration>> {
+        match &self.rtt {
+            None => Ok(vec![DEFAULT_PRICE_RTT]),
+            Some(rtts) if rtts.texts().is_empty() => Ok(vec![DEFAULT_PRICE_RTT]),
+            Some(rtts) => rtts.durations(),
         }
     }
 }
 
 impl OfPredict {
     /// One per round-trip time, all at the given rate.
-    pub fn links(&self) -> Result<Vec<LinkDescription>, ToolError> {
-        if self.rtt.is_empty() {
-            return Err(ToolError::Arguments(
-                "rtt is empty: such as [\"40ms\"]".to_owned(),
-            ));
-        }
+    pub fn links(&self) -> Result<Vec<LinkDescription>> {
+        let rtt = self.rtt.durations()?;
+        ensure!(!rtt.is_empty(), "rtt is empty: such as \"40ms\"");
         let rate = self.rate.as_deref().map(parse_rates).transpose();
-        let rate = rate.map_err(|error| ToolError::Arguments(format!("rate: {error:#}")))?;
         let distances = DistanceArgs {
-            rtt: round_trips(&self.rtt)?,
-            rate: rate.into_iter().collect(),
+            rtt,
+            rate: rate.context("rate")?.into_iter().collect(),
             link: Vec::new(),
         };
         Ok(distances.links(&[]))
     }
 }
 
-fn round_trips(texts: &[String]) -> Result<Vec<Duration>, ToolError> {
-    if texts.len() > MAX_LINKS {
-        return Err(ToolError::Arguments(format!("rtt: at most {MAX_LINKS}")));
+impl RoundTrips {
+    fn texts(&self) -> Vec<&str> {
+        match self {
+            Self::Joined(text) => text.split(',').map(str::trim).collect(),
+            Self::List(texts) => texts.iter().map(String::as_str).collect(),
+        }
     }
-    let spans: Result<Vec<Duration>, _> = texts.iter().map(|text| parse_duration(text)).collect();
-    let mut spans = spans.map_err(|error| ToolError::Arguments(format!("rtt: {error}")))?;
-    spans.sort_unstable();
-    spans.dedup();
-    Ok(spans)
+
+    fn durations(&self) -> Result<Vec<Duration>> {
+        let texts = self.texts();
+        ensure!(texts.len() <= MAX_LINKS, "rtt: at most {MAX_LINKS}");
+        let spans: Result<Vec<Duration>, _> = texts.into_iter().map(parse_duration).collect();
+        let mut spans = spans.context("rtt")?;
+        spans.sort_unstable();
+        spans.dedup();
+        Ok(spans)
+    }
 }
 
-pub fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
-    serde_json::from_value(arguments).map_err(|error| ToolError::Arguments(error.to_string()))
+pub fn parse<T: DeserializeOwned>(arguments: Value) -> Result<T> {
+    Ok(serde_json::from_value(arguments)?)
 }
 
 pub fn of_nothing() -> Value {
@@ -125,10 +140,10 @@ pub fn of_statements() -> Value {
 
 fn round_trip_schema(description: &str) -> Value {
     json!({
-        "type": "array",
+        "type": ["string", "array"],
         "items": {"type": "string"},
         "maxItems": MAX_LINKS,
-        "description": format!("{description} Each with its unit: 10ms, 40ms."),
+        "description": format!("{description} Each with its unit: \"10ms\", \"10ms,40ms\" or [\"10ms\", \"40ms\"]."),
     })
 }
 

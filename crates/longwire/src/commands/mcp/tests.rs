@@ -37,7 +37,10 @@ fn the_version_asked_for_is_spoken_or_the_latest() {
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
         ("2025-06-18", "2025-06-18"),
-        ("1999-01-01", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        // It has no `initialize`.
+        ("2026-07-28", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
     ] {
         let request =
             json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": asked}});
@@ -45,6 +48,41 @@ fn the_version_asked_for_is_spoken_or_the_latest() {
         assert_eq!(answers[0]["result"]["protocolVersion"], spoken);
         assert_eq!(answers[0]["id"], 1);
     }
+}
+
+fn stateless(method: &str, meta: &Value) -> Value {
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta}});
+    served(format!("{request}\n").as_bytes()).remove(0)
+}
+
+#[test]
+fn requests_with_their_version_need_no_session() {
+    let meta = |version: &str| json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}});
+    for method in ["server/discover", "tools/list"] {
+        let result = &stateless(method, &meta("2026-07-28"))["result"];
+        assert_eq!(result["resultType"], "complete", "{result}");
+        assert_eq!(result["cacheScope"], "public");
+        assert!(result["ttlMs"].is_u64());
+        assert_eq!(
+            result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+            "longwire"
+        );
+    }
+    let found = stateless("server/discover", &meta("2026-07-28"));
+    assert_eq!(found["result"]["supportedVersions"][0], "2026-07-28");
+
+    let refused = stateless("tools/list", &meta("2030-01-01"));
+    assert_eq!(code(&refused), -32022);
+    assert_eq!(refused["error"]["data"]["requested"], "2030-01-01");
+    assert_eq!(
+        refused["error"]["data"]["supported"],
+        found["result"]["supportedVersions"]
+    );
+    assert_eq!(code(&stateless("ping", &meta("2026-07-28"))), -32601);
+    let without = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+    assert_eq!(code(&stateless("tools/list", &without)), -32602);
+    // A client of the past learns that there is no such method, and begins with `initialize`.
+    assert_eq!(code(&stateless("server/discover", &json!({}))), -32601);
 }
 
 #[test]
@@ -80,26 +118,59 @@ fn wrong_messages_have_the_codes_of_json_rpc() {
     );
 }
 
+fn called(call: &Value) -> Value {
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call});
+    served(format!("{request}\n").as_bytes()).remove(0)
+}
+
 #[test]
 fn wrong_calls_are_refused_before_a_file_is_read() {
     for call in [
         json!({}),
         json!({"name": "drop_tables"}),
-        json!({"name": "summary", "arguments": {"unknown": 1}}),
         json!({"name": "summary", "arguments": []}),
-        json!({"name": "predict"}),
-        json!({"name": "predict", "arguments": {"rtt": []}}),
-        json!({"name": "predict", "arguments": {"rtt": ["40"]}}),
-        json!({"name": "predict", "arguments": {"rtt": ["40ms"], "rate": "10mbit loss=1%"}}),
-        json!({"name": "predict", "arguments": {"rtt": vec!["40ms"; 21]}}),
-        json!({"name": "statements", "arguments": {"top": 0}}),
-        json!({"name": "statements", "arguments": {"top": 201}}),
-        json!({"name": "statements", "arguments": {"by": "name"}}),
     ] {
-        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call});
-        let answers = served(format!("{request}\n").as_bytes());
-        assert_eq!(code(&answers[0]), -32602, "{call}");
+        assert_eq!(code(&called(&call)), -32602, "{call}");
     }
+    for (name, arguments, said) in [
+        ("summary", json!({"unknown": 1}), "unknown field `unknown`"),
+        ("predict", json!({}), "missing field `rtt`"),
+        ("predict", json!({"rtt": []}), "rtt is empty"),
+        ("predict", json!({"rtt": "40"}), "rtt: "),
+        ("predict", json!({"rtt": 40}), "such as \"10ms\""),
+        (
+            "predict",
+            json!({"rtt": ["40ms"], "rate": "10mbit loss=1%"}),
+            "rate: ",
+        ),
+        ("predict", json!({"rtt": vec!["40ms"; 21]}), "at most 20"),
+        ("findings", json!({"rtt": "10 miles"}), "rtt: "),
+        ("statements", json!({"top": 0}), "top is 1 to 200"),
+        ("statements", json!({"top": 201}), "top is 1 to 200"),
+        ("statements", json!({"by": "name"}), "unknown variant `name`"),
+    ] {
+        let answer = called(&json!({"name": name, "arguments": arguments}));
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        let text = answer["result"]["content"][0]["text"].as_str().expect("text");
+        assert!(text.contains(said), "{arguments}: {text}");
+    }
+}
+
+#[test]
+fn round_trip_times_are_written_as_in_a_flag_or_as_a_list() {
+    let parsed = |rtt: Value| {
+        let asked: arguments::OfFindings = arguments::parse(json!({"rtt": rtt})).expect("arguments");
+        asked.rtts().expect("durations")
+    };
+    let expected = [10, 40].map(std::time::Duration::from_millis);
+    for rtt in [
+        json!("10ms,40ms"),
+        json!("40ms, 10ms"),
+        json!(["40ms", "10ms", "10ms"]),
+    ] {
+        assert_eq!(parsed(rtt), expected);
+    }
+    assert_eq!(parsed(json!("10ms")), expected[..1]);
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Each tool reads the files and returns the records of `--json`.
+//! Each tool reads the files, and answers in sentences and with the records of `--json`.
 
 use super::arguments::{self, MAX_STATEMENTS, OfFindings, OfPredict, OfStatements, StatementOrder};
 use crate::commands::grouping::Grouping;
 use crate::commands::keys_flag::KeyLogArgument;
 use analysis::findings::Distances;
-use anyhow::Result;
-use model::Warning;
+use anyhow::{Result, ensure};
+use model::{DEFAULT_PRICE_RTT, Warning};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use predict::PredictionTarget;
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 use sys::arguments::CommandLine;
 
 #[derive(Debug, Clone, Copy)]
@@ -24,24 +25,25 @@ pub struct Files<'a> {
     pub typed: &'a CommandLine,
 }
 
+/// The same figures, as sentences for a model and as records for programs.
 #[derive(Debug)]
-pub enum ToolError {
-    /// The client named an unknown tool, or invalid arguments.
-    Arguments(String),
-    Failed(anyhow::Error),
+pub struct Answer {
+    pub text: String,
+    pub records: Value,
 }
 
-impl From<anyhow::Error> for ToolError {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Failed(error)
-    }
+#[derive(Debug)]
+pub enum ToolError {
+    /// The client named an unknown tool.
+    Unknown(String),
+    Failed(anyhow::Error),
 }
 
 struct Tool {
     name: &'static str,
     description: &'static str,
     schema: fn() -> Value,
-    call: fn(Value, &Files<'_>) -> Result<Value, ToolError>,
+    call: fn(Value, &Files<'_>) -> Result<Answer>,
 }
 
 static TOOLS: [Tool; 4] = [
@@ -83,30 +85,27 @@ pub fn list() -> Vec<Value> {
     TOOLS.iter().map(described).collect()
 }
 
-pub fn call(name: &str, arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
+pub fn call(name: &str, arguments: Value, files: &Files<'_>) -> Result<Answer, ToolError> {
     let tool = TOOLS.iter().find(|tool| tool.name == name).ok_or_else(|| {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-        ToolError::Arguments(format!("no such tool: there are {}", names.join(", ")))
+        ToolError::Unknown(format!("no such tool: there are {}", names.join(", ")))
     })?;
-    (tool.call)(arguments, files)
+    (tool.call)(arguments, files).map_err(ToolError::Failed)
 }
 
-fn summary(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
+fn summary(arguments: Value, files: &Files<'_>) -> Result<Answer> {
     arguments::parse::<arguments::Nothing>(arguments)?;
-    let outcome = read_files(files, AggregatorConfig::default())?;
+    let outcome = read_files(files, priced(vec![DEFAULT_PRICE_RTT]))?;
     let mut summary = records(|writer| writer.summary(&outcome.summary))?;
-    Ok(json!({"summary": summary.pop(), "warnings": warnings(&outcome)}))
+    Ok(Answer {
+        text: report::text::summary_sentences(&outcome),
+        records: json!({"summary": summary.pop(), "warnings": warnings(&outcome)}),
+    })
 }
 
-fn findings(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
+fn findings(arguments: Value, files: &Files<'_>) -> Result<Answer> {
     let asked: OfFindings = arguments::parse(arguments)?;
-    let rtts = asked.rtts()?;
-    let wanted = AggregatorConfig {
-        targets: PredictionTarget::at_rtts(&rtts),
-        findings: Some(Distances { rtts, rate: None }),
-        ..AggregatorConfig::default()
-    };
-    let outcome = read_files(files, wanted)?;
+    let outcome = read_files(files, priced(asked.rtts()?))?;
     let found = records(|writer| {
         outcome
             .findings
@@ -114,10 +113,13 @@ fn findings(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
             .try_for_each(|finding| writer.finding(finding))
     })?;
     let not_seen = outcome.summary.evidence.nameless_words();
-    Ok(json!({"findings": found, "not_seen": not_seen, "warnings": warnings(&outcome)}))
+    Ok(Answer {
+        text: report::text::finding_sentences(&outcome),
+        records: json!({"findings": found, "not_seen": not_seen, "warnings": warnings(&outcome)}),
+    })
 }
 
-fn predict(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
+fn predict(arguments: Value, files: &Files<'_>) -> Result<Answer> {
     let asked: OfPredict = arguments::parse(arguments)?;
     let wanted = AggregatorConfig {
         targets: PredictionTarget::grid(&asked.links()?, &[1]),
@@ -131,30 +133,48 @@ fn predict(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
             .try_for_each(|one| writer.prediction(one))
     })?;
     let unmoved: Vec<&str> = outcome.unmoved.iter().map(|name| &**name).collect();
-    Ok(json!({"predictions": predicted, "not_predicted": unmoved, "warnings": warnings(&outcome)}))
+    Ok(Answer {
+        text: report::text::prediction_sentences(&outcome),
+        records: json!({"predictions": predicted, "not_predicted": unmoved, "warnings": warnings(&outcome)}),
+    })
 }
 
-fn statements(arguments: Value, files: &Files<'_>) -> Result<Value, ToolError> {
+fn statements(arguments: Value, files: &Files<'_>) -> Result<Answer> {
     let asked: OfStatements = arguments::parse(arguments)?;
-    if !(1..=MAX_STATEMENTS).contains(&asked.top) {
-        return Err(ToolError::Arguments(format!("top is 1 to {MAX_STATEMENTS}")));
-    }
+    ensure!(
+        (1..=MAX_STATEMENTS).contains(&asked.top),
+        "top is 1 to {MAX_STATEMENTS}"
+    );
     let mut outcome = read_files(files, AggregatorConfig::default())?;
+    let all = &mut outcome.statements;
+    let most = match asked.by {
+        StatementOrder::Time => {
+            all.sort_by_key(|one| Reverse((one.total, one.turns)));
+            "time"
+        }
+        StatementOrder::Turns => {
+            all.sort_by_key(|one| Reverse((one.turns, one.total)));
+            "round trips"
+        }
+    };
     let seen = outcome.statements.len();
-    match asked.by {
-        StatementOrder::Time => outcome
-            .statements
-            .sort_by_key(|one| Reverse((one.total, one.turns))),
-        StatementOrder::Turns => outcome
-            .statements
-            .sort_by_key(|one| Reverse((one.turns, one.total))),
-    }
-    let top = outcome.statements.iter().take(asked.top);
-    let found = records(|writer| top.into_iter().try_for_each(|one| writer.statement(one)))?;
-    Ok(json!({"statements": found, "distinct_statements": seen, "warnings": warnings(&outcome)}))
+    let top = &outcome.statements[..seen.min(asked.top)];
+    let found = records(|writer| top.iter().try_for_each(|one| writer.statement(one)))?;
+    Ok(Answer {
+        text: report::text::statement_sentences(top, most, &outcome),
+        records: json!({"statements": found, "distinct_statements": seen, "warnings": warnings(&outcome)}),
+    })
 }
 
-/// Shared by `read_files` and `predict`.
+/// Findings with their savings, and what the first sentence needs.
+fn priced(rtts: Vec<Duration>) -> AggregatorConfig {
+    AggregatorConfig {
+        targets: PredictionTarget::at_rtts(&rtts),
+        findings: Some(Distances { rtts, rate: None }),
+        ..AggregatorConfig::default()
+    }
+}
+
 fn read_files(files: &Files<'_>, wanted: AggregatorConfig) -> Result<ReadOutcome> {
     let wanted = AggregatorConfig {
         targets: wanted.targets,

@@ -1,44 +1,45 @@
-"""Calls every tool of `longwire mcp` with the protocol's own client, and prints what came as one JSON object."""
+"""Calls every tool of `longwire mcp` with the protocol's own client, and prints what came as one JSON object.
+
+The first argument is how it agrees on a version: auto (the latest) or legacy (with initialize).
+"""
 
 import asyncio
 import json
 import sys
 
-from mcp import ClientSession, McpError, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp import Client, MCPError, StdioServerParameters
 
 CALLS = {
     "summary": {},
     "findings": {},
-    "predict": {"rtt": ["40ms", "7ms"], "rate": "10mbit"},
+    "predict": {"rtt": "40ms,7ms", "rate": "10mbit"},
     "statements": {"top": 3, "by": "turns"},
 }
-REFUSED = [("predict", {}), ("drop", {})]
 
 
-async def ask(program, files):
+async def ask(mode, program, files):
     server = StdioServerParameters(command=program, args=["mcp", *files])
-    async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
-        began = await session.initialize()
-        await session.send_ping()
-        tools = await session.list_tools()
+    async with Client(server, mode=mode) as client:
+        tools = await client.list_tools()
         given = {
-            "server": began.serverInfo.name,
+            "version": client.protocol_version,
+            "server": client.server_info.name,
             "tools": sorted(tool.name for tool in tools.tools),
-            "refused": [],
+            "text": {},
         }
         for name, arguments in CALLS.items():
-            result = await session.call_tool(name, arguments)
-            assert not result.isError, result
-            # The text is for clients that know no structured content: the same.
-            assert json.loads(result.content[0].text) == result.structuredContent
-            given[name] = result.structuredContent
-        for name, arguments in REFUSED:
-            try:
-                await session.call_tool(name, arguments)
-            except McpError as error:
-                given["refused"].append(error.error.code)
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error, result
+            given[name] = result.structured_content
+            given["text"][name] = result.content[0].text
+        wrong = await client.call_tool("predict", {"rtt": "40"})
+        assert wrong.is_error, wrong
+        given["wrong"] = wrong.content[0].text
+        try:
+            await client.call_tool("drop", {})
+        except MCPError as error:
+            given["refused"] = error.code
         return given
 
 
-print(json.dumps(asyncio.run(ask(sys.argv[1], sys.argv[2:]))))
+print(json.dumps(asyncio.run(ask(sys.argv[1], sys.argv[2], sys.argv[3:]))))
