@@ -6,8 +6,9 @@ mod samples;
 use model::{ByteCount, DatabaseLinkOutcome, Direction, OrderKind, PerDirection, Prediction, RowTrain};
 use report::outcome::{LoadReport, LoadWork, ProgressLine};
 use report::text::{
-    LoadStyle, demo_view, explain_view, link_line, link_warnings, load_progress_line, load_view,
-    prediction_view, progress_line, read_view, rows_view, summary_line, via_view,
+    LoadStyle, demo_view, explain_view, finding_sentences, link_line, link_warnings, load_progress_line,
+    load_view, prediction_sentences, prediction_view, progress_line, read_view, rows_view,
+    statement_sentences, summary_line, summary_sentences, via_view,
 };
 use report::{Colour, Extent, ReadOutcome, Style};
 use std::path::{Path, PathBuf};
@@ -63,6 +64,13 @@ fn views() -> Vec<(&'static str, String)> {
         ("read-60.txt", read_view(&run, &style(60, Colour::Plain))),
         ("read-colour.txt", read_view(&run, &style(100, Colour::Ansi))),
         (
+            "sentences.txt",
+            sentences(&ReadOutcome {
+                predictions: links.clone(),
+                ..samples::read_outcome()
+            }),
+        ),
+        (
             "read-nothing.txt",
             read_view(&ReadOutcome::default(), &style(100, Colour::Plain)),
         ),
@@ -99,6 +107,18 @@ fn views() -> Vec<(&'static str, String)> {
             prediction_view(&[], &[], &style(120, Colour::Plain)),
         ),
     ]
+}
+
+/// Those of each tool of `mcp`.
+fn sentences(outcome: &ReadOutcome) -> String {
+    [
+        summary_sentences(outcome),
+        finding_sentences(outcome),
+        prediction_sentences(outcome),
+        statement_sentences(&outcome.statements, "time", outcome),
+    ]
+    .join("\n\n")
+        + "\n"
 }
 
 fn style(width: usize, colour: Colour) -> Style {
@@ -311,12 +331,13 @@ fn nothing_from_the_wire_reaches_the_terminal_raw() {
     let style = style(200, Colour::Plain);
     let shown = read_view(&outcome, &style)
         + &prediction_view(&outcome.predictions, &outcome.unmoved, &style)
-        + &explain_view(&explained, &style);
+        + &explain_view(&explained, &style)
+        + &sentences(&outcome);
     assert!(
         !shown.contains(['\u{1b}', '\u{7}', '\u{9b}', '\r', '\u{202e}']),
         "{shown}"
     );
-    assert_eq!(shown.matches("\\u{1b}]0;owned").count(), 9, "{shown}");
+    assert_eq!(shown.matches("\\u{1b}]0;owned").count(), 18, "{shown}");
     assert!(!shown.lines().any(|line| line.starts_with("fake")), "{shown}");
 }
 

@@ -41,10 +41,12 @@ pub fn prediction_sentences(outcome: &ReadOutcome) -> String {
             .filter_map(|one| prediction_words(outcome, one)),
     );
     let names = names(predictions);
-    said.extend([
+    for more in [
         unlike_lines(predictions, &names),
         order_lines(predictions, &names),
-    ]);
+    ] {
+        said.extend(more.lines().map(str::to_owned));
+    }
     if !outcome.unmoved.is_empty() {
         let unmoved = outcome.unmoved.join(", ");
         said.push(format!(
@@ -72,7 +74,8 @@ pub fn statement_sentences(shown: &[StatementOutcome], most: &str, outcome: &Rea
 fn lines(mut said: Vec<String>, warnings: &[Warning]) -> String {
     let warned = |warning: &Warning| format!("Warning: {}.", warning.text.trim_end_matches('.'));
     said.extend(warnings.iter().map(warned));
-    let lines: Vec<_> = said.iter().flat_map(|text| text.lines()).map(printable).collect();
+    // A line feed in a name begins no sentence.
+    let lines: Vec<_> = said.iter().map(|text| printable(text.trim_end())).collect();
     lines.join("\n")
 }
 
