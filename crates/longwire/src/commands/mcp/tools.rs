@@ -166,7 +166,7 @@ fn statements(arguments: Value, files: &Files<'_>) -> Result<Answer> {
     })
 }
 
-/// Findings with their savings, and what the first sentence needs.
+/// Findings with their savings, and facts of the first sentence.
 fn priced(rtts: Vec<Duration>) -> AggregatorConfig {
     AggregatorConfig {
         targets: PredictionTarget::at_rtts(&rtts),
