@@ -57,7 +57,7 @@ jdbc:
 
 # Tests of `make check`. A crate whose tests all qualify is named as a whole; of others the files are, since a new one may well start a server.
 # Left to `make test` for their time alone: splits and strangers of wire, and the crate predict.
-CHECK_CRATES := model analysis link tunnel key_log
+CHECK_CRATES := longwire-model longwire-analysis longwire-link longwire-tunnel longwire-key-log
 CHECK_WIRE := drda informix lost_bytes memory mysql postgres recordings
 CHECK_CAPTURE := bounds damage differential formats links lost_packets reassembly several_files timing
 CHECK_REPORT := agree documented hostile page round_trip views
@@ -67,12 +67,12 @@ check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --locked $(addprefix --package ,$(CHECK_CRATES)) --lib --tests
-	cargo test --locked --package wire --lib $(addprefix --test ,$(CHECK_WIRE))
-	cargo test --locked --package capture --lib $(addprefix --test ,$(CHECK_CAPTURE))
-	cargo test --locked --package report --lib $(addprefix --test ,$(CHECK_REPORT))
-	cargo test --locked --package pipeline --package lab --package script --lib
+	cargo test --locked --package longwire-wire --lib $(addprefix --test ,$(CHECK_WIRE))
+	cargo test --locked --package longwire-capture --lib $(addprefix --test ,$(CHECK_CAPTURE))
+	cargo test --locked --package longwire-report --lib $(addprefix --test ,$(CHECK_REPORT))
+	cargo test --locked --package longwire-pipeline --package longwire-lab --lib
 	cargo test --locked --package longwire --test files -- $(addsuffix ::,$(CHECK_LONGWIRE))
-	cargo test --locked --package testbed --test architecture --test doc_links --test wording
+	cargo test --locked --package longwire-testbed --test architecture --test doc_links --test wording
 
 test:
 	@since=$$(date +%s) && scripts/setup.sh test && python3 scripts/gate.py --since $$since

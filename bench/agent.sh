@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 minutes="${1:-30}"
 target="${CARGO_TARGET_DIR:-$PWD/target}"
 scripts/collector.sh
-[ -x "$target/debug/examples/with_servers" ] || cargo build --locked --package testbed --example with_servers
+[ -x "$target/debug/examples/with_servers" ] || cargo build --locked --package longwire-testbed --example with_servers
 [ -n "${PGPORT:-}" ] || exec "$target/debug/examples/with_servers" "$0" "$minutes"
 
 longwire="$target/release/longwire"

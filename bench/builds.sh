@@ -22,7 +22,7 @@ declare -A build relay tunnel echo
 main() {
     [ $# -ge 3 ] || { echo "usage: builds.sh OLD NEW CAPTURE..." >&2; exit 2; }
     if [ -z "${BUILDS_BENCH_SERVERS:-}" ]; then
-        cargo build --locked --package testbed --example with_servers
+        cargo build --locked --package longwire-testbed --example with_servers
         BUILDS_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/builds.sh "$@"
     fi
     build=([old]=$(realpath "$1") [new]=$(realpath "$2"))

@@ -22,8 +22,8 @@ read -ra steps <<<"${BENCH_GROWTH:-1 10 100}"
 main() {
     if [ -z "${GROWTH_BENCH_SERVERS:-}" ]; then
         cargo build --release --locked --package longwire
-        cargo build --release --locked --package capture --example grow
-        cargo build --locked --package testbed --example with_servers
+        cargo build --release --locked --package longwire-capture --example grow
+        cargo build --locked --package longwire-testbed --example with_servers
         GROWTH_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/growth.sh
     fi
     scratch=$(mktemp -d -p "$target")

@@ -25,7 +25,7 @@ scratch=
 main() {
     if [ -z "${INTERFACE_BENCH_SERVERS:-}" ]; then
         [ "$profile" = release ] && cargo build --release --locked --package longwire
-        cargo build --locked --package testbed --example with_servers
+        cargo build --locked --package longwire-testbed --example with_servers
         INTERFACE_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/interface.sh
     fi
     scratch=$(mktemp -d)

@@ -22,8 +22,8 @@ read -ra sections <<<"${BENCH_SECTIONS:-rtt serialisation rate packets throughpu
 main() {
     if [ -z "${LINK_BENCH_SERVERS:-}" ]; then
         cargo build --release --locked --package longwire
-        cargo build --release --locked --package netns --example link_bench
-        cargo build --locked --package testbed --example with_servers
+        cargo build --release --locked --package longwire-netns --example link_bench
+        cargo build --locked --package longwire-testbed --example with_servers
         LINK_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/link.sh
     fi
     scratch=$(mktemp -d)

@@ -29,7 +29,7 @@ scratch=
 main() {
     if [ -z "${LOAD_BENCH_SERVERS:-}" ]; then
         [ -n "${LONGWIRE:-}" ] || cargo build --release --locked --package longwire
-        cargo build --locked --package testbed --example with_servers
+        cargo build --locked --package longwire-testbed --example with_servers
         LOAD_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/load.sh
     fi
     scratch=$(mktemp -d)

@@ -28,7 +28,7 @@ main() {
     [ "$(id -u)" = 0 ] || { echo "read.sh: capturing needs root" >&2; exit 2; }
     mkdir -p "$work"
     cargo build --release --locked --package longwire
-    cargo build --locked --package testbed --example with_servers
+    cargo build --locked --package longwire-testbed --example with_servers
     [ -s "$capture.ports" ] || "$target/debug/examples/with_servers" bench/make-capture.sh "$capture" "$megabytes"
     [ -s "$small.ports" ] ||
         "$target/debug/examples/with_servers" bench/make-capture.sh "$small" "$((megabytes / 4))" small

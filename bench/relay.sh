@@ -29,8 +29,8 @@ main() {
     if [ -z "${RELAY_BENCH_SERVERS:-}" ]; then
         mkdir -p "$work/bin"
         cargo build --release --locked --package longwire
-        cargo build --release --locked --package relay --example relay
-        cargo build --locked --package testbed --example with_servers
+        cargo build --release --locked --package longwire-relay --example relay
+        cargo build --locked --package longwire-testbed --example with_servers
         [ -x "$toxiproxy" ] || GOBIN=$work/bin go install github.com/Shopify/toxiproxy/v2/cmd/server@latest
         RELAY_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/relay.sh
     fi

@@ -21,7 +21,7 @@ target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 export LONGWIRE=${LONGWIRE:-$target/release/longwire}
 if [ -z "${SATURATION_BENCH_SERVERS:-}" ]; then
     [ "$LONGWIRE" != "$target/release/longwire" ] || cargo build --release --locked --package longwire
-    cargo build --locked --package testbed --example with_servers
+    cargo build --locked --package longwire-testbed --example with_servers
     SATURATION_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/saturation.sh "$@"
 fi
 

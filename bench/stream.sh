@@ -20,7 +20,7 @@ scratch=
 main() {
     if [ -z "${STREAM_BENCH_SERVERS:-}" ]; then
         [ -n "${LONGWIRE:-}" ] || cargo build --release --locked --package longwire
-        cargo build --locked --package testbed --example with_servers
+        cargo build --locked --package longwire-testbed --example with_servers
         STREAM_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/stream.sh
     fi
     scratch=$(mktemp -d)

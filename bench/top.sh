@@ -22,7 +22,7 @@ scratch=
 main() {
     if [ -z "${TOP_BENCH_SERVERS:-}" ]; then
         [ "$profile" = release ] && cargo build --release --locked --package longwire
-        cargo build --locked --package testbed --example with_servers
+        cargo build --locked --package longwire-testbed --example with_servers
         TOP_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/top.sh
     fi
     scratch=$(mktemp -d)

@@ -22,7 +22,7 @@ scratch=
 main() {
     if [ -z "${TUNE_BENCH_SERVERS:-}" ]; then
         cargo build --release --locked --package longwire
-        cargo build --locked --package testbed --example with_servers
+        cargo build --locked --package longwire-testbed --example with_servers
         TUNE_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/tune.sh
     fi
     scratch=$(mktemp -d)

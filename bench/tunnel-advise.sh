@@ -26,7 +26,7 @@ processes=()
 main() {
     if [ -z "${TUNNEL_BENCH_SERVERS:-}" ]; then
         cargo build --release --locked --package longwire
-        cargo build --locked --package testbed --example with_servers
+        cargo build --locked --package longwire-testbed --example with_servers
         TUNNEL_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/tunnel-advise.sh
     fi
     scratch=$(mktemp -d)

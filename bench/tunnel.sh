@@ -29,7 +29,7 @@ declare -A port process
 main() {
     if [ -z "${TUNNEL_BENCH_SERVERS:-}" ]; then
         cargo build --release --locked --package longwire
-        cargo build --locked --package testbed --example with_servers
+        cargo build --locked --package longwire-testbed --example with_servers
         TUNNEL_BENCH_SERVERS=1 exec "$target/debug/examples/with_servers" bench/tunnel.sh
     fi
     scratch=$(mktemp -d)

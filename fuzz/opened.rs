@@ -39,7 +39,7 @@ impl Secrets for RecordedLog {
 }
 
 const LOGS: [&str; 3] = [
-    include_str!("../crates/wire/tests/data/tls/keys-postgres-tls13.keys"),
-    include_str!("../crates/wire/tests/data/tls/keys-postgres-tls12.keys"),
-    include_str!("../crates/wire/tests/data/tls/keys-mariadb-tls13.keys"),
+    include_str!("../crates/core/wire/tests/data/tls/keys-postgres-tls13.keys"),
+    include_str!("../crates/core/wire/tests/data/tls/keys-postgres-tls12.keys"),
+    include_str!("../crates/core/wire/tests/data/tls/keys-mariadb-tls13.keys"),
 ];

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the recordings of crates/wire/tests/data, and captures with their keys inside, as seeds into fuzz/corpus/<target>/."""
+"""Writes the recordings of crates/core/wire/tests/data, and captures with their keys inside, as seeds into fuzz/corpus/<target>/."""
 import pathlib
 import re
 import struct
 
 here = pathlib.Path(__file__).parent
 # The first byte of an input of `decode` is the decoder's place in PROTOCOLS.
-rows = re.findall(r"(\w+)::ROW", (here / "../crates/wire/src/lib.rs").read_text())
+rows = re.findall(r"(\w+)::ROW", (here / "../crates/core/wire/src/lib.rs").read_text())
 modules = {"kingbase": "postgres", "oracle": "tns"}
-for recording in sorted((here / "../crates/wire/tests/data").glob("*/*.stream")):
+for recording in sorted((here / "../crates/core/wire/tests/data").glob("*/*.stream")):
     lines = recording.read_text().split("\n")
     port = int(lines[0].split()[1])
     seed = b""

@@ -16,7 +16,7 @@ scratch=
 main() {
     if [ -z "${PICTURES_SERVERS:-}" ]; then
         [ -n "${PICTURES_LONGWIRE:-}" ] || cargo build --release --locked --package longwire
-        cargo build --locked --package testbed --example with_servers
+        cargo build --locked --package longwire-testbed --example with_servers
         PICTURES_SERVERS=1 exec "$target/debug/examples/with_servers" scripts/pictures.sh
     fi
     scratch=$(mktemp -d)

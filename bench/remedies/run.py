@@ -1,4 +1,4 @@
-"""Measures pages with a waste and without it, near and far. See ../remedies.sh."""
+"""Measures pages with a waste and without it, near and far. See ../remedies.sh"""
 
 import argparse
 import gzip

@@ -1,6 +1,6 @@
 //! Runs a command with a temporary PostgreSQL and MariaDB, for benchmarks and experiments.
 //!
-//! `cargo run -p testbed --example with_servers -- psql`
+//! `cargo run -p longwire-testbed --example with_servers -- psql`
 //!
 //! The servers are passed in `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE`,
 //! `MYSQL_HOST`, `MYSQL_TCP_PORT`, `MYSQL_USER`, `MYSQL_PWD`, `MYSQL_DATABASE`. The command's exit

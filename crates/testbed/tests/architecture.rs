@@ -9,7 +9,7 @@ use serde_json::Value;
 /// A separate constant, so that this file does not match its own check.
 const UNSAFE: &str = "unsafe";
 
-/// Arrows between crates stand in their Cargo.toml. `LONGWIRE_BLESS=1 cargo test -p testbed --test
+/// Arrows between crates stand in their Cargo.toml. `LONGWIRE_BLESS=1 cargo test -p longwire-testbed --test
 /// architecture` makes the table of ARCHITECTURE.md from them.
 #[test]
 fn the_table_of_crates_is_made_of_their_manifests() {
@@ -25,7 +25,7 @@ fn the_table_of_crates_is_made_of_their_manifests() {
     assert_eq!(
         text[begin..end],
         made,
-        "where that is meant: LONGWIRE_BLESS=1 cargo test -p testbed --test architecture"
+        "where that is meant: LONGWIRE_BLESS=1 cargo test -p longwire-testbed --test architecture"
     );
 }
 
@@ -78,6 +78,47 @@ const WORLD: &[&str] = &[
 ];
 
 #[test]
+fn each_box_of_the_drawings_names_a_file() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let mut boxes = 0;
+    for (title, folder) in [
+        ("## The way of a byte", "crates/core"),
+        ("## The way of an operation", "crates/core/predict/src"),
+    ] {
+        let (_, section) = page.split_once(title).expect("the section");
+        let drawing = section.split("```").nth(1).expect("a drawing");
+        assert!(
+            drawing.lines().count() <= 24 && drawing.lines().all(|line| line.chars().count() <= 80),
+            "{title}: a screen"
+        );
+        let mut above = vec![PathBuf::new(); 3];
+        for line in drawing.lines().map(cells).filter(|cells| cells.len() == 3) {
+            for (cell, above) in line.iter().zip(&mut above) {
+                // A long path goes on in the next line, and a further file is next to the first.
+                if cell.ends_with(".rs") && !cell.contains(' ') {
+                    let places = [root().join(folder).join(cell), above.join(cell)];
+                    assert!(places.iter().any(|place| place.exists()), "{title}: {cell}");
+                    boxes += 1;
+                }
+                let path = root().join(folder).join(cell);
+                *above = if cell.ends_with('/') {
+                    path
+                } else {
+                    path.parent().expect("a folder").to_owned()
+                };
+            }
+        }
+    }
+    assert!(boxes >= 20, "{boxes} files in boxes");
+}
+
+/// Texts of the boxes in a line of a drawing.
+fn cells(line: &str) -> Vec<&str> {
+    let cells = line.split(['│', '├', '┤', '─', '>', '<']).map(str::trim);
+    cells.filter(|cell| !cell.is_empty()).collect()
+}
+
+#[test]
 fn pure_parts_of_crates_touch_nothing() {
     let crates = root().join("crates");
     let mut wrong = Vec::new();
@@ -88,6 +129,7 @@ fn pure_parts_of_crates_touch_nothing() {
             .expect("it is below crates")
             .display()
             .to_string();
+        let name = name.split_once('/').map_or(name.as_str(), |(_, name)| name);
         let Some(part) = PURE.iter().find(|part| name.starts_with(**part)) else {
             continue;
         };
@@ -110,8 +152,9 @@ fn pure_parts_of_crates_touch_nothing() {
 
 #[test]
 fn every_crate_says_what_it_is_for() {
-    for name in crates().keys() {
-        let readme = root().join("crates").join(name).join("README.md");
+    for package in packages() {
+        let name = name_of(&package["name"]);
+        let readme = Path::new(text(&package["manifest_path"])).with_file_name("README.md");
         let text =
             std::fs::read_to_string(&readme).unwrap_or_else(|error| panic!("{}: {error}", readme.display()));
         assert!(
@@ -127,7 +170,9 @@ const TESTBED: &str = "testbed";
 
 struct Crate {
     purpose: String,
-    /// Without a clippy.toml of its own, which would lift the bans on clocks, sockets and files.
+    /// The folder of `crates` that holds it; empty for `crates` itself.
+    folder: String,
+    /// In `crates/core`, where clippy.toml bans clocks, sockets and files.
     is_pure: bool,
     uses: BTreeSet<String>,
     uses_in_tests: BTreeSet<String>,
@@ -135,7 +180,7 @@ struct Crate {
 
 fn crates() -> BTreeMap<String, Crate> {
     let packages = packages();
-    let names: BTreeSet<&str> = packages.iter().map(|package| text(&package["name"])).collect();
+    let names: BTreeSet<String> = packages.iter().map(|package| name_of(&package["name"])).collect();
     let of_package = |package: &Value| {
         let dependencies = package["dependencies"]
             .as_array()
@@ -145,29 +190,47 @@ fn crates() -> BTreeMap<String, Crate> {
                 .iter()
                 .filter(|one| (one["kind"] == "dev") == in_tests);
             let own = of_kind
-                .map(|one| text(&one["name"]))
+                .map(|one| name_of(&one["name"]))
                 .filter(|to| names.contains(to));
-            own.map(str::to_owned).collect::<BTreeSet<_>>()
+            own.collect::<BTreeSet<_>>()
         };
         let manifest = Path::new(text(&package["manifest_path"]));
+        let folder = manifest
+            .ancestors()
+            .nth(2)
+            .and_then(Path::file_name)
+            .unwrap_or_default();
+        let folder = folder.to_string_lossy().replace("crates", "");
         let found = Crate {
             purpose: text(&package["description"]).to_owned(),
-            is_pure: !manifest.with_file_name("clippy.toml").exists(),
+            is_pure: folder == "core",
+            folder,
             uses: of_kind(false),
             uses_in_tests: &of_kind(true) - &of_kind(false),
         };
-        (text(&package["name"]).to_owned(), found)
+        (name_of(&package["name"]), found)
     };
     packages.iter().map(of_package).collect()
 }
 
-/// The crates that know least come first.
+/// By folder; the crates that know least come first.
 fn table(crates: &BTreeMap<String, Crate>) -> String {
     let mut names: Vec<&String> = crates.keys().collect();
-    names.sort_by_key(|name| depth(crates, name));
+    let last = |folder: &str| if folder.is_empty() { "~" } else { folder }.to_owned();
+    names.sort_by_key(|name| (last(&crates[*name].folder), depth(crates, name)));
     let mut table = String::new();
     for name in names {
-        let Crate { purpose, uses, .. } = &crates[name];
+        let Crate {
+            purpose,
+            folder,
+            uses,
+            ..
+        } = &crates[name];
+        let place = if folder.is_empty() {
+            name.clone()
+        } else {
+            format!("{folder}/{name}")
+        };
         let others: BTreeSet<String> = crates
             .keys()
             .filter(|other| *other != name && !uses.contains(*other))
@@ -182,7 +245,7 @@ fn table(crates: &BTreeMap<String, Crate>) -> String {
         if !in_tests.is_empty() {
             used += &format!("; in tests {}", listed(&in_tests));
         }
-        table += &format!("| `{name}` | {purpose} | {used} |\n");
+        table += &format!("| `{place}` | {purpose} | {used} |\n");
     }
     table
 }
@@ -337,6 +400,12 @@ fn packages() -> Vec<Value> {
         .as_array()
         .expect("cargo metadata lists packages")
         .clone()
+}
+
+/// The name of a package in code, `tls_keys` for `longwire-tls-keys`.
+fn name_of(package: &Value) -> String {
+    let name = text(package);
+    name.strip_prefix("longwire-").unwrap_or(name).replace('-', "_")
 }
 
 fn text(value: &Value) -> &str {

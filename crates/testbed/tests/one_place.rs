@@ -1,5 +1,5 @@
-//! Operations allowed in one place only. `crates/sys/src/listening.rs` binds sockets and decides on
-//! warnings and refusals. `crates/sys/src/files.rs` reads user-named files, with limits.
+//! Operations allowed in one place only. `crates/io/sys/src/listening.rs` binds sockets and decides on
+//! warnings and refusals. `crates/io/sys/src/files.rs` reads user-named files, with limits.
 
 use std::path::{Path, PathBuf};
 
@@ -19,9 +19,9 @@ const BINDS: &[&str] = &[
 
 /// `listening.rs`, and the socket of an interface, which accepts no connections.
 const MAY: &[&str] = &[
-    "sys/src/listening.rs",
-    "sys/src/listening/own_addresses.rs",
-    "sys/src/packets/open.rs",
+    "io/sys/src/listening.rs",
+    "io/sys/src/listening/own_addresses.rs",
+    "io/sys/src/packets/open.rs",
 ];
 
 #[test]
@@ -67,24 +67,24 @@ fn what_binds_is_found_however_it_is_written() {
 
 /// Files that read files of the kernel and this system, with constant paths.
 const READ_THE_SYSTEM: &[&str] = &[
-    "sys/src/own_addresses.rs",
-    "netns/src/network/addresses.rs",
-    "netns/src/network/gateway/names.rs",
-    "netns/src/network/namespace.rs",
-    "netns/src/sandbox/resolver.rs",
-    "pipeline/src/output.rs",
+    "io/sys/src/own_addresses.rs",
+    "io/netns/src/network/addresses.rs",
+    "io/netns/src/network/gateway/names.rs",
+    "io/netns/src/network/namespace.rs",
+    "io/netns/src/sandbox/resolver.rs",
+    "io/pipeline/src/output.rs",
     "servers/src/account.rs",
     "servers/src/processes.rs",
     "servers/src/readiness.rs",
-    "sys/src/arguments.rs",
-    "sys/src/error.rs",
-    "sys/src/packets/interfaces.rs",
-    "sys/src/process_tree.rs",
-    "sys/src/program.rs",
-    "sys/src/rights.rs",
-    "sys/src/socket_owners.rs",
-    "telemetry/src/exporters/own.rs",
-    "tune/src/native/memory.rs",
+    "io/sys/src/arguments.rs",
+    "io/sys/src/error.rs",
+    "io/sys/src/packets/interfaces.rs",
+    "io/sys/src/process_tree.rs",
+    "io/sys/src/program.rs",
+    "io/sys/src/rights.rs",
+    "io/sys/src/socket_owners.rs",
+    "tools/telemetry/src/exporters/own.rs",
+    "tools/tune/src/native/memory.rs",
 ];
 
 #[test]
@@ -124,7 +124,11 @@ fn product() -> Vec<(String, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let crates = crates.canonicalize().expect("the crate is next to others");
     let mut files = Vec::new();
-    let mut folders: Vec<PathBuf> = subfolders(&crates).into_iter().map(|of| of.join("src")).collect();
+    let mut folders: Vec<PathBuf> = ["", "core", "io", "tools"]
+        .iter()
+        .flat_map(|folder| subfolders(&crates.join(folder)))
+        .map(|of| of.join("src"))
+        .collect();
     while let Some(folder) = folders.pop() {
         if folder.ends_with("tests") || folder.starts_with(crates.join("testbed")) || !folder.exists() {
             continue;

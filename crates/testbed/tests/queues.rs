@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 const PAGE: &str = "contributing/queues.md";
 const TITLE: &str = "## Queues between threads";
 
+const NOT_DELIVERED: [&str; 4] = ["tests", "benches", "examples", "testbed"];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -18,10 +20,7 @@ fn root() -> PathBuf {
 /// Sources of all delivered crates without tests, with their paths from the root.
 fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let crates = std::fs::read_dir(root().join("crates")).expect("there are crates");
-    let crates = crates.map(|entry| entry.expect("it is read").path());
-    let delivered = crates.filter(|folder| !folder.ends_with("testbed"));
-    let mut folders: Vec<PathBuf> = delivered.map(|folder| folder.join("src")).collect();
+    let mut folders = vec![root().join("crates")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten() {
             let path = entry.expect("it is read").path();
@@ -30,7 +29,7 @@ fn sources() -> Vec<(String, String)> {
                 .expect("it has one")
                 .to_string_lossy()
                 .into_owned();
-            if path.is_dir() && name != "tests" {
+            if path.is_dir() && !NOT_DELIVERED.contains(&name.as_str()) {
                 folders.push(path);
             } else if name.ends_with(".rs") && name != "tests.rs" {
                 let text = std::fs::read_to_string(&path).expect("it is read");

@@ -145,7 +145,7 @@ fn a_recording_is_shown_at_any_moment_of_it() {
 
 #[test]
 fn what_is_predicted_is_what_predict_says() {
-    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../screen/tests/data/pages.lwr");
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../core/screen/tests/data/pages.lwr");
     let rule = ["--operations", "transaction"];
     let mut predict = longwire(&["predict", "--json", "--rtt", "10ms", recording]);
     let predicted = predict.args(rule).output().expect("it starts");

@@ -11,10 +11,10 @@ use testbed::process::run;
 fn written(folder: &Path) -> Vec<Vec<Value>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let data = [
-        ("web1", "../screen/tests/data/pages.lwr"),
-        ("web1", "../capture/tests/data/mysql-cursor.pcap"),
-        ("web2", "../capture/tests/data/redis-six-connections.pcap"),
-        ("web2", "../capture/tests/data/mariadb-bulk.pcap"),
+        ("web1", "../core/screen/tests/data/pages.lwr"),
+        ("web1", "../core/capture/tests/data/mysql-cursor.pcap"),
+        ("web2", "../core/capture/tests/data/redis-six-connections.pcap"),
+        ("web2", "../core/capture/tests/data/mariadb-bulk.pcap"),
     ];
     let tables = folder.join("tables").display().to_string();
     let mut all = Vec::new();

@@ -11,7 +11,7 @@ use testbed::process::{require, run};
 
 /// Captures of two hosts in `folder/captures`, one split into several files.
 fn captures(folder: &Path) {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/tests/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/capture/tests/data");
     for host in ["web1", "web2"] {
         fs::create_dir_all(folder.join("captures").join(host)).expect("a folder");
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const RUNS: [&str; 3] = [
-    "../screen/tests/data/pages.lwr",
+    "../core/screen/tests/data/pages.lwr",
     "tests/data/requests/database-alone.pcap.gz",
     "tests/data/parallel/asyncpg.pcap.gz",
 ];

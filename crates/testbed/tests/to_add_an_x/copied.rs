@@ -23,6 +23,9 @@ pub struct Row<'a> {
     text: String,
 }
 
+/// Members of the workspace outside of its three folders.
+const OTHER_MEMBERS: [&str; 3] = ["longwire", "servers", "testbed"];
+
 impl Copied {
     /// `name` is the folder of this copy in the target directory.
     pub fn new(name: &str, crates: &[&str]) -> Self {
@@ -42,6 +45,13 @@ impl Copied {
         }
         let manifest = fs::read_to_string(source.join("Cargo.toml")).expect("the manifest");
         let folder = format!("with-{name}");
+        let manifest =
+            OTHER_MEMBERS
+                .iter()
+                .fold(manifest, |manifest, member| match crates.contains(member) {
+                    true => manifest,
+                    false => manifest.replace(&format!(", \"crates/{member}\""), ""),
+                });
         let manifest = manifest.replace("\"crates/", &format!("\"{folder}/"));
         files.insert("Cargo.toml".into(), manifest);
         Self {

@@ -9,10 +9,19 @@ use copied::Copied;
 
 #[test]
 fn a_protocol_and_a_kind_of_finding_are_added_as_the_page_says() {
-    let copy = Copied::new("to-add-an-x", &["model", "tls_keys", "wire", "analysis"]);
+    let copy = Copied::new(
+        "to-add-an-x",
+        &["core/model", "core/tls_keys", "core/wire", "core/analysis"],
+    );
     add_a_protocol(&copy);
     add_a_kind_of_finding(&copy);
-    copy.passes(&["--package", "wire", "--package", "analysis", "--lib"]);
+    copy.passes(&[
+        "--package",
+        "longwire-wire",
+        "--package",
+        "longwire-analysis",
+        "--lib",
+    ]);
 }
 
 /// In a copy of its own: crates that know all protocols do not know the toy.
@@ -21,21 +30,21 @@ fn an_output_of_a_run_is_added_as_the_page_says() {
     let copy = Copied::new(
         "to-add-an-output",
         &[
-            "analysis",
-            "capture",
-            "telemetry",
-            "link",
-            "model",
-            "pipeline",
-            "predict",
-            "report",
+            "core/analysis",
+            "core/capture",
+            "tools/telemetry",
+            "core/link",
+            "core/model",
+            "io/pipeline",
+            "core/predict",
+            "core/report",
             "servers",
-            "sys",
-            "tables",
+            "io/sys",
+            "tools/tables",
             "testbed",
-            "tls_keys",
-            "tunnel",
-            "wire",
+            "core/tls_keys",
+            "core/tunnel",
+            "core/wire",
         ],
     );
     let row = copy.page("output of a run");
@@ -46,7 +55,7 @@ fn an_output_of_a_run_is_added_as_the_page_says() {
         "const SINKS: &[fn(&AggregatorConfig, &Conditions) -> Requested] = &[\n",
         "|_, _| boxed(Some(toy::Toys::default())),\n",
     );
-    copy.passes(&["--package", "pipeline", "--lib"]);
+    copy.passes(&["--package", "longwire-pipeline", "--lib"]);
 }
 
 fn add_a_protocol(copy: &Copied) {

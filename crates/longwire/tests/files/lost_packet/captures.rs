@@ -22,7 +22,7 @@ pub fn captures() -> Vec<Capture> {
     }
     let mut captures: Vec<Capture> = paths.iter().map(|path| read_capture(path)).collect();
     let mut recordings = Vec::new();
-    collect(&here.join("../wire/tests/data"), "stream", &mut recordings);
+    collect(&here.join("../core/wire/tests/data"), "stream", &mut recordings);
     captures.extend(recordings.iter().map(|path| dress(path)));
     captures
 }
