@@ -8,6 +8,10 @@ import json
 import sys
 
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client import session
+
+# On a busy machine the answer may take longer, and "auto" then goes on with initialize.
+session.DISCOVER_TIMEOUT_SECONDS = 60.0
 
 CALLS = {
     "summary": {},
