@@ -16,7 +16,7 @@ pub enum Grouped {
 }
 
 /// Receives operations in order of their end. A request whose last database exchange is opaque
-/// comes once its end is known ([`Fact::Begun`]).
+/// comes once its end is known ([`crate::fact::Fact::Begun`]).
 pub type GroupedSink<'s> = dyn FnMut(Grouped) + 's;
 
 pub(super) const UNNAMED_REQUEST: &str = "HTTP request";
