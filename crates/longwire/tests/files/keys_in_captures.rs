@@ -273,7 +273,9 @@ fn keys_that_open_nothing_are_reported_and_a_capture_without_keys_is_as_before()
     let records = read_records(&[&other]);
     let expected = "none of the secrets of 1 session in the captures fits a TLS connection that was seen: was it written by another run?";
     assert!(warnings(&records).contains(&expected), "{:?}", warnings(&records));
-    let plain = std::fs::read(data("../../../../capture/tests/data/redis-six-connections.pcap"));
+    let plain = std::fs::read(data(
+        "../../../../core/capture/tests/data/redis-six-connections.pcap",
+    ));
     let plain = files.write("plain.pcap", &plain.expect("a capture"));
     let keys = files.write("2", &section(&[], &key_log(HTTP), 0, false));
     let records = read_records(&[&plain, &keys]);

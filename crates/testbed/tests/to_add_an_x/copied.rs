@@ -23,9 +23,6 @@ pub struct Row<'a> {
     text: String,
 }
 
-/// Members of the workspace outside of its three folders.
-const OTHER_MEMBERS: [&str; 3] = ["longwire", "servers", "testbed"];
-
 impl Copied {
     /// `name` is the folder of this copy in the target directory.
     pub fn new(name: &str, crates: &[&str]) -> Self {
@@ -45,13 +42,10 @@ impl Copied {
         }
         let manifest = fs::read_to_string(source.join("Cargo.toml")).expect("the manifest");
         let folder = format!("with-{name}");
-        let manifest =
-            OTHER_MEMBERS
-                .iter()
-                .fold(manifest, |manifest, member| match crates.contains(member) {
-                    true => manifest,
-                    false => manifest.replace(&format!(", \"crates/{member}\""), ""),
-                });
+        let (before, members) = manifest.split_once("\nmembers = [").expect("a workspace");
+        let (_, after) = members.split_once(']').expect("a list of members");
+        let members: Vec<String> = crates.iter().map(|each| format!("\"crates/{each}\"")).collect();
+        let manifest = format!("{before}\nmembers = [{}]{after}", members.join(", "));
         let manifest = manifest.replace("\"crates/", &format!("\"{folder}/"));
         files.insert("Cargo.toml".into(), manifest);
         Self {
@@ -180,7 +174,11 @@ impl Row<'_> {
             .step_by(2)
             .find(|span| span.ends_with(".rs"));
         let path = Path::new(path.unwrap_or_else(|| panic!("no file behind {word} in {}", self.text)));
-        let source: PathBuf = self.new_file("name").iter().take(3).collect();
+        let new = self.new_file("name");
+        let source = new
+            .ancestors()
+            .find(|folder| folder.ends_with("src"))
+            .expect("it is in a src");
         let files = self.copy.files.borrow();
         let places = [path.to_owned(), source.join(path)];
         let found = places.into_iter().find(|path| files.contains_key(path));
