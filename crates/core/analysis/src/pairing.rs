@@ -24,6 +24,8 @@ mod exchange_builder;
 mod introduction;
 mod pace;
 mod pending_replies;
+mod replies;
+mod requests;
 mod waits;
 
 use crate::events::waits_for_event;
@@ -38,8 +40,8 @@ use exchange_builder::{ExchangeBuilder, Progress};
 use introduction::Introduction;
 use model::{
     ConnectionId, ConnectionOutcome, ConnectionTotals, Content, Decoding, Direction, Endpoint, Exchange,
-    Fingerprint, Margin, Message, NotSeen, PendingReplies, PerDirection, PerSide, Phase, Protocol,
-    RelayHandshake, Role, RttSource, Side, StatementId, Step, Tags, TcpHandshake, Timestamp,
+    Message, PendingReplies, PerDirection, PerSide, Phase, Protocol, RelayHandshake, Role, RttSource, Side,
+    StatementId, Step, TcpHandshake, Timestamp,
 };
 use pace::Pace;
 pub use pending_replies::{MAX_PENDING_REPLIES, MAX_TOTAL_PENDING_REPLIES, PendingReplyBudget};
@@ -348,360 +350,9 @@ impl Pairing {
         }
     }
 
-    /// Gives up the oldest requests at the limit of expected replies. The requests of later replies
-    /// are then uncertain.
-    fn make_room(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
-        while self.queue.len() >= self.budget.most() {
-            if let Some(front) = self.queue.front_mut() {
-                front.exchange.error.get_or_insert_with(|| Arc::from(GIVEN_UP));
-            }
-            self.finish_front(protocol, out);
-            if let Some(front) = self.queue.front_mut() {
-                front.lost = true;
-            }
-        }
-    }
-
-    fn request(
-        &mut self,
-        message: &Message<'_>,
-        role: Role,
-        fingerprints: &mut Fingerprints,
-        out: &mut FactSink<'_>,
-    ) {
-        match self.queue.back().map(|back| back.progress) {
-            Some(Progress::Writing) => {}
-            Some(Progress::Paused) => self.next_step(message),
-            Some(Progress::Awaiting) | None => self.open(message),
-        }
-        let fingerprint = self.read_request(message, fingerprints);
-        if message.phase != Phase::Work {
-            self.introduction.process_content(message.content);
-        }
-        let Some(back) = self.queue.back_mut() else { return };
-        let text = fingerprint
-            .as_ref()
-            .and_then(|(fingerprint, ..)| fingerprint.as_deref());
-        back.asking
-            .process_message(message.content, text, &self.prepared, self.digests.as_ref());
-        back.add_request(
-            message,
-            role,
-            self.waits.take_client_idle(back.step.request_started),
-        );
-        back.note_unnamed(message.content, text);
-        if let Some((fingerprint, weight, executions)) = fingerprint {
-            let text = message.content.statement_text().filter(|_| self.keep_literals);
-            back.name(fingerprint, weight, executions, text);
-        }
-        let starts = back.starts_request(message.content, role);
-        self.note_tags(message.content);
-        if starts {
-            let back = self.queue.back();
-            out(Fact::Started {
-                connection: self.connection,
-                at: message.ended,
-                fingerprint: back.and_then(|back| back.exchange.fingerprint.clone()),
-                request: back.and_then(|back| back.exchange.tags.as_ref()?.request),
-            });
-        }
-    }
-
-    fn read_request(
-        &mut self,
-        message: &Message<'_>,
-        fingerprints: &mut Fingerprints,
-    ) -> Option<(Option<Fingerprint>, exchange_builder::Weight, u32)> {
-        use exchange_builder::Weight;
-        let dialect = message.protocol.facts().dialect;
-        match message.content {
-            Content::Statement { text } => {
-                self.statements += 1;
-                let fingerprint = fingerprints.statement(text, dialect);
-                let weight = Weight::of_executed(&fingerprint);
-                Some((Some(fingerprint), weight, 1))
-            }
-            Content::Prepare { statement, text } => {
-                self.statements += 1;
-                let fingerprint = fingerprints.statement(text, dialect);
-                self.prepared
-                    .remember(statement, text, &fingerprint, self.digests.as_ref());
-                let weight = Weight::of_prepared(&fingerprint);
-                Some((Some(fingerprint), weight, 0))
-            }
-            Content::Execute { statement, sets, .. } => {
-                let prepared = self.prepared.find(statement);
-                let fingerprint = prepared.map(|prepared| prepared.fingerprint.clone());
-                let weight = fingerprint
-                    .as_deref()
-                    .map_or(Weight::Executed, Weight::of_executed);
-                Some((fingerprint, weight, sets))
-            }
-            Content::Fetch { statement, .. } => {
-                let prepared = self.prepared.find(statement);
-                let fingerprint = prepared.map(|prepared| prepared.fingerprint.clone());
-                Some((fingerprint, Weight::Fetched, 0))
-            }
-            Content::Command { name, number } => {
-                let fingerprint = fingerprints.command(name, number);
-                let weight = Weight::of_executed(&fingerprint);
-                Some((Some(fingerprint), weight, 1))
-            }
-            Content::HttpRequest { method, target, .. } => {
-                Some((Some(fingerprints.http(method, target)), Weight::Executed, 1))
-            }
-            Content::Bind { .. }
-            | Content::Close
-            | Content::Unseen { .. }
-            | Content::Named { .. }
-            | Content::Columns { .. }
-            | Content::Row
-            | Content::Done { .. }
-            | Content::Ready(_)
-            | Content::Error { .. }
-            | Content::ServerVersion { .. }
-            | Content::Client { .. }
-            | Content::Parameter { .. }
-            | Content::HttpResponse { .. }
-            | Content::Cut
-            | Content::Other => None,
-        }
-    }
-
-    /// Keeps the request's tags; the first message with tags wins.
-    fn note_tags(&mut self, content: Content<'_>) {
-        let Some(back) = self.queue.back_mut().filter(|back| back.exchange.tags.is_none()) else {
-            return;
-        };
-        let tags = if let Content::HttpRequest { request, span, .. } = content {
-            let tags = Tags {
-                request,
-                span,
-                ..Tags::default()
-            };
-            Some(tags)
-        } else {
-            content.statement_text().and_then(comment::tags)
-        };
-        if let Some(tags) = tags.filter(|tags| !tags.is_empty()) {
-            back.exchange.tags = Some(Arc::new(tags));
-        }
-    }
-
-    fn one_way(
-        &mut self,
-        message: &Message<'_>,
-        protocol: Protocol,
-        fingerprints: &mut Fingerprints,
-        out: &mut FactSink<'_>,
-    ) {
-        let fingerprint = self.read_request(message, fingerprints);
-        let mut building = ExchangeBuilder::new(self.connection, message, false);
-        building.asking.process_message(
-            message.content,
-            fingerprint
-                .as_ref()
-                .and_then(|(fingerprint, ..)| fingerprint.as_deref()),
-            &self.prepared,
-            self.digests.as_ref(),
-        );
-        building.add_request(message, Role::OneWay, Duration::ZERO);
-        if let Some((fingerprint, weight, executions)) = fingerprint {
-            building.name(fingerprint, weight, executions, None);
-        }
-        self.complete(building, protocol, out);
-    }
-
-    /// Opaque client bytes: a new request, more of the one being written, or more of an earlier
-    /// opaque one.
-    fn opaque_request(&mut self, message: &Message<'_>, out: &mut FactSink<'_>) {
-        let joins = self
-            .queue
-            .back()
-            .is_some_and(|back| back.progress == Progress::Writing || (back.lost && !back.has_reply()));
-        let begins = self.queue.is_empty();
-        if !joins {
-            self.open(message);
-        }
-        if begins {
-            out(Fact::Begun {
-                connection: self.connection,
-                at: message.started,
-            });
-        }
-        let Some(back) = self.queue.back_mut() else { return };
-        let idle = self.waits.take_client_idle(back.step.request_started);
-        back.lost = true;
-        back.lost_request = true;
-        back.exchange.not_seen.get_or_insert(why_opaque(message));
-        back.add_request(message, Role::Opaque, idle);
-    }
-
-    fn opaque_reply(&mut self, message: &Message<'_>, out: &mut FactSink<'_>) {
-        if self.queue.is_empty() {
-            self.open_unasked(message);
-        }
-        if self.answers.take_more(message) {
-            return;
-        }
-        let distance = self.distance();
-        let is_alone = self.queue.len() == 1;
-        let Some(front) = self.queue.front_mut() else {
-            return;
-        };
-        if is_alone && !front.lost && front.exchange.request_bytes > 0 {
-            out(Fact::Begun {
-                connection: self.connection,
-                at: front.exchange.at,
-            });
-        }
-        front.lost = true;
-        front.lost_reply_bytes += message.bytes;
-        front.add_reply(message, distance, self.previous_reply_ended, &mut self.waits);
-    }
-
-    fn reply(&mut self, message: &Message<'_>, role: Role, protocol: Protocol, out: &mut FactSink<'_>) {
-        if role == Role::ReplyPart && self.goes_on(message) {
-            return;
-        }
-        if self.queue.is_empty() {
-            self.open_unasked(message);
-        }
-        self.read_reply(message);
-        if self.is_in_doubt() {
-            return self.answer_in_doubt(message, role);
-        }
-        let distance = self.distance();
-        let Some(front) = self.queue.front_mut() else {
-            return;
-        };
-        if matches!(message.content, Content::HttpResponse { status: 408 }) {
-            front.client_was_awaited(message.started);
-        }
-        front.add_reply(message, distance, self.previous_reply_ended, &mut self.waits);
-        if role == Role::ReplyPause {
-            front.progress = Progress::Paused;
-        } else if role == Role::Reply {
-            self.finish_front(protocol, out);
-        }
-    }
-
-    /// Fast path for one more message of a reply in flight: results have many rows. Returns false
-    /// if the message needs more work.
-    fn goes_on(&mut self, message: &Message<'_>) -> bool {
-        let plain = matches!(message.content, Content::Row | Content::Other) && !self.waits.server_was_idle();
-        match self.queue.front_mut() {
-            Some(front) if plain && front.has_reply() && !front.lost => {
-                front.add_more(message);
-                true
-            }
-            _ => false,
-        }
-    }
-
-    fn greeting(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
-        self.read_reply(message);
-        if self.queue.is_empty() {
-            self.open_unasked(message);
-            if let Some(front) = self.queue.front_mut() {
-                front.step.turn = true;
-            }
-        }
-        self.reply(message, Role::Reply, protocol, out);
-    }
-
-    fn notice(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
-        self.read_reply(message);
-        if self.is_in_doubt() && message.phase != Phase::Close {
-            // The decoder knows no reply to a lost request. A farewell (an alert of TLS) is no
-            // answer.
-            return self.answer_in_doubt(message, Role::ReplyPart);
-        }
-        let is_asked = self.queue.front().is_some_and(ExchangeBuilder::has_reply);
-        if matches!(message.content, Content::Error { .. }) && !is_asked {
-            return self.unasked_error(message, protocol, out);
-        }
-        if let Some(front) = self.queue.front_mut().filter(|front| front.has_reply()) {
-            front.exchange.reply_bytes += message.bytes;
-            front.step.reply_bytes += message.bytes;
-            front.exchange.reply_messages += 1;
-        }
-    }
-
-    /// The server's reason for ending the connection or continuing without the client: a separate
-    /// exchange without request and round trip.
-    fn unasked_error(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
-        let mut building = ExchangeBuilder::new(self.connection, message, false);
-        building.exchange.phase = Phase::Close;
-        let distance = self.distance();
-        building.add_reply(message, distance, self.previous_reply_ended, &mut self.waits);
-        building.step.server = Duration::ZERO;
-        building.step.server_margin = Margin::default();
-        self.complete(building, protocol, out);
-    }
-
-    fn read_reply(&mut self, message: &Message<'_>) {
-        if let Content::ServerVersion { text } = message.content
-            && self.server_version.is_none()
-        {
-            self.server_version =
-                Some(String::from_utf8_lossy(&text[..text.len().min(MAXIMUM_VERSION)]).into_owned());
-        }
-    }
-
-    fn open(&mut self, message: &Message<'_>) {
-        let [request, reply] = self.last_message.into_array();
-        let sent = pace::Sent {
-            is_behind: !self.queue.is_empty(),
-            pause: message.started.since(request),
-            reaction: (reply > request).then(|| message.started.since(reply)),
-        };
-        let waited = self.queue.is_empty() || self.waited_before(message);
-        let turn = waited && !self.pace.is_kept(sent);
-        self.pace.record_request(sent);
-        let store = |exchange| self.boxes.fill(exchange);
-        let building = ExchangeBuilder::stored(self.connection, message, turn, store);
-        self.add(building);
-    }
-
     /// Expects room from [`Pairing::make_room`].
     fn add(&mut self, building: ExchangeBuilder) {
         self.queue.push(building).ok();
-    }
-
-    /// Whether a pipelining client waited for a reply before it sent this.
-    fn waited_before(&self, message: &Message<'_>) -> bool {
-        let [request, reply] = self.last_message.into_array();
-        let rtt = self.client_side.current().zip(self.server_side.current());
-        rtt.is_some_and(|(client, server)| {
-            reply > request && message.started.since(request) >= client + server
-        })
-    }
-
-    /// Opens an exchange for unrequested server bytes: a server that speaks first, or a reply to an
-    /// unseen request. Only a server directly after a handshake counts as a round trip. An HTTP
-    /// server that gives its reason for closing does not: no client waits for that.
-    fn open_unasked(&mut self, message: &Message<'_>) {
-        let is_http = matches!(message.content, Content::HttpResponse { .. });
-        let waited_since = self.handshake_ended.filter(|_| !self.payload_seen && !is_http);
-        let mut building = ExchangeBuilder::new(self.connection, message, waited_since.is_some());
-        let since = waited_since.unwrap_or(message.started);
-        building.exchange.at = since;
-        building.step = exchange_builder::empty_step(since);
-        building.step.turn = waited_since.is_some();
-        if waited_since.is_some() {
-            building.exchange.phase = Phase::Connect;
-        } else if matches!(message.content, Content::HttpResponse { status: 400.. }) {
-            building.exchange.phase = Phase::Close;
-        }
-        building.progress = Progress::Awaiting;
-        self.add(building);
-    }
-
-    fn next_step(&mut self, message: &Message<'_>) {
-        if let Some(back) = self.queue.back_mut() {
-            back.next_step(message, &mut self.waits);
-        }
     }
 
     fn finish_front(&mut self, protocol: Protocol, out: &mut FactSink<'_>) {
@@ -793,14 +444,6 @@ impl Pairing {
     }
 }
 
-fn why_opaque(message: &Message<'_>) -> NotSeen {
-    match (message.protocol, message.content) {
-        (Protocol::Tls, _) => NotSeen::Encrypted,
-        (_, Content::Cut) => NotSeen::Cut,
-        _ => NotSeen::NotDecoded,
-    }
-}
-
 pub(crate) fn no_exchange() -> Exchange {
     let at = Timestamp::default();
     exchange_builder::exchange(ConnectionId(0), Phase::Work, at, exchange_builder::empty_step(at))
@@ -814,9 +457,6 @@ pub const GIVEN_UP: &str = "too many requests without a reply";
 
 /// Error of an exchange cut off in the middle of its reply.
 pub const REPLY_CUT: &str = "reply cut";
-
-/// In bytes.
-const MAXIMUM_VERSION: usize = 256;
 
 #[cfg(test)]
 mod tests;
