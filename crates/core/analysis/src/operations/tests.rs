@@ -1,6 +1,9 @@
 use super::*;
 use crate::pairing::Pairing;
-use model::{Assigned, ConnectionTotals, Decoding, Exchange, Operation, OperationStep, Step};
+use model::{
+    Assigned, ConnectionTotals, Decoding, Exchange, Operation, OperationKind, OperationStep, Phase,
+    RequestId, Step, Timestamp, TransactionState,
+};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 use std::time::Duration;
