@@ -18,29 +18,32 @@
 //! meanwhile waits for it, and owns it if it ended before the reply.
 
 mod affinity;
+mod answered;
 mod likelihood;
 mod lives;
 mod matching;
+mod opaque;
+mod proof;
 mod runs;
 mod search;
 mod window;
 
-use super::after_reply;
-use super::grouped::{Grouped, GroupedSink, assemble, group_name};
-use super::member::{Member, Members, Sides};
+use super::grouped::GroupedSink;
+use super::member::{Member, Sides};
 use super::programs::Programs;
 use crate::exchange_pool::{ExchangePool, ExchangeRecycler};
 use crate::stage_output::StageOutput;
-use crate::verb::Verb;
+use answered::Answered;
 use lives::Lives;
 use model::{
-    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, OperationKind, Phase, RequestId, Share,
-    Timestamp, TransactionState, Warning, WarningKind, counted,
+    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, Phase, RequestId, Share, Timestamp,
+    Warning, WarningKind, counted,
 };
+use opaque::UnderWay;
+use proof::Proof;
 use runs::{Before, ConnectionUnits, Shapes};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
-use std::sync::Arc;
 use window::{Candidate, Window};
 
 #[derive(Debug, Default)]
@@ -61,22 +64,6 @@ pub(super) struct Requests {
     within: HashSet<u64>,
     repeated_identifiers: u64,
     emptied: ExchangeRecycler,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct UnderWay {
-    request: u64,
-    assigned: Assigned,
-    at: Timestamp,
-}
-
-#[derive(Debug)]
-struct Answered {
-    request: OpenRequest,
-    name: Arc<str>,
-    /// First byte of the reply; `ended` is the last.
-    replied: Timestamp,
-    ended: Timestamp,
 }
 
 #[derive(Debug)]
@@ -110,9 +97,6 @@ const MAXIMUM_MEMBERS: usize = 100_000;
 
 /// Also bounds the hosts in `serving`.
 const MAXIMUM_WINDOWS: usize = 1_000;
-
-/// Answered requests waiting for an opaque exchange; beyond it the oldest stops waiting.
-const MAXIMUM_WAITING: usize = 1_000;
 
 impl Requests {
     pub(super) fn give_back(&mut self, boxes: ExchangePool) {
@@ -171,20 +155,6 @@ impl Requests {
         Some((chosen.id, Assigned::Order))
     }
 
-    /// An opaque exchange has begun; it is reported when the next one begins.
-    pub(super) fn begun(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp) {
-        if let Some((position, assigned)) = self.cause(connection, sides, at) {
-            let request = self.works_for(position, connection);
-            let begun = UnderWay {
-                request,
-                assigned,
-                at,
-            };
-            self.under_way.insert(connection, begun);
-            *self.awaited.entry(request).or_default() += 1;
-        }
-    }
-
     /// Accepts an exchange that a request may have caused, or that answers one; returns it if no
     /// request did. `doubt`: probability that any request caused it.
     pub(super) fn claim(
@@ -203,16 +173,6 @@ impl Requests {
             _ => return self.claim_statement(member, doubt, out),
         };
         left.into()
-    }
-
-    fn claim_opaque(&mut self, mut member: Member) -> Option<Member> {
-        let connection = member.exchange.connection;
-        let Some((position, assigned)) = self.cause(connection, member.sides, member.exchange.at) else {
-            return Some(self.nobodys(member));
-        };
-        self.works_for(position, connection);
-        member.assigned = Some(assigned);
-        self.assign_member(self.open[position].id, member)
     }
 
     fn nobodys(&self, member: Member) -> Member {
@@ -267,93 +227,6 @@ impl Requests {
             Phase::Close => self.lives.over(exchange.connection, under_way),
             Phase::Connect | Phase::Tls | Phase::Login | Phase::Work => {
                 self.lives.worked(exchange.connection, exchange.ended());
-            }
-        }
-    }
-
-    fn possible(&self, member: &Member) -> Vec<u64> {
-        let exchange = &member.exchange;
-        let is_tagged = exchange.tags.as_ref().is_some_and(|tags| tags.request.is_some());
-        let lives = |open: &OpenRequest| {
-            is_tagged
-                || self
-                    .lives
-                    .may_be_for(exchange.connection, &member.sides, open.started)
-        };
-        let could = |open: &&OpenRequest| {
-            self.could_cause(open, exchange.connection, member.sides, exchange.at) && lives(open)
-        };
-        let possible: Vec<&OpenRequest> = self.open.iter().filter(could).collect();
-        let is_within = |id: u64| {
-            possible
-                .iter()
-                .any(|open| open.outer.is_some_and(|(outer, _)| outer == id))
-        };
-        possible
-            .iter()
-            .map(|open| open.id)
-            .filter(|&id| !is_within(id))
-            .collect()
-    }
-
-    fn proof(&mut self, member: &Member, possible: &[u64]) -> Proof {
-        let carried = member.exchange.tags.as_ref().and_then(|tags| tags.request);
-        if let Some(carried) = carried {
-            let known = self.open.iter().any(|open| open.identifier.is_some());
-            let same = |id: &&u64| {
-                self.open
-                    .iter()
-                    .any(|open| open.id == **id && open.identifier == Some(carried))
-            };
-            let mut same = possible.iter().filter(same);
-            match (same.next(), same.next()) {
-                (Some(&id), None) => return Proof::Of(id, Assigned::Identifier),
-                (Some(_), Some(_)) => {
-                    self.repeated_identifiers += 1;
-                    return Proof::None;
-                }
-                (None, _) if known => return Proof::Nobodys,
-                (None, _) => {}
-            }
-        }
-        if let Some(&id) = self.in_transaction.get(&member.exchange.connection) {
-            return match possible.contains(&id) {
-                true => Proof::Of(id, Assigned::Transaction),
-                false => Proof::Nobodys,
-            };
-        }
-        match possible {
-            [] => Proof::Nobodys,
-            [id] if !self.is_left_over(member, *id) => Proof::Of(*id, Assigned::Only),
-            _ => Proof::None,
-        }
-    }
-
-    /// Whether this may be a pool's work after the previous request: no work yet for this request
-    /// on the connection.
-    fn is_left_over(&self, member: &Member, id: u64) -> bool {
-        let connection = member.exchange.connection;
-        let is_work = member
-            .exchange
-            .fingerprint
-            .as_deref()
-            .is_some_and(|text| Verb::from_fingerprint(text) != Verb::Control);
-        let begins = member.exchange.transaction == Some(TransactionState::Open);
-        let worked_for = self.worked_for.get(&connection);
-        !is_work && !begins && worked_for.is_some_and(|&worked_for| worked_for != id)
-    }
-
-    fn note_transaction(&mut self, member: &Member, proof: Proof) {
-        let connection = member.exchange.connection;
-        match (member.exchange.transaction, proof) {
-            (Some(TransactionState::Open | TransactionState::Failed), Proof::Of(id, assigned))
-                if assigned.is_proof() =>
-            {
-                self.in_transaction.insert(connection, id);
-            }
-            (Some(TransactionState::Open | TransactionState::Failed), _) => {}
-            _ => {
-                self.in_transaction.remove(&connection);
             }
         }
     }
@@ -429,29 +302,6 @@ impl Requests {
         left
     }
 
-    /// Assigns an exchange whose request was decided at its beginning, or the handshake before it.
-    fn claim_begun(&mut self, member: Member, begun: UnderWay, out: &mut GroupedSink<'_>) -> Option<Member> {
-        let ends = member.exchange.at == begun.at;
-        let connection = member.exchange.connection;
-        // The reply did not wait for an exchange that ended later.
-        let is_late = self
-            .waiting
-            .iter()
-            .any(|answered| answered.request.id == begun.request && member.exchange.ended() > answered.ended);
-        let member = Member {
-            assigned: Some(begun.assigned),
-            ..member
-        };
-        let left = match is_late {
-            true => Some(member),
-            false => self.assign_member(begun.request, member),
-        };
-        if ends && let Some(UnderWay { request, .. }) = self.under_way.remove(&connection) {
-            self.no_longer_awaited(request, out);
-        }
-        left
-    }
-
     /// Adds an exchange to a request or the outer one; returns it if neither exists.
     fn assign_member(&mut self, id: u64, member: Member) -> Option<Member> {
         match self.request(id) {
@@ -473,13 +323,6 @@ impl Requests {
             .iter_mut()
             .chain(waiting)
             .find(|request| request.id == id)
-    }
-
-    fn works_for(&mut self, position: usize, connection: ConnectionId) -> u64 {
-        let open = &mut self.open[position];
-        open.has_connection = true;
-        self.worked_for.insert(connection, open.id);
-        open.id
     }
 
     pub(super) fn closed(&mut self, connection: ConnectionId, out: &mut GroupedSink<'_>) {
@@ -507,146 +350,8 @@ impl Requests {
         left
     }
 
-    /// The order in which workers connect best shows the owner of opaque exchanges.
-    pub(super) fn opened(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp) {
-        if let Some((position, _)) = self.cause(connection, sides, at) {
-            self.works_for(position, connection);
-        }
-    }
-
     fn could_cause(&self, open: &OpenRequest, connection: ConnectionId, sides: Sides, at: Timestamp) -> bool {
         open.could_cause(connection, sides, at) && !self.programs.exclude(connection, open.connection)
-    }
-
-    fn cause(&self, connection: ConnectionId, sides: Sides, at: Timestamp) -> Option<(usize, Assigned)> {
-        let could_cause = |open: &OpenRequest| self.could_cause(open, connection, sides, at);
-        let mut possible = self.open.iter().filter(|open| could_cause(open));
-        let assigned = match (possible.next(), possible.next()) {
-            (Some(_), None) => Assigned::Only,
-            _ => Assigned::Order,
-        };
-        let worked_for = self.worked_for.get(&connection);
-        self.open
-            .iter()
-            .position(|open| Some(&open.id) == worked_for && could_cause(open))
-            .or_else(|| {
-                self.open
-                    .iter()
-                    .position(|open| !open.has_connection && could_cause(open))
-            })
-            .or_else(|| self.open.iter().rposition(could_cause))
-            .map(|position| (position, assigned))
-    }
-
-    /// The open request that an exchange answers. FastCGI may answer out of order.
-    fn position_of(&self, member: &Member) -> Option<usize> {
-        let of_connection = |open: &OpenRequest| open.connection == member.exchange.connection;
-        let arrived = member.exchange.first.request_ended;
-        self.open
-            .iter()
-            .position(|open| of_connection(open) && open.started == arrived)
-            .or_else(|| self.open.iter().position(of_connection))
-    }
-
-    fn answered(&mut self, member: Member, out: &mut GroupedSink<'_>) -> Vec<Member> {
-        let connection = member.exchange.connection;
-        let Some(position) = self.position_of(&member) else {
-            out(Grouped::Alone(member.exchange, member.protocol));
-            return Vec::new();
-        };
-        let mut request = self.open.remove(position);
-        let name = group_name(OperationKind::Http, &member);
-        let ended = member.exchange.ended();
-        let host = request.host;
-        let replied = member.exchange.first.reply_started.unwrap_or(ended);
-        if let Some(window) = self.windows.get_mut(&host) {
-            window.answered(request.id, replied, ended);
-        }
-        self.lives.answered(host, request.started, ended);
-        for handshake in &mut request.members {
-            if handshake.exchange.connection == connection {
-                handshake.protocol = member.protocol;
-            }
-        }
-        request.members.push(member);
-        let answered = Answered {
-            request,
-            name,
-            replied,
-            ended,
-        };
-        if self.awaited.contains_key(&answered.request.id) {
-            if self.waiting.len() >= MAXIMUM_WAITING {
-                let oldest = self.waiting.remove(0);
-                self.emit_request(oldest, out);
-            }
-            if let Some((outer, _)) = answered.request.outer {
-                *self.awaited.entry(outer).or_default() += 1;
-                self.within.insert(answered.request.id);
-            }
-            self.waiting.push(answered);
-        } else {
-            self.emit_request(answered, out);
-        }
-        self.decide(host, ended, false, out)
-    }
-
-    fn no_longer_awaited(&mut self, id: u64, out: &mut GroupedSink<'_>) {
-        match self.awaited.get_mut(&id) {
-            Some(count) if *count > 1 => *count -= 1,
-            _ => {
-                self.awaited.remove(&id);
-                if let Some(position) = self.waiting.iter().position(|answered| answered.request.id == id) {
-                    let answered = self.waiting.remove(position);
-                    self.emit_request(answered, out);
-                }
-            }
-        }
-    }
-
-    /// Emits an answered request, or adds it to its outer request.
-    fn emit_request(&mut self, answered: Answered, out: &mut GroupedSink<'_>) {
-        let Answered {
-            mut request,
-            name,
-            replied,
-            ..
-        } = answered;
-        let (members, late) = after_reply::split(std::mem::take(&mut request.members), request.connection);
-        request.members = members;
-        for member in late {
-            out(Grouped::Alone(member.exchange, member.protocol));
-        }
-        if !request.is_contended {
-            self.shapes.learn(&request.name, &request.members);
-            self.learn_alone(&request, replied);
-        }
-        if let Some((outer, assigned)) = request.outer {
-            let open = self.request(outer);
-            if let Some(open) = open.filter(|open| open.members.len() < MAXIMUM_MEMBERS) {
-                for member in &mut request.members {
-                    member.assigned = Some(member.assigned.map_or(assigned, |inner| inner.max(assigned)));
-                }
-                open.members.append(&mut request.members);
-                if self.within.remove(&request.id) {
-                    self.no_longer_awaited(outer, out);
-                }
-                return;
-            }
-        }
-        let mut members = Members::default();
-        for member in request.members {
-            members.push(member, &mut self.emptied);
-        }
-        let operation = assemble(request.id, OperationKind::Http, name, members, None, false);
-        out(Grouped::Operation(operation));
-    }
-
-    fn learn_alone(&mut self, request: &OpenRequest, replied: Timestamp) {
-        if self.windows.len() < MAXIMUM_WINDOWS || self.windows.contains_key(&request.host) {
-            let window = self.windows.entry(request.host).or_default();
-            window.learn_alone(request, replied, &self.lives);
-        }
     }
 
     pub(super) fn warning(&self) -> Option<Warning> {
@@ -659,14 +364,6 @@ impl Requests {
             Warning::new(WarningKind::OwnersGuessed, text)
         })
     }
-}
-
-/// Knowledge of the owner; a guess only if there is one candidate.
-#[derive(Debug, Clone, Copy)]
-enum Proof {
-    None,
-    Nobodys,
-    Of(u64, Assigned),
 }
 
 impl OpenRequest {
