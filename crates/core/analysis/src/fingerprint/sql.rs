@@ -2,9 +2,11 @@
 
 mod secret_columns;
 mod secret_words;
+mod words;
 
 use super::keywords::is_keyword;
 use super::{Dialect, MAXIMUM_LENGTH};
+use words::{is_literal_prefix, is_numbered_parameter, is_own_quote, is_word, matching_open};
 
 /// Writes `text` without literals and comments, with single blanks and keywords in lower case.
 ///
@@ -445,64 +447,4 @@ impl Normaliser<'_> {
             self.out.truncate(before);
         }
     }
-}
-
-fn matching_open(out: &[u8]) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (index, &byte) in out.iter().enumerate().rev() {
-        match byte {
-            b')' => depth += 1,
-            b'(' => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(index);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-const fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || byte == b'@' || byte >= 0x80
-}
-
-/// `identified by values '...'` and `identified by password '...'`, with literals as secrets.
-fn is_form_of_password(word: &[u8]) -> bool {
-    word.eq_ignore_ascii_case(b"values") || word.eq_ignore_ascii_case(b"password")
-}
-
-fn ends_with(text: &[u8], end: &[u8]) -> bool {
-    let start = text.len().checked_sub(end.len());
-    start.is_some_and(|start| text[start..].eq_ignore_ascii_case(end))
-}
-
-fn last_word(text: &[u8]) -> &[u8] {
-    let letters = text
-        .iter()
-        .rev()
-        .take_while(|byte| byte.is_ascii_alphabetic())
-        .count();
-    &text[text.len() - letters..]
-}
-
-fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len())
-        .any(|window| window.eq_ignore_ascii_case(word))
-}
-
-/// `q` or `nq` before a literal of Oracle's.
-const fn is_own_quote(word: &[u8]) -> bool {
-    matches!(word, [b'q' | b'Q'] | [b'n' | b'N', b'q' | b'Q'])
-}
-
-/// `@P1`, a parameter name of SQL Server's drivers.
-fn is_numbered_parameter(word: &[u8]) -> bool {
-    matches!(word, [b'@', b'p' | b'P', digits @ ..] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
-}
-
-/// `e`, `x`, `b`, `n`, or a MySQL character set such as `_utf8`.
-fn is_literal_prefix(word: &[u8]) -> bool {
-    matches!(word, [letter] if letter.is_ascii_alphabetic()) || word.first() == Some(&b'_')
 }

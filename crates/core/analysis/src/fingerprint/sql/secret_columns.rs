@@ -2,7 +2,8 @@
 //! password) = (b, c)`.
 
 use super::super::secrets::is_secret_name;
-use super::{Normaliser, is_word, last_word, matching_open};
+use super::Normaliser;
+use super::words::{is_word, last_word, matching_open};
 
 impl Normaliser<'_> {
     /// Records secret columns if rows follow: a list of names, then `values`, `in` or `=`.

@@ -1,10 +1,17 @@
 //! Passwords, tokens and keys written as words instead of literals.
 
+mod lists;
+
 use super::super::keywords::is_keyword;
 use super::super::secrets::is_secret_name;
-use super::{
-    Dialect, Normaliser, contains, ends_with, is_form_of_password, is_literal_prefix, is_own_quote, is_word,
-    last_word, matching_open,
+use super::words::{
+    contains, ends_with, is_form_of_password, is_literal_prefix, is_own_quote, is_word, last_word,
+    matching_open,
+};
+use super::{Dialect, Normaliser};
+use lists::{
+    CLAUSES, CLAUSES_OF_NAMES, COUNTING, DEFINED, DEFINING, OPERATORS, ROWS, WORDS_BEFORE_NAMES,
+    WORDS_BEHIND_NAMES,
 };
 
 impl Normaliser<'_> {
@@ -361,147 +368,3 @@ fn has_word(text: &[u8], word: &[u8]) -> bool {
         found.eq_ignore_ascii_case(word) && !is_letter(at.wrapping_sub(1)) && !is_letter(at + word.len())
     })
 }
-
-/// Words between a name and the value compared with it.
-const OPERATORS: [&str; 17] = [
-    "like", "ilike", "rlike", "regexp", "glob", "match", "contains", "in", "any", "all", "some", "not", "is",
-    "between", "array", "binary", "distinct",
-];
-const COUNTING: [&str; 5] = ["count", "length", "len", "char_length", "octet_length"];
-const ROWS: [&str; 5] = ["excluded", "new", "old", "inserted", "deleted"];
-/// Words other than keywords that follow a name without being its value.
-const WORDS_BEHIND_NAMES: [&str; 74] = [
-    "allow",
-    "anti",
-    "array",
-    "asof",
-    "at",
-    "bypass",
-    "collate",
-    "connect",
-    "contains",
-    "current",
-    "decryption",
-    "div",
-    "do",
-    "emit",
-    "encryption",
-    "escape",
-    "except",
-    "expire",
-    "false",
-    "filter",
-    "final",
-    "force",
-    "format",
-    "generated",
-    "glob",
-    "global",
-    "go",
-    "history",
-    "isnull",
-    "lateral",
-    "match",
-    "member",
-    "minus",
-    "mod",
-    "nothing",
-    "notnull",
-    "nowait",
-    "nulls",
-    "of",
-    "option",
-    "output",
-    "overlaps",
-    "pivot",
-    "prewhere",
-    "qualify",
-    "regexp",
-    "rename",
-    "require",
-    "respect",
-    "restart",
-    "reuse",
-    "rlike",
-    "sample",
-    "semi",
-    "separator",
-    "settings",
-    "share",
-    "similar",
-    "skip",
-    "some",
-    "sounds",
-    "straight_join",
-    "tablesample",
-    "true",
-    "ttl",
-    "type",
-    "unknown",
-    "unpivot",
-    "valid",
-    "varying",
-    "wait",
-    "window",
-    "within",
-    "xor",
-];
-/// Clauses in which an alias may follow a name.
-const CLAUSES_OF_NAMES: [&str; 15] = [
-    "select",
-    "distinct",
-    "returning",
-    "from",
-    "join",
-    "update",
-    "into",
-    "table",
-    "by",
-    "using",
-    "only",
-    "lateral",
-    "output",
-    "truncate",
-    "analyze",
-];
-const CLAUSES: [&str; 12] = [
-    "where", "on", "and", "or", "having", "set", "values", "when", "then", "else", "not", "options",
-];
-/// Words before the name of a procedure or table, or of a longer SQL term.
-const WORDS_BEFORE_NAMES: [&str; 19] = [
-    "call",
-    "exec",
-    "execute",
-    "describe",
-    "desc",
-    "lock",
-    "vacuum",
-    "cluster",
-    "refresh",
-    "primary",
-    "foreign",
-    "unique",
-    "duplicate",
-    "for",
-    "session",
-    "no",
-    "partition",
-    "as",
-    "on",
-];
-/// Types follow the columns in definitions.
-const DEFINING: [&[u8]; 4] = [b"create", b"alter", b"drop", b"comment"];
-const DEFINED: [&str; 12] = [
-    "table",
-    "index",
-    "view",
-    "type",
-    "function",
-    "procedure",
-    "trigger",
-    "sequence",
-    "policy",
-    "domain",
-    "column",
-    "key",
-];
