@@ -97,8 +97,8 @@ fn add_a_kind_of_finding(copy: &Copied) {
         "FindingKind::Toy => 1,\n",
     );
     copy.insert(
-        &row.place_of("REMEDIES"),
-        "const REMEDIES: &[Row] = &[\n",
+        &row.place_of("ROWS"),
+        "const ROWS: &[Row] = &[\n",
         "row(Kind::Toy, &[], \"Put the toys away.\"),\n",
     );
 }

@@ -1,0 +1,221 @@
+//! Remedies of statements and their results.
+
+use super::super::pages::Paging;
+use super::super::software::Software as For;
+use super::{Case, Row, case_row, row};
+use model::{FindingKind as Kind, Protocol};
+
+pub(super) const ROWS: &[Row] = &[
+    case_row(
+        Kind::NPlusOne,
+        Case::Sequence,
+        &[],
+        "Take many values of the sequence at once: raise its INCREMENT BY and number the rows in the program. Or let the INSERT take the \
+         value itself and return it.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[For::Pgjdbc, For::Kingbase, For::Speaks(Protocol::Postgres)],
+        "Ask once for all of them: a join with the statement before, or WHERE key = ANY (?) with an array of the keys.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[For::Speaks(Protocol::Redis)],
+        "Ask once for all of them: MGET, HMGET, or a pipeline that sends all commands before it reads a reply.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[],
+        "Ask once for all of them: a join with the statement before, or WHERE key IN (...) with all keys. In an ORM: eager or batch \
+         fetching.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Dependent,
+        &[],
+        "It alternates with other statements and may need their results: join it to them, or collect the keys first and ask once for all.",
+    ),
+    row(
+        Kind::UnrewrittenBatch,
+        &[For::ConnectorJ],
+        "MySQL Connector/J sends each row of a batch as a statement of its own: add rewriteBatchedStatements=true to the URL. Where the rows are written \
+         by executeUpdate in a loop, use addBatch and executeBatch too.",
+    ),
+    row(
+        Kind::UnrewrittenBatch,
+        &[For::Speaks(Protocol::Informix)],
+        "Informix's JDBC driver sends each row of a batch by itself unless IFX_USEPUT=1 makes it an insert cursor: add it to the URL.",
+    ),
+    row(
+        Kind::UnrewrittenBatch,
+        &[],
+        "The driver sends each row of a batch by itself: look for its setting that makes one statement of them.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Pgjdbc],
+        "Use addBatch and executeBatch, which pgjdbc sends without waiting for each row (reWriteBatchedInserts=true makes one statement of many rows); \
+         for many rows CopyManager.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Kingbase],
+        "Use addBatch and executeBatch, which the driver sends without waiting for each row; for many rows its CopyManager.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::MariadbJdbc],
+        "Use addBatch and executeBatch: the driver sends a batch in bulk (useBulkStmts=true), or without waiting for each row.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::ConnectorJ],
+        "Use addBatch and executeBatch with rewriteBatchedStatements=true in the URL.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::PythonMysql],
+        "Use executemany with INSERT ... VALUES (%s, ...), which makes one statement of many rows; for many rows LOAD DATA.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Postgres)],
+        "Insert many rows with one statement (INSERT ... VALUES (...), (...), or SELECT from unnest of arrays), send them in pipeline mode, or use COPY.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Mysql), For::Mysqlnd],
+        "Insert many rows with one statement: INSERT ... VALUES (...), (...); for many rows LOAD DATA.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Oracle)],
+        "Send the rows as an array: addBatch and executeBatch of JDBC, executemany of Python.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Informix)],
+        "Use an insert cursor (PUT), which fills FET_BUF_SIZE bytes before it sends; in JDBC a batch with IFX_USEPUT=1.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Redis)],
+        "Send the commands in a pipeline, or several keys with one command (MSET, HSET with several fields).",
+    ),
+    row(
+        Kind::RowByRow,
+        &[],
+        "Write many rows with one statement, or give the driver a batch of them (addBatch, executemany).",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Pgjdbc, For::Kingbase],
+        "Raise the fetch size: setFetchSize on the statement, or defaultRowFetchSize in the URL; 0 fetches all rows at once. The rows of a fetch are held in \
+         memory together.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::ConnectorJ],
+        "Leave useCursorFetch=true away, so that all rows come with the first reply, or raise setFetchSize (defaultFetchSize in the URL). The rows of a fetch \
+         are held in memory together.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::MariadbJdbc],
+        "Raise setFetchSize (defaultFetchSize in the URL), or leave it 0: all rows come with the first reply.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Speaks(Protocol::Informix)],
+        "Raise FET_BUF_SIZE in the URL or the environment (32767; servers since 12.10 take more).",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Speaks(Protocol::Oracle)],
+        "Raise the prefetch: setFetchSize or defaultRowPrefetch of JDBC, arraysize and prefetchrows of Python.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Speaks(Protocol::Drda)],
+        "Raise setFetchSize, or the block size of queries (queryDataSize), up to what the client can hold.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Speaks(Protocol::Postgres)],
+        "Fetch more rows at a time (FETCH with a larger count; itersize of a named cursor in Python). Use no cursor if the client can \
+         hold all rows.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[],
+        "Raise the driver's fetch size as far as the client can hold the rows.",
+    ),
+    row(
+        Kind::OneShotPrepare,
+        &[For::ConnectorJ],
+        "Keep prepared statements: cachePrepStmts=true together with useServerPrepStmts=true; or omit useServerPrepStmts, and they take one round trip.",
+    ),
+    row(
+        Kind::OneShotPrepare,
+        &[For::MariadbJdbc],
+        "Keep prepared statements (cachePrepStmts=true, prepStmtCacheSize), or omit useServerPrepStmts, and they take one round trip.",
+    ),
+    row(
+        Kind::OneShotPrepare,
+        &[For::Mysqlnd],
+        "Let PDO put the values in itself (PDO::ATTR_EMULATE_PREPARES => true), or prepare once and execute often.",
+    ),
+    row(
+        Kind::OneShotPrepare,
+        &[For::Speaks(Protocol::Postgres)],
+        "Send statement and parameters together (PQexecParams, unnamed statements), or prepare once and execute often.",
+    ),
+    row(
+        Kind::OneShotPrepare,
+        &[],
+        "Run statements that are used once without preparing them, or keep them prepared and execute them often.",
+    ),
+    row(
+        Kind::CommentDefeatsCache,
+        &[For::ConnectorJ, For::MariadbJdbc],
+        "A comment with a trace or request identifier makes each text a new one, so a cache of prepared statements never hits. Keep only \
+         constant parts in comments (route, controller), or omit useServerPrepStmts.",
+    ),
+    row(
+        Kind::CommentDefeatsCache,
+        &[For::Pgjdbc, For::Kingbase],
+        "A comment with a trace or request identifier makes each text a new one, so the driver's cache (prepareThreshold) never hits. \
+         Keep only constant parts in comments (route, controller). Where no round trip is saved, preparing went along with running: then \
+         the cost is the server's parsing and planning.",
+    ),
+    row(
+        Kind::CommentDefeatsCache,
+        &[],
+        "A comment with a trace or request identifier makes each text a new one, so a cache of prepared statements never hits. Keep only \
+         constant parts in comments (route, controller), and pass the identifier as a setting of the session. Or send such statements \
+         unprepared (the simple protocol). Where no round trip is saved, preparing went along with running: then the cost is the server's \
+         parsing and memory.",
+    ),
+    case_row(
+        Kind::SmallFetch,
+        Case::Paging(Paging::Offset),
+        &[],
+        "A result is read page by page: ask for larger pages, or for all of it with a cursor or a stream of the driver. With OFFSET the server reads all that is before the page each time; WHERE key > last key does not.",
+    ),
+    case_row(
+        Kind::SmallFetch,
+        Case::Paging(Paging::Scan),
+        &[],
+        "The keys are walked in small steps: raise COUNT (1000 or more; the default is 10).",
+    ),
+    case_row(
+        Kind::SmallFetch,
+        Case::Paging(Paging::LargeObject),
+        &[],
+        "A large object is read in small pieces. Use a larger buffer (LargeObject.getInputStream in pgjdbc, lo_read in libpq), or read \
+         all of it with SELECT lo_get(...). Columns of type bytea need no such round trips.",
+    ),
+];
