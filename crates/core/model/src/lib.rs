@@ -30,6 +30,7 @@ pub mod outcome;
 mod pending_replies;
 mod per_side;
 mod plan;
+mod prediction;
 pub mod program;
 mod protocol;
 pub mod quantity;
@@ -73,15 +74,18 @@ pub use message::{Content, Decoding, Message, Phase, Role, StatementId, Transact
 pub use nanos::Nanos;
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{
-    BoundBy, Conditions, ConnectionOutcome, Distribution, HostProcess, LinkDirectionOutcome, LinkOutcome,
-    MeasuredDurations, OperationGroup, Order, OrderKind, PredictedExamples, PredictedOperation, Prediction,
-    RecognisedStatement, StatementOutcome, Summary, TextSource, Unexplained,
+    Conditions, ConnectionOutcome, Distribution, HostProcess, LinkDirectionOutcome, LinkOutcome,
+    OperationGroup, RecognisedStatement, StatementOutcome, Summary, TextSource,
 };
 pub use pending_replies::{PendingReplies, TooManyPending};
 pub use per_side::{PerDirection, PerSide};
 pub use plan::{
     BrokenBudget, HeldBack, HoldingStatement, OrderOfMoves, PlacedOperation, PlacedService,
     PlacedTransaction, PlacementOutcome, PlanFix, PlanLink, PlanMeasure, PlanMove, PlanOutcome,
+};
+pub use prediction::{
+    BoundBy, MeasuredDurations, Order, OrderKind, PredictedExamples, PredictedOperation, Prediction,
+    Unexplained,
 };
 pub use program::{ProgramBest, ProgramRun, ProgramTuned};
 pub use protocol::{Dialect, Protocol, ProtocolFacts, ProtocolKind, UrlScheme};
