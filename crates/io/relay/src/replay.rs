@@ -20,6 +20,7 @@ mod script;
 mod sockets;
 #[cfg(test)]
 mod tests;
+mod wake;
 mod wires;
 
 pub use script::ReplayScript;

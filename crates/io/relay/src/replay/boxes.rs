@@ -1,6 +1,6 @@
 //! Bytes and messages that one end of a connection sends and expects.
 
-use super::run::Tag;
+use super::wake::Tag;
 use std::collections::VecDeque;
 
 #[derive(Debug, Default)]

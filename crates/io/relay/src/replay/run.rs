@@ -1,7 +1,10 @@
 //! The scheduler of a replay, for all clients.
 
+mod server;
+
 use super::outside::Outside;
 use super::script::{After, ReplayScript, Transfer};
+use super::wake::{Tag, Wake};
 use super::wires::{Channel, Event, Wires};
 use super::{ReplayError, ReplayMeasurements, ReplayPlan};
 use model::Side;
@@ -9,32 +12,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 use sys::StopToken;
-
-/// A node of an operation of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Tag {
-    pub(super) client: u32,
-    /// Operations of this client before this one.
-    pub(super) run: u32,
-    pub(super) node: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Wake {
-    /// The next operation of a client starts.
-    Begin(u32),
-    /// The client of a node starts to send.
-    Start(Tag),
-    /// A timed request reaches its server.
-    Arrive(Tag),
-    /// The server of a node starts to answer.
-    Reply(Tag),
-    Free(Tag),
-    /// A node completes by time alone.
-    Complete(Tag),
-    /// More bytes of this end of this connection are due.
-    Flush(u32, Side),
-}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
@@ -366,99 +343,9 @@ impl<'a, O: Outside> Run<'a, O> {
         self.wires.flush(slot, end, now)
     }
 
-    fn request_arrived(&mut self, tag: Tag) {
-        let Some(progress) = self.progress(tag) else {
-            return;
-        };
-        progress.arrived = true;
-        self.release(tag, After::RequestArrived);
-        let node = &self.script.nodes[tag.node as usize];
-        if !node.has_reply {
-            return;
-        }
-        match node.transfer {
-            Transfer::Timed { .. } => self.answer_timed(tag),
-            Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
-                if let Some(slot) = self.slot(tag, channel) {
-                    if let Some(channel) = self.wires.channel(slot) {
-                        channel.server_waiting.push_back(tag);
-                    }
-                    self.serve_next(slot);
-                }
-            }
-        }
-    }
-
-    fn answer_timed(&mut self, tag: Tag) {
-        if !self.is_held(tag) {
-            let before = self.script.nodes[tag.node as usize].server_before;
-            self.note_in(before, Wake::Reply(tag));
-        }
-    }
-
-    /// Starts a server's next answer if the server is free and the answer waits for no other node.
-    fn serve_next(&mut self, slot: u32) {
-        let Some(channel) = self.wires.channel(slot) else {
-            return;
-        };
-        let Some(tag) = channel.server_waiting.front().copied() else {
-            return;
-        };
-        if channel.server_busy || self.is_held(tag) {
-            return;
-        }
-        if let Some(channel) = self.wires.channel(slot) {
-            channel.server_waiting.pop_front();
-            channel.server_busy = true;
-        }
-        let before = self.script.nodes[tag.node as usize].server_before;
-        self.note_in(before, Wake::Reply(tag));
-    }
-
-    fn is_held(&mut self, tag: Tag) -> bool {
-        let script = self.script;
-        let mut waited_for = script.nodes[tag.node as usize].reply_after.iter();
-        waited_for.any(|node| !self.is_completed(Tag { node: *node, ..tag }))
-    }
-
     /// True for all nodes of an operation that is over.
     fn is_completed(&mut self, tag: Tag) -> bool {
         self.progress(tag).is_none_or(|progress| progress.completed)
-    }
-
-    fn reply(&mut self, tag: Tag) -> Result<(), ReplayError> {
-        let Some(progress) = self.progress(tag) else {
-            return Ok(());
-        };
-        progress.replying = true;
-        let node = &self.script.nodes[tag.node as usize];
-        match node.transfer {
-            Transfer::Timed { reply, .. } => {
-                self.note_in(reply + node.inside[Side::Server], Wake::Complete(tag))
-            }
-            Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
-                self.send(tag, channel, Side::Server)?;
-                self.note_in(node.inside[Side::Server], Wake::Free(tag));
-            }
-        }
-        Ok(())
-    }
-
-    fn free(&mut self, tag: Tag) {
-        let Some(slot) = self.slot_of(tag) else { return };
-        if let Some(channel) = self.wires.channel(slot) {
-            channel.server_busy = false;
-        }
-        self.serve_next(slot);
-    }
-
-    fn slot_of(&self, tag: Tag) -> Option<u32> {
-        match self.script.nodes[tag.node as usize].transfer {
-            Transfer::Handshake(channel) | Transfer::Greeting(channel) | Transfer::Data(channel) => {
-                self.slot(tag, channel)
-            }
-            Transfer::Timed { .. } => None,
-        }
     }
 
     fn complete(&mut self, tag: Tag) -> Result<(), ReplayError> {
@@ -477,19 +364,6 @@ impl<'a, O: Outside> Run<'a, O> {
             self.finish(tag.client)?;
         }
         Ok(())
-    }
-
-    fn let_go(&mut self, tag: Tag) {
-        let Some(progress) = self.progress(tag).copied() else {
-            return;
-        };
-        if !progress.arrived || progress.replying {
-            return;
-        }
-        match self.slot_of(tag) {
-            Some(slot) => self.serve_next(slot),
-            None => self.answer_timed(tag),
-        }
     }
 
     fn release(&mut self, tag: Tag, what: After) {

@@ -3,7 +3,7 @@
 use super::ReplayError;
 use super::boxes::{Inbox, Outbox};
 use super::outside::{Happened, Outside};
-use super::run::Tag;
+use super::wake::Tag;
 use model::{PerSide, Side};
 use std::collections::VecDeque;
 use std::time::Duration;
