@@ -6,8 +6,9 @@
 
 mod journal;
 
-use super::handshake::{PeerFault, PendingHandshake, ServerHandshake};
+use super::handshake::{PendingHandshake, ServerHandshake};
 use super::keys::TunnelSecurity;
+use super::peer_fault::PeerFault;
 use sys::error::{LiveError, OsError};
 use sys::eviction;
 use sys::listening::{ClientSide, ListeningService};

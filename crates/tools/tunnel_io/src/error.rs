@@ -1,5 +1,5 @@
-use super::handshake::PeerFault;
 use super::keys::KeyError;
+use super::peer_fault::PeerFault;
 use std::net::SocketAddr;
 use std::time::Duration;
 use sys::error::{LiveError, OsError};

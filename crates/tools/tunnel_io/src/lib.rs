@@ -18,15 +18,16 @@ mod login;
 mod mailbox;
 pub mod near;
 pub mod notice;
+mod peer_fault;
 mod stream;
 mod verifier;
 
 pub use error::Error;
 pub use far::FarEnd;
-pub use handshake::PeerFault;
 pub use keys::TunnelSecurity;
 pub use near::NearEnd;
 pub use notice::{Notice, Refused};
+pub use peer_fault::PeerFault;
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
