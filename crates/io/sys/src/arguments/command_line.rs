@@ -7,9 +7,10 @@ use std::fmt;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
-/// Quoted for a POSIX shell, in one line. Secrets and the literals of SQL are `***`. Of a command
-/// behind `--` only the program is recorded: its arguments may hold keys, values and passwords in any
-/// form. longwire's own path is not repeated.
+/// Quoted for a POSIX shell, in one line. Secrets are `***`, and so are literals of SQL and values of
+/// variables, unless `--keep-literals` is among the arguments. Of a command behind `--` only the
+/// program is recorded: its arguments may hold keys, values and passwords in any form. longwire's own
+/// path is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine(String);
 
@@ -22,8 +23,13 @@ impl CommandLine {
         let command = dashes.map_or(words.len(), |dashes| (dashes + 2).min(words.len()));
         let (words, of_command) = words.split_at(command);
         let mut text = "longwire".to_owned();
-        for (number, (word, secrets)) in words.iter().zip(secrets::of_arguments(words)).enumerate() {
-            let shown = shown(word, secrets);
+        let hidden = secrets::of_arguments(words)
+            .into_iter()
+            .zip(secrets::literals_of_arguments(words));
+        for (number, (word, (mut hidden, literals))) in words.iter().zip(hidden).enumerate() {
+            hidden.extend(literals);
+            secrets::merge(&mut hidden);
+            let shown = shown(word, &hidden);
             if text.len() + shown.len() > MAX_LEN {
                 let rest = model::counted((words.len() - number) as u64, "argument", "arguments");
                 text.push_str(&format!(" # and {rest}"));
@@ -49,10 +55,8 @@ impl fmt::Display for CommandLine {
     }
 }
 
-fn shown(word: &[u8], mut secrets: Vec<Range<usize>>) -> String {
-    secrets.extend(secrets::literals(word));
-    secrets::merge(&mut secrets);
-    let (masked, is_plain) = masked(word, &secrets);
+fn shown(word: &[u8], hidden: &[Range<usize>]) -> String {
+    let (masked, is_plain) = masked(word, hidden);
     if let Some(target) = target_in_other_words(word, &masked) {
         let text = target.to_string().into_bytes();
         let is_plain = text.iter().all(is_plain_letter);
@@ -61,17 +65,17 @@ fn shown(word: &[u8], mut secrets: Vec<Range<usize>>) -> String {
     quoted(&masked, is_plain)
 }
 
-/// The word with `***` for its secrets, and whether its other letters need no quotes.
-fn masked(word: &[u8], secrets: &[Range<usize>]) -> (Vec<u8>, bool) {
+/// The word with `***` for what is hidden, and whether its other letters need no quotes.
+fn masked(word: &[u8], hidden: &[Range<usize>]) -> (Vec<u8>, bool) {
     let mut masked = Vec::new();
     let mut is_plain = !word.is_empty();
     let mut from = 0;
-    for secret in secrets {
-        let kept = &word[from..secret.start];
+    for range in hidden {
+        let kept = &word[from..range.start];
         is_plain &= kept.iter().all(is_plain_letter);
         masked.extend_from_slice(kept);
         masked.extend_from_slice(MASK);
-        from = secret.end;
+        from = range.end;
     }
     is_plain &= word[from..].iter().all(is_plain_letter);
     masked.extend_from_slice(&word[from..]);

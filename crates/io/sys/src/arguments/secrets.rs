@@ -28,30 +28,90 @@ pub(super) fn of_argument(argument: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// Literals of SQL, and passwords of `create user`.
-pub(super) fn literals(argument: &[u8]) -> Vec<Range<usize>> {
+/// Literals of each argument: in SQL, with passwords of `create user`, and the values of `load`'s
+/// variables. None with `--keep-literals`.
+pub(super) fn literals_of_arguments(arguments: &[&[u8]]) -> Vec<Vec<Range<usize>>> {
+    let mut own = arguments.iter().take_while(|argument| **argument != b"--");
+    if own.any(|argument| *argument == b"--keep-literals") {
+        return vec![Vec::new(); arguments.len()];
+    }
+    let mut before: &[u8] = b"";
+    let mut found = Vec::new();
+    for argument in arguments {
+        found.push(literals(before, argument));
+        before = argument;
+    }
+    found
+}
+
+fn literals(before: &[u8], argument: &[u8]) -> Vec<Range<usize>> {
+    if let Some(definition) = definition(before, argument) {
+        let equals = definition.iter().position(|byte| *byte == b'=');
+        let value = equals.map(|at| argument.len() - definition.len() + at + 1..argument.len());
+        return value.into_iter().collect();
+    }
+    let is_statement = STATEMENT_FLAGS
+        .iter()
+        .any(|flag| flag_value(flag, before, argument).is_some());
     let lower = argument.to_ascii_lowercase();
-    if !SQL_VERBS.iter().any(|verb| contains_word(&lower, verb)) {
+    if !is_statement && !SQL_VERBS.iter().any(|verb| contains_word(&lower, verb)) {
         return Vec::new();
     }
-    let mut found = Vec::new();
-    let mut open = None;
-    for at in (0..argument.len()).filter(|at| argument[*at] == b'\'') {
-        match open.take() {
-            Some(begin) => found.push(begin..at),
-            None => open = Some(at + 1),
-        }
-    }
-    found.extend(open.map(|begin| begin..argument.len()));
+    let mut found = quoted(argument);
     for at in positions(&lower, b"identified by ") {
         let begin = at + b"identified by ".len();
         found.push(value(argument, begin, Until::Delimiter));
     }
     // A file's name has no blank.
-    if argument.contains(&b' ') {
+    if is_statement || argument.contains(&b' ') {
         found.extend(numbers(argument));
     }
     merge(&mut found);
+    found
+}
+
+const STATEMENT_FLAGS: [&[u8]; 2] = [b"--statement", b"--sql"];
+
+/// The argument, or its part behind `=`.
+fn flag_value<'a>(flag: &[u8], before: &[u8], argument: &'a [u8]) -> Option<&'a [u8]> {
+    if before == flag {
+        return Some(argument);
+    }
+    argument.strip_prefix(flag)?.strip_prefix(b"=")
+}
+
+/// `NAME=VALUE` of `-D` or `--define`.
+fn definition<'a>(before: &[u8], argument: &'a [u8]) -> Option<&'a [u8]> {
+    if let Some(value) = flag_value(b"--define", before, argument) {
+        return Some(value);
+    }
+    if after_short_define(before).is_some_and(<[u8]>::is_empty) {
+        return Some(argument);
+    }
+    let attached = after_short_define(argument).filter(|attached| !attached.is_empty())?;
+    attached.strip_prefix(b"=").or(Some(attached))
+}
+
+/// `-D` may follow switches in one argument: `-SDid=5`.
+fn after_short_define(argument: &[u8]) -> Option<&[u8]> {
+    let letters = argument.strip_prefix(b"-")?;
+    let switches = letters.iter().take_while(|letter| LOAD_SWITCHES.contains(letter));
+    letters[switches.count()..].strip_prefix(b"D")
+}
+
+/// Short flags of `load` without a value.
+const LOAD_SWITCHES: &[u8] = b"iSNCrq";
+
+fn quoted(statement: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut open = None;
+    for at in (0..statement.len()).filter(|at| statement[*at] == b'\'') {
+        match open.take() {
+            Some(begin) => found.push(begin..at),
+            None => open = Some(at + 1),
+        }
+    }
+    found.extend(open.map(|begin| begin..statement.len()));
     found
 }
 

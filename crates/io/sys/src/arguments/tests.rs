@@ -28,7 +28,9 @@ fn words_without_secrets_are_as_typed() {
     for line in [
         "read app.pcap --json",
         "load http://web1:8000/@a -c 2 --ramp 1s --timeout 250ms",
-        "load postgres://app@db1/shop --statement 'select a1 from t' -D id=5",
+        "load postgres://app@db1/shop --statement 'select a1 from t' -D id= -D id",
+        "read app.pcap --html 'page with 5 rows.html' --keep-literals",
+        "load postgres://app@db1/shop -f D id=5 --scale 5 -MD -jD",
         "link rtt=40ms,loss=1% -- sh",
         "tunnel near --to db1:7000 --key near.key --peer far.key.pub --psk-file key.psk",
         "watch --interface eth0 --filter 'port 5432 and not host 10.0.0.1' -- ./app",
@@ -109,6 +111,40 @@ fn secrets_are_masked() {
         (
             &["x", "--statement", "select 'S3cret', 1"],
             r"x --statement 'select '\''***'\'', ***'",
+        ),
+        (
+            &["x", "--statement=show tables like 'S3cret'", "--sql", "do+5"],
+            r"x '--statement=show tables like '\''***'\''' --sql do+***",
+        ),
+        (
+            &[
+                "load",
+                "-D",
+                "a=S3cret",
+                "-Da=S3cret=5",
+                "-D=a=S3 cret",
+                "-SrD",
+                "a='",
+            ],
+            "load -D a=*** -Da=*** -D=a=*** -SrD a=***",
+        ),
+        (
+            &["load", "--define", "a=S3cret", "--define=a=S3cret", "--", "x"],
+            "load --define a=*** --define=a=*** -- x",
+        ),
+        (
+            &[
+                "x",
+                "--keep-literals",
+                "postgres://a:S3cret@db1/",
+                "--token",
+                "S3cret",
+            ],
+            "x --keep-literals postgres://a:***@db1/ --token ***",
+        ),
+        (
+            &["x", "page with 5 rows.html", "--", "--keep-literals"],
+            "x 'page with *** rows.html' -- --keep-literals",
         ),
         (
             &["x", "--", "sh", "-c", "redis-cli auth mallory S3cret"],
