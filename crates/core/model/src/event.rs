@@ -131,6 +131,48 @@ impl<'a> ConnectionEvent<'a> {
         }
         self
     }
+
+    /// Exchanges client and server. A handshake shows the sides, so its events stay as they are.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::Opened { .. } | Self::Handshake(_) | Self::RelayHandshake(_) => self,
+            Self::Segment(segment) => Self::Segment(Segment {
+                direction: segment.direction.reverse(),
+                ..segment
+            }),
+            Self::RoundTrip { at, side, rtt } => Self::RoundTrip {
+                at,
+                side: side.reverse(),
+                rtt,
+            },
+            Self::AssumedRoundTrip {
+                at,
+                side,
+                rtt,
+                source,
+            } => Self::AssumedRoundTrip {
+                at,
+                side: side.reverse(),
+                rtt,
+                source,
+            },
+            Self::Recovery { direction, from, to } => Self::Recovery {
+                direction: direction.reverse(),
+                from,
+                to,
+            },
+            Self::Ended { at, direction } => Self::Ended {
+                at,
+                direction: direction.reverse(),
+            },
+            Self::Closed { at, how, totals } => Self::Closed {
+                at,
+                how,
+                totals: totals.reversed(),
+            },
+        }
+    }
 }
 
 /// Times of a TCP handshake. `syn_ack - syn` is the server-side round trip, `ack - syn_ack` the

@@ -28,7 +28,7 @@ pub use crate::decoding::decoder::{self, DecodeError, Decoder, MessageSink};
 pub use crate::decoding::rows::TextRows;
 pub use crate::decoding::{framing, reader};
 pub use protocols::ProtocolRow;
-pub use stream::Stream;
+pub use stream::{DetectionState, Stream};
 
 /// One row each; the most certain come first.
 pub static PROTOCOLS: &[ProtocolRow] = &[

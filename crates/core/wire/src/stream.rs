@@ -15,7 +15,7 @@ use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::Input;
 use crate::tls::{OpenedTlsDecoder, TlsDecoder};
 use crate::{PROTOCOLS, ProtocolRow};
-use buffered_bursts::BufferedBursts;
+use buffered_bursts::{BufferedBursts, turned};
 use detection::{Choice, Circumstances};
 use model::{Content, Decoding, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 use proxied::{Preface, PrefaceOutput};
@@ -39,7 +39,6 @@ pub struct Stream {
     secrets: Option<Arc<dyn Secrets>>,
     state: State,
     preface: Preface,
-    reversed: bool,
     protocol: Protocol,
     encrypted: bool,
     /// Decoding has stopped, because payload is missing from the capture.
@@ -60,6 +59,20 @@ pub struct Stream {
     doubt: bool,
     /// Whether this client sends requests before the replies to earlier ones.
     pipelines: bool,
+}
+
+/// How far the protocol and the sides of a connection are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DetectionState {
+    /// Payload waits for the protocol.
+    Undecided,
+    /// Messages wait for [`Stream::flush_buffered`], which emits them with the true directions.
+    Decided {
+        /// Client and server were mistaken for each other.
+        reversed: bool,
+    },
+    /// Messages are emitted as they complete.
+    Settled,
 }
 
 enum State {
@@ -91,7 +104,8 @@ impl Stream {
     }
 
     /// For a connection that was open before observation began, to a server assumed on
-    /// `server_port`. The guess may prove wrong ([`Stream::is_reversed`]).
+    /// `server_port`. If the guess proves wrong ([`DetectionState::Decided`]), the caller turns the
+    /// input from the release on.
     pub fn joined(server_port: u16) -> Self {
         Self::with_circumstances(Circumstances {
             server_port,
@@ -123,7 +137,6 @@ impl Stream {
                 true => Preface::Over,
                 false => Preface::Unknown,
             },
-            reversed: false,
             protocol: Protocol::Unknown,
             encrypted: false,
             cut: false,
@@ -154,26 +167,19 @@ impl Stream {
             self.buffer_input(direction, input);
             self.flush_buffered(sink);
         } else {
-            self.process_input(self.direction(direction), input, sink);
+            self.process_input(direction, input, sink);
         }
     }
 
     /// Takes the input of [`Stream::feed`] and [`Stream::skip`] while the protocol is unknown, and
-    /// emits no message. Returns true once it is decided; then call [`Stream::flush_buffered`].
-    pub fn detect_protocol(
-        &mut self,
-        at: Timestamp,
-        direction: Direction,
-        bytes: &[u8],
-        unseen: u64,
-    ) -> bool {
+    /// emits no message. Once it is decided, call [`Stream::flush_buffered`].
+    pub fn detect_protocol(&mut self, at: Timestamp, direction: Direction, bytes: &[u8], unseen: u64) {
         self.buffer_input(direction, Input::seen(at, bytes));
         match unseen {
             0 => {}
             unseen if self.is_undecided() => self.buffer_input(direction, Input::unseen(at, unseen)),
             unseen => self.buffer_more(direction, Input::unseen(at, unseen)),
         }
-        !self.is_undecided()
     }
 
     pub fn decide_at_end(&mut self) {
@@ -188,19 +194,22 @@ impl Stream {
         self.start_decoding(sink);
     }
 
-    pub fn is_undecided(&self) -> bool {
-        matches!(self.state, State::Undecided(_))
+    pub fn detection(&self) -> DetectionState {
+        match &self.state {
+            State::Undecided(_) => DetectionState::Undecided,
+            State::Decided(_, choice) => DetectionState::Decided {
+                reversed: choice.reversed,
+            },
+            State::Decoding(_) | State::Opaque => DetectionState::Settled,
+        }
     }
 
-    /// Whether client and server were mistaken for each other. Directions of messages are already
-    /// corrected.
-    pub fn is_reversed(&self) -> bool {
-        self.reversed
+    fn is_undecided(&self) -> bool {
+        self.detection() == DetectionState::Undecided
     }
 
     /// `direction` ended at `at`: emits messages that only the end completes, and truncated ones.
     pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
-        let direction = self.direction(direction);
         self.finish_resync(sink);
         if self.is_undecided() || self.opaque[direction] {
             return;
@@ -312,14 +321,6 @@ impl Stream {
         self.emit_opaque(direction, input.at(), input.at(), sink);
     }
 
-    fn direction(&self, direction: Direction) -> Direction {
-        if self.reversed {
-            direction.reverse()
-        } else {
-            direction
-        }
-    }
-
     fn buffer_input(&mut self, direction: Direction, input: Input<'_>) {
         if input.is_empty() {
             return;
@@ -373,7 +374,6 @@ impl Stream {
             return;
         };
         let held = std::mem::take(held);
-        self.reversed = choice.reversed;
         match choice.row {
             Some(row) => {
                 self.protocol = row.protocol;
@@ -389,12 +389,12 @@ impl Stream {
         let State::Decided(held, choice) = &mut self.state else {
             return;
         };
-        let (held, row) = (std::mem::take(held), choice.row);
+        let (held, Choice { row, reversed }) = (std::mem::take(held), *choice);
         self.row = row;
         self.emit_preface(sink);
         self.state = match row {
             Some(row) => {
-                let openings = held.window.openings(self.reversed);
+                let openings = held.window.openings(reversed);
                 let secrets = (row.protocol == Protocol::Tls).then(|| self.secrets_of_tls());
                 State::Decoding(match secrets.flatten() {
                     Some(secrets) => Box::new(OpenedTlsDecoder::new(secrets, Self::new(self.of.server_port))),
@@ -404,14 +404,14 @@ impl Stream {
             None => State::Opaque,
         };
         for burst in &held.passed {
-            let direction = self.direction(burst.direction);
+            let direction = turned(burst.direction, reversed);
             self.given[direction] = self.given[direction].saturating_add(burst.bytes);
             self.last[direction] = burst.ended;
             self.emit_opaque(direction, burst.started, burst.ended, sink);
         }
         let mut begun = false;
         for (at, direction, bytes, unseen) in held.window.pieces() {
-            let direction = self.direction(direction);
+            let direction = turned(direction, reversed);
             begun |= !bytes.is_empty();
             self.process_input(direction, Input::seen(at, bytes), sink);
             if begun {

@@ -7,13 +7,12 @@ use analysis::fingerprint::{Fingerprints, KnownFingerprints};
 use analysis::pairing::{Pairing, PendingReplyBudget};
 use analysis::round_trip::Paths;
 use model::{
-    ConnectionEvent, ConnectionId, ConnectionMap, ConnectionTotals, Direction, Endpoint, Message, Protocol,
-    Segment, Side, Timestamp,
+    ConnectionEvent, ConnectionId, ConnectionMap, Direction, Endpoint, Message, Protocol, Segment, Timestamp,
 };
 use std::hash::RandomState;
 use std::sync::Arc;
 use tls_keys::Secrets;
-use wire::Stream;
+use wire::{DetectionState, Stream};
 
 pub struct ConnectionDecoders {
     open: ConnectionMap<Connection>,
@@ -95,70 +94,55 @@ impl ConnectionDecoders {
             sides_certain,
         } = event
         {
-            let opened = Opened { at, client, server };
-            let stream = if sides_certain {
-                Stream::new(server.port)
-            } else {
-                Stream::joined(server.port)
+            let opened = Opened {
+                at,
+                client,
+                server,
+                sides_certain,
             };
-            let mut connection = Connection {
-                opened,
-                stream: stream.with_secrets(self.secrets.clone()),
-                pairing: opened.pairing(id, self),
-                protocol: Protocol::Unknown,
-                notes: Notes::default(),
-                is_introduced: false,
-                is_settled: false,
-            };
+            self.open.insert(id, opened.connection(id, self));
             if sides_certain {
-                connection.introduce(id, out);
+                opened.introduce(id, out);
             }
-            self.open.insert(id, connection);
             return;
         }
         let is_closing = matches!(event, ConnectionEvent::Closed { .. });
         if let Some(connection) = self
             .open
             .get_mut(&id)
-            .filter(|open| open.is_settled && !is_closing)
+            .filter(|open| open.stream.detection() == DetectionState::Settled && !is_closing)
         {
             return connection.event(event, &mut self.fingerprints, out);
         }
         let Some(mut connection) = self.open.remove(&id) else {
             return;
         };
-        if let ConnectionEvent::Ended {
-            direction: Direction::ServerToClient,
-            ..
-        } = event
-            && connection.is_introduced
-        {
+        if is_closing || connection.is_decided_by_end(event) {
             connection.stream.decide_at_end();
             self.flush_connection(id, &mut connection, out);
         }
-        if let ConnectionEvent::Closed { at, totals, .. } = event {
-            connection.stream.decide_at_end();
-            self.flush_connection(id, &mut connection, out);
-            return connection.close(at, totals, &mut self.fingerprints, out);
+        if is_closing {
+            return connection.close(event, &mut self.fingerprints, out);
         }
         connection.event(event, &mut self.fingerprints, out);
-        if !connection.stream.is_undecided() {
-            self.flush_connection(id, &mut connection, out);
-        }
+        self.flush_connection(id, &mut connection, out);
         self.open.insert(id, connection);
     }
 
     /// Emits waiting facts after the connection's protocol and sides are decided.
     fn flush_connection(&mut self, id: ConnectionId, connection: &mut Connection, out: &mut FactSink<'_>) {
-        if std::mem::replace(&mut connection.is_settled, true) {
+        let DetectionState::Decided { reversed } = connection.stream.detection() else {
             return;
-        }
-        if connection.stream.is_reversed() {
+        };
+        if reversed {
+            connection.is_reversed = true;
             connection.opened = connection.opened.reversed();
             connection.pairing = connection.opened.pairing(id, self);
             connection.notes.reverse();
         }
-        connection.introduce(id, out);
+        if !connection.opened.sides_certain {
+            connection.opened.introduce(id, out);
+        }
         connection.decode(&mut self.fingerprints, out, |stream, sink| {
             stream.flush_buffered(sink)
         });
@@ -170,9 +154,38 @@ struct Opened {
     at: Timestamp,
     client: Endpoint,
     server: Endpoint,
+    sides_certain: bool,
 }
 
 impl Opened {
+    fn connection(self, id: ConnectionId, of: &ConnectionDecoders) -> Connection {
+        let stream = match self.sides_certain {
+            true => Stream::new(self.server.port),
+            false => Stream::joined(self.server.port),
+        };
+        Connection {
+            opened: self,
+            stream: stream.with_secrets(of.secrets.clone()),
+            pairing: self.pairing(id, of),
+            protocol: Protocol::Unknown,
+            notes: Notes::default(),
+            is_reversed: false,
+        }
+    }
+
+    /// Reports the connection, once its sides are known.
+    fn introduce(self, connection: ConnectionId, out: &mut FactSink<'_>) {
+        let Self {
+            at, client, server, ..
+        } = self;
+        out(Fact::Opened {
+            connection,
+            at,
+            client,
+            server,
+        });
+    }
+
     fn reversed(self) -> Self {
         Self {
             client: self.server,
@@ -197,33 +210,40 @@ struct Connection {
     pairing: Pairing,
     protocol: Protocol,
     notes: Notes,
-    /// Whether the connection has been reported. Reporting waits until the sides are certain.
-    is_introduced: bool,
-    /// Whether the protocol is decided and waiting facts were emitted.
-    is_settled: bool,
+    /// Client and server were mistaken for each other: events are turned.
+    is_reversed: bool,
 }
 
 impl Connection {
-    fn introduce(&mut self, connection: ConnectionId, out: &mut FactSink<'_>) {
-        if std::mem::replace(&mut self.is_introduced, true) {
-            return;
+    /// A server that stops sending answers no more.
+    fn is_decided_by_end(&self, event: ConnectionEvent<'_>) -> bool {
+        let server_ended = matches!(
+            event,
+            ConnectionEvent::Ended {
+                direction: Direction::ServerToClient,
+                ..
+            }
+        );
+        server_ended && self.opened.sides_certain
+    }
+
+    fn is_undecided(&self) -> bool {
+        self.stream.detection() == DetectionState::Undecided
+    }
+
+    fn turned<'a>(&self, event: ConnectionEvent<'a>) -> ConnectionEvent<'a> {
+        match self.is_reversed {
+            true => event.reversed(),
+            false => event,
         }
-        let Opened { at, client, server } = self.opened;
-        out(Fact::Opened {
-            connection,
-            at,
-            client,
-            server,
-        });
     }
 
     fn event(&mut self, event: ConnectionEvent<'_>, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) {
-        match event {
+        match self.turned(event) {
             ConnectionEvent::Segment(segment) => self.segment(&segment, fingerprints, out),
             ConnectionEvent::Handshake(handshake) => self.pairing.handshake(handshake, out),
             ConnectionEvent::RelayHandshake(trip) => self.pairing.in_stead(trip, out),
             ConnectionEvent::RoundTrip { at, side, rtt } => {
-                let side = self.side(side);
                 self.apply_note(Note::RoundTrip { at, side, rtt });
             }
             ConnectionEvent::AssumedRoundTrip {
@@ -231,20 +251,14 @@ impl Connection {
                 side,
                 rtt,
                 source,
-            } => {
-                let side = self.side(side);
-                self.apply_note(Note::AssumedRoundTrip {
-                    at,
-                    side,
-                    rtt,
-                    source,
-                });
-            }
+            } => self.apply_note(Note::AssumedRoundTrip {
+                at,
+                side,
+                rtt,
+                source,
+            }),
             ConnectionEvent::Recovery { from, to, .. } => self.apply_note(Note::Recovery { from, to }),
-            ConnectionEvent::Ended { at, direction } => {
-                let direction = self.direction(direction);
-                self.ended(at, direction, fingerprints, out);
-            }
+            ConnectionEvent::Ended { at, direction } => self.ended(at, direction, fingerprints, out),
             ConnectionEvent::Opened { .. } | ConnectionEvent::Closed { .. } => {}
         }
     }
@@ -258,47 +272,30 @@ impl Connection {
         fingerprints: &mut Fingerprints,
         out: &mut FactSink<'_>,
     ) {
-        if direction == Direction::ClientToServer || self.stream.is_undecided() {
+        if direction == Direction::ClientToServer || self.is_undecided() {
             return;
         }
-        let as_seen = self.direction(direction);
-        self.decode(fingerprints, out, |stream, sink| stream.end(at, as_seen, sink));
+        self.decode(fingerprints, out, |stream, sink| stream.end(at, direction, sink));
         self.pairing.server_ended(at, self.protocol, out);
     }
 
     /// Applies an observation that affects later messages: immediately, or after the messages that
     /// wait.
     fn apply_note(&mut self, note: Note) {
-        if self.stream.is_undecided() {
+        if self.is_undecided() {
             self.notes.add(note);
         } else {
             note.emit_note(&mut self.pairing);
         }
     }
 
-    fn side(&self, side: Side) -> Side {
-        match (self.stream.is_reversed(), side) {
-            (false, side) => side,
-            (true, Side::Client) => Side::Server,
-            (true, Side::Server) => Side::Client,
-        }
-    }
-
-    fn direction(&self, direction: Direction) -> Direction {
-        if self.stream.is_reversed() {
-            direction.reverse()
-        } else {
-            direction
-        }
-    }
-
     fn segment(&mut self, segment: &Segment<'_>, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) {
         self.apply_note(Note::Segment {
-            direction: self.direction(segment.direction),
+            direction: segment.direction,
             at: segment.at,
             idle: segment.sender_idle,
         });
-        if self.stream.is_undecided() {
+        if self.is_undecided() {
             self.stream
                 .detect_protocol(segment.at, segment.direction, segment.payload, segment.unseen);
             return;
@@ -309,16 +306,10 @@ impl Connection {
         });
     }
 
-    fn close(
-        mut self,
-        at: Timestamp,
-        mut totals: ConnectionTotals,
-        fingerprints: &mut Fingerprints,
-        out: &mut FactSink<'_>,
-    ) {
-        if self.stream.is_reversed() {
-            totals = totals.reversed();
-        }
+    fn close(mut self, event: ConnectionEvent<'_>, fingerprints: &mut Fingerprints, out: &mut FactSink<'_>) {
+        let ConnectionEvent::Closed { at, totals, .. } = self.turned(event) else {
+            return;
+        };
         self.decode(fingerprints, out, |stream, sink| stream.finish(sink));
         let decoding = self.stream.decoding();
         self.pairing.closed(at, totals, decoding, out);

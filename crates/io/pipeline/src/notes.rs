@@ -84,10 +84,7 @@ impl Notes {
         for note in &mut self.0 {
             match note {
                 Note::RoundTrip { side, .. } | Note::AssumedRoundTrip { side, .. } => {
-                    *side = match side {
-                        Side::Client => Side::Server,
-                        Side::Server => Side::Client,
-                    }
+                    *side = side.reverse();
                 }
                 Note::Segment { direction, .. } => *direction = direction.reverse(),
                 Note::Recovery { .. } => {}

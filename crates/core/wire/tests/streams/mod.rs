@@ -10,7 +10,7 @@ pub mod names;
 
 use model::{Content, Direction, Message, Role, Timestamp};
 use std::path::{Path, PathBuf};
-use wire::Stream;
+use wire::{DetectionState, Stream};
 
 pub struct Recording {
     pub path: PathBuf,
@@ -108,7 +108,44 @@ pub fn play(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream) {
 }
 
 pub fn play_joined(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream) {
-    play_to(Stream::joined(server_port), segments)
+    let (seen, stream, _) = play_with_sides(server_port, segments);
+    (seen, stream)
+}
+
+/// Also whether client and server were mistaken for each other: later input is turned.
+pub fn play_with_sides(server_port: u16, segments: &[Segment]) -> (Vec<Seen>, Stream, bool) {
+    let mut stream = Stream::joined(server_port);
+    let mut seen = Vec::new();
+    let mut is_reversed = false;
+    let mut sink = |message: Message<'_>| seen.push(Seen::from_message(&message));
+    let mut release = |stream: &mut Stream, is_reversed: &mut bool| {
+        if let DetectionState::Decided { reversed } = stream.detection() {
+            *is_reversed = reversed;
+            stream.flush_buffered(&mut sink);
+        }
+    };
+    let mut rest = segments.iter();
+    while stream.detection() == DetectionState::Undecided {
+        let Some(segment) = rest.next() else {
+            stream.decide_at_end();
+            break;
+        };
+        stream.detect_protocol(segment.at, segment.direction, &segment.bytes, segment.hole);
+        release(&mut stream, &mut is_reversed);
+    }
+    release(&mut stream, &mut is_reversed);
+    let turned: Vec<Segment> = rest
+        .map(|segment| Segment {
+            direction: match is_reversed {
+                true => segment.direction.reverse(),
+                false => segment.direction,
+            },
+            ..segment.clone()
+        })
+        .collect();
+    let (behind, stream) = play_to(stream, &turned);
+    seen.extend(behind);
+    (seen, stream, is_reversed)
 }
 
 pub fn play_to(mut stream: Stream, segments: &[Segment]) -> (Vec<Seen>, Stream) {
