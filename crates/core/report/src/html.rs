@@ -25,6 +25,7 @@ mod load;
 mod markup;
 mod measured;
 mod notes;
+mod old;
 mod opening;
 mod operations;
 mod ping;
@@ -91,22 +92,25 @@ pub struct Grid {
 
 pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let view = View::new(page);
-    let mut sections = String::with_capacity(1 << 17);
-    notes::warnings(&page.outcome.warnings, &mut sections);
-    compared::section(page.lab, &mut sections);
-    findings::section(page.outcome, &mut sections);
-    predicted::section(page, view.as_ref(), &mut sections);
-    measured::section(&page.outcome.predictions, page.lab, &mut sections);
-    operations::section(page.outcome, &mut sections);
-    held::section(page.outcome, &mut sections);
-    waterfall::section(page, &mut sections);
-    statements::section(&page.outcome.statements, &mut sections);
-    links::section(page.links, &mut sections);
-    notes::conditions(page.outcome, &mut sections);
-    let mut html = String::with_capacity(sections.len() + (1 << 15));
-    header::begin(page, &sections, &mut html);
-    html.push_str(&sections);
-    header::end(view.as_ref(), &mut html);
-    out.write_all(html.as_bytes())?;
-    out.flush()
+    let mut made = String::new();
+    let mut sections = vec![notes::warnings(&page.outcome.warnings)];
+    compared::section(page.lab, &mut made);
+    findings::section(page.outcome, &mut made);
+    predicted::section(page, view.as_ref(), &mut made);
+    measured::section(&page.outcome.predictions, page.lab, &mut made);
+    operations::section(page.outcome, &mut made);
+    held::section(page.outcome, &mut made);
+    waterfall::section(page, &mut made);
+    statements::section(&page.outcome.statements, &mut made);
+    sections.extend(made.lines().map(|line| maud::PreEscaped(line.to_owned())));
+    sections.push(links::section(page.links));
+    sections.push(notes::connections(page.outcome));
+    sections.push(notes::conditions_of_run(&page.outcome.conditions));
+    header::write(
+        out,
+        page.title,
+        header::top(page, &sections),
+        sections,
+        view.as_ref(),
+    )
 }

@@ -1,8 +1,8 @@
 //! The page of `tunnel advise`: a map of levels by rates, the cost of each level, and the bill.
 
-use super::header;
-use super::markup::{DASH, Escaped, counted, number, small_print, time, turns};
-use super::notes;
+use super::markup::{DASH, counted, number, time, turns};
+use super::old;
+use super::old::{Escaped, small_print};
 use model::{Advice, BitRate, BreakEven, ByteCount, Conditions, LevelAdvice, Warning, format_duration};
 use std::fmt::Write;
 use std::io;
@@ -16,15 +16,11 @@ pub fn write_advice(
 ) -> io::Result<()> {
     let mut html = String::with_capacity(1 << 15);
     let title = format!("{} through a tunnel", advice.source);
-    header::head(&title, &lead(advice), &mut html);
-    html.push_str("</header>\n");
-    notes::warnings(warnings, &mut html);
+    old::head(&title, &lead(advice), &mut html);
+    old::warnings(warnings, &mut html);
     map_section(advice, &mut html);
     levels_section(advice, &mut html);
-    notes::conditions_of_run(conditions, &mut html);
-    header::end(None, &mut html);
-    out.write_all(html.as_bytes())?;
-    out.flush()
+    old::end(html, &[], conditions, out)
 }
 
 fn lead(advice: &Advice) -> String {

@@ -1,7 +1,8 @@
 //! The page of `check`: broken budgets, remedies, and changes since the baseline.
 
-use super::markup::{DASH, Escaped, count, counted, cut, small_print, time, time_or_dash};
-use super::opening::{self, Opening, name_cell};
+use super::markup::{DASH, count, counted, cut, time, time_or_dash};
+use super::old::{self, Opening, name_cell};
+use super::old::{Escaped, small_print};
 use crate::outcome::CheckReport;
 use crate::text::check::why_not_judged;
 use model::{BudgetMeasure, BudgetVerdict, Change, Conditions, Judgement};
@@ -16,7 +17,7 @@ pub fn write_check(
     let mut html = String::with_capacity(1 << 15);
     let operations: u64 = report.operations.iter().map(|group| group.count).sum();
     let names = counted(report.operations.len() as u64, "name");
-    opening::begin(
+    old::begin(
         &Opening {
             title: &format!("Budgets of {}", report.title),
             lead: &format!("{} of {names}.", counted(operations, "operation")),
@@ -27,7 +28,7 @@ pub fn write_check(
     budgets(report, &mut html);
     remedies(report, &mut html);
     changes(&report.changes, &mut html);
-    opening::end(html, &report.warnings, conditions, out)
+    old::end(html, &report.warnings, conditions, out)
 }
 
 fn answer(report: &CheckReport) -> String {
@@ -55,14 +56,14 @@ fn budgets(report: &CheckReport, out: &mut String) {
     if report.verdicts.is_empty() {
         return;
     }
-    opening::section("budgets", "Budgets, broken ones first", out);
+    old::section("budgets", "Budgets, broken ones first", out);
     let others = [Judgement::NotJudged, Judgement::Kept].map(|one| report.verdicts_with(one));
     let rows: Vec<Vec<String>> = report
         .broken()
         .chain(others.into_iter().flatten())
         .map(row)
         .collect();
-    opening::table(
+    old::table(
         &["operations", "budget", "allowed", "found", "verdict"],
         &rows,
         out,
@@ -134,7 +135,7 @@ fn remedies(report: &CheckReport, out: &mut String) {
     if with.is_empty() {
         return;
     }
-    opening::section("remedies", "Changes to make", out);
+    old::section("remedies", "Changes to make", out);
     out.push_str("<ul>\n");
     for (verdict, remedy) in with.iter().take(SHOWN) {
         let _ = writeln!(
@@ -154,7 +155,7 @@ fn remedies(report: &CheckReport, out: &mut String) {
 
 fn changes(all: &[Change], out: &mut String) {
     let Some(first) = all.first() else { return };
-    opening::section("changes", "Since the baseline", out);
+    old::section("changes", "Since the baseline", out);
     let changed: Vec<&Change> = all.iter().filter(|change| !change.is_none()).collect();
     if changed.is_empty() {
         let _ = writeln!(
@@ -190,7 +191,7 @@ fn changes(all: &[Change], out: &mut String) {
         "predicted now",
         "new findings",
     ];
-    opening::table(&headings, &rows, out);
+    old::table(&headings, &rows, out);
     small_print(&format!("Predicted at {}.", name_cell(&first.link)), out);
     out.push_str("</section>\n");
 }

@@ -1,6 +1,7 @@
 //! Variants of a lab next to each other.
 
-use super::markup::{DASH, Escaped, count, number, small_print, time_or_dash};
+use super::markup::{DASH, count, number, time_or_dash};
+use super::old::{Escaped, small_print};
 use crate::outcome::{LabOutcome, LabPoint};
 use std::fmt::Write;
 

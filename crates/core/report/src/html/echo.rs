@@ -1,7 +1,8 @@
 //! The page of `echo`: round trips of each combination on one axis, or the rate each way.
 
-use super::markup::{DASH, count, counted, number, small_print, time, time_or_dash};
-use super::opening::{self, Opening};
+use super::markup::{DASH, count, counted, number, time, time_or_dash};
+use super::old::{self, small_print};
+use super::opening::Opening;
 use super::spreads;
 use crate::outcome::EchoReport;
 use model::{BulkOutcome, ByteCount, Conditions, Direction, EchoOutcome};
@@ -20,7 +21,7 @@ pub fn write_echo(report: &EchoReport, conditions: &Conditions, out: &mut impl i
     } else {
         ""
     };
-    opening::begin(
+    old::begin(
         &Opening {
             title: &format!("TCP to {}", report.server),
             lead: &format!("Each combination for {}.{floor}{here}", time(report.time)),
@@ -30,7 +31,7 @@ pub fn write_echo(report: &EchoReport, conditions: &Conditions, out: &mut impl i
     );
     trips(&report.echoes, &mut html);
     rates(&report.bulks, &mut html);
-    opening::end(html, &report.warnings, conditions, out)
+    old::end(html, &report.warnings, conditions, out)
 }
 
 fn answer(report: &EchoReport) -> String {
@@ -73,7 +74,7 @@ fn trips(echoes: &[EchoOutcome], out: &mut String) {
     if echoes.is_empty() {
         return;
     }
-    opening::section("trips", "Round trips", out);
+    old::section("trips", "Round trips", out);
     let drawn: Vec<spreads::Row<'_>> = echoes
         .iter()
         .map(|echo| {
@@ -101,7 +102,7 @@ fn trips(echoes: &[EchoOutcome], out: &mut String) {
         "resent",
         "broken",
     ];
-    opening::table(&headings, &rows, out);
+    old::table(&headings, &rows, out);
     small_print(
         "Round trips are whole ones, both ways; half of one is one way. Processor time is of one round trip. A dash: too few samples, \
          or not known.",
@@ -132,7 +133,7 @@ fn rates(bulks: &[BulkOutcome], out: &mut String) {
     if bulks.is_empty() {
         return;
     }
-    opening::section(
+    old::section(
         "rates",
         "Rates, and round-trip times without and with that load",
         out,
@@ -171,7 +172,7 @@ fn rates(bulks: &[BulkOutcome], out: &mut String) {
         "payload",
         "resent",
     ];
-    opening::table(&headings, &rows, out);
+    old::table(&headings, &rows, out);
     small_print(
         "Rates are of payload by one connection, by the receiver's clock; headers come on top.",
         out,

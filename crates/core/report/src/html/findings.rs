@@ -1,6 +1,7 @@
 //! Findings, most expensive first.
 
-use super::markup::{DASH, Escaped, count, counted, small_print, statement, time};
+use super::markup::{DASH, count, counted, time};
+use super::old::{Escaped, small_print, statement};
 use crate::outcome::ReadOutcome;
 use crate::text::answer::before_and_after;
 use crate::text::findings::{GUESSED, doubtful_words, guessed_words};

@@ -103,18 +103,16 @@ impl View {
         self.rtts.len() >= 2
     }
 
-    /// The grid as JSON, safe inside a script element.
-    pub fn json(&self) -> String {
+    pub fn json(&self) -> Value {
         let rows: Vec<Value> = self.rows.iter().map(GridRow::json).collect();
-        let value = json!({
+        json!({
             "rtts": self.rtts.iter().map(|rtt| nanos(*rtt)).collect::<Vec<_>>(),
             "rates": self.rates.iter().map(bits).collect::<Vec<_>>(),
             "clients": self.clients,
             "start": [nanos(self.rtts[self.start.rtt]), self.start.rate, self.start.clients],
             "here": self.measured_rtt.map(nanos),
             "operations": rows,
-        });
-        script_safe(&value.to_string())
+        })
     }
 
     fn complete_rows(&self, page: &Page<'_>, predictions: &[Prediction]) -> Vec<GridRow> {
@@ -247,22 +245,6 @@ fn digits(value: f64) -> f64 {
     let scale = 10_f64.powf(5.0 - value.log10().floor());
     let rounded = (value * scale).round() / scale;
     if rounded > 1e5 { rounded.round() } else { rounded }
-}
-
-/// Escapes characters that could end the script element or a line of script.
-pub fn script_safe(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for character in json.chars() {
-        match character {
-            '<' => out.push_str("\\u003c"),
-            '>' => out.push_str("\\u003e"),
-            '&' => out.push_str("\\u0026"),
-            '\u{2028}' => out.push_str("\\u2028"),
-            '\u{2029}' => out.push_str("\\u2029"),
-            character => out.push(character),
-        }
-    }
-    out
 }
 
 /// Sorts unlimited first, then descending.

@@ -1,74 +1,92 @@
-//! Start and end of the page, with policy, style, title, key figures, grid and script.
+//! The frame of all pages, with policy, style and script; the top of the page of `read`.
 
 use super::Page;
 use super::grid::View;
-use super::markup::{Escaped, count, counted, cut, per_one, share, time, time_or_dash};
+use super::markup::{count, counted, cut, data_script, harmless, per_one, share, time, time_or_dash};
 use crate::ranges::server_share;
 use crate::text::answer::answer;
+use crate::text::escape::printable;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::{ByteCount, Summary};
-use std::fmt::Write;
+use std::io;
 
-pub fn begin(page: &Page<'_>, sections: &str, out: &mut String) {
+/// Title, answer, links to the sections, and key figures.
+pub fn top(page: &Page<'_>, sections: &[Markup]) -> Markup {
     let summary = &page.outcome.summary;
-    head(page.title, &lead(summary), out);
-    if let Some(answer) = answer(page.outcome) {
-        let _ = writeln!(out, "<p class=\"answer\">{}</p>", Escaped(&answer));
+    html! {
+        p.lead { (lead(summary)) }
+        @if let Some(answer) = answer(page.outcome) { p.answer { (answer) } }
+        (contents(sections))
+        @if summary.connections > 0 { (figures(summary)) }
     }
-    contents(sections, out);
-    if summary.connections > 0 {
-        figures(summary, out);
-    }
-    out.push_str("</header>\n");
 }
 
 /// Links to the sections. Empty for a short page.
-fn contents(sections: &str, out: &mut String) {
+fn contents(sections: &[Markup]) -> Markup {
     let headings: Vec<(&str, &str)> = sections
-        .split("<h2 id=\"")
-        .skip(1)
+        .iter()
+        .flat_map(|section| section.0.split("<h2 id=\"").skip(1))
         .filter_map(|rest| {
             let (id, rest) = rest.split_once("\">")?;
             Some((id, rest.split_once("</h2>")?.0))
         })
         .collect();
-    if headings.len() < MIN_LISTED_SECTIONS {
-        return;
+    html! {
+        @if headings.len() >= MIN_LISTED_SECTIONS {
+            nav.contents aria-label="sections of this page" {
+                // Markup of the section, already escaped.
+                @for (id, heading) in headings { a href={ "#" (id) } { (PreEscaped(heading)) } " " }
+            }
+        }
     }
-    out.push_str("<nav class=\"contents\" aria-label=\"sections of this page\">");
-    for (id, heading) in headings {
-        let _ = write!(out, "<a href=\"#{id}\">{heading}</a> ");
-    }
-    out.push_str("</nav>\n");
 }
 
 const MIN_LISTED_SECTIONS: usize = 3;
 
-/// Policy, style, title and lead sentence; the header element stays open.
-pub fn head(title: &str, lead: &str, out: &mut String) {
+/// Writes a page of a header and sections, each on a line of its own.
+pub fn write(
+    out: &mut impl io::Write,
+    title: &str,
+    header: Markup,
+    sections: Vec<Markup>,
+    view: Option<&View>,
+) -> io::Result<()> {
     let title = cut(title, MAX_TITLE_LEN);
-    let title = Escaped(&title);
-    let _ = write!(
-        out,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n<title>{title} · longwire</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         <main>\n<header>\n<p class=\"brand\">longwire · where the time goes, and what distance costs</p>\n<h1>{title}</h1>\n"
-    );
-    let _ = writeln!(out, "<p class=\"lead\">{}</p>", Escaped(lead));
-}
-
-pub fn end(view: Option<&View>, out: &mut String) {
-    out.push_str("</main>\n");
-    if let Some(view) = view.filter(|view| view.has_sliders()) {
-        let _ = write!(
-            out,
-            "<script type=\"application/json\" id=\"grid\">{}</script>\n<script>\n{SCRIPT}</script>\n",
-            view.json()
-        );
-    }
-    out.push_str("</body>\n</html>\n");
+    let title = printable(&title);
+    let page = html! {
+        (DOCTYPE) "\n"
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                link rel="icon" href="data:,";
+                title { (title) " · longwire" }
+                style { "\n" (PreEscaped(STYLE)) }
+            }
+            "\n"
+            body {
+                main {
+                    header {
+                        p.brand { "longwire · where the time goes, and what distance costs" }
+                        h1 { (title) }
+                        (harmless(header))
+                    }
+                    "\n"
+                    @for section in sections { (harmless(section)) "\n" }
+                }
+                @if let Some(view) = view.filter(|view| view.has_sliders()) {
+                    (data_script("grid", &view.json()))
+                    script { "\n" (PreEscaped(SCRIPT)) }
+                }
+            }
+        }
+        "\n"
+    };
+    out.write_all(page.0.as_bytes())?;
+    out.flush()
 }
 
 fn lead(summary: &Summary) -> String {
@@ -89,7 +107,7 @@ fn lead(summary: &Summary) -> String {
     )
 }
 
-fn figures(summary: &Summary, out: &mut String) {
+fn figures(summary: &Summary) -> Markup {
     let whole = summary.attribution.total();
     let rows = [
         (
@@ -121,14 +139,13 @@ fn figures(summary: &Summary, out: &mut String) {
             ),
         ),
     ];
-    out.push_str("<dl class=\"figures\">\n");
-    for (name, figure, note) in rows {
-        let _ = writeln!(
-            out,
-            "<div><dt>{name}</dt><dd><b>{figure}</b><small>{note}</small></dd></div>"
-        );
+    html! {
+        dl.figures {
+            @for (name, figure, note) in rows {
+                div { dt { (name) } dd { b { (figure) } small { (note) } } }
+            }
+        }
     }
-    out.push_str("</dl>\n");
 }
 
 /// Text next to the median: the 99th percentile, or the extremes if there are too few samples.

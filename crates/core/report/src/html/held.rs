@@ -1,8 +1,7 @@
 //! Transactions that stay open between replies, and the effect of distance on them.
 
-use super::markup::{
-    DASH, Escaped, count, counted, cut, per_one, share, small_print, statement, time, time_or_dash,
-};
+use super::markup::{DASH, count, counted, cut, per_one, time, time_or_dash};
+use super::old::{Escaped, share, small_print, statement};
 use crate::outcome::ReadOutcome;
 use crate::ranges::server_share;
 use model::{HeldPrediction, HeldTransactions};

@@ -1,6 +1,7 @@
 //! Timing of each step's parts, as its client saw them; and all steps by connection.
 
-use super::markup::{Escaped, cut};
+use super::markup::cut;
+use super::old::Escaped;
 use model::{ConnectionId, ConnectionOutcome, Operation, OperationStep, Step};
 use std::collections::HashMap;
 use std::fmt::Write;

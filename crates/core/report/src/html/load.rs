@@ -1,9 +1,8 @@
 //! The page of `load`: throughput, durations of operations, and the rate over time.
 
-use super::markup::{
-    DASH, Escaped, count, counted, cut, number, per_one, small_print, statement, time, time_or_dash, turns,
-};
-use super::opening::{self, Opening, name_cell};
+use super::markup::{DASH, count, counted, cut, number, per_one, time, time_or_dash, turns};
+use super::old::{self, Opening, name_cell};
+use super::old::{Escaped, small_print, statement};
 use super::scale::{Scale, tick_text, ticks};
 use super::spreads;
 use crate::outcome::{LoadInterval, LoadReport, LoadWork};
@@ -64,7 +63,7 @@ pub fn write_load(
     out: &mut impl io::Write,
 ) -> io::Result<()> {
     let mut html = String::with_capacity(1 << 15);
-    opening::begin(
+    old::begin(
         &Opening {
             title: &format!("Load on {}", report.target),
             lead: &lead(report),
@@ -77,7 +76,7 @@ pub fn write_load(
     totals(report, &mut html);
     statements(report, &mut html);
     failures(report, &mut html);
-    opening::end(html, &[], conditions, out)
+    old::end(html, &[], conditions, out)
 }
 
 fn lead(report: &LoadReport) -> String {
@@ -137,7 +136,7 @@ fn distributions(report: &LoadReport) -> Vec<(String, &Distribution)> {
 
 fn spread(report: &LoadReport, out: &mut String) {
     let rows = distributions(report);
-    opening::section("spread", "How long operations took", out);
+    old::section("spread", "How long operations took", out);
     spreads::draw("durations of operations", &rows, out);
     let cells: Vec<Vec<String>> = rows
         .iter()
@@ -158,7 +157,7 @@ fn spread(report: &LoadReport, out: &mut String) {
     let headings = [
         "what", "count", "average", "shortest", "median", "90 %", "95 %", "99 %", "longest",
     ];
-    opening::table(&headings, &cells, out);
+    old::table(&headings, &cells, out);
     if let Some(asked) = report.asked_per_second {
         small_print(
             &format!(
@@ -185,7 +184,7 @@ fn rate(course: &LoadCourse, out: &mut String) {
     if most <= 0.0 || last.elapsed <= first.elapsed {
         return;
     }
-    opening::section("rate", "Operations a second over time", out);
+    old::section("rate", "Operations a second over time", out);
     let along = Scale {
         most: last.elapsed.as_secs_f64(),
         from: LEFT,
@@ -241,7 +240,7 @@ fn axes(along: &Scale, up: &Scale, out: &mut String) {
 }
 
 fn totals(report: &LoadReport, out: &mut String) {
-    opening::section("totals", "Cost of an operation", out);
+    old::section("totals", "Cost of an operation", out);
     let begun = report.succeeded + report.failed;
     let each = |sum: u64| ByteCount::from_bytes(sum.checked_div(begun).unwrap_or_default()).to_string();
     let [user, system] = report.processor;
@@ -267,7 +266,7 @@ fn totals(report: &LoadReport, out: &mut String) {
         "processor time each",
         "connecting, all",
     ];
-    opening::table(&headings, &rows, out);
+    old::table(&headings, &rows, out);
     small_print(
         "Processor time is longwire's own, in the program and in the kernel, not the server's.",
         out,
@@ -279,7 +278,7 @@ fn statements(report: &LoadReport, out: &mut String) {
     if report.statements.is_empty() {
         return;
     }
-    opening::section("statements", "Statements", out);
+    old::section("statements", "Statements", out);
     let rows: Vec<Vec<String>> = report
         .statements
         .iter()
@@ -295,7 +294,7 @@ fn statements(report: &LoadReport, out: &mut String) {
             ]
         })
         .collect();
-    opening::table(
+    old::table(
         &["statement", "calls", "turns each", "average", "errors"],
         &rows,
         out,
@@ -307,7 +306,7 @@ fn failures(report: &LoadReport, out: &mut String) {
     if report.failures.is_empty() {
         return;
     }
-    opening::section("failures", "Why operations failed", out);
+    old::section("failures", "Why operations failed", out);
     out.push_str("<ul>\n");
     for failure in report.failures.iter().take(SHOWN) {
         let text = cut(&failure.text, MAX_REASON_LEN);

@@ -1,27 +1,64 @@
-//! Escapes and cuts text, and formats numbers for the page.
+//! Parts of all pages, and the wording of their numbers.
+//!
+//! `html!` escapes text by its type. [`harmless`] is applied to whole sections.
 
 use crate::text::escape::printable;
+use maud::{Markup, PreEscaped, Render, html};
 use model::{Share, format_duration};
-use std::fmt::{self, Write};
+use serde_json::Value;
 use std::time::Duration;
 
-/// Text from outside, escaped for element content and quoted attributes.
-pub struct Escaped<'a>(pub &'a str);
+/// Escapes characters that control a terminal or change the order of others.
+pub fn harmless(markup: Markup) -> Markup {
+    // Markup stays escaped: this adds only backslashes, letters, digits and braces.
+    PreEscaped(printable(&markup.0).into_owned())
+}
 
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for character in printable(self.0).chars() {
-            match character {
-                '&' => formatter.write_str("&amp;")?,
-                '<' => formatter.write_str("&lt;")?,
-                '>' => formatter.write_str("&gt;")?,
-                '"' => formatter.write_str("&quot;")?,
-                '\'' => formatter.write_str("&#39;")?,
-                character => formatter.write_char(character)?,
-            }
+/// `id` is unique in the page.
+pub fn section(id: &str, heading: &str, content: Markup) -> Markup {
+    html! {
+        section aria-labelledby={ "h-" (id) } {
+            h2 id={ "h-" (id) } { (heading) }
+            (content)
         }
-        Ok(())
     }
+}
+
+/// The first column has names, the others figures.
+pub fn table_head(name: &str, figures: &[impl Render]) -> Markup {
+    html! {
+        thead { tr {
+            th scope="col" { (name) }
+            @for figure in figures { th.n scope="col" { (figure) } }
+        } }
+    }
+}
+
+/// A figure in a table. Narrow screens show its label.
+pub fn cell(label: impl Render, figure: impl Render) -> Markup {
+    html! { td.n data-label=(label) { (figure) } }
+}
+
+/// Figures for the script.
+pub fn data_script(id: &str, data: &Value) -> Markup {
+    // A script element has no escapes, but JSON has.
+    html! { script type="application/json" id=(id) { (PreEscaped(script_safe(&data.to_string()))) } }
+}
+
+/// Escapes characters that could end the script element or a line of script.
+fn script_safe(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for character in json.chars() {
+        match character {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            character => out.push(character),
+        }
+    }
+    out
 }
 
 /// Ends with an ellipsis if `text` is longer.
@@ -34,18 +71,18 @@ pub fn cut(text: &str, characters: usize) -> String {
 
 /// A statement in a table: short ones complete, longer ones unfold, all cut at
 /// [`MAX_STATEMENT_LEN`].
-pub fn statement(text: &str, out: &mut String) {
+pub fn statement(text: &str) -> Markup {
     let text = crate::text::shown_statement(text);
     let short = cut(text, SHORT_STATEMENT);
-    if short.len() == text.len() {
-        let _ = write!(out, "<code>{}</code>", Escaped(text));
-    } else {
-        let _ = write!(
-            out,
-            "<details><summary><code>{}</code></summary><code>{}</code></details>",
-            Escaped(&short),
-            Escaped(&cut(text, MAX_STATEMENT_LEN))
-        );
+    html! {
+        @if short.len() == text.len() {
+            code { (text) }
+        } @else {
+            details {
+                summary { code { (short) } }
+                code { (cut(text, MAX_STATEMENT_LEN)) }
+            }
+        }
     }
 }
 
@@ -114,13 +151,18 @@ pub fn per_one(amount: u64, of: u64) -> String {
 pub fn share(part: Duration, whole: Duration) -> String {
     match Share::from_parts(part, whole).map(Share::as_fraction) {
         None => DASH.to_owned(),
-        Some(fraction) if fraction > 0.0 && fraction < 0.005 => "&lt;1 %".to_owned(),
+        Some(fraction) if fraction > 0.0 && fraction < 0.005 => "<1 %".to_owned(),
         Some(fraction) => format!("{:.0} %", fraction * 100.0),
     }
 }
 
-pub fn small_print(text: &str, out: &mut String) {
-    let _ = writeln!(out, "<p class=\"small\">{text}</p>");
+pub fn small_print(text: impl Render) -> Markup {
+    html! { p.small { (text) } }
+}
+
+/// A position or length in a drawing.
+pub fn px(length: f64) -> impl Render {
+    format!("{length:.1}")
 }
 
 /// Shown for unknown or withheld figures.
@@ -137,15 +179,15 @@ mod tests {
     fn no_character_of_a_text_can_end_its_place() {
         let hostile = "</script><img src='x' onerror=\"a&b\">\u{202e}\0";
         assert_eq!(
-            Escaped(hostile).to_string(),
-            "&lt;/script&gt;&lt;img src=&#39;x&#39; onerror=&quot;a&amp;b&quot;&gt;\\u{202e}\\u{0}"
+            harmless(html! { a title=(hostile) { (hostile) } }).0,
+            "<a title=\"&lt;/script&gt;&lt;img src='x' onerror=&quot;a&amp;b&quot;&gt;\\u{202e}\\u{0}\">\
+             &lt;/script&gt;&lt;img src='x' onerror=&quot;a&amp;b&quot;&gt;\\u{202e}\\u{0}</a>"
         );
     }
 
     #[test]
     fn long_statements_unfold_and_are_cut() {
-        let mut out = String::new();
-        statement(&"é".repeat(3000), &mut out);
+        let out = statement(&"é".repeat(3000)).0;
         assert!(out.contains("<details>"), "{out}");
         assert_eq!(out.matches('é').count(), SHORT_STATEMENT + MAX_STATEMENT_LEN);
         assert_eq!(out.matches('…').count(), 2);
@@ -165,7 +207,7 @@ mod tests {
         );
         assert_eq!(number(12_345.6), "12,346");
         assert_eq!(time(Duration::from_nanos(5_160)), "5.16 µs");
-        assert_eq!(share(Duration::from_nanos(1), Duration::from_secs(1)), "&lt;1 %");
+        assert_eq!(share(Duration::from_nanos(1), Duration::from_secs(1)), "<1 %");
         assert_eq!(share(Duration::ZERO, Duration::ZERO), "–");
     }
 }

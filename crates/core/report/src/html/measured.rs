@@ -1,6 +1,7 @@
 //! Predictions next to measurements.
 
-use super::markup::{DASH, Escaped, count, counted, cut, number, small_print, time};
+use super::markup::{DASH, count, counted, cut, number, time};
+use super::old::{Escaped, small_print};
 use super::predicted::rate_words;
 use crate::accuracy::{Accuracy, is_within_bounds};
 use crate::outcome::LabOutcome;

@@ -1,40 +1,37 @@
 //! Warnings, connections and conditions of the run.
 
-use super::markup::{DASH, Escaped, count, counted, cut, small_print, time};
+use super::markup::{DASH, cell, count, counted, cut, section, small_print, time_or_dash};
 use crate::outcome::ReadOutcome;
+use maud::{Markup, html};
 use model::{ByteCount, Conditions, ConnectionOutcome, Warning};
 use std::cmp::Reverse;
-use std::fmt::Write;
 
-pub fn warnings(warnings: &[Warning], out: &mut String) {
-    if warnings.is_empty() {
-        return;
-    }
-    out.push_str("<section class=\"warnings\" aria-labelledby=\"h-warnings\">\n");
-    let _ = writeln!(
-        out,
-        "<h2 id=\"h-warnings\">{} about these figures</h2>\n<ul>",
+pub fn warnings(warnings: &[Warning]) -> Markup {
+    let heading = format!(
+        "{} about these figures",
         counted(warnings.len() as u64, "warning")
     );
-    for warning in warnings.iter().take(SHOWN_WARNINGS) {
-        let text = cut(&warning.text, MAX_WARNING_LEN);
-        let _ = writeln!(out, "<li>{}</li>", Escaped(&text));
+    html! {
+        @if !warnings.is_empty() {
+            section.warnings aria-labelledby="h-warnings" {
+                h2 #h-warnings { (heading) }
+                ul {
+                    @for warning in warnings.iter().take(SHOWN_WARNINGS) {
+                        li { (cut(&warning.text, MAX_WARNING_LEN)) }
+                    }
+                }
+                @if warnings.len() > SHOWN_WARNINGS {
+                    (small_print(format!(
+                        "And {} more: the view and --json have all.",
+                        warnings.len() - SHOWN_WARNINGS
+                    )))
+                }
+            }
+        }
     }
-    out.push_str("</ul>\n");
-    if warnings.len() > SHOWN_WARNINGS {
-        let more = warnings.len() - SHOWN_WARNINGS;
-        small_print(&format!("And {more} more: the view and --json have all."), out);
-    }
-    out.push_str("</section>\n");
 }
 
-pub fn conditions(outcome: &ReadOutcome, out: &mut String) {
-    connections(outcome, out);
-    conditions_of_run(&outcome.conditions, out);
-}
-
-pub fn conditions_of_run(conditions: &Conditions, out: &mut String) {
-    out.push_str("<section aria-labelledby=\"h-conditions\">\n<h2 id=\"h-conditions\">Conditions</h2>\n<dl class=\"conditions\">\n");
+pub fn conditions_of_run(conditions: &Conditions) -> Markup {
     let seed = conditions.seed.map(|seed| seed.to_string());
     let rows = [
         ("longwire", Some(conditions.version.as_str())),
@@ -46,74 +43,70 @@ pub fn conditions_of_run(conditions: &Conditions, out: &mut String) {
         ("host", conditions.host.as_deref()),
         ("kernel", conditions.kernel.as_deref()),
     ];
-    for (name, text) in rows {
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
-            let text = cut(text, MAX_CONDITION_LEN);
-            let _ = writeln!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", Escaped(&text));
+    let known = rows
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, text.filter(|text| !text.is_empty())?)));
+    let content = html! {
+        dl.conditions {
+            @for (name, text) in known {
+                div { dt { (name) } dd { (cut(text, MAX_CONDITION_LEN)) } }
+            }
         }
-    }
-    out.push_str("</dl>\n");
-    small_print(
-        "Statements are shown without their literals. Self-contained: this file makes no network requests. Definitions and caveats of all figures: docs/definitions.md and docs/report.md of longwire.",
-        out,
-    );
-    out.push_str("</section>\n");
+        (small_print(
+            "Statements are shown without their literals. Self-contained: this file makes no network requests. \
+             Definitions and caveats of all figures: docs/definitions.md and docs/report.md of longwire."
+        ))
+    };
+    section("conditions", "Conditions", content)
 }
 
-fn connections(outcome: &ReadOutcome, out: &mut String) {
+pub fn connections(outcome: &ReadOutcome) -> Markup {
     if outcome.connections.is_empty() {
-        return;
+        return Markup::default();
     }
     let mut connections: Vec<&ConnectionOutcome> = outcome.connections.iter().collect();
     connections.sort_by_key(|connection| (Reverse(connection.turns), connection.id));
-    out.push_str(
-        "<section aria-labelledby=\"h-connections\">\n<h2 id=\"h-connections\">Connections by round trips</h2>\n\
-         <table class=\"stack\">\n<thead><tr><th scope=\"col\">client → server</th><th scope=\"col\">protocol</th>\
-         <th scope=\"col\" class=\"n\">round trips</th><th scope=\"col\" class=\"n\">rtt</th>\
-         <th scope=\"col\" class=\"n\">exchanges</th><th scope=\"col\" class=\"n\">payload</th>\
-         <th scope=\"col\" class=\"n\">retransmitted</th></tr></thead>\n<tbody>\n",
-    );
-    for connection in connections.iter().take(SHOWN_CONNECTIONS) {
-        let [to_server, to_client] = connection.totals.payload_bytes.into_array();
-        let encrypted = if connection.decoding.encrypted {
-            ", encrypted"
-        } else {
-            ""
-        };
-        let _ = writeln!(
-            out,
-            "<tr><th scope=\"row\">{} → {}</th><td data-label=\"protocol\">{}{encrypted}</td>\
-             <td class=\"n\" data-label=\"trips\">{}</td><td class=\"n\" data-label=\"rtt\">{}</td>\
-             <td class=\"n\" data-label=\"exchanges\">{}</td><td class=\"n\" data-label=\"payload\">{}</td>\
-             <td class=\"n\" data-label=\"retransmitted\">{}</td></tr>",
-            connection.client,
-            connection.server,
-            connection.decoding.protocol.name(),
-            count(connection.turns),
-            connection.rtt.map_or_else(|| DASH.to_owned(), time),
-            count(connection.exchanges),
-            ByteCount::from_bytes(to_server.saturating_add(to_client)),
-            connection
-                .totals
-                .retransmitted_packets
-                .map_or_else(|| DASH.to_owned(), count),
-        );
-    }
-    out.push_str("</tbody></table>\n");
     let seen = outcome.summary.connections.max(connections.len() as u64);
     let shown = connections.len().min(SHOWN_CONNECTIONS) as u64;
-    let left_out = if seen > shown {
-        format!("The {shown} with most round trips of {}. ", count(seen))
-    } else {
-        String::new()
+    let left_out = match seen > shown {
+        true => format!("The {shown} with most round trips of {}. ", count(seen)),
+        false => String::new(),
     };
-    small_print(
-        &format!(
+    let content = html! {
+        table.stack {
+            thead { tr {
+                th scope="col" { "client → server" }
+                th scope="col" { "protocol" }
+                @for heading in ["round trips", "rtt", "exchanges", "payload", "retransmitted"] {
+                    th.n scope="col" { (heading) }
+                }
+            } }
+            tbody { @for connection in connections.iter().take(SHOWN_CONNECTIONS) { (connection_row(connection)) } }
+        }
+        (small_print(format!(
             "{left_out}The round-trip time is the shortest one seen: the distance, without queues. A dash: not known from the capture."
-        ),
-        out,
-    );
-    out.push_str("</section>\n");
+        )))
+    };
+    section("connections", "Connections by round trips", content)
+}
+
+fn connection_row(connection: &ConnectionOutcome) -> Markup {
+    let totals = &connection.totals;
+    let [to_server, to_client] = totals.payload_bytes.into_array();
+    html! {
+        tr {
+            th scope="row" { (connection.client.to_string()) " → " (connection.server.to_string()) }
+            td data-label="protocol" {
+                (connection.decoding.protocol.name())
+                @if connection.decoding.encrypted { ", encrypted" }
+            }
+            (cell("trips", count(connection.turns)))
+            (cell("rtt", time_or_dash(connection.rtt)))
+            (cell("exchanges", count(connection.exchanges)))
+            (cell("payload", ByteCount::from_bytes(to_server.saturating_add(to_client)).to_string()))
+            (cell("retransmitted", totals.retransmitted_packets.map_or_else(|| DASH.to_owned(), count)))
+        }
+    }
 }
 
 const SHOWN_WARNINGS: usize = 12;

@@ -1,7 +1,7 @@
 //! Attribution of operations by name.
 
-use super::attribution;
-use super::markup::{Escaped, count, counted, cut, per_one, share, small_print, time, time_or_dash};
+use super::markup::{count, counted, cut, per_one, time, time_or_dash};
+use super::old::{Escaped, share, small_print};
 use crate::outcome::ReadOutcome;
 use crate::ranges::server_share;
 use model::{OperationGroup, OperationKind};
@@ -21,8 +21,8 @@ pub fn section(outcome: &ReadOutcome, out: &mut String) {
         time(summary.attribution.total())
     );
     out.push_str("<div class=\"whole\">");
-    attribution::bar(&summary.attribution, out);
-    attribution::labels(
+    super::old::bar(&summary.attribution, out);
+    super::old::labels(
         &summary.attribution,
         summary.operations,
         client_of_all(&outcome.operations),
@@ -115,7 +115,7 @@ fn row(group: &OperationGroup, all: std::time::Duration, out: &mut String) {
         server_share(parts, share),
         share(parts.network(), whole),
     );
-    attribution::bar(parts, out);
+    super::old::bar(parts, out);
     out.push_str("</td></tr></tbody>\n");
 }
 

@@ -1,7 +1,8 @@
 //! The page of `ping`: distance of each target, and the distribution of its round trips.
 
-use super::markup::{DASH, count, counted, small_print, time, time_or_dash};
-use super::opening::{self, Opening, name_cell};
+use super::markup::{DASH, count, counted, time, time_or_dash};
+use super::old::small_print;
+use super::old::{self, Opening, name_cell};
 use super::spreads;
 use crate::outcome::PingOutcome;
 use model::{Conditions, Leg, Warning};
@@ -22,7 +23,7 @@ pub fn write_ping(page: &PingPage<'_>, conditions: &Conditions, out: &mut impl i
         several => format!("Distance of {}", counted(several.len() as u64, "target")),
     };
     let sent: u64 = page.targets.iter().map(|target| target.samples.totals.sent).sum();
-    opening::begin(
+    old::begin(
         &Opening {
             title: &title,
             lead: &format!("{} sent.", counted(sent, "sample")),
@@ -33,7 +34,7 @@ pub fn write_ping(page: &PingPage<'_>, conditions: &Conditions, out: &mut impl i
     spread(page.targets, &mut html);
     table(page.targets, &mut html);
     legs(page, &mut html);
-    opening::end(html, page.warnings, conditions, out)
+    old::end(html, page.warnings, conditions, out)
 }
 
 fn answer(targets: &[PingOutcome]) -> String {
@@ -62,7 +63,7 @@ fn answer(targets: &[PingOutcome]) -> String {
 }
 
 fn spread(targets: &[PingOutcome], out: &mut String) {
-    opening::section("spread", "How times are distributed", out);
+    old::section("spread", "How times are distributed", out);
     let rows: Vec<spreads::Row<'_>> = targets
         .iter()
         .flat_map(|target| {
@@ -88,7 +89,7 @@ fn spread(targets: &[PingOutcome], out: &mut String) {
 }
 
 fn table(targets: &[PingOutcome], out: &mut String) {
-    opening::section("targets", "Figures", out);
+    old::section("targets", "Figures", out);
     let rows: Vec<Vec<String>> = targets
         .iter()
         .map(|target| {
@@ -128,7 +129,7 @@ fn table(targets: &[PingOutcome], out: &mut String) {
         "first call",
         "trips",
     ];
-    opening::table(&headings, &rows, out);
+    old::table(&headings, &rows, out);
     small_print(
         "The first call of a connection is in no other figure. A dash: too few samples, or not known.",
         out,
@@ -141,7 +142,7 @@ fn legs(page: &PingPage<'_>, out: &mut String) {
         let Some(target) = page.targets.get(*number) else {
             continue;
         };
-        opening::section(&format!("legs-{number}"), "Opening a connection", out);
+        old::section(&format!("legs-{number}"), "Opening a connection", out);
         let rows: Vec<Vec<String>> = legs
             .iter()
             .map(|leg| {
@@ -158,7 +159,7 @@ fn legs(page: &PingPage<'_>, out: &mut String) {
                 ]
             })
             .collect();
-        opening::table(&["step", "time", "trips", "payload bytes", "remedy"], &rows, out);
+        old::table(&["step", "time", "trips", "payload bytes", "remedy"], &rows, out);
         small_print(
             &format!(
                 "{}: the connection whose opening took the median time.",

@@ -3,8 +3,9 @@
 
 mod map;
 
-use super::markup::{DASH, Escaped, small_print, time, time_or_dash};
-use super::opening::{self, Opening, name_cell};
+use super::markup::{DASH, time, time_or_dash};
+use super::old::{self, Opening, name_cell};
+use super::old::{Escaped, small_print};
 use crate::text::plan::{held_back_sentence, money, placement_name, plan_answer};
 use model::{Conditions, OrderOfMoves, PlanOutcome};
 use std::fmt::Write;
@@ -12,7 +13,7 @@ use std::io;
 
 pub fn write_plan(plan: &PlanOutcome, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
     let mut html = String::with_capacity(1 << 15);
-    opening::begin(
+    old::begin(
         &Opening {
             title: &format!("Placements of {}", plan.title),
             lead: &format!("{} placements predicted.", plan.predicted.len()),
@@ -34,11 +35,11 @@ pub fn write_plan(plan: &PlanOutcome, conditions: &Conditions, out: &mut impl io
     held_back(plan, &mut html);
     placements(plan, &mut html);
     links(plan, &mut html);
-    opening::end(html, &plan.warnings, conditions, out)
+    old::end(html, &plan.warnings, conditions, out)
 }
 
 fn links(plan: &PlanOutcome, out: &mut String) {
-    opening::section("links", "Links between places", out);
+    old::section("links", "Links between places", out);
     let rows = plan.links.iter().map(|link| {
         vec![
             name_cell(&format!("{} and {}", link.between[0], link.between[1])),
@@ -46,7 +47,7 @@ fn links(plan: &PlanOutcome, out: &mut String) {
             Escaped(&money(plan, link.price)).to_string(),
         ]
     });
-    opening::table(&["between", "link", "a GB"], &rows.collect::<Vec<_>>(), out);
+    old::table(&["between", "link", "a GB"], &rows.collect::<Vec<_>>(), out);
     out.push_str("</section>\n");
 }
 
@@ -54,7 +55,7 @@ fn moves(plan: &PlanOutcome, out: &mut String) {
     if plan.order == OrderOfMoves::Nothing {
         return;
     }
-    opening::section("moves", "The order of moves", out);
+    old::section("moves", "The order of moves", out);
     if plan.order == OrderOfMoves::AllAtOnce {
         out.push_str("<p>No order keeps all budgets at every step: these move together.</p>\n");
     }
@@ -66,7 +67,7 @@ fn moves(plan: &PlanOutcome, out: &mut String) {
             Escaped(&money(plan, step.price)).to_string(),
         ]
     });
-    opening::table(
+    old::table(
         &["service", "from", "to", "a month after it"],
         &rows.collect::<Vec<_>>(),
         out,
@@ -78,7 +79,7 @@ fn held_back(plan: &PlanOutcome, out: &mut String) {
     if plan.held_back.is_empty() {
         return;
     }
-    opening::section("held-back", "Obstacles to moving services", out);
+    old::section("held-back", "Obstacles to moving services", out);
     for held in &plan.held_back {
         let _ = writeln!(out, "<p>{}</p>\n<ul>", Escaped(&held_back_sentence(plan, held)));
         for statement in &held.statements {
@@ -108,7 +109,7 @@ fn held_back(plan: &PlanOutcome, out: &mut String) {
 }
 
 fn placements(plan: &PlanOutcome, out: &mut String) {
-    opening::section("placements", "Placements", out);
+    old::section("placements", "Placements", out);
     let mut rows = Vec::new();
     for outcome in plan.asked.iter().chain(&plan.predicted) {
         for (index, operation) in outcome.operations.iter().enumerate() {
@@ -140,7 +141,7 @@ fn placements(plan: &PlanOutcome, out: &mut String) {
             ]);
         }
     }
-    opening::table(
+    old::table(
         &[
             "placement",
             "operation",

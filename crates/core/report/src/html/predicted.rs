@@ -1,7 +1,8 @@
 //! Cost of distance as sliders, figures and a curve, and as a table that needs no script.
 
 use super::grid::{GridRow, View};
-use super::markup::{Escaped, count, counted, cut, number, share, small_print, time, turns as turns_text};
+use super::markup::{count, counted, cut, number, time, turns as turns_text};
+use super::old::{Escaped, share, small_print};
 use super::{Grid, Page, attribution, curve};
 use crate::text::bound_words;
 use model::{BitRate, LinkRates, OrderKind, Prediction};
@@ -145,7 +146,7 @@ fn readout(view: &View, row: &GridRow, out: &mut String) {
         let _ = write!(out, "<div><dt>{name}</dt><dd id=\"{id}\">{text}</dd></div>");
     }
     out.push_str("</dl>\n<svg id=\"o-bar\" class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"where the predicted time goes\">");
-    attribution::rectangles(&cell.attribution, out);
+    out.push_str(&attribution::rectangles(&cell.attribution).0);
     out.push_str("</svg>\n<ul class=\"parts\" id=\"o-parts\">");
     for (class, name, part) in attribution::parts(&cell.attribution) {
         let hidden = if part.is_zero() { " hidden" } else { "" };

@@ -1,10 +1,9 @@
 //! The page of `split`: parts of a transaction's time by number of clients, and throughput
 //! elsewhere.
 
-use super::attribution::{bar, labels};
-use super::links;
-use super::markup::{DASH, count, counted, number, small_print, time};
-use super::opening::{self, Opening, name_cell};
+use super::markup::{DASH, count, counted, number, time};
+use super::old::{self, Opening, name_cell};
+use super::old::{bar, labels, small_print};
 use crate::outcome::SplitReport;
 use crate::text::{PREDICTED_CLIENT, busiest_words};
 use model::{Attribution, Conditions, RoundTripSource, SplitOutcome, SplitPrediction};
@@ -17,7 +16,7 @@ pub fn write_split(
     out: &mut impl io::Write,
 ) -> io::Result<()> {
     let mut html = String::with_capacity(1 << 15);
-    opening::begin(
+    old::begin(
         &Opening {
             title: &format!("Where a transaction's time goes on {}", report.server),
             lead: &format!(
@@ -34,8 +33,8 @@ pub fn write_split(
     points(report, &mut html);
     predictions(report, &mut html);
     proofs(report, &mut html);
-    links::section(&report.links, &mut html);
-    opening::end(html, &report.warnings, conditions, out)
+    old::links_section(&report.links, &mut html);
+    old::end(html, &report.warnings, conditions, out)
 }
 
 fn answer(report: &SplitReport) -> String {
@@ -73,7 +72,7 @@ fn parts(report: &SplitReport, out: &mut String) {
     if report.points.is_empty() {
         return;
     }
-    opening::section("parts", "Client, network, server", out);
+    old::section("parts", "Client, network, server", out);
     for point in report.points.iter().take(SHOWN) {
         let parts = attribution(point);
         let _ = writeln!(
@@ -101,7 +100,7 @@ fn points(report: &SplitReport, out: &mut String) {
     let Some(first) = report.points.first() else {
         return;
     };
-    opening::section("points", "Measured", out);
+    old::section("points", "Measured", out);
     let rows: Vec<Vec<String>> = report
         .points
         .iter()
@@ -134,7 +133,7 @@ fn points(report: &SplitReport, out: &mut String) {
         "transactions",
         "errors",
     ];
-    opening::table(&headings, &rows, out);
+    old::table(&headings, &rows, out);
     let source = match first.source {
         RoundTripSource::Echo => {
             "an echo's on the server's host, of the same sizes, at the rate of the round trips"
@@ -158,7 +157,7 @@ fn predictions(report: &SplitReport, out: &mut String) {
     if report.predictions.is_empty() {
         return;
     }
-    opening::section("predictions", "Predicted elsewhere", out);
+    old::section("predictions", "Predicted elsewhere", out);
     let rows: Vec<Vec<String>> = report.predictions.iter().map(predicted).collect();
     let headings = [
         "place",
@@ -169,7 +168,7 @@ fn predictions(report: &SplitReport, out: &mut String) {
         "high",
         "bound by",
     ];
-    opening::table(&headings, &rows, out);
+    old::table(&headings, &rows, out);
     small_print(PREDICTED_CLIENT, out);
     out.push_str("</section>\n");
 }
@@ -203,10 +202,10 @@ fn proofs(report: &SplitReport, out: &mut String) {
     if report.proofs.is_empty() {
         return;
     }
-    opening::section("proofs", "Predicted and measured over emulated links", out);
+    old::section("proofs", "Predicted and measured over emulated links", out);
     let rows: Vec<Vec<String>> = report.proofs.iter().map(proof).collect();
     let headings = ["link", "clients", "predicted per second", "measured", "error"];
-    opening::table(&headings, &rows, out);
+    old::table(&headings, &rows, out);
     out.push_str("</section>\n");
 }
 

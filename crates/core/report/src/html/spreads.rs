@@ -1,6 +1,7 @@
 //! Distributions on one axis: 50th, 90th and 99th percentile.
 
-use super::markup::{Escaped, cut, small_print, time_or_dash};
+use super::markup::{cut, time_or_dash};
+use super::old::{Escaped, small_print};
 use super::scale::{nanos, tick_text};
 use super::tune::LogAxis;
 use model::Distribution;

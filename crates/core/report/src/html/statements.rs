@@ -1,6 +1,7 @@
 //! Statements with most round trips.
 
-use super::markup::{DASH, count, counted, share, small_print, statement, time, time_or_dash};
+use super::markup::{DASH, count, counted, time, time_or_dash};
+use super::old::{share, small_print, statement};
 use crate::ranges::share_range;
 use model::{ByteCount, StatementOutcome};
 use std::cmp::Reverse;

@@ -5,9 +5,9 @@ mod chart;
 
 pub use chart::LogAxis;
 
-use super::header;
-use super::markup::{DASH, Escaped, count, counted, small_print, time};
-use super::notes;
+use super::markup::{DASH, count, counted, time};
+use super::old;
+use super::old::{Escaped, small_print};
 use crate::outcome::TuneReport;
 use crate::text::{NO_DIFFERENCE, factor};
 use model::{ByteCount, Conditions, Job, PerDirection, Recommendation, TrialSource, Tuned, format_duration};
@@ -17,18 +17,14 @@ use std::io;
 pub fn write_tune(report: &TuneReport, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
     let mut html = String::with_capacity(1 << 16);
     let title = format!("Bulk work on {}", report.server);
-    header::head(&title, &lead(report), &mut html);
-    html.push_str("</header>\n");
-    notes::warnings(&report.warnings, &mut html);
+    old::head(&title, &lead(report), &mut html);
+    old::warnings(&report.warnings, &mut html);
     for job in Job::ALL {
         if report.tuned.iter().any(|tuned| tuned.job == job) {
             section(report, job, &mut html);
         }
     }
-    notes::conditions_of_run(conditions, &mut html);
-    header::end(None, &mut html);
-    out.write_all(html.as_bytes())?;
-    out.flush()
+    old::end(html, &[], conditions, out)
 }
 
 fn lead(report: &TuneReport) -> String {

@@ -4,9 +4,10 @@ mod moved;
 mod rows;
 
 use super::lanes::{Lanes, Strip, nanos};
-use super::markup::{DASH, Escaped, count, counted, cut, small_print, time};
+use super::markup::{DASH, count, counted, cut, time};
+use super::old::{Escaped, small_print};
 use super::scale::{tick_text, ticks};
-use super::{Page, attribution, operations};
+use super::{Page, operations};
 use model::{Operation, OperationStep};
 use rows::{Waited, WaterfallRow};
 use std::fmt::Write;
@@ -23,8 +24,8 @@ pub fn section(page: &Page<'_>, out: &mut String) {
     out.push_str("<section aria-labelledby=\"h-one\">\n<h2 id=\"h-one\">One operation, step by step</h2>\n");
     introduction(page, operation, out);
     out.push_str("<div class=\"whole\">");
-    attribution::bar(&operation.attribution, out);
-    attribution::labels(
+    super::old::bar(&operation.attribution, out);
+    super::old::labels(
         &operation.attribution,
         1,
         operations::client_word(operation.kind),

@@ -1,7 +1,8 @@
 //! A map with places on a circle, connected by lines, services below the name of their place.
 
-use super::super::markup::{Escaped, cut, time};
-use super::super::opening;
+use super::super::markup::{cut, time};
+use super::super::old;
+use super::super::old::Escaped;
 use crate::text::plan::money;
 use model::{PlacementOutcome, PlanLink, PlanOutcome};
 use std::fmt::Write;
@@ -13,7 +14,7 @@ pub(super) fn write(
     outcome: &PlacementOutcome,
     out: &mut String,
 ) {
-    opening::section(id, heading, out);
+    old::section(id, heading, out);
     let height = 2.0 * RADIUS[1] + ABOVE + BELOW;
     let _ = writeln!(
         out,

@@ -1,12 +1,11 @@
 //! Data of the waterfall that `page.js` draws at the slider's distance.
 
 use super::super::Page;
-use super::super::grid::script_safe;
 use super::super::lanes::{Kind, nanos};
+use super::super::markup::data_script;
 use super::rows::{Waited, WaterfallRow};
 use model::Operation;
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// Empty if no connection moves.
 pub fn choice(page: &Page<'_>, operation: &Operation, out: &mut String) {
@@ -45,11 +44,7 @@ pub fn data(page: &Page<'_>, operation: &Operation, rows: &[WaterfallRow<'_>], o
         })
         .collect();
     let value = json!({ "rtt": measured, "end": nanos(operation.duration), "rows": rows });
-    let _ = writeln!(
-        out,
-        "<script type=\"application/json\" id=\"steps\">{}</script>",
-        script_safe(&value.to_string())
-    );
+    out.push_str(&data_script("steps", &value).0);
 }
 
 /// The round-trip time of the measurement. `None` without sliders or moving connections.
