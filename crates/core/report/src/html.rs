@@ -92,25 +92,21 @@ pub struct Grid {
 
 pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let view = View::new(page);
-    let mut made = String::new();
-    let mut sections = vec![notes::warnings(&page.outcome.warnings)];
-    compared::section(page.lab, &mut made);
-    findings::section(page.outcome, &mut made);
-    predicted::section(page, view.as_ref(), &mut made);
-    measured::section(&page.outcome.predictions, page.lab, &mut made);
-    operations::section(page.outcome, &mut made);
-    held::section(page.outcome, &mut made);
-    waterfall::section(page, &mut made);
-    statements::section(&page.outcome.statements, &mut made);
-    sections.extend(made.lines().map(|line| maud::PreEscaped(line.to_owned())));
-    sections.push(links::section(page.links));
-    sections.push(notes::connections(page.outcome));
-    sections.push(notes::conditions_of_run(&page.outcome.conditions));
-    header::write(
-        out,
-        page.title,
-        header::top(page, &sections),
-        sections,
-        view.as_ref(),
-    )
+    let view = view.as_ref();
+    let outcome = page.outcome;
+    let sections = vec![
+        notes::warnings(&outcome.warnings),
+        compared::section(page.lab),
+        findings::section(outcome),
+        predicted::section(page, view),
+        measured::section(&outcome.predictions, page.lab),
+        operations::section(outcome),
+        held::section(outcome),
+        waterfall::section(page),
+        statements::section(&outcome.statements),
+        links::section(page.links),
+        notes::connections(outcome),
+        notes::conditions_of_run(&outcome.conditions),
+    ];
+    header::write(out, page.title, header::top(page, &sections), sections, view)
 }

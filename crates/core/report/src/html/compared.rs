@@ -1,57 +1,50 @@
 //! Variants of a lab next to each other.
 
-use super::markup::{DASH, count, number, time_or_dash};
-use super::old::{Escaped, small_print};
+use super::markup::{self, DASH, cell, count, number, small_print, time_or_dash};
 use crate::outcome::{LabOutcome, LabPoint};
-use std::fmt::Write;
+use maud::{Markup, html};
 
-pub fn section(lab: Option<&LabOutcome>, out: &mut String) {
+pub fn section(lab: Option<&LabOutcome>) -> Markup {
     let Some(lab) = lab.filter(|lab| lab.is_comparison()) else {
-        return;
+        return Markup::default();
     };
-    out.push_str("<section aria-labelledby=\"h-compared\">\n<h2 id=\"h-compared\">Variants compared</h2>\n<table>\n<thead><tr>");
-    for setting in lab.shown_settings() {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", Escaped(&lab.settings[setting]));
-    }
-    for heading in FIGURES {
-        let _ = write!(out, "<th scope=\"col\" class=\"n\">{heading}</th>");
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for point in lab.points.iter().take(SHOWN) {
-        row(lab, point, out);
-    }
-    out.push_str("</tbody>\n</table>\n");
     let more = match lab.points.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!("And {more} more. "),
     };
-    small_print(&format!("{more}{NOTE}"), out);
-    out.push_str("</section>\n");
+    let content = html! {
+        table {
+            thead { tr {
+                @for setting in lab.shown_settings() { th scope="col" { (lab.settings[setting]) } }
+                @for heading in FIGURES { th.n scope="col" { (heading) } }
+            } }
+            tbody { @for point in lab.points.iter().take(SHOWN) { (row(lab, point)) } }
+        }
+        (small_print(format!("{more}{NOTE}")))
+    };
+    markup::section("compared", "Variants compared", content)
 }
 
-fn row(lab: &LabOutcome, point: &LabPoint, out: &mut String) {
-    out.push_str("<tr>");
-    for setting in lab.shown_settings() {
-        let _ = write!(out, "<td>{}</td>", Escaped(&point.values[setting]));
-    }
+fn row(lab: &LabOutcome, point: &LabPoint) -> Markup {
     let spread = point.spread();
     let operations = point.measured.as_ref().map(|measured| measured.operations);
+    let a_minute = point.throughput().map(|a_second| number(a_second * 60.0));
+    let times = point.times.map(|times| number(times.median));
+    let dash = || DASH.to_owned();
     let figures = [
-        operations.map_or_else(|| DASH.to_owned(), count),
+        operations.map_or_else(dash, count),
         time_or_dash(spread.mean),
         time_or_dash(spread.p50),
         time_or_dash(spread.p95),
-        point
-            .throughput()
-            .map_or_else(|| DASH.to_owned(), |a_second| number(a_second * 60.0)),
-        point
-            .times
-            .map_or_else(|| DASH.to_owned(), |times| number(times.median)),
+        a_minute.unwrap_or_else(dash),
+        times.unwrap_or_else(dash),
     ];
-    for (figure, heading) in figures.iter().zip(FIGURES) {
-        let _ = write!(out, "<td class=\"n\" data-label=\"{heading}\">{figure}</td>");
+    html! {
+        tr {
+            @for setting in lab.shown_settings() { td { (point.values[setting]) } }
+            @for (heading, figure) in FIGURES.iter().zip(figures) { (cell(heading, figure)) }
+        }
     }
-    out.push_str("</tr>\n");
 }
 
 const FIGURES: [&str; 6] = ["operations", "average", "median", "95 %", "a minute", "times"];

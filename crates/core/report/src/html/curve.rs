@@ -2,17 +2,15 @@
 //! findings, with bounds and measurements. `page.js` draws the same when a slider moves.
 
 use super::grid::{GridRow, View, drawn_bounds};
-use super::markup::time;
+use super::markup::{px, time};
 use super::scale::{LogScale, log_ticks, nanos, tick_text};
+use maud::{Markup, html};
 use model::Prediction;
-use std::fmt::Write;
 use std::time::Duration;
 
 /// Both sizes of the curve. The style sheet selects the readable size.
-pub fn both_sizes(view: &View, row: &GridRow, out: &mut String) {
-    for size in [WIDE, NARROW] {
-        svg(view, row, size, out);
-    }
+pub fn both_sizes(view: &View, row: &GridRow) -> Markup {
+    html! { @for size in [WIDE, NARROW] { (svg(view, row, size)) } }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +21,7 @@ struct Size {
     ticks: usize,
 }
 
-fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
+fn svg(view: &View, row: &GridRow, size: Size) -> Markup {
     let cells: Vec<&Prediction> = (0..view.rtts.len())
         .map(|rtt| view.cell(row, rtt, view.start.rate, view.start.clients))
         .collect();
@@ -42,30 +40,28 @@ fn svg(view: &View, row: &GridRow, size: Size, out: &mut String) {
     };
     let curve: Vec<Place> = x.along(PLACES).map(|rtt| Place::at(rtt, row, &cells)).collect();
     let y = upwards(&curve, &points, row.here, size);
-    let _ = writeln!(
-        out,
-        "<svg class=\"curve {}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Predicted median over the round-trip time of the link: {} at {}, \
-         {} at {}\">",
-        size.class,
-        size.width,
-        size.height,
+    let has_remedy = row.removed > 0.0;
+    let here = cells[view.start.rtt];
+    let (at, up) = (x.position(nanos(here.rtt)), y.position(nanos(here.duration)));
+    let label = format!(
+        "Predicted median over the round-trip time of the link: {} at {}, {} at {}",
         time(first.duration),
         time(first.rtt),
         time(last.duration),
         time(last.rtt),
     );
-    axes(x, y, size, out);
-    band_and_lines(&curve, row.removed > 0.0, x, y, out);
-    end_labels(&curve, row.removed > 0.0, x, y, out);
-    dots(view, row, &points, x, y, out);
-    let here = cells[view.start.rtt];
-    let (at, up) = (x.position(nanos(here.rtt)), y.position(nanos(here.duration)));
-    let _ = writeln!(
-        out,
-        "<line class=\"hair\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{:.1}\" y2=\"{up:.1}\"/><circle class=\"marker\" cx=\"{at:.1}\" cy=\"{up:.1}\" \
-         r=\"6\"/>\n</svg>",
-        y.from
-    );
+    html! {
+        svg class={ "curve " (size.class) } viewBox={ "0 0 " (size.width.to_string()) " " (size.height.to_string()) }
+            role="img" aria-label=(label) {
+            (axes(x, y, size))
+            (band_and_lines(&curve, has_remedy, x, y))
+            (end_labels(&curve, has_remedy, x, y))
+            (measured_dot(view, row, x, y))
+            @for point in points { (dot(point, x, y)) }
+            line.hair x1=(px(at)) x2=(px(at)) y1=(px(y.from)) y2=(px(up)) {}
+            circle.marker cx=(px(at)) cy=(px(up)) r="6" {}
+        }
+    }
 }
 
 /// The curve at one round-trip time, in nanoseconds. Linear between two predictions, because an
@@ -131,113 +127,78 @@ fn upwards(curve: &[Place], points: &[&Prediction], here: Option<Duration>, size
     }
 }
 
-fn axes(x: LogScale, y: LogScale, size: Size, out: &mut String) {
-    for tick in log_ticks(y.least, y.most, TICKS_UP) {
-        let up = y.position(tick);
-        let _ = writeln!(
-            out,
-            "<line class=\"rule\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{up:.1}\" y2=\"{up:.1}\"/><text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" \
-             text-anchor=\"end\">{}</text>",
-            x.from,
-            x.to,
-            x.from - 8.0,
-            up + 4.0,
-            tick_text(tick)
-        );
-    }
+fn axes(x: LogScale, y: LogScale, size: Size) -> Markup {
     let along = log_ticks(RTT_UNIT, x.most, size.ticks);
-    for tick in std::iter::once(0.0).chain(along) {
-        let _ = writeln!(
-            out,
-            "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            x.position(tick),
-            y.from + 18.0,
-            tick_text(tick)
-        );
+    html! {
+        @for tick in log_ticks(y.least, y.most, TICKS_UP) {
+            @let up = y.position(tick);
+            line.rule x1=(px(x.from)) x2=(px(x.to)) y1=(px(up)) y2=(px(up)) {}
+            text.tick x=(px(x.from - 8.0)) y=(px(up + 4.0)) text-anchor="end" { (tick_text(tick)) }
+        }
+        @for tick in std::iter::once(0.0).chain(along) {
+            text.tick x=(px(x.position(tick))) y=(px(y.from + 18.0)) text-anchor="middle" { (tick_text(tick)) }
+        }
+        text.axis x=(px(f64::midpoint(x.from, x.to))) y=(px(y.from + 38.0)) text-anchor="middle" {
+            "round-trip time of the link"
+        }
+        text.axis x="8.0" y="14" { "duration of one operation" }
     }
-    let _ = writeln!(
-        out,
-        "<text class=\"axis\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">round-trip time of the link</text>\
-         <text class=\"axis\" x=\"{:.1}\" y=\"14\">duration of one operation</text>",
-        f64::midpoint(x.from, x.to),
-        y.from + 38.0,
-        8.0
-    );
 }
 
-fn band_and_lines(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale, out: &mut String) {
+fn band_and_lines(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale) -> Markup {
     let line = |of: fn(&Place) -> f64| {
         let places = curve
             .iter()
             .map(|place| format!("{:.1} {:.1}", x.position(place.rtt), y.position(of(place))));
         places.collect::<Vec<String>>()
     };
+    let high = line(|place| place.high).join("L");
     let mut low = line(|place| place.low);
     low.reverse();
-    let _ = writeln!(
-        out,
-        "<path class=\"band\" d=\"M{}L{}Z\"/><path class=\"line\" d=\"M{}\"/>",
-        line(|place| place.high).join("L"),
-        low.join("L"),
-        line(|place| place.median).join("L")
-    );
-    if has_remedy {
-        let _ = writeln!(
-            out,
-            "<path class=\"line without\" d=\"M{}\"/>",
-            line(|place| place.without).join("L")
-        );
+    html! {
+        path.band d={ "M" (high) "L" (low.join("L")) "Z" } {}
+        path.line d={ "M" (line(|place| place.median).join("L")) } {}
+        @if has_remedy {
+            path.line.without d={ "M" (line(|place| place.without).join("L")) } {}
+        }
     }
 }
 
 /// Moves labels apart where they would overlap.
-fn end_labels(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale, out: &mut String) {
-    let Some(last) = curve.last() else { return };
+fn end_labels(curve: &[Place], has_remedy: bool, x: LogScale, y: LogScale) -> Markup {
+    let Some(last) = curve.last() else {
+        return Markup::default();
+    };
     let median = y.position(last.median);
-    let mut labels = vec![("strong", "as it is", median)];
-    if has_remedy {
-        labels.push((
-            "without",
-            "changed",
-            y.position(last.without).max(median + LINE_HEIGHT),
-        ));
+    let without = y.position(last.without).max(median + LINE_HEIGHT);
+    html! {
+        text.end.strong x=(px(x.to + 6.0)) y=(px(median + 4.0)) { "as it is" }
+        @if has_remedy { text.end.without x=(px(x.to + 6.0)) y=(px(without + 4.0)) { "changed" } }
     }
-    for (class, name, up) in labels {
-        let _ = write!(
-            out,
-            "<text class=\"end {class}\" x=\"{:.1}\" y=\"{:.1}\">{name}</text>",
-            x.to + 6.0,
-            up + 4.0
-        );
-    }
-    out.push('\n');
 }
 
-fn dots(view: &View, row: &GridRow, points: &[&Prediction], x: LogScale, y: LogScale, out: &mut String) {
-    if let (Some(rtt), Some(here)) = (view.measured_rtt, row.here)
-        && nanos(rtt) <= x.most
-        && nanos(here) <= y.most
-    {
-        let _ = writeln!(
-            out,
-            "<circle class=\"here\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\"><title>as measured: {} at {}</title></circle>",
-            x.position(nanos(rtt)),
-            y.position(nanos(here)),
-            time(here),
-            time(rtt)
-        );
+fn measured_dot(view: &View, row: &GridRow, x: LogScale, y: LogScale) -> Markup {
+    let measured = view.measured_rtt.zip(row.here);
+    let drawn = measured.filter(|(rtt, here)| nanos(*rtt) <= x.most && nanos(*here) <= y.most);
+    html! {
+        @if let Some((rtt, here)) = drawn {
+            circle.here cx=(px(x.position(nanos(rtt)))) cy=(px(y.position(nanos(here)))) r="4" {
+                title { "as measured: " (time(here)) " at " (time(rtt)) }
+            }
+        }
     }
-    for point in points {
-        let Some(measured) = &point.measured else { continue };
-        let _ = writeln!(
-            out,
-            "<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\"><title>measured: {} at {} ({} operations)</title></circle>",
-            x.position(nanos(point.rtt)),
-            y.position(nanos(measured.duration)),
-            time(measured.duration),
-            time(point.rtt),
-            measured.operations
-        );
+}
+
+fn dot(point: &Prediction, x: LogScale, y: LogScale) -> Markup {
+    html! {
+        @if let Some(measured) = &point.measured {
+            circle.dot cx=(px(x.position(nanos(point.rtt)))) cy=(px(y.position(nanos(measured.duration)))) r="4" {
+                title {
+                    "measured: " (time(measured.duration)) " at " (time(point.rtt))
+                    " (" (measured.operations) " operations)"
+                }
+            }
+        }
     }
 }
 

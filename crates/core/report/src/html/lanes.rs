@@ -1,7 +1,7 @@
 //! Timing of each step's parts, as its client saw them; and all steps by connection.
 
-use super::markup::cut;
-use super::old::Escaped;
+use super::markup::{cut, small_print};
+use maud::{Markup, html};
 use model::{ConnectionId, ConnectionOutcome, Operation, OperationStep, Step};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -198,7 +198,7 @@ impl Lanes {
         self.names.get(place).map_or("", String::as_str)
     }
 
-    pub fn draw(&self, operation: &Operation, out: &mut String) {
+    pub fn draw(&self, operation: &Operation) -> Markup {
         let shown = self.names.len().min(SHOWN);
         let mut lanes = vec![Strip::new(nanos(operation.duration)); shown];
         for step in &operation.steps {
@@ -209,25 +209,20 @@ impl Lanes {
                     .for_each(|piece| strip.cover(piece));
             }
         }
-        out.push_str("<ol class=\"lanes\">\n");
-        for (place, strip) in lanes.iter().enumerate() {
-            let _ = write!(
-                out,
-                "<li><span class=\"lane-name\"><i class=\"tag\">{}</i>{}</span><svg class=\"bar\" viewBox=\"0 0 {BINS} 10\" \
-                 preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-                place + 1,
-                Escaped(&cut(self.name(place), MAX_NAME_LEN))
-            );
-            strip.draw(BINS as f64, 0, 10, out);
-            out.push_str("</svg></li>\n");
-        }
-        out.push_str("</ol>\n");
-        if self.names.len() > shown {
-            let _ = writeln!(
-                out,
-                "<p class=\"small\">And {} more connections.</p>",
-                self.names.len() - shown
-            );
+        html! {
+            ol.lanes {
+                @for (place, strip) in lanes.iter().enumerate() {
+                    li {
+                        span.lane-name { i.tag { (place + 1) } (cut(self.name(place), MAX_NAME_LEN)) }
+                        svg.bar viewBox={ "0 0 " (BINS) " 10" } preserveAspectRatio="none" aria-hidden="true" {
+                            (strip.draw(BINS as f64, 0, 10))
+                        }
+                    }
+                }
+            }
+            @if self.names.len() > shown {
+                (small_print(format!("And {} more connections.", self.names.len() - shown)))
+            }
         }
     }
 }
@@ -261,7 +256,7 @@ impl Strip {
     }
 
     /// Draws one path per kind.
-    pub fn draw(&self, width: f64, top: usize, height: usize, out: &mut String) {
+    pub fn draw(&self, width: f64, top: usize, height: usize) -> Markup {
         let mut paths = [const { String::new() }; KINDS.len()];
         let scale = width / BINS as f64;
         for (kind, bin, bins) in self.runs() {
@@ -271,8 +266,10 @@ impl Strip {
                 "M{from:.1} {top}h{long:.1}v{height}h-{long:.1}z"
             );
         }
-        for (kind, path) in KINDS.iter().zip(&paths).filter(|(_, path)| !path.is_empty()) {
-            let _ = write!(out, "<path class=\"p-{}\" d=\"{path}\"/>", kind.class());
+        html! {
+            @for (kind, path) in KINDS.iter().zip(&paths).filter(|(_, path)| !path.is_empty()) {
+                path class={ "p-" (kind.class()) } d=(path) {}
+            }
         }
     }
 

@@ -25,7 +25,7 @@ pub fn section(id: &str, heading: &str, content: Markup) -> Markup {
 }
 
 /// The first column has names, the others figures.
-pub fn table_head(name: &str, figures: &[impl Render]) -> Markup {
+pub fn table_head(name: &str, figures: impl IntoIterator<Item = impl Render>) -> Markup {
     html! {
         thead { tr {
             th scope="col" { (name) }

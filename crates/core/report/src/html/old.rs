@@ -6,7 +6,6 @@ use maud::{Markup, PreEscaped, Render, html};
 use model::{Attribution, Conditions, LinkOutcome, Warning};
 use std::fmt;
 use std::io;
-use std::time::Duration;
 
 pub use super::opening::Opening;
 
@@ -21,10 +20,6 @@ impl fmt::Display for Escaped<'_> {
 
 pub fn statement(text: &str, out: &mut String) {
     out.push_str(&markup::harmless(markup::statement(text)).0);
-}
-
-pub fn share(part: Duration, whole: Duration) -> String {
-    markup::share(part, whole).render().0
 }
 
 pub fn small_print(text: &str, out: &mut String) {

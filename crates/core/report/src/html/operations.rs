@@ -1,66 +1,63 @@
 //! Attribution of operations by name.
 
-use super::markup::{count, counted, cut, per_one, time, time_or_dash};
-use super::old::{Escaped, share, small_print};
+use super::attribution::{bar, labels};
+use super::markup::{self, cell, count, counted, cut, per_one, share, small_print, time, time_or_dash};
 use crate::outcome::ReadOutcome;
 use crate::ranges::server_share;
+use maud::{Markup, html};
 use model::{OperationGroup, OperationKind};
 use std::cmp::Reverse;
-use std::fmt::Write;
+use std::time::Duration;
 
-pub fn section(outcome: &ReadOutcome, out: &mut String) {
+pub fn section(outcome: &ReadOutcome) -> Markup {
     let summary = &outcome.summary;
-    if summary.operations == 0 || summary.attribution.total().is_zero() {
-        return;
+    let whole = summary.attribution.total();
+    if summary.operations == 0 || whole.is_zero() {
+        return Markup::default();
     }
-    out.push_str("<section aria-labelledby=\"h-time\">\n<h2 id=\"h-time\">Where the time went</h2>\n");
-    let _ = writeln!(
-        out,
-        "<p>{} took {} in all. Each instant is counted once, for the part that the operation was waiting for.</p>",
-        counted(summary.operations, "operation"),
-        time(summary.attribution.total())
-    );
-    out.push_str("<div class=\"whole\">");
-    super::old::bar(&summary.attribution, out);
-    super::old::labels(
-        &summary.attribution,
-        summary.operations,
-        client_of_all(&outcome.operations),
-        out,
-    );
-    out.push_str("</div>\n");
-    groups(&outcome.operations, out);
-    small_print(
-        &format!(
+    let client = client_of_all(&outcome.operations);
+    let content = html! {
+        p {
+            (counted(summary.operations, "operation")) " took " (time(whole))
+            " in all. Each instant is counted once, for the part that the operation was waiting for."
+        }
+        div.whole { (bar(&summary.attribution)) (labels(&summary.attribution, summary.operations, client)) }
+        (groups(&outcome.operations))
+        (small_print(format!(
             "The time next to each share is the mean of one operation. Network is distance, transfer and recovery together; {} of all was \
              setup (connect, tls, login). Client is everything that was neither network nor server, including parts that longwire did not \
              see. For an http operation it is the application: the web server between its calls. Server includes its network stack and \
              any proxy behind the observation point. Percentiles with too few operations are withheld (p99 needs 1,000).",
-            share(summary.setup, summary.attribution.total())
-        ),
-        out,
-    );
-    out.push_str("</section>\n");
+            share(summary.setup, whole)
+        )))
+    };
+    markup::section("time", "Where the time went", content)
 }
 
-fn groups(groups: &[OperationGroup], out: &mut String) {
+fn groups(groups: &[OperationGroup]) -> Markup {
     let mut sorted: Vec<&OperationGroup> = groups.iter().collect();
     sorted.sort_by_key(|group| Reverse(group.attribution.total()));
-    let all: std::time::Duration = sorted.iter().map(|group| group.attribution.total()).sum();
-    out.push_str(
-        "<table class=\"stack barred\">\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">count</th>\
-         <th scope=\"col\" class=\"n\">round trips</th><th scope=\"col\" class=\"n\">median</th><th scope=\"col\" class=\"n\">p99</th>\
-         <th scope=\"col\" class=\"n\">of all time</th><th scope=\"col\" class=\"n\"><i class=\"swatch s-client\"></i>client</th>\
-         <th scope=\"col\" class=\"n\"><i class=\"swatch s-server\"></i>server</th>\
-         <th scope=\"col\" class=\"n\"><i class=\"swatch s-trip\"></i>network</th></tr></thead>\n",
-    );
-    for group in sorted.iter().take(SHOWN) {
-        row(group, all, out);
-    }
-    out.push_str("</table>\n");
-    if sorted.len() > SHOWN {
-        let more = counted((sorted.len() - SHOWN) as u64, "more operation name");
-        small_print(&format!("And {more} with less time; --all lists all."), out);
+    let all: Duration = sorted.iter().map(|group| group.attribution.total()).sum();
+    let more = sorted.len().saturating_sub(SHOWN) as u64;
+    html! {
+        table.stack.barred {
+            thead { tr {
+                th scope="col" { "operation" }
+                @for heading in ["count", "round trips", "median", "p99", "of all time"] {
+                    th.n scope="col" { (heading) }
+                }
+                th.n scope="col" { i.swatch.s-client {} "client" }
+                th.n scope="col" { i.swatch.s-server {} "server" }
+                th.n scope="col" { i.swatch.s-trip {} "network" }
+            } }
+            @for group in sorted.iter().take(SHOWN) { (rows(group, all)) }
+        }
+        @if more > 0 {
+            (small_print(format!(
+                "And {} with less time; --all lists all.",
+                counted(more, "more operation name")
+            )))
+        }
     }
 }
 
@@ -89,34 +86,29 @@ fn client_of_all(groups: &[OperationGroup]) -> &'static str {
     }
 }
 
-fn row(group: &OperationGroup, all: std::time::Duration, out: &mut String) {
+fn rows(group: &OperationGroup, all: Duration) -> Markup {
     let parts = &group.attribution;
     let whole = parts.total();
-    let name = cut(&group.name, MAX_NAME_LEN);
-    let application = match client_word(group.kind) {
-        "client" => String::new(),
-        word => format!("<small>{word}</small>"),
-    };
-    let _ = write!(
-        out,
-        "<tbody><tr><th scope=\"row\">{} <span class=\"kind\">{}</span></th><td class=\"n\" data-label=\"count\">{}</td>\
-         <td class=\"n\" data-label=\"trips\">{}</td><td class=\"n\" data-label=\"median\">{}</td>\
-         <td class=\"n\" data-label=\"p99\">{}</td><td class=\"n\" data-label=\"of all time\">{}</td>\
-         <td class=\"n\" data-label=\"client\">{}{application}</td><td class=\"n\" data-label=\"server\">{}</td>\
-         <td class=\"n\" data-label=\"network\">{}</td></tr>\n<tr class=\"bars\"><td colspan=\"9\">",
-        Escaped(&name),
-        group.kind.name(),
-        count(group.count),
-        per_one(group.turns, group.count),
-        time_or_dash(group.spread.p50),
-        time_or_dash(group.spread.p99),
-        share(whole, all),
-        share(parts.client, whole),
-        server_share(parts, share),
-        share(parts.network(), whole),
-    );
-    super::old::bar(parts, out);
-    out.push_str("</td></tr></tbody>\n");
+    let client = client_word(group.kind);
+    html! {
+        tbody {
+            tr {
+                th scope="row" { (cut(&group.name, MAX_NAME_LEN)) " " span.kind { (group.kind.name()) } }
+                (cell("count", count(group.count)))
+                (cell("trips", per_one(group.turns, group.count)))
+                (cell("median", time_or_dash(group.spread.p50)))
+                (cell("p99", time_or_dash(group.spread.p99)))
+                (cell("of all time", share(whole, all)))
+                td.n data-label="client" {
+                    (share(parts.client, whole))
+                    @if client != "client" { small { (client) } }
+                }
+                (cell("server", server_share(parts, share)))
+                (cell("network", share(parts.network(), whole)))
+            }
+            tr.bars { td colspan="9" { (bar(parts)) } }
+        }
+    }
 }
 
 const SHOWN: usize = 12;

@@ -1,35 +1,45 @@
 //! Cost of distance as sliders, figures and a curve, and as a table that needs no script.
 
 use super::grid::{GridRow, View};
-use super::markup::{count, counted, cut, number, time, turns as turns_text};
-use super::old::{Escaped, share, small_print};
+use super::markup::{
+    cell, count, counted, cut, number, share, small_print, table_head, time, turns as turns_text,
+};
 use super::{Grid, Page, attribution, curve};
 use crate::text::bound_words;
+use maud::{Markup, html};
 use model::{BitRate, LinkRates, OrderKind, Prediction};
 use std::fmt::Write;
 use std::time::Duration;
 
-pub fn section(page: &Page<'_>, view: Option<&View>, out: &mut String) {
+pub fn section(page: &Page<'_>, view: Option<&View>) -> Markup {
     if view.is_none() && page.outcome.predictions.is_empty() {
-        return;
+        return Markup::default();
     }
-    out.push_str("<section id=\"prediction\" aria-labelledby=\"h-distance\">\n<h2 id=\"h-distance\">Cost of distance</h2>\n");
-    if let Some(view) = view {
-        out.push_str(&introduction(page.grid, view));
-        let row = &view.rows[0];
-        out.push_str("<div class=\"explorer\">\n<div class=\"controls\">\n");
-        sliders(view, out);
-        readout(view, row, out);
-        out.push_str("</div>\n<figure>\n");
-        curve::both_sizes(view, row, out);
-        out.push_str("<figcaption class=\"small\">");
-        out.push_str(&caption(view));
-        out.push_str("</figcaption>\n</figure>\n</div>\n");
-        by_round_trip(view, out);
+    html! {
+        section #prediction aria-labelledby="h-distance" {
+            h2 #h-distance { "Cost of distance" }
+            @if let Some(view) = view {
+                (introduction(page.grid, view))
+                (explorer(view))
+                (by_round_trip(view))
+            }
+            (asked(&page.outcome.predictions, view))
+            (small_print(small(page.grid)))
+        }
     }
-    asked(&page.outcome.predictions, view, out);
-    small_print(&small(page.grid), out);
-    out.push_str("</section>\n");
+}
+
+fn explorer(view: &View) -> Markup {
+    let row = &view.rows[0];
+    html! {
+        div.explorer {
+            div.controls { (sliders(view)) (readout(view, row)) }
+            figure {
+                (curve::both_sizes(view, row))
+                figcaption.small { (caption(view)) }
+            }
+        }
+    }
 }
 
 /// One figure if both directions are equal.
@@ -41,122 +51,99 @@ pub fn rate_words(rates: LinkRates) -> String {
     }
 }
 
-fn introduction(grid: Option<&Grid>, view: &View) -> String {
+fn introduction(grid: Option<&Grid>, view: &View) -> Markup {
     let row = &view.rows[0];
-    let (turns, slope) = row
-        .cells
-        .first()
-        .map_or((0.0, 0.0), |cell| (cell.turns, cell.slope));
-    let mut text = String::from("<p>");
-    if row
-        .cells
-        .first()
-        .is_some_and(|cell| cell.has_unlike_turns() && !cell.has_slope())
-    {
-        let _ = write!(
-            text,
-            "Operations of the name <code>{}</code> are unlike, so no single figure says how much a millisecond of round-trip time adds. ",
-            Escaped(&cut(&row.name, MAX_NAME_LEN)),
-        );
-    } else if turns > 0.0 {
-        let _ = write!(
-            text,
-            "Each millisecond of round-trip time adds about <b>{} ms</b> to <code>{}</code>, which has {} round trips. ",
-            turns_text(slope),
-            Escaped(&cut(&row.name, MAX_NAME_LEN)),
-            turns_text(turns)
-        );
-    } else {
-        text.push_str("The most time-consuming operation waits for no turn on the connections that move. ");
-    }
-    match row.cells.first().and_then(|cell| cell.order).map(|order| order.kind) {
-        Some(OrderKind::AtOnce) => text.push_str("Some of these pass at once, on several connections. "),
-        Some(OrderKind::Open) => text.push_str(
-            "Whether some of these pass at once, on several connections, is open: low is with all that may, high with none. ",
-        ),
-        Some(OrderKind::InSequence) | None => {}
-    }
-    if let Some(grid) = grid.filter(|grid| !grid.moved.is_empty()) {
-        let _ = write!(
-            text,
-            "Moved to the other link: {}.",
-            Escaped(&cut(&grid.moved, MAX_NAME_LEN))
-        );
-    }
-    text.push_str("</p>\n");
-    text
-}
-
-fn sliders(view: &View, out: &mut String) {
-    out.push_str("<form class=\"sliders js\" aria-label=\"the other link\">\n");
-    if view.rows.len() > 1 {
-        out.push_str("<label for=\"s-operation\">operation</label>\n<select id=\"s-operation\">");
-        for (index, row) in view.rows.iter().enumerate() {
-            let _ = write!(
-                out,
-                "<option value=\"{index}\">{}</option>",
-                Escaped(&cut(&row.name, MAX_OPTION_LEN))
-            );
+    let first = row.cells.first();
+    let (turns, slope) = first.map_or((0.0, 0.0), |cell| (cell.turns, cell.slope));
+    let name = cut(&row.name, MAX_NAME_LEN);
+    let at_once = match first.and_then(|cell| cell.order).map(|order| order.kind) {
+        Some(OrderKind::AtOnce) => "Some of these pass at once, on several connections. ",
+        Some(OrderKind::Open) => {
+            "Whether some of these pass at once, on several connections, is open: low is with all that may, high with none. "
         }
-        out.push_str("</select>\n");
+        Some(OrderKind::InSequence) | None => "",
+    };
+    html! {
+        p {
+            @if first.is_some_and(|cell| cell.has_unlike_turns() && !cell.has_slope()) {
+                "Operations of the name " code { (name) }
+                " are unlike, so no single figure says how much a millisecond of round-trip time adds. "
+            } @else if turns > 0.0 {
+                "Each millisecond of round-trip time adds about " b { (turns_text(slope)) " ms" } " to " code { (name) }
+                ", which has " (turns_text(turns)) " round trips. "
+            } @else {
+                "The most time-consuming operation waits for no turn on the connections that move. "
+            }
+            (at_once)
+            @if let Some(grid) = grid.filter(|grid| !grid.moved.is_empty()) {
+                "Moved to the other link: " (cut(&grid.moved, MAX_NAME_LEN)) "."
+            }
+        }
     }
-    slider("rtt", "round-trip time", out);
-    if view.rates.len() > 1 {
-        slider("rate", "rate, each way", out);
-    }
-    if view.clients.len() > 1 {
-        slider("clients", "clients at once", out);
-    }
-    out.push_str("<p class=\"presets\" id=\"presets\"></p>\n</form>\n");
 }
 
-fn slider(id: &str, name: &str, out: &mut String) {
-    let _ = writeln!(
-        out,
-        "<div class=\"slider\"><label for=\"s-{id}\">{name}</label><output id=\"v-{id}\" for=\"s-{id}\" aria-live=\"off\"></output>\
-         <input type=\"range\" id=\"s-{id}\" autocomplete=\"off\"></div>"
-    );
+fn sliders(view: &View) -> Markup {
+    html! {
+        form.sliders.js aria-label="the other link" {
+            @if view.rows.len() > 1 {
+                label for="s-operation" { "operation" }
+                select #s-operation {
+                    @for (index, row) in view.rows.iter().enumerate() {
+                        option value=(index) { (cut(&row.name, MAX_OPTION_LEN)) }
+                    }
+                }
+            }
+            (slider("rtt", "round-trip time"))
+            @if view.rates.len() > 1 { (slider("rate", "rate, each way")) }
+            @if view.clients.len() > 1 { (slider("clients", "clients at once")) }
+            p #presets.presets {}
+        }
+    }
 }
 
-fn readout(view: &View, row: &GridRow, out: &mut String) {
+fn slider(id: &str, name: &str) -> Markup {
+    html! {
+        div.slider {
+            label for={ "s-" (id) } { (name) }
+            output id={ "v-" (id) } for={ "s-" (id) } aria-live="off" {}
+            input type="range" id={ "s-" (id) } autocomplete="off";
+        }
+    }
+}
+
+fn readout(view: &View, row: &GridRow) -> Markup {
     let cell = view.cell(row, view.start.rtt, view.start.rate, view.start.clients);
-    let _ = write!(
-        out,
-        "<div class=\"readout\">\n<p class=\"big\"><output id=\"o-duration\" for=\"s-rtt s-rate s-clients s-operation\">{}</output></p>\n\
-         <p class=\"at\">predicted median at <span id=\"o-link\">{}</span><span id=\"o-times\">{}</span></p>\n",
-        time(cell.duration),
-        link_words(cell),
-        times(row.here, cell.duration)
+    let bounds = cell.bounds().map_or_else(
+        || "none: operations are unlike".to_owned(),
+        |[low, high]| format!("{} to {}", time(low), time(high)),
     );
-    out.push_str("<dl>");
     let rows = [
-        (
-            "o-bounds",
-            "in 9 of 10 runs",
-            cell.bounds().map_or_else(
-                || "none: operations are unlike".to_owned(),
-                |[low, high]| format!("{} to {}", time(low), time(high)),
-            ),
-        ),
+        ("o-bounds", "in 9 of 10 runs", bounds),
         ("o-per-second", "per second", number(cell.per_second)),
         ("o-turns", "turns", turns_text(cell.turns)),
         ("o-bound-by", "bound by", bound_words(cell.bound_by).to_owned()),
     ];
-    for (id, name, text) in rows {
-        let _ = write!(out, "<div><dt>{name}</dt><dd id=\"{id}\">{text}</dd></div>");
+    let whole = cell.attribution.total();
+    html! {
+        div.readout {
+            p.big { output #o-duration for="s-rtt s-rate s-clients s-operation" { (time(cell.duration)) } }
+            p.at {
+                "predicted median at " span #o-link { (link_words(cell)) }
+                span #o-times { (times(row.here, cell.duration)) }
+            }
+            dl { @for (id, name, text) in rows { div { dt { (name) } dd id=(id) { (text) } } } }
+            svg #o-bar.bar viewBox="0 0 1000 10" preserveAspectRatio="none" role="img"
+                aria-label="where the predicted time goes" { (attribution::rectangles(&cell.attribution)) }
+            ul #o-parts.parts {
+                @for (class, name, part) in attribution::parts(&cell.attribution) {
+                    li hidden[part.is_zero()] {
+                        i class={ "swatch s-" (class) } {}
+                        b { (name) } " " span { (share(part, whole)) }
+                    }
+                }
+            }
+        }
     }
-    out.push_str("</dl>\n<svg id=\"o-bar\" class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"where the predicted time goes\">");
-    out.push_str(&attribution::rectangles(&cell.attribution).0);
-    out.push_str("</svg>\n<ul class=\"parts\" id=\"o-parts\">");
-    for (class, name, part) in attribution::parts(&cell.attribution) {
-        let hidden = if part.is_zero() { " hidden" } else { "" };
-        let _ = write!(
-            out,
-            "<li{hidden}><i class=\"swatch s-{class}\"></i><b>{name}</b> <span>{}</span></li>",
-            share(part, cell.attribution.total())
-        );
-    }
-    out.push_str("</ul>\n</div>\n");
 }
 
 fn link_words(cell: &Prediction) -> String {
@@ -239,46 +226,42 @@ fn shown_rtts(view: &View) -> Vec<usize> {
 }
 
 /// Each operation name at the usual round-trip times, at the rate shown first.
-fn by_round_trip(view: &View, out: &mut String) {
+fn by_round_trip(view: &View) -> Markup {
     let shown = shown_rtts(view);
     let rate = rate_words(view.rates[view.start.rate]);
     let clients = counted(view.clients[view.start.clients].into(), "client");
-    let _ = write!(
-        out,
-        "<table class=\"stack\">\n<caption>Predicted median by round-trip time, with low and high; rate {rate}, {clients}</caption>\n<thead><tr><th scope=\"col\">operation</th>\
-         <th scope=\"col\" class=\"n\">round trips</th><th scope=\"col\" class=\"n\">replayed</th>"
-    );
-    for place in &shown {
-        let _ = write!(
-            out,
-            "<th scope=\"col\" class=\"n\">{}</th>",
-            time(view.rtts[*place])
-        );
-    }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for row in &view.rows {
-        let first = view.cell(row, 0, view.start.rate, view.start.clients);
-        let _ = write!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"trips\">{}</td><td class=\"n\" data-label=\"replayed\">{}</td>",
-            Escaped(&cut(&row.name, MAX_NAME_LEN)),
-            turns_text(first.turns),
-            count(first.operations)
-        );
-        for place in &shown {
-            let cell = view.cell(row, *place, view.start.rate, view.start.clients);
-            let _ = write!(
-                out,
-                "<td class=\"n\" data-label=\"{}\">{}<small>{}</small></td>",
-                time(cell.rtt),
-                time_or_dash(cell.bounded()),
-                cell.bounds()
-                    .map_or_else(String::new, |[low, high]| range(low, high))
-            );
+    let rtts = shown.iter().map(|place| time(view.rtts[*place]));
+    let headings = ["round trips", "replayed"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(rtts);
+    let at = |row, place| view.cell(row, place, view.start.rate, view.start.clients);
+    html! {
+        table.stack {
+            caption { "Predicted median by round-trip time, with low and high; rate " (rate) ", " (clients) }
+            (table_head("operation", headings))
+            tbody {
+                @for row in &view.rows {
+                    tr {
+                        th scope="row" { (cut(&row.name, MAX_NAME_LEN)) }
+                        (cell("trips", turns_text(at(row, 0).turns)))
+                        (cell("replayed", count(at(row, 0).operations)))
+                        @for place in &shown { (bounded_cell(at(row, *place))) }
+                    }
+                }
+            }
         }
-        out.push_str("</tr>\n");
     }
-    out.push_str("</tbody></table>\n");
+}
+
+fn bounded_cell(prediction: &Prediction) -> Markup {
+    let bounds = prediction.bounds().map(|[low, high]| range(low, high));
+    html! {
+        td.n data-label=(time(prediction.rtt)) {
+            (time_or_dash(prediction.bounded()))
+            small { (bounds.unwrap_or_default()) }
+        }
+    }
 }
 
 /// A dash for a prediction without bounds.
@@ -287,7 +270,7 @@ fn time_or_dash(figure: Option<Duration>) -> String {
 }
 
 /// Requested links with bounds. Measured ones have their own table.
-fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
+fn asked(predictions: &[Prediction], view: Option<&View>) -> Markup {
     let rows: Vec<&Prediction> = predictions
         .iter()
         .filter(|prediction| {
@@ -295,41 +278,42 @@ fn asked(predictions: &[Prediction], view: Option<&View>, out: &mut String) {
         })
         .collect();
     if rows.is_empty() {
-        return;
+        return Markup::default();
     }
-    out.push_str(
-        "<table class=\"stack\">\n<caption>Requested links</caption>\n<thead><tr><th scope=\"col\">operation</th><th scope=\"col\" class=\"n\">rtt</th>\
-         <th scope=\"col\" class=\"n\">rate</th><th scope=\"col\" class=\"n\">clients</th><th scope=\"col\" class=\"n\">median</th>\
-         <th scope=\"col\" class=\"n\">low</th><th scope=\"col\" class=\"n\">high</th><th scope=\"col\" class=\"n\">per second</th>\
-         <th scope=\"col\">bound by</th></tr></thead>\n<tbody>\n",
-    );
-    for cell in rows.iter().take(SHOWN_ASKED) {
-        let _ = writeln!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td class=\"n\" data-label=\"rtt\">{}</td><td class=\"n\" data-label=\"rate\">{}</td>\
-             <td class=\"n\" data-label=\"clients\">{}</td><td class=\"n\" data-label=\"median\"><b>{}</b></td><td class=\"n\" data-label=\"low\">{}</td>\
-             <td class=\"n\" data-label=\"high\">{}</td><td class=\"n\" data-label=\"per second\">{}</td><td data-label=\"bound by\">{}</td></tr>",
-            Escaped(&cut(&cell.operation_name, MAX_NAME_LEN)),
-            time(cell.rtt),
-            rate_words(cell.rate),
-            count(cell.clients.into()),
-            time_or_dash(cell.bounded()),
-            time_or_dash(cell.bounds().map(|[low, _]| low)),
-            time_or_dash(cell.bounds().map(|[_, high]| high)),
-            number(cell.per_second),
-            bound_words(cell.bound_by)
-        );
-    }
-    out.push_str("</tbody></table>\n");
-    if rows.len() > SHOWN_ASKED {
-        let more = rows.len() - SHOWN_ASKED;
-        small_print(
-            &format!(
+    html! {
+        table.stack {
+            caption { "Requested links" }
+            thead { tr {
+                th scope="col" { "operation" }
+                @for heading in ["rtt", "rate", "clients", "median", "low", "high", "per second"] {
+                    th.n scope="col" { (heading) }
+                }
+                th scope="col" { "bound by" }
+            } }
+            tbody { @for prediction in rows.iter().take(SHOWN_ASKED) { (asked_row(prediction)) } }
+        }
+        @if rows.len() > SHOWN_ASKED {
+            (small_print(format!(
                 "And {}; --all lists all.",
-                counted(more as u64, "more prediction")
-            ),
-            out,
-        );
+                counted((rows.len() - SHOWN_ASKED) as u64, "more prediction")
+            )))
+        }
+    }
+}
+
+fn asked_row(prediction: &Prediction) -> Markup {
+    html! {
+        tr {
+            th scope="row" { (cut(&prediction.operation_name, MAX_NAME_LEN)) }
+            (cell("rtt", time(prediction.rtt)))
+            (cell("rate", rate_words(prediction.rate)))
+            (cell("clients", count(prediction.clients.into())))
+            td.n data-label="median" { b { (time_or_dash(prediction.bounded())) } }
+            (cell("low", time_or_dash(prediction.bounds().map(|[low, _]| low))))
+            (cell("high", time_or_dash(prediction.bounds().map(|[_, high]| high))))
+            (cell("per second", number(prediction.per_second)))
+            td data-label="bound by" { (bound_words(prediction.bound_by)) }
+        }
     }
 }
 
@@ -357,7 +341,7 @@ fn small(grid: Option<&Grid>) -> String {
             );
         }
         if !grid.link.is_empty() {
-            let _ = write!(text, "The link has {} besides. ", Escaped(&grid.link));
+            let _ = write!(text, "The link has {} besides. ", grid.link);
         }
     }
     text.push_str(

@@ -4,45 +4,39 @@ mod moved;
 mod rows;
 
 use super::lanes::{Lanes, Strip, nanos};
-use super::markup::{DASH, count, counted, cut, time};
-use super::old::{Escaped, small_print};
+use super::markup::{self, DASH, count, counted, cut, px, time};
 use super::scale::{tick_text, ticks};
-use super::{Page, operations};
+use super::{Page, attribution, operations};
+use maud::{Markup, html};
 use model::{Operation, OperationStep};
 use rows::{Waited, WaterfallRow};
-use std::fmt::Write;
 use std::time::Duration;
 
-/// Writes nothing without an example that has steps.
-pub fn section(page: &Page<'_>, out: &mut String) {
+/// Empty without an example that has steps.
+pub fn section(page: &Page<'_>) -> Markup {
     let Some(operation) = page.example.filter(|operation| !operation.steps.is_empty()) else {
-        return;
+        return Markup::default();
     };
     let lanes = Lanes::new(operation, &page.outcome.connections);
     let rows = rows::waterfall_rows(operation, SHOWN);
     let shown: usize = rows.iter().map(|row| row.steps.len()).sum();
-    out.push_str("<section aria-labelledby=\"h-one\">\n<h2 id=\"h-one\">One operation, step by step</h2>\n");
-    introduction(page, operation, out);
-    out.push_str("<div class=\"whole\">");
-    super::old::bar(&operation.attribution, out);
-    super::old::labels(
-        &operation.attribution,
-        1,
-        operations::client_word(operation.kind),
-        out,
-    );
-    out.push_str("</div>\n");
-    if lanes.count() > 1 || shown < operation.steps.len() {
-        lanes.draw(operation, out);
-    }
-    moved::choice(page, operation, out);
-    waterfall(operation, &rows, &lanes, out);
-    moved::data(page, operation, &rows, out);
-    notes(operation, shown, out);
-    out.push_str("</section>\n");
+    let client = operations::client_word(operation.kind);
+    let content = html! {
+        (introduction(page, operation))
+        div.whole {
+            (attribution::bar(&operation.attribution))
+            (attribution::labels(&operation.attribution, 1, client))
+        }
+        @if lanes.count() > 1 || shown < operation.steps.len() { (lanes.draw(operation)) }
+        (moved::choice(page, operation))
+        (waterfall(operation, &rows, &lanes))
+        (moved::data(page, operation, &rows))
+        (notes(operation, shown))
+    };
+    markup::section("one", "One operation, step by step", content)
 }
 
-fn introduction(page: &Page<'_>, operation: &Operation, out: &mut String) {
+fn introduction(page: &Page<'_>, operation: &Operation) -> Markup {
     let group = page
         .outcome
         .operations
@@ -57,18 +51,18 @@ fn introduction(page: &Page<'_>, operation: &Operation, out: &mut String) {
         }
         _ => "the only one of its name".to_owned(),
     };
-    let _ = writeln!(
-        out,
-        "<p><code>{}</code>: {which}. {} with {} in {}, on {}.</p>",
-        Escaped(&cut(&operation.name, MAX_NAME_LEN)),
-        time(operation.duration),
-        counted(u64::from(operation.turns), "round trip"),
-        counted(operation.steps.len() as u64, "exchange"),
-        counted(u64::from(operation.connections), "connection"),
-    );
+    html! {
+        p {
+            code { (cut(&operation.name, MAX_NAME_LEN)) }
+            ": " (which) ". " (time(operation.duration))
+            " with " (counted(u64::from(operation.turns), "round trip"))
+            " in " (counted(operation.steps.len() as u64, "exchange"))
+            ", on " (counted(u64::from(operation.connections), "connection")) "."
+        }
+    }
 }
 
-fn waterfall(operation: &Operation, rows: &[WaterfallRow<'_>], lanes: &Lanes, out: &mut String) {
+fn waterfall(operation: &Operation, rows: &[WaterfallRow<'_>], lanes: &Lanes) -> Markup {
     let shown: usize = rows.iter().map(|row| row.steps.len()).sum();
     // A cut waterfall ends with its last row, so that bars use the full width. Longer bars are cut
     // there.
@@ -79,74 +73,49 @@ fn waterfall(operation: &Operation, rows: &[WaterfallRow<'_>], lanes: &Lanes, ou
     };
     let drawing = Drawing { end: end.max(1) };
     let height = rows.len() * ROW;
-    out.push_str("<div class=\"waterfall\">\n<div class=\"ticks\" id=\"ticks\" aria-hidden=\"true\">");
     let ticks = ticks(drawing.end as f64, 4.0);
-    for tick in &ticks {
-        let left = tick / drawing.end as f64 * 100.0;
-        let _ = write!(out, "<span style=\"left:{left:.2}%\">{}</span>", tick_text(*tick));
+    let left = |tick: f64| format!("left:{:.2}%", tick / drawing.end as f64 * 100.0);
+    let steps = counted(shown as u64, "step");
+    html! {
+        div.waterfall {
+            div #ticks.ticks aria-hidden="true" {
+                @for tick in &ticks { span style=(left(*tick)) { (tick_text(*tick)) } }
+            }
+            ol.steps.runs[rows.iter().any(|row| row.turns > 1)] aria-label="steps in the order of their begin" {
+                @for row in rows { (label(row, lanes)) }
+            }
+            svg #plot.plot viewBox={ "0 0 " (WIDTH.to_string()) " " (height) } preserveAspectRatio="none" role="img"
+                aria-label={ "Waterfall of " (steps) ": when each was on its way, at the server, or waited for" } {
+                @for tick in &ticks {
+                    path.rule d={ "M" (px(tick / drawing.end as f64 * WIDTH)) " 0V" (height) } {}
+                }
+                @for (index, row) in rows.iter().enumerate() {
+                    (drawing.waits(index, row))
+                    (drawing.bar(index, row))
+                }
+            }
+        }
     }
-    let runs = if rows.iter().any(|row| row.turns > 1) {
-        " runs"
-    } else {
-        ""
-    };
-    let _ = writeln!(
-        out,
-        "</div>\n<ol class=\"steps{runs}\" aria-label=\"steps in the order of their begin\">\n"
-    );
-    for row in rows {
-        label(row, lanes, out);
-    }
-    let _ = writeln!(
-        out,
-        "</ol>\n<svg class=\"plot\" id=\"plot\" viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" role=\"img\" \
-         aria-label=\"Waterfall of {}: when each was on its way, at the server, or waited for\">",
-        counted(shown as u64, "step")
-    );
-    for tick in &ticks {
-        let _ = write!(
-            out,
-            "<path class=\"rule\" d=\"M{:.1} 0V{height}\"/>",
-            tick / drawing.end as f64 * WIDTH
-        );
-    }
-    for (index, row) in rows.iter().enumerate() {
-        drawing.waits(index, row, out);
-        drawing.bar(index, row, out);
-    }
-    out.push_str("</svg>\n</div>\n");
 }
 
-fn label(row: &WaterfallRow<'_>, lanes: &Lanes, out: &mut String) {
+fn label(row: &WaterfallRow<'_>, lanes: &Lanes) -> Markup {
     let numbers = match row.turns {
         0 => "·".to_owned(),
         1 => row.first_turn.to_string(),
         turns => format!("{}–{}", row.first_turn, row.first_turn + turns - 1),
     };
     let lane = lanes.lane_of(&row.steps[0]);
-    let tag = match lanes.count() {
-        1 => String::new(),
-        _ => format!(
-            "<i class=\"tag\" title=\"{}\">{}</i>",
-            Escaped(lanes.name(lane)),
-            lane + 1
-        ),
-    };
-    let times = match row.steps.len() {
-        1 => String::new(),
-        steps => format!("<b class=\"times\">{} ×</b>", steps / row.period),
-    };
-    let error = match &row.steps[0].exchange.error {
-        Some(error) => format!("<b class=\"bad\">error {}</b> ", Escaped(error)),
-        None => String::new(),
-    };
     let statements: Vec<String> = row.steps[..row.period].iter().map(what).collect();
-    let _ = writeln!(
-        out,
-        "<li><span class=\"turn\">{numbers}</span>{tag}{times}{error}<code>{}</code><span class=\"took\">{}</span></li>",
-        Escaped(&cut(&statements.join("; "), MAX_LABEL_LEN)),
-        time(Duration::from_nanos(row.to - row.from))
-    );
+    html! {
+        li {
+            span.turn { (numbers) }
+            @if lanes.count() != 1 { i.tag title=(lanes.name(lane)) { (lane + 1) } }
+            @if row.steps.len() != 1 { b.times { (row.steps.len() / row.period) " ×" } }
+            @if let Some(error) = &row.steps[0].exchange.error { b.bad { "error " (error) } " " }
+            code { (cut(&statements.join("; "), MAX_LABEL_LEN)) }
+            span.took { (time(Duration::from_nanos(row.to - row.from))) }
+        }
+    }
 }
 
 fn what(step: &OperationStep) -> String {
@@ -171,62 +140,53 @@ impl Drawing {
 
     /// Draws lines from the row that a request waited for, and from the calls that its reply waited
     /// for. Client time is drawn before the bar.
-    fn waits(&self, index: usize, row: &WaterfallRow<'_>, out: &mut String) {
+    fn waits(&self, index: usize, row: &WaterfallRow<'_>) -> Markup {
         let middle = |row: usize| row * ROW + ROW / 2;
-        if let Some(Waited { row: before, at }) = row.after {
-            let (x, to) = (self.x(at), self.x(row.from));
-            let (top, here) = (middle(before), middle(index));
-            let _ = write!(
-                out,
-                "<path class=\"wait\" d=\"M{x:.1} {top}V{here}\"/><path class=\"client\" d=\"M{x:.1} {here}H{to:.1}\"/>"
-            );
-        }
-        if let Some(Waited { row: calls, at }) = row.reply_after {
-            let x = self.x(at);
-            let _ = write!(
-                out,
-                "<path class=\"wait\" d=\"M{x:.1} {}V{}\"/>",
-                middle(calls),
-                middle(index)
-            );
+        let here = middle(index);
+        html! {
+            @if let Some(Waited { row: before, at }) = row.after {
+                path.wait d={ "M" (px(self.x(at))) " " (middle(before)) "V" (here) } {}
+                path.client d={ "M" (px(self.x(at))) " " (here) "H" (px(self.x(row.from))) } {}
+            }
+            @if let Some(Waited { row: calls, at }) = row.reply_after {
+                path.wait d={ "M" (px(self.x(at))) " " (middle(calls)) "V" (here) } {}
+            }
         }
     }
 
-    fn bar(&self, index: usize, row: &WaterfallRow<'_>, out: &mut String) {
+    fn bar(&self, index: usize, row: &WaterfallRow<'_>) -> Markup {
         let top = index * ROW + (ROW - BAR) / 2;
-        // A transparent rectangle over the row, so that hovering anywhere shows the tooltip.
-        let _ = write!(
-            out,
-            "<g><title>{}</title><rect class=\"row\" y=\"{}\" width=\"{WIDTH}\" height=\"{ROW}\"/>",
-            Escaped(&tooltip(row)),
-            index * ROW
-        );
-        if row.steps.len() == 1 {
-            for piece in &row.pieces {
-                let from = self.x(piece.from);
-                rectangle(piece.kind.class(), [from, self.x(piece.to) - from], top, out);
+        let from = self.x(row.from);
+        html! {
+            g {
+                title { (tooltip(row)) }
+                // Transparent, over the row, so that hovering anywhere shows the tooltip.
+                rect.row y=(index * ROW) width=(WIDTH.to_string()) height=(ROW) {}
+                @if row.steps.len() == 1 {
+                    @for piece in &row.pieces {
+                        @let from = self.x(piece.from);
+                        (rectangle(piece.kind.class(), [from, self.x(piece.to) - from], top))
+                    }
+                } @else {
+                    path.client d={ "M" (px(from)) " " (top + BAR / 2) "H" (px(self.x(row.to))) } {}
+                    (self.strip(row).draw(WIDTH, top, BAR))
+                }
+                @if row.pieces.is_empty() { (rectangle("trip", [from, MIN_WIDTH], top)) }
             }
-        } else {
-            let (from, to, middle) = (self.x(row.from), self.x(row.to), top + BAR / 2);
-            let _ = write!(out, "<path class=\"client\" d=\"M{from:.1} {middle}H{to:.1}\"/>");
-            let mut strip = Strip::new(self.end);
-            row.pieces.iter().for_each(|piece| strip.cover(*piece));
-            strip.draw(WIDTH, top, BAR, out);
         }
-        if row.pieces.is_empty() {
-            rectangle("trip", [self.x(row.from), MIN_WIDTH], top, out);
-        }
-        out.push_str("</g>\n");
+    }
+
+    fn strip(&self, row: &WaterfallRow<'_>) -> Strip {
+        let mut strip = Strip::new(self.end);
+        row.pieces.iter().for_each(|piece| strip.cover(*piece));
+        strip
     }
 }
 
 /// From a position, with a width.
-fn rectangle(class: &str, [from, width]: [f64; 2], top: usize, out: &mut String) {
+fn rectangle(class: &str, [from, width]: [f64; 2], top: usize) -> Markup {
     let width = width.max(MIN_WIDTH);
-    let _ = write!(
-        out,
-        "<rect class=\"p-{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" height=\"{BAR}\"/>"
-    );
+    html! { rect class={ "p-" (class) } x=(px(from)) y=(top) width=(px(width)) height=(BAR) {} }
 }
 
 fn tooltip(row: &WaterfallRow<'_>) -> String {
@@ -270,32 +230,33 @@ fn tooltip(row: &WaterfallRow<'_>) -> String {
     )
 }
 
-fn notes(operation: &Operation, shown: usize, out: &mut String) {
-    out.push_str(
-        "<ul class=\"parts key\"><li><i class=\"swatch s-trip\"></i><b>on its way</b></li><li><i class=\"swatch s-server\"></i><b>server</b></li>\
-         <li><i class=\"swatch s-client\"></i><b>client, before the next request</b></li>\
-         <li><i class=\"swatch s-waiting\"></i><b>waiting for calls of its own, or behind another reply</b></li>\
-         <li><i class=\"swatch s-unknown\"></i><b>unknown</b></li></ul>\n",
-    );
-    let mut text = String::new();
-    if shown < operation.steps.len() {
-        let _ = write!(
-            text,
-            "The first {} of {} steps are listed, and bars that last longer end at the edge; the lanes above show all. ",
-            count(shown as u64),
-            count(operation.steps.len() as u64)
-        );
+fn notes(operation: &Operation, shown: usize) -> Markup {
+    let key = [
+        ("trip", "on its way"),
+        ("server", "server"),
+        ("client", "client, before the next request"),
+        ("waiting", "waiting for calls of its own, or behind another reply"),
+        ("unknown", "unknown"),
+    ];
+    html! {
+        ul.parts.key {
+            @for (class, name) in key { li { i class={ "swatch s-" (class) } {} b { (name) } } }
+        }
+        p.small {
+            @if shown < operation.steps.len() {
+                "The first " (count(shown as u64)) " of " (count(operation.steps.len() as u64))
+                " steps are listed, and bars that last longer end at the edge; the lanes above show all. "
+            }
+            @if operation.continues { "This operation was too long to hold: only its first part is shown. " }
+            (NOTE)
+        }
     }
-    if operation.continues {
-        text.push_str("This operation was too long to hold: only its first part is shown. ");
-    }
-    text.push_str(
-        "Numbers are round trips; a dot is a step that cost none of its own. A loop of up to four statements, one after another, is one line. A thin line leads down to a step from the step it waited for. Dependencies are read from times: two steps that happened to follow each other look dependent. Ends are as the client \
-         saw them: half a round trip is added to the times of the observation point. Very short stretches are drawn wider than they were.",
-    );
-    small_print(&text, out);
 }
 
+const NOTE: &str = "Numbers are round trips; a dot is a step that cost none of its own. A loop of up to four statements, one after \
+                    another, is one line. A thin line leads down to a step from the step it waited for. Dependencies are read from \
+                    times: two steps that happened to follow each other look dependent. Ends are as the client saw them: half a round \
+                    trip is added to the times of the observation point. Very short stretches are drawn wider than they were.";
 const SHOWN: usize = 100;
 const ROW: usize = 24;
 const BAR: usize = 10;

@@ -4,25 +4,34 @@ use super::super::Page;
 use super::super::lanes::{Kind, nanos};
 use super::super::markup::data_script;
 use super::rows::{Waited, WaterfallRow};
+use maud::{Markup, html};
 use model::Operation;
 use serde_json::{Value, json};
 
 /// Empty if no connection moves.
-pub fn choice(page: &Page<'_>, operation: &Operation, out: &mut String) {
-    if measured_rtt(page, operation).is_some() {
-        out.push_str(
-            "<p class=\"js\"><label><input type=\"checkbox\" id=\"s-steps\" autocomplete=\"off\"> at the slider's round trip: \
-             <output id=\"v-steps\" for=\"s-steps s-rtt\">as measured</output></label> <span class=\"faint\">(approximate: adds the extra delay to each round trip; the curve above is the exact replay)</span></p>\n",
-        );
+pub fn choice(page: &Page<'_>, operation: &Operation) -> Markup {
+    html! {
+        @if measured_rtt(page, operation).is_some() {
+            p.js {
+                label {
+                    input #s-steps type="checkbox" autocomplete="off";
+                    " at the slider's round trip: " output #v-steps for="s-steps s-rtt" { "as measured" }
+                }
+                " "
+                span.faint {
+                    "(approximate: adds the extra delay to each round trip; the curve above is the exact replay)"
+                }
+            }
+        }
     }
 }
 
 /// One row per step, in nanoseconds, with begin, end, moving round trips, the row that the request
 /// waited for, the row that the reply waited for (-1: none), and its stretches as kind and length
 /// in order.
-pub fn data(page: &Page<'_>, operation: &Operation, rows: &[WaterfallRow<'_>], out: &mut String) {
+pub fn data(page: &Page<'_>, operation: &Operation, rows: &[WaterfallRow<'_>]) -> Markup {
     let Some(measured) = measured_rtt(page, operation) else {
-        return;
+        return Markup::default();
     };
     let place = |waited: Option<Waited>| waited.map_or(-1, |waited| i64::try_from(waited.row).unwrap_or(-1));
     let rows: Vec<Value> = rows
@@ -44,7 +53,7 @@ pub fn data(page: &Page<'_>, operation: &Operation, rows: &[WaterfallRow<'_>], o
         })
         .collect();
     let value = json!({ "rtt": measured, "end": nanos(operation.duration), "rows": rows });
-    out.push_str(&data_script("steps", &value).0);
+    data_script("steps", &value)
 }
 
 /// The round-trip time of the measurement. `None` without sliders or moving connections.
