@@ -1,10 +1,11 @@
 //! Several clients share a link; each runs one operation after another.
 
+use crate::client_node::ClientId;
 use crate::critical_path;
 use crate::links::ReplayConnection;
 use crate::locks::SimulatedLocks;
 use crate::predictor::ReplayTotals;
-use crate::run::{ClientId, Computing, RunProgress, SimulatedRun};
+use crate::run::{Computing, RunProgress, SimulatedRun};
 use crate::sample_pool::{Recorded, SamplePool};
 use crate::target::PredictionTarget;
 use crate::virtual_time::VirtualTime;

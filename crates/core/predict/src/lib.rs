@@ -9,13 +9,13 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+mod client_node;
 mod closed_loop;
 pub mod concurrency;
 mod connection_pools;
 mod connections;
 mod cores;
 mod critical_path;
-mod examples;
 pub mod explain;
 mod first_window;
 mod held;

@@ -12,8 +12,8 @@
 //! Measured lock waits are removed from server time and simulated again, because the other
 //! transaction takes longer on a longer link.
 
+use crate::client_node::{ClientId, ClientNode};
 use crate::plan::{LockKey, OperationPlan, PlanNode};
-use crate::run::{ClientId, ClientNode};
 use model::{ConnectionId, Nanos, Timestamp};
 use std::collections::{HashMap, HashSet, VecDeque};
 

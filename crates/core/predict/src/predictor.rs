@@ -1,6 +1,7 @@
 //! Predictions per operation name and target, from many replays.
 
 mod alone;
+mod examples;
 mod meeting;
 mod named;
 mod totals;
@@ -12,7 +13,6 @@ use crate::concurrency::{Concurrency, Ordered};
 use crate::connection_pools::PoolEvidence;
 use crate::connections::ConnectionHistory;
 use crate::critical_path;
-use crate::examples::Examples;
 use crate::held::HeldTimes;
 use crate::load::Load;
 use crate::locks::LockEvidence;
@@ -27,6 +27,7 @@ use crate::unexplained::MeasuredPaths;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use crate::workers::{Requests, Workers};
+use examples::Examples;
 use foldhash::{HashMap, HashSet};
 use link::LinkDescription;
 use model::{

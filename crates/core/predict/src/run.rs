@@ -3,7 +3,6 @@
 mod beyond;
 mod computing;
 mod dependencies;
-mod ids;
 mod pooled;
 mod progress;
 mod reply;
@@ -12,16 +11,15 @@ mod shared_cores;
 mod together;
 mod workers;
 
-pub use ids::{ClientId, ClientNode};
 pub use progress::Times;
 
+use crate::client_node::{ClientId, ClientNode, Generation};
 use crate::cores::Whose;
 use crate::links::{Links, ReplayConnection};
 use crate::locks::{Locks, SimulatedLocks};
 use crate::plan::{After, NodeId, OperationPlan, PlanNode};
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
-use ids::Generation;
 use link::LinkDescription;
 use link::network::NetworkEvent;
 use link::tcp::Flow;

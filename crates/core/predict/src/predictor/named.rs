@@ -1,7 +1,7 @@
 //! Operations of one name.
 
+use super::examples::Examples;
 use super::totals::{NameMargins, ReplayTotals, Sum};
-use crate::examples::Examples;
 use crate::sample_pool::SamplePool;
 use crate::senders::KeptWindows;
 use crate::target::PredictionTarget;

@@ -1,7 +1,8 @@
 //! Time that clients and servers compute, on cores of their own or shared ones.
 
 use super::shared_cores::SharedCores;
-use super::{ClientNode, NodeEvent, SimulatedRun, Wake};
+use super::{NodeEvent, SimulatedRun, Wake};
+use crate::client_node::ClientNode;
 use crate::cores::Whose;
 use crate::plan::{After, Crossing, nanos};
 use crate::wake_up::{Rest, Waking};

@@ -1,7 +1,8 @@
 //! Which nodes may start, and which replies may be computed.
 
 use super::progress::NodeState;
-use super::{Client, ClientId, ClientNode, SimulatedRun};
+use super::{Client, SimulatedRun};
+use crate::client_node::{ClientId, ClientNode};
 use crate::plan::{After, Crossing};
 
 impl SimulatedRun<'_> {

@@ -1,7 +1,8 @@
 //! Pooled connections shared by all clients: a statement starts when its request has one; others
 //! queue.
 
-use super::{ClientId, ClientNode, NodeEvent, SimulatedRun, Wake};
+use super::{NodeEvent, SimulatedRun, Wake};
+use crate::client_node::{ClientId, ClientNode};
 use model::Protocol;
 use std::collections::{HashMap, VecDeque};
 

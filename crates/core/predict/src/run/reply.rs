@@ -2,7 +2,8 @@
 
 use super::beyond::SIMULATED_BYTES;
 use super::progress::NodeState;
-use super::{ClientNode, NodeEvent, ServerState, SimulatedRun, Wake};
+use super::{NodeEvent, ServerState, SimulatedRun, Wake};
+use crate::client_node::ClientNode;
 use crate::plan::{After, Crossing};
 use crate::wake_up::Waking;
 use model::{Direction, Nanos, Side};

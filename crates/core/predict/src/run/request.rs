@@ -1,8 +1,8 @@
 //! A request: from its client, over the link, to the server.
 
 use super::beyond::{SIMULATED_BYTES, beyond_simulated};
-use super::ids::NOBODY;
-use super::{ClientNode, NodeEvent, SimulatedRun, Wake};
+use super::{NodeEvent, SimulatedRun, Wake};
+use crate::client_node::{ClientNode, NOBODY};
 use crate::plan::{After, Crossing};
 use model::{Direction, Side};
 

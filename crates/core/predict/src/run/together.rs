@@ -1,7 +1,8 @@
 //! Requests, or replies, written at the same moment share packets. Sent separately, small ones
 //! would use up the congestion window.
 
-use super::{ClientNode, SimulatedRun};
+use super::SimulatedRun;
+use crate::client_node::ClientNode;
 use crate::plan::{After, Crossing, PlanNode};
 
 impl SimulatedRun<'_> {

@@ -1,6 +1,7 @@
 //! Workers of a server: a request for which it makes calls waits for one.
 
-use super::{ClientNode, SimulatedRun};
+use super::SimulatedRun;
+use crate::client_node::ClientNode;
 use std::collections::VecDeque;
 
 #[derive(Debug)]

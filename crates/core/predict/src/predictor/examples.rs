@@ -1,6 +1,6 @@
 //! Operations kept as examples of their name.
 
-use crate::predictor::ReplayTotals;
+use super::ReplayTotals;
 use model::{PredictedExamples, PredictedOperation, Share, Unexplained};
 use std::time::Duration;
 
