@@ -22,6 +22,7 @@ pub use error::Error;
 pub use outcome::ReadOutcome;
 pub use recording::{RecordingWriter, is_recording};
 pub use records::RecordLine;
-pub use records::reader::{Record, RecordReader};
+pub use records::reader::RecordReader;
+pub use records::record::Record;
 pub use records::writer::{JsonLines, JsonWriter, RecordEncoder, RecordWriter};
 pub use text::style::{Colour, Extent, Style};

@@ -29,6 +29,7 @@ mod tune;
 mod tunnel;
 
 pub mod reader;
+pub mod record;
 pub mod writer;
 
 use model::{BitRate, Direction, Fingerprint, LinkRates, Nanos};

@@ -15,7 +15,6 @@ pub mod explain;
 pub mod findings;
 mod held;
 pub mod lab;
-mod lab_comparison;
 pub mod lab_plan;
 pub mod link;
 pub mod load;

@@ -1,6 +1,6 @@
 //! The records of a connection's life: `opened`, `started`, `begun`, `connection`.
 
-use super::reader::{ReadBody, Record};
+use super::record::{ReadBody, Record};
 use super::{Interner, Text};
 use model::serde_units::ns;
 use model::{

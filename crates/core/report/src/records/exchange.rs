@@ -1,6 +1,6 @@
 //! The `exchange` record is lossless, so every later command can work from a recording.
 
-use super::reader::{ReadBody, Record};
+use super::record::{ReadBody, Record};
 use super::{Interner, Text, nanos};
 use model::{
     Assigned, AtLevel, ConnectionId, Exchange, Margin, NotSeen, OperationStep, PerDirection, Phase,

@@ -1,7 +1,7 @@
 //! Records of a run's outcome: `statement`, `operation`, `prediction`, `summary`, and those that are
 //! read as they are: `conditions`, `warning`, `recognised`.
 
-use super::reader::{ReadBody, Record};
+use super::record::{ReadBody, Record};
 use super::{Interner, rate};
 use model::serde_units::ns;
 use model::{

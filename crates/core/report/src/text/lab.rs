@@ -1,10 +1,12 @@
 //! The view of a lab: measured and predicted times, the cost of each link, accuracy.
 
+mod comparison;
+
 use super::escape::printable;
 use super::prediction::{bound_words, error_text, number};
 use super::style::{Ink, Style};
 use super::table::Table;
-use super::{DASH, counted, duration_or_dash, lab_comparison};
+use super::{DASH, counted, duration_or_dash};
 use crate::accuracy::Accuracy;
 use crate::outcome::{LabDrift, LabErrors, LabOutcome, LabPoint, LabRound, LabSlope};
 use model::{LinkOutcome, Prediction, format_duration};
@@ -96,7 +98,7 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     let mut out = style.paint(Ink::Heading, &heading);
     out.push('\n');
     if outcome.is_comparison() {
-        out.push_str(&lab_comparison::tables(outcome, style));
+        out.push_str(&comparison::tables(outcome, style));
     } else {
         out.push_str(&with_chart(outcome, style));
     }
@@ -230,7 +232,7 @@ fn figures_of(point: &LabPoint) -> [String; 5] {
 }
 
 /// `links.web-database.rtt` becomes `web-database rtt`.
-pub(super) fn short(setting: &str) -> String {
+fn short(setting: &str) -> String {
     let setting = setting
         .strip_prefix("links.")
         .or_else(|| setting.strip_prefix("workload."))

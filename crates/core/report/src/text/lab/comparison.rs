@@ -1,13 +1,13 @@
 //! Variants of a lab: for each combination of other settings the columns of JMeter's aggregate
 //! report, and the cost of an operation in processor time and bytes.
 
-use super::escape::printable;
-use super::lab::short;
-use super::prediction::{error_text, number};
-use super::style::{Ink, Style};
-use super::table::Table;
-use super::{DASH, WITHHELD, duration_or_dash};
+use super::short;
 use crate::outcome::{LabOutcome, LabPoint, LabRound, LabTimes};
+use crate::text::escape::printable;
+use crate::text::prediction::{error_text, number};
+use crate::text::style::{Ink, Style};
+use crate::text::table::Table;
+use crate::text::{DASH, WITHHELD, duration_or_dash};
 use model::{
     ByteCount, Direction, Distribution, DistributionBuilder, MeasuredDurations, Prediction, format_duration,
     median_number,
