@@ -2,8 +2,9 @@
 
 use crate::closed::Closed;
 use crate::handshake::{END_OF_EARLY_DATA, FINISHED, KEY_UPDATE, Messages};
+use crate::key_log::Secrets;
 use crate::opened_record::{HANDSHAKE, OpenedRecord, content};
-use crate::schedule::RecordKey;
+use crate::schedule::{RecordKey, Stage};
 use crate::session::Session;
 use crate::suite::Suite;
 use model::Direction;
@@ -14,14 +15,6 @@ pub(crate) struct KeyDirection {
     pub(crate) key: Option<RecordKey>,
     pub(crate) messages: Messages,
     pub(crate) is_proved: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Stage {
-    #[default]
-    Early,
-    Handshake,
-    Traffic,
 }
 
 impl KeyDirection {
@@ -107,6 +100,24 @@ impl KeyDirection {
             && self.stage == Stage::Handshake
             && self.key.is_some()
             && !self.is_proved
+    }
+
+    /// Reason why a record was not decrypted. On a decrypted connection it counts as damaged,
+    /// unless it may be early data refused by the server.
+    pub(crate) fn refused(&self, session: &Session, direction: Direction, log: &dyn Secrets) -> Closed {
+        let closed = self.why_not(session);
+        if closed == Closed::Damaged && session.has_opened && !self.may_be_refused(direction) {
+            log.damaged();
+        }
+        closed
+    }
+
+    fn why_not(&self, session: &Session) -> Closed {
+        match (&session.client_random, &self.key) {
+            (None, _) => Closed::Joined,
+            (Some(_), None) => Closed::Secret,
+            (Some(_), Some(_)) => Closed::Damaged,
+        }
     }
 
     /// Early data precede the server's choice of the suite: they use the suite of the resumed

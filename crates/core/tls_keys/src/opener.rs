@@ -2,10 +2,10 @@
 
 use crate::closed::Closed;
 use crate::handshake::Messages;
-use crate::key_direction::{KeyDirection, Stage};
+use crate::key_direction::KeyDirection;
 use crate::key_log::Secrets;
 use crate::opened_record::{ALERT, DATA, HANDSHAKE, OpenedRecord, content};
-use crate::schedule::RecordKey;
+use crate::schedule::{RecordKey, Stage};
 use crate::session::Session;
 use model::{Direction, PerDirection};
 use std::fmt;
@@ -106,14 +106,14 @@ impl RecordOpener {
                     session.note_opened(log.as_ref());
                     lane.content_13(session, direction, plain)
                 } else {
-                    OpenedRecord::Closed(session.refused(lane, direction, log.as_ref()))
+                    OpenedRecord::Closed(lane.refused(session, direction, log.as_ref()))
                 }
             }
             _ if lane.unlock_12(session, direction, header, body, plain) => {
                 session.note_opened(log.as_ref());
                 content(kind, plain)
             }
-            _ => OpenedRecord::Closed(session.refused(lane, direction, log.as_ref())),
+            _ => OpenedRecord::Closed(lane.refused(session, direction, log.as_ref())),
         }
     }
 

@@ -7,6 +7,14 @@ use model::PerDirection;
 use ring::aead::{Aad, Algorithm, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, UnboundKey};
 use ring::{hkdf, hmac};
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Stage {
+    #[default]
+    Early,
+    Handshake,
+    Traffic,
+}
+
 pub(crate) struct RecordKey {
     cipher: Opener,
     suite: Suite,

@@ -2,9 +2,8 @@
 
 use crate::closed::Closed;
 use crate::handshake::{CLIENT_HELLO, client_random, old_client_random, server_hello};
-use crate::key_direction::{KeyDirection, Stage};
 use crate::key_log::{Label, Secrets, SessionSecrets};
-use crate::schedule::{Negotiated, RecordKey};
+use crate::schedule::{Negotiated, RecordKey, Stage};
 use crate::suite::Suite;
 use model::{Direction, PerDirection};
 use std::sync::Arc;
@@ -133,24 +132,6 @@ impl Session {
         };
         if is_missed && self.closed.is_none() {
             self.closed = Some(Closed::Joined);
-        }
-    }
-
-    /// Reason why a record was not decrypted. On a decrypted connection it counts as damaged,
-    /// unless it may be early data refused by the server.
-    pub(crate) fn refused(&self, lane: &KeyDirection, direction: Direction, log: &dyn Secrets) -> Closed {
-        let closed = self.why_not(lane);
-        if closed == Closed::Damaged && self.has_opened && !lane.may_be_refused(direction) {
-            log.damaged();
-        }
-        closed
-    }
-
-    fn why_not(&self, lane: &KeyDirection) -> Closed {
-        match (&self.client_random, &lane.key) {
-            (None, _) => Closed::Joined,
-            (Some(_), None) => Closed::Secret,
-            (Some(_), Some(_)) => Closed::Damaged,
         }
     }
 
