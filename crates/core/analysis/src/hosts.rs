@@ -24,9 +24,8 @@ mod machines;
 mod server;
 
 use crate::fact::Fact;
-use crate::stage_output::StageOutput;
 use evidence::Evidence;
-use model::{CapturedAddress, Host, InterfaceAddresses, Warning, WarningKind, counted};
+use model::{CapturedAddress, Host, InterfaceAddresses, StageOutput, Warning, WarningKind, counted};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 

@@ -21,6 +21,5 @@ pub mod paces;
 pub mod pairing;
 pub mod poolers;
 pub mod round_trip;
-pub mod stage_output;
 pub mod verb;
 pub mod waited;

@@ -35,7 +35,9 @@ use group::{Group, Key};
 use grouped::{UNNAMED_REQUEST, without_parts};
 use identified::Identified;
 use member::{Member, Sides};
-use model::{ConnectionId, ConnectionMap, ConnectionOutcome, Endpoint, PerSide, Protocol, Warning};
+use model::{
+    ConnectionId, ConnectionMap, ConnectionOutcome, Endpoint, PerSide, Protocol, StageOutput, Warning,
+};
 use requests::{Arrival, Requests};
 use rule::Rule;
 use std::net::IpAddr;

@@ -16,12 +16,11 @@ mod matching;
 use crate::fact::Fact;
 use crate::hosts::given_host;
 use crate::operations::span;
-use crate::stage_output::StageOutput;
 use foldhash::{HashMap, HashSet};
 use matching::Matcher;
 use model::{
-    ConnectionId, ConnectionMap, Endpoint, Exchange, Host, PoolerTime, Protocol, Warning, WarningKind,
-    counted,
+    ConnectionId, ConnectionMap, Endpoint, Exchange, Host, PoolerTime, Protocol, StageOutput, Warning,
+    WarningKind, counted,
 };
 use std::net::IpAddr;
 

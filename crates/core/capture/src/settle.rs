@@ -7,7 +7,7 @@
 //! Each pair of hosts is waited for once.
 
 use crate::hosts::{Estimate, HostPair, Hosts};
-use model::{ConnectionEvent, ConnectionId, Endpoint, Observer, Timestamp};
+use model::{ConnectionEvent, ConnectionId, Endpoint, Observer, StageOutput, Timestamp};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::time::Duration;
@@ -36,6 +36,8 @@ struct BufferedEvents {
     /// Those that may still be unknown: known hosts stay known.
     unsettled: Vec<HostPair>,
 }
+
+type Event<'a> = (ConnectionId, ConnectionEvent<'a>);
 
 impl<'o> Settling<'o> {
     pub fn new(observer: &'o mut dyn Observer) -> Self {
@@ -82,10 +84,11 @@ impl<'o> Settling<'o> {
 
     #[inline]
     fn pass(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
-        match &mut self.held {
-            None => self.observer.event(id, event),
-            Some(held) => held.push(id, event),
-        }
+        let output = match &mut self.held {
+            None => StageOutput::Go((id, event)),
+            Some(held) => held.process_event(id, event),
+        };
+        output.each(|(id, event)| self.observer.event(id, event));
     }
 
     #[inline]
@@ -122,21 +125,8 @@ impl<'o> Settling<'o> {
 
     pub fn flush_settled(&mut self, hosts: &Hosts) {
         let Some(held) = self.held.take() else { return };
-        let BufferedEvents {
-            events,
-            payload,
-            awaited,
-            ..
-        } = *held;
-        for (id, event, range) in events {
-            let event = event.with_payload(payload.get(range).unwrap_or_default());
-            self.observer.event(id, event);
-            if let (ConnectionEvent::Opened { at, .. }, Some(host_pair)) = (event, awaited.get(&id)) {
-                for estimate in Estimate::all(hosts, *host_pair, at) {
-                    self.observer.event(id, estimate);
-                }
-            }
-        }
+        held.release(hosts)
+            .each(|(id, event)| self.observer.event(id, event));
     }
 }
 
@@ -152,11 +142,26 @@ impl Opening {
 }
 
 impl BufferedEvents {
-    fn push(&mut self, id: ConnectionId, event: ConnectionEvent<'_>) {
+    fn process_event<'e>(&mut self, id: ConnectionId, event: ConnectionEvent<'e>) -> StageOutput<Event<'e>> {
         let (event, payload) = event.detach();
         let from = self.payload.len();
         self.payload.extend_from_slice(payload);
         self.events.push((id, event, from..self.payload.len()));
+        StageOutput::Stays
+    }
+
+    /// All events, and the estimates behind the openings that waited for them.
+    fn release(&self, hosts: &Hosts) -> StageOutput<Event<'_>> {
+        let mut released = Vec::with_capacity(self.events.len());
+        for (id, event, range) in &self.events {
+            let payload = self.payload.get(range.clone()).unwrap_or_default();
+            released.push((*id, event.with_payload(payload)));
+            if let (ConnectionEvent::Opened { at, .. }, Some(host_pair)) = (event, self.awaited.get(id)) {
+                let estimates = Estimate::all(hosts, *host_pair, *at);
+                released.extend(estimates.map(|estimate| (*id, estimate)));
+            }
+        }
+        StageOutput::Released(released)
     }
 }
 

@@ -38,6 +38,7 @@ pub mod row_train;
 pub mod sample;
 pub mod serde_units;
 pub mod split;
+mod stage_output;
 pub mod tags;
 pub mod tally;
 pub mod timestamp;
@@ -97,6 +98,7 @@ pub use sample::{Intermediary, Leg, Sample, SampleTotals};
 pub use split::{
     Interval, RoundTripSource, SplitBase, SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal,
 };
+pub use stage_output::StageOutput;
 pub use tags::{Assigned, Assignments, RequestId, SpanId, Tags};
 pub use tally::{SampleOutcome, SampleTally};
 pub use timestamp::Timestamp;

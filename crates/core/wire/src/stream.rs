@@ -5,6 +5,7 @@
 
 mod buffered_bursts;
 mod detection;
+mod detector;
 mod proxied;
 mod search;
 mod trial;
@@ -15,10 +16,10 @@ use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::Input;
 use crate::tls::{OpenedTlsDecoder, TlsDecoder};
 use crate::{PROTOCOLS, ProtocolRow};
-use buffered_bursts::{BufferedBursts, turned};
 use detection::{Choice, Circumstances};
+use detector::Detector;
 use model::{Content, Decoding, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
-use proxied::{Preface, PrefaceOutput};
+use proxied::HeaderPassed;
 use search::Search;
 use std::sync::Arc;
 use tls_keys::Secrets;
@@ -35,10 +36,9 @@ use tls_keys::Secrets;
 /// original times. [`Stream::detect_protocol`] and [`Stream::flush_buffered`] let a caller know
 /// the protocol before the first message.
 pub struct Stream {
-    of: Circumstances,
+    server_port: u16,
     secrets: Option<Arc<dyn Secrets>>,
     state: State,
-    preface: Preface,
     protocol: Protocol,
     encrypted: bool,
     /// Decoding has stopped, because payload is missing from the capture.
@@ -76,8 +76,7 @@ pub enum DetectionState {
 }
 
 enum State {
-    Undecided(Box<BufferedBursts>),
-    Decided(Box<BufferedBursts>, Choice),
+    Detecting(Box<Detector>),
     Decoding(Box<dyn Decoder + Send>),
     Opaque,
 }
@@ -130,13 +129,9 @@ impl Stream {
 
     fn with_circumstances(of: Circumstances) -> Self {
         Self {
-            of,
+            server_port: of.server_port,
             secrets: None,
-            state: State::Undecided(Box::default()),
-            preface: match of.is_joined {
-                true => Preface::Over,
-                false => Preface::Unknown,
-            },
+            state: State::Detecting(Box::new(Detector::new(of))),
             protocol: Protocol::Unknown,
             encrypted: false,
             cut: false,
@@ -163,55 +158,68 @@ impl Stream {
     }
 
     fn forward_input(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
-        if self.is_undecided() {
-            self.buffer_input(direction, input);
-            self.flush_buffered(sink);
-        } else {
-            self.process_input(direction, input, sink);
+        if self.detection() == DetectionState::Settled {
+            return self.process_input(direction, input, sink);
         }
+        self.detect(|detector| detector.process_input(direction, input));
+        self.flush_buffered(sink);
     }
 
     /// Takes the input of [`Stream::feed`] and [`Stream::skip`] while the protocol is unknown, and
     /// emits no message. Once it is decided, call [`Stream::flush_buffered`].
     pub fn detect_protocol(&mut self, at: Timestamp, direction: Direction, bytes: &[u8], unseen: u64) {
-        self.buffer_input(direction, Input::seen(at, bytes));
-        match unseen {
-            0 => {}
-            unseen if self.is_undecided() => self.buffer_input(direction, Input::unseen(at, unseen)),
-            unseen => self.buffer_more(direction, Input::unseen(at, unseen)),
-        }
+        self.detect(|detector| {
+            detector.process_input(direction, Input::seen(at, bytes));
+            detector.process_input(direction, Input::unseen(at, unseen));
+        });
     }
 
     pub fn decide_at_end(&mut self) {
-        self.flush_preface();
-        if let State::Undecided(held) = &mut self.state {
-            let choice = held.decide_at_end(self.of);
-            self.decide(choice);
+        self.detect(Detector::decide_at_end);
+    }
+
+    fn detect(&mut self, detect: impl FnOnce(&mut Detector)) {
+        let State::Detecting(detector) = &mut self.state else {
+            return;
+        };
+        detect(detector);
+        let Some(choice) = detector.choice() else { return };
+        match choice.row {
+            Some(row) => {
+                self.protocol = row.protocol;
+                self.encrypted = row.protocol == Protocol::Tls;
+                self.reason = self.encrypted.then(|| ENCRYPTED.to_owned());
+            }
+            None => self.reason = Some("longwire does not decode the protocol".to_owned()),
         }
     }
 
+    /// Emits the messages that waited for the decision.
     pub fn flush_buffered(&mut self, sink: &mut MessageSink<'_>) {
-        self.start_decoding(sink);
+        let DetectionState::Decided { .. } = self.detection() else {
+            return;
+        };
+        if let State::Detecting(detector) = std::mem::replace(&mut self.state, State::Opaque)
+            && let Some(choice) = detector.choice()
+        {
+            self.start_decoding(&detector, choice, sink);
+        }
     }
 
     pub fn detection(&self) -> DetectionState {
         match &self.state {
-            State::Undecided(_) => DetectionState::Undecided,
-            State::Decided(_, choice) => DetectionState::Decided {
-                reversed: choice.reversed,
+            State::Detecting(detector) => match detector.choice() {
+                None => DetectionState::Undecided,
+                Some(Choice { reversed, .. }) => DetectionState::Decided { reversed },
             },
             State::Decoding(_) | State::Opaque => DetectionState::Settled,
         }
     }
 
-    fn is_undecided(&self) -> bool {
-        self.detection() == DetectionState::Undecided
-    }
-
     /// `direction` ended at `at`: emits messages that only the end completes, and truncated ones.
     pub fn end(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
         self.finish_resync(sink);
-        if self.is_undecided() || self.opaque[direction] {
+        if self.opaque[direction] {
             return;
         }
         if let State::Decoding(decoder) = &mut self.state {
@@ -284,7 +292,7 @@ impl Stream {
         };
         let inside = match &self.state {
             State::Decoding(decoder) => decoder.inside(),
-            State::Undecided(_) | State::Decided(..) | State::Opaque => None,
+            State::Detecting(_) | State::Opaque => None,
         };
         match inside {
             Some(inside) if inside.protocol == Protocol::Unknown => Decoding {
@@ -308,7 +316,7 @@ impl Stream {
             State::Decoding(_) if !self.opaque[direction] => self.decode(direction, input, sink),
             State::Decoding(_) if self.search.is_some() => self.search(direction, input, sink),
             State::Decoding(_) | State::Opaque => self.emit_raw(direction, input, sink),
-            State::Undecided(_) | State::Decided(..) => {}
+            State::Detecting(_) => {}
         }
         if input.unseen_count() > 0 {
             self.seek(direction);
@@ -321,97 +329,25 @@ impl Stream {
         self.emit_opaque(direction, input.at(), input.at(), sink);
     }
 
-    fn buffer_input(&mut self, direction: Direction, input: Input<'_>) {
-        if input.is_empty() {
-            return;
-        }
-        if direction == Direction::ServerToClient {
-            self.flush_preface();
-            return self.buffer_undecided(direction, input);
-        }
-        match self.preface.process_input(input) {
-            PrefaceOutput::Waits => {}
-            PrefaceOutput::Behind(rest) if rest.is_empty() => {}
-            PrefaceOutput::Behind(rest) => self.buffer_undecided(direction, rest),
-            PrefaceOutput::Not(before, input) => {
-                self.buffer_pieces(&before);
-                self.buffer_undecided(direction, input);
-            }
-        }
-    }
-
-    fn flush_preface(&mut self) {
-        let pieces = self.preface.take_buffered();
-        self.buffer_pieces(&pieces);
-    }
-
-    fn buffer_pieces(&mut self, pieces: &[(Timestamp, Vec<u8>)]) {
-        for (at, bytes) in pieces {
-            self.buffer_undecided(Direction::ClientToServer, Input::seen(*at, bytes));
-        }
-    }
-
-    fn buffer_undecided(&mut self, direction: Direction, input: Input<'_>) {
-        if !self.is_undecided() {
-            return self.buffer_more(direction, input);
-        }
-        let State::Undecided(held) = &mut self.state else {
-            return;
-        };
-        if let Some(choice) = held.process_input(direction, input, self.of) {
-            self.decide(choice);
-        }
-    }
-
-    fn buffer_more(&mut self, direction: Direction, input: Input<'_>) {
-        if let State::Decided(held, _) = &mut self.state {
-            held.window.push(direction, input);
-        }
-    }
-
-    fn decide(&mut self, choice: Choice) {
-        let State::Undecided(held) = &mut self.state else {
-            return;
-        };
-        let held = std::mem::take(held);
-        match choice.row {
-            Some(row) => {
-                self.protocol = row.protocol;
-                self.encrypted = row.protocol == Protocol::Tls;
-                self.reason = self.encrypted.then(|| ENCRYPTED.to_owned());
-            }
-            None => self.reason = Some("longwire does not decode the protocol".to_owned()),
-        }
-        self.state = State::Decided(held, choice);
-    }
-
-    fn start_decoding(&mut self, sink: &mut MessageSink<'_>) {
-        let State::Decided(held, choice) = &mut self.state else {
-            return;
-        };
-        let (held, Choice { row, reversed }) = (std::mem::take(held), *choice);
+    fn start_decoding(&mut self, detector: &Detector, choice: Choice, sink: &mut MessageSink<'_>) {
+        let Choice { row, reversed } = choice;
         self.row = row;
-        self.emit_preface(sink);
-        self.state = match row {
-            Some(row) => {
-                let openings = held.window.openings(reversed);
-                let secrets = (row.protocol == Protocol::Tls).then(|| self.secrets_of_tls());
-                State::Decoding(match secrets.flatten() {
-                    Some(secrets) => Box::new(OpenedTlsDecoder::new(secrets, Self::new(self.of.server_port))),
-                    None => (row.decoder)(openings),
-                })
-            }
-            None => State::Opaque,
-        };
-        for burst in &held.passed {
-            let direction = turned(burst.direction, reversed);
+        self.emit_preface(detector.header(), sink);
+        if let Some(row) = row {
+            let secrets = (row.protocol == Protocol::Tls).then(|| self.secrets_of_tls());
+            self.state = State::Decoding(match secrets.flatten() {
+                Some(secrets) => Box::new(OpenedTlsDecoder::new(secrets, Self::new(self.server_port))),
+                None => (row.decoder)(detector.openings(reversed)),
+            });
+        }
+        for burst in detector.passed(reversed) {
+            let direction = burst.direction;
             self.given[direction] = self.given[direction].saturating_add(burst.bytes);
             self.last[direction] = burst.ended;
             self.emit_opaque(direction, burst.started, burst.ended, sink);
         }
         let mut begun = false;
-        for (at, direction, bytes, unseen) in held.window.pieces() {
-            let direction = turned(direction, reversed);
+        for (at, direction, bytes, unseen) in detector.pieces(reversed) {
             begun |= !bytes.is_empty();
             self.process_input(direction, Input::seen(at, bytes), sink);
             if begun {
@@ -422,10 +358,8 @@ impl Stream {
         }
     }
 
-    fn emit_preface(&mut self, sink: &mut MessageSink<'_>) {
-        let Some(header) = self.preface.take_header() else {
-            return;
-        };
+    fn emit_preface(&mut self, header: Option<HeaderPassed>, sink: &mut MessageSink<'_>) {
+        let Some(header) = header else { return };
         let direction = Direction::ClientToServer;
         for counted in [&mut self.given, &mut self.handed_out] {
             counted[direction] += header.bytes;
@@ -523,7 +457,7 @@ impl Stream {
             Some(secrets) => {
                 let inside = match decoder.go_on_inside() {
                     Some(decoder) => Self::inside(self.protocol, decoder),
-                    None => Self::new(self.of.server_port),
+                    None => Self::new(self.server_port),
                 };
                 let opened = OpenedTlsDecoder::new(secrets, inside);
                 (row_of(Protocol::Tls), State::Decoding(Box::new(opened)))

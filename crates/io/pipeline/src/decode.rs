@@ -1,6 +1,7 @@
 //! Decodes events of connections into facts, with a decoder and the pairing of each connection.
 
 use super::notes::{Note, Notes};
+use super::unnamed_facts::UnnamedFacts;
 use analysis::exchange_pool::ExchangePool;
 use analysis::fact::{Fact, FactSink};
 use analysis::fingerprint::{Fingerprints, KnownFingerprints};
@@ -143,6 +144,7 @@ impl ConnectionDecoders {
         if !connection.opened.sides_certain {
             connection.opened.introduce(id, out);
         }
+        connection.protocol = connection.stream.protocol();
         connection.decode(&mut self.fingerprints, out, |stream, sink| {
             stream.flush_buffered(sink)
         });
@@ -315,9 +317,7 @@ impl Connection {
         self.pairing.closed(at, totals, decoding, out);
     }
 
-    /// Decodes the payload. The bytes that determine the protocol are processed before it is
-    /// queried, because it names the facts that follow. Waiting messages are reported with the
-    /// observations up to their end.
+    /// Decodes the payload. Waiting messages are reported with the observations up to their end.
     fn decode(
         &mut self,
         fingerprints: &mut Fingerprints,
@@ -331,27 +331,17 @@ impl Connection {
             notes,
             ..
         } = self;
-        if !matches!(protocol, Protocol::Unknown | Protocol::Tls) {
-            run(stream, &mut |message: Message<'_>| {
-                pairing.message(&message, *protocol, fingerprints, out)
-            });
-            return;
-        }
-        let mut facts = Vec::new();
+        let mut unnamed = UnnamedFacts::of(*protocol);
         run(stream, &mut |message: Message<'_>| {
             notes.emit_until(message.ended, pairing);
-            pairing.message(&message, *protocol, fingerprints, &mut |fact| facts.push(fact));
+            pairing.message(&message, *protocol, fingerprints, &mut |fact| {
+                unnamed.process_fact(fact).each(&mut *out);
+            });
         });
         notes.emit_all(pairing);
-        *protocol = stream.protocol();
-        for fact in facts {
-            out(match fact {
-                Fact::Exchange { exchange, .. } => Fact::Exchange {
-                    exchange,
-                    protocol: *protocol,
-                },
-                fact => fact,
-            });
+        if *protocol == Protocol::Tls {
+            *protocol = stream.protocol();
         }
+        unnamed.flush(*protocol).each(out);
     }
 }

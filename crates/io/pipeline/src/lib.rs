@@ -30,3 +30,4 @@ pub mod private_file;
 pub mod progress;
 pub mod senders;
 pub mod sinks;
+mod unnamed_facts;

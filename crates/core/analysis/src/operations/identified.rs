@@ -1,9 +1,10 @@
 //! Exchanges with the identifier of an unseen request: captures of a database alone.
 
 use super::member::Member;
-use crate::stage_output::StageOutput;
 use foldhash::HashMap;
-use model::{Assigned, ConnectionId, ConnectionMap, Phase, RequestId, Timestamp, TransactionState};
+use model::{
+    Assigned, ConnectionId, ConnectionMap, Phase, RequestId, StageOutput, Timestamp, TransactionState,
+};
 use std::time::Duration;
 
 #[derive(Debug, Default)]

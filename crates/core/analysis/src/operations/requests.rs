@@ -32,12 +32,11 @@ use super::grouped::GroupedSink;
 use super::member::{Member, Sides};
 use super::programs::Programs;
 use crate::exchange_pool::{ExchangePool, ExchangeRecycler};
-use crate::stage_output::StageOutput;
 use answered::Answered;
 use lives::Lives;
 use model::{
-    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, Phase, RequestId, Share, Timestamp,
-    Warning, WarningKind, counted,
+    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, Phase, RequestId, Share, StageOutput,
+    Timestamp, Warning, WarningKind, counted,
 };
 use opaque::UnderWay;
 use proof::Proof;

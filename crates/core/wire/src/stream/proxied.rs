@@ -5,13 +5,19 @@
 //! emitted as a separate message without reply; its addresses are not inspected.
 
 use crate::decoding::framing::Input;
-use model::Timestamp;
+use model::{StageOutput, Timestamp};
 
+/// The bytes of a client until it is known whether they begin with a header.
 #[derive(Debug, Default)]
-pub(super) enum Preface {
+pub(super) struct Preface {
+    pieces: Vec<(Timestamp, Vec<u8>)>,
+    stage: PrefaceStage,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum PrefaceStage {
     #[default]
-    Unknown,
-    Begun(Vec<(Timestamp, Vec<u8>)>),
+    Open,
     Header(HeaderPassed),
     Over,
 }
@@ -23,14 +29,6 @@ pub(super) struct HeaderPassed {
     pub(super) bytes: u64,
 }
 
-pub(super) enum PrefaceOutput<'a> {
-    Waits,
-    /// There is no header: the buffered bytes, which come first, and the input.
-    Not(Vec<(Timestamp, Vec<u8>)>, Input<'a>),
-    /// The input after the header.
-    Behind(Input<'a>),
-}
-
 enum Beginning {
     Header(usize),
     More,
@@ -38,53 +36,68 @@ enum Beginning {
 }
 
 impl Preface {
-    pub(super) fn process_input<'a>(&mut self, mut input: Input<'a>) -> PrefaceOutput<'a> {
-        let mut pieces = match std::mem::replace(self, Self::Over) {
-            Self::Unknown => Vec::new(),
-            Self::Begun(pieces) => pieces,
-            other @ (Self::Header(_) | Self::Over) => {
-                *self = other;
-                return PrefaceOutput::Not(Vec::new(), input);
-            }
-        };
-        let before: usize = pieces.iter().map(|(_, bytes)| bytes.len()).sum();
-        let mut all: Vec<u8> = pieces.iter().flat_map(|(_, bytes)| bytes).copied().collect();
+    /// Of a connection without a visible beginning.
+    pub(super) const fn over() -> Self {
+        Self {
+            pieces: Vec::new(),
+            stage: PrefaceStage::Over,
+        }
+    }
+
+    /// Emits the input behind a header, or all if there is none.
+    pub(super) fn process_input<'a>(&'a mut self, mut input: Input<'a>) -> StageOutput<Input<'a>> {
+        if !matches!(self.stage, PrefaceStage::Open) {
+            return StageOutput::Go(input);
+        }
+        let before: usize = self.pieces.iter().map(|(_, bytes)| bytes.len()).sum();
+        let mut all: Vec<u8> = self.pieces.iter().flat_map(|(_, bytes)| bytes).copied().collect();
         all.extend(input.bytes().iter().take(MAX_HEADER_LEN.saturating_sub(before)));
         match beginning(&all) {
             Beginning::Header(length) => {
-                let started = pieces.first().map_or(input.at(), |(at, _)| *at);
-                *self = Self::Header(HeaderPassed {
+                let started = self.pieces.first().map_or(input.at(), |(at, _)| *at);
+                self.stage = PrefaceStage::Header(HeaderPassed {
                     started,
                     ended: input.at(),
                     bytes: length as u64,
                 });
                 input.take_bytes(length.saturating_sub(before));
-                PrefaceOutput::Behind(input)
+                StageOutput::from(Some(input).filter(|rest| !rest.is_empty()))
             }
             Beginning::More if input.unseen_count() == 0 && all.len() < MAX_HEADER_LEN => {
-                pieces.push((input.at(), input.bytes().to_vec()));
-                *self = Self::Begun(pieces);
-                PrefaceOutput::Waits
+                self.pieces.push((input.at(), input.bytes().to_vec()));
+                StageOutput::Stays
             }
-            Beginning::More | Beginning::Other => PrefaceOutput::Not(pieces, input),
-        }
-    }
-
-    pub(super) fn take_buffered(&mut self) -> Vec<(Timestamp, Vec<u8>)> {
-        match std::mem::replace(self, Self::Over) {
-            Self::Begun(pieces) => pieces,
-            Self::Unknown | Self::Over => Vec::new(),
-            header @ Self::Header(_) => {
-                *self = header;
-                Vec::new()
+            Beginning::More | Beginning::Other if self.pieces.is_empty() => {
+                self.stage = PrefaceStage::Over;
+                StageOutput::Go(input)
+            }
+            Beginning::More | Beginning::Other => {
+                self.stage = PrefaceStage::Over;
+                StageOutput::Released(self.inputs().chain([input]).collect())
             }
         }
     }
 
-    pub(super) fn take_header(&mut self) -> Option<HeaderPassed> {
-        let Self::Header(header) = *self else { return None };
-        *self = Self::Over;
-        Some(header)
+    /// There will be no header.
+    pub(super) fn flush(&mut self) -> StageOutput<Input<'_>> {
+        match self.stage {
+            PrefaceStage::Open => {
+                self.stage = PrefaceStage::Over;
+                StageOutput::Released(self.inputs().collect())
+            }
+            PrefaceStage::Header(_) | PrefaceStage::Over => StageOutput::Stays,
+        }
+    }
+
+    pub(super) const fn header(&self) -> Option<HeaderPassed> {
+        match self.stage {
+            PrefaceStage::Header(header) => Some(header),
+            PrefaceStage::Open | PrefaceStage::Over => None,
+        }
+    }
+
+    fn inputs(&self) -> impl Iterator<Item = Input<'_>> {
+        self.pieces.iter().map(|(at, bytes)| Input::seen(*at, bytes))
     }
 }
 

@@ -103,9 +103,7 @@ impl Stream {
             State::Decoding(decoder) if self.row.is_some() => {
                 decoder.find(search.direction, &search.bytes, whole)
             }
-            State::Undecided(_) | State::Decided(..) | State::Decoding(_) | State::Opaque => {
-                Resumption::Nowhere
-            }
+            State::Detecting(_) | State::Decoding(_) | State::Opaque => Resumption::Nowhere,
         }
     }
 

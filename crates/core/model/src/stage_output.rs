@@ -1,9 +1,10 @@
 //! Output of a stage for one input: usually that input, sometimes no output, rarely all that
 //! waited.
 
-/// Iterating costs no allocation.
+/// Output of a stage for one input. Iterating costs no allocation.
 #[derive(Debug)]
 pub enum StageOutput<T> {
+    /// The input, unchanged or processed.
     Go(T),
     /// The input waits or was consumed.
     Stays,
