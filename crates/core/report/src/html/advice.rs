@@ -1,10 +1,9 @@
 //! The page of `tunnel advise`: a map of levels by rates, the cost of each level, and the bill.
 
-use super::markup::{DASH, counted, number, time, turns};
-use super::old;
-use super::old::{Escaped, small_print};
+use super::markup::{DASH, cell, counted, number, px, section, small_print, table_head, time, turns};
+use super::{header, notes};
+use maud::{Markup, display, html};
 use model::{Advice, BitRate, BreakEven, ByteCount, Conditions, LevelAdvice, Warning, format_duration};
-use std::fmt::Write;
 use std::io;
 use std::time::Duration;
 
@@ -14,13 +13,15 @@ pub fn write_advice(
     warnings: &[Warning],
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    let mut html = String::with_capacity(1 << 15);
     let title = format!("{} through a tunnel", advice.source);
-    old::head(&title, &lead(advice), &mut html);
-    old::warnings(warnings, &mut html);
-    map_section(advice, &mut html);
-    levels_section(advice, &mut html);
-    old::end(html, &[], conditions, out)
+    let lead = html! { p.lead { (lead(advice)) } };
+    let sections = vec![
+        notes::warnings(warnings),
+        map_section(advice),
+        levels_section(advice),
+        notes::conditions_of_run(conditions),
+    ];
+    header::write(out, &title, lead, sections, None)
 }
 
 fn lead(advice: &Advice) -> String {
@@ -42,52 +43,47 @@ fn lead(advice: &Advice) -> String {
     )
 }
 
-fn map_section(advice: &Advice, out: &mut String) {
-    out.push_str(
-        "<section aria-labelledby=\"h-map\">\n<h2 id=\"h-map\">Gain of each level, by the rate of the link</h2>\n\
-         <p>How much shorter (green) or longer (red) a mean operation is than through a tunnel without compression. A ring marks the fastest of a \
-         column.</p>\n",
-    );
-    drawing(advice, out);
-    small_print(
-        "Predicted: bytes and codec time of every exchange as compressed here, over a link without loss or other users, by one client. \
-         Processor time was measured on this machine; on a slower one levels stop to pay earlier.",
-        out,
-    );
-    out.push_str("</section>\n");
+fn map_section(advice: &Advice) -> Markup {
+    let content = html! {
+        p {
+            "How much shorter (green) or longer (red) a mean operation is than through a tunnel without compression. \
+             A ring marks the fastest of a column."
+        }
+        (drawing(advice))
+        (small_print(
+            "Predicted: bytes and codec time of every exchange as compressed here, over a link without loss or other \
+             users, by one client. Processor time was measured on this machine; on a slower one levels stop to pay \
+             earlier."
+        ))
+    };
+    section("map", "Gain of each level, by the rate of the link", content)
 }
 
 /// One column per rate, one row per level.
-fn drawing(advice: &Advice, out: &mut String) {
-    let columns = advice.rates.len().clamp(1, MAX_RATES);
-    let (cell, row) = ((WIDTH - LABEL) / columns as f64, 34.0);
-    let height = HEAD + row * advice.levels.len() as f64;
-    let _ = write!(
-        out,
-        "<figure class=\"map\" tabindex=\"0\"><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"time saved by level and rate\">"
-    );
-    for (column, rate) in advice.rates.iter().take(MAX_RATES).enumerate() {
-        let x = LABEL + cell * (column as f64 + 0.5);
-        let _ = write!(out, "<text class=\"head\" x=\"{x:.1}\" y=\"18\">{rate}</text>");
-    }
-    for (index, level) in advice.levels.iter().enumerate() {
-        let y = HEAD + row * index as f64;
-        let _ = write!(
-            out,
-            "<text class=\"side\" x=\"0\" y=\"{:.1}\">{} · {}</text>",
-            y + row / 2.0,
-            level.level,
-            Escaped(&level.codec)
-        );
-        for column in 0..advice.rates.len().min(MAX_RATES) {
-            let place = [LABEL + cell * column as f64, y, cell - 3.0, row - 3.0];
-            square(advice, level, column, place, out);
+fn drawing(advice: &Advice) -> Markup {
+    let rates = &advice.rates[..advice.rates.len().min(MAX_RATES)];
+    let (width, height) = ((WIDTH - LABEL) / rates.len().max(1) as f64, 34.0);
+    let x = |column: usize| LABEL + width * column as f64;
+    let whole = HEAD + height * advice.levels.len() as f64;
+    html! {
+        figure.map tabindex="0" {
+            svg viewBox={ "0 0 " (WIDTH) " " (whole) } role="img" aria-label="time saved by level and rate" {
+                @for (column, rate) in rates.iter().enumerate() {
+                    text.head x=(px(x(column) + width / 2.0)) y="18" { (display(rate)) }
+                }
+                @for (index, level) in advice.levels.iter().enumerate() {
+                    @let y = HEAD + height * index as f64;
+                    text.side x="0" y=(px(y + height / 2.0)) { (level.level) " · " (level.codec) }
+                    @for column in 0..rates.len() {
+                        (square(advice, level, column, [x(column), y, width - 3.0, height - 3.0]))
+                    }
+                }
+            }
         }
     }
-    out.push_str("</svg></figure>\n");
 }
 
-fn square(advice: &Advice, level: &LevelAdvice, column: usize, place: [f64; 4], out: &mut String) {
+fn square(advice: &Advice, level: &LevelAdvice, column: usize, place: [f64; 4]) -> Markup {
     let [x, y, width, height] = place;
     let shade = shade(advice, level, column);
     let class = match shade {
@@ -95,30 +91,18 @@ fn square(advice: &Advice, level: &LevelAdvice, column: usize, place: [f64; 4], 
         shade if shade < 0.0 => "loss",
         _ => "gain",
     };
-    let _ = write!(
-        out,
-        "<g class=\"{class}\"><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"3\" \
-         fill-opacity=\"{:.2}\"/>",
-        Escaped(&words(advice, level, column)),
-        (shade.abs() * FULL).max(0.05)
-    );
-    if advice.best(column).is_some_and(|best| best.level == level.level) {
-        let _ = write!(
-            out,
-            "<rect class=\"best\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\"/>",
-            x + 1.5,
-            y + 1.5,
-            width - 3.0,
-            height - 3.0
-        );
+    let opacity = format!("{:.2}", (shade.abs() * FULL).max(0.05));
+    let is_best = advice.best(column).is_some_and(|best| best.level == level.level);
+    html! {
+        g class=(class) {
+            title { (words(advice, level, column)) }
+            rect x=(px(x)) y=(px(y)) width=(px(width)) height=(px(height)) rx="3" fill-opacity=(opacity) {}
+            @if is_best {
+                rect.best x=(px(x + 1.5)) y=(px(y + 1.5)) width=(px(width - 3.0)) height=(px(height - 3.0)) rx="3" {}
+            }
+            text x=(px(x + width / 2.0)) y=(px(y + height / 2.0)) { (figure(advice, level, column)) }
+        }
     }
-    let _ = write!(
-        out,
-        "<text x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
-        x + width / 2.0,
-        y + height / 2.0,
-        figure(advice, level, column)
-    );
 }
 
 /// Saving as a share of the time without compression: 1 saves all of it, -1 at least doubles it.
@@ -159,58 +143,70 @@ fn words(advice: &Advice, level: &LevelAdvice, column: usize) -> String {
     )
 }
 
-fn levels_section(advice: &Advice, out: &mut String) {
-    out.push_str(
-        "<section aria-labelledby=\"h-levels\">\n<h2 id=\"h-levels\">Cost of each level</h2>\n<table class=\"stack\">\n\
-         <thead><tr><th scope=\"col\">level</th><th scope=\"col\" class=\"n\">bytes an operation</th><th scope=\"col\" class=\"n\">of payload</th>\
-         <th scope=\"col\" class=\"n\">compress</th><th scope=\"col\" class=\"n\">decompress</th><th scope=\"col\" class=\"n\">break-even rate</th>",
-    );
-    if let Some(price) = advice.price {
-        let _ = write!(
-            out,
-            "<th scope=\"col\" class=\"n\">a million operations at {price} a GB</th>"
-        );
-        if advice.span.is_some() {
-            out.push_str("<th scope=\"col\" class=\"n\">30 days at this pace</th>");
+fn levels_section(advice: &Advice) -> Markup {
+    let content = html! {
+        table.stack {
+            (table_head("level", &headings(advice)))
+            tbody {
+                (bill_row("now", advice))
+                @for level in &advice.levels { (level_row(advice, level)) }
+            }
+        }
+        p.small {
+            "CPU: compress and decompress, both ends and both directions, for a mean operation."
+            @if let Some(noise) = noise(advice) {
+                " Passes over the same bytes were within " (format_args!("{noise:.0}")) " % of each other."
+            }
+            " Above the break-even rate a tunnel without compression is faster. Bytes of the tunnel include the \
+             headers of its frames and the overhead of encryption; packet headers are in neither figure."
+        }
+    };
+    section("levels", "Cost of each level", content)
+}
+
+fn headings(advice: &Advice) -> Vec<String> {
+    let figures = [
+        "bytes an operation",
+        "of payload",
+        "compress",
+        "decompress",
+        "break-even rate",
+    ];
+    let million = advice
+        .price
+        .map(|price| format!("a million operations at {price} a GB"));
+    let month = advice
+        .price
+        .and(advice.span)
+        .map(|_| "30 days at this pace".to_owned());
+    figures
+        .map(str::to_owned)
+        .into_iter()
+        .chain(million)
+        .chain(month)
+        .collect()
+}
+
+/// The widest, as a percentage.
+fn noise(advice: &Advice) -> Option<f64> {
+    let noise = advice.levels.iter().filter_map(|level| level.noise);
+    noise.map(|noise| noise.as_fraction() * 100.0).reduce(f64::max)
+}
+
+fn bill_row(name: &str, advice: &Advice) -> Markup {
+    let bytes = ByteCount::from_bytes(advice.payload() / advice.operations.max(1));
+    html! {
+        tr {
+            th scope="row" { (name) }
+            (cell("bytes an operation", display(bytes)))
+            (cell("of payload", "100 %"))
+            @for _ in 0..3 { td.n { (DASH) } }
+            (bill(advice, advice.payload()))
         }
     }
-    out.push_str("</tr></thead>\n<tbody>\n");
-    bill_row("now", advice, out);
-    for level in &advice.levels {
-        level_row(advice, level, out);
-    }
-    out.push_str("</tbody></table>\n");
-    let noise = advice.levels.iter().filter_map(|level| level.noise);
-    let noise = noise
-        .map(|noise| noise.as_fraction() * 100.0)
-        .fold(f64::NAN, f64::max);
-    let noise = match noise.is_nan() {
-        true => String::new(),
-        false => format!(" Passes over the same bytes were within {noise:.0} % of each other."),
-    };
-    small_print(
-        &format!(
-            "CPU: compress and decompress, both ends and both directions, for a mean operation.{noise} Above the break-even rate a tunnel \
-             without compression is faster. Bytes of the tunnel include the headers of its frames and the overhead of encryption; packet \
-             headers are in neither figure."
-        ),
-        out,
-    );
-    out.push_str("</section>\n");
 }
 
-fn bill_row(name: &str, advice: &Advice, out: &mut String) {
-    let bytes = ByteCount::from_bytes(advice.payload() / advice.operations.max(1));
-    let _ = write!(
-        out,
-        "<tr><th scope=\"row\">{name}</th><td class=\"n\" data-label=\"bytes an operation\">{bytes}</td>\
-         <td class=\"n\" data-label=\"of payload\">100 %</td><td class=\"n\">{DASH}</td><td class=\"n\">{DASH}</td><td class=\"n\">{DASH}</td>"
-    );
-    bill(advice, advice.payload(), out);
-    out.push_str("</tr>\n");
-}
-
-fn level_row(advice: &Advice, level: &LevelAdvice, out: &mut String) {
+fn level_row(advice: &Advice, level: &LevelAdvice) -> Markup {
     let operations = advice.operations.max(1);
     let [compressing, decompressing] = level.processor.map(|span| match span.is_zero() {
         true => DASH.to_owned(),
@@ -220,33 +216,23 @@ fn level_row(advice: &Advice, level: &LevelAdvice, out: &mut String) {
         0 => DASH.to_owned(),
         payload => format!("{:.1} %", level.bytes() as f64 / payload as f64 * 100.0),
     };
-    let _ = write!(
-        out,
-        "<tr><th scope=\"row\">{} <span class=\"kind\">{}</span></th><td class=\"n\" data-label=\"bytes an operation\">{}</td>\
-         <td class=\"n\" data-label=\"of payload\">{part}</td><td class=\"n\" data-label=\"compress\">{compressing}</td>\
-         <td class=\"n\" data-label=\"decompress\">{decompressing}</td><td class=\"n\" data-label=\"break-even rate\">{}</td>",
-        level.level,
-        Escaped(&level.codec),
-        ByteCount::from_bytes(level.bytes() / operations),
-        level.break_even.map_or_else(|| DASH.to_owned(), break_even),
-    );
-    bill(advice, level.bytes(), out);
-    out.push_str("</tr>\n");
+    html! {
+        tr {
+            th scope="row" { (level.level) " " span.kind { (level.codec) } }
+            (cell("bytes an operation", display(ByteCount::from_bytes(level.bytes() / operations))))
+            (cell("of payload", part))
+            (cell("compress", compressing))
+            (cell("decompress", decompressing))
+            (cell("break-even rate", level.break_even.map_or_else(|| DASH.to_owned(), break_even)))
+            (bill(advice, level.bytes()))
+        }
+    }
 }
 
-fn bill(advice: &Advice, bytes: u64, out: &mut String) {
-    let costs = [
-        ("a million operations", advice.cost_per_million(bytes)),
-        ("30 days", advice.cost_per_month(bytes)),
-    ];
-    for (label, cost) in costs {
-        if let Some(cost) = cost {
-            let _ = write!(
-                out,
-                "<td class=\"n\" data-label=\"{label}\">{}</td>",
-                number(cost)
-            );
-        }
+fn bill(advice: &Advice, bytes: u64) -> Markup {
+    html! {
+        @if let Some(cost) = advice.cost_per_million(bytes) { (cell("a million operations", number(cost))) }
+        @if let Some(cost) = advice.cost_per_month(bytes) { (cell("30 days", number(cost))) }
     }
 }
 
