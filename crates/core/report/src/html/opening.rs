@@ -13,7 +13,6 @@ pub struct Opening<'a> {
 }
 
 /// Appends warnings and conditions to the sections, and writes the page.
-#[allow(dead_code, reason = "the pages of single runs are moved to it")]
 pub fn write(
     opening: &Opening<'_>,
     mut sections: Vec<Markup>,
