@@ -5,26 +5,23 @@ mod chart;
 
 pub use chart::LogAxis;
 
-use super::markup::{DASH, count, counted, time};
-use super::old;
-use super::old::{Escaped, small_print};
+use super::markup::{DASH, cell, count, counted, section, small_print, table_head, time};
+use super::{header, notes};
 use crate::outcome::TuneReport;
 use crate::text::{NO_DIFFERENCE, factor};
+use maud::{Markup, Render, html};
 use model::{ByteCount, Conditions, Job, PerDirection, Recommendation, TrialSource, Tuned, format_duration};
-use std::fmt::Write;
 use std::io;
 
 pub fn write_tune(report: &TuneReport, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
-    let mut html = String::with_capacity(1 << 16);
+    let jobs = Job::ALL.into_iter();
+    let jobs = jobs.filter(|job| report.tuned.iter().any(|tuned| tuned.job == *job));
+    let mut sections = vec![notes::warnings(&report.warnings)];
+    sections.extend(jobs.map(|job| job_section(report, job)));
+    sections.push(notes::conditions_of_run(conditions));
     let title = format!("Bulk work on {}", report.server);
-    old::head(&title, &lead(report), &mut html);
-    old::warnings(&report.warnings, &mut html);
-    for job in Job::ALL {
-        if report.tuned.iter().any(|tuned| tuned.job == job) {
-            section(report, job, &mut html);
-        }
-    }
-    old::end(html, &[], conditions, out)
+    let lead = html! { p.lead { (lead(report)) } };
+    header::write(out, &title, lead, sections, None)
 }
 
 fn lead(report: &TuneReport) -> String {
@@ -45,128 +42,104 @@ fn lead(report: &TuneReport) -> String {
     )
 }
 
-fn section(report: &TuneReport, job: Job, out: &mut String) {
-    let _ = write!(
-        out,
-        "<section aria-labelledby=\"h-{job}\">\n<h2 id=\"h-{job}\">{}</h2>\n",
-        Escaped(&capitalised(&report.work(job)))
-    );
-    for one in report.recommendations.iter().filter(|one| one.job == job) {
-        recommended(report, one, out);
-    }
-    for place in report.places(job) {
-        chart::draw(report, job, place, out);
-    }
-    small_print(
-        "Both axes are logarithmic; the setting is in each method's own unit. A dashed line is a method that has nothing to set. Full dots were \
-         run, open ones are predicted from the run here. The ring marks the recommended setting: the smallest that is surely within 5 % \
-         of the best.",
-        out,
-    );
-    table(report, job, out);
-    out.push_str("</section>\n");
+fn job_section(report: &TuneReport, job: Job) -> Markup {
+    let content = html! {
+        @for one in report.recommendations.iter().filter(|one| one.job == job) {
+            (recommended(report, one))
+        }
+        @for place in report.places(job) { (chart::draw(report, job, place)) }
+        (small_print(
+            "Both axes are logarithmic; the setting is in each method's own unit. A dashed line is a method that has \
+             nothing to set. Full dots were run, open ones are predicted from the run here. The ring marks the \
+             recommended setting: the smallest that is surely within 5 % of the best."
+        ))
+        (table(report, job))
+    };
+    section(&job.to_string(), &capitalised(&report.work(job)), content)
 }
 
-fn recommended(report: &TuneReport, one: &Recommendation, out: &mut String) {
-    let setting = report
-        .setting(one.job, &one.method, one.value)
-        .map_or_else(String::new, |setting| format!(", {setting}"));
-    let stake = match one.worst_method == one.method || one.ratio() < NO_DIFFERENCE {
-        true => String::new(),
-        false => format!(
-            "; {} takes {} times as long",
-            Escaped(&one.worst_method),
-            factor(one.ratio())
-        ),
-    };
-    let spelling = match one.spelling == *one.method {
-        true => String::new(),
-        false => format!(" <code>{}</code>", Escaped(&one.spelling)),
-    };
-    let others = report
-        .as_good(one)
-        .map_or_else(String::new, |others| format!(" As good: {}.", Escaped(&others)));
-    let _ = writeln!(
-        out,
-        "<p><b>{}: {}{setting}</b>, {}{stake}.{spelling}{others}</p>",
-        Escaped(&place_words(one.link.as_deref())),
-        Escaped(&one.method),
-        time(one.duration),
-    );
+fn recommended(report: &TuneReport, one: &Recommendation) -> Markup {
+    html! {
+        p {
+            b {
+                (place_words(one.link.as_deref())) ": " (one.method)
+                @if let Some(setting) = report.setting(one.job, &one.method, one.value) { ", " (setting) }
+            }
+            ", " (time(one.duration))
+            @if one.worst_method != one.method && one.ratio() >= NO_DIFFERENCE {
+                "; " (one.worst_method) " takes " (factor(one.ratio())) " times as long"
+            }
+            "."
+            @if one.spelling != *one.method { " " code { (one.spelling) } }
+            @if let Some(others) = report.as_good(one) { " As good: " (others) "." }
+        }
+    }
 }
 
-fn table(report: &TuneReport, job: Job, out: &mut String) {
-    out.push_str("<table class=\"stack\">\n<thead><tr><th scope=\"col\">way</th>");
-    for heading in HEADINGS {
-        let _ = write!(out, "<th scope=\"col\" class=\"n\">{heading}</th>");
-    }
-    out.push_str("</tr></thead>\n");
-    for place in report.places(job) {
-        let _ = write!(
-            out,
-            "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"{}\" class=\"faint\">{}</th></tr>\n",
-            HEADINGS.len() + 1,
-            Escaped(&place_words(place))
-        );
-        for method in report.methods.iter().filter(|method| method.job == job) {
-            if let Some(tuned) = report.shown(method, place) {
-                row(report, tuned, out);
+fn table(report: &TuneReport, job: Job) -> Markup {
+    html! {
+        table.stack {
+            (table_head("way", &HEADINGS))
+            @for place in report.places(job) {
+                tbody {
+                    tr {
+                        th.faint scope="rowgroup" colspan=(HEADINGS.len() + 1) { (place_words(place)) }
+                    }
+                    @for method in report.methods.iter().filter(|method| method.job == job) {
+                        @if let Some(tuned) = report.shown(method, place) { (row(report, tuned)) }
+                    }
+                }
             }
         }
-        out.push_str("</tbody>\n");
+        (small_print(
+            "The best setting of each method, or the recommended one. Times are medians; round trips, packets and \
+             bytes are of one run, both directions. Memory is the growth during a run, of the client and of the \
+             server process of its connection."
+        ))
     }
-    out.push_str("</table>\n");
-    small_print(
-        "The best setting of each method, or the recommended one. Times are medians; round trips, packets and bytes are of one run, both \
-         directions. Memory is the growth during a run, of the client and of the server process of its connection.",
-        out,
-    );
 }
 
-fn row(report: &TuneReport, tuned: &Tuned, out: &mut String) {
-    let typical = &tuned.typical;
-    let sum = |each: Option<PerDirection<u64>>| each.map(|each| each.iter().sum::<u64>());
-    let number = |number: Option<u64>| number.map_or_else(|| DASH.to_owned(), count);
-    let bytes = |bytes: Option<ByteCount>| bytes.map_or_else(|| DASH.to_owned(), |bytes| bytes.to_string());
+fn row(report: &TuneReport, tuned: &Tuned) -> Markup {
     let recommended = report.recommended(tuned.job, tuned.link.as_deref());
     let is_chosen = recommended.is_some_and(|one| one.method == tuned.method && one.value == tuned.value);
-    let name = format!("{}", Escaped(&tuned.method));
-    let name = match is_chosen {
-        true => format!("<b>{name}</b> <span class=\"kind\">recommended</span>"),
-        false if report.is_within_reach(tuned) => {
-            format!("{name} <span class=\"kind\">within 5 % of the best</span>")
+    html! {
+        tr {
+            th scope="row" {
+                @if is_chosen {
+                    b { (tuned.method) } " " span.kind { "recommended" }
+                } @else {
+                    (tuned.method)
+                    @if report.is_within_reach(tuned) { " " span.kind { "within 5 % of the best" } }
+                }
+            }
+            @for (heading, figure) in HEADINGS.iter().zip(figures(report, tuned)) { (cell(heading, figure)) }
         }
-        false => name,
-    };
+    }
+}
+
+/// Of [`HEADINGS`].
+fn figures(report: &TuneReport, tuned: &Tuned) -> [Markup; 9] {
+    let typical = &tuned.typical;
+    let sum = |each: Option<PerDirection<u64>>| each.map(|each| each.iter().sum::<u64>());
+    let or_dash = |text: Option<String>| text.as_deref().unwrap_or(DASH).render();
+    let number = |number: Option<u64>| or_dash(number.map(count));
+    let bytes = |bytes: Option<ByteCount>| or_dash(bytes.map(|bytes| bytes.to_string()));
+    let recommended = report.recommended(tuned.job, tuned.link.as_deref());
     let best = recommended.map(|one| one.best.as_secs_f64().max(1e-9));
-    let cells = [
-        report
-            .setting(tuned.job, &tuned.method, tuned.value)
-            .unwrap_or_else(|| DASH.to_owned()),
-        format!("{}{}", time(tuned.median()), source_words(tuned.source)),
-        best.map_or_else(
-            || DASH.to_owned(),
-            |best| factor(tuned.median().as_secs_f64() / best),
-        ),
+    [
+        or_dash(report.setting(tuned.job, &tuned.method, tuned.value)),
+        html! {
+            (time(tuned.median()))
+            @if tuned.source == TrialSource::Predicted { small { "predicted" } }
+        },
+        or_dash(best.map(|best| factor(tuned.median().as_secs_f64() / best))),
         number(typical.turns),
         number(sum(typical.packets)),
         bytes(typical.mean_packet()),
         bytes(sum(typical.payload_bytes).map(ByteCount::from_bytes)),
         bytes(typical.client_memory),
         bytes(typical.server_memory),
-    ];
-    let _ = write!(out, "<tr><th scope=\"row\">{name}</th>");
-    for (heading, cell) in HEADINGS.iter().zip(cells) {
-        let _ = write!(out, "<td class=\"n\" data-label=\"{heading}\">{cell}</td>");
-    }
-    out.push_str("</tr>\n");
-}
-
-const fn source_words(source: TrialSource) -> &'static str {
-    match source {
-        TrialSource::Measured | TrialSource::Emulated => "",
-        TrialSource::Predicted => "<small>predicted</small>",
-    }
+    ]
 }
 
 fn place_words(link: Option<&str>) -> String {

@@ -1,10 +1,11 @@
 //! Time over the setting at one distance: one line per method, both axes logarithmic.
 
-use super::{Escaped, place_words, words};
+use super::{place_words, words};
+use crate::html::markup::{count, px};
 use crate::html::scale::{nanos, tick_text};
 use crate::outcome::TuneReport;
+use maud::{Markup, html};
 use model::{Job, Method, TrialSource, Tuned};
-use std::fmt::Write;
 
 #[derive(Debug, Clone, Copy)]
 pub struct LogAxis {
@@ -51,7 +52,7 @@ impl LogAxis {
     }
 }
 
-pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String) {
+pub fn draw(report: &TuneReport, job: Job, link: Option<&str>) -> Markup {
     let methods: Vec<(&Method, Vec<&Tuned>)> = report
         .methods
         .iter()
@@ -64,139 +65,111 @@ pub fn draw(report: &TuneReport, job: Job, link: Option<&str>, out: &mut String)
     let x = LogAxis::over(values, [LEFT, WIDTH - RIGHT]);
     let y = LogAxis::over(all().map(|tuned| nanos(tuned.median())), [HEIGHT - BOTTOM, TOP]);
     let place = place_words(link);
-    let _ = write!(
-        out,
-        "<figure class=\"map\" tabindex=\"0\"><figcaption class=\"small\">{}</figcaption>\n<svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-         aria-label=\"time of {job} over the setting, {}\">\n",
-        Escaped(&place),
-        Escaped(&place)
-    );
-    axes(&x, &y, out);
-    let mut labels = Vec::new();
-    for (number, (method, tuned)) in methods.iter().enumerate() {
-        labels.extend(line(report, method, tuned, [&x, &y], number % INKS, out));
-    }
-    names(labels, out);
-    ring(report, job, link, [&x, &y], out);
-    out.push_str("</svg></figure>\n");
-}
-
-fn axes(x: &LogAxis, y: &LogAxis, out: &mut String) {
-    let [left, right] = x.places;
-    for tick in y.ticks(9) {
-        let up = y.position(tick);
-        let _ = writeln!(
-            out,
-            "<line class=\"rule\" x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{up:.1}\" y2=\"{up:.1}\"/>\
-             <text x=\"{:.1}\" y=\"{up:.1}\" class=\"end\">{}</text>",
-            left - 8.0,
-            tick_text(tick)
-        );
-    }
-    for tick in x.ticks(4) {
-        let _ = writeln!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            x.position(tick),
-            HEIGHT - BOTTOM + 16.0,
-            crate::html::markup::count(tick as u64)
-        );
-    }
-}
-
-/// Draws the line of a method and returns its label.
-fn line(
-    report: &TuneReport,
-    method: &Method,
-    tuned: &[&Tuned],
-    [x, y]: [&LogAxis; 2],
-    ink: usize,
-    out: &mut String,
-) -> Option<Label> {
-    let [left, right] = x.places;
-    let last = tuned.last()?;
-    let label = Label {
-        ink,
-        name: method.name.to_string(),
-        up: y.position(nanos(last.median())),
-    };
-    let _ = write!(out, "<g class=\"ink{ink}\">");
-    if method.parameter.is_none() {
-        let up = label.up;
-        let _ = write!(
-            out,
-            "<line class=\"dash\" x1=\"{left:.1}\" x2=\"{right:.1}\" y1=\"{up:.1}\" y2=\"{up:.1}\"><title>{}</title></line>",
-            Escaped(&words(last, None))
-        );
-    } else {
-        let place = |tuned: &Tuned| {
-            let value = tuned.value.unwrap_or(1) as f64;
-            [x.position(value), y.position(nanos(tuned.median()))]
-        };
-        let path: Vec<String> = tuned
-            .iter()
-            .map(|tuned| {
-                let [along, up] = place(tuned);
-                format!("{along:.1} {up:.1}")
-            })
-            .collect();
-        let _ = write!(out, "<path class=\"line\" d=\"M{}\"/>", path.join("L"));
-        for tuned in tuned {
-            let [along, up] = place(tuned);
-            let class = match tuned.source {
-                TrialSource::Predicted => "open",
-                TrialSource::Measured | TrialSource::Emulated => "dot",
-            };
-            let setting = report.setting(tuned.job, &tuned.method, tuned.value);
-            let _ = write!(
-                out,
-                "<circle class=\"{class}\" cx=\"{along:.1}\" cy=\"{up:.1}\" r=\"3.5\"><title>{}</title></circle>",
-                Escaped(&words(tuned, setting))
-            );
+    let label = format!("time of {job} over the setting, {place}");
+    html! {
+        figure.map tabindex="0" {
+            figcaption.small { (place) }
+            svg.tuned viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(label) {
+                (axes(&x, &y))
+                @for (number, (method, tuned)) in methods.iter().enumerate() {
+                    g class={ "ink" (number % INKS) } {
+                        @if method.parameter.is_some() { (line(report, tuned, &x, &y)) }
+                        @else { (dashes(tuned, &x, &y)) }
+                    }
+                }
+                @for label in labels(&methods, &y) {
+                    text class={ "side name" (label.ink) } x=(px(WIDTH - RIGHT + 8.0)) y=(px(label.up)) {
+                        (label.name)
+                    }
+                }
+                (ring(report, job, link, &x, &y))
+            }
         }
     }
-    out.push_str("</g>\n");
-    Some(label)
 }
 
-struct Label {
+fn axes(x: &LogAxis, y: &LogAxis) -> Markup {
+    let [left, right] = x.places;
+    html! {
+        @for tick in y.ticks(9) {
+            @let up = px(y.position(tick));
+            line.rule x1=(px(left)) x2=(px(right)) y1=(up) y2=(up) {}
+            text.end x=(px(left - 8.0)) y=(up) { (tick_text(tick)) }
+        }
+        @for tick in x.ticks(4) {
+            text x=(px(x.position(tick))) y=(px(HEIGHT - BOTTOM + 16.0)) { (count(tick as u64)) }
+        }
+    }
+}
+
+/// A method without a setting.
+fn dashes(tuned: &[&Tuned], x: &LogAxis, y: &LogAxis) -> Markup {
+    let [left, right] = x.places.map(px);
+    html! {
+        @if let Some(last) = tuned.last() {
+            @let up = px(y.position(nanos(last.median())));
+            line.dash x1=(left) x2=(right) y1=(up) y2=(up) { title { (words(last, None)) } }
+        }
+    }
+}
+
+fn line(report: &TuneReport, tuned: &[&Tuned], x: &LogAxis, y: &LogAxis) -> Markup {
+    let along = |tuned: &Tuned| x.position(tuned.value.unwrap_or(1) as f64);
+    let up = |tuned: &Tuned| y.position(nanos(tuned.median()));
+    let path: Vec<String> = tuned
+        .iter()
+        .map(|tuned| format!("{:.1} {:.1}", along(tuned), up(tuned)))
+        .collect();
+    html! {
+        path.line d={ "M" (path.join("L")) } {}
+        @for tuned in tuned {
+            @let class = if tuned.source == TrialSource::Predicted { "open" } else { "dot" };
+            @let setting = report.setting(tuned.job, &tuned.method, tuned.value);
+            circle class=(class) cx=(px(along(tuned))) cy=(px(up(tuned))) r="3.5" {
+                title { (words(tuned, setting)) }
+            }
+        }
+    }
+}
+
+struct Label<'a> {
     ink: usize,
-    name: String,
+    name: &'a str,
     up: f64,
 }
 
-/// Moves labels apart where they would overlap.
-fn names(mut labels: Vec<Label>, out: &mut String) {
+/// The names of the lines at their ends, moved apart where they would overlap.
+fn labels<'a>(methods: &[(&'a Method, Vec<&Tuned>)], y: &LogAxis) -> Vec<Label<'a>> {
+    let mut labels: Vec<Label<'_>> = methods
+        .iter()
+        .enumerate()
+        .filter_map(|(number, (method, tuned))| {
+            Some(Label {
+                ink: number % INKS,
+                name: &method.name,
+                up: y.position(nanos(tuned.last()?.median())),
+            })
+        })
+        .collect();
     labels.sort_by(|one, other| one.up.total_cmp(&other.up));
     let mut free = TOP;
     let below: f64 = labels.len() as f64 * LINE_HEIGHT;
-    for (number, label) in labels.iter().enumerate() {
+    for (number, label) in labels.iter_mut().enumerate() {
         let rest = below - number as f64 * LINE_HEIGHT;
-        let up = label.up.max(free).min(HEIGHT - BOTTOM + LINE_HEIGHT - rest);
-        free = up + LINE_HEIGHT;
-        let _ = writeln!(
-            out,
-            "<text class=\"side name{}\" x=\"{:.1}\" y=\"{up:.1}\">{}</text>",
-            label.ink,
-            WIDTH - RIGHT + 8.0,
-            Escaped(&label.name)
-        );
+        label.up = label.up.max(free).min(HEIGHT - BOTTOM + LINE_HEIGHT - rest);
+        free = label.up + LINE_HEIGHT;
     }
+    labels
 }
 
-fn ring(report: &TuneReport, job: Job, link: Option<&str>, [x, y]: [&LogAxis; 2], out: &mut String) {
-    let Some(one) = report.recommended(job, link) else {
-        return;
-    };
+fn ring(report: &TuneReport, job: Job, link: Option<&str>, x: &LogAxis, y: &LogAxis) -> Markup {
     let [left, right] = x.places;
-    let along = one
-        .value
-        .map_or(f64::midpoint(left, right), |value| x.position(value as f64));
-    let _ = writeln!(
-        out,
-        "<circle class=\"ring\" cx=\"{along:.1}\" cy=\"{:.1}\" r=\"8\"/>",
-        y.position(nanos(one.duration))
-    );
+    html! {
+        @if let Some(one) = report.recommended(job, link) {
+            @let along = one.value.map_or(f64::midpoint(left, right), |value| x.position(value as f64));
+            circle.ring cx=(px(along)) cy=(px(y.position(nanos(one.duration)))) r="8" {}
+        }
+    }
 }
 
 const INKS: usize = 6;
