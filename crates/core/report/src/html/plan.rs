@@ -3,117 +3,140 @@
 
 mod map;
 
-use super::markup::{DASH, time, time_or_dash};
-use super::old::{self, Opening, name_cell};
-use super::old::{Escaped, small_print};
+use super::markup::{section, small_print, time, time_or_dash};
+use super::opening::{self, Opening, name_cell};
 use crate::text::plan::{held_back_sentence, money, placement_name, plan_answer};
-use model::{Conditions, OrderOfMoves, PlanOutcome};
-use std::fmt::Write;
+use maud::{Markup, Render, display, html};
+use model::{Conditions, HeldBack, OrderOfMoves, PlacementOutcome, PlanOutcome};
 use std::io;
 
 pub fn write_plan(plan: &PlanOutcome, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
-    let mut html = String::with_capacity(1 << 15);
-    old::begin(
+    let best = plan.cheapest.as_ref().filter(|best| best.moved > 0);
+    let cheapest = |best| map::section("cheapest", "The cheapest that keeps all budgets", plan, best);
+    opening::write(
         &Opening {
             title: &format!("Placements of {}", plan.title),
             lead: &format!("{} placements predicted.", plan.predicted.len()),
             answer: &plan_answer(plan),
         },
-        &mut html,
-    );
-    map::write("today", "Today", plan, &plan.today, &mut html);
-    if let Some(best) = plan.cheapest.as_ref().filter(|best| best.moved > 0) {
-        map::write(
-            "cheapest",
-            "The cheapest that keeps all budgets",
-            plan,
-            best,
-            &mut html,
-        );
-    }
-    moves(plan, &mut html);
-    held_back(plan, &mut html);
-    placements(plan, &mut html);
-    links(plan, &mut html);
-    old::end(html, &plan.warnings, conditions, out)
+        vec![
+            map::section("today", "Today", plan, &plan.today),
+            best.map(cheapest).unwrap_or_default(),
+            moves(plan),
+            held_back(plan),
+            placements(plan),
+            links(plan),
+        ],
+        &plan.warnings,
+        conditions,
+        out,
+    )
 }
 
-fn links(plan: &PlanOutcome, out: &mut String) {
-    old::section("links", "Links between places", out);
+fn links(plan: &PlanOutcome) -> Markup {
     let rows = plan.links.iter().map(|link| {
         vec![
             name_cell(&format!("{} and {}", link.between[0], link.between[1])),
             name_cell(&link.link),
-            Escaped(&money(plan, link.price)).to_string(),
+            money(plan, link.price),
         ]
     });
-    old::table(&["between", "link", "a GB"], &rows.collect::<Vec<_>>(), out);
-    out.push_str("</section>\n");
+    let table = opening::table(&["between", "link", "a GB"], &rows.collect::<Vec<_>>());
+    section("links", "Links between places", table)
 }
 
-fn moves(plan: &PlanOutcome, out: &mut String) {
+fn moves(plan: &PlanOutcome) -> Markup {
     if plan.order == OrderOfMoves::Nothing {
-        return;
-    }
-    old::section("moves", "The order of moves", out);
-    if plan.order == OrderOfMoves::AllAtOnce {
-        out.push_str("<p>No order keeps all budgets at every step: these move together.</p>\n");
+        return Markup::default();
     }
     let rows = plan.moves.iter().map(|step| {
         vec![
             name_cell(&step.service),
             name_cell(&step.from),
             name_cell(&step.to),
-            Escaped(&money(plan, step.price)).to_string(),
+            money(plan, step.price),
         ]
     });
-    old::table(
-        &["service", "from", "to", "a month after it"],
-        &rows.collect::<Vec<_>>(),
-        out,
-    );
-    out.push_str("</section>\n");
+    let rows: Vec<Vec<String>> = rows.collect();
+    let content = html! {
+        @if plan.order == OrderOfMoves::AllAtOnce {
+            p { "No order keeps all budgets at every step: these move together." }
+        }
+        (opening::table(&["service", "from", "to", "a month after it"], &rows))
+    };
+    section("moves", "The order of moves", content)
 }
 
-fn held_back(plan: &PlanOutcome, out: &mut String) {
+fn held_back(plan: &PlanOutcome) -> Markup {
     if plan.held_back.is_empty() {
-        return;
+        return Markup::default();
     }
-    old::section("held-back", "Obstacles to moving services", out);
-    for held in &plan.held_back {
-        let _ = writeln!(out, "<p>{}</p>\n<ul>", Escaped(&held_back_sentence(plan, held)));
-        for statement in &held.statements {
-            let text = statement.fingerprint.as_deref().unwrap_or("opening connections");
-            let _ = writeln!(
-                out,
-                "<li>{} of the added time, {:.1} round trips, {} to {}: <code>{}</code></li>",
-                statement.share,
-                statement.turns,
-                Escaped(&statement.between[0]),
-                Escaped(&statement.between[1]),
-                name_cell(text)
-            );
-        }
-        for fix in &held.fixes {
-            let _ = writeln!(
-                out,
-                "<li>{} saves {}: {}</li>",
-                fix.kind.name(),
-                time(fix.saves),
-                Escaped(&fix.remedy)
-            );
-        }
-        out.push_str("</ul>\n");
-    }
-    out.push_str("</section>\n");
+    let content = html! {
+        @for held in &plan.held_back { (obstacles(plan, held)) }
+    };
+    section("held-back", "Obstacles to moving services", content)
 }
 
-fn placements(plan: &PlanOutcome, out: &mut String) {
-    old::section("placements", "Placements", out);
-    let mut rows = Vec::new();
-    for outcome in plan.asked.iter().chain(&plan.predicted) {
-        for (index, operation) in outcome.operations.iter().enumerate() {
-            let of_placement = |text: String| if index == 0 { text } else { String::new() };
+fn obstacles(plan: &PlanOutcome, held: &HeldBack) -> Markup {
+    html! {
+        p { (held_back_sentence(plan, held)) }
+        ul {
+            @for statement in &held.statements {
+                @let text = statement.fingerprint.as_deref().unwrap_or("opening connections");
+                li {
+                    (display(statement.share)) " of the added time, " (format_args!("{:.1}", statement.turns))
+                    " round trips, " (statement.between[0]) " to " (statement.between[1]) ": "
+                    code { (name_cell(text)) }
+                }
+            }
+            @for fix in &held.fixes {
+                li { (fix.kind.name()) " saves " (time(fix.saves)) ": " (fix.remedy) }
+            }
+        }
+    }
+}
+
+fn placements(plan: &PlanOutcome) -> Markup {
+    let outcomes = plan.asked.iter().chain(&plan.predicted);
+    let rows: Vec<Vec<Markup>> = outcomes.flat_map(|outcome| operations(plan, outcome)).collect();
+    let headings = [
+        "placement",
+        "operation",
+        "median",
+        "p95",
+        "a second",
+        "open",
+        "GB a month",
+        "a month",
+        "verdict",
+    ];
+    let content = html! {
+        (opening::table(&headings, &rows))
+        (small_print(
+            "Times are predicted. A second: with as many operations in flight as were measured. Open: how long the \
+             longest transaction is open."
+        ))
+    };
+    section("placements", "Placements", content)
+}
+
+/// One row per operation. The first also has the figures of the placement.
+fn operations<'a>(
+    plan: &'a PlanOutcome,
+    outcome: &'a PlacementOutcome,
+) -> impl Iterator<Item = Vec<Markup>> + 'a {
+    outcome
+        .operations
+        .iter()
+        .enumerate()
+        .map(move |(index, operation)| {
+            let of_placement = |text: String| {
+                if index == 0 {
+                    text.render()
+                } else {
+                    Markup::default()
+                }
+            };
             let is_broken = outcome
                 .broken
                 .iter()
@@ -122,43 +145,16 @@ fn placements(plan: &PlanOutcome, out: &mut String) {
                 .transactions
                 .iter()
                 .filter(|held| held.operation_name == operation.name);
-            rows.push(vec![
+            vec![
                 of_placement(name_cell(&placement_name(plan, outcome))),
-                name_cell(&operation.name),
-                time(operation.median),
-                time_or_dash(operation.p95),
-                format!("{:.1}", operation.per_second),
-                held.map(|held| held.median)
-                    .max()
-                    .map_or_else(|| DASH.to_owned(), time),
+                name_cell(&operation.name).render(),
+                time(operation.median).render(),
+                time_or_dash(operation.p95).render(),
+                format_args!("{:.1}", operation.per_second).render(),
+                time_or_dash(held.map(|held| held.median).max()).render(),
                 of_placement(format!("{:.3}", outcome.gigabytes)),
-                of_placement(Escaped(&money(plan, outcome.price)).to_string()),
-                if is_broken {
-                    "<b class=\"bad\">broken</b>".to_owned()
-                } else {
-                    "kept".to_owned()
-                },
-            ]);
-        }
-    }
-    old::table(
-        &[
-            "placement",
-            "operation",
-            "median",
-            "p95",
-            "a second",
-            "open",
-            "GB a month",
-            "a month",
-            "verdict",
-        ],
-        &rows,
-        out,
-    );
-    small_print(
-        "Times are predicted. A second: with as many operations in flight as were measured. Open: how long the longest transaction is open.",
-        out,
-    );
-    out.push_str("</section>\n");
+                of_placement(money(plan, outcome.price)),
+                html! { @if is_broken { b.bad { "broken" } } @else { "kept" } },
+            ]
+        })
 }

@@ -1,53 +1,48 @@
 //! A map with places on a circle, connected by lines, services below the name of their place.
 
-use super::super::markup::{cut, time};
-use super::super::old;
-use super::super::old::Escaped;
+use super::super::markup::{cut, section as page_section, time};
 use crate::text::plan::money;
+use maud::{Markup, Render, html};
 use model::{PlacementOutcome, PlanLink, PlanOutcome};
-use std::fmt::Write;
 
-pub(super) fn write(
-    id: &str,
-    heading: &str,
-    plan: &PlanOutcome,
-    outcome: &PlacementOutcome,
-    out: &mut String,
-) {
-    old::section(id, heading, out);
+pub(super) fn section(id: &str, heading: &str, plan: &PlanOutcome, outcome: &PlacementOutcome) -> Markup {
     let height = 2.0 * RADIUS[1] + ABOVE + BELOW;
-    let _ = writeln!(
-        out,
-        "<figure class=\"map\"><svg class=\"places\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">",
-        Escaped(&in_words(plan, outcome))
-    );
-    let at = |place: &str| position(plan, place);
-    for link in &plan.links {
-        let [(x1, y1), (x2, y2)] = [at(&link.between[0]), at(&link.between[1])];
-        let _ = writeln!(
-            out,
-            "<line x1=\"{x1:.0}\" y1=\"{y1:.0}\" x2=\"{x2:.0}\" y2=\"{y2:.0}\"/>"
-        );
-    }
-    // Lines of a map with many places cross too often for labels; the table of links has the
-    // figures.
-    if plan.places.len() <= MAX_LABELS {
-        plan.links.iter().for_each(|link| label(plan, link, out));
-    }
-    for place in &plan.places {
-        let (x, y) = at(place);
-        let _ = writeln!(
-            out,
-            "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"6\"/><text class=\"name\" x=\"{x:.0}\" y=\"{:.0}\">{}</text>",
-            y - 16.0,
-            Escaped(&cut(place, MAX_LINE_LEN))
-        );
-        for (index, line) in lines(&services_in(outcome, place)).iter().enumerate() {
-            let y = y + 20.0 + LINE * index as f64;
-            let _ = writeln!(out, "<text x=\"{x:.0}\" y=\"{y:.0}\">{}</text>", Escaped(line));
+    let content = html! {
+        figure.map {
+            svg.places viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(in_words(plan, outcome)) {
+                @for link in &plan.links {
+                    @let [(x1, y1), (x2, y2)] = ends(plan, link);
+                    line x1=(whole(x1)) y1=(whole(y1)) x2=(whole(x2)) y2=(whole(y2)) {}
+                }
+                // Lines of a map with many places cross too often for labels; the table of links has the
+                // figures.
+                @if plan.places.len() <= MAX_LABELS {
+                    @for link in &plan.links { (label(plan, link)) }
+                }
+                @for name in &plan.places { (place(plan, outcome, name)) }
+            }
+        }
+    };
+    page_section(id, heading, content)
+}
+
+fn place(plan: &PlanOutcome, outcome: &PlacementOutcome, name: &str) -> Markup {
+    let (x, y) = position(plan, name);
+    html! {
+        circle cx=(whole(x)) cy=(whole(y)) r="6" {}
+        text.name x=(whole(x)) y=(whole(y - 16.0)) { (cut(name, MAX_LINE_LEN)) }
+        @for (index, line) in lines(&services_in(outcome, name)).iter().enumerate() {
+            text x=(whole(x)) y=(whole(y + 20.0 + LINE * index as f64)) { (line) }
         }
     }
-    out.push_str("</svg></figure>\n</section>\n");
+}
+
+fn whole(length: f64) -> impl Render {
+    format!("{length:.0}")
+}
+
+fn ends(plan: &PlanOutcome, link: &PlanLink) -> [(f64, f64); 2] {
+    [&link.between[0], &link.between[1]].map(|place| position(plan, place))
 }
 
 /// The first place is at the left, the others follow clockwise.
@@ -62,18 +57,14 @@ fn position(plan: &PlanOutcome, place: &str) -> (f64, f64) {
 }
 
 /// Round trip and price on a line: in the middle, or off it if many lines would cross there.
-fn label(plan: &PlanOutcome, link: &PlanLink, out: &mut String) {
+fn label(plan: &PlanOutcome, link: &PlanLink) -> Markup {
     let part = if plan.places.len() > 3 { 0.36 } else { 0.5 };
-    let [(x1, y1), (x2, y2)] = [&link.between[0], &link.between[1]].map(|place| position(plan, place));
+    let [(x1, y1), (x2, y2)] = ends(plan, link);
     let (x, y) = (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part);
-    let _ = writeln!(
-        out,
-        "<text class=\"on\" x=\"{x:.0}\" y=\"{:.0}\">{}</text><text class=\"on\" x=\"{x:.0}\" y=\"{:.0}\">{} a GB</text>",
-        y - LINE / 2.0,
-        time(link.rtt),
-        y + LINE / 2.0,
-        Escaped(&money(plan, link.price))
-    );
+    html! {
+        text.on x=(whole(x)) y=(whole(y - LINE / 2.0)) { (time(link.rtt)) }
+        text.on x=(whole(x)) y=(whole(y + LINE / 2.0)) { (money(plan, link.price)) " a GB" }
+    }
 }
 
 fn services_in<'a>(outcome: &'a PlacementOutcome, place: &str) -> Vec<&'a str> {
