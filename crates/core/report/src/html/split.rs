@@ -1,13 +1,14 @@
 //! The page of `split`: parts of a transaction's time by number of clients, and throughput
 //! elsewhere.
 
-use super::markup::{DASH, count, counted, number, time};
-use super::old::{self, Opening, name_cell};
-use super::old::{bar, labels, small_print};
+use super::attribution::{bar, labels};
+use super::links;
+use super::markup::{DASH, count, counted, number, section, small_print, time};
+use super::opening::{self, Opening, name_cell};
 use crate::outcome::SplitReport;
 use crate::text::{PREDICTED_CLIENT, busiest_words};
+use maud::{Markup, html};
 use model::{Attribution, Conditions, RoundTripSource, SplitOutcome, SplitPrediction};
-use std::fmt::Write;
 use std::io;
 
 pub fn write_split(
@@ -15,8 +16,7 @@ pub fn write_split(
     conditions: &Conditions,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    let mut html = String::with_capacity(1 << 15);
-    old::begin(
+    opening::write(
         &Opening {
             title: &format!("Where a transaction's time goes on {}", report.server),
             lead: &format!(
@@ -27,14 +27,17 @@ pub fn write_split(
             ),
             answer: &answer(report),
         },
-        &mut html,
-    );
-    parts(report, &mut html);
-    points(report, &mut html);
-    predictions(report, &mut html);
-    proofs(report, &mut html);
-    old::links_section(&report.links, &mut html);
-    old::end(html, &report.warnings, conditions, out)
+        vec![
+            parts(report),
+            points(report),
+            predictions(report),
+            proofs(report),
+            links::section(&report.links),
+        ],
+        &report.warnings,
+        conditions,
+        out,
+    )
 }
 
 fn answer(report: &SplitReport) -> String {
@@ -68,39 +71,31 @@ fn attribution(point: &SplitOutcome) -> Attribution {
     }
 }
 
-fn parts(report: &SplitReport, out: &mut String) {
+fn parts(report: &SplitReport) -> Markup {
     if report.points.is_empty() {
-        return;
+        return Markup::default();
     }
-    old::section("parts", "Client, network, server", out);
-    for point in report.points.iter().take(SHOWN) {
-        let parts = attribution(point);
-        let _ = writeln!(
-            out,
-            "<div class=\"whole\"><p>{}, {} a transaction</p>",
-            counted(point.clients.into(), "client"),
-            time(point.transaction.median)
-        );
-        bar(&parts, out);
-        labels(&parts, 1, "client", out);
-        out.push_str("</div>\n");
-    }
-    let more = match report.points.len() > SHOWN {
-        true => " Further numbers of clients are in the table.",
-        false => "",
+    let content = html! {
+        @for point in report.points.iter().take(SHOWN) {
+            @let parts = attribution(point);
+            div.whole {
+                p { (counted(point.clients.into(), "client")) ", " (time(point.transaction.median)) " a transaction" }
+                (bar(&parts))
+                (labels(&parts, 1, "client"))
+            }
+        }
+        p.small {
+            "Network: round trips times the round-trip time."
+            @if report.points.len() > SHOWN { " Further numbers of clients are in the table." }
+        }
     };
-    small_print(
-        &format!("Network: round trips times the round-trip time.{more}"),
-        out,
-    );
-    out.push_str("</section>\n");
+    section("parts", "Client, network, server", content)
 }
 
-fn points(report: &SplitReport, out: &mut String) {
+fn points(report: &SplitReport) -> Markup {
     let Some(first) = report.points.first() else {
-        return;
+        return Markup::default();
     };
-    old::section("points", "Measured", out);
     let rows: Vec<Vec<String>> = report
         .points
         .iter()
@@ -133,7 +128,6 @@ fn points(report: &SplitReport, out: &mut String) {
         "transactions",
         "errors",
     ];
-    old::table(&headings, &rows, out);
     let source = match first.source {
         RoundTripSource::Echo => {
             "an echo's on the server's host, of the same sizes, at the rate of the round trips"
@@ -143,21 +137,21 @@ fn points(report: &SplitReport, out: &mut String) {
             "the kernel's, without wake-ups and waiting, so that the server's part is too long by these"
         }
     };
-    small_print(
-        &format!(
-            "Clients / per second = client + network + server; the network's part is round trips times the round-trip time. Round-trip times are {source}. \
-             Where clients wait for processors, the sum is exact, the line between network and server is not."
-        ),
-        out,
-    );
-    out.push_str("</section>\n");
+    let content = html! {
+        (opening::table(&headings, &rows))
+        p.small {
+            "Clients / per second = client + network + server; the network's part is round trips times the \
+             round-trip time. Round-trip times are " (source) ". Where clients wait for processors, the sum is \
+             exact, the line between network and server is not."
+        }
+    };
+    section("points", "Measured", content)
 }
 
-fn predictions(report: &SplitReport, out: &mut String) {
+fn predictions(report: &SplitReport) -> Markup {
     if report.predictions.is_empty() {
-        return;
+        return Markup::default();
     }
-    old::section("predictions", "Predicted elsewhere", out);
     let rows: Vec<Vec<String>> = report.predictions.iter().map(predicted).collect();
     let headings = [
         "place",
@@ -168,9 +162,11 @@ fn predictions(report: &SplitReport, out: &mut String) {
         "high",
         "bound by",
     ];
-    old::table(&headings, &rows, out);
-    small_print(PREDICTED_CLIENT, out);
-    out.push_str("</section>\n");
+    let content = html! {
+        (opening::table(&headings, &rows))
+        (small_print(PREDICTED_CLIENT))
+    };
+    section("predictions", "Predicted elsewhere", content)
 }
 
 fn predicted(prediction: &SplitPrediction) -> Vec<String> {
@@ -198,15 +194,14 @@ fn predicted(prediction: &SplitPrediction) -> Vec<String> {
     place.into_iter().chain(figures).collect()
 }
 
-fn proofs(report: &SplitReport, out: &mut String) {
+fn proofs(report: &SplitReport) -> Markup {
     if report.proofs.is_empty() {
-        return;
+        return Markup::default();
     }
-    old::section("proofs", "Predicted and measured over emulated links", out);
     let rows: Vec<Vec<String>> = report.proofs.iter().map(proof).collect();
     let headings = ["link", "clients", "predicted per second", "measured", "error"];
-    old::table(&headings, &rows, out);
-    out.push_str("</section>\n");
+    let table = opening::table(&headings, &rows);
+    section("proofs", "Predicted and measured over emulated links", table)
 }
 
 fn proof(proof: &SplitPrediction) -> Vec<String> {
