@@ -1,15 +1,14 @@
 //! The page of `echo`: round trips of each combination on one axis, or the rate each way.
 
-use super::markup::{DASH, count, counted, number, time, time_or_dash};
-use super::old::{self, small_print};
-use super::opening::Opening;
+use super::markup::{DASH, count, counted, number, section, small_print, time, time_or_dash};
+use super::opening::{self, Opening};
 use super::spreads;
 use crate::outcome::EchoReport;
+use maud::{Markup, html};
 use model::{BulkOutcome, ByteCount, Conditions, Direction, EchoOutcome};
 use std::io;
 
 pub fn write_echo(report: &EchoReport, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
-    let mut html = String::with_capacity(1 << 15);
     let floor = report.floor.map_or_else(String::new, |floor| {
         format!(
             " The floor, the round-trip time inside this process, is {}.",
@@ -21,17 +20,17 @@ pub fn write_echo(report: &EchoReport, conditions: &Conditions, out: &mut impl i
     } else {
         ""
     };
-    old::begin(
+    opening::write(
         &Opening {
             title: &format!("TCP to {}", report.server),
             lead: &format!("Each combination for {}.{floor}{here}", time(report.time)),
             answer: &answer(report),
         },
-        &mut html,
-    );
-    trips(&report.echoes, &mut html);
-    rates(&report.bulks, &mut html);
-    old::end(html, &report.warnings, conditions, out)
+        vec![trips(&report.echoes), rates(&report.bulks)],
+        &report.warnings,
+        conditions,
+        out,
+    )
 }
 
 fn answer(report: &EchoReport) -> String {
@@ -70,11 +69,10 @@ const fn direction(direction: Direction) -> &'static str {
     }
 }
 
-fn trips(echoes: &[EchoOutcome], out: &mut String) {
+fn trips(echoes: &[EchoOutcome]) -> Markup {
     if echoes.is_empty() {
-        return;
+        return Markup::default();
     }
-    old::section("trips", "Round trips", out);
     let drawn: Vec<spreads::Row<'_>> = echoes
         .iter()
         .map(|echo| {
@@ -85,7 +83,6 @@ fn trips(echoes: &[EchoOutcome], out: &mut String) {
             (name, &echo.spread)
         })
         .collect();
-    spreads::draw("round trips of each combination", &drawn, out);
     let rows: Vec<Vec<String>> = echoes.iter().map(trip).collect();
     let headings = [
         "request",
@@ -102,13 +99,15 @@ fn trips(echoes: &[EchoOutcome], out: &mut String) {
         "resent",
         "broken",
     ];
-    old::table(&headings, &rows, out);
-    small_print(
-        "Round trips are whole ones, both ways; half of one is one way. Processor time is of one round trip. A dash: too few samples, \
-         or not known.",
-        out,
-    );
-    out.push_str("</section>\n");
+    let content = html! {
+        (spreads::draw("round trips of each combination", &drawn))
+        (opening::table(&headings, &rows))
+        (small_print(
+            "Round trips are whole ones, both ways; half of one is one way. Processor time is of one round trip. \
+             A dash: too few samples, or not known."
+        ))
+    };
+    section("trips", "Round trips", content)
 }
 
 fn trip(echo: &EchoOutcome) -> Vec<String> {
@@ -129,15 +128,10 @@ fn trip(echo: &EchoOutcome) -> Vec<String> {
     ]
 }
 
-fn rates(bulks: &[BulkOutcome], out: &mut String) {
+fn rates(bulks: &[BulkOutcome]) -> Markup {
     if bulks.is_empty() {
-        return;
+        return Markup::default();
     }
-    old::section(
-        "rates",
-        "Rates, and round-trip times without and with that load",
-        out,
-    );
     let drawn: Vec<spreads::Row<'_>> = bulks
         .iter()
         .flat_map(|bulk| {
@@ -148,7 +142,6 @@ fn rates(bulks: &[BulkOutcome], out: &mut String) {
             ]
         })
         .collect();
-    spreads::draw("round trips without and with load", &drawn, out);
     let rows: Vec<Vec<String>> = bulks
         .iter()
         .map(|bulk| {
@@ -172,10 +165,14 @@ fn rates(bulks: &[BulkOutcome], out: &mut String) {
         "payload",
         "resent",
     ];
-    old::table(&headings, &rows, out);
-    small_print(
-        "Rates are of payload by one connection, by the receiver's clock; headers come on top.",
-        out,
-    );
-    out.push_str("</section>\n");
+    let content = html! {
+        (spreads::draw("round trips without and with load", &drawn))
+        (opening::table(&headings, &rows))
+        (small_print("Rates are of payload by one connection, by the receiver's clock; headers come on top."))
+    };
+    section(
+        "rates",
+        "Rates, and round-trip times without and with that load",
+        content,
+    )
 }

@@ -1,13 +1,15 @@
 //! The page of `load`: throughput, durations of operations, and the rate over time.
 
-use super::markup::{DASH, count, counted, cut, number, per_one, time, time_or_dash, turns};
-use super::old::{self, Opening, name_cell};
-use super::old::{Escaped, small_print, statement};
+use super::markup::{
+    DASH, count, counted, cut, number, per_one, px, section, small_print, statement, time, time_or_dash,
+    turns,
+};
+use super::opening::{self, Opening, name_cell};
 use super::scale::{Scale, tick_text, ticks};
 use super::spreads;
 use crate::outcome::{LoadInterval, LoadReport, LoadWork};
+use maud::{Markup, Render, html};
 use model::{ByteCount, Conditions, Direction, Distribution};
-use std::fmt::Write;
 use std::io;
 use std::time::Duration;
 
@@ -62,21 +64,23 @@ pub fn write_load(
     conditions: &Conditions,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    let mut html = String::with_capacity(1 << 15);
-    old::begin(
+    opening::write(
         &Opening {
             title: &format!("Load on {}", report.target),
             lead: &lead(report),
             answer: &answer(report),
         },
-        &mut html,
-    );
-    spread(report, &mut html);
-    rate(course, &mut html);
-    totals(report, &mut html);
-    statements(report, &mut html);
-    failures(report, &mut html);
-    old::end(html, &[], conditions, out)
+        vec![
+            spread(report),
+            rate(course),
+            totals(report),
+            statements(report),
+            failures(report),
+        ],
+        &[],
+        conditions,
+        out,
+    )
 }
 
 fn lead(report: &LoadReport) -> String {
@@ -134,10 +138,8 @@ fn distributions(report: &LoadReport) -> Vec<(String, &Distribution)> {
     rows
 }
 
-fn spread(report: &LoadReport, out: &mut String) {
+fn spread(report: &LoadReport) -> Markup {
     let rows = distributions(report);
-    old::section("spread", "How long operations took", out);
-    spreads::draw("durations of operations", &rows, out);
     let cells: Vec<Vec<String>> = rows
         .iter()
         .map(|(name, spread)| {
@@ -157,24 +159,22 @@ fn spread(report: &LoadReport, out: &mut String) {
     let headings = [
         "what", "count", "average", "shortest", "median", "90 %", "95 %", "99 %", "longest",
     ];
-    old::table(&headings, &cells, out);
-    if let Some(asked) = report.asked_per_second {
-        small_print(
-            &format!(
-                "{} a second were to begin; times are from when each was to begin, which includes waiting for a free client. {} could not \
-                 begin before the end.",
-                number(asked),
-                count(report.not_begun)
-            ),
-            out,
-        );
-    }
-    out.push_str("</section>\n");
+    let content = html! {
+        (spreads::draw("durations of operations", &rows))
+        (opening::table(&headings, &cells))
+        @if let Some(asked) = report.asked_per_second {
+            p.small {
+                (number(asked)) " a second were to begin; times are from when each was to begin, which includes \
+                 waiting for a free client. " (count(report.not_begun)) " could not begin before the end."
+            }
+        }
+    };
+    section("spread", "How long operations took", content)
 }
 
-fn rate(course: &LoadCourse, out: &mut String) {
+fn rate(course: &LoadCourse) -> Markup {
     let [first, .., last] = course.points.as_slice() else {
-        return;
+        return Markup::default();
     };
     let most = course
         .points
@@ -182,9 +182,8 @@ fn rate(course: &LoadCourse, out: &mut String) {
         .map(RatePoint::per_second)
         .fold(0.0, f64::max);
     if most <= 0.0 || last.elapsed <= first.elapsed {
-        return;
+        return Markup::default();
     }
-    old::section("rate", "Operations a second over time", out);
     let along = Scale {
         most: last.elapsed.as_secs_f64(),
         from: LEFT,
@@ -195,12 +194,6 @@ fn rate(course: &LoadCourse, out: &mut String) {
         from: HEIGHT - BOTTOM,
         to: TOP,
     };
-    let _ = writeln!(
-        out,
-        "<figure class=\"map\" tabindex=\"0\"><svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
-         aria-label=\"operations a second over time\">"
-    );
-    axes(&along, &up, out);
     let path: Vec<String> = course
         .points
         .iter()
@@ -209,38 +202,31 @@ fn rate(course: &LoadCourse, out: &mut String) {
             format!("{x:.1} {:.1}", up.position(point.per_second()))
         })
         .collect();
-    let _ = writeln!(
-        out,
-        "<g class=\"ink3\"><path class=\"line\" d=\"M{}\"/></g></svg></figure>\n</section>",
-        path.join("L")
-    );
+    let content = html! {
+        figure.map tabindex="0" {
+            svg.tuned viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label="operations a second over time" {
+                (axes(&along, &up))
+                g.ink3 { path.line d={ "M" (path.join("L")) } {} }
+            }
+        }
+    };
+    section("rate", "Operations a second over time", content)
 }
 
-fn axes(along: &Scale, up: &Scale, out: &mut String) {
-    for tick in ticks(up.most, 4.0) {
-        let at = up.position(tick);
-        let _ = writeln!(
-            out,
-            "<line class=\"rule\" x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-             <text class=\"end\" x=\"{:.1}\" y=\"{at:.1}\">{}</text>",
-            WIDTH - RIGHT,
-            LEFT - 8.0,
-            turns(tick)
-        );
-    }
-    for tick in ticks(along.most, 6.0) {
-        let _ = writeln!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            along.position(tick),
-            HEIGHT - BOTTOM + 16.0,
-            tick_text(tick * 1e9)
-        );
+fn axes(along: &Scale, up: &Scale) -> Markup {
+    html! {
+        @for tick in ticks(up.most, 4.0) {
+            @let at = px(up.position(tick));
+            line.rule x1=(LEFT) x2=(px(WIDTH - RIGHT)) y1=(at) y2=(at) {}
+            text.end x=(px(LEFT - 8.0)) y=(at) { (turns(tick)) }
+        }
+        @for tick in ticks(along.most, 6.0) {
+            text x=(px(along.position(tick))) y=(px(HEIGHT - BOTTOM + 16.0)) { (tick_text(tick * 1e9)) }
+        }
     }
 }
 
-fn totals(report: &LoadReport, out: &mut String) {
-    old::section("totals", "Cost of an operation", out);
+fn totals(report: &LoadReport) -> Markup {
     let begun = report.succeeded + report.failed;
     let each = |sum: u64| ByteCount::from_bytes(sum.checked_div(begun).unwrap_or_default()).to_string();
     let [user, system] = report.processor;
@@ -248,7 +234,7 @@ fn totals(report: &LoadReport, out: &mut String) {
         0 => DASH.to_owned(),
         begun => time((user + system).div_f64(begun as f64)),
     };
-    let rows = vec![vec![
+    let row = vec![
         count(report.succeeded),
         count(report.failed),
         per_one(report.turns, begun),
@@ -256,7 +242,7 @@ fn totals(report: &LoadReport, out: &mut String) {
         each(report.payload_bytes[Direction::ServerToClient]),
         processor,
         time(report.connecting),
-    ]];
+    ];
     let headings = [
         "succeeded",
         "failed",
@@ -266,58 +252,46 @@ fn totals(report: &LoadReport, out: &mut String) {
         "processor time each",
         "connecting, all",
     ];
-    old::table(&headings, &rows, out);
-    small_print(
-        "Processor time is longwire's own, in the program and in the kernel, not the server's.",
-        out,
-    );
-    out.push_str("</section>\n");
+    let content = html! {
+        (opening::table(&headings, &[row]))
+        (small_print("Processor time is longwire's own, in the program and in the kernel, not the server's."))
+    };
+    section("totals", "Cost of an operation", content)
 }
 
-fn statements(report: &LoadReport, out: &mut String) {
+fn statements(report: &LoadReport) -> Markup {
     if report.statements.is_empty() {
-        return;
+        return Markup::default();
     }
-    old::section("statements", "Statements", out);
-    let rows: Vec<Vec<String>> = report
+    let rows: Vec<Vec<Markup>> = report
         .statements
         .iter()
         .map(|outcome| {
-            let mut name = String::new();
-            statement(&outcome.fingerprint, &mut name);
             vec![
-                name,
-                count(outcome.calls),
-                per_one(outcome.turns, outcome.calls),
-                time_or_dash(outcome.spread.mean),
-                count(outcome.errors),
+                statement(&outcome.fingerprint),
+                count(outcome.calls).render(),
+                per_one(outcome.turns, outcome.calls).render(),
+                time_or_dash(outcome.spread.mean).render(),
+                count(outcome.errors).render(),
             ]
         })
         .collect();
-    old::table(
-        &["statement", "calls", "turns each", "average", "errors"],
-        &rows,
-        out,
-    );
-    out.push_str("</section>\n");
+    let headings = ["statement", "calls", "turns each", "average", "errors"];
+    section("statements", "Statements", opening::table(&headings, &rows))
 }
 
-fn failures(report: &LoadReport, out: &mut String) {
+fn failures(report: &LoadReport) -> Markup {
     if report.failures.is_empty() {
-        return;
+        return Markup::default();
     }
-    old::section("failures", "Why operations failed", out);
-    out.push_str("<ul>\n");
-    for failure in report.failures.iter().take(SHOWN) {
-        let text = cut(&failure.text, MAX_REASON_LEN);
-        let _ = writeln!(
-            out,
-            "<li>{}: {}</li>",
-            counted(failure.count, "time"),
-            Escaped(&text)
-        );
-    }
-    out.push_str("</ul>\n</section>\n");
+    let content = html! {
+        ul {
+            @for failure in report.failures.iter().take(SHOWN) {
+                li { (counted(failure.count, "time")) ": " (cut(&failure.text, MAX_REASON_LEN)) }
+            }
+        }
+    };
+    section("failures", "Why operations failed", content)
 }
 
 const MAX_POINTS: usize = 600;

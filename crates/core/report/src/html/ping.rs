@@ -1,12 +1,12 @@
 //! The page of `ping`: distance of each target, and the distribution of its round trips.
 
-use super::markup::{DASH, count, counted, time, time_or_dash};
-use super::old::small_print;
-use super::old::{self, Opening, name_cell};
+use super::markup::{DASH, count, counted, section, small_print, time, time_or_dash};
+use super::opening::{self, Opening, name_cell};
 use super::spreads;
 use crate::outcome::PingOutcome;
+use maud::{Markup, Render, html};
 use model::{Conditions, Leg, Warning};
-use std::io;
+use std::{io, iter};
 
 #[derive(Debug, Clone, Copy)]
 pub struct PingPage<'a> {
@@ -17,24 +17,22 @@ pub struct PingPage<'a> {
 }
 
 pub fn write_ping(page: &PingPage<'_>, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
-    let mut html = String::with_capacity(1 << 15);
     let title = match page.targets {
         [one] => format!("Distance of {}", one.target),
         several => format!("Distance of {}", counted(several.len() as u64, "target")),
     };
     let sent: u64 = page.targets.iter().map(|target| target.samples.totals.sent).sum();
-    old::begin(
+    opening::write(
         &Opening {
             title: &title,
             lead: &format!("{} sent.", counted(sent, "sample")),
             answer: &answer(page.targets),
         },
-        &mut html,
-    );
-    spread(page.targets, &mut html);
-    table(page.targets, &mut html);
-    legs(page, &mut html);
-    old::end(html, page.warnings, conditions, out)
+        vec![spread(page.targets), table(page.targets), legs(page)],
+        page.warnings,
+        conditions,
+        out,
+    )
 }
 
 fn answer(targets: &[PingOutcome]) -> String {
@@ -62,8 +60,7 @@ fn answer(targets: &[PingOutcome]) -> String {
     )
 }
 
-fn spread(targets: &[PingOutcome], out: &mut String) {
-    old::section("spread", "How times are distributed", out);
+fn spread(targets: &[PingOutcome]) -> Markup {
     let rows: Vec<spreads::Row<'_>> = targets
         .iter()
         .flat_map(|target| {
@@ -79,41 +76,17 @@ fn spread(targets: &[PingOutcome], out: &mut String) {
             ]
         })
         .collect();
-    spreads::draw("times of replies, round trips, server and floor", &rows, out);
-    small_print(
-        "Reply: until its last byte. rtt: that without the server's time, per round trip. Floor: the same exchange with an echo on this \
-         machine; a round trip near it says little of the distance.",
-        out,
-    );
-    out.push_str("</section>\n");
+    let content = html! {
+        (spreads::draw("times of replies, round trips, server and floor", &rows))
+        (small_print(
+            "Reply: until its last byte. rtt: that without the server's time, per round trip. Floor: the same \
+             exchange with an echo on this machine; a round trip near it says little of the distance."
+        ))
+    };
+    section("spread", "How times are distributed", content)
 }
 
-fn table(targets: &[PingOutcome], out: &mut String) {
-    old::section("targets", "Figures", out);
-    let rows: Vec<Vec<String>> = targets
-        .iter()
-        .map(|target| {
-            let samples = &target.samples;
-            let failed = target.failed.as_deref().map_or_else(String::new, |why| {
-                format!("<small class=\"bad\">{}</small>", name_cell(why))
-            });
-            vec![
-                format!("{}{failed}", name_cell(&target.target)),
-                count(samples.totals.sent),
-                count(samples.totals.lost),
-                count(samples.totals.errors),
-                time_or_dash(samples.time.min),
-                time_or_dash(samples.time.p50),
-                time_or_dash(samples.time.p99),
-                time_or_dash(samples.time.max),
-                time_or_dash(samples.round_trip.p50),
-                time_or_dash(samples.server.p50),
-                time_or_dash(samples.kernel_rtt),
-                time_or_dash(samples.first),
-                count(samples.turns),
-            ]
-        })
-        .collect();
+fn table(targets: &[PingOutcome]) -> Markup {
     let headings = [
         "target",
         "sent",
@@ -129,46 +102,69 @@ fn table(targets: &[PingOutcome], out: &mut String) {
         "first call",
         "trips",
     ];
-    old::table(&headings, &rows, out);
-    small_print(
-        "The first call of a connection is in no other figure. A dash: too few samples, or not known.",
-        out,
-    );
-    out.push_str("</section>\n");
+    let rows: Vec<Vec<Markup>> = targets.iter().map(row).collect();
+    let content = html! {
+        (opening::table(&headings, &rows))
+        (small_print(
+            "The first call of a connection is in no other figure. A dash: too few samples, or not known."
+        ))
+    };
+    section("targets", "Figures", content)
 }
 
-fn legs(page: &PingPage<'_>, out: &mut String) {
-    for (number, legs) in page.legs.iter().take(SHOWN) {
-        let Some(target) = page.targets.get(*number) else {
-            continue;
-        };
-        old::section(&format!("legs-{number}"), "Opening a connection", out);
-        let rows: Vec<Vec<String>> = legs
-            .iter()
-            .map(|leg| {
-                let [up, down] = leg.payload_bytes.into_array();
-                vec![
-                    name_cell(&leg.name),
-                    time(leg.duration),
-                    count(leg.turns),
-                    format!("{} / {}", count(up), count(down)),
-                    leg.remedy.as_deref().map_or_else(
-                        || DASH.to_owned(),
-                        |remedy| format!("<small>{}</small>", name_cell(remedy)),
-                    ),
-                ]
-            })
-            .collect();
-        old::table(&["step", "time", "trips", "payload bytes", "remedy"], &rows, out);
-        small_print(
-            &format!(
-                "{}: the connection whose opening took the median time.",
-                name_cell(&target.target)
-            ),
-            out,
-        );
-        out.push_str("</section>\n");
+fn row(target: &PingOutcome) -> Vec<Markup> {
+    let samples = &target.samples;
+    let name = html! {
+        (name_cell(&target.target))
+        @if let Some(why) = &target.failed { small.bad { (name_cell(why)) } }
+    };
+    let figures = [
+        count(samples.totals.sent),
+        count(samples.totals.lost),
+        count(samples.totals.errors),
+        time_or_dash(samples.time.min),
+        time_or_dash(samples.time.p50),
+        time_or_dash(samples.time.p99),
+        time_or_dash(samples.time.max),
+        time_or_dash(samples.round_trip.p50),
+        time_or_dash(samples.server.p50),
+        time_or_dash(samples.kernel_rtt),
+        time_or_dash(samples.first),
+        count(samples.turns),
+    ];
+    iter::once(name)
+        .chain(figures.iter().map(Render::render))
+        .collect()
+}
+
+fn legs(page: &PingPage<'_>) -> Markup {
+    let of_targets = page.legs.iter().take(SHOWN);
+    html! {
+        @for (number, legs) in of_targets {
+            @if let Some(target) = page.targets.get(*number) { (opened(*number, target, legs)) }
+        }
     }
+}
+
+fn opened(number: usize, target: &PingOutcome, legs: &[Leg]) -> Markup {
+    let rows: Vec<Vec<Markup>> = legs.iter().map(leg).collect();
+    let content = html! {
+        (opening::table(&["step", "time", "trips", "payload bytes", "remedy"], &rows))
+        p.small { (name_cell(&target.target)) ": the connection whose opening took the median time." }
+    };
+    section(&format!("legs-{number}"), "Opening a connection", content)
+}
+
+fn leg(leg: &Leg) -> Vec<Markup> {
+    let [up, down] = leg.payload_bytes.into_array();
+    let remedy = leg.remedy.as_deref().map(name_cell);
+    vec![
+        name_cell(&leg.name).render(),
+        time(leg.duration).render(),
+        count(leg.turns).render(),
+        html! { (count(up)) " / " (count(down)) },
+        html! { @if let Some(remedy) = remedy { small { (remedy) } } @else { (DASH) } },
+    ]
 }
 
 const SHOWN: usize = 20;

@@ -1,55 +1,49 @@
 //! Distributions on one axis: 50th, 90th and 99th percentile.
 
-use super::markup::{cut, time_or_dash};
-use super::old::{Escaped, small_print};
+use super::markup::{cut, px, small_print, time_or_dash};
 use super::scale::{nanos, tick_text};
 use super::tune::LogAxis;
+use maud::{Markup, html};
 use model::Distribution;
-use std::fmt::Write;
 
 pub type Row<'a> = (String, &'a Distribution);
 
 /// Draws the rows that have samples.
-pub fn draw(label: &str, rows: &[Row<'_>], out: &mut String) {
+pub fn draw(label: &str, rows: &[Row<'_>]) -> Markup {
     let rows: Vec<&Row<'_>> = rows.iter().filter(|(_, spread)| spread.p50.is_some()).collect();
-    if rows.is_empty() {
-        return;
-    }
     let shown = &rows[..rows.len().min(SHOWN)];
+    html! {
+        @if !shown.is_empty() {
+            (drawing(label, shown))
+            ul.parts.key {
+                @for (class, meaning) in KEY { li { i class={ "swatch s-" (class) } {} b { (meaning) } } }
+            }
+        }
+        @if rows.len() > SHOWN { (small_print(format!("And {} more, in the table.", rows.len() - SHOWN))) }
+    }
+}
+
+fn drawing(label: &str, rows: &[&Row<'_>]) -> Markup {
     // The axis ends at the 99th percentiles; outliers are in tables. It is logarithmic, because
     // rows differ by powers of ten.
-    let amounts = shown
+    let amounts = rows
         .iter()
         .flat_map(|(_, spread)| [spread.min.map_or(end(spread), nanos), end(spread)]);
-    let amounts = amounts.flat_map(around);
-    let axis = LogAxis::over(amounts, [LEFT, WIDTH - RIGHT]);
-    let height = TOP + shown.len() as f64 * ROW + BOTTOM;
-    let _ = writeln!(
-        out,
-        "<figure class=\"map\" tabindex=\"0\"><svg class=\"tuned\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{label}\">"
-    );
-    for tick in axis.ticks(6) {
-        let along = axis.position(tick);
-        let bottom = height - BOTTOM;
-        let _ = writeln!(
-            out,
-            "<line class=\"rule\" x1=\"{along:.1}\" x2=\"{along:.1}\" y1=\"{TOP}\" y2=\"{bottom:.1}\"/>\
-             <text x=\"{along:.1}\" y=\"{:.1}\">{}</text>",
-            bottom + 16.0,
-            tick_text(tick)
-        );
-    }
-    for (number, (name, spread)) in shown.iter().enumerate() {
-        row(name, spread, TOP + number as f64 * ROW, &axis, out);
-    }
-    out.push_str("</svg></figure>\n");
-    out.push_str(
-        "<ul class=\"parts key\"><li><i class=\"swatch s-trip\"></i><b>shortest to median</b></li>\
-         <li><i class=\"swatch s-transfer\"></i><b>median to 90 %</b></li>\
-         <li><i class=\"swatch s-waiting\"></i><b>then to 99 %, or to the longest where there are too few samples; the axis is logarithmic</b></li></ul>\n",
-    );
-    if rows.len() > SHOWN {
-        small_print(&format!("And {} more, in the table.", rows.len() - SHOWN), out);
+    let axis = LogAxis::over(amounts.flat_map(around), [LEFT, WIDTH - RIGHT]);
+    let bottom = TOP + rows.len() as f64 * ROW;
+    html! {
+        figure.map tabindex="0" {
+            svg.tuned viewBox={ "0 0 " (WIDTH) " " (bottom + BOTTOM) } role="img" aria-label=(label) {
+                @for tick in axis.ticks(6) {
+                    @let along = px(axis.position(tick));
+                    line.rule x1=(along) x2=(along) y1=(TOP) y2=(px(bottom)) {}
+                    text x=(along) y=(px(bottom + 16.0)) { (tick_text(tick)) }
+                }
+                @for (number, (name, spread)) in rows.iter().enumerate() {
+                    (row(name, spread, TOP + number as f64 * ROW, &axis))
+                }
+            }
+        }
     }
 }
 
@@ -67,36 +61,38 @@ fn end(spread: &Distribution) -> f64 {
     spread.p99.or(spread.max).map_or(0.0, nanos)
 }
 
-fn row(name: &str, spread: &Distribution, top: f64, axis: &LogAxis, out: &mut String) {
-    let short = cut(name, MAX_NAME_LEN);
-    let _ = write!(
-        out,
-        "<text class=\"side\" x=\"0\" y=\"{:.1}\">{}</text><g><title>{}: median {}, 90 % {}, 99 % {}, longest {}</title>",
-        top + ROW / 2.0,
-        Escaped(&short),
-        Escaped(&short),
-        time_or_dash(spread.p50),
-        time_or_dash(spread.p90),
-        time_or_dash(spread.p99),
-        time_or_dash(spread.max),
-    );
-    let last = end(spread);
+fn row(name: &str, spread: &Distribution, top: f64, axis: &LogAxis) -> Markup {
+    let name = cut(name, MAX_NAME_LEN);
     let median = spread.p50.map_or(0.0, nanos);
     let ninety = spread.p90.map_or(median, nanos);
-    let bounds = [spread.min.map_or(median, nanos), median, ninety, last.max(ninety)];
-    for (class, ends) in ["trip", "transfer", "waiting"].iter().zip(bounds.windows(2)) {
-        let [from, to] = [axis.position(ends[0]), axis.position(ends[1])];
-        let _ = write!(
-            out,
-            "<rect class=\"p-{class}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{BAR}\"/>",
-            top + (ROW - BAR) / 2.0,
-            // At least one pixel, to be visible.
-            (to - from).max(1.0)
-        );
+    let first = spread.min.map_or(median, nanos);
+    let bounds = [first, median, ninety, end(spread).max(ninety)].map(|amount| axis.position(amount));
+    html! {
+        text.side x="0" y=(px(top + ROW / 2.0)) { (name) }
+        g {
+            title {
+                (name) ": median " (time_or_dash(spread.p50)) ", 90 % " (time_or_dash(spread.p90))
+                ", 99 % " (time_or_dash(spread.p99)) ", longest " (time_or_dash(spread.max))
+            }
+            @for ((class, _), ends) in KEY.iter().zip(bounds.windows(2)) {
+                // At least one pixel, to be visible.
+                @let width = (ends[1] - ends[0]).max(1.0);
+                rect class={ "p-" (class) } x=(px(ends[0])) y=(px(top + (ROW - BAR) / 2.0))
+                    width=(px(width)) height=(BAR) {}
+            }
+        }
     }
-    out.push_str("</g>\n");
 }
 
+/// Colours of the parts of a row.
+const KEY: [(&str, &str); 3] = [
+    ("trip", "shortest to median"),
+    ("transfer", "median to 90 %"),
+    (
+        "waiting",
+        "then to 99 %, or to the longest where there are too few samples; the axis is logarithmic",
+    ),
+];
 const SHOWN: usize = 24;
 const MAX_NAME_LEN: usize = 30;
 const WIDTH: f64 = 960.0;
@@ -124,18 +120,13 @@ mod tests {
             ..Distribution::default()
         };
         let (near, far) = (spread([2300, 2400, 2500]), spread([90, 95, 40_000]));
-        let mut out = String::new();
-        draw("round trips", &[("near".to_owned(), &near)], &mut out);
+        let out = draw("round trips", &[("near".to_owned(), &near)]).0;
         assert!(
             out.contains(">2 ms</text>") && out.contains(">5 ms</text>"),
             "{out}"
         );
-        out.clear();
-        draw(
-            "round trips",
-            &[("near".to_owned(), &near), ("far".to_owned(), &far)],
-            &mut out,
-        );
+        let rows = [("near".to_owned(), &near), ("far".to_owned(), &far)];
+        let out = draw("round trips", &rows).0;
         let widths = out
             .split(" width=\"")
             .skip(1)
