@@ -25,7 +25,6 @@ mod load;
 mod markup;
 mod measured;
 mod notes;
-mod old;
 mod opening;
 mod operations;
 mod ping;

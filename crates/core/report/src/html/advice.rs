@@ -146,7 +146,7 @@ fn words(advice: &Advice, level: &LevelAdvice, column: usize) -> String {
 fn levels_section(advice: &Advice) -> Markup {
     let content = html! {
         table.stack {
-            (table_head("level", &headings(advice)))
+            (table_head("level", headings(advice)))
             tbody {
                 (bill_row("now", advice))
                 @for level in &advice.levels { (level_row(advice, level)) }

@@ -79,7 +79,7 @@ fn recommended(report: &TuneReport, one: &Recommendation) -> Markup {
 fn table(report: &TuneReport, job: Job) -> Markup {
     html! {
         table.stack {
-            (table_head("way", &HEADINGS))
+            (table_head("way", HEADINGS))
             @for place in report.places(job) {
                 tbody {
                     tr {
