@@ -2,7 +2,7 @@
 
 use crate::LinkDescription;
 use crate::impairments::{DropCause, Impairment, for_direction};
-use model::{Direction, Timestamp};
+use model::{BitRate, Direction, Timestamp};
 use std::time::Duration;
 
 /// Computes packet arrivals in one direction of a link, shared by its connections. Call
@@ -39,6 +39,16 @@ impl Pipe {
             }
         }
         PacketOutcome::Arrives(time)
+    }
+
+    /// Changes the rate of a pipe that has one, without a burst, for packets from now on.
+    pub fn set_rate(&mut self, rate: BitRate) {
+        for impairment in &mut self.chain {
+            match impairment {
+                Impairment::Rate(bucket) => bucket.set_rate(rate),
+                Impairment::Outages(_) | Impairment::Loss(_) | Impairment::Delay(_) => {}
+            }
+        }
     }
 
     /// Bytes not yet serialised at `at`, rounded up; zero without a rate.

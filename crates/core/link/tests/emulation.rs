@@ -2,7 +2,7 @@
 
 use link::LinkDescription;
 use link::network::{ConnectionNumber, FlowId, NetworkEvent, SimulatedNetwork};
-use model::{Direction, Timestamp};
+use model::{BitRate, Direction, Timestamp};
 
 const BEGIN: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -45,6 +45,28 @@ fn bytes_are_told_as_they_arrive_and_time_never_runs_ahead() {
     let second = progress(&mut network, BEGIN + 70 * MS);
     assert_eq!(second.last(), Some(&(BEGIN + 60 * MS, 14_480 * 3)));
     assert_eq!(network.counts()[Direction::ClientToServer].packets, 30);
+}
+
+#[test]
+fn a_changed_rate_holds_for_packets_from_now_on() {
+    let mut network = network("rtt=0ms rate=12mbit");
+    network.write_bytes(FLOW, 1_448);
+    let slower = BitRate::from_bits_per_second(1_200_000).expect("a rate");
+    network.set_rate(Direction::ClientToServer, slower);
+    network.write_bytes(FLOW, 1_448);
+    assert_eq!(
+        progress(&mut network, BEGIN + 100 * MS),
+        [(BEGIN + MS, 1_448), (BEGIN + 11 * MS, 2_896)]
+    );
+}
+
+#[test]
+fn bytes_are_unsent_until_the_window_takes_them() {
+    let mut network = network("rtt=40ms");
+    network.write_bytes(FLOW, 14_480 + 1_000);
+    assert_eq!(network.unsent(FLOW), 1_000, "ten packets are on the way");
+    progress(&mut network, BEGIN + 40 * MS);
+    assert_eq!(network.unsent(FLOW), 0);
 }
 
 #[test]

@@ -30,6 +30,13 @@ impl TokenBucket {
         }
     }
 
+    /// Packets accepted earlier keep their times.
+    pub(crate) fn set_rate(&mut self, rate: BitRate) {
+        debug_assert!(self.burst.is_zero(), "a burst is time at the earlier rate");
+        self.rate = rate.as_bits_per_second();
+        self.remainder = 0;
+    }
+
     /// When the last bit of the packet is serialised. A packet is dropped if it and the waiting
     /// bytes, including the rest of the current packet, exceed the queue. An idle link accepts any
     /// packet.

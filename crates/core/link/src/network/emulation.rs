@@ -8,7 +8,7 @@
 use super::{ConnectionNumber, FlowId, SimulatedNetwork, What};
 use crate::tcp::{Flow, Sending, StreamOffset};
 use crate::{DropCause, LinkDescription, PacketOutcome, Pipe, TCP_HEADER_BYTES};
-use model::{Direction, Nanos, PerDirection, Timestamp};
+use model::{BitRate, Direction, Nanos, PerDirection, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -105,6 +105,11 @@ impl<W: Ord> SimulatedNetwork<W> {
         self.now = self.now.max(to);
     }
 
+    /// Changes the rate of one direction for packets from now on ([`Pipe::set_rate`]).
+    pub fn set_rate(&mut self, direction: Direction, rate: BitRate) {
+        self.pipes[direction].set_rate(rate);
+    }
+
     /// Begins a connection with new flows under a free number ([`SimulatedNetwork::is_free`]).
     pub fn attach(&mut self, connection: ConnectionNumber) {
         while self.established.len() <= connection.index() {
@@ -147,6 +152,11 @@ impl<W: Ord> SimulatedNetwork<W> {
     /// Free bytes in the sender's buffer.
     pub fn room(&self, flow: FlowId) -> u64 {
         self.flows[flow.index()].room()
+    }
+
+    /// Bytes in the sender's buffer that have not been sent yet.
+    pub fn unsent(&self, flow: FlowId) -> u64 {
+        self.flows[flow.index()].unsent()
     }
 
     /// Offset up to which all bytes of `flow` have arrived.

@@ -224,6 +224,11 @@ impl Flow {
         MAX_BUFFER.saturating_sub(self.produced - self.acked)
     }
 
+    /// Bytes in the sender's buffer that have not been sent yet.
+    pub fn unsent(&self) -> u64 {
+        self.produced - self.sent
+    }
+
     /// When the sender ran out of data; `None` if it has more or never sent.
     pub fn ran_dry_at(&self) -> Option<Timestamp> {
         if self.sent == self.produced && self.sent > StreamOffset::START {
