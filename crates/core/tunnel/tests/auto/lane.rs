@@ -1,7 +1,11 @@
-//! Simulates a lane with one thread: codec and sending alternate, and only the kernel's buffer
-//! drains while the codec works.
+//! Simulates a lane whose far end has one thread: codec and sending alternate, and only the network
+//! goes on while the codec works.
 
-use model::{BitRate, Timestamp};
+use link::LinkDescription;
+use link::impairments::outage::Outage;
+use link::network::{ConnectionNumber, FlowId, NetworkEvent, SimulatedNetwork};
+use model::{BitRate, ByteCount, Direction, PerDirection, Timestamp};
+use std::collections::VecDeque;
 use std::time::Duration;
 use tunnel::{Auto, CompressionLevel};
 
@@ -59,36 +63,23 @@ pub enum Demand {
 
 #[derive(Clone)]
 pub struct Simulation {
-    /// In bytes per second from this time on.
-    rates: Vec<(f64, f64)>,
-    data: Vec<(f64, Data)>,
+    link: LinkDescription,
+    /// Later rates in bytes per second.
+    rates: VecDeque<(Timestamp, f64)>,
+    data: Vec<(Timestamp, Data)>,
     demand: Demand,
     slower: f64,
-    rtt: f64,
-    /// Bytes since the last pause, and the best delivery rate of such bursts.
-    burst: f64,
-    delivered: f64,
-    now: f64,
-    buffered: f64,
-    /// Bytes left of the result and the time of the next request.
-    clients: Vec<(usize, f64)>,
-    turn: usize,
 }
 
 #[derive(Debug)]
 pub struct Outcome {
     pub speed: f64,
-    pub levels: Vec<(f64, u8)>,
+    pub levels: Vec<(Timestamp, u8)>,
 }
 
 impl Outcome {
     pub fn at(&self, at: Duration) -> u8 {
-        self.levels
-            .iter()
-            .rev()
-            .find(|level| level.0 <= at.as_secs_f64())
-            .unwrap()
-            .1
+        in_force(&self.levels, Timestamp::default().after(at))
     }
 
     pub fn last(&self) -> u8 {
@@ -96,35 +87,26 @@ impl Outcome {
     }
 }
 
-const BUFFER: f64 = 128.0 * 1024.0;
-const CHUNK: usize = 32 * 1024;
-/// Nanoseconds for reading, encrypting and writing a chunk, and per byte sent.
-const PER_CHUNK: f64 = 8_000.0;
-const PER_BYTE: f64 = 0.6;
-
 impl Simulation {
     pub fn new(rate: f64, data: Data, demand: Demand) -> Self {
-        let clients = match demand {
-            Demand::Endless => vec![(usize::MAX, 0.0)],
-            Demand::Clients { clients, result, .. } => vec![(result, 0.0); clients],
-        };
+        let mut link = LinkDescription::with_rtt(Duration::ZERO);
+        link.rate = PerDirection::splat(Some(bit_rate(rate)));
+        if rate > FAST {
+            (link.mtu, link.queue) = (9000, Some(ByteCount::from_bytes(1024 * 1024)));
+        } else {
+            link.queue = Some(ByteCount::from_bytes(128 * 1024));
+        }
         Self {
-            rates: vec![(0.0, rate)],
-            data: vec![(0.0, data)],
+            link,
+            rates: VecDeque::new(),
+            data: vec![(Timestamp::default(), data)],
             demand,
             slower: 1.0,
-            rtt: 0.0,
-            burst: 0.0,
-            delivered: 0.0,
-            now: 0.0,
-            buffered: 0.0,
-            clients,
-            turn: 0,
         }
     }
 
     pub fn rtt(mut self, rtt: Duration) -> Self {
-        self.rtt = rtt.as_secs_f64();
+        self.link.rtt = rtt;
         self
     }
 
@@ -134,172 +116,266 @@ impl Simulation {
     }
 
     pub fn then(mut self, at: Duration, rate: f64) -> Self {
-        self.rates.push((at.as_secs_f64(), rate));
+        self.rates.push_back((Timestamp::default().after(at), rate));
+        self
+    }
+
+    pub fn outage(mut self, after: Duration, lasts: Duration) -> Self {
+        self.link.outage = Some(Outage {
+            lasts,
+            after,
+            every: None,
+        });
         self
     }
 
     pub fn then_data(mut self, at: Duration, data: Data) -> Self {
-        self.data.push((at.as_secs_f64(), data));
+        self.data.push((Timestamp::default().after(at), data));
         self
     }
 
-    pub fn fixed(self, level: u8, span: Duration) -> f64 {
-        self.run(span, None, level).speed
+    pub fn fixed(&self, level: u8, span: Duration) -> f64 {
+        Ends::new(self, None).run(span, level).speed
     }
 
-    pub fn auto(self, span: Duration) -> Outcome {
-        self.run(span, Some(Auto::new(Timestamp::default())), 0)
+    pub fn auto(&self, span: Duration) -> Outcome {
+        let auto = Auto::new(Timestamp::default());
+        Ends::new(self, Some(auto)).run(span, 0)
+    }
+}
+
+/// Both ends of the lane, and the network between them.
+struct Ends<'a> {
+    simulation: &'a Simulation,
+    network: SimulatedNetwork<usize>,
+    rates: VecDeque<(Timestamp, f64)>,
+    auto: Option<Auto>,
+    /// Per client, bytes that the far end has yet to read of its result.
+    results: Vec<usize>,
+    turn: usize,
+    /// Offset in the stream of results.
+    written: u64,
+    /// Clients, with the ends of their results and requests on the way.
+    answered: VecDeque<(u64, usize)>,
+    asked: VecDeque<(u64, usize)>,
+    requests: u64,
+    burst: Option<Burst>,
+    ended_bursts: VecDeque<(Burst, u64)>,
+    /// The best delivery rate of bursts, as in Linux (net/ipv4/tcp_rate.c), in bytes per second.
+    delivered: f64,
+}
+
+#[derive(Clone, Copy)]
+struct Burst {
+    began: Timestamp,
+    start: u64,
+}
+
+impl<'a> Ends<'a> {
+    fn new(simulation: &'a Simulation, auto: Option<Auto>) -> Self {
+        let mut network = SimulatedNetwork::for_emulation(&simulation.link, Timestamp::default());
+        network.attach(LANE);
+        network.open(LANE);
+        let mut ends = Self {
+            simulation,
+            network,
+            rates: simulation.rates.clone(),
+            auto,
+            results: Vec::new(),
+            turn: 0,
+            written: 0,
+            answered: VecDeque::new(),
+            asked: VecDeque::new(),
+            requests: 0,
+            burst: None,
+            ended_bursts: VecDeque::new(),
+            delivered: 0.0,
+        };
+        match simulation.demand {
+            Demand::Endless => ends.results = vec![usize::MAX],
+            Demand::Clients { clients, .. } => {
+                ends.results = vec![0; clients];
+                (0..clients).for_each(|client| ends.ask(client));
+            }
+        }
+        ends
     }
 
-    fn run(mut self, span: Duration, mut auto: Option<Auto>, fixed: u8) -> Outcome {
-        let end = span.as_secs_f64();
-        let mut payload = 0.0;
-        let mut levels: Vec<(f64, u8)> = Vec::new();
-        while self.now < end {
-            let Some((length, ending)) = self.take_chunk() else {
-                self.pause(auto.as_mut());
+    fn run(mut self, span: Duration, fixed: u8) -> Outcome {
+        let end = Timestamp::default().after(span);
+        let mut payload = 0;
+        let mut levels: Vec<(Timestamp, u8)> = Vec::new();
+        while self.network.now() < end {
+            let Some((client, length)) = self.take_chunk() else {
+                self.pause(end);
                 continue;
             };
-            let level = match &mut auto {
-                Some(auto) => self.choose_level(auto),
-                None => fixed,
-            };
+            let level = self.choose_level().unwrap_or(fixed);
             if levels.last().is_none_or(|last| last.1 != level) {
-                levels.push((self.now, level));
+                levels.push((self.network.now(), level));
             }
-            self.carry(length, level, auto.as_mut());
-            payload += length as f64;
-            if let Some(index) = ending {
-                self.end_result(index);
+            self.carry(length, level);
+            payload += length;
+            if self.results[client] == 0 {
+                self.answered.push_back((self.written, client));
             }
         }
         Outcome {
-            speed: payload / end,
+            speed: payload as f64 / span.as_secs_f64(),
             levels,
         }
     }
 
-    fn choose_level(&self, auto: &mut Auto) -> u8 {
-        let at = self.at();
-        if self.delivered > 0.0 && auto.wants_path(at) {
-            let delivered = BitRate::from_bits_per_second((self.delivered * 8.0) as u64).unwrap();
-            auto.path(at, delivered, Duration::from_secs_f64(self.rtt));
-        }
-        auto.level(at).number()
-    }
-
-    fn carry(&mut self, length: usize, level: u8, mut auto: Option<&mut Auto>) {
-        let (left, nanoseconds) = self.data()[usize::from(level)];
-        let took = nanoseconds * 1e-9 * self.slower * length as f64;
-        self.pass(took);
-        let bytes = left * length as f64;
-        if let Some(auto) = &mut auto {
-            let level = CompressionLevel::from_number(level).unwrap();
-            auto.chunk(
-                self.at(),
-                level,
-                length,
-                bytes as usize,
-                Duration::from_secs_f64(took),
-            );
-        }
-        self.pass((PER_CHUNK + PER_BYTE * bytes) * 1e-9);
-        self.send(bytes, auto);
-        self.burst += bytes;
-    }
-
-    fn pause(&mut self, auto: Option<&mut Auto>) {
-        if let Some(auto) = auto {
-            auto.idle(self.at());
-        }
-        self.end_burst();
-        let next = self
-            .clients
-            .iter()
-            .map(|client| client.1)
-            .fold(f64::MAX, f64::min);
-        self.pass((next - self.now).max(1e-6));
-    }
-
-    /// Fills the kernel's buffer; a full socket reports again when a third is free.
-    fn send(&mut self, bytes: f64, mut auto: Option<&mut Auto>) {
-        let mut left = bytes;
-        while left > 0.0 {
-            let taken = left.min(BUFFER - self.buffered);
-            self.buffered += taken;
-            left -= taken;
-            if let Some(auto) = auto.as_deref_mut() {
-                auto.sent(self.at(), taken as usize);
-            }
-            if left > 0.0 || self.buffered >= BUFFER {
-                if let Some(auto) = auto.as_deref_mut() {
-                    auto.full(self.at());
-                }
-                while self.buffered > BUFFER * 2.0 / 3.0 {
-                    let wait = (self.buffered - BUFFER * 2.0 / 3.0) / self.rate().max(1.0);
-                    self.pass(wait.clamp(1e-7, 0.05));
-                }
-            }
-        }
-    }
-
-    /// Also returns the client if its result ends.
-    fn take_chunk(&mut self) -> Option<(usize, Option<usize>)> {
-        let count = self.clients.len();
-        let index = (0..count)
+    fn take_chunk(&mut self) -> Option<(usize, usize)> {
+        let count = self.results.len();
+        let client = (0..count)
             .map(|step| (self.turn + step) % count)
-            .find(|index| self.clients[*index].1 <= self.now)?;
-        self.turn = index + 1;
-        let left = &mut self.clients[index].0;
+            .find(|client| self.results[*client] > 0)?;
+        self.turn = client + 1;
+        let left = &mut self.results[client];
         let length = (*left).min(CHUNK);
         *left -= length;
-        Some((length, (*left == 0).then_some(index)))
+        Some((client, length))
     }
 
-    /// The client requests again after its result has arrived, and after its pause.
-    fn end_result(&mut self, index: usize) {
-        let Demand::Clients { result, think, .. } = self.demand else {
-            return;
-        };
-        let asks_at = self.now + self.buffered / self.rate() + self.rtt + think.as_secs_f64();
-        self.clients[index] = (result, asks_at);
+    fn choose_level(&mut self) -> Option<u8> {
+        let at = self.network.now();
+        let auto = self.auto.as_mut()?;
+        if self.delivered > 0.0 && auto.wants_path(at) {
+            auto.path(at, bit_rate(self.delivered), self.simulation.link.rtt);
+        }
+        Some(auto.level(at).number())
     }
 
-    /// The best rate of bursts, until a better one or a lane that is never empty, as in Linux
-    /// (net/ipv4/tcp_rate.c).
-    fn end_burst(&mut self) {
-        if self.burst > 0.0 {
-            self.delivered = self
-                .delivered
-                .max(self.burst / (self.rtt + self.burst / self.rate()));
-            self.burst = 0.0;
+    fn carry(&mut self, length: usize, level: u8) {
+        let (left, nanoseconds) = in_force(&self.simulation.data, self.network.now())[usize::from(level)];
+        let took = Duration::from_secs_f64(nanoseconds * 1e-9 * self.simulation.slower * length as f64);
+        self.pass(took);
+        let bytes = (left * length as f64).ceil();
+        if let Some(auto) = &mut self.auto {
+            let level = CompressionLevel::from_number(level).unwrap();
+            auto.chunk(self.network.now(), level, length, bytes as usize, took);
+        }
+        self.pass(Duration::from_secs_f64((PER_CHUNK + PER_BYTE * bytes) * 1e-9));
+        self.send(bytes as u64);
+    }
+
+    /// A full socket reports again when less than half of its limit is unsent
+    /// (`tcp_stream_memory_free`).
+    fn send(&mut self, bytes: u64) {
+        self.burst.get_or_insert(Burst {
+            began: self.network.now(),
+            start: self.written,
+        });
+        let mut left = bytes;
+        while left > 0 {
+            let taken = left.min(MAX_UNSENT.saturating_sub(self.network.unsent(RESULTS)));
+            self.network.write_bytes(RESULTS, taken);
+            self.written += taken;
+            left -= taken;
+            let (at, is_full) = (self.network.now(), left > 0);
+            if let Some(auto) = &mut self.auto {
+                auto.sent(at, taken as usize);
+                if is_full {
+                    auto.full(at);
+                }
+            }
+            while is_full && self.network.unsent(RESULTS) >= MAX_UNSENT / 2 {
+                let next = self.network.next_at().expect("packets are on the way");
+                self.pass_to(next);
+            }
         }
     }
 
-    fn pass(&mut self, seconds: f64) {
-        self.buffered = (self.buffered - self.rate() * seconds).max(0.0);
-        self.now += seconds;
+    /// Until a client's request arrives.
+    fn pause(&mut self, end: Timestamp) {
+        let now = self.network.now();
+        if let Some(auto) = &mut self.auto {
+            auto.idle(now);
+        }
+        if let Some(burst) = self.burst.take() {
+            self.ended_bursts.push_back((burst, self.written));
+        }
+        while self.results.iter().all(|left| *left == 0) && self.network.now() < end {
+            let next = self.network.next_at().unwrap_or(end);
+            self.pass_to(next.min(end));
+        }
     }
 
-    fn rate(&self) -> f64 {
-        self.rates
-            .iter()
-            .rev()
-            .find(|(from, _)| *from <= self.now)
-            .unwrap()
-            .1
+    fn pass(&mut self, span: Duration) {
+        self.pass_to(self.network.now().after(span));
     }
 
-    fn data(&self) -> Data {
-        self.data
-            .iter()
-            .rev()
-            .find(|(from, _)| *from <= self.now)
-            .unwrap()
-            .1
+    fn pass_to(&mut self, to: Timestamp) {
+        while let Some((at, rate)) = self.rates.pop_front_if(|(at, _)| *at <= to) {
+            self.advance_to(at);
+            self.network.set_rate(RESULTS.direction(), bit_rate(rate));
+        }
+        self.advance_to(to);
     }
 
-    fn at(&self) -> Timestamp {
-        Timestamp::from_nanos((self.now * 1e9) as u64)
+    fn advance_to(&mut self, to: Timestamp) {
+        while let Some(event) = self.network.advance_to(to) {
+            match event {
+                NetworkEvent::Wake(client) => self.ask(client),
+                NetworkEvent::Received(REQUESTS) => self.requests_arrived(),
+                NetworkEvent::Received(_) => self.results_arrived(),
+                NetworkEvent::Arrived(_) => unreachable!("nobody waits"),
+            }
+        }
+        self.network.pass_time(to);
+    }
+
+    fn ask(&mut self, client: usize) {
+        self.requests += REQUEST;
+        self.asked.push_back((self.requests, client));
+        self.network.write_bytes(REQUESTS, REQUEST);
+    }
+
+    fn requests_arrived(&mut self) {
+        let Demand::Clients { result, .. } = self.simulation.demand else {
+            return;
+        };
+        let received = self.network.received(REQUESTS).bytes_before();
+        while let Some((_, client)) = self.asked.pop_front_if(|(end, _)| *end <= received) {
+            self.results[client] = result;
+        }
+    }
+
+    /// A client whose result has arrived asks again after its pause.
+    fn results_arrived(&mut self) {
+        let received = self.network.received(RESULTS).bytes_before();
+        let now = self.network.now();
+        if let Demand::Clients { think, .. } = self.simulation.demand {
+            while let Some((_, client)) = self.answered.pop_front_if(|(end, _)| *end <= received) {
+                self.network.wake_at(now.after(think), client);
+            }
+        }
+        while let Some((burst, end)) = self.ended_bursts.pop_front_if(|(_, end)| *end <= received) {
+            let acknowledged = now.after(self.network.one_way(REQUESTS.direction()));
+            let took = acknowledged.since(burst.began).as_secs_f64();
+            self.delivered = self.delivered.max((end - burst.start) as f64 / took);
+        }
     }
 }
+
+fn in_force<T: Copy>(changes: &[(Timestamp, T)], at: Timestamp) -> T {
+    changes.iter().rev().find(|(from, _)| *from <= at).unwrap().1
+}
+
+fn bit_rate(bytes_per_second: f64) -> BitRate {
+    BitRate::from_bits_per_second((bytes_per_second * 8.0) as u64).unwrap()
+}
+
+const LANE: ConnectionNumber = ConnectionNumber::new(0);
+const REQUESTS: FlowId = FlowId::new(LANE, Direction::ClientToServer);
+const RESULTS: FlowId = FlowId::new(LANE, Direction::ServerToClient);
+const REQUEST: u64 = 100;
+/// The limit of a lane's socket.
+const MAX_UNSENT: u64 = 16 * 1024;
+/// In bytes per second; faster lanes have large packets, as with segmentation offload.
+const FAST: f64 = 10e6;
+const CHUNK: usize = 32 * 1024;
+/// Nanoseconds for reading, encrypting and writing a chunk, and per byte sent.
+const PER_CHUNK: f64 = 8_000.0;
+const PER_BYTE: f64 = 0.6;

@@ -24,14 +24,14 @@ fn clients(clients: usize, result: usize) -> Demand {
 /// Speeds of fixed levels, off first.
 fn fixed(simulation: &Simulation, span: Duration) -> Vec<f64> {
     [0, 1, 2, 4, 6, 7, 9]
-        .map(|level| simulation.clone().fixed(level, span))
+        .map(|level| simulation.fixed(level, span))
         .to_vec()
 }
 
 fn check(what: &str, simulation: &Simulation, span: Duration, least: f64) -> Outcome {
     let fixed = fixed(simulation, span);
     let best = fixed.iter().copied().fold(0.0, f64::max);
-    let outcome = simulation.clone().auto(span);
+    let outcome = simulation.auto(span);
     let auto = outcome.speed;
     let levels = &outcome.levels;
     assert!(
@@ -110,7 +110,7 @@ fn a_rate_that_changes_is_followed() {
     let simulation = Simulation::new(1.25e9, TEXT, Demand::Endless)
         .then(5 * second, 450e3)
         .then(15 * second, 1.25e9);
-    let outcome = simulation.clone().auto(20 * second);
+    let outcome = simulation.auto(20 * second);
     let level_at = |at: Duration| outcome.at(at);
     assert_eq!(level_at(4 * second), 0, "{:?}", outcome.levels);
     assert!(level_at(7 * second) > 5, "{:?}", outcome.levels);
@@ -120,9 +120,7 @@ fn a_rate_that_changes_is_followed() {
 #[test]
 fn a_lane_that_stands_still_for_a_while_goes_on_as_before() {
     let second = Duration::from_secs(1);
-    let simulation = Simulation::new(1.25e6, TEXT, Demand::Endless)
-        .then(5 * second, 1.0)
-        .then(8 * second, 1.25e6);
+    let simulation = Simulation::new(1.25e6, TEXT, Demand::Endless).outage(5 * second, 3 * second);
     let outcome = check("outage", &simulation, 20 * second, 0.97);
     assert!(outcome.last() > 5, "{:?}", outcome.levels);
 }
@@ -164,7 +162,7 @@ fn data_that_changes_is_followed() {
     let simulation = Simulation::new(1.25e6, NOISE, Demand::Endless)
         .then_data(10 * second, TEXT)
         .then_data(30 * second, NOISE);
-    let outcome = simulation.clone().auto(40 * second);
+    let outcome = simulation.auto(40 * second);
     assert_eq!(outcome.at(9 * second), 0, "{:?}", outcome.levels);
     assert!(outcome.at(29 * second) > 5, "{:?}", outcome.levels);
     let off = simulation.fixed(0, 40 * second);
