@@ -1,10 +1,11 @@
 use super::Error;
 use client::session::Deadline;
+use std::os::fd::AsFd;
 use std::process::{Child, ExitStatus};
 use std::time::Instant;
 use sys::StopToken;
 use sys::error::OsError;
-use sys::wait::until_readable;
+use sys::poller::Waker;
 use sys::{program, signals};
 
 /// The group of the leader `child` is killed at the deadline, or when the run is stopped.
@@ -13,7 +14,7 @@ use sys::{program, signals};
 /// Fails with [`Error::TimedOut`] or [`Error::Stopped`], with the child reaped.
 pub fn wait(mut child: Child, deadline: &Deadline, stop: &StopToken) -> Result<(ExitStatus, Instant), Error> {
     let id = child.id();
-    let over = StopToken::new().inspect_err(|_| {
+    let over = Waker::new().inspect_err(|_| {
         signals::send_to_group(id as i32, libc::SIGKILL);
         child.wait().ok();
     })?;
@@ -21,7 +22,7 @@ pub fn wait(mut child: Child, deadline: &Deadline, stop: &StopToken) -> Result<(
         let guard = scope.spawn(|| guard(id, deadline, stop, &over));
         let ended = program::wait_without_reaping(id);
         let at = Instant::now();
-        over.stop();
+        over.wake();
         (ended, at, guard.join().unwrap_or(Err(Error::Stopped)))
     });
     // Reaped only now: as long as the guard could kill, the process number was still the child's.
@@ -33,11 +34,11 @@ pub fn wait(mut child: Child, deadline: &Deadline, stop: &StopToken) -> Result<(
     Ok((status, at))
 }
 
-fn guard(id: u32, deadline: &Deadline, stop: &StopToken, over: &StopToken) -> Result<(), Error> {
+fn guard(id: u32, deadline: &Deadline, stop: &StopToken, over: &Waker) -> Result<(), Error> {
     loop {
         let left = deadline.left();
         let longest = left.as_ref().copied().unwrap_or_default();
-        let [ended, _] = until_readable([over.fd(), stop.fd()], longest);
+        let [ended] = stop.until_readable([Some(over.as_fd())], longest);
         if ended {
             return Ok(());
         }

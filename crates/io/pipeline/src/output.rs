@@ -8,7 +8,6 @@ use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 use sys::StopToken;
 use sys::arguments::CommandLine;
 
@@ -119,7 +118,6 @@ fn note_signal(signal: i32, noted: &Arc<AtomicUsize>) -> Result<()> {
 
 const ENDING_SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 const NO_HANDLER: &str = "could not watch for Ctrl-C";
-const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// Like [`stop_on_signals`], for a command that forwards the signals.
 #[derive(Debug, Clone)]
@@ -142,7 +140,7 @@ impl EndRequest {
 
     /// Waits for a signal.
     pub fn wait(&self) {
-        while !self.bell.wait_timeout(A_DAY) {}
+        self.bell.wait();
     }
 
     /// Stopped when a signal comes, until it is taken.

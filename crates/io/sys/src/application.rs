@@ -10,7 +10,6 @@ mod supervisor;
 use crate::StopToken;
 use crate::forked::{self, ForkChannel};
 use crate::terminal;
-use crate::wait::until_readable;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -126,7 +125,7 @@ impl Application {
             };
             due.saturating_sub(ending.since.elapsed())
         });
-        until_readable([Some(self.channel.as_fd()), stop.fd()], due);
+        stop.until_readable([Some(self.channel.as_fd())], due);
     }
 
     /// If the supervisor was killed, the application ended with it.

@@ -28,6 +28,7 @@ mod process_tree;
 pub mod processor;
 pub mod program;
 pub mod realtime;
+pub mod receiver;
 pub mod resolve;
 pub mod rights;
 pub mod run_guard;

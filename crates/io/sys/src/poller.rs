@@ -1,7 +1,6 @@
 //! Waits for sockets with edge-triggered epoll, and a waker for other threads.
 
 use crate::error::{LiveError, OsError};
-use crate::stop::StopToken;
 use crate::timer::timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
@@ -96,19 +95,6 @@ impl Poller {
 
     pub fn register_waker(&self, waker: &Waker, token: u64) -> Result<(), LiveError> {
         self.register(waker.0.as_fd(), token, READABLE | EventFlags::ET)
-    }
-
-    /// Wakes until `fd` is read.
-    pub(crate) fn watch_readable(&self, fd: BorrowedFd<'_>, token: u64) -> Result<(), LiveError> {
-        self.register(fd, token, READABLE)
-    }
-
-    /// Wakes once, also for a stop that came before.
-    pub fn watch_stop(&self, stop: &StopToken, token: u64) -> Result<(), LiveError> {
-        match stop.fd() {
-            Some(fd) => self.register(fd, token, READABLE | EventFlags::ET),
-            None => Ok(()),
-        }
     }
 
     fn register(&self, fd: BorrowedFd<'_>, token: u64, flags: EventFlags) -> Result<(), LiveError> {

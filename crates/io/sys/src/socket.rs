@@ -3,8 +3,6 @@
 pub(crate) mod options;
 mod stamped;
 
-pub(crate) use options::get as get_option;
-
 use crate::clock::WallStamp;
 use crate::error::OsError;
 use crate::tcp_info::KernelFigures;

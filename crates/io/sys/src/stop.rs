@@ -2,7 +2,7 @@
 
 use crate::error::{LiveError, OsError};
 use crate::poller::{Poller, Waker};
-use crate::wait::until_readable;
+use crate::wait::{PollFlags, wait_for};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,21 +16,14 @@ pub struct StopToken(Option<Arc<Shared>>);
 struct Shared {
     is_stopped: AtomicBool,
     waker: Waker,
-    parent: Option<Parent>,
-}
-
-#[derive(Debug)]
-struct Parent {
-    token: StopToken,
-    /// Readable when one of both is stopped.
-    both: Poller,
+    parent: StopToken,
 }
 
 impl StopToken {
     /// # Errors
     /// If the system refuses an eventfd.
     pub fn new() -> Result<Self, LiveError> {
-        Self::with(Waker::new()?, None)
+        Self::never().child()
     }
 
     /// One that nothing stops.
@@ -43,25 +36,10 @@ impl StopToken {
     /// # Errors
     /// If the system refuses an eventfd.
     pub fn child(&self) -> Result<Self, LiveError> {
-        let waker = Waker::new()?;
-        let Some(fd) = self.fd() else {
-            return Self::with(waker, None);
-        };
-        let both = Poller::new()?;
-        both.watch_readable(fd, 0)?;
-        both.watch_readable(waker.as_fd(), 1)?;
-        let parent = Parent {
-            token: self.clone(),
-            both,
-        };
-        Self::with(waker, Some(parent))
-    }
-
-    fn with(waker: Waker, parent: Option<Parent>) -> Result<Self, LiveError> {
         Ok(Self(Some(Arc::new(Shared {
             is_stopped: AtomicBool::new(false),
-            waker,
-            parent,
+            waker: Waker::new()?,
+            parent: self.clone(),
         }))))
     }
 
@@ -101,13 +79,13 @@ impl StopToken {
     }
 
     pub fn is_stopped(&self) -> bool {
-        self.0.as_ref().is_some_and(|shared| {
-            shared.is_stopped.load(Ordering::Acquire)
-                || shared
-                    .parent
-                    .as_ref()
-                    .is_some_and(|parent| parent.token.is_stopped())
-        })
+        self.with_parents()
+            .any(|shared| shared.is_stopped.load(Ordering::Acquire))
+    }
+
+    /// Waits for the stop.
+    pub fn wait(&self) {
+        while !self.wait_timeout(A_DAY) {}
     }
 
     /// Waits for the stop, at most `longest`. Returns whether it came.
@@ -118,10 +96,7 @@ impl StopToken {
             if self.is_stopped() || left.is_zero() {
                 return self.is_stopped();
             }
-            match self.fd() {
-                Some(fd) => drop(until_readable([Some(fd)], left)),
-                None => std::thread::sleep(left),
-            }
+            self.until_readable([], left);
         }
     }
 
@@ -130,14 +105,40 @@ impl StopToken {
         self.wait_timeout(when.saturating_duration_since(Instant::now()))
     }
 
-    /// Readable from the stop on; `None` if it never comes.
-    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.0.as_ref().map(|shared| match &shared.parent {
-            Some(parent) => parent.both.as_fd(),
-            None => shared.waker.as_fd(),
-        })
+    /// As [`crate::wait::until_ready`]; a stop ends it early.
+    pub fn until_ready(&self, fd: BorrowedFd<'_>, events: PollFlags, longest: Duration) -> bool {
+        wait_for([Some(fd)], events, self.fds(), longest) == [true]
+    }
+
+    /// As [`crate::wait::until_readable`]; a stop ends it early.
+    pub fn until_readable<const N: usize>(
+        &self,
+        fds: [Option<BorrowedFd<'_>>; N],
+        longest: Duration,
+    ) -> [bool; N] {
+        wait_for(fds, PollFlags::IN, self.fds(), longest)
+    }
+
+    /// Wakes `poller` once with `token`, also for a stop that came before.
+    ///
+    /// # Errors
+    /// If the system refuses to watch for it.
+    pub fn wake_poller(&self, poller: &Poller, token: u64) -> Result<(), LiveError> {
+        self.with_parents()
+            .try_for_each(|shared| poller.register_waker(&shared.waker, token))
+    }
+
+    /// One of them is readable from the stop on.
+    fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.with_parents().map(|shared| shared.waker.as_fd())
+    }
+
+    fn with_parents(&self) -> impl Iterator<Item = &Shared> {
+        std::iter::successors(self.0.as_deref(), |shared| shared.parent.0.as_deref())
     }
 }
+
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
 #[cfg(test)]
 mod tests {
@@ -194,7 +195,7 @@ mod tests {
             if stops_before {
                 token.stop();
             }
-            poller.watch_stop(&token, 7).expect("watched");
+            token.wake_poller(&poller, 7).expect("watched");
             token.stop();
             let mut ready = ReadyList::default();
             poller.wait(&mut ready, Some(LONG));

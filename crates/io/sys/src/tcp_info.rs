@@ -1,6 +1,6 @@
 //! Kernel figures of a socket from `getsockopt(TCP_INFO)`.
 
-use crate::socket::get_option;
+use crate::socket::options;
 use model::BitRate;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub struct KernelFigures {
 impl KernelFigures {
     pub fn read_socket(socket: BorrowedFd<'_>) -> Option<Self> {
         let mut bytes = [0_u8; 256];
-        let given = get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
+        let given = options::get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes).ok()?;
         let microseconds = |offset| word(given, offset).map(|count| Duration::from_micros(count.into()));
         Some(Self {
             rtt: microseconds(RTT).filter(|rtt| !rtt.is_zero()),

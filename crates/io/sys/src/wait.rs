@@ -1,6 +1,5 @@
 //! Waits for few descriptors, or rarely, by `ppoll(2)` without a [`Poller`](crate::poller::Poller).
 
-use crate::stop::StopToken;
 use crate::timer::timespec;
 pub use rustix::event::PollFlags;
 use rustix::event::{PollFd, poll};
@@ -10,33 +9,26 @@ use std::time::Duration;
 /// Returns whether one of `events`, an end or an error came within `longest`. A signal may end it
 /// early.
 pub fn until_ready(fd: BorrowedFd<'_>, events: PollFlags, longest: Duration) -> bool {
-    let mut entry = [PollFd::from_borrowed_fd(fd, events)];
-    poll(&mut entry, Some(&timespec(longest))).is_ok_and(|ready| ready > 0)
-}
-
-/// As [`until_ready`]; a stop ends it early.
-pub fn until_ready_or_stopped(
-    fd: BorrowedFd<'_>,
-    events: PollFlags,
-    stop: &StopToken,
-    longest: Duration,
-) -> bool {
-    let Some(stop) = stop.fd() else {
-        return until_ready(fd, events, longest);
-    };
-    let mut entries = [
-        PollFd::from_borrowed_fd(fd, events),
-        PollFd::from_borrowed_fd(stop, PollFlags::IN),
-    ];
-    poll(&mut entries, Some(&timespec(longest))).is_ok() && !entries[0].revents().is_empty()
+    wait_for([Some(fd)], events, std::iter::empty(), longest) == [true]
 }
 
 /// Returns which are readable, ended or broken; `None` is skipped. A signal may end it early.
 pub fn until_readable<const N: usize>(fds: [Option<BorrowedFd<'_>>; N], longest: Duration) -> [bool; N] {
+    wait_for(fds, PollFlags::IN, std::iter::empty(), longest)
+}
+
+/// As [`until_readable`], for `events` of `fds`; one of `wakers` ends it early.
+pub(crate) fn wait_for<'a, const N: usize>(
+    fds: [Option<BorrowedFd<'a>>; N],
+    events: PollFlags,
+    wakers: impl Iterator<Item = BorrowedFd<'a>>,
+    longest: Duration,
+) -> [bool; N] {
     let mut ready = [false; N];
     let present = fds.iter().flatten();
     let mut entries: Vec<_> = present
-        .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+        .map(|fd| PollFd::from_borrowed_fd(*fd, events))
+        .chain(wakers.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)))
         .collect();
     if poll(&mut entries, Some(&timespec(longest))).is_ok() {
         let places = ready.iter_mut().zip(fds).filter(|(_, fd)| fd.is_some());

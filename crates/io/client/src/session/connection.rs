@@ -16,7 +16,7 @@ use sys::socket::{Received, Sent, Socket};
 use sys::target::Target;
 use sys::tls::{TlsHandshake, TlsSocket};
 use sys::transport::Transport;
-use sys::wait::{PollFlags, until_ready_or_stopped};
+use sys::wait::PollFlags;
 
 /// A connection to a server as a byte stream, logged in or not.
 ///
@@ -403,7 +403,8 @@ impl<'a> ClientConnection<'a> {
         } else {
             // Some callers sample the connection in between.
             let longest = self.tap.as_ref().map_or(left, |_| left.min(POLL_INTERVAL));
-            until_ready_or_stopped(self.transport.socket().as_fd(), events, self.stop, longest);
+            self.stop
+                .until_ready(self.transport.socket().as_fd(), events, longest);
         }
         if events.contains(PollFlags::OUT) {
             if !self.transport.flush() {

@@ -17,7 +17,7 @@ use sys::socket::Socket;
 use sys::target::{Secret, Target, credentials};
 use sys::tls::TlsSettings;
 use sys::transport::Transport;
-use sys::wait::{PollFlags, until_ready_or_stopped};
+use sys::wait::PollFlags;
 use wire::Decoder;
 
 pub(super) struct LoginContext<'o, 'a> {
@@ -214,7 +214,7 @@ fn reach(
         if options.stop.is_stopped() {
             return Err(SessionError::Stopped);
         }
-        until_ready_or_stopped(socket.as_fd(), PollFlags::OUT, options.stop, left);
+        options.stop.until_ready(socket.as_fd(), PollFlags::OUT, left);
     }
     Ok(socket)
 }

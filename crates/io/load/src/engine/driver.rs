@@ -117,7 +117,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
         let (timer, waker) = (Timer::new()?, Arc::new(Waker::new()?));
         poller.watch(timer.as_fd(), TIMER)?;
         poller.register_waker(&waker, BELL)?;
-        poller.watch_stop(&start.shared.control().stop, STOP)?;
+        start.shared.control().stop.wake_poller(&poller, STOP)?;
         let (slots, connections): (Vec<_>, Vec<_>) = start
             .clients
             .into_iter()

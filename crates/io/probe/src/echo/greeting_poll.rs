@@ -42,7 +42,7 @@ impl<'a> GreetingPoll<'a> {
     pub(super) fn open(listener: &'a TcpListener, stop: &StopToken) -> Result<Self, EchoError> {
         let poller = Poller::new()?;
         poller.watch(listener.as_fd(), LISTENER)?;
-        poller.watch_stop(stop, STOP)?;
+        stop.wake_poller(&poller, STOP)?;
         Ok(Self {
             listener,
             poller,

@@ -11,7 +11,7 @@ use sys::clock::Clock;
 use sys::resolve;
 use sys::socket::Socket;
 use sys::target::Target;
-use sys::wait::{PollFlags, until_ready, until_ready_or_stopped};
+use sys::wait::{PollFlags, until_ready};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProbeContext<'a> {
@@ -85,7 +85,10 @@ impl<'a> Plain<'a> {
         let began = context.clock.now();
         let deadline = Deadline::after(context.timeout);
         socket.begin_to_connect(&address).map_err(failed)?;
-        while !until_ready_or_stopped(socket.as_fd(), PollFlags::OUT, context.stop, deadline.left()?) {
+        while !context
+            .stop
+            .until_ready(socket.as_fd(), PollFlags::OUT, deadline.left()?)
+        {
             if context.stop.is_stopped() {
                 return Err(PingError::Stopped);
             }

@@ -35,7 +35,7 @@ impl<'a> Sockets<'a> {
             .set_nonblocking(true)
             .map_err(|error| system("make a listener non-blocking", &error))?;
         poller.watch(ends.listener.as_fd(), LISTENER)?;
-        poller.watch_stop(stop, STOP)?;
+        stop.wake_poller(&poller, STOP)?;
         Ok(Self {
             ends,
             poller,

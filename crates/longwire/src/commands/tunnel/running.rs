@@ -16,7 +16,6 @@ use sys::Clock;
 use sys::StopToken;
 use sys::metrics::MetricsServer;
 use sys::poller::Waker;
-use sys::wait::until_readable;
 use tunnel_io::{Notice, Notify};
 
 pub(super) trait Running: Send + Sync {
@@ -111,7 +110,7 @@ impl Told {
 
     fn listen(&mut self) -> Result<()> {
         while !self.stop.is_stopped() {
-            until_readable([Some(self.bell.as_fd()), self.stop.fd()], A_DAY);
+            self.stop.until_readable([Some(self.bell.as_fd())], A_DAY);
             self.bell.reset();
             while !self.stop.is_stopped()
                 && let Ok(notice) = self.notices.try_recv()

@@ -10,7 +10,6 @@ use model::{Direction, Phase, Timestamp};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::AsFd;
-use sys::wait::until_readable;
 use wire::tns;
 use wire::tns::messages::{SERVICES, function, message, packet};
 
@@ -72,9 +71,8 @@ impl<'a> DriverProxy<'a> {
                 Some(driver.bell().as_fd()),
                 Some(self.driver.as_fd()).filter(|_| !self.over),
                 Some(server).filter(|_| !self.over),
-                self.line.stop().fd(),
             ];
-            let [has_outcome, speaks, answers, _] = until_readable(all, deadline.left()?);
+            let [has_outcome, speaks, answers] = self.line.stop().until_readable(all, deadline.left()?);
             if answers {
                 self.server_speaks(deadline)?;
             } else if has_outcome && let Some(outcome) = driver.outcome() {

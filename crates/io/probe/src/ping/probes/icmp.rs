@@ -11,7 +11,7 @@ use sys::clock::WallOffset;
 use sys::error::OsError;
 use sys::resolve;
 use sys::socket::{Received, Sent, Socket};
-use sys::wait::{PollFlags, until_ready_or_stopped};
+use sys::wait::PollFlags;
 
 /// Uses a ping socket (`icmp(7)`), or a raw one where only those are allowed.
 pub(super) struct Icmp<'a> {
@@ -126,7 +126,7 @@ impl Probe for Icmp<'_> {
                     } else if left.is_zero() {
                         return Err(PingError::TimedOut { after: timeout });
                     }
-                    until_ready_or_stopped(socket.as_fd(), PollFlags::IN, stop, left);
+                    stop.until_ready(socket.as_fd(), PollFlags::IN, left);
                 }
                 Received::End => return Err(PingError::Closed),
                 Received::Broken(reason) => return Err(PingError::Broken { reason }),
