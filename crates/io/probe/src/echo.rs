@@ -18,6 +18,7 @@ mod greeting;
 mod greeting_poll;
 mod listener;
 mod pool;
+mod site;
 mod stream;
 mod trips;
 mod usage;
@@ -68,6 +69,10 @@ pub const DEFAULT_PORT: u16 = 7717;
 /// Maximum payload bytes of a message. Does not affect memory: messages are sent and read in parts.
 pub const MAX_BYTES: u32 = 64 * 1024 * 1024;
 pub const MAX_STREAMS: u32 = 1024;
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
 
 /// For connecting and greeting.
 const GREETING: Duration = Duration::from_secs(5);

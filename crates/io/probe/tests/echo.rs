@@ -293,6 +293,15 @@ fn once_ends_with_the_first_client_and_a_stop_ends_a_run() {
     assert_eq!(stand.serving.take().unwrap().join().unwrap(), 1);
 }
 
+#[test]
+fn a_stop_ends_a_listener_that_has_nothing_to_do() {
+    let idle = Duration::from_secs(24 * 3600);
+    drop(Stand::new(ListenerOptions {
+        idle,
+        ..ListenerOptions::default()
+    }));
+}
+
 struct Nobody;
 
 impl ObserverFactory for Nobody {

@@ -1,30 +1,13 @@
 //! The listener's threads for greeted connections.
 
 use super::greeting::Hello;
-use super::listener::Site;
+use super::site::{PeerConnection, Site};
 use super::stream::{Filler, Stream, passing};
 use super::usage::{Account, QUESTION};
 use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use sys::processor::{Of, processor_time};
-
-#[derive(Debug)]
-pub(super) struct PeerConnection {
-    pub(super) socket: Arc<TcpStream>,
-    /// Grows with activity, so that idle connections are found.
-    pub(super) progress: AtomicU64,
-}
-
-impl PeerConnection {
-    pub(super) fn note_progress(&self) {
-        // There is one writer: a plain addition, without a locked instruction.
-        let next = self.progress.load(Ordering::Relaxed).wrapping_add(1);
-        self.progress.store(next, Ordering::Relaxed);
-    }
-}
 
 pub(super) fn echo(peer_connection: &PeerConnection, hello: &Hello) {
     let mut filler = Filler::new(hello.request.max(hello.reply));

@@ -40,13 +40,11 @@ pub fn bulk(echo: &Echo, plan: &BulkPlan, stop: &StopToken) -> Result<BulkOutcom
         skip,
     };
     let socket = Arc::new(echo.open(&hello)?);
+    let over = stop.child()?;
     let window = CountingWindow::after(skip, plan.duration);
     let (before, own) = (echo.account(), processor_time(Of::Process));
     let (moved, loaded) = std::thread::scope(|scope| {
-        let moving = scope.spawn(|| match plan.direction {
-            Direction::ClientToServer => fill(&socket, window.ends_at, stop),
-            Direction::ServerToClient => receive_bytes(&socket, skip, window.ends_at, stop),
-        });
+        let moving = scope.spawn(|| move_bytes(&socket, plan.direction, skip, window.ends_at, &over));
         let loaded = round_trips(echo, plan, &window, stop);
         (moving.join(), loaded)
     });
@@ -132,18 +130,44 @@ fn spread(trips: Trips) -> Result<Distribution, Ending> {
 
 type Moved = Result<(u64, Duration), Ending>;
 
+/// Stops `stop` at its end.
+fn move_bytes(
+    socket: &TcpStream,
+    direction: Direction,
+    skip: Duration,
+    end: Instant,
+    stop: &StopToken,
+) -> Moved {
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            stop.wait_until(end);
+            // Ends a read or a write that blocks.
+            let _ = socket.shutdown(match direction {
+                Direction::ClientToServer => Shutdown::Write,
+                Direction::ServerToClient => Shutdown::Read,
+            });
+        });
+        let moved = match direction {
+            Direction::ClientToServer => fill(socket, end, stop),
+            Direction::ServerToClient => receive_bytes(socket, skip, end, stop),
+        };
+        stop.stop();
+        moved
+    })
+}
+
 fn fill(mut socket: &TcpStream, end: Instant, stop: &StopToken) -> Moved {
     let broken = |error: io::Error| Ending::Broken(OsError::from_io_error(&error));
     let filler = Filler::new(BULK_PART as u32);
-    socket.set_write_timeout(Some(POLL_INTERVAL)).map_err(broken)?;
-    while Instant::now() < end && !stop.is_stopped() {
+    let is_over = || Instant::now() >= end || stop.is_stopped();
+    while !is_over() {
         match socket.write(filler.out()) {
             Ok(_) => {}
             Err(error) if passing(&error) => {}
+            Err(_) if is_over() => {}
             Err(error) => return Err(broken(error)),
         }
     }
-    socket.shutdown(Shutdown::Write).map_err(broken)?;
     let mut result = [0; 16];
     read_within(socket, &mut result, DRAINING).map_err(broken)?;
     let (bytes, nanos) = result.split_at(8);
@@ -155,12 +179,14 @@ fn receive_bytes(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &St
     let broken = |error: io::Error| Ending::Broken(OsError::from_io_error(&error));
     let mut room = vec![0; BULK_PART];
     let mut counted = Counted::new(skip);
-    socket.set_read_timeout(Some(POLL_INTERVAL)).map_err(broken)?;
-    while Instant::now() < end && !stop.is_stopped() {
+    let is_over = || Instant::now() >= end || stop.is_stopped();
+    while !is_over() {
         match socket.read(&mut room) {
+            Ok(0) if is_over() => break,
             Ok(0) => return Err(Ending::Finished),
             Ok(count) => counted.arrived(count),
             Err(error) if passing(&error) => {}
+            Err(_) if is_over() => {}
             Err(error) => return Err(broken(error)),
         }
     }
@@ -172,6 +198,31 @@ fn receive_bytes(mut socket: &TcpStream, skip: Duration, end: Instant, stop: &St
 const FINDING_THE_RATE: Duration = Duration::from_millis(700);
 const MIN_IDLE: Duration = Duration::from_millis(300);
 const MAX_IDLE: Duration = Duration::from_secs(2);
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// For bytes still in transit.
 const DRAINING: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_stop_ends_a_transfer_with_a_peer_that_does_nothing() {
+        for direction in Direction::ALL {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("it listens");
+            let socket = TcpStream::connect(listener.local_addr().expect("it has one")).expect("it listens");
+            let (mut peer, _) = listener.accept().expect("it is connected");
+            if direction == Direction::ClientToServer {
+                peer.write_all(&[0; 16]).expect("the result fits");
+            }
+            let stop = StopToken::new().expect("an eventfd");
+            let end = Instant::now() + Duration::from_secs(3600);
+            let moved = std::thread::scope(|scope| {
+                let moving = scope.spawn(|| move_bytes(&socket, direction, Duration::ZERO, end, &stop));
+                stop.stop();
+                moving.join().expect("it ends")
+            });
+            assert_eq!(moved.ok(), Some((0, Duration::ZERO)));
+        }
+    }
+}

@@ -2,10 +2,10 @@
 
 use super::error::Ending;
 use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Purpose, VERSION, Verdict};
-use super::listener::{Listener, ListenerOptions, processors, read_within};
+use super::listener::{Listener, ListenerOptions, read_within};
 use super::trips::{CountingWindow, Trips};
 use super::usage::{self, Account, QUESTION};
-use super::{EchoError, EchoPlan, GREETING, Spin, trips};
+use super::{EchoError, EchoPlan, GREETING, Spin, processors, trips};
 use model::{DistributionBuilder, EchoOutcome};
 use std::io::{self, ErrorKind, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};

@@ -14,7 +14,7 @@
 //! Every connection of a client begins with it. On an `account` connection each byte of the client
 //! is answered with the listener's processor time ([`super::usage`]).
 
-use super::Spin;
+use super::{MAX_BYTES, MAX_STREAMS, Spin, processors};
 use std::time::Duration;
 
 pub(super) const LENGTH: usize = 32;
@@ -114,6 +114,17 @@ impl Hello {
 }
 
 impl Answer {
+    pub(super) fn new(verdict: Verdict) -> Self {
+        Self {
+            version: VERSION,
+            verdict,
+            most_bytes: MAX_BYTES,
+            most_streams: MAX_STREAMS,
+            processors: u32::try_from(processors()).unwrap_or(u32::MAX),
+            spins: false,
+        }
+    }
+
     pub(super) fn encode(&self) -> [u8; LENGTH] {
         let verdict = match self.verdict {
             Verdict::Accepted => 0,

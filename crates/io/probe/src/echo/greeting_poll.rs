@@ -4,7 +4,6 @@
 //! the address with the most.
 
 use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Verdict};
-use super::listener::answer;
 use super::{EchoError, GREETING};
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -22,6 +21,8 @@ pub(super) struct GreetingPoll<'a> {
     /// By number, in order of arrival.
     pending_peers: BTreeMap<u64, PendingPeer>,
     next: u64,
+    /// More connections may wait, or descriptors were exhausted.
+    accept_at: Option<Instant>,
 }
 
 struct PendingPeer {
@@ -39,27 +40,39 @@ enum Came {
 }
 
 impl<'a> GreetingPoll<'a> {
-    pub(super) fn open(listener: &'a TcpListener, stop: &StopToken) -> Result<Self, EchoError> {
+    pub(super) fn open(listener: &'a TcpListener, stops: [&StopToken; 2]) -> Result<Self, EchoError> {
         let poller = Poller::new()?;
         poller.watch(listener.as_fd(), LISTENER)?;
-        stop.wake_poller(&poller, STOP)?;
+        for stop in stops {
+            stop.wake_poller(&poller, STOP)?;
+        }
         Ok(Self {
             listener,
             poller,
             ready: ReadyList::default(),
             pending_peers: BTreeMap::new(),
             next: 0,
+            accept_at: None,
         })
     }
 
-    /// Waits at most `longest`. Connections accepted by `judge` go to `welcome`, still in
-    /// non-blocking mode.
+    /// Waits for a connection, its greeting, or a stop, until `deadline`. Connections accepted by
+    /// `judge` go to `welcome`, still in non-blocking mode.
     pub(super) fn attend(
         &mut self,
-        longest: Duration,
+        deadline: Instant,
         judge: &mut dyn FnMut(&Hello) -> Answer,
         welcome: &mut dyn FnMut(TcpStream, Hello),
     ) {
+        let greeting = self
+            .pending_peers
+            .first_key_value()
+            .map(|(_, oldest)| oldest.until);
+        let due = greeting
+            .into_iter()
+            .chain(self.accept_at)
+            .fold(deadline, Instant::min);
+        let longest = due.saturating_duration_since(Instant::now());
         self.poller.wait(&mut self.ready, Some(longest));
         let came: Vec<u64> = self.ready.iter().map(|event| event.token).collect();
         for number in came.into_iter().filter(|number| *number != LISTENER) {
@@ -81,12 +94,23 @@ impl<'a> GreetingPoll<'a> {
         for _ in 0..MAX_PENDING_PEERS {
             match self.listener.accept() {
                 Ok((socket, peer)) => self.receive(socket, peer),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The queue is empty, a connection broke while it waited, or descriptors are
-                // exhausted: the next round tries again.
-                Err(_) => return,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.accept_at = None;
+                    return;
+                }
+                // A connection broke while it waited.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::Interrupted | ErrorKind::ConnectionAborted
+                    ) => {}
+                Err(_) => {
+                    self.accept_at = Some(Instant::now() + DESCRIPTOR_PAUSE);
+                    return;
+                }
             }
         }
+        self.accept_at = Some(Instant::now());
     }
 
     fn receive(&mut self, socket: TcpStream, peer: SocketAddr) {
@@ -135,8 +159,8 @@ impl<'a> GreetingPoll<'a> {
         let hello = Hello::decode(&pending_peer.said);
         let answer = match &hello {
             Err(NoGreeting::Foreign) => return,
-            Err(NoGreeting::Version(_)) => answer(Verdict::OtherVersion),
-            Err(NoGreeting::Unknown) => answer(Verdict::Purpose),
+            Err(NoGreeting::Version(_)) => Answer::new(Verdict::OtherVersion),
+            Err(NoGreeting::Unknown) => Answer::new(Verdict::Purpose),
             Ok(hello) => judge(hello),
         };
         self.poller.forget(pending_peer.socket.as_fd());
@@ -171,5 +195,7 @@ impl PendingPeer {
 }
 
 const MAX_PENDING_PEERS: usize = 256;
+/// Until descriptors may be free again.
+const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(100);
 const LISTENER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;

@@ -1,17 +1,18 @@
-use super::answering::{self, PeerConnection};
-use super::greeting::{Answer, Hello, Purpose, VERSION, Verdict};
+use super::answering;
+use super::greeting::{Hello, Purpose};
 use super::greeting_poll::GreetingPoll;
-use super::pool::{Arrival, Gone, Pool};
-use super::{EchoError, MAX_BYTES, MAX_STREAMS, Spin};
+use super::pool::{Arrival, Pool};
+use super::site::{self, PeerConnection, Site};
+use super::{EchoError, Spin, processors};
 use sys::StopToken;
 use sys::error::LiveError;
 use sys::listening::{self, ClientSide, ListeningService};
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone, Copy)]
@@ -45,40 +46,26 @@ pub struct Listener {
     address: SocketAddr,
     options: ListenerOptions,
     site: Arc<Site>,
-}
-
-#[derive(Debug)]
-pub(super) struct Site {
-    guests: Mutex<HashMap<u64, Arc<PeerConnection>>>,
-    next: AtomicU64,
-    /// Clients with an open account connection, and all clients ever.
-    clients: AtomicU32,
-    served: AtomicU64,
-    threads: AtomicUsize,
-    spin: bool,
     pool: OnceLock<Option<Pool>>,
 }
 
 impl Listener {
-    pub const MAX_CONNECTIONS: usize = 2048;
+    pub const MAX_CONNECTIONS: usize = site::MAX_CONNECTIONS;
 
     pub fn bind(address: SocketAddr, options: ListenerOptions) -> Result<Self, LiveError> {
         listening::raise_file_limit();
         let (socket, address) = listening::listen(address, &SERVICE)?;
-        let site = Arc::new(Site {
-            guests: Mutex::default(),
-            next: AtomicU64::new(0),
-            clients: AtomicU32::new(0),
-            served: AtomicU64::new(0),
-            threads: AtomicUsize::new(0),
-            spin: options.spin,
-            pool: OnceLock::new(),
-        });
+        let over = if options.once {
+            StopToken::new()?
+        } else {
+            StopToken::never()
+        };
         Ok(Self {
             socket,
             address,
             options,
-            site,
+            site: Arc::new(Site::new(options.spin, over)),
+            pool: OnceLock::new(),
         })
     }
 
@@ -92,80 +79,29 @@ impl Listener {
     /// # Errors
     /// Fails if the system refuses to wait for connections.
     pub fn serve(&self, stop: &StopToken) -> Result<u64, EchoError> {
-        let mut door = GreetingPoll::open(&self.socket, stop)?;
-        let mut look = Instant::now();
+        let over = &self.site.over;
+        let mut door = GreetingPoll::open(&self.socket, [stop, over])?;
+        let interval = (self.options.idle / 4).max(MIN_IDLE_CHECK);
+        let mut idle_check = Instant::now() + interval;
         let mut known = HashMap::new();
-        while !stop.is_stopped() && !self.is_done() {
+        while !stop.is_stopped() && !over.is_stopped() {
             door.attend(
-                POLL_INTERVAL,
+                idle_check,
                 &mut |hello| self.site.judge(hello),
-                &mut |socket, hello| {
-                    self.site.welcome(socket, hello);
-                },
+                &mut |socket, hello| self.welcome(socket, hello),
             );
-            if look.elapsed() >= self.options.idle / 4 {
-                look = Instant::now();
+            if Instant::now() >= idle_check {
+                idle_check = Instant::now() + interval;
                 self.site.close_idle(&mut known, self.options.idle);
             }
         }
-        for peer_connection in self.site.guests().values() {
-            let _ = peer_connection.socket.shutdown(Shutdown::Both);
-        }
-        Ok(self.site.served.load(Ordering::Relaxed))
+        self.site.close_all();
+        Ok(self.site.served())
     }
 
-    fn is_done(&self) -> bool {
-        self.options.once
-            && self.site.served.load(Ordering::Relaxed) > 0
-            && self.site.clients.load(Ordering::Relaxed) == 0
-    }
-}
-
-impl Site {
-    fn guests(&self) -> MutexGuard<'_, HashMap<u64, Arc<PeerConnection>>> {
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn clients(&self) -> u32 {
-        self.clients.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn client(&self) -> impl Drop + '_ {
-        struct Leaving<'a>(&'a Site);
-        impl Drop for Leaving<'_> {
-            fn drop(&mut self) {
-                self.0.clients.fetch_sub(1, Ordering::Relaxed);
-            }
-        }
-        self.clients.fetch_add(1, Ordering::Relaxed);
-        self.served.fetch_add(1, Ordering::Relaxed);
-        Leaving(self)
-    }
-
-    pub(super) fn leave(&self, number: u64) {
-        self.guests().remove(&number);
-    }
-
-    fn judge(&self, hello: &Hello) -> Answer {
-        let verdict = match judge(hello) {
-            Verdict::Accepted if !self.has_room(hello) => Verdict::Busy,
-            verdict => verdict,
-        };
-        Answer {
-            spins: self.spin,
-            ..answer(verdict)
-        }
-    }
-
-    fn has_room(&self, hello: &Hello) -> bool {
-        let threads = self.threads.load(Ordering::Relaxed);
-        let needs_thread = hello.purpose != Purpose::Echo;
-        self.guests().len() < Listener::MAX_CONNECTIONS && (threads < MAX_THREADS || !needs_thread)
-    }
-
-    fn welcome(self: &Arc<Self>, socket: TcpStream, hello: Hello) {
+    fn welcome(&self, socket: TcpStream, hello: Hello) {
         let spin = match hello.spin {
-            Spin::Always if !self.spin => Spin::WhilePaying,
+            Spin::Always if !self.site.spin => Spin::WhilePaying,
             spin => spin,
         };
         let hello = Hello { spin, ..hello };
@@ -173,14 +109,8 @@ impl Site {
             socket: Arc::new(socket),
             progress: AtomicU64::new(0),
         });
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.guests().insert(number, Arc::clone(&peer_connection));
-        let gone = Gone {
-            site: Arc::clone(self),
-            number,
-        };
-        let few =
-            hello.streams as usize <= processors() && self.threads.load(Ordering::Relaxed) < MAX_THREADS;
+        let gone = self.site.add(Arc::clone(&peer_connection));
+        let few = hello.streams as usize <= processors() && self.site.has_thread();
         if hello.purpose == Purpose::Echo && !few {
             if let Some(pool) = self.pool.get_or_init(|| Pool::start(processors()).ok()) {
                 pool.add_arrival(Arrival {
@@ -194,69 +124,23 @@ impl Site {
         if peer_connection.socket.set_nonblocking(false).is_err() {
             return;
         }
-        self.threads.fetch_add(1, Ordering::Relaxed);
-        let busy = Busy(Arc::clone(self));
+        let busy = self.site.thread();
         let thread = std::thread::Builder::new().stack_size(STACK);
         // If no thread is available, `gone` is dropped with the closure, which closes the
         // connection.
         let _ = thread.spawn(move || {
-            gone.site.serve(&peer_connection, &hello);
+            serve(&peer_connection, &hello, &gone.site);
             drop((gone, busy));
         });
     }
-
-    fn serve(&self, peer_connection: &PeerConnection, hello: &Hello) {
-        match hello.purpose {
-            Purpose::Account => answering::account(peer_connection, self),
-            Purpose::Sink => answering::sink(peer_connection, hello),
-            Purpose::Source => answering::source(peer_connection),
-            Purpose::Echo => answering::echo(peer_connection, hello),
-        }
-    }
-
-    /// `known` holds the last seen progress of each connection, and its time.
-    fn close_idle(&self, known: &mut HashMap<u64, (u64, Instant)>, idle: Duration) {
-        let guests = self.guests();
-        known.retain(|number, _| guests.contains_key(number));
-        for (number, peer_connection) in guests.iter() {
-            let progress = peer_connection.progress.load(Ordering::Relaxed);
-            let seen = known.entry(*number).or_insert((progress, Instant::now()));
-            if seen.0 != progress {
-                *seen = (progress, Instant::now());
-            } else if seen.1.elapsed() >= idle {
-                let _ = peer_connection.socket.shutdown(Shutdown::Both);
-            }
-        }
-    }
 }
 
-/// Freed when a serving thread ends.
-struct Busy(Arc<Site>);
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.threads.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn judge(hello: &Hello) -> Verdict {
-    let sizes = 1..=MAX_BYTES;
+fn serve(peer_connection: &PeerConnection, hello: &Hello, site: &Site) {
     match hello.purpose {
-        Purpose::Account | Purpose::Sink | Purpose::Source => Verdict::Accepted,
-        Purpose::Echo if !sizes.contains(&hello.request) || !sizes.contains(&hello.reply) => Verdict::Sizes,
-        Purpose::Echo if !(1..=MAX_STREAMS).contains(&hello.streams) => Verdict::Streams,
-        Purpose::Echo => Verdict::Accepted,
-    }
-}
-
-pub(super) fn answer(verdict: Verdict) -> Answer {
-    Answer {
-        version: VERSION,
-        verdict,
-        most_bytes: MAX_BYTES,
-        most_streams: MAX_STREAMS,
-        processors: u32::try_from(processors()).unwrap_or(u32::MAX),
-        spins: false,
+        Purpose::Account => answering::account(peer_connection, site),
+        Purpose::Sink => answering::sink(peer_connection, hello),
+        Purpose::Source => answering::source(peer_connection),
+        Purpose::Echo => answering::echo(peer_connection, hello),
     }
 }
 
@@ -285,17 +169,12 @@ pub(super) fn read_within(
     socket.set_read_timeout(None)
 }
 
-pub(super) fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
 const SERVICE: ListeningService<'static> = ListeningService {
     name: "echo",
     exposes: "have it answer and send, bytes that are made up",
     clients: ClientSide::AsClientsLike,
 };
 
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-const MAX_THREADS: usize = 128;
+const MIN_IDLE_CHECK: Duration = Duration::from_millis(1);
 /// The buffers of an answering thread are elsewhere.
 const STACK: usize = 128 * 1024;

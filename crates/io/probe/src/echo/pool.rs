@@ -1,9 +1,9 @@
 //! One epoll loop per processor, for clients with more streams than processors.
 
 use super::Spin;
-use super::answering::PeerConnection;
 use super::error::Ending;
 use super::greeting::Hello;
+use super::site::{Gone, PeerConnection};
 use super::stream::{Came, Filler, Stream};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,18 +30,6 @@ pub(super) struct Arrival {
     pub(super) peer_connection: Arc<PeerConnection>,
     pub(super) hello: Hello,
     pub(super) gone: Gone,
-}
-
-#[derive(Debug)]
-pub(super) struct Gone {
-    pub(super) site: Arc<super::listener::Site>,
-    pub(super) number: u64,
-}
-
-impl Drop for Gone {
-    fn drop(&mut self) {
-        self.site.leave(self.number);
-    }
 }
 
 impl Pool {
