@@ -18,10 +18,10 @@ mod request;
 mod tail;
 mod url;
 
-pub use connection::{BridgeConnection, Introduction};
+pub use connection::{BridgeConnection, Introduction, Overhead};
 pub use driver::DriverFiles;
 pub use error::BridgeError;
-pub use process::{Bridge, BridgeOptions, Overhead};
+pub use process::{Bridge, BridgeOptions};
 pub use request::{
     Column, Execute, Executed, HowInserted, HowRun, HowUpdated, Insert, Login, Parameter, Update, Wait,
 };

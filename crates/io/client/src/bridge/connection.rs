@@ -8,8 +8,8 @@ use super::request::{
 use super::{BridgeError, JdbcDialect};
 use crate::without_values;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use sys::receiver::StoppableReceiver;
 
 /// A connection opened by the driver. Do not use it after [`BridgeError::TimedOut`] and
 /// [`BridgeError::Stopped`]: a reply may still arrive.
@@ -17,7 +17,7 @@ use std::time::Duration;
 pub struct BridgeConnection {
     bridge: Arc<Bridge>,
     number: u32,
-    replies: Receiver<Frame>,
+    replies: StoppableReceiver<Frame>,
     dialect: JdbcDialect,
     shown: String,
     secrets: Vec<String>,
@@ -33,13 +33,66 @@ pub struct Introduction {
     pub server: Option<String>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overhead {
+    /// Median duration of an empty call, by the bridge's clock. Every reported duration includes
+    /// it.
+    pub call: Duration,
+    /// Median round trip of an empty request, measured by longwire. It falls between two
+    /// statements, and no reported duration includes it.
+    pub round_trip: Duration,
+}
+
+impl Bridge {
+    /// Opens a connection through the driver.
+    ///
+    /// # Errors
+    /// If no driver accepts the URL, or the driver or the server refuses.
+    pub fn connect(
+        self: &Arc<Self>,
+        login: &Login,
+        wait: Wait<'_>,
+    ) -> Result<(BridgeConnection, Introduction), BridgeError> {
+        BridgeConnection::open(self, login, wait)
+    }
+
+    /// Measures the overhead, which takes some milliseconds.
+    ///
+    /// # Errors
+    /// If the process is gone.
+    pub fn overhead(&self, wait: Wait<'_>) -> Result<Overhead, BridgeError> {
+        let (number, replies) = self.channel()?;
+        let ask = |times: u64| -> Result<(Executed, Duration), BridgeError> {
+            let mut request = Writer::new(number, request::OVERHEAD);
+            request.count(times);
+            let began = Instant::now();
+            self.send(request)?;
+            let done = done(self, &replies, wait, &|error| error)?;
+            Ok((done, began.elapsed()))
+        };
+        // First in Java's interpreter, then compiled.
+        let mut call = ask(WARM)?.0.durations;
+        call.drain(..call.len() / 2);
+        let trips = (0..TRIPS).map(|_| ask(1).map(|(_, took)| took));
+        let mut trips = trips.collect::<Result<Vec<_>, _>>()?;
+        trips.drain(..trips.len() / 2);
+        self.send(Writer::new(number, request::CLOSE))?;
+        done(self, &replies, wait, &|error| error)?;
+        self.forget(number);
+        Ok(Overhead {
+            call: model::median(call).unwrap_or_default(),
+            round_trip: model::median(trips).unwrap_or_default(),
+        })
+    }
+}
+
 impl BridgeConnection {
-    pub(super) fn open(
+    fn open(
         bridge: &Arc<Bridge>,
         login: &Login,
         wait: Wait<'_>,
     ) -> Result<(Self, Introduction), BridgeError> {
-        let (number, replies) = bridge.channel();
+        let (number, replies) = bridge.channel()?;
         let connection = Self {
             bridge: bridge.clone(),
             number,
@@ -285,9 +338,9 @@ fn write_parameter(frame: &mut Writer, parameter: &Parameter) {
     }
 }
 
-pub(super) fn done(
+fn done(
     bridge: &Bridge,
-    replies: &Receiver<Frame>,
+    replies: &StoppableReceiver<Frame>,
     wait: Wait<'_>,
     shown: &dyn Fn(BridgeError) -> BridgeError,
 ) -> Result<Executed, BridgeError> {
@@ -356,3 +409,7 @@ fn read_failure(mut frame: Frame, java: &str) -> Result<BridgeError, BridgeError
         _ => BridgeError::Driver { class, text },
     })
 }
+
+/// Enough executions for Java to compile the path to a statement.
+const WARM: u64 = 20_000;
+const TRIPS: u32 = 400;

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 use std::time::Duration;
-use sys::error::{Blame, OsError};
+use sys::error::{Blame, LiveError, OsError};
 
 /// Texts hold no literal, no value and of a URL only the host.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BridgeError {
+    #[error(transparent)]
+    System(#[from] LiveError),
     #[error("there is no Java here: looked for {looked}")]
     NoJava {
         /// The places that were searched.
@@ -148,6 +150,7 @@ impl BridgeError {
             Self::NoClass { .. } => "is it the right jar, and are the jars it needs next to it in --driver?".to_owned(),
             Self::NoMemory => "give it more: JAVA_TOOL_OPTIONS=-Xmx4g; or fetch fewer rows at once".to_owned(),
             Self::Sql { code, .. } => return hint_of(code),
+            Self::System(error) => return error.hint(),
             Self::NotReadable { .. }
             | Self::NotAJar { .. }
             | Self::NoPlace { .. }

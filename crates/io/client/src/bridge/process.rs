@@ -1,8 +1,7 @@
 //! The helper process, shared by many channels.
 
-use super::connection::{BridgeConnection, Introduction};
 use super::frames::{Frame, Writer, reply, request};
-use super::request::{Executed, Login, Wait};
+use super::request::Wait;
 use super::tail::Tail;
 use super::{BridgeError, DriverFiles, jar, java};
 use std::collections::HashMap;
@@ -11,12 +10,13 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use sys::StopToken;
-use sys::error::OsError;
+use sys::error::{LiveError, OsError};
+use sys::receiver::{StoppableReceiver, WakingSender, stoppable};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeOptions {
@@ -36,16 +36,6 @@ impl BridgeOptions {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Overhead {
-    /// Median duration of an empty call, by the bridge's clock. Every reported duration includes
-    /// it.
-    pub call: Duration,
-    /// Median round trip of an empty request, measured by longwire. It falls between two
-    /// statements, and no reported duration includes it.
-    pub round_trip: Duration,
-}
-
 pub struct Bridge {
     stdin: Mutex<Option<ChildStdin>>,
     child: Mutex<Child>,
@@ -59,7 +49,7 @@ pub struct Bridge {
 /// Receivers of replies by channel; `None` once the process has ended.
 #[derive(Default)]
 pub(super) struct Channels {
-    open: Mutex<Option<HashMap<u32, SyncSender<Frame>>>>,
+    open: Mutex<Option<HashMap<u32, WakingSender<SyncSender<Frame>>>>>,
 }
 
 impl std::fmt::Debug for Bridge {
@@ -117,47 +107,6 @@ impl Bridge {
         Ok(Arc::new(bridge))
     }
 
-    /// Opens a connection through the driver.
-    ///
-    /// # Errors
-    /// If no driver accepts the URL, or the driver or the server refuses.
-    pub fn connect(
-        self: &Arc<Self>,
-        login: &Login,
-        wait: Wait<'_>,
-    ) -> Result<(BridgeConnection, Introduction), BridgeError> {
-        BridgeConnection::open(self, login, wait)
-    }
-
-    /// Measures the overhead, which takes some milliseconds.
-    ///
-    /// # Errors
-    /// If the process is gone.
-    pub fn overhead(&self, wait: Wait<'_>) -> Result<Overhead, BridgeError> {
-        let (number, replies) = self.channel();
-        let ask = |times: u64| -> Result<(Executed, Duration), BridgeError> {
-            let mut request = Writer::new(number, request::OVERHEAD);
-            request.count(times);
-            let began = Instant::now();
-            self.send(request)?;
-            let done = super::connection::done(self, &replies, wait, &|error| error)?;
-            Ok((done, began.elapsed()))
-        };
-        // First in Java's interpreter, then compiled.
-        let mut call = ask(WARM)?.0.durations;
-        call.drain(..call.len() / 2);
-        let trips = (0..TRIPS).map(|_| ask(1).map(|(_, took)| took));
-        let mut trips = trips.collect::<Result<Vec<_>, _>>()?;
-        trips.drain(..trips.len() / 2);
-        self.send(Writer::new(number, request::CLOSE))?;
-        super::connection::done(self, &replies, wait, &|error| error)?;
-        self.channels.forget(number);
-        Ok(Overhead {
-            call: model::median(call).unwrap_or_default(),
-            round_trip: model::median(trips).unwrap_or_default(),
-        })
-    }
-
     pub fn java(&self) -> &str {
         &self.java
     }
@@ -166,9 +115,9 @@ impl Bridge {
         self.child().id()
     }
 
-    pub(super) fn channel(&self) -> (u32, Receiver<Frame>) {
+    pub(super) fn channel(&self) -> Result<(u32, StoppableReceiver<Frame>), BridgeError> {
         let number = self.next_channel.fetch_add(1, Ordering::Relaxed);
-        (number, self.channels.add(number))
+        Ok((number, self.channels.add(number)?))
     }
 
     pub(super) fn forget(&self, number: u32) {
@@ -186,26 +135,22 @@ impl Bridge {
         }
     }
 
-    pub(super) fn receive(&self, replies: &Receiver<Frame>, wait: Wait<'_>) -> Result<Frame, BridgeError> {
-        let began = Instant::now();
-        loop {
-            let left = wait.timeout.saturating_sub(began.elapsed());
-            match replies.recv_timeout(left.min(POLL_INTERVAL)) {
-                Ok(frame) => return Ok(frame),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
-                Err(RecvTimeoutError::Timeout) if wait.stop.is_stopped() => {
-                    return Err(BridgeError::Stopped);
-                }
-                Err(RecvTimeoutError::Timeout) if left.is_zero() => {
-                    return Err(BridgeError::TimedOut { after: wait.timeout });
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
+    pub(super) fn receive(
+        &self,
+        replies: &StoppableReceiver<Frame>,
+        wait: Wait<'_>,
+    ) -> Result<Frame, BridgeError> {
+        replies
+            .receive(wait.stop, wait.timeout)
+            .map_err(|error| match error {
+                RecvTimeoutError::Disconnected => self.died(),
+                RecvTimeoutError::Timeout if wait.stop.is_stopped() => BridgeError::Stopped,
+                RecvTimeoutError::Timeout => BridgeError::TimedOut { after: wait.timeout },
+            })
     }
 
     fn hello(&self, wait: Wait<'_>) -> Result<String, BridgeError> {
-        let replies = self.channels.add(0);
+        let replies = self.channels.add(0)?;
         let mut hello = Writer::new(0, request::HELLO);
         hello.number(VERSION);
         self.send(hello)?;
@@ -275,13 +220,13 @@ impl Drop for Bridge {
 }
 
 impl Channels {
-    fn add(&self, number: u32) -> Receiver<Frame> {
-        let (sender, receiver) = sync_channel(MAX_FRAMES);
+    fn add(&self, number: u32) -> Result<StoppableReceiver<Frame>, LiveError> {
+        let (sender, receiver) = stoppable(sync_channel(MAX_FRAMES))?;
         // Without a process, the receiver reports the end.
         if let Some(open) = self.open().as_mut() {
             open.insert(number, sender);
         }
-        receiver
+        Ok(receiver)
     }
 
     fn forget(&self, number: u32) {
@@ -305,7 +250,7 @@ impl Channels {
         *self.open() = None;
     }
 
-    fn open(&self) -> MutexGuard<'_, Option<HashMap<u32, SyncSender<Frame>>>> {
+    fn open(&self) -> MutexGuard<'_, Option<HashMap<u32, WakingSender<SyncSender<Frame>>>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -338,10 +283,6 @@ const VERSION: i32 = 1;
 /// Frames of a channel that wait for the receiver, enough for a million samples.
 const MAX_FRAMES: usize = 1024;
 const USUAL_START: Duration = Duration::from_secs(30);
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Checks of an ending process, half a second in all.
 const REAPS: u32 = 100;
 const REAP: Duration = Duration::from_millis(5);
-/// Enough executions for Java to compile the path to a statement.
-const WARM: u64 = 20_000;
-const TRIPS: u32 = 400;

@@ -9,7 +9,7 @@ use sys::target::{Credentials, Secret, Target};
 #[derive(Debug, Clone, Copy)]
 pub struct Wait<'a> {
     pub timeout: Duration,
-    /// Ends waiting within a moment if set.
+    /// Ends waiting.
     pub stop: &'a StopToken,
 }
 

@@ -42,7 +42,7 @@ impl<'a> OracleSession<'a> {
         // TLS to Oracle is not supported: this reports it.
         sys::tls::configure(target, &sys::TlsSettings::from_target(target)?)?;
         let (line, mut legs) = opening::connect(target, options, &deadline)?;
-        let (mut driver, stream) = Driver::start(target, &deadline)?;
+        let (mut driver, stream) = Driver::start(target, &deadline, line.stop())?;
         let mut passage = DriverProxy::new(line, stream)?;
         let version = passage.carry(&mut driver, &mut legs, &deadline)?;
         Ok(Self {

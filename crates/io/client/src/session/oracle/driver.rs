@@ -1,14 +1,14 @@
 //! Runs the driver in a separate thread, since only the end of its connection can interrupt it.
 
 use super::super::SessionError;
-use super::super::connection::POLL_INTERVAL;
 use super::super::deadline::Deadline;
 use crate::without_values;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
-use std::time::Duration;
+use sys::StopToken;
 use sys::error::OsError;
 use sys::signals::block_all_signals;
 use sys::target::Target;
@@ -25,7 +25,11 @@ pub(super) struct Driver {
 
 impl Driver {
     /// Starts the driver's login, and returns its connection.
-    pub(super) fn start(target: &Target, deadline: &Deadline) -> Result<(Self, TcpStream), SessionError> {
+    pub(super) fn start(
+        target: &Target,
+        deadline: &Deadline,
+        stop: &StopToken,
+    ) -> Result<(Self, TcpStream), SessionError> {
         let (user, password) = target
             .user
             .clone()
@@ -39,8 +43,8 @@ impl Driver {
             .set_driver_name("longwire")
             .set_connect_string(&descriptor(port, service))
             .map_err(|error| failure(&error))?;
-        let driver = Self::in_a_thread(move |asked, tell| drive(config, asked, tell)).map_err(local)?;
-        let stream = driver.accept(&listener, deadline)?;
+        let mut driver = Self::in_a_thread(move |asked, tell| drive(config, asked, tell)).map_err(local)?;
+        let stream = driver.accept(&listener, deadline, stop)?;
         Ok((driver, stream))
     }
 
@@ -84,17 +88,26 @@ impl Driver {
     }
 
     /// The driver may also have failed before it connects.
-    fn accept(&self, listener: &TcpListener, deadline: &Deadline) -> Result<TcpStream, SessionError> {
+    pub(super) fn accept(
+        &mut self,
+        listener: &TcpListener,
+        deadline: &Deadline,
+        stop: &StopToken,
+    ) -> Result<TcpStream, SessionError> {
         listener.set_nonblocking(true).map_err(local)?;
         loop {
+            let fds = [Some(self.bell.as_fd()), Some(listener.as_fd())];
+            let [has_outcome, _] = stop.until_readable(fds, deadline.left()?);
             if let Ok((stream, _)) = listener.accept() {
                 stream.set_nonblocking(false).map_err(local)?;
                 stream.set_nodelay(true).map_err(local)?;
                 return Ok(stream);
             }
-            let wait = deadline.left()?.min(POLL_INTERVAL).min(ACCEPT_AGAIN);
-            if let Ok(Err(error)) = self.outcomes.recv_timeout(wait) {
-                return Err(error);
+            if has_outcome {
+                self.outcome().ok_or(SessionError::Closed)??;
+            }
+            if stop.is_stopped() {
+                return Err(SessionError::Stopped);
             }
         }
     }
@@ -167,5 +180,3 @@ pub(super) fn local(error: std::io::Error) -> SessionError {
         reason: OsError::from_io_error(&error),
     }
 }
-
-const ACCEPT_AGAIN: Duration = Duration::from_millis(1);

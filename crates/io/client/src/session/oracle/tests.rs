@@ -122,3 +122,16 @@ fn turns_bytes_and_legs_are_those_of_the_server() {
     let error = reply.error.expect("an error of the statement");
     assert_eq!(error.code, "ORA-00942");
 }
+
+#[test]
+fn a_stop_ends_the_wait_for_a_driver_that_does_not_connect() {
+    let (listener, _) = listen();
+    let mut driver = Driver::scripted(|asked, _| drop(asked.recv()));
+    let stop = StopToken::new().expect("an eventfd");
+    let own = stop.clone();
+    let stopping = std::thread::spawn(move || own.stop());
+    let deadline = Deadline::after(Duration::from_secs(3600));
+    let accepted = driver.accept(&listener, &deadline, &stop);
+    assert_eq!(accepted.expect_err("no driver"), SessionError::Stopped);
+    stopping.join().expect("it has stopped");
+}
