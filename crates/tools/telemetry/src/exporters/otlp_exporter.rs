@@ -14,11 +14,12 @@ use crate::otlp::{SpansOfOperation, TraceOptions, metrics_request, traces_reques
 use model::{ConnectionMap, Timestamp};
 use sending::{Sending, Stop};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sys::StopToken;
+use sys::receiver::{StoppableReceiver, WakingSender, stoppable};
 use sys::signals::block_all_signals;
 use sys::threads::spawn;
 
@@ -32,7 +33,7 @@ pub struct OtlpExporter {
 #[derive(Debug, Clone)]
 struct SpanQueue {
     options: TraceOptions,
-    sender: Sender<SpansOfOperation>,
+    sender: WakingSender<Sender<SpansOfOperation>>,
     waiting: Arc<AtomicUsize>,
     most_waiting: usize,
     counts: crate::exporters::counts::ExportCounts,
@@ -74,7 +75,7 @@ impl OtlpExporter {
         })?];
         let mut queue = None;
         if let Some(options) = settings.trace_options {
-            let (sender, receiver) = mpsc::channel();
+            let (sender, receiver) = stoppable(mpsc::channel())?;
             let waiting = Arc::new(AtomicUsize::new(0));
             queue = Some(SpanQueue {
                 options,
@@ -116,13 +117,13 @@ impl OtlpExporter {
         std::mem::take(&mut *self.news.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub fn finish(self, within: Duration) -> Vec<String> {
+    pub fn finish(mut self, within: Duration) -> Vec<String> {
         let until = Instant::now() + within;
-        drop(self.queue);
+        drop(self.queue.take());
         for thread in &self.threads {
-            thread.stop.send(Stop { until }).ok();
+            thread.stop.request(until);
         }
-        for thread in self.threads {
+        for thread in std::mem::take(&mut self.threads) {
             // An attempt in progress ends by its own timeout, possibly later: it is not awaited.
             if thread.ended.wait_until(until) {
                 thread.handle.join().ok();
@@ -132,21 +133,29 @@ impl OtlpExporter {
     }
 }
 
+impl Drop for OtlpExporter {
+    fn drop(&mut self) {
+        for thread in &self.threads {
+            thread.stop.request(Instant::now());
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Running {
-    stop: SyncSender<Stop>,
+    stop: Stop,
     ended: StopToken,
     handle: JoinHandle<()>,
 }
 
-fn start_thread(name: &str, run: impl FnOnce(&Receiver<Stop>) + Send + 'static) -> Result<Running, Error> {
-    // It is stopped once.
-    let (stop, receiver) = mpsc::sync_channel(1);
+fn start_thread(name: &str, run: impl FnOnce(&Stop) + Send + 'static) -> Result<Running, Error> {
+    let stop = Stop::new()?;
+    let own = stop.clone();
     let ended = StopToken::new()?;
     let last = ended.clone();
     let handle = spawn(name.to_owned(), move || {
         block_all_signals();
-        run(&receiver);
+        run(&own);
         last.stop();
     })?;
     Ok(Running { stop, ended, handle })
@@ -189,26 +198,23 @@ struct MetricsExport {
 }
 
 impl MetricsExport {
-    fn run(&mut self, stop: &Receiver<Stop>) {
-        let mut stopped = None;
+    fn run(&mut self, stop: &Stop) {
         let mut next = Instant::now() + self.settings.interval;
-        while stopped.is_none() {
-            match stop.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                Ok(stop) => stopped = Some(stop),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
+        loop {
+            let was_stopped = stop.token.wait_until(next);
             next = (next + self.settings.interval).max(Instant::now());
-            let was_stopped = stopped.is_some();
-            self.export(next, stop, &mut stopped);
-            if stopped.is_some() && !was_stopped {
+            self.export(next, stop);
+            if was_stopped {
+                return;
+            }
+            if stop.token.is_stopped() {
                 // The export in progress is older: the last sums follow.
-                self.export(next, stop, &mut stopped);
+                return self.export(next, stop);
             }
         }
     }
 
-    fn export(&mut self, until: Instant, stop: &Receiver<Stop>, stopped: &mut Option<Stop>) {
+    fn export(&mut self, until: Instant, stop: &Stop) {
         let families = self.exposition.families();
         let time = now();
         let mut delivered = Ok(());
@@ -219,7 +225,7 @@ impl MetricsExport {
                 self.settings.metrics_options,
                 time,
             );
-            delivered = self.sending.deliver(&body, until, stop, stopped);
+            delivered = self.sending.deliver(&body, until, stop);
             if delivered.is_err() {
                 break;
             }
@@ -248,7 +254,7 @@ fn in_requests(families: Vec<SeriesFamily>) -> Vec<Vec<SeriesFamily>> {
 
 struct SpansExport {
     settings: OtlpSettings,
-    receiver: Receiver<SpansOfOperation>,
+    receiver: StoppableReceiver<SpansOfOperation>,
     waiting: Arc<AtomicUsize>,
     sending: Sending,
     counts: crate::exporters::counts::ExportCounts,
@@ -256,21 +262,21 @@ struct SpansExport {
 }
 
 impl SpansExport {
-    fn run(&mut self, stop: &Receiver<Stop>) {
-        let mut stopped = None;
+    fn run(&mut self, stop: &Stop) {
         loop {
-            let batch = self.batch(stop, &mut stopped);
+            let was_stopped = stop.token.is_stopped();
+            let batch = self.batch(stop);
             let count: usize = batch.iter().map(SpansOfOperation::count).sum();
             if count == 0 {
-                match stopped {
-                    Some(_) => return,
-                    None => continue,
+                match was_stopped {
+                    true => return,
+                    false => continue,
                 }
             }
             let body = traces_request(batch, &self.settings.resource);
-            let delivered =
-                self.sending
-                    .deliver(&body, Instant::now() + MAX_DELIVERY_DURATION, stop, &mut stopped);
+            let delivered = self
+                .sending
+                .deliver(&body, Instant::now() + MAX_DELIVERY_DURATION, stop);
             self.waiting.fetch_sub(count, Ordering::Relaxed);
             match &delivered {
                 Ok(()) => self.counts.spans_sent(count),
@@ -282,26 +288,22 @@ impl SpansExport {
     }
 
     /// A full batch of spans, or those that came until the delay ended.
-    fn batch(&self, stop: &Receiver<Stop>, stopped: &mut Option<Stop>) -> Vec<SpansOfOperation> {
+    fn batch(&self, stop: &Stop) -> Vec<SpansOfOperation> {
         let until = Instant::now() + self.settings.batch_delay;
         let (mut batch, mut count) = (Vec::new(), 0);
         while count < self.settings.batch {
             let left = until.saturating_duration_since(Instant::now());
-            match self.receiver.recv_timeout(left.min(POLL_INTERVAL)) {
+            match self.receiver.receive(&stop.token, left) {
                 Ok(spans) => {
                     count += spans.count();
                     batch.push(spans);
                 }
-                Err(RecvTimeoutError::Timeout) if stopped.is_none() && !left.is_zero() => {
-                    *stopped = stop.try_recv().ok()
+                Err(RecvTimeoutError::Disconnected) => {
+                    // The observation has ended: the request to stop is on its way.
+                    stop.token.wait();
+                    break;
                 }
-                Err(RecvTimeoutError::Disconnected) if stopped.is_none() => {
-                    // The observation has ended: the stop message is on its way.
-                    *stopped = stop.recv().ok().or(Some(Stop {
-                        until: Instant::now(),
-                    }));
-                }
-                Err(_) => break,
+                Err(RecvTimeoutError::Timeout) => break,
             }
         }
         batch
@@ -319,5 +321,4 @@ const MAX_SERIES: usize = 2_000;
 /// For one export of spans, so that retries do not block the queue.
 const MAX_DELIVERY_DURATION: Duration = Duration::from_secs(60);
 
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const MAX_NOTICES: usize = 100;

@@ -6,8 +6,10 @@ use crate::exporters::error::Error;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+use sys::StopToken;
+use sys::error::LiveError;
 use sys::http_client::PemFiles;
 use ureq::{Agent, Body, http};
 
@@ -18,9 +20,31 @@ pub(super) struct Sending {
     pause: Duration,
 }
 
-#[derive(Debug, Clone, Copy)]
+/// A request to stop, shared by clones.
+#[derive(Debug, Clone)]
 pub(super) struct Stop {
-    pub(super) until: Instant,
+    pub(super) token: StopToken,
+    until: Arc<OnceLock<Instant>>,
+}
+
+impl Stop {
+    pub(super) fn new() -> Result<Self, LiveError> {
+        Ok(Self {
+            token: StopToken::new()?,
+            until: Arc::default(),
+        })
+    }
+
+    /// The first request counts.
+    pub(super) fn request(&self, until: Instant) {
+        self.until.set(until).ok();
+        self.token.stop();
+    }
+
+    /// `None` before the request.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.until.get().copied()
+    }
 }
 
 enum Attempt {
@@ -42,20 +66,14 @@ impl Sending {
 
     /// Delivers a body, with retries until `until`, or until `stop`'s deadline. Returns the reason
     /// of a failure.
-    pub(super) fn deliver(
-        &mut self,
-        body: &[u8],
-        until: Instant,
-        stop: &Receiver<Stop>,
-        stopped: &mut Option<Stop>,
-    ) -> Result<(), String> {
+    pub(super) fn deliver(&mut self, body: &[u8], until: Instant, stop: &Stop) -> Result<(), String> {
         let body = match self.target.gzip {
             true => compressed(body),
             false => body.to_vec(),
         };
         self.pause = FIRST_PAUSE;
         loop {
-            let until = stopped.map_or(until, |stop| stop.until);
+            let until = stop.until().unwrap_or(until);
             let (wait, reason) = match self.attempt(&body, until) {
                 Attempt::Taken => {
                     self.counts.request();
@@ -73,13 +91,9 @@ impl Sending {
             }
             self.counts.retry();
             // After a stop request, one more attempt follows at once.
-            match stopped {
+            match stop.until() {
                 Some(_) => std::thread::sleep(wait),
-                None => match stop.recv_timeout(wait) {
-                    Ok(stop) => *stopped = Some(stop),
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => return Err(reason),
-                },
+                None => drop(stop.token.wait_timeout(wait)),
             }
         }
     }

@@ -9,12 +9,13 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
+use sys::receiver::WakingSender;
 
 /// Accepts operations without blocking; spans beyond the limit are dropped and counted.
 #[derive(Debug)]
 pub struct SpanSink {
     pub(super) options: TraceOptions,
-    pub(super) sender: Sender<SpansOfOperation>,
+    pub(super) sender: WakingSender<Sender<SpansOfOperation>>,
     pub(super) waiting: Arc<AtomicUsize>,
     pub(super) most_waiting: usize,
     pub(super) counts: ExportCounts,
