@@ -1,9 +1,10 @@
 //! Watches and stops a run from another thread.
 
 use super::Error;
+use super::engine::blocking_reads::BlockingReads;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::StopToken;
 use sys::error::LiveError;
 
@@ -11,6 +12,8 @@ use sys::error::LiveError;
 pub struct RunControl {
     /// Stops the run soon: operations in progress fail, uncounted.
     pub stop: StopToken,
+    pub(super) blocking_reads: Arc<BlockingReads>,
+    started: Mutex<Option<Instant>>,
     threads: Mutex<Vec<Arc<Counters>>>,
     fault: OnceLock<Error>,
 }
@@ -36,6 +39,8 @@ impl RunControl {
     pub fn new(stop: &StopToken) -> Result<Self, LiveError> {
         Ok(Self {
             stop: stop.child()?,
+            blocking_reads: Arc::default(),
+            started: Mutex::default(),
             threads: Mutex::default(),
             fault: OnceLock::new(),
         })
@@ -49,6 +54,17 @@ impl RunControl {
             sum = sum.and(&counters.progress());
         }
         sum
+    }
+
+    /// When the clock started; `None` while clients connect and warm up.
+    pub fn started(&self) -> Option<Instant> {
+        *self.started.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn start(&self) -> Instant {
+        let now = Instant::now();
+        *self.started.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+        now
     }
 
     /// Stops the run if it would only fail again: an expression of a script has no value.

@@ -6,6 +6,7 @@
 //! [`sums`].
 
 mod arrivals;
+pub(crate) mod blocking_reads;
 pub(crate) mod connection;
 mod driver;
 pub(crate) mod machine;
@@ -86,8 +87,8 @@ impl<'a> RunContext<'a> {
 /// Minimum timeout of connections made before operations.
 const MIN_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Interval of checks for timeouts.
-pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// A read that blocks ends after this, to check for the timeout of its operation.
+pub(crate) const READ_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Between a failed operation and the client's next connection, so that a refusing server is not
 /// flooded.

@@ -11,7 +11,6 @@
 
 #![forbid(unsafe_code)]
 
-mod beside;
 mod child;
 pub mod command;
 mod control;
@@ -19,20 +18,22 @@ mod engine;
 mod error;
 pub mod http;
 pub mod jdbc;
+mod on_thread;
 mod rate;
 pub mod script;
 mod shell;
 pub mod sql;
 pub mod tables;
 
-pub use beside::run_beside;
 pub use control::{Progress, RunControl};
 pub use error::Error;
+pub use on_thread::run_on_thread;
 pub use rate::{Rate, RateError};
 pub use script::QueryMode;
 
 use client::Watch;
 use engine::RunContext;
+use engine::multiplexed::no_thread;
 use model::{Distribution, DistributionBuilder, MeasuredDurations, PerDirection};
 use std::time::Duration;
 use sys::StopToken;
@@ -64,7 +65,18 @@ pub fn run(
     control: &RunControl,
     watch: Option<&Watch<'_>>,
 ) -> Result<Outcome, Error> {
-    let outcome = workload.run(&RunContext::new(plan, control, watch));
+    let over = control.stop.child()?;
+    let outcome = std::thread::scope(|scope| {
+        let _ended = over.stop_at_drop();
+        std::thread::Builder::new()
+            .name("load stop".to_owned())
+            .spawn_scoped(scope, || {
+                over.wait();
+                control.blocking_reads.end();
+            })
+            .map_err(|error| no_thread(&error))?;
+        workload.run(&RunContext::new(plan, control, watch))
+    });
     control.fault().map_or(outcome, Err)
 }
 

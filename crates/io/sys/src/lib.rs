@@ -49,7 +49,7 @@ pub mod wait;
 
 pub use clock::{Clock, thread_processor_time};
 pub use error::{Blame, LiveError, OsError};
-pub use stop::StopToken;
+pub use stop::{StopAtDrop, StopToken};
 pub use target::{
     ChannelBinding, ClientTls, Credentials, Scheme, Secret, SecurityAsked, Target, TargetError, TlsMode,
 };

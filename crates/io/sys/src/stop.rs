@@ -19,6 +19,16 @@ struct Shared {
     parent: StopToken,
 }
 
+/// Stops its token when dropped.
+#[derive(Debug)]
+pub struct StopAtDrop(StopToken);
+
+impl Drop for StopAtDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
 impl StopToken {
     /// # Errors
     /// If the system refuses an eventfd.
@@ -49,8 +59,17 @@ impl StopToken {
     /// If the system refuses an eventfd or a handler.
     pub fn on_signals(signals: &[libc::c_int]) -> Result<Self, LiveError> {
         let token = Self::new()?;
+        token.stop_on_signals(signals)?;
+        Ok(token)
+    }
+
+    /// Signals stop it too.
+    ///
+    /// # Errors
+    /// If the system refuses a handler.
+    pub fn stop_on_signals(&self, signals: &[libc::c_int]) -> Result<(), LiveError> {
         for signal in signals {
-            let token = token.clone();
+            let token = self.clone();
             // SAFETY: the handler stores to an atomic and writes to an eventfd: no memory, locks or errno.
             unsafe { signal_hook::low_level::register(*signal, move || token.stop()) }.map_err(|error| {
                 LiveError::System {
@@ -59,7 +78,11 @@ impl StopToken {
                 }
             })?;
         }
-        Ok(token)
+        Ok(())
+    }
+
+    pub fn stop_at_drop(&self) -> StopAtDrop {
+        StopAtDrop(self.clone())
     }
 
     /// Allowed in a signal handler.

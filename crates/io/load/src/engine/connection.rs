@@ -1,10 +1,12 @@
 //! A client's non-blocking connection with an optional observer.
 
 use super::super::Error;
+use super::blocking_reads::{BlockingRead, BlockingReads};
 use client::Watch;
 use client::session::SessionTap;
 use model::{ConnectionId, Direction};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use sys::clock::{Clock, WallOffset};
 use sys::error::OsError;
@@ -17,7 +19,8 @@ pub(crate) struct Connection {
     unsent: Vec<u8>,
     /// `None` without an observer: then receives have no timestamps.
     witness: Option<(SessionTap, Clock)>,
-    patient: bool,
+    /// In blocking mode.
+    read: Option<BlockingRead>,
 }
 
 impl Connection {
@@ -29,7 +32,7 @@ impl Connection {
             transport,
             unsent: Vec::new(),
             witness,
-            patient: false,
+            read: None,
         }
     }
 
@@ -49,7 +52,7 @@ impl Connection {
             transport: Transport::Plain(socket),
             unsent: Vec::new(),
             witness: None,
-            patient: false,
+            read: None,
         })
     }
 
@@ -74,18 +77,17 @@ impl Connection {
         self.witness = Some((witness, watch.clock));
     }
 
-    /// Makes reads block for at most `longest`.
-    pub fn be_patient(&mut self, longest: Duration) -> Result<(), Error> {
-        self.set_patience(Some(longest))?;
-        self.patient = true;
-        Ok(())
+    /// Makes reads block for at most `longest`, or until `reads` are ended.
+    pub fn block(&mut self, longest: Duration, reads: &Arc<BlockingReads>) -> Result<(), Error> {
+        self.read = Some(reads.add(self.socket().stream())?);
+        self.set_blocking(Some(longest))
     }
 
-    pub const fn is_patient(&self) -> bool {
-        self.patient
+    pub const fn blocks(&self) -> bool {
+        self.read.is_some()
     }
 
-    fn set_patience(&self, longest: Option<Duration>) -> Result<(), Error> {
+    fn set_blocking(&self, longest: Option<Duration>) -> Result<(), Error> {
         self.socket()
             .set_patience(longest)
             .map_err(|reason| Error::Broken { reason })
@@ -170,7 +172,7 @@ impl Connection {
     /// Sends `farewell`, closes and ignores errors.
     pub fn leave(mut self, farewell: &[u8]) {
         if !farewell.is_empty() && self.unsent.is_empty() {
-            self.set_patience(None).ok();
+            self.set_blocking(None).ok();
             self.send(farewell).ok();
         }
         self.close();

@@ -60,6 +60,8 @@ pub(super) struct Driver<'scope, 'env, K: Kind> {
     phase: Phase,
     /// Next check of deadlines.
     next_check: Instant,
+    /// The time until then, at the last look at the clock.
+    until_check: Duration,
     /// After this, no operation begins.
     end: Option<Instant>,
 }
@@ -149,6 +151,7 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             sums: ThreadSums::new(start.shared.control(), start.kind.scripts()),
             phase: Phase::WarmUp { failed: None },
             next_check: Instant::now(),
+            until_check: Duration::ZERO,
             end: None,
         };
         for (index, opened) in connections.into_iter().enumerate() {

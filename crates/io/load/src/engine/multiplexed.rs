@@ -125,7 +125,7 @@ fn open_all<K: Kind>(kind: &K, context: &RunContext<'_>) -> Result<Vec<Client>, 
     Err(fault)
 }
 
-pub(super) fn no_thread(error: &std::io::Error) -> Error {
+pub(crate) fn no_thread(error: &std::io::Error) -> Error {
     Error::Connect(LiveError::System {
         operation: "start a thread",
         reason: OsError::from_io_error(error),

@@ -65,7 +65,7 @@ impl<'a> SharedRun<'a> {
             .opened
             .wait_while(barrier, closed)
             .unwrap_or_else(PoisonError::into_inner);
-        (!barrier.failed).then(|| *self.started.get_or_init(Instant::now))
+        (!barrier.failed).then(|| *self.started.get_or_init(|| self.control().start()))
     }
 
     pub fn leave_out(&self) {

@@ -3,7 +3,7 @@
 use super::super::engine::connection::Connection;
 use super::super::engine::machine::{Kind, Machine, Next};
 use super::super::engine::threaded::{Client, Operated};
-use super::super::engine::{POLL_INTERVAL, RunContext};
+use super::super::engine::{READ_TIMEOUT, RunContext};
 use super::super::{ClientSpec, Error};
 use super::SqlLoad;
 use super::machine::SqlMachine;
@@ -69,8 +69,12 @@ impl<'g> Reconnecting<'g> {
                         self.look_up(deadline)?;
                         Next::Wait
                     }
-                    Received::End => self.machine.ended()?,
+                    Received::End => {
+                        self.context.check_stopped()?;
+                        self.machine.ended()?
+                    }
                     Received::Broken(reason) => {
+                        self.context.check_stopped()?;
                         return Err(super::super::engine::connection::broken(reason));
                     }
                 },
@@ -110,7 +114,7 @@ impl Client for Reconnecting<'_> {
         operated.payload_bytes = opened.payload_bytes;
         self.machine.connected(opened.decoder);
         let mut connection = opened.connection;
-        connection.be_patient(POLL_INTERVAL)?;
+        connection.block(READ_TIMEOUT, &self.context.control.blocking_reads)?;
         let last = self.converse(&mut connection, &mut operated, &deadline)?;
         operated.duration = last.saturating_duration_since(started);
         operated.script = self.machine.script();

@@ -14,7 +14,7 @@ pub struct Ran {
 }
 
 /// Runs `work` until `plan` ends or `stop` is set. Calls `tell` with the figures since the last
-/// call every `progress`.
+/// call every `progress`; connecting is excluded.
 pub fn run(
     work: &ClientWork,
     plan: &load::Plan,
@@ -29,31 +29,27 @@ pub fn run(
         factory,
         began: None,
     });
-    let mut began = None;
-    let mut before = (Instant::now(), load::Progress::default());
-    let outcome = load::run_beside(
-        &*work.workload,
-        plan,
-        watch.as_ref(),
-        (stop, POLL_INTERVAL),
-        &mut |done| {
-            if let Some(observed) = observed {
-                observed.collect();
-            }
-            let now = (Instant::now(), done);
-            // Connecting is excluded.
-            if began.is_none() && done == load::Progress::default() {
-                before = now;
-                return Ok(());
-            }
-            let began = *began.get_or_insert(before.0);
-            if progress.is_some_and(|every| now.0.duration_since(before.0) + POLL_INTERVAL / 2 >= every) {
-                tell(&interval(began, before, now))?;
-                before = now;
-            }
-            anyhow::Ok(())
-        },
-    )?;
+    let mut before = None;
+    let outcome = load::run_on_thread(&*work.workload, plan, watch.as_ref(), stop, &mut |control| {
+        let now = Instant::now();
+        let mut next = now + A_DAY;
+        if let Some(observed) = observed {
+            observed.collect();
+            next = now + COLLECT_INTERVAL;
+        }
+        let Some(every) = progress else {
+            return anyhow::Ok(next);
+        };
+        let Some(began) = control.started() else {
+            return Ok(next.min(now + every));
+        };
+        let (since, _) = *before.get_or_insert((began, load::Progress::default()));
+        if now >= since + every {
+            let at = (now, control.progress());
+            tell(&interval(began, before.replace(at).unwrap_or(at), at))?;
+        }
+        Ok(next.min(before.map_or(now, |(since, _)| since) + every))
+    })?;
     let interrupted = stop.is_stopped();
     match outcome {
         Ok(outcome) => Ok(Ran { outcome, interrupted }),
@@ -83,5 +79,6 @@ fn interval(
     }
 }
 
-/// Interval of checks whether the run must end.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Facts of the load's own connections wait for this long.
+const COLLECT_INTERVAL: Duration = Duration::from_millis(50);
+const A_DAY: Duration = Duration::from_secs(24 * 3600);

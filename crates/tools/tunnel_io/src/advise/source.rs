@@ -12,7 +12,7 @@ use pipeline::keys::RunKeys;
 use pipeline::moved::ConnectionChoice;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sys::Clock;
 use sys::StopToken;
 use tunnel::CompressionLevel;
@@ -85,7 +85,9 @@ pub fn load(
         began: Some(&began),
     };
     let mut collect = || meter.process_facts(channel.take_all(), &mut |fact| facts.push(fact));
-    let outcome = load::run_beside(workload, plan, Some(&watch), (stop, COLLECT), &mut |_| collect())??;
+    let outcome = load::run_on_thread(workload, plan, Some(&watch), stop, &mut |_| {
+        collect().map(|()| Instant::now() + COLLECT)
+    })??;
     collect()?;
     if let (None, [error, ..]) = (&outcome.measured, outcome.errors.as_slice()) {
         return Err(anyhow!("no operation succeeded: {}", error.text));

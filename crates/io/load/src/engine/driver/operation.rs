@@ -118,7 +118,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                 let opened = slot.state == State::Connecting;
                 slot.state = State::Waiting;
                 if opened {
-                    self.make_patient();
+                    self.let_one_block();
                     self.complete_by_ring(index);
                 }
             }
@@ -185,8 +185,15 @@ impl<K: Kind> Driver<'_, '_, K> {
             let Some(connection) = &mut slot.connection else {
                 return true;
             };
-            let patient = connection.is_patient();
-            match connection.receive(&mut self.buffer) {
+            let blocks = connection.blocks();
+            let received = connection.receive(&mut self.buffer);
+            if blocks
+                && matches!(received, Received::End | Received::Broken(_))
+                && self.shared.control().is_stopped()
+            {
+                return true;
+            }
+            match received {
                 Received::Bytes { count, emptied, .. } => {
                     if looks > 0 {
                         self.read_heuristic.paid();
@@ -194,7 +201,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                     self.came(index, count);
                     // A blocking read would wait for the next reply here, and could not be
                     // interrupted at the end of the run.
-                    if patient {
+                    if blocks {
                         return true;
                     }
                     if emptied && !ending {
@@ -281,6 +288,7 @@ impl<K: Kind> Driver<'_, '_, K> {
         if slot.connection.is_some() && slot.machine.afterwards() == Afterwards::Ends {
             slot.state = State::Ending;
             slot.deadline = now + ENDING;
+            self.next_check = self.next_check.min(slot.deadline);
         } else if slot.waited {
             self.free(index, now);
         } else {

@@ -92,21 +92,22 @@ impl<'scope, 'env, K: Kind> Driver<'scope, 'env, K> {
             let slot = &mut self.slots[index];
             slot.machine.connected(decoder);
             slot.connection = Some(connection);
-            self.make_patient();
+            self.let_one_block();
             self.complete_by_ring(index);
         }
         Ok(())
     }
 
     /// A single client with a persistent connection may block in its read.
-    pub(super) fn make_patient(&mut self) {
-        let patience = self.patience();
+    pub(super) fn let_one_block(&mut self) {
+        let longest = self.read_timeout();
+        let reads = &self.shared.control().blocking_reads;
         if let [only] = self.slots.as_mut_slice()
             && only.machine.afterwards() == Afterwards::Kept
             && let Some(connection) = &mut only.connection
         {
             // Otherwise the poller waits.
-            connection.be_patient(patience).ok();
+            connection.block(longest, reads).ok();
         }
     }
 }

@@ -1,11 +1,10 @@
 //! Waits for events and handles due work.
 
-use super::super::POLL_INTERVAL;
-use super::super::arrivals::Arrivals;
+use super::super::READ_TIMEOUT;
 use super::super::connection::Connection;
 use super::super::machine::{Kind, Machine, Site};
 use super::super::slot::State;
-use super::{BELL, Driver, TIMER};
+use super::{BELL, Driver, MAX_DURATION, TIMER};
 use crate::Error;
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
@@ -52,14 +51,14 @@ impl<K: Kind> Driver<'_, '_, K> {
                     && only
                         .connection
                         .as_ref()
-                        .is_some_and(|connection| connection.is_patient() && !connection.has_unsent())
+                        .is_some_and(|connection| connection.blocks() && !connection.has_unsent())
             }
             _ => false,
         }
     }
 
-    pub(super) fn patience(&self) -> Duration {
-        POLL_INTERVAL
+    pub(super) fn read_timeout(&self) -> Duration {
+        READ_TIMEOUT
             .min(self.shared.plan().timeout)
             .max(Duration::from_millis(1))
     }
@@ -71,7 +70,7 @@ impl<K: Kind> Driver<'_, '_, K> {
             .arrivals
             .as_ref()
             .filter(|_| !self.idle.is_empty())
-            .map(Arrivals::next);
+            .map(|arrivals| self.end.map_or(arrivals.next(), |end| end.min(arrivals.next())));
         let due = woken.into_iter().chain(arrival).min();
         let now = due.map(|_| Instant::now());
         if let (Some(due), Some(now)) = (due, now) {
@@ -83,7 +82,7 @@ impl<K: Kind> Driver<'_, '_, K> {
                 self.timer_set_to = Some(due);
             }
         }
-        self.patience()
+        self.until_check
     }
 
     pub(super) fn event(&mut self, event: ReadyEvent) {
@@ -135,7 +134,7 @@ impl<K: Kind> Driver<'_, '_, K> {
     }
 
     pub(super) fn begin_arrivals(&mut self, now: Instant) {
-        if self.end.is_some_and(|end| now >= end) {
+        if self.arrivals.is_none() || self.end.is_some_and(|end| now >= end) {
             return self.release_idle();
         }
         while let Some(arrivals) = &mut self.arrivals {
@@ -164,18 +163,27 @@ impl<K: Kind> Driver<'_, '_, K> {
 
     pub(super) fn check_deadlines(&mut self) {
         let now = Instant::now();
-        if now < self.next_check {
-            return;
+        if now >= self.next_check {
+            self.end_late(now);
         }
-        self.next_check = now + self.patience() / 2;
+        self.until_check = self.next_check.saturating_duration_since(now);
+    }
+
+    fn end_late(&mut self, now: Instant) {
+        // Operations that begin later have later deadlines.
+        self.next_check = now
+            .checked_add(self.shared.plan().timeout)
+            .unwrap_or(now + MAX_DURATION);
         for index in 0..self.slots.len() {
             if self.slots[index].has_deadline() && now >= self.slots[index].deadline {
                 self.too_late(index);
             }
+            if self.slots[index].has_deadline() {
+                self.next_check = self.next_check.min(self.slots[index].deadline);
+            }
         }
-        if self.arrivals.is_none() && self.shared.plan().rate.is_some() {
-            self.release_idle();
-        }
+        // Many deadlines are checked at once.
+        self.next_check = self.next_check.max(now + MIN_CHECK);
     }
 
     pub(super) fn too_late(&mut self, index: usize) {
@@ -204,3 +212,5 @@ impl<K: Kind> Driver<'_, '_, K> {
         }
     }
 }
+
+const MIN_CHECK: Duration = Duration::from_millis(1);

@@ -1,21 +1,21 @@
-use super::{Error, Outcome, Plan, Progress, RunControl, Workload, run};
+use super::{Error, Outcome, Plan, RunControl, Workload, run};
 use client::Watch;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::time::Instant;
 use sys::StopToken;
 use sys::error::{LiveError, OsError};
 
-/// Runs `workload` on another thread, and calls `tick` at this interval with the progress until it
-/// has ended. `stop` or a failing `tick` ends it early.
+/// Runs `workload` on another thread until it has ended. Calls `tick`, first at once, then at the
+/// time that it returns. `stop` or a failing `tick` ends the run early.
 ///
 /// # Errors
 /// The error of `tick`; inside, those of [`run`].
-pub fn run_beside<E>(
+pub fn run_on_thread<E>(
     workload: &dyn Workload,
     plan: &Plan,
     watch: Option<&Watch<'_>>,
-    (stop, every): (&StopToken, Duration),
-    tick: &mut dyn FnMut(Progress) -> Result<(), E>,
+    stop: &StopToken,
+    tick: &mut dyn FnMut(&RunControl) -> Result<Instant, E>,
 ) -> Result<Result<Outcome, Error>, E> {
     let control = match RunControl::new(stop) {
         Ok(control) => control,
@@ -40,16 +40,19 @@ pub fn run_beside<E>(
                 return Ok(Err(LiveError::System { operation, reason }.into()));
             }
         };
-        let mut ticked = Ok(());
-        while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(every) {
-            match ticked {
-                Ok(()) => ticked = tick(control.progress()),
-                Err(_) => control.stop.stop(),
-            }
+        let mut ticked = tick(control);
+        while let Ok(next) = &ticked
+            && let Err(RecvTimeoutError::Timeout) =
+                end.recv_timeout(next.saturating_duration_since(Instant::now()))
+        {
+            ticked = tick(control);
+        }
+        if ticked.is_err() {
+            control.stop.stop();
         }
         let outcome = running
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        ticked.map(|()| outcome)
+        ticked.map(|_| outcome)
     })
 }
