@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use live::exporting::{Exporting, SeenCounts};
 use live::interface::{CLOCK, OpenedInterfaces};
 use live::relaying;
-use live::relays::{self, Relays};
-use live::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic};
+use live::relays;
+use live::traffic::{GATHER, InterfaceTraffic, LiveTraffic, RelayedTraffic};
 use model::{Conditions, Warning};
 use pipeline::aggregator::{Aggregator, AggregatorConfig, TABLES_LAST, TablesInput, Window};
 use pipeline::fact_channel::FactChannel;
@@ -31,19 +31,18 @@ pub fn run(asked: &AgentPlan, config: AgentConfig, typed: &CommandLine) -> Resul
     match config.source.clone() {
         AgentSource::Relays(relays) => {
             let planned = relays.plan()?;
-            let channel = Arc::new(FactChannel::new(false));
             let with_tls = planned
                 .iter()
                 .map(|planned| Ok((planned.clone(), relaying::tls_as_asked(&planned.target)?)));
-            let relays = Relays::start(with_tls.collect::<Result<_>>()?, &channel)?;
-            relays.announce(&OutputHealth::default(), false, "");
+            let with_tls = with_tls.collect::<Result<_>>()?;
+            let mut traffic = RelayedTraffic::start(with_tls, FactChannel::new(false), None)?;
+            traffic.relays.announce(&OutputHealth::default(), false, "");
             let conditions = relaying::conditions(typed, &planned);
             let (mut agent, mut aggregator) = Agent::start(&Instant::now, asked, config, conditions, end)?;
             begin_tables(&agent.config, &mut aggregator, TablesInput::Live)?;
-            let mut traffic = RelayedTraffic { channel, relays };
             agent.observe(&mut traffic, &mut aggregator)?;
             let ended = traffic.stop(Status::Interrupted, &mut aggregator);
-            agent.end(aggregator, relays::warnings(&ended))
+            agent.end(aggregator, relays::warnings(&ended.relays))
         }
         AgentSource::Interfaces(interface, targets) => {
             let keys = interface.open_keys()?;
@@ -65,7 +64,11 @@ pub fn run(asked: &AgentPlan, config: AgentConfig, typed: &CommandLine) -> Resul
             let source = opened.begin_with_tables(reading, &keys, folder, &mut || {
                 begin_tables(&agent.config, &mut aggregator, TablesInput::Live)
             })?;
-            let mut traffic = InterfaceTraffic { source, keys };
+            let mut traffic = InterfaceTraffic {
+                source,
+                keys,
+                gather: GATHER,
+            };
             agent.observe(&mut traffic, &mut aggregator)?;
             let summary = traffic
                 .source

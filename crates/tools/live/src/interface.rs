@@ -59,7 +59,6 @@ pub struct InterfaceSource {
     point: String,
     /// Named interfaces that still exist; `None` for `any`.
     left: Option<usize>,
-    told_drops: u64,
 }
 
 impl InterfacePlan {
@@ -177,7 +176,6 @@ impl OpenedInterfaces {
             input: self.input.begin(reading, lookup)?,
             point: self.point,
             left: self.left,
-            told_drops: 0,
         })
     }
 
@@ -239,13 +237,6 @@ impl InterfaceSource {
         self.input.found_processes()
     }
 
-    /// Reports news of the observation since the last call: drops, interfaces that are gone, a file
-    /// that cannot be written.
-    pub fn report_news(&mut self, output_health: &OutputHealth) {
-        self.report_ends(output_health);
-        self.report_drops(output_health);
-    }
-
     /// Reports ends since the last call: interfaces that are gone, a file that cannot be written.
     pub fn report_ends(&mut self, output_health: &OutputHealth) {
         for news in self.input.news() {
@@ -258,16 +249,6 @@ impl InterfaceSource {
                 }
                 LiveNews::NotKept(reason) => output_health.gave_up(PACKETS, reason),
             }
-        }
-    }
-
-    fn report_drops(&mut self, output_health: &OutputHealth) {
-        let PacketCounts { passed, dropped } = self.counts();
-        if dropped > self.told_drops {
-            self.told_drops = dropped;
-            output_health.print_line(&format!(
-                "warning: {dropped} of {passed} packets were dropped so far"
-            ));
         }
     }
 

@@ -2,38 +2,28 @@
 
 use crate::interface::{InterfaceKeys, InterfaceSource};
 use crate::relays::{self, EndedRelay, Relays};
-use analysis::fact::Fact;
+use crate::targets::PlannedRelay;
+use anyhow::Result;
 use model::{ConnectionId, HostProcess, PerSide, Warning};
 use pipeline::aggregator::Aggregator;
-use pipeline::fact_channel::{FactChannel, FactLosses, Posted};
-use pipeline::input::live::ProgramsOfConnection;
+use pipeline::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
+use pipeline::fact_channel::{FactChannel, Posted};
 use pipeline::output::Status;
 use pipeline::output_health::OutputHealth;
+use relay::command::TlsPlan;
 use screen::RingCounts;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub trait LiveTraffic {
-    /// Waits up to about `patience` and returns the facts that arrived.
-    fn wait(&mut self, patience: Duration) -> Vec<Fact>;
+    /// Waits up to about `patience`, and passes the facts that arrived to `aggregator`.
+    fn collect(&mut self, patience: Duration, aggregator: &mut Aggregator);
 
-    /// Waits as [`LiveTraffic::wait`], and hands over what is new.
-    fn collect(&mut self, patience: Duration, aggregator: &mut Aggregator) {
-        for fact in self.wait(patience) {
-            aggregator.fact(fact);
-        }
-        for (connection, processes) in self.found_processes() {
-            aggregator.programs(connection, &processes);
-        }
-        aggregator.lost(self.take_losses());
+    fn open_connections(&self) -> u64;
+
+    fn warnings(&self) -> Vec<Warning> {
+        Vec::new()
     }
-
-    /// Facts lost since the last call between source and consumer.
-    fn take_losses(&mut self) -> FactLosses {
-        FactLosses::default()
-    }
-
-    fn warnings(&self) -> Vec<Warning>;
 
     fn report_news(&mut self, _delivery: &OutputHealth) {}
 
@@ -46,17 +36,6 @@ pub trait LiveTraffic {
         None
     }
 
-    /// `None` if the source does not know the number ahead of the facts, which are delayed to wait
-    /// for packets after a connection's end.
-    fn open_connections(&self) -> Option<u64> {
-        None
-    }
-
-    /// Local programs found since the last call, by connection, client first.
-    fn found_processes(&self) -> Vec<ProgramsOfConnection> {
-        Vec::new()
-    }
-
     /// Local programs at the ends of an open connection, if known.
     fn processes(&self, _connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
         PerSide::default()
@@ -64,35 +43,80 @@ pub trait LiveTraffic {
 }
 
 pub struct RelayedTraffic {
-    pub channel: Arc<FactChannel>,
     pub relays: Relays,
+    channel: Arc<FactChannel>,
+    meter: Option<CompressionMeter>,
+    /// Reason for giving up on compression levels.
+    fault: Option<anyhow::Error>,
+}
+
+pub struct EndedTraffic {
+    pub relays: Vec<EndedRelay>,
+    pub compressed: Option<CompressionOutcome>,
+    pub fault: Option<anyhow::Error>,
 }
 
 pub struct InterfaceTraffic {
     pub source: InterfaceSource,
     /// Keeps the command's TLS keys available until it is dropped.
     pub keys: InterfaceKeys,
+    /// Facts arrive in batches every few milliseconds. Collecting those of this time is cheaper than
+    /// waking up for each.
+    pub gather: Duration,
 }
 
 impl RelayedTraffic {
-    /// Stops the relays once the last bytes have passed, and hands over the last facts.
-    pub fn stop(self, status: Status, aggregator: &mut Aggregator) -> Vec<EndedRelay> {
-        let ended = self.relays.stop(status);
-        for fact in facts(self.channel.take_all()) {
-            aggregator.fact(fact);
+    /// # Errors
+    /// If a relay cannot listen.
+    pub fn start(
+        planned: Vec<(PlannedRelay, TlsPlan)>,
+        mut channel: FactChannel,
+        compressing: Option<CompressionPlan>,
+    ) -> Result<Self> {
+        if compressing.is_some() {
+            channel = channel.with_payload();
         }
+        let channel = Arc::new(channel);
+        Ok(Self {
+            relays: Relays::start(planned, &channel)?,
+            meter: compressing.map(CompressionMeter::new),
+            channel,
+            fault: None,
+        })
+    }
+
+    /// Stops the relays once the last bytes have passed, and hands over the last facts.
+    pub fn stop(mut self, status: Status, aggregator: &mut Aggregator) -> EndedTraffic {
+        let relays = self.relays.stop(status);
+        let posted = self.channel.take_all();
+        process_facts(posted, &mut self.meter, &mut self.fault, aggregator);
         aggregator.lost(self.channel.take_losses());
+        let mut ended = EndedTraffic {
+            relays,
+            compressed: None,
+            fault: self.fault,
+        };
+        match self
+            .meter
+            .map(|meter| meter.finish(&mut |fact| aggregator.fact(fact)))
+        {
+            Some(Ok(compressed)) => ended.compressed = Some(compressed),
+            Some(Err(fault)) => ended.fault = Some(fault),
+            None => {}
+        }
         ended
     }
 }
 
 impl LiveTraffic for RelayedTraffic {
-    fn wait(&mut self, patience: Duration) -> Vec<Fact> {
-        facts(self.channel.wait(patience))
+    fn collect(&mut self, patience: Duration, aggregator: &mut Aggregator) {
+        let posted = self.channel.wait(patience);
+        process_facts(posted, &mut self.meter, &mut self.fault, aggregator);
+        aggregator.lost(self.channel.take_losses());
     }
 
-    fn take_losses(&mut self) -> FactLosses {
-        self.channel.take_losses()
+    fn open_connections(&self) -> u64 {
+        self.relays.open_connections()
     }
 
     fn warnings(&self) -> Vec<Warning> {
@@ -100,29 +124,39 @@ impl LiveTraffic for RelayedTraffic {
     }
 }
 
-/// Drops payloads, which a screen does not need.
-fn facts(posted: Vec<Posted>) -> Vec<Fact> {
-    let facts = posted.into_iter().filter_map(|posted| match posted {
-        Posted::Fact(fact) => Some(fact),
-        Posted::Payload(_) => None,
-    });
-    facts.collect()
+fn process_facts(
+    posted: Vec<Posted>,
+    meter: &mut Option<CompressionMeter>,
+    fault: &mut Option<anyhow::Error>,
+    aggregator: &mut Aggregator,
+) {
+    let Some(levels) = meter else {
+        return posted.into_iter().for_each(|posted| match posted {
+            Posted::Fact(fact) => aggregator.fact(fact),
+            Posted::Payload(_) => {}
+        });
+    };
+    if let Err(error) = levels.process_facts(posted, &mut |fact| aggregator.fact(fact)) {
+        *meter = None;
+        *fault = Some(error);
+    }
 }
 
 impl LiveTraffic for InterfaceTraffic {
-    /// Facts arrive in batches every few milliseconds. Collecting several batches is cheaper than
-    /// waking up for each.
-    fn wait(&mut self, patience: Duration) -> Vec<Fact> {
+    fn collect(&mut self, patience: Duration, aggregator: &mut Aggregator) {
         let mut facts = self.source.wait(patience);
-        if !facts.is_empty() {
-            std::thread::sleep(GATHER);
+        if !facts.is_empty() && !self.gather.is_zero() {
+            std::thread::sleep(self.gather);
             facts.extend(self.source.wait(Duration::ZERO));
         }
-        facts
+        facts.into_iter().for_each(|fact| aggregator.fact(fact));
+        for (connection, processes) in self.source.found_processes() {
+            aggregator.programs(connection, &processes);
+        }
     }
 
-    fn warnings(&self) -> Vec<Warning> {
-        Vec::new()
+    fn open_connections(&self) -> u64 {
+        self.source.open_connections()
     }
 
     fn report_news(&mut self, output_health: &OutputHealth) {
@@ -143,18 +177,10 @@ impl LiveTraffic for InterfaceTraffic {
         })
     }
 
-    fn open_connections(&self) -> Option<u64> {
-        Some(self.source.open_connections())
-    }
-
-    fn found_processes(&self) -> Vec<ProgramsOfConnection> {
-        self.source.found_processes()
-    }
-
     fn processes(&self, connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {
         self.source.processes(connection)
     }
 }
 
 /// Same as the relay channel's batching interval.
-const GATHER: Duration = Duration::from_millis(50);
+pub const GATHER: Duration = Duration::from_millis(50);

@@ -1,11 +1,7 @@
 //! A run of `watch`: collects from relays or interfaces, and writes all outputs.
 
-mod relayed;
-
-pub use relayed::Relayed;
-
 use crate::exporting::{ExportPlan, Exporting, SeenCounts};
-use crate::interface::InterfaceSource;
+use crate::traffic::LiveTraffic;
 use anyhow::Result;
 use model::{Conditions, LinkOutcome, Warning};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
@@ -15,25 +11,12 @@ use pipeline::page::PageFile;
 use pipeline::progress::ShownProgress;
 use pipeline::senders;
 use report::Style;
+use screen::RingCounts;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub trait Observed {
-    /// Waits briefly and passes the facts that arrived to `aggregator`.
-    fn collect(&mut self, aggregator: &mut Aggregator);
-
-    fn open_connections(&self) -> u64;
-
-    fn report_news(&mut self, _delivery: &OutputHealth) {}
-
-    /// Packets observed and dropped, or zero for relays.
-    fn packets(&self) -> [u64; 2] {
-        [0, 0]
-    }
-}
-
-/// Maximum wait of [`Observed::collect`], and so the interval of checks for the end of the run.
-pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Maximum wait for facts, and so the interval of checks for the end of the run.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Interval of pricing findings for series.
 const PRICED: Duration = Duration::from_secs(10);
@@ -53,6 +36,7 @@ pub struct Run {
     exporting: Option<Exporting>,
     seen: Arc<SeenCounts>,
     priced: Instant,
+    reported_drops: u64,
 }
 
 pub struct RunPlan {
@@ -99,6 +83,7 @@ impl Run {
             exporting,
             seen,
             priced: Instant::now(),
+            reported_drops: 0,
             aggregator,
             began: Instant::now(),
             progress: ShownProgress::new(plan.has_command),
@@ -110,36 +95,47 @@ impl Run {
 
     /// Collects until `ended` returns a status; its argument tells whether more data is wanted. A
     /// failed output does not end the run.
-    pub fn until<O: Observed>(
+    pub fn until<T: LiveTraffic>(
         &mut self,
-        observed: &mut O,
-        mut ended: impl FnMut(&O, bool) -> Option<Status>,
+        traffic: &mut T,
+        mut ended: impl FnMut(&T, bool) -> Option<Status>,
     ) -> Status {
         let mut last = Instant::now();
         loop {
-            if let Some(status) = ended(observed, !self.aggregator.is_over()) {
+            if let Some(status) = ended(traffic, !self.aggregator.is_over()) {
                 return status;
             }
-            observed.collect(&mut self.aggregator);
+            traffic.collect(POLL_INTERVAL, &mut self.aggregator);
             if last.elapsed() >= CHECKPOINT {
                 last = Instant::now();
-                observed.report_news(&self.output_health);
+                traffic.report_news(&self.output_health);
+                let ring = traffic.ring().unwrap_or_default();
+                self.report_drops(ring);
                 self.aggregator.checkpoint();
-                self.tick(observed);
+                self.tick(ring);
             }
-            self.show_progress(observed);
+            self.show_progress(traffic);
+        }
+    }
+
+    fn report_drops(&mut self, ring: RingCounts) {
+        let RingCounts { passed, dropped } = ring;
+        if dropped > self.reported_drops {
+            self.reported_drops = dropped;
+            self.output_health.print_line(&format!(
+                "warning: {dropped} of {passed} packets were dropped so far"
+            ));
         }
     }
 
     /// Updates the series' inputs other than facts. Pricing findings costs a few milliseconds, so
     /// it is done at intervals.
-    fn tick(&mut self, observed: &impl Observed) {
+    fn tick(&mut self, ring: RingCounts) {
         let Some(exporting) = &self.exporting else {
             return;
         };
         exporting.tick(&self.output_health);
-        let [passed, dropped] = observed.packets();
-        self.seen.packets(passed, dropped);
+        self.seen.packets(ring.passed, ring.dropped);
         self.seen.exchanges_dropped(self.aggregator.dropped_exchanges());
         if self.priced.elapsed() >= PRICED {
             self.priced = Instant::now();
@@ -147,14 +143,14 @@ impl Run {
         }
     }
 
-    fn show_progress(&mut self, observed: &impl Observed) {
+    fn show_progress(&mut self, traffic: &impl LiveTraffic) {
         let Some(interval) = self.progress.due() else {
             return;
         };
         let elapsed = self.began.elapsed();
         let progress = self
             .aggregator
-            .progress(elapsed, interval, observed.open_connections());
+            .progress(elapsed, interval, traffic.open_connections());
         let text = report::text::progress_line(&progress);
         self.progress
             .show(&self.output_health, &text, progress.exchanges == 0);
@@ -202,29 +198,5 @@ impl Run {
             self.output_health.hint(hint);
         }
         ended.fault.map_or(Ok(()), Err)
-    }
-}
-
-impl Observed for InterfaceSource {
-    fn collect(&mut self, aggregator: &mut Aggregator) {
-        self.wait(POLL_INTERVAL)
-            .into_iter()
-            .for_each(|fact| aggregator.fact(fact));
-        for (connection, processes) in self.found_processes() {
-            aggregator.programs(connection, &processes);
-        }
-    }
-
-    fn open_connections(&self) -> u64 {
-        self.open_connections()
-    }
-
-    fn report_news(&mut self, output_health: &OutputHealth) {
-        self.report_news(output_health);
-    }
-
-    fn packets(&self) -> [u64; 2] {
-        let counts = self.counts();
-        [counts.passed, counts.dropped]
     }
 }

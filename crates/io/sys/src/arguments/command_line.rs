@@ -65,7 +65,7 @@ fn shown(word: &[u8], hidden: &[Range<usize>]) -> String {
     quoted(&masked, is_plain)
 }
 
-/// The word with `***` for what is hidden, and whether its other letters need no quotes.
+/// The word with `***` for hidden parts, and whether its other letters need no quotes.
 fn masked(word: &[u8], hidden: &[Range<usize>]) -> (Vec<u8>, bool) {
     let mut masked = Vec::new();
     let mut is_plain = !word.is_empty();

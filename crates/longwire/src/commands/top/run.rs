@@ -6,9 +6,9 @@ use live::child::{Child, CommandOutput};
 use live::interface::{CLOCK, OpenedInterfaces, nothing_seen};
 use live::interface_command;
 use live::relaying;
-use live::relays::{self, Relays};
+use live::relays;
 use live::top::live::{LiveParts, LiveRun};
-use live::traffic::{InterfaceTraffic, LiveTraffic, RelayedTraffic};
+use live::traffic::{GATHER, InterfaceTraffic, LiveTraffic, RelayedTraffic};
 use live::unused::UnusedRelays;
 use model::{Conditions, Warning};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
@@ -21,7 +21,6 @@ use screen::Screen;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use sys::Target;
 use sys::arguments::CommandLine;
 
@@ -39,8 +38,8 @@ fn relayed(args: &Args, typed: &CommandLine) -> Result<Status> {
     let shown = shown(args, &PagePlace::new(args.html.clone()), &mut run);
     let (mut aggregator, traffic, status) = run.end(*shown.as_ref().unwrap_or(&Status::Negative));
     let ended = traffic.stop(status, &mut aggregator);
-    let unused = UnusedRelays::among(&ended, &args.command);
-    let mut warnings = relays::warnings(&ended);
+    let unused = UnusedRelays::among(&ended.relays, &args.command);
+    let mut warnings = relays::warnings(&ended.relays);
     warnings.extend(unused.warnings.iter().cloned());
     sum_up(args, aggregator, warnings, None, &output_health, shown)?;
     Ok(output_health.status(unused.status(status)))
@@ -110,20 +109,19 @@ fn begin_relays(
     let planned = args.relays().plan()?;
     let with_tls = relaying::with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
-    let channel = Arc::new(FactChannel::new(false));
-    let relays = Relays::start(with_tls, &channel)?;
+    let traffic = RelayedTraffic::start(with_tls, FactChannel::new(false), None)?;
     // Printed on the normal terminal, visible again after the screen.
-    relays.announce(
+    traffic.relays.announce(
         &OutputHealth::default(),
         !args.command.is_empty(),
         "; q ends and sums up",
     );
     let aggregator = aggregator(args, relaying::conditions(typed, &planned), output_health)?;
-    let (child, note) = child(args, |output| relays.child(&args.command, output))?;
+    let (child, note) = child(args, |output| traffic.relays.child(&args.command, output))?;
     Ok(LiveRun::begin(LiveParts {
-        place: relays.places(),
+        place: traffic.relays.places(),
         aggregator,
-        traffic: RelayedTraffic { channel, relays },
+        traffic,
         child,
         asked,
         output_health: output_health.clone(),
@@ -159,7 +157,11 @@ fn begin_at_interface(
     Ok(LiveRun::begin(LiveParts {
         place: point,
         aggregator,
-        traffic: InterfaceTraffic { source, keys },
+        traffic: InterfaceTraffic {
+            source,
+            keys,
+            gather: GATHER,
+        },
         child,
         asked,
         output_health: output_health.clone(),

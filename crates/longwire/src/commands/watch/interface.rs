@@ -6,6 +6,7 @@ use live::child::CommandOutput;
 use live::interface::{CLOCK, OpenedInterfaces, nothing_seen};
 use live::interface_command;
 use live::relays::ENDS;
+use live::traffic::{InterfaceTraffic, LiveTraffic};
 use live::watch::{Ended, Run};
 use model::Warning;
 use pipeline::aggregator::TablesInput;
@@ -13,6 +14,7 @@ use pipeline::compression::CompressionOutcome;
 use pipeline::input::Reading;
 use pipeline::input::live::LiveSummary;
 use pipeline::output::{self, EndRequest, Status};
+use std::time::Duration;
 use sys::Target;
 use sys::arguments::CommandLine;
 
@@ -44,22 +46,29 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         }
     };
     let folder = args.reporting.parquet.as_deref();
-    let mut source = opened.begin_with_tables(reading, &keys, folder, &mut || {
+    let source = opened.begin_with_tables(reading, &keys, folder, &mut || {
         args.reporting
             .write_tables(&mut run.aggregator, TablesInput::Live)
     })?;
+    let mut traffic = InterfaceTraffic {
+        source,
+        keys,
+        gather: Duration::ZERO,
+    };
     let status = if let Some(mut child) = child {
-        run.until(&mut source, |_, _| child.ended(asked.take_signal()))
+        run.until(&mut traffic, |_, _| child.ended(asked.take_signal()))
     } else {
         output_health.print_line(&format!("observing {point}{ENDS}"));
-        run.until(&mut source, |source, wanted| match asked.take_signal() {
+        run.until(&mut traffic, |traffic, wanted| match asked.take_signal() {
             Some(_) => Some(Status::Interrupted),
-            None if source.is_over() => Some(Status::Negative),
+            None if traffic.over().is_some() => Some(Status::Negative),
             None => (!wanted).then_some(Status::Done),
         })
     };
     let aggregator = &mut run.aggregator;
-    let summary = source.stop(&output_health, &mut |fact| aggregator.fact(fact))?;
+    let summary = traffic
+        .source
+        .stop(&output_health, &mut |fact| aggregator.fact(fact))?;
     let is_empty = summary.connections == 0;
     run.finish(args.style().as_ref(), ended(summary, &point))?;
     Ok(output_health.status(match status {

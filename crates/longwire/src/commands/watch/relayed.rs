@@ -6,8 +6,12 @@ use anyhow::Result;
 use live::child::CommandOutput;
 use live::relaying;
 use live::relays;
-use live::watch::{Relayed, Run};
+use live::traffic::{EndedTraffic, LiveTraffic, RelayedTraffic};
+use live::unused::UnusedRelays;
+use live::watch::{Ended, Run};
 use pipeline::aggregator::TablesInput;
+use pipeline::compression::CompressionOutcome;
+use pipeline::fact_channel::FactChannel;
 use pipeline::output::{EndRequest, Status};
 use sys::arguments::CommandLine;
 
@@ -16,7 +20,8 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let with_tls = relaying::with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
     let reporting = &args.reporting;
-    let mut relayed = Relayed::start(with_tls, reporting.keep_literals, reporting.compressing())?;
+    let channel = FactChannel::new(reporting.keep_literals);
+    let mut traffic = RelayedTraffic::start(with_tls, channel, reporting.compressing())?;
     let mut run = Run::new(args.plan()?, relaying::conditions(typed, &planned))?;
     reporting.write_tables(&mut run.aggregator, TablesInput::Live)?;
     let output_health = run.output_health.clone();
@@ -24,20 +29,34 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         true => format!("{}; longwire top shows a screen meanwhile", relays::ENDS),
         false => relays::ENDS.to_owned(),
     };
-    relayed
+    traffic
         .relays
         .announce(&output_health, !args.command.is_empty(), &end);
     let status = if args.command.is_empty() {
-        run.until(&mut relayed, |relayed, wanted| match asked.take_signal() {
+        run.until(&mut traffic, |traffic, wanted| match asked.take_signal() {
             Some(_) => Some(Status::Interrupted),
-            None => (!wanted && relayed.relays.open_connections() == 0).then_some(Status::Done),
+            None => (!wanted && traffic.open_connections() == 0).then_some(Status::Done),
         })
     } else {
         let output = CommandOutput::beside_records(reporting.json);
-        let mut child = relayed.relays.child(&args.command, output)?;
-        run.until(&mut relayed, |_, _| child.ended(asked.take_signal()))
+        let mut child = traffic.relays.child(&args.command, output)?;
+        run.until(&mut traffic, |_, _| child.ended(asked.take_signal()))
     };
-    let (ended, unused) = relayed.finish(status, &args.command, &mut run.aggregator);
-    run.finish(args.style().as_ref(), ended)?;
+    let stopped = traffic.stop(status, &mut run.aggregator);
+    let unused = UnusedRelays::among(&stopped.relays, &args.command);
+    run.finish(args.style().as_ref(), ended(stopped, &unused))?;
     Ok(output_health.status(unused.status(status)))
+}
+
+fn ended(stopped: EndedTraffic, unused: &UnusedRelays) -> Ended {
+    let mut warnings = relays::warnings(&stopped.relays);
+    warnings.extend(unused.warnings.iter().cloned());
+    warnings.extend(stopped.compressed.iter().flat_map(CompressionOutcome::warnings));
+    Ended {
+        warnings,
+        packets: None,
+        links: relays::links(&stopped.relays),
+        hint: unused.hint.clone(),
+        fault: stopped.fault,
+    }
 }

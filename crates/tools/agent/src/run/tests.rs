@@ -1,7 +1,6 @@
 //! Hours of an agent, by a clock that moves only while the agent waits.
 
 use super::*;
-use analysis::fact::Fact;
 use std::cell::Cell;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -19,7 +18,7 @@ struct Silence<'a> {
 }
 
 impl LiveTraffic for Silence<'_> {
-    fn wait(&mut self, patience: Duration) -> Vec<Fact> {
+    fn collect(&mut self, patience: Duration, _aggregator: &mut Aggregator) {
         let mut text = [0; 200];
         while let Some(Ok(length)) = self.manager.map(|manager| manager.recv(&mut text)) {
             if &text[..length] == b"WATCHDOG=1" {
@@ -27,11 +26,10 @@ impl LiveTraffic for Silence<'_> {
             }
         }
         self.clock.set(self.clock.get() + patience);
-        Vec::new()
     }
 
-    fn warnings(&self) -> Vec<Warning> {
-        Vec::new()
+    fn open_connections(&self) -> u64 {
+        0
     }
 
     fn over(&self) -> Option<&'static str> {

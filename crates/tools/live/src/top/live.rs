@@ -147,7 +147,7 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
     }
 
     fn open_connections(&self) -> Option<u64> {
-        self.traffic.open_connections()
+        Some(self.traffic.open_connections())
     }
 
     fn processes(&self, connection: ConnectionId) -> PerSide<Option<Arc<HostProcess>>> {

@@ -23,8 +23,8 @@ pub trait ScreenSource {
         None
     }
 
-    /// `None` if the source does not know the number ahead of the facts, which are delayed to wait
-    /// for packets after a connection's end.
+    /// `None` for recordings. Facts of live traffic are delayed, to wait for packets after a
+    /// connection's end.
     fn open_connections(&self) -> Option<u64> {
         None
     }
