@@ -35,9 +35,7 @@ use group::{Group, Key};
 use grouped::{UNNAMED_REQUEST, without_parts};
 use identified::Identified;
 use member::{Member, Sides};
-use model::{
-    ConnectionId, ConnectionMap, ConnectionOutcome, Endpoint, PerSide, Protocol, StageOutput, Warning,
-};
+use model::{ConnectionId, ConnectionMap, ConnectionOutcome, Endpoint, PerSide, Protocol, Warning};
 use requests::{Arrival, Requests};
 use rule::Rule;
 use std::net::IpAddr;

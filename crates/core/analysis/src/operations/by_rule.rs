@@ -7,7 +7,7 @@ use super::grouped::{Grouped, GroupedSink};
 use super::member::Member;
 use super::rule::Rule;
 use super::{Operations, mark, span};
-use crate::stage_output::StageOutput;
+use model::StageOutput;
 use model::{OperationKind, Phase, TransactionState};
 use std::sync::Arc;
 
