@@ -1,7 +1,7 @@
 //! Reuses boxes of exchanges. The decoding thread allocates and the summing thread frees; without
 //! reuse both contend for the allocator.
 
-use crate::pairing;
+use crate::empty_exchange::no_exchange;
 use model::Exchange;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -48,7 +48,7 @@ impl ExchangeRecycler {
         let Some(boxes) = &self.boxes else {
             return *from;
         };
-        let exchange = std::mem::replace(&mut *from, pairing::no_exchange());
+        let exchange = std::mem::replace(&mut *from, no_exchange());
         self.emptied.push(from);
         if self.emptied.len() >= TOGETHER {
             let mut free = boxes.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,6 +9,7 @@
 
 mod by_fingerprint;
 pub mod current;
+mod empty_exchange;
 pub mod events;
 pub mod exchange_pool;
 pub mod fact;

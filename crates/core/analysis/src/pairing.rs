@@ -28,6 +28,7 @@ mod replies;
 mod requests;
 mod waits;
 
+use crate::empty_exchange::{self, empty_step};
 use crate::events::waits_for_event;
 use crate::exchange_pool::ExchangePool;
 use crate::fact::{Fact, FactSink};
@@ -180,9 +181,9 @@ impl Pairing {
             client_side_rtt: Some(handshake.ack.since(handshake.syn_ack)),
             server_side_rtt: Some(handshake.syn_ack.since(handshake.syn)),
             recovery: handshake.syn.since(self.opened),
-            ..exchange_builder::empty_step(self.opened)
+            ..empty_step(self.opened)
         };
-        let exchange = exchange_builder::exchange(self.connection, Phase::Connect, self.opened, step);
+        let exchange = empty_exchange::exchange(self.connection, Phase::Connect, self.opened, step);
         self.previous_reply_ended = handshake.ack;
         self.emit(Box::new(exchange), Protocol::Unknown, out);
     }
@@ -197,10 +198,10 @@ impl Pairing {
             request_bytes,
             reply_bytes,
             turn: true,
-            ..exchange_builder::empty_step(trip.asked)
+            ..empty_step(trip.asked)
         };
         distance.begin_reply(&mut step, trip.came, trip.asked, &self.waits);
-        let mut exchange = exchange_builder::exchange(self.connection, Phase::Tls, trip.asked, step);
+        let mut exchange = empty_exchange::exchange(self.connection, Phase::Tls, trip.asked, step);
         (exchange.request_bytes, exchange.reply_bytes) = (request_bytes, reply_bytes);
         self.emit(Box::new(exchange), Protocol::Tls, out);
     }
@@ -279,28 +280,8 @@ impl Pairing {
         fingerprints: &mut Fingerprints,
         out: &mut FactSink<'_>,
     ) {
-        if let Content::Unseen {
-            statement,
-            name,
-            parameters,
-        } = message.content
-        {
-            return self
-                .prepared
-                .unseen(self.connection, statement, name, parameters, fingerprints.known());
-        }
-        if let Content::Named {
-            statement,
-            name,
-            parameters,
-        } = message.content
-        {
-            return self
-                .prepared
-                .named(self.connection, statement, name, parameters, fingerprints.known());
-        }
-        if let Content::Columns { statement, count } = message.content {
-            return self.columns_found(statement, count, fingerprints);
+        if self.describes_statement(message.content, fingerprints) {
+            return;
         }
         // Most messages are rows in the middle of a reply: only the end changes.
         if message.role == Role::ReplyPart
@@ -334,6 +315,34 @@ impl Pairing {
             self.speaker = Some(message.direction);
         }
         self.last_message[message.direction] = message.ended;
+    }
+
+    /// Whether the message only describes a statement.
+    #[inline]
+    fn describes_statement(&mut self, content: Content<'_>, fingerprints: &Fingerprints) -> bool {
+        let known = fingerprints.known();
+        if let Content::Unseen {
+            statement,
+            name,
+            parameters,
+        } = content
+        {
+            self.prepared
+                .unseen(self.connection, statement, name, parameters, known);
+        } else if let Content::Named {
+            statement,
+            name,
+            parameters,
+        } = content
+        {
+            self.prepared
+                .named(self.connection, statement, name, parameters, known);
+        } else if let Content::Columns { statement, count } = content {
+            self.columns_found(statement, count, fingerprints);
+        } else {
+            return false;
+        }
+        true
     }
 
     /// The column count of a result may distinguish a statement prepared before the capture from
@@ -442,11 +451,6 @@ impl Pairing {
             totals,
         })));
     }
-}
-
-pub(crate) fn no_exchange() -> Exchange {
-    let at = Timestamp::default();
-    exchange_builder::exchange(ConnectionId(0), Phase::Work, at, exchange_builder::empty_step(at))
 }
 
 /// Error of an exchange cut off, by its connection or the observation, while a reply was expected.

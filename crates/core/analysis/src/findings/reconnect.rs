@@ -19,6 +19,26 @@ use model::{ConnectionId, Exchange, FindingKind, NotSeen, Phase, Protocol};
 const MAX_WORK_TURNS: u64 = 50;
 
 pub(super) fn detect_waste(view: &mut OperationView<'_>) {
+    let mut made = reopened(view);
+    made.retain(|made| made.work <= MAX_WORK_TURNS && !made.only_tests && !made.is_refused);
+    for made in &made {
+        let waste = Waste {
+            count: 1,
+            turns: made.setup,
+            saves_turns: made.setup,
+            programs_perhaps: made.programs_perhaps,
+            ..Waste::new(FindingKind::Reconnect, made.connection, made.protocol)
+        };
+        view.note_steps(waste, &made.steps);
+    }
+    for turn in &mut view.turns.all {
+        let of_it = made.iter().find(|made| made.connection == turn.connection);
+        turn.is_claimed |= of_it.is_some_and(|made| made.steps.contains(&turn.step));
+    }
+}
+
+/// The operation's connections that replace closed ones.
+fn reopened(view: &OperationView<'_>) -> Vec<Made> {
     let mut made: Vec<Made> = Vec::new();
     // The next step is usually on the same connection.
     let mut last: Option<(ConnectionId, bool)> = None;
@@ -42,60 +62,16 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>) {
             .iter()
             .rposition(|made| made.connection == exchange.connection);
         match (place, exchange.phase) {
-            (Some(place), Phase::Work) if made[place].is_setup(exchange) => {
-                made[place].add_setup(step_number, exchange);
-                if is_programs_perhaps(exchange) {
-                    made[place].programs_perhaps += u64::from(exchange.turns);
-                }
-            }
-            (Some(place), Phase::Work) if made[place].is_hidden_login(exchange) => {
-                made[place].is_login_hidden = false;
-                made[place].add_setup(step_number, exchange);
-            }
-            (Some(place), Phase::Work) => {
-                made[place].is_opening = false;
-                made[place].work += u64::from(exchange.turns);
-                let text = exchange.fingerprint.as_deref();
-                made[place].only_tests &= text.is_some_and(is_trial);
-            }
-            (Some(place), Phase::Connect | Phase::Tls | Phase::Login) => {
-                made[place].add_setup(step_number, exchange);
-                made[place].is_login_hidden = exchange.phase == Phase::Tls;
-            }
+            (Some(place), _) => made[place].add(step_number, exchange),
             (None, Phase::Connect | Phase::Tls | Phase::Login) if made.len() < MAX_EXAMINED_CONNECTIONS => {
-                let mut opened = Made {
-                    connection: exchange.connection,
-                    protocol: step.protocol,
-                    setup: 0,
-                    programs_perhaps: 0,
-                    steps: Vec::new(),
-                    work: 0,
-                    is_opening: true,
-                    is_login_hidden: exchange.phase == Phase::Tls,
-                    only_tests: true,
-                    is_refused: false,
-                };
-                opened.add_setup(step_number, exchange);
+                let mut opened = Made::new(exchange.connection, step.protocol);
+                opened.add(step_number, exchange);
                 made.push(opened);
             }
-            _ => {}
+            (None, Phase::Connect | Phase::Tls | Phase::Login | Phase::Work | Phase::Close) => {}
         }
     }
-    made.retain(|made| made.work <= MAX_WORK_TURNS && !made.only_tests && !made.is_refused);
-    for made in &made {
-        let waste = Waste {
-            count: 1,
-            turns: made.setup,
-            saves_turns: made.setup,
-            programs_perhaps: made.programs_perhaps,
-            ..Waste::new(FindingKind::Reconnect, made.connection, made.protocol)
-        };
-        view.note_steps(waste, &made.steps);
-    }
-    for turn in &mut view.turns.all {
-        let of_it = made.iter().find(|made| made.connection == turn.connection);
-        turn.is_claimed |= of_it.is_some_and(|made| made.steps.contains(&turn.step));
-    }
+    made
 }
 
 struct Made {
@@ -114,6 +90,47 @@ struct Made {
 }
 
 impl Made {
+    fn new(connection: ConnectionId, protocol: Protocol) -> Self {
+        Self {
+            connection,
+            protocol,
+            setup: 0,
+            programs_perhaps: 0,
+            steps: Vec::new(),
+            work: 0,
+            is_opening: true,
+            is_login_hidden: false,
+            only_tests: true,
+            is_refused: false,
+        }
+    }
+
+    fn add(&mut self, step: usize, exchange: &Exchange) {
+        match exchange.phase {
+            Phase::Connect | Phase::Tls | Phase::Login => {
+                self.add_setup(step, exchange);
+                self.is_login_hidden = exchange.phase == Phase::Tls;
+            }
+            Phase::Work if self.is_setup(exchange) => {
+                self.add_setup(step, exchange);
+                if is_programs_perhaps(exchange) {
+                    self.programs_perhaps += u64::from(exchange.turns);
+                }
+            }
+            Phase::Work if self.is_hidden_login(exchange) => {
+                self.is_login_hidden = false;
+                self.add_setup(step, exchange);
+            }
+            Phase::Work => {
+                self.is_opening = false;
+                self.work += u64::from(exchange.turns);
+                let text = exchange.fingerprint.as_deref();
+                self.only_tests &= text.is_some_and(is_trial);
+            }
+            Phase::Close => {}
+        }
+    }
+
     fn add_setup(&mut self, step: usize, exchange: &Exchange) {
         self.setup += u64::from(exchange.turns);
         self.steps.push(step);

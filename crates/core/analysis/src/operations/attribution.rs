@@ -248,7 +248,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairing::no_exchange;
+    use crate::empty_exchange::no_exchange;
     use model::Margin;
 
     #[test]

@@ -167,16 +167,8 @@ impl Asking {
                 sets,
                 values,
             } => {
-                self.asked.prepared_executions += 1;
                 self.limits(fetch_rows, fetch_bytes);
-                if sets > 1 {
-                    self.asked.sets = self.asked.sets.saturating_add(sets);
-                }
-                let prepared = statements.find(statement);
-                self.executes(prepared.map(|prepared| &*prepared.fingerprint), key, |key| {
-                    let text = prepared?.digest?;
-                    Some(key.hash_one((text, digest_of(key, values?)?)))
-                });
+                self.executes_prepared(statements.find(statement), sets, values, key);
             }
             Content::Fetch {
                 fetch_rows,
@@ -204,6 +196,23 @@ impl Asking {
             | Content::Cut
             | Content::Other => {}
         }
+    }
+
+    fn executes_prepared(
+        &mut self,
+        prepared: Option<&Prepared>,
+        sets: u32,
+        values: Option<&[u8]>,
+        key: Option<&RandomState>,
+    ) {
+        self.asked.prepared_executions += 1;
+        if sets > 1 {
+            self.asked.sets = self.asked.sets.saturating_add(sets);
+        }
+        self.executes(prepared.map(|prepared| &*prepared.fingerprint), key, |key| {
+            let text = prepared?.digest?;
+            Some(key.hash_one((text, digest_of(key, values?)?)))
+        });
     }
 
     pub(super) fn asked(&self) -> RequestTraits {

@@ -3,10 +3,11 @@
 use super::asking::Asking;
 use super::distance::Distance;
 use super::waits::Waits;
+use crate::empty_exchange::{empty_step, exchange};
 use crate::verb::Verb;
 use model::{
-    ConnectionId, Content, Exchange, Fingerprint, Margin, Message, NotSeen, Phase, RequestTraits, Role, Step,
-    Timestamp, is_unseen_fingerprint,
+    ConnectionId, Content, Exchange, Fingerprint, Message, NotSeen, Role, Step, Timestamp,
+    is_unseen_fingerprint,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -332,52 +333,6 @@ impl ExchangeBuilder {
         } else {
             self.exchange.more.push(step);
         }
-    }
-}
-
-pub(super) fn empty_step(at: Timestamp) -> Step {
-    Step {
-        request_started: at,
-        request_ended: at,
-        reply_started: None,
-        reply_ended: None,
-        request_bytes: 0,
-        reply_bytes: 0,
-        turn: false,
-        client_inside_request: Duration::ZERO,
-        server: Duration::ZERO,
-        server_margin: Margin::default(),
-        server_inside_reply: Duration::ZERO,
-        client_side_rtt: None,
-        server_side_rtt: None,
-        recovery: Duration::ZERO,
-    }
-}
-
-#[inline]
-pub(super) fn exchange(connection: ConnectionId, phase: Phase, at: Timestamp, first: Step) -> Exchange {
-    Exchange {
-        connection,
-        phase,
-        at,
-        turns: u32::from(first.turn && first.reply_started.is_some()),
-        request_bytes: 0,
-        reply_bytes: 0,
-        request_messages: 0,
-        reply_messages: 0,
-        rows: None,
-        executions: 0,
-        first,
-        more: Vec::new(),
-        fingerprint: None,
-        asked: RequestTraits::default(),
-        transaction: None,
-        error: None,
-        literal: None,
-        tags: None,
-        levels: None,
-        pooler: None,
-        not_seen: None,
     }
 }
 

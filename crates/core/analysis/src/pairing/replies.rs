@@ -1,7 +1,8 @@
 //! The server's messages answer the oldest open exchange, or none.
 
 use super::Pairing;
-use super::exchange_builder::{self, ExchangeBuilder, Progress};
+use super::exchange_builder::{ExchangeBuilder, Progress};
+use crate::empty_exchange::empty_step;
 use crate::fact::{Fact, FactSink};
 use model::{Content, Margin, Message, Phase, Protocol, Role};
 use std::time::Duration;
@@ -134,7 +135,7 @@ impl Pairing {
         let mut building = ExchangeBuilder::new(self.connection, message, waited_since.is_some());
         let since = waited_since.unwrap_or(message.started);
         building.exchange.at = since;
-        building.step = exchange_builder::empty_step(since);
+        building.step = empty_step(since);
         building.step.turn = waited_since.is_some();
         if waited_since.is_some() {
             building.exchange.phase = Phase::Connect;

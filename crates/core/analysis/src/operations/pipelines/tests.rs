@@ -1,5 +1,5 @@
 use super::*;
-use crate::pairing::no_exchange;
+use crate::empty_exchange::no_exchange;
 use model::{Exchange, Protocol, Step};
 use std::sync::Arc;
 
