@@ -214,7 +214,26 @@ fn verdict(
     now: &Figures,
     before: Option<&Figures>,
 ) -> Option<BudgetVerdict> {
-    let measure = match &budget.limit {
+    let mut verdict = BudgetVerdict {
+        operation_name: name.clone(),
+        measure: measure(budget, name, now, before)?,
+        remedy: None,
+        not_judged: None,
+    };
+    verdict.not_judged = not_judged(&verdict, now);
+    if verdict.judgement() == Judgement::Broken {
+        verdict.remedy = remedy(&verdict, now);
+    }
+    Some(verdict)
+}
+
+fn measure(
+    budget: &Budget,
+    name: &Arc<str>,
+    now: &Figures,
+    before: Option<&Figures>,
+) -> Option<BudgetMeasure> {
+    Some(match &budget.limit {
         BudgetLimit::Turns(most) => BudgetMeasure::Turns {
             allowed: match most {
                 Most::Absolute(turns) => *turns,
@@ -260,33 +279,29 @@ fn verdict(
             kind: *kind,
             found: found(*kind, name, now),
         },
-    };
-    let mut verdict = BudgetVerdict {
-        operation_name: name.clone(),
-        measure,
-        remedy: None,
-        not_judged: None,
-    };
-    verdict.not_judged = match verdict.judgement() {
-        Judgement::Broken => now
-            .seen
-            .doubt(name)
-            .filter(|_| may_be_anothers(&verdict.measure, name, now)),
+    })
+}
+
+fn remedy(broken: &BudgetVerdict, now: &Figures) -> Option<String> {
+    let name = &broken.operation_name;
+    match &broken.measure {
+        BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => now.remedy(name),
+        BudgetMeasure::Held { .. } => now.remedy_of_held(name),
+        BudgetMeasure::Forbidden { kind, .. } => {
+            worst(*kind, name, now).map(|finding| finding.remedy.clone())
+        }
+    }
+}
+
+fn not_judged(verdict: &BudgetVerdict, now: &Figures) -> Option<String> {
+    let name = &verdict.operation_name;
+    let doubt = now.seen.doubt(name);
+    match verdict.judgement() {
+        Judgement::Broken => doubt.filter(|_| may_be_anothers(&verdict.measure, name, now)),
         Judgement::Kept | Judgement::NotJudged => {
-            let doubt = now.seen.doubt(name);
             doubt.or_else(|| now.seen.missing_for(&verdict.measure, name))
         }
-    };
-    if verdict.judgement() == Judgement::Broken {
-        verdict.remedy = match &verdict.measure {
-            BudgetMeasure::Turns { .. } | BudgetMeasure::Predicted { .. } => now.remedy(name),
-            BudgetMeasure::Held { .. } => now.remedy_of_held(name),
-            BudgetMeasure::Forbidden { kind, .. } => {
-                worst(*kind, name, now).map(|finding| finding.remedy.clone())
-            }
-        };
     }
-    Some(verdict)
 }
 
 /// True if the cost that breaks a budget may belong to another operation. For findings, this covers
