@@ -218,12 +218,7 @@ fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64, links: &[u16]) 
         );
     }
     if faults.unknown_link > 0 {
-        let unknown = links.iter().filter(|number| links::find(**number).is_none());
-        let numbers: Vec<String> = unknown.map(|number| format!("link type {number}")).collect();
-        let numbers = match numbers.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", numbers.join(", ")),
-        };
+        let numbers = unknown_links(links);
         warn(
             WarningKind::PacketsNotOpened,
             format!(
@@ -262,21 +257,33 @@ fn frame_warnings(name: &str, faults: &FrameTally, foreign: u64, links: &[u16]) 
         );
     }
     if faults.tcp == 0 && faults.packets > 0 && faults.encapsulated.is_empty() {
-        let most = faults.others.iter().max_by_key(|(_, count)| *count);
-        let most = most.map(|(what, count)| format!(" ({count} of {} packets are {what})", faults.packets));
-        warn(
-            WarningKind::NothingSeen,
-            format!(
-                "'{name}' has no TCP packet{}; check the interface and the filter of the capture",
-                most.unwrap_or_default()
-            ),
-        );
+        warnings.push(nothing_seen(name, faults));
     }
     warnings
 }
 
+/// Their numbers in parentheses, or nothing.
+fn unknown_links(links: &[u16]) -> String {
+    let unknown = links.iter().filter(|number| links::find(**number).is_none());
+    let numbers: Vec<String> = unknown.map(|number| format!("link type {number}")).collect();
+    match numbers.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", numbers.join(", ")),
+    }
+}
+
+fn nothing_seen(name: &str, faults: &FrameTally) -> Warning {
+    let most = faults.others.iter().max_by_key(|(_, count)| *count);
+    let most = most.map(|(what, count)| format!(" ({count} of {} packets are {what})", faults.packets));
+    let text = format!(
+        "'{name}' has no TCP packet{}; check the interface and the filter of the capture",
+        most.unwrap_or_default()
+    );
+    Warning::new(WarningKind::NothingSeen, text)
+}
+
 fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64, advice: &str) -> Vec<Warning> {
-    use WarningKind::{CaptureDamaged, OneDirection, OpenBefore, PayloadMissing};
+    use WarningKind::{OneDirection, OpenBefore, PayloadMissing};
     let faults = flows.tally();
     let missing = format!(": statements in them are missing; {advice}");
     let opened_before =
@@ -311,6 +318,17 @@ fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64, advice: &str) -> 
             ],
             opposite,
         ),
+    ];
+    copy_warnings(faults)
+        .into_iter()
+        .chain(found.into_iter().flatten())
+        .chain(packet_warnings(faults, lost_fragments))
+        .collect()
+}
+
+fn packet_warnings(faults: Faults, lost_fragments: u64) -> impl Iterator<Item = Warning> {
+    use WarningKind::{CaptureDamaged, PayloadMissing};
+    let found = [
         of_several(
             CaptureDamaged,
             faults.misplaced,
@@ -336,10 +354,7 @@ fn connection_warnings(flows: &Flows<'_>, lost_fragments: u64, advice: &str) -> 
             " because their packets are not whole",
         ),
     ];
-    copy_warnings(faults)
-        .into_iter()
-        .chain(found.into_iter().flatten())
-        .collect()
+    found.into_iter().flatten()
 }
 
 /// "COUNT ONEREST" or "COUNT MANYREST", if the count is not zero.
