@@ -101,11 +101,6 @@ fn found(
     one: &PredictedOperation,
 ) -> String {
     let turns = counted(one.turns, "round trip", "round trips");
-    let remedies = Remedies::new(group, there.rtt, outcome.sure_findings());
-    let each = |sum: f64| sum / group.count.max(1) as f64;
-    let given_back = remedies.saves.div_f64(group.count.max(1) as f64);
-    let changes = counted(remedies.count, "change", "changes");
-    let verb = if remedies.count == 1 { "s" } else { "" };
     let unseen = match group.evidence.shows_statements() {
         true => None,
         false => Some(
@@ -115,7 +110,36 @@ fn found(
                 .unwrap_or_else(|| NO_STATEMENT.to_owned()),
         ),
     };
-    let of_remedies = match (remedies.count, remedies.turns) {
+    let of_remedies = of_remedies(outcome, group, there, one, unseen.as_deref());
+    let unseen = unseen.map_or_else(String::new, |words| format!("; {words}"));
+    let guessed = match group.evidence.shows_owners() {
+        true => String::new(),
+        false => format!(
+            "; {} of {} round trips are assigned to it by a guess{}",
+            group.evidence.guessed,
+            group.evidence.round_trips,
+            group
+                .evidence
+                .likely_right()
+                .map_or_else(String::new, |right| format!(", about {right} of them right")),
+        ),
+    };
+    format!(", for {turns}{of_remedies}{unseen}{guessed}")
+}
+
+fn of_remedies(
+    outcome: &ReadOutcome,
+    group: &OperationGroup,
+    there: &Prediction,
+    one: &PredictedOperation,
+    unseen: Option<&str>,
+) -> String {
+    let remedies = Remedies::new(group, there.rtt, outcome.sure_findings());
+    let each = |sum: f64| sum / group.count.max(1) as f64;
+    let given_back = remedies.saves.div_f64(group.count.max(1) as f64);
+    let changes = counted(remedies.count, "change", "changes");
+    let verb = if remedies.count == 1 { "s" } else { "" };
+    match (remedies.count, remedies.turns) {
         (0, _) if remedies.row > 0 => {
             format!(
                 "; {} different statements of it run one after another",
@@ -143,21 +167,7 @@ fn found(
                     .unwrap_or_else(|| without(there, one.predicted, given_back))
             ),
         ),
-    };
-    let unseen = unseen.map_or_else(String::new, |words| format!("; {words}"));
-    let guessed = match group.evidence.shows_owners() {
-        true => String::new(),
-        false => format!(
-            "; {} of {} round trips are assigned to it by a guess{}",
-            group.evidence.guessed,
-            group.evidence.round_trips,
-            group
-                .evidence
-                .likely_right()
-                .map_or_else(String::new, |right| format!(", about {right} of them right")),
-        ),
-    };
-    format!(", for {turns}{of_remedies}{unseen}{guessed}")
+    }
 }
 
 const NO_STATEMENT: &str = "no statement was seen";

@@ -4,7 +4,7 @@ use super::style::{Ink, Style};
 use super::table::Table;
 use super::{WITHHELD, counted, duration_or_dash, prediction::number};
 use crate::outcome::EchoReport;
-use model::{ByteCount, Direction, Warning, WarningKind, format_duration};
+use model::{ByteCount, Direction, EchoOutcome, Warning, WarningKind, format_duration};
 use std::fmt::Write;
 
 impl EchoReport {
@@ -86,6 +86,19 @@ fn trips(report: &EchoReport, style: &Style, out: &mut String) {
         format_duration(report.time)
     );
     let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
+    let table = trips_table(&report.echoes);
+    table.render(style, out);
+    if table.has_dash(style) {
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
+    }
+    if let Some(text) = polling_line(&report.echoes) {
+        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &text));
+    }
+    let cpu = "cpu: processor time per round trip, of this side's threads and of the other side's process";
+    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, cpu));
+}
+
+fn trips_table(echoes: &[EchoOutcome]) -> Table {
     let mut table = Table::new([
         "request",
         "reply",
@@ -102,7 +115,7 @@ fn trips(report: &EchoReport, style: &Style, out: &mut String) {
         "kernel min",
         "resent",
     ]);
-    for echo in &report.echoes {
+    for echo in echoes {
         table.row([
             ByteCount::from_bytes(echo.request_bytes).to_string(),
             ByteCount::from_bytes(echo.reply_bytes).to_string(),
@@ -120,26 +133,20 @@ fn trips(report: &EchoReport, style: &Style, out: &mut String) {
             echo.retransmitted.to_string(),
         ]);
     }
-    table.render(style, out);
-    if table.has_dash(style) {
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
-    }
-    let waited: u64 = report
-        .echoes
-        .iter()
-        .filter(|echo| !echo.spin)
-        .map(|echo| echo.spread.count)
-        .sum();
-    let polled: u64 = report.echoes.iter().map(|echo| echo.polled).sum();
-    if polled > 0 {
-        let text = format!(
+    table
+}
+
+/// `None` unless this side polled.
+fn polling_line(echoes: &[EchoOutcome]) -> Option<String> {
+    let sleeping = echoes.iter().filter(|echo| !echo.spin);
+    let waited: u64 = sleeping.map(|echo| echo.spread.count).sum();
+    let polled: u64 = echoes.iter().map(|echo| echo.polled).sum();
+    (polled > 0).then(|| {
+        format!(
             "polling found {:.0} % of the replies without a wake-up of this side; --no-spin sleeps, as most applications do",
             polled as f64 / waited as f64 * 100.0
-        );
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &text));
-    }
-    let cpu = "cpu: processor time per round trip, of this side's threads and of the other side's process";
-    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, cpu));
+        )
+    })
 }
 
 fn rates(report: &EchoReport, style: &Style, out: &mut String) {

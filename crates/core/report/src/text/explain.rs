@@ -33,6 +33,24 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
     );
     let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &heading));
     let _ = writeln!(out, "  {}", unexplained(explained));
+    steps_table(explained, style).render(style, &mut out);
+    if let Some(more) = explained
+        .steps
+        .len()
+        .checked_sub(style.rows(SHOWN_STEPS))
+        .filter(|more| *more > 0)
+    {
+        let more = counted(more as u64, "more exchange");
+        let _ = writeln!(
+            out,
+            "  {}",
+            style.paint(Ink::Faint, &format!("and {more}: --all lists all"))
+        );
+    }
+    out
+}
+
+fn steps_table(explained: &ExplainOutcome, style: &Style) -> Table {
     let mut columns = vec![
         "exchange", "begins", "takes", "trips", "request", "reply", "moved",
     ];
@@ -60,21 +78,7 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
         }
         table.row(row);
     }
-    table.render(style, &mut out);
-    if let Some(more) = explained
-        .steps
-        .len()
-        .checked_sub(style.rows(SHOWN_STEPS))
-        .filter(|more| *more > 0)
-    {
-        let more = counted(more as u64, "more exchange");
-        let _ = writeln!(
-            out,
-            "  {}",
-            style.paint(Ink::Faint, &format!("and {more}: --all lists all"))
-        );
-    }
-    out
+    table
 }
 
 /// The measured time next to its replay at the measured distance.
