@@ -33,18 +33,12 @@ impl Predictor {
                 .map(|id| connections.take_flows(*id, operation.at));
             let mut flows: Vec<_> = flows.collect();
             let wholes = &mut wholes[index];
-            let replays = if wholes.is_empty() {
-                replays(&self.links[index], self.names[place].operations)
-            } else {
-                wholes.len()
-            };
-            wholes.resize(replays, ReplayTotals::default());
+            if wholes.is_empty() {
+                let replays = replays(&self.links[index], self.names[place].operations);
+                wholes.resize(replays, ReplayTotals::default());
+            }
             for (number, whole) in wholes.iter_mut().enumerate().rev() {
-                let links = &self.links[index];
-                let links: Vec<LinkDescription> = links
-                    .iter()
-                    .map(|link| with_own_seed(link, operation.id, number as u64))
-                    .collect();
+                let links = with_own_seeds(&self.links[index], operation.id, number as u64);
                 let before = if number == 0 {
                     std::mem::take(&mut flows)
                 } else {
@@ -87,13 +81,14 @@ fn replays(links: &[LinkDescription], before: u64) -> usize {
     (REPLAYS_OF_FIRST / (before + 1).saturating_mul(before + 1)).max(1) as usize
 }
 
-/// A link with a separate random seed per replay.
-fn with_own_seed(link: &LinkDescription, operation: u64, replay: u64) -> LinkDescription {
+/// The links with separate random seeds per replay.
+fn with_own_seeds(links: &[LinkDescription], operation: u64, replay: u64) -> Vec<LinkDescription> {
     let own = operation.wrapping_mul(REPLAYS_OF_FIRST).wrapping_add(replay);
-    LinkDescription {
+    let with_own_seed = |link: &LinkDescription| LinkDescription {
         seed: link.seed.wrapping_add(own.wrapping_mul(SEED_STEP)),
         ..*link
-    }
+    };
+    links.iter().map(with_own_seed).collect()
 }
 
 const REPLAYS_OF_FIRST: u64 = 64;

@@ -86,26 +86,7 @@ impl Sum {
         let duration = self.durations.percentile(50)?;
         let replays = self.durations.count();
         let turns = self.turns as f64 / replays as f64;
-        let evidence = BoundsEvidence {
-            operations,
-            turns,
-            waking: self.within.waking.as_secs_f64() / replays as f64,
-            waking_alone: self.within.waking_alone.as_secs_f64() / replays as f64,
-            is_lossy: target.link.loss.is_some(),
-            server_margin: margins.server,
-            pacing: margins
-                .paced_round_trips
-                .map(|round_trips| round_trips * target.link.rtt.as_secs_f64()),
-            kept_windows: margins.kept_windows,
-            others: margins.others,
-            attribution: &self.attribution,
-        };
-        let (evidence_low, evidence_high) = evidence.bounds(&mut self.durations)?;
-        let (mut low, mut high) = (evidence_low, evidence_high);
-        for other in &self.medians {
-            low = low.min(evidence_low.saturating_sub(duration.saturating_sub(*other)));
-            high = high.max(evidence_high.saturating_add(other.saturating_sub(duration)));
-        }
+        let (low, high) = self.bounds(duration, operations, target, margins)?;
         let per_second = match self.elapsed {
             Some(elapsed) => replays as f64 / elapsed.as_secs_f64().max(1e-9),
             None => f64::from(target.clients) / self.durations.mean()?.as_secs_f64().max(1e-9),
@@ -132,6 +113,38 @@ impl Sum {
             examples: None,
             measured: None,
         })
+    }
+
+    /// Of the median `duration`.
+    fn bounds(
+        &mut self,
+        duration: Duration,
+        operations: u64,
+        target: &PredictionTarget,
+        margins: NameMargins,
+    ) -> Option<(Duration, Duration)> {
+        let replays = self.durations.count() as f64;
+        let evidence = BoundsEvidence {
+            operations,
+            turns: self.turns as f64 / replays,
+            waking: self.within.waking.as_secs_f64() / replays,
+            waking_alone: self.within.waking_alone.as_secs_f64() / replays,
+            is_lossy: target.link.loss.is_some(),
+            server_margin: margins.server,
+            pacing: margins
+                .paced_round_trips
+                .map(|round_trips| round_trips * target.link.rtt.as_secs_f64()),
+            kept_windows: margins.kept_windows,
+            others: margins.others,
+            attribution: &self.attribution,
+        };
+        let (evidence_low, evidence_high) = evidence.bounds(&mut self.durations)?;
+        let (mut low, mut high) = (evidence_low, evidence_high);
+        for other in &self.medians {
+            low = low.min(evidence_low.saturating_sub(duration.saturating_sub(*other)));
+            high = high.max(evidence_high.saturating_add(other.saturating_sub(duration)));
+        }
+        Some((low, high))
     }
 }
 
