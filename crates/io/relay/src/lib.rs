@@ -59,7 +59,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use sys::clock::Clock;
 use sys::error::LiveError;
-use sys::listening::{ClientSide, ListeningService, PlainClients, bind, leads_to, raise_file_limit};
+use sys::listening::{
+    BoundListener, ClientSide, ListeningService, PlainClients, bind, leads_to, raise_file_limit,
+};
 use sys::resolve;
 use sys::target::Target;
 use sys::threads::spawn;
@@ -205,31 +207,12 @@ pub(crate) fn start_with_floor(
     measure_floor: impl FnOnce(Clock) -> Option<Duration>,
 ) -> Result<Relay, LiveError> {
     let security = TlsSettings::from_target(&options.target)?;
-    let encrypts = match options.tls {
-        RelayTls::AsTheTargetInsists => security.mode.insists(),
-        RelayTls::InTheClientsStead => is_postgres(options.target.scheme),
-    };
-    let tls = match encrypts {
-        true => tls::configure(&options.target, &security)?,
-        false => None,
-    };
+    let tls = configure_tls(&options, &security)?;
     if tls.is_some() && options.link.is_some() {
         return Err(LiveError::TlsThroughLink);
     }
     let addresses = resolve::addresses(&options.target)?;
-    let server = options.target.server();
-    let bound = bind(
-        options.listen,
-        &ListeningService {
-            name: &format!("the relay to {server}"),
-            exposes: &format!("connect to {server} through it"),
-            clients: client_side(&security, options.plain_clients),
-        },
-    )?;
-    let address = bound.local_address();
-    if addresses.iter().any(|upstream| leads_to(*upstream, address)) {
-        return Err(LiveError::LeadsToItself { server, address });
-    }
+    let bound = bind_relay(&options, &security, &addresses)?;
     let (listener, local_address) = bound.open();
     raise_file_limit();
     let check = options.link.map(|link| {
@@ -294,6 +277,39 @@ pub fn check_listen(
 }
 
 type WorkerHandle = (Arc<Mailbox>, JoinHandle<()>);
+
+/// `None` unless the relay itself encrypts towards the server.
+fn configure_tls(options: &Options, security: &TlsSettings) -> Result<Option<Arc<ClientConfig>>, LiveError> {
+    let encrypts = match options.tls {
+        RelayTls::AsTheTargetInsists => security.mode.insists(),
+        RelayTls::InTheClientsStead => is_postgres(options.target.scheme),
+    };
+    match encrypts {
+        true => tls::configure(&options.target, security),
+        false => Ok(None),
+    }
+}
+
+fn bind_relay(
+    options: &Options,
+    security: &TlsSettings,
+    upstreams: &[SocketAddr],
+) -> Result<BoundListener, LiveError> {
+    let server = options.target.server();
+    let bound = bind(
+        options.listen,
+        &ListeningService {
+            name: &format!("the relay to {server}"),
+            exposes: &format!("connect to {server} through it"),
+            clients: client_side(security, options.plain_clients),
+        },
+    )?;
+    let address = bound.local_address();
+    match upstreams.iter().any(|upstream| leads_to(*upstream, address)) {
+        true => Err(LiveError::LeadsToItself { server, address }),
+        false => Ok(bound),
+    }
+}
 
 fn start_worker(
     number: usize,
