@@ -143,8 +143,15 @@ impl Missing {
     }
 
     fn warnings(self) -> impl Iterator<Item = Warning> {
-        let when = |count: u64, kind, text: String| (count > 0).then(|| Warning::new(kind, text));
-        let connections = |count: u64| counted(count, "connection", "connections");
+        let lost = [dropped(&self.losses), summed(&self.losses)];
+        lost.into_iter()
+            .chain(self.round_trips())
+            .chain(self.statements())
+            .chain(self.replies())
+            .flatten()
+    }
+
+    fn round_trips(&self) -> [Option<Warning>; 3] {
         let unmeasured = |count: u64| {
             counted(
                 count,
@@ -152,29 +159,6 @@ impl Missing {
                 "connections without a round-trip time of their own",
             )
         };
-        let encrypted = format!(
-            "{} encrypted: round trips, bytes and times are counted, statements are not seen. `longwire watch` with sslmode=require in \
-             its TARGET encrypts by itself and sees them. --keys opens captures of programs that wrote a key log",
-            connections(self.encrypted)
-        );
-        let damaged = format!(
-            "{} could not be decoded to the end, from there on only round trips, bytes and times are counted; the first: {}",
-            connections(self.damaged),
-            self.reason.unwrap_or_default()
-        );
-        let unanswered = format!(
-            "requests without a reply when their connection, or the observation, ended: {}; they are not counted",
-            self.unanswered
-        );
-        let given_up = format!(
-            "requests dropped because too many waited for a reply on their connection, or on all: {}. Later replies are assigned by a \
-             guess until their client waits",
-            self.given_up
-        );
-        let cut = format!(
-            "{} off by the end of the connection (error: {REPLY_CUT}): the times are those until then, and the bytes those that came",
-            counted(self.cut, "reply was cut", "replies were cut")
-        );
         let same_hosts = format!(
             "{}: that of other connections between the same hosts is taken. If the client's side is unknown it is 0, as in a capture \
              taken there",
@@ -192,8 +176,6 @@ impl Missing {
             self.fastest_reply.range()
         );
         [
-            dropped(&self.losses),
-            summed(&self.losses),
             when(self.same_hosts, WarningKind::RoundTripUnknown, same_hosts),
             when(self.loopback, WarningKind::RoundTripUnknown, loopback),
             when(
@@ -201,15 +183,51 @@ impl Missing {
                 WarningKind::RoundTripUnknown,
                 bounded,
             ),
+        ]
+    }
+
+    fn statements(&self) -> [Option<Warning>; 2] {
+        let connections = |count: u64| counted(count, "connection", "connections");
+        let encrypted = format!(
+            "{} encrypted: round trips, bytes and times are counted, statements are not seen. `longwire watch` with sslmode=require in \
+             its TARGET encrypts by itself and sees them. --keys opens captures of programs that wrote a key log",
+            connections(self.encrypted)
+        );
+        let damaged = format!(
+            "{} could not be decoded to the end, from there on only round trips, bytes and times are counted; the first: {}",
+            connections(self.damaged),
+            self.reason.as_deref().unwrap_or_default()
+        );
+        [
             when(self.encrypted, WarningKind::StatementsEncrypted, encrypted),
             when(self.damaged, WarningKind::StatementsNotDecoded, damaged),
+        ]
+    }
+
+    fn replies(&self) -> [Option<Warning>; 3] {
+        let unanswered = format!(
+            "requests without a reply when their connection, or the observation, ended: {}; they are not counted",
+            self.unanswered
+        );
+        let given_up = format!(
+            "requests dropped because too many waited for a reply on their connection, or on all: {}. Later replies are assigned by a \
+             guess until their client waits",
+            self.given_up
+        );
+        let cut = format!(
+            "{} off by the end of the connection (error: {REPLY_CUT}): the times are those until then, and the bytes those that came",
+            counted(self.cut, "reply was cut", "replies were cut")
+        );
+        [
             when(self.unanswered, WarningKind::RequestsUnanswered, unanswered),
             when(self.given_up, WarningKind::RequestsUnanswered, given_up),
             when(self.cut, WarningKind::RepliesCut, cut),
         ]
-        .into_iter()
-        .flatten()
     }
+}
+
+fn when(count: u64, kind: WarningKind, text: String) -> Option<Warning> {
+    (count > 0).then(|| Warning::new(kind, text))
 }
 
 fn dropped(losses: &FactLosses) -> Option<Warning> {

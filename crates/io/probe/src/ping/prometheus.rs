@@ -134,6 +134,13 @@ type Metric<'a, T> = (&'static str, &'static str, fn(&'a Figures) -> T);
 
 fn page(targets: &[Figures]) -> String {
     let mut out = String::new();
+    write_counters(targets, &mut out);
+    write_histograms(targets, &mut out);
+    write_kernel_rtts(targets, &mut out);
+    out
+}
+
+fn write_counters(targets: &[Figures], out: &mut String) {
     let counters: [Metric<'_, u64>; 4] = [
         (
             "longwire_ping_sent_total",
@@ -160,6 +167,9 @@ fn page(targets: &[Figures]) -> String {
             let _ = writeln!(out, "{name}{{target=\"{}\"}} {}", figures.name, value(figures));
         }
     }
+}
+
+fn write_histograms(targets: &[Figures], out: &mut String) {
     let histograms: [Metric<'_, &Histogram>; 3] = [
         (
             "longwire_ping_duration_seconds",
@@ -180,9 +190,12 @@ fn page(targets: &[Figures]) -> String {
     for (name, help, value) in histograms {
         let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} histogram");
         for figures in targets {
-            value(figures).write(&mut out, name, &figures.name);
+            value(figures).write(out, name, &figures.name);
         }
     }
+}
+
+fn write_kernel_rtts(targets: &[Figures], out: &mut String) {
     let name = "longwire_ping_kernel_rtt_seconds";
     let _ = writeln!(
         out,
@@ -193,7 +206,6 @@ fn page(targets: &[Figures]) -> String {
             let _ = writeln!(out, "{name}{{target=\"{}\"}} {}", figures.name, rtt.as_secs_f64());
         }
     }
-    out
 }
 
 /// Upper bounds in microseconds: 1, 2, 5 per decade, from 20 us to 10 s.
