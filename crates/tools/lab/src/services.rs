@@ -147,14 +147,7 @@ struct Starting<'a> {
 impl Starting<'_> {
     fn start(&self) -> Result<Running> {
         let name = format!("{} ({})", self.service.name, self.service.kind.name());
-        let place = ServerPlace {
-            name: &name,
-            host: &self.host,
-            directory: &self.directory,
-            listen: Ipv4Addr::UNSPECIFIED,
-            port: self.settings.port().unwrap_or_default(),
-            ready_within: self.service.ready_timeout,
-        };
+        let place = self.place(&name);
         let mut running = match &self.settings {
             ServiceSettings::Postgres {
                 password,
@@ -205,6 +198,17 @@ impl Starting<'_> {
             running.wait(&readiness, &place)?;
         }
         Ok(running)
+    }
+
+    fn place<'a>(&'a self, name: &'a str) -> ServerPlace<'a> {
+        ServerPlace {
+            name,
+            host: &self.host,
+            directory: &self.directory,
+            listen: Ipv4Addr::UNSPECIFIED,
+            port: self.settings.port().unwrap_or_default(),
+            ready_within: self.service.ready_timeout,
+        }
     }
 
     fn start_command(&self, place: &ServerPlace<'_>) -> Result<Running> {

@@ -50,29 +50,40 @@ pub fn run(lab: &Lab, amount: Amount, wiring: &Wiring, control: &RunControl) -> 
                 .within(host, || load::run(&sql, &plan, control, None));
             Ok(ran?)
         }
-        WorkloadKind::Command { command } => {
-            let make = || {
-                let mut made = self::command(command, lab, amount);
-                wiring.network().run_in(host, &mut made);
-                made
-            };
-            let runs = load::command::CommandLoad::new(&make);
-            // One run performs all operations, unless runs are the operations.
-            let plan = match workload.operation {
-                None => plan,
-                Some(_) => load::Plan {
-                    clients: 1,
-                    operations: Some(1),
-                    duration: None,
-                    timeout: workload
-                        .timeout
-                        .saturating_mul(u32::try_from(amount.operations.unwrap_or(1)).unwrap_or(u32::MAX)),
-                    ..plan
-                },
-            };
-            Ok(load::run(&runs, &plan, control, None)?)
-        }
+        WorkloadKind::Command { command } => run_command(command, lab, amount, wiring, plan, control),
     }
+}
+
+/// One run performs all operations, unless runs are the operations.
+fn run_command(
+    command: &CommandLine,
+    lab: &Lab,
+    amount: Amount,
+    wiring: &Wiring,
+    plan: load::Plan,
+    control: &RunControl,
+) -> Result<load::Outcome> {
+    let workload = &lab.workload;
+    let host = wiring.host(&workload.host);
+    let make = || {
+        let mut made = self::command(command, lab, amount);
+        wiring.network().run_in(host, &mut made);
+        made
+    };
+    let runs = load::command::CommandLoad::new(&make);
+    let plan = match workload.operation {
+        None => plan,
+        Some(_) => load::Plan {
+            clients: 1,
+            operations: Some(1),
+            duration: None,
+            timeout: workload
+                .timeout
+                .saturating_mul(u32::try_from(amount.operations.unwrap_or(1)).unwrap_or(u32::MAX)),
+            ..plan
+        },
+    };
+    Ok(load::run(&runs, &plan, control, None)?)
 }
 
 fn address(url: &str, port: u16, wiring: &Wiring) -> Result<SocketAddr> {
