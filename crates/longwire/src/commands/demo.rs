@@ -13,7 +13,7 @@ use model::{DEFAULT_RTTS, Warning};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::output::{self, Status};
 use pipeline::output_health::OutputHealth;
-use pipeline::page::{PRICES, PageRun};
+use pipeline::page::{PRICES, PageFile, PageRun};
 use predict::PredictionTarget;
 use proof::DemoProof;
 use report::ReadOutcome;
@@ -55,21 +55,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let page = page::open(args.html.as_deref(), &mut warnings, &output_health)?;
     let chatty = DemoSetup::set(PageVariant::Chatty, "page, 1 + N look-ups")?;
     let joined = DemoSetup::set(PageVariant::Joined, "page, one join")?;
-    let wanted = AggregatorConfig {
-        rule: Rule::Connection,
-        targets: PredictionTarget::at_rtts(&PRICES),
-        names: vec![
-            (chatty.server, chatty.name.clone()),
-            (joined.server, joined.name.clone()),
-        ],
-        findings: Some(Distances {
-            rtts: DEFAULT_RTTS.to_vec(),
-            rate: None,
-        }),
-        json: args.json,
-        samples: page.as_ref().map(pipeline::page::PageFile::samples),
-        ..AggregatorConfig::default()
-    };
+    let wanted = wanted(args, [&chatty, &joined], page.as_ref());
     let conditions = output::conditions(
         typed,
         "kernel receive timestamps where the socket gives them, else the monotonic clock",
@@ -119,6 +105,23 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         true => Status::Interrupted,
         false => Status::Done,
     }))
+}
+
+fn wanted(args: &Args, variants: [&DemoSetup; 2], page: Option<&PageFile>) -> AggregatorConfig {
+    AggregatorConfig {
+        rule: Rule::Connection,
+        targets: PredictionTarget::at_rtts(&PRICES),
+        names: variants
+            .map(|variant| (variant.server, variant.name.clone()))
+            .to_vec(),
+        findings: Some(Distances {
+            rtts: DEFAULT_RTTS.to_vec(),
+            rate: None,
+        }),
+        json: args.json,
+        samples: page.map(PageFile::samples),
+        ..AggregatorConfig::default()
+    }
 }
 
 struct Shown {

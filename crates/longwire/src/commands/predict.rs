@@ -10,13 +10,14 @@ use model::DEFAULT_RTTS;
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::explain::explain;
 use pipeline::input;
-use pipeline::moved::ConnectionChoice;
+use pipeline::moved::{ConnectionChoice, MovedConnections};
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun, Samples};
 use pipeline::progress::StderrProgress;
 use pipeline::sinks::LongestOperation;
 use predict::{Computing, PredictionTarget, WakeUp, Workers};
 use proof::{BackendSearch, Claim};
+use report::ReadOutcome;
 use std::path::PathBuf;
 use sys::StopToken;
 use sys::arguments::CommandLine;
@@ -130,24 +131,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         }
     })?;
     if !args.json {
-        let style = output::style_of(args.all);
-        let mut text = report::text::prediction_view(&outcome.predictions, &outcome.unmoved, &style);
-        text.push_str(&report::text::held_view(
-            &outcome.held,
-            &outcome.held_predictions,
-            &style,
-        ));
-        if wanted.computing != Computing::default() {
-            let cores = [wanted.computing.client, wanted.computing.server];
-            text.push_str(&report::text::cores_line(cores));
-        }
-        let longest = wanted.longest.as_ref().and_then(LongestOperation::take_operation);
-        if let (Some(longest), Some(target)) = (longest, wanted.targets.last()) {
-            let explained = explain(&longest, target, &wanted, &moved);
-            text.push_str(&report::text::explain_view(&explained, &style));
-        }
-        text.extend(outcome.links.iter().map(report::text::link_line));
-        output::print(&text)?;
+        output::print(&view(args, &outcome, &wanted, &moved))?;
     }
     output::warn(&outcome.warnings);
     if let Some(page) = page {
@@ -162,6 +146,27 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         })?;
     }
     Ok(status)
+}
+
+fn view(args: &Args, outcome: &ReadOutcome, wanted: &AggregatorConfig, moved: &MovedConnections) -> String {
+    let style = output::style_of(args.all);
+    let mut text = report::text::prediction_view(&outcome.predictions, &outcome.unmoved, &style);
+    text.push_str(&report::text::held_view(
+        &outcome.held,
+        &outcome.held_predictions,
+        &style,
+    ));
+    if wanted.computing != Computing::default() {
+        let cores = [wanted.computing.client, wanted.computing.server];
+        text.push_str(&report::text::cores_line(cores));
+    }
+    let longest = wanted.longest.as_ref().and_then(LongestOperation::take_operation);
+    if let (Some(longest), Some(target)) = (longest, wanted.targets.last()) {
+        let explained = explain(&longest, target, wanted, moved);
+        text.push_str(&report::text::explain_view(&explained, &style));
+    }
+    text.extend(outcome.links.iter().map(report::text::link_line));
+    text
 }
 
 fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
