@@ -77,7 +77,7 @@ pub fn load_view(report: &LoadReport, style: LoadStyle) -> String {
 }
 
 fn pgbench(report: &LoadReport, out: &mut String) {
-    let reconnects = work_lines(report, out);
+    work_lines(report, out);
     line(out, "number of clients", &report.clients.to_string());
     line(out, "number of threads", &report.threads.to_string());
     line(out, "duration", &format!("{:.2} s", report.elapsed.as_secs_f64()));
@@ -97,33 +97,29 @@ fn pgbench(report: &LoadReport, out: &mut String) {
         let _ = writeln!(out, "latency stddev = {} ms", milliseconds(report.deviation));
     }
     percentile_line("latency percentiles:", spread, out);
-    rate_lines(report, reconnects, out);
+    rate_lines(report, out);
 }
 
-/// What ran; returns whether each operation has a new connection.
-fn work_lines(report: &LoadReport, out: &mut String) -> bool {
+fn work_lines(report: &LoadReport, out: &mut String) {
     match &report.work {
         LoadWork::Sql {
-            scripts,
-            scale,
-            mode,
-            reconnect,
+            scripts, scale, mode, ..
         } => {
             line(out, "transaction type", scripts);
             if let Some(scale) = scale {
                 line(out, "scaling factor", scale);
             }
             line(out, "query mode", mode);
-            *reconnect
         }
-        LoadWork::Http { keep_alive } => {
-            line(out, "transaction type", &report.target);
-            !keep_alive
-        }
+        LoadWork::Http { .. } => line(out, "transaction type", &report.target),
     }
 }
 
-fn rate_lines(report: &LoadReport, reconnects: bool, out: &mut String) {
+fn rate_lines(report: &LoadReport, out: &mut String) {
+    let reconnects = match report.work {
+        LoadWork::Sql { reconnect, .. } => reconnect,
+        LoadWork::Http { keep_alive } => !keep_alive,
+    };
     if reconnects {
         let _ = writeln!(
             out,

@@ -376,8 +376,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_row_that_is_faster_than_the_recommended_one_is_marked() {
+    fn report() -> TuneReport {
         let method_parameter = model::MethodParameter {
             name: "rows".into(),
             unit: model::ParameterUnit::Rows,
@@ -386,7 +385,7 @@ mod tests {
             spelling: "".into(),
         };
         let best = Duration::from_millis(100);
-        let report = TuneReport {
+        TuneReport {
             methods: ["batch", "other"]
                 .map(|name| Method {
                     job: Job::Insert,
@@ -416,13 +415,17 @@ mod tests {
                 as_good: Vec::new(),
             }],
             ..TuneReport::default()
-        };
+        }
+    }
+
+    #[test]
+    fn a_row_that_is_faster_than_the_recommended_one_is_marked() {
         let style = Style {
             width: 200,
             colour: Colour::Plain,
             extent: Extent::All,
         };
-        let view = tune_view(&report, TuneDetail::All, &style);
+        let view = tune_view(&report(), TuneDetail::All, &style);
         let rows = |mark: &str| -> Vec<&str> {
             let rows = view.lines().filter(|line| {
                 line.trim_start()

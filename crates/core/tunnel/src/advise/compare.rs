@@ -157,10 +157,9 @@ mod tests {
     const MEGABYTE: u64 = 1_000_000;
 
     /// The reply compresses to a tenth.
-    fn operation(reply_bytes: u64, compressing: Duration) -> Operation {
-        let at = Timestamp::from_nanos(1_000_000_000);
+    fn step(at: Timestamp, reply_bytes: u64) -> Step {
         let after = |nanos: u64| at.after(Duration::from_nanos(nanos));
-        let step = Step {
+        Step {
             request_started: at,
             request_ended: at,
             reply_started: Some(after(2_000)),
@@ -175,7 +174,11 @@ mod tests {
             client_side_rtt: Some(Duration::ZERO),
             server_side_rtt: Some(Duration::from_nanos(1_000)),
             recovery: Duration::ZERO,
-        };
+        }
+    }
+
+    fn operation(reply_bytes: u64, compressing: Duration) -> Operation {
+        let at = Timestamp::from_nanos(1_000_000_000);
         let level = |level: u8, bytes: u64, compressing: Duration| AtLevel {
             level,
             tunnel_bytes: PerDirection::new(60, bytes),
@@ -193,7 +196,7 @@ mod tests {
             reply_messages: 1,
             rows: None,
             executions: 1,
-            first: step,
+            first: step(at, reply_bytes),
             more: Vec::new(),
             fingerprint: None,
             asked: model::RequestTraits::default(),
