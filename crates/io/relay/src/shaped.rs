@@ -26,8 +26,6 @@ mod connection_state;
 mod event_reorderer;
 mod floor;
 mod half_connection;
-#[cfg(test)]
-mod memory;
 mod outside;
 mod sockets;
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Times of connections that share an emulated link, exact to the nanosecond.
 
+mod memory;
 mod thousand;
 
-use super::memory::{Server, World};
 use crate::recorder::Story;
+use memory::{Server, World};
 use model::{BitRate, Closing, Direction, PerDirection, Side, TcpHandshake};
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! A thousand connections that write, read, pause, end and break as a seed says.
 
-use crate::shaped::memory::{Peer, Random, Server, World};
+use super::memory::{Peer, Random, Server, World};
 use model::{Closing, Direction, PerSide, Side, Timestamp};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

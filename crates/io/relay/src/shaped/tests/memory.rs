@@ -1,9 +1,9 @@
 //! An outside in memory: a clock that stands until nothing is left to do, and peers that do as told.
 
-use super::outside::{Call, Outside, Readiness};
-use super::{Check, Shaper};
 use crate::counters::AtomicCounters;
 use crate::recorder::{Recorder, Story};
+use crate::shaped::outside::{Call, Outside, Readiness};
+use crate::shaped::{Check, Shaper};
 use link::LinkDescription;
 use model::{ConnectionId, Endpoint, Observer, ObserverFactory, PerDirection, PerSide, Side, Timestamp};
 use std::collections::VecDeque;
