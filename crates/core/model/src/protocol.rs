@@ -249,17 +249,12 @@ impl Protocol {
         all.filter(|protocol| *protocol != Self::Unknown)
     }
 
-    /// The protocol with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.iter().copied();
-        all.find(|protocol| protocol.name() == name)
-    }
-
     /// The protocol with this name or alias.
     pub fn from_word(word: &str) -> Option<Self> {
         let word = word.to_ascii_lowercase();
-        Self::all_known()
-            .find(|protocol| protocol.name() == word || protocol.facts().aliases.contains(&word.as_str()))
+        let is_alias = |protocol: &Self| protocol.facts().aliases.contains(&word.as_str());
+        let named = Self::from_name(&word).filter(|protocol| *protocol != Self::Unknown);
+        named.or_else(|| Self::all_known().find(is_alias))
     }
 
     /// Whether its servers may call other servers for a request.

@@ -125,13 +125,22 @@ macro_rules! written_by_name {
     };
 }
 
+macro_rules! found_by_name {
+    ($($kind:ident)*) => {
+        $(impl crate::$kind {
+            /// The one with this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.name() == name)
+            }
+        })*
+    };
+}
+
 macro_rules! read_by_name {
     ($($kind:ident: $noun:literal,)*) => {
         $(impl<'de> Deserialize<'de> for crate::$kind {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                from_text(deserializer, $noun, |word| {
-                    Self::ALL.iter().copied().find(|one| one.name() == word)
-                })
+                from_text(deserializer, $noun, Self::from_name)
             }
         })*
     };
@@ -142,6 +151,8 @@ written_by_name! {
     PlanMeasure Protocol RoundTripSource RttSource SplitBase TextSource TransactionState TrialSource
     WarningKind
 }
+
+found_by_name! { Job NotSeen Phase Protocol RttSource TextSource TransactionState WarningKind }
 
 read_by_name! {
     NotSeen: "not_seen",

@@ -36,8 +36,7 @@ impl FromStr for Job {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = Self::ALL.into_iter().find(|job| job.name() == text);
-        known.ok_or_else(|| ParseQuantityError::new("job", text, "insert, select or update"))
+        Self::from_name(text).ok_or_else(|| ParseQuantityError::new("job", text, "insert, select or update"))
     }
 }
 

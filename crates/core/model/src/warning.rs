@@ -209,11 +209,6 @@ impl WarningKind {
     const fn unknown() -> Self {
         Self::OtherVersion
     }
-
-    /// The kind with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
-    }
 }
 
 impl<'de> Deserialize<'de> for WarningKind {

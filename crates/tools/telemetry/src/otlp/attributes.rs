@@ -76,7 +76,7 @@ pub(crate) fn system(protocol: Option<Protocol>) -> KeyValue {
 /// `keep_text` adds the statement itself.
 pub(crate) fn of_labels(labels: &[crate::metrics::Label], keep_text: bool) -> Vec<KeyValue> {
     let protocol = labels.iter().find(|(name, _)| *name == "protocol");
-    let protocol = protocol.and_then(|(_, value)| Protocol::named(value));
+    let protocol = protocol.and_then(|(_, value)| Protocol::from_name(value));
     let each = labels.iter().flat_map(|(name, value)| match *name {
         "target" => server(value),
         "protocol" => vec![system(protocol)],
