@@ -242,17 +242,21 @@ impl Evidence {
         Share::of_counts(known, self.round_trips).is_some_and(|share| share.as_fraction() >= Self::ENOUGH)
     }
 
-    /// Words such as `statements of 12 of 16 round trips were not seen (encrypted)`.
+    /// Words about all unseen statements, if there are any.
     pub fn nameless_words(&self) -> Option<String> {
-        let words: Vec<&str> = self.reasons().into_iter().map(NotSeen::words).collect();
-        (!words.is_empty()).then(|| {
-            format!(
-                "statements of {} of {} round trips were not seen ({})",
-                self.nameless(),
-                self.round_trips,
-                words.join(", ")
-            )
-        })
+        let reasons = self.reasons();
+        (!reasons.is_empty()).then(|| self.words_for(&reasons))
+    }
+
+    /// Words such as `statements of 12 of 16 round trips were not seen (encrypted)`.
+    pub fn words_for(&self, reasons: &[NotSeen]) -> String {
+        let count: u64 = reasons.iter().map(|reason| self.not_seen_for(*reason)).sum();
+        let words: Vec<&str> = reasons.iter().map(|reason| reason.words()).collect();
+        format!(
+            "statements of {count} of {} round trips were not seen ({})",
+            self.round_trips,
+            words.join(", ")
+        )
     }
 }
 

@@ -18,10 +18,8 @@ fn nameless(evidence: &Evidence) -> Vec<Warning> {
     let told = reasons.filter(|reason| *reason != NotSeen::Encrypted);
     told.map(|reason| {
         let text = format!(
-            "statements of {} of {} round trips were not seen ({}), so findings are of the others alone: {}",
-            evidence.not_seen_for(reason),
-            evidence.round_trips,
-            reason.words(),
+            "{}, so findings are of the others alone: {}",
+            evidence.words_for(&[reason]),
             advice(reason)
         );
         Warning::new(reason.into(), text)
