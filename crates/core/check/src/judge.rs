@@ -84,19 +84,23 @@ impl Figures {
             .filter(move |finding| &*finding.operation_name == name)
     }
 
+    fn sure_findings<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Finding> {
+        model::sure_findings(&self.findings).filter(move |finding| &*finding.operation_name == name)
+    }
+
     /// The remedy that removes most round trips.
     fn remedy(&self, name: &str) -> Option<String> {
         let of_turns = self
-            .findings(name)
-            .filter(|finding| finding.kind != FindingKind::HeldTransaction && !finding.may_be_others());
+            .sure_findings(name)
+            .filter(|finding| finding.kind != FindingKind::HeldTransaction);
         Self::told(of_turns.max_by_key(|finding| finding.saves_turns)?)
     }
 
     /// The remedy that shortens open transactions most, or else removes most round trips.
     fn remedy_of_held(&self, name: &str) -> Option<String> {
         let of_held = self
-            .findings(name)
-            .filter(|finding| finding.kind == FindingKind::HeldTransaction && !finding.may_be_others());
+            .sure_findings(name)
+            .filter(|finding| finding.kind == FindingKind::HeldTransaction);
         match of_held.max_by_key(|finding| finding.most()) {
             Some(finding) => Self::told(finding),
             None => self.remedy(name),

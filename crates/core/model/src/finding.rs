@@ -163,6 +163,11 @@ impl LeftOut {
     }
 }
 
+/// Excludes findings that may belong to other operations.
+pub fn sure_findings(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+    findings.iter().filter(|finding| !finding.may_be_others())
+}
+
 impl Finding {
     /// Whether the statements may belong to other operations.
     pub const fn may_be_others(&self) -> bool {

@@ -65,7 +65,9 @@ pub use exchange::{
     Exchange, Fingerprint, NO_TEXT_SEEN, PoolerTime, RequestTraits, Step, is_unseen_fingerprint,
     unseen_fingerprint, unseen_fingerprint_with_shape,
 };
-pub use finding::{Finding, FindingKey, FindingKind, FindingOwners, LeftOut, Remains, Remedied, Saving};
+pub use finding::{
+    Finding, FindingKey, FindingKind, FindingOwners, LeftOut, Remains, Remedied, Saving, sure_findings,
+};
 pub use host::{
     AddressRange, CapturedAddress, Host, INITIAL_HOP_LIMITS, InterfaceAddresses, LinkAddress, Origin,
     ParseHostError,

@@ -145,9 +145,7 @@ impl<'a> Burden<'a> {
 
     /// Remedies of findings with round trips on a longer link.
     fn fixes(&self, findings: &[Finding]) -> Vec<PlanFix> {
-        let of_name = findings
-            .iter()
-            .filter(|finding| *finding.operation_name == *self.name && !finding.may_be_others());
+        let of_name = model::sure_findings(findings).filter(|finding| *finding.operation_name == *self.name);
         let fixes = of_name.filter_map(|finding| {
             let saves = self.saves(finding)?;
             (saves > Duration::ZERO).then(|| PlanFix {

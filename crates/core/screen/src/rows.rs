@@ -344,10 +344,7 @@ fn programs_in_full(processes: &PerSide<Option<Arc<HostProcess>>>) -> String {
 }
 
 fn findings_table(findings: &[Finding]) -> Table {
-    let findings: Vec<&Finding> = findings
-        .iter()
-        .filter(|finding| !finding.may_be_others())
-        .collect();
+    let findings: Vec<&Finding> = model::sure_findings(findings).collect();
     let rtt = findings.first().and_then(|first| first.savings.last());
     let price = rtt.map_or_else(
         || "saves".to_owned(),

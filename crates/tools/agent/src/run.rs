@@ -214,7 +214,7 @@ impl<'a> Agent<'a> {
         if self.plan.json {
             self.write(|records, _| write_window(records, &window));
         }
-        self.exporting.found(window.findings, length);
+        self.exporting.found(&window.findings, length);
     }
 
     /// Records never block observation for long: if the reader closes the pipe, records end and the

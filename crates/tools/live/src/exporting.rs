@@ -197,7 +197,7 @@ impl Exporting {
     }
 
     /// Exports the findings of the last `window`.
-    pub fn found(&self, findings: Vec<Finding>, window: Duration) {
+    pub fn found(&self, findings: &[Finding], window: Duration) {
         self.registry.lock().found(findings, window);
     }
 

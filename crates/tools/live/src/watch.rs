@@ -139,7 +139,7 @@ impl Run {
         self.seen.exchanges_dropped(self.aggregator.dropped_exchanges());
         if self.priced.elapsed() >= PRICED {
             self.priced = Instant::now();
-            exporting.found(self.aggregator.findings_so_far(), self.began.elapsed());
+            exporting.found(&self.aggregator.findings_so_far(), self.began.elapsed());
         }
     }
 
@@ -166,7 +166,7 @@ impl Run {
         let moved = self.aggregator.moved();
         let outcome = self.aggregator.finish(ended.warnings, ended.packets)?;
         if let Some(exporting) = self.exporting {
-            exporting.found(outcome.findings.clone(), self.began.elapsed());
+            exporting.found(&outcome.findings, self.began.elapsed());
             exporting.finish(LAST_EXPORT, &self.output_health);
         }
         match style {

@@ -35,6 +35,6 @@ pub struct ReadOutcome {
 impl ReadOutcome {
     /// Excludes findings that may belong to other operations.
     pub fn sure_findings(&self) -> impl Iterator<Item = &Finding> {
-        self.findings.iter().filter(|finding| !finding.may_be_others())
+        model::sure_findings(&self.findings)
     }
 }

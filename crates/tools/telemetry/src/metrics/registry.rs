@@ -137,9 +137,9 @@ impl Registry {
     }
 
     /// Replaces the findings by those of the last `window`, costliest first.
-    pub fn found(&mut self, mut findings: Vec<Finding>, window: Duration) {
-        findings.retain(|finding| !finding.may_be_others());
-        findings.truncate(self.limits.findings);
+    pub fn found(&mut self, findings: &[Finding], window: Duration) {
+        let findings = model::sure_findings(findings).take(self.limits.findings);
+        let findings = findings.cloned().collect();
         self.findings = FoundLately { findings, window };
     }
 

@@ -52,11 +52,7 @@ pub(super) fn priced_by_replays(
 /// Drops remedied predictions of operations if one of their findings is not reported: its evidence
 /// is weak, too little of it was seen, or it may belong to other operations.
 pub(super) fn forget_unreported(remedies: &Remedies, findings: &[Finding], predictions: &mut [Prediction]) {
-    let reported: HashSet<FindingKey> = findings
-        .iter()
-        .filter(|finding| !finding.may_be_others())
-        .map(key_of)
-        .collect();
+    let reported: HashSet<FindingKey> = model::sure_findings(findings).map(key_of).collect();
     let of_unreported: HashSet<&str> = remedies
         .findings()
         .filter(|key| !reported.contains(key))
