@@ -3,6 +3,7 @@
 #![deny(missing_docs)]
 
 pub mod decoder;
+pub(crate) mod fault;
 pub mod framing;
 pub mod reader;
 pub mod recognition;

@@ -28,17 +28,20 @@ mod request;
 mod resume;
 mod rows;
 mod statements;
+mod unit;
 mod values;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::fault::fault;
 use crate::decoding::framing::{HeaderFault, Input};
 use crate::decoding::resume::Resumption;
 use crate::protocols::ProtocolRow;
 use blocks::Blocks;
 use conversation::Conversation;
-use lane::{Arrival, HalfConnection, Meter};
+use lane::{HalfConnection, Meter};
 use model::{Content, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
 pub use rows::{text_results, text_rows};
+use unit::Arrival;
 
 pub const ROW: ProtocolRow = ProtocolRow::new(
     Protocol::Mysql,
@@ -338,13 +341,6 @@ impl Decoder for MysqlDecoder {
 
     fn has_doubts(&self) -> bool {
         self.has_lost
-    }
-}
-
-fn fault(expected: &'static str, found: impl Into<String>) -> HeaderFault {
-    HeaderFault {
-        expected,
-        found: found.into(),
     }
 }
 

@@ -17,6 +17,7 @@
 
 mod checks;
 mod client;
+mod codes;
 mod columns;
 pub mod messages;
 mod opening;
@@ -27,8 +28,8 @@ mod server;
 mod shape;
 mod startup;
 
+pub use messages::MAXIMUM_MESSAGE;
 pub use rows::{text_results, text_rows};
-pub use shape::MAXIMUM_MESSAGE;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::{Frame, Framer, Input};

@@ -15,6 +15,7 @@
 //! Start reading at [`RedisDecoder`], then `command` and `reply`. `scan` finds the end of values.
 
 mod command;
+mod commands;
 mod opening;
 mod reply;
 mod reply_queue;
@@ -28,6 +29,7 @@ mod value;
 pub use request::{PING, write_command};
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::fault::fault;
 use crate::decoding::framing::{HeaderFault, Input};
 use crate::decoding::resume::Resumption;
 use crate::protocols::ProtocolRow;
@@ -264,13 +266,6 @@ impl Decoder for RedisDecoder {
     fn clear_pending(&mut self) {
         self.session.pending.clear();
         self.session.replies = Replies::On;
-    }
-}
-
-fn fault(expected: &'static str, found: &str) -> HeaderFault {
-    HeaderFault {
-        expected,
-        found: found.to_owned(),
     }
 }
 

@@ -6,11 +6,13 @@
 mod buffered_bursts;
 mod detection;
 mod detector;
+mod emission;
 mod proxied;
 mod search;
 mod trial;
+mod window;
 
-pub use detection::MAXIMUM_HELD;
+pub use window::MAXIMUM_HELD;
 
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
 use crate::decoding::framing::Input;
@@ -18,8 +20,7 @@ use crate::tls::{OpenedTlsDecoder, TlsDecoder};
 use crate::{PROTOCOLS, ProtocolRow};
 use detection::{Choice, Circumstances};
 use detector::Detector;
-use model::{Content, Decoding, Direction, Message, PerDirection, Phase, Protocol, Role, Timestamp};
-use proxied::HeaderPassed;
+use model::{Decoding, Direction, Message, PerDirection, Protocol, Timestamp};
 use search::Search;
 use std::sync::Arc;
 use tls_keys::Secrets;
@@ -235,31 +236,6 @@ impl Stream {
         }
     }
 
-    /// Emits a truncated message, of protocols whose requests are over with their server. In others
-    /// a whole message may wait for the client's bytes, until the connection's end.
-    fn emit_truncated(&mut self, at: Timestamp, direction: Direction, sink: &mut MessageSink<'_>) {
-        let bytes = self.given[direction].saturating_sub(self.handed_out[direction]);
-        let State::Decoding(decoder) = &mut self.state else {
-            return;
-        };
-        if bytes == 0 || !self.protocol.carries_requests() || direction == Direction::ClientToServer {
-            return;
-        }
-        decoder.desync(direction);
-        self.opaque[direction] = true;
-        self.handed_out[direction] = self.given[direction];
-        sink(Message {
-            protocol: self.protocol,
-            direction,
-            started: self.began[direction],
-            ended: at,
-            bytes,
-            role: Role::ReplyPart,
-            phase: Phase::Work,
-            content: Content::Other,
-        });
-    }
-
     /// Emits the rest at the end of the connection, an unfinished message as opaque bytes.
     pub fn finish(&mut self, sink: &mut MessageSink<'_>) {
         self.decide_at_end();
@@ -323,12 +299,6 @@ impl Stream {
         }
     }
 
-    fn emit_raw(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
-        let given = &mut self.given[direction];
-        *given = given.saturating_add(input.length());
-        self.emit_opaque(direction, input.at(), input.at(), sink);
-    }
-
     fn start_decoding(&mut self, detector: &Detector, choice: Choice, sink: &mut MessageSink<'_>) {
         let Choice { row, reversed } = choice;
         self.row = row;
@@ -356,24 +326,6 @@ impl Stream {
                 self.emit_raw(direction, Input::unseen(at, unseen), sink);
             }
         }
-    }
-
-    fn emit_preface(&mut self, header: Option<HeaderPassed>, sink: &mut MessageSink<'_>) {
-        let Some(header) = header else { return };
-        let direction = Direction::ClientToServer;
-        for counted in [&mut self.given, &mut self.handed_out] {
-            counted[direction] += header.bytes;
-        }
-        sink(Message {
-            protocol: Protocol::Unknown,
-            direction,
-            started: header.started,
-            ended: header.ended,
-            bytes: header.bytes,
-            role: Role::OneWay,
-            phase: Phase::Connect,
-            content: Content::Other,
-        });
     }
 
     fn decode(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
@@ -480,33 +432,6 @@ impl Stream {
 
     fn secrets_of_tls(&self) -> Option<Arc<dyn Secrets>> {
         self.secrets.clone().filter(|secrets| secrets.tls_begins())
-    }
-
-    fn emit_opaque(
-        &mut self,
-        direction: Direction,
-        started: Timestamp,
-        ended: Timestamp,
-        sink: &mut MessageSink<'_>,
-    ) {
-        let bytes = self.given[direction].saturating_sub(self.handed_out[direction]);
-        if bytes == 0 {
-            return;
-        }
-        self.handed_out[direction] = self.given[direction];
-        sink(Message {
-            protocol: Protocol::Unknown,
-            direction,
-            started,
-            ended,
-            bytes,
-            role: Role::Opaque,
-            phase: Phase::Work,
-            content: match self.cut {
-                true => Content::Cut,
-                false => Content::Other,
-            },
-        });
     }
 }
 

@@ -27,6 +27,7 @@ mod login;
 pub mod messages;
 mod multiplexing;
 mod opening;
+mod session;
 mod tokens;
 mod types;
 mod utf16;

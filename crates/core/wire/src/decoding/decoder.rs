@@ -1,5 +1,6 @@
 //! The interface of protocol decoders.
 
+pub use super::fault::DecodeError;
 use super::framing::Input;
 use super::resume::Resumption;
 use model::{Decoding, Direction, Message, Timestamp};
@@ -116,20 +117,4 @@ pub trait Decoder {
     fn finish(&mut self, sink: &mut MessageSink<'_>) {
         let _ = sink;
     }
-}
-
-/// Reason of undecodable bytes.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{protocol} {direction} at stream offset {offset}: expected {expected}, found {found}")]
-pub struct DecodeError {
-    /// Name of the protocol.
-    pub protocol: &'static str,
-    /// Either `client-to-server` or `server-to-client`.
-    pub direction: &'static str,
-    /// Stream offset of the failed message.
-    pub offset: u64,
-    /// Value that the protocol requires.
-    pub expected: &'static str,
-    /// Actual number or tag, never payload text.
-    pub found: String,
 }

@@ -7,8 +7,9 @@
 //! A decoder holds one [`Framer`] per direction next to (not inside) its state, and calls
 //! [`Framer::next`] in a loop, passing each frame to the state.
 
-use super::decoder::DecodeError;
-use model::{Direction, Timestamp, TooManyPending};
+use super::fault::DecodeError;
+pub use super::fault::HeaderFault;
+use model::{Direction, Timestamp};
 
 /// Input of one `feed` or `skip`.
 #[derive(Debug, Clone, Copy)]
@@ -81,24 +82,6 @@ pub struct FramePlan {
     pub body: u64,
     /// Maximum leading bytes of the body to store.
     pub keep: usize,
-}
-
-/// Fault that the framer turns into a [`DecodeError`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeaderFault {
-    /// Value that the protocol requires.
-    pub expected: &'static str,
-    /// Actual number or tag, never payload text.
-    pub found: String,
-}
-
-impl From<TooManyPending> for HeaderFault {
-    fn from(fault: TooManyPending) -> Self {
-        Self {
-            expected: "fewer requests without a reply",
-            found: fault.limit.to_string(),
-        }
-    }
 }
 
 /// A message with header and body.

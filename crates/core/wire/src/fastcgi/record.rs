@@ -1,5 +1,6 @@
 //! Records with a header of eight bytes.
 
+use crate::decoding::fault::fault;
 use crate::decoding::framing::HeaderFault;
 use model::Direction;
 
@@ -91,20 +92,20 @@ pub(super) fn header(direction: Direction, bytes: &[u8]) -> Result<Header, Heade
         return Err(fault("the header of a record", "less"));
     };
     if version != VERSION {
-        return Err(fault("version 1", &version.to_string()));
+        return Err(fault("version 1", version.to_string()));
     }
     let kind = Kind::from_code(code).filter(|kind| kind.direction() == direction);
-    let kind = kind.ok_or_else(|| fault("a record of this side", &format!("type {code}")))?;
+    let kind = kind.ok_or_else(|| fault("a record of this side", format!("type {code}")))?;
     let request = u16::from_be_bytes([high, low]);
     if kind.is_of_application() != (request == 0) {
         return Err(fault(
             "the number of a request",
-            &format!("{request} with type {code}"),
+            format!("{request} with type {code}"),
         ));
     }
     let content = u16::from_be_bytes([content_high, content_low]);
     if kind.fixed_content().is_some_and(|fixed| fixed != content) {
-        return Err(fault("the length of such a record", &content.to_string()));
+        return Err(fault("the length of such a record", content.to_string()));
     }
     Ok(Header {
         kind,
@@ -112,13 +113,6 @@ pub(super) fn header(direction: Direction, bytes: &[u8]) -> Result<Header, Heade
         content,
         padding,
     })
-}
-
-pub(super) fn fault(expected: &'static str, found: &str) -> HeaderFault {
-    HeaderFault {
-        expected,
-        found: found.to_owned(),
-    }
 }
 
 pub(super) const LENGTH: usize = 8;

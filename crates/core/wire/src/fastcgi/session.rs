@@ -1,9 +1,10 @@
 //! State of the conversation, apart from unfinished records.
 
 use super::params::{Params, RequestLine};
-use super::record::{Header, Kind, fault};
+use super::record::{Header, Kind};
 use super::reply::Head;
 use crate::decoding::decoder::MessageSink;
+use crate::decoding::fault::fault;
 use crate::decoding::framing::{Frame, HeaderFault};
 use model::{Content, Direction, Message, PendingReplies, Phase, Protocol, Role, Timestamp};
 
@@ -66,7 +67,7 @@ impl Session {
                 self.pending.check().map_err(HeaderFault::from)
             }
             Kind::BeginRequest if self.request_index(header.request).is_some() => {
-                Err(fault("a number that no open request has", &number()))
+                Err(fault("a number that no open request has", number()))
             }
             Kind::BeginRequest | Kind::GetValues => Ok(()),
             Kind::Params | Kind::Stdin | Kind::Data => {
@@ -74,7 +75,7 @@ impl Session {
                 let rest = self.rest.as_ref().map(|rest| rest.request);
                 match request.or(rest) {
                     Some(known) if known == header.request => Ok(()),
-                    _ => Err(fault("a record of the request that was begun", &number())),
+                    _ => Err(fault("a record of the request that was begun", number())),
                 }
             }
             Kind::EndRequest | Kind::Stdout | Kind::Stderr | Kind::GetValuesResult | Kind::UnknownType => {
@@ -83,7 +84,7 @@ impl Session {
                     self.request_index(header.request).is_some() || sending == Some(header.request);
                 match is_asked || (self.pending.is_empty() && sending.is_none()) {
                     true => Ok(()),
-                    false => Err(fault("a reply to an open request", &number())),
+                    false => Err(fault("a reply to an open request", number())),
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Bodies, counted to their end.
 
+use crate::decoding::fault::fault;
 use crate::decoding::framing::{HeaderFault, Input};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,13 +103,6 @@ fn line_byte(input: &mut Input<'_>) -> Result<u8, HeaderFault> {
         .first()
         .copied()
         .ok_or_else(|| fault("a line of a chunked body", "bytes that were not captured"))
-}
-
-fn fault(expected: &'static str, found: &str) -> HeaderFault {
-    HeaderFault {
-        expected,
-        found: found.to_owned(),
-    }
 }
 
 /// A chunk of 2^60 bytes, so sums of sizes do not overflow.

@@ -1,6 +1,7 @@
 //! First line of a head, and the fields that delimit the message.
 
 use super::body::Body;
+use crate::decoding::fault::fault;
 use crate::decoding::framing::HeaderFault;
 use model::{RequestId, SpanId};
 
@@ -226,13 +227,6 @@ pub(crate) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .unwrap_or_default()
         .split(|&byte| byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-}
-
-fn fault(expected: &'static str, found: &str) -> HeaderFault {
-    HeaderFault {
-        expected,
-        found: found.to_owned(),
-    }
 }
 
 #[cfg(test)]

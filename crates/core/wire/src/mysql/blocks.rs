@@ -4,7 +4,8 @@
 //! a stored block). The content is zlib or, with MySQL, zstd: distinguished by its first byte.
 
 use super::lane::Meter;
-use super::{fault, wrong_byte};
+use super::wrong_byte;
+use crate::decoding::fault::fault;
 use crate::decoding::framing::HeaderFault;
 use flate2::{Decompress, FlushDecompress};
 use model::Timestamp;

@@ -2,9 +2,9 @@
 
 use super::bulk::SetCounter;
 use super::capabilities::{COMPRESS, COMPRESS_ZSTD, Capabilities};
-use super::lane::{Interest, MessageStart, Unit};
 use super::messages::reply::{EOF, ERR, OK};
 use super::statements::Statements;
+use super::unit::{Interest, MessageStart, Unit};
 use crate::decoding::decoder::MessageSink;
 use crate::decoding::framing::HeaderFault;
 use model::{Content, Direction, Message, PendingReplies, PerDirection, Phase, Protocol, Role, StatementId};

@@ -1,8 +1,8 @@
 //! Ends of a result or a reply, with OK, EOF or error.
 
-use super::fault;
-use super::lane::{FULL_FRAME, MessageStart, Unit};
 use super::messages::reply::{EOF, OK};
+use super::unit::{FULL_FRAME, MessageStart, Unit};
+use crate::decoding::fault::fault;
 use crate::decoding::framing::HeaderFault;
 use crate::decoding::reader::Reader;
 use model::{Content, Role, TransactionState};

@@ -1,7 +1,7 @@
 //! Commands of the client, one row each, and first bytes of replies, named as in the MySQL source
 //! documentation, "Client/Server Protocol".
 
-use super::lane::FULL_FRAME;
+use super::unit::FULL_FRAME;
 use crate::decoding::tags::TaggedRows;
 use std::ops::RangeInclusive;
 

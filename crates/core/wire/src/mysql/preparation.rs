@@ -3,9 +3,9 @@
 
 use super::conversation::{Conversation, Progress, Shown};
 use super::endings::{is_plain_eof, ready};
-use super::lane::Unit;
 use super::messages::reply::OK;
 use super::reply::Said;
+use super::unit::Unit;
 use super::wrong_byte;
 use crate::decoding::framing::HeaderFault;
 use crate::decoding::reader::Reader;

@@ -3,10 +3,11 @@
 use super::capabilities::{CACHE_METADATA, Capabilities, MYSQL, OPTIONAL_METADATA};
 use super::conversation::{Conversation, ConversationPhase, Part, PendingReply, Progress, Shown};
 use super::endings::{EndFields, OkFields, error_content, is_end_of_rows, is_plain_eof, ready};
-use super::lane::{Arrival, Interest, MessageStart, Unit};
 use super::messages::reply::{EOF, ERR, LOCAL_INFILE, OK};
-use super::{fault, wrong_byte};
+use super::unit::{Arrival, Interest, MessageStart, Unit};
+use super::wrong_byte;
 use crate::decoding::decoder::MessageSink;
+use crate::decoding::fault::fault;
 use crate::decoding::framing::HeaderFault;
 use crate::decoding::reader::Reader;
 use model::{Content, Direction, Message, Phase, Protocol, Role};

@@ -2,7 +2,6 @@
 
 use super::capabilities::{Capabilities, QUERY_ATTRIBUTES};
 use super::conversation::{Conversation, ConversationPhase, Part, PendingReply};
-use super::lane::{Interest, MessageStart, Unit};
 use super::messages::{
     COM_BINLOG_DUMP, COM_BINLOG_DUMP_GTID, COM_CHANGE_USER, COM_CREATE_DB, COM_DEBUG, COM_DROP_DB,
     COM_FIELD_LIST, COM_INIT_DB, COM_PING, COM_PROCESS_INFO, COM_PROCESS_KILL, COM_QUERY, COM_QUIT,
@@ -10,6 +9,7 @@ use super::messages::{
     COM_STMT_BULK_EXECUTE, COM_STMT_CLOSE, COM_STMT_EXECUTE, COM_STMT_FETCH, COM_STMT_PREPARE,
     COM_STMT_RESET, COM_STMT_SEND_LONG_DATA, COMMANDS, SEMI_SYNC_ACK,
 };
+use super::unit::{Interest, MessageStart, Unit};
 use super::values::skip_query_attributes;
 use super::wrong_byte;
 use crate::decoding::decoder::MessageSink;

@@ -1,6 +1,6 @@
 //! Strict checks of whole bodies, for a connection's first messages.
 
-use super::messages::{error_field, object, replication, transaction};
+use super::codes::{error_field, object, replication, transaction};
 use crate::decoding::reader::Reader;
 pub(super) use crate::decoding::recognition::Recognition;
 use crate::decoding::verbs::begins_statement;

@@ -1,10 +1,11 @@
 //! Messages of the client.
 
+use super::codes::object;
+use super::messages::STATEMENT_LIMIT;
 use super::messages::frontend::{
     BIND, CLOSE, COPY_DATA, COPY_DONE, COPY_FAIL, DESCRIBE, EXECUTE, FLUSH, FUNCTION_CALL, PARSE,
     PASSWORD_MESSAGE, QUERY, SYNC, TERMINATE,
 };
-use super::messages::{STATEMENT_LIMIT, object};
 use super::prepared::Announced;
 use super::reply_queue::PendingReply;
 use super::shape::STARTUP_HEADER;

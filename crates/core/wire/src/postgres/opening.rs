@@ -1,8 +1,9 @@
 //! Strict check of PostgreSQL's first messages: whole, with all fields.
 
 use super::checks::is_text;
+use super::codes::encryption;
 use super::messages::frontend::{PARSE, QUERY};
-use super::messages::{encryption, messages_sent};
+use super::messages::messages_sent;
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, MAXIMUM_STARTUP, SSL_REQUEST, STARTUP_HEADER, Shapes};
 use super::startup::COMPRESSION;
 use crate::decoding::reader::Reader;

@@ -1,12 +1,12 @@
 //! Messages of the server.
 
+use super::codes::{error_field, transaction};
 use super::messages::backend::{
     AUTHENTICATION, BIND_COMPLETE, CLOSE_COMPLETE, COMMAND_COMPLETE, COPY_BOTH_RESPONSE, COPY_DATA,
     COPY_DONE, COPY_IN_RESPONSE, DATA_ROW, EMPTY_QUERY_RESPONSE, ERROR_RESPONSE, NO_DATA, NOTICE_RESPONSE,
     NOTIFICATION_RESPONSE, PARAMETER_STATUS, PARSE_COMPLETE, PORTAL_SUSPENDED, READY_FOR_QUERY,
     ROW_DESCRIPTION,
 };
-use super::messages::{error_field, transaction};
 use super::reply_queue::PendingReply;
 use super::shape::ANSWER_HEADER;
 use super::{Copying, Session, message};

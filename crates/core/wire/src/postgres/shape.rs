@@ -1,16 +1,14 @@
 //! Lengths and inspected parts of messages.
 
+use super::codes::{encryption, transaction};
 use super::messages::backend::{self, DATA_ROW, FUNCTION_CALL_RESPONSE, READY_FOR_QUERY};
 use super::messages::frontend::{self, BIND, FUNCTION_CALL, PARSE, QUERY};
-use super::messages::{encryption, messages_sent, transaction};
+use super::messages::{MAXIMUM_MESSAGE, messages_sent};
 use crate::decoding::framing::{FramePlan, HeaderFault};
 use crate::decoding::reader::Reader;
 use crate::decoding::resume::MessageShape;
 use model::Direction;
 use std::ops::RangeInclusive;
-
-/// PostgreSQL itself allocates at most 1 GiB for one message.
-pub const MAXIMUM_MESSAGE: u32 = 1 << 30;
 
 /// Framing of the next messages, which depends on the start of the connection.
 #[derive(Debug, Default)]

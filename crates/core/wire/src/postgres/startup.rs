@@ -1,6 +1,6 @@
 //! Messages without a tag: start-up, requests for encryption, cancelling.
 
-use super::messages::encryption;
+use super::codes::encryption;
 use super::reply_queue::PendingReply;
 use super::shape::{CANCEL_REQUEST, GSSENC_REQUEST, SSL_REQUEST};
 use super::{Session, message};

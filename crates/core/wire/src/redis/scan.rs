@@ -2,6 +2,7 @@
 //! arrived.
 
 use super::resp;
+use crate::decoding::fault::fault;
 use crate::decoding::framing::{HeaderFault, Input};
 
 #[derive(Debug)]
@@ -183,12 +184,12 @@ impl Scan {
             return if may_be_null && count == -1 {
                 Ok(self.ended())
             } else {
-                Err(fault("a length", &count.to_string()))
+                Err(fault("a length", count.to_string()))
             };
         };
         let most = if is_text { MAXIMUM_TEXT } else { MAXIMUM_COUNT };
         if count > most {
-            return Err(fault("a length that servers allow", &count.to_string()));
+            return Err(fault("a length that servers allow", count.to_string()));
         }
         if is_text {
             self.state = if count > 0 {
@@ -309,19 +310,12 @@ fn byte(input: &mut Input<'_>) -> Result<u8, HeaderFault> {
 fn unseen(input: &Input<'_>) -> HeaderFault {
     fault(
         "a line",
-        &format!("{} bytes that were not captured", input.unseen_count()),
+        format!("{} bytes that were not captured", input.unseen_count()),
     )
 }
 
 fn wrong_byte(expected: &'static str, found: u8) -> HeaderFault {
-    fault(expected, &format!("{found:#04x}"))
-}
-
-fn fault(expected: &'static str, found: &str) -> HeaderFault {
-    HeaderFault {
-        expected,
-        found: found.to_owned(),
-    }
+    fault(expected, format!("{found:#04x}"))
 }
 
 /// Longest line of a simple string, an error or an inline request: Redis's limit for the latter.

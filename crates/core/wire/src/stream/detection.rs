@@ -14,11 +14,11 @@
 //!
 //! A port never decides; it only orders protocols that agree.
 
-use super::buffered_bursts::{BufferedBursts, Window};
-use super::trial::{Outcome, trial};
+use super::trial::{Occasion, Outcome, trial};
+use super::window::Window;
 use crate::decoding::recognition::Recognition;
 use crate::{PROTOCOLS, ProtocolRow};
-use model::{Direction, Timestamp};
+use model::Direction;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Choice {
@@ -34,13 +34,6 @@ pub(super) struct Circumstances {
     pub(super) is_joined: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Occasion {
-    More,
-    Turn,
-    End,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     row: &'static ProtocolRow,
@@ -54,33 +47,8 @@ enum Standing {
     Agreed,
 }
 
-impl BufferedBursts {
-    pub(super) fn detect_protocol(&mut self, of: Circumstances, occasion: Occasion) -> Option<Choice> {
-        loop {
-            let (agreed, open) = survey(&self.window, of, occasion);
-            if agreed.is_some() {
-                return agreed;
-            }
-            let gives_up = !open || occasion == Occasion::End || self.window.is_long();
-            if !gives_up {
-                return None;
-            }
-            let goes_on = (of.is_joined || self.lost) && self.discard_first();
-            if !goes_on {
-                return Some(Choice {
-                    row: None,
-                    reversed: false,
-                });
-            }
-            if self.window.is_empty() {
-                return None;
-            }
-        }
-    }
-}
-
 /// Returns the agreed choice, and whether any candidate is still open.
-fn survey(window: &Window, of: Circumstances, occasion: Occasion) -> (Option<Choice>, bool) {
+pub(super) fn survey(window: &Window, of: Circumstances, occasion: Occasion) -> (Option<Choice>, bool) {
     let mut open = false;
     for candidate in candidates(of) {
         match candidate.standing(window, occasion) {
@@ -151,23 +119,3 @@ impl Candidate {
         }
     }
 }
-
-impl Window {
-    fn is_long(&self) -> bool {
-        self.turns() > MAX_DIRECTION_CHANGES
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Passed {
-    pub(super) direction: Direction,
-    pub(super) started: Timestamp,
-    pub(super) ended: Timestamp,
-    pub(super) bytes: u64,
-}
-
-/// Maximum bytes buffered, both directions together, while the protocol is unknown.
-pub const MAXIMUM_HELD: usize = 16 * 1024;
-
-/// Changes of direction after which a protocol without contradiction or proof is discarded.
-const MAX_DIRECTION_CHANGES: usize = 16;

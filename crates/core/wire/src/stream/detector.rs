@@ -1,8 +1,9 @@
 //! Detects the protocol of a stream, behind a PROXY header. Its input waits.
 
-use super::buffered_bursts::{BufferedBursts, turned};
-use super::detection::{Choice, Circumstances, Passed};
+use super::buffered_bursts::BufferedBursts;
+use super::detection::{Choice, Circumstances};
 use super::proxied::{HeaderPassed, Preface};
+use super::window::{Passed, turned};
 use crate::decoding::framing::Input;
 use model::{Direction, PerDirection, Timestamp};
 

@@ -1,10 +1,16 @@
 //! Runs a decoder over the buffer to find a conversation.
 
-use super::buffered_bursts::{Window, turned};
-use super::detection::Occasion;
+use super::window::{Window, turned};
 use crate::decoding::framing::Input;
 use crate::protocols::ProtocolRow;
 use model::{Direction, Message, PerDirection, Protocol, Role};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Occasion {
+    More,
+    Turn,
+    End,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {

@@ -2,6 +2,7 @@
 
 use super::messages::packet::TABULAR_RESULT;
 use super::{HEADER, LAST_PACKET, option};
+use crate::decoding::fault::fault;
 use crate::decoding::framing::HeaderFault;
 use crate::decoding::reader::Reader;
 use std::fmt;
@@ -63,7 +64,7 @@ pub fn answer(bytes: &[u8]) -> Result<Option<TdsAnswer>, HeaderFault> {
 fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, HeaderFault> {
     match reader.rest().first() {
         Some(&TABULAR_RESULT) => {}
-        Some(other) => return Err(fault("a response of TDS", &format!("type {other:#04x}"))),
+        Some(other) => return Err(fault("a response of TDS", format!("type {other:#04x}"))),
         None => return Ok(None),
     }
     let Some([_, status, high, low, ..]) = reader.rest().first_chunk::<HEADER>().copied() else {
@@ -72,7 +73,7 @@ fn next_packet<'a>(reader: &mut Reader<'a>) -> Result<Option<(bool, &'a [u8])>, 
     let length = usize::from(u16::from_be_bytes([high, low]));
     let body = length
         .checked_sub(HEADER)
-        .ok_or_else(|| fault("a length of at least 8", &length.to_string()))?;
+        .ok_or_else(|| fault("a length of at least 8", length.to_string()))?;
     let mut ahead = *reader;
     let whole = ahead.take_bytes(HEADER).and_then(|_| ahead.take_bytes(body));
     Ok(whole.map(|body| {
@@ -127,13 +128,6 @@ fn named(byte: u8) -> Option<Encryption> {
     ]
     .into_iter()
     .find(|encryption| *encryption as u8 == byte)
-}
-
-fn fault(expected: &'static str, found: &str) -> HeaderFault {
-    HeaderFault {
-        expected,
-        found: found.to_owned(),
-    }
 }
 
 const MAX_ANSWER_LEN: usize = 16 * 1024;

@@ -1,6 +1,9 @@
 //! Packet types and tokens, one row each, named as in MS-TDS 2.2.3.1.1 and 2.2.7.
 
+use super::HEADER;
 use super::first_token as first;
+use crate::decoding::fault::fault;
+use crate::decoding::framing::{FramePlan, HeaderFault};
 use crate::decoding::reader::Reader;
 use crate::decoding::tags::TaggedRows;
 use model::Direction;
@@ -87,4 +90,28 @@ tokens! {
     DONE          0xfd Some(first::done);
     DONEPROC      0xfe Some(first::done);
     DONEINPROC    0xff Some(first::done);
+}
+
+pub(super) fn plan(direction: Direction, header: &[u8]) -> Result<FramePlan, HeaderFault> {
+    let &[kind, _, high, low, ..] = header else {
+        return Err(fault("a header of eight bytes", header.len().to_string()));
+    };
+    let is_known = PACKETS
+        .find(kind)
+        .is_some_and(|row| row.senders.contains(&direction));
+    let length = u16::from_be_bytes([high, low]);
+    if !is_known {
+        let found = match kind {
+            0x14..=0x17 => "TLS".to_owned(),
+            other => format!("type {other:#04x}"),
+        };
+        return Err(fault("a packet of TDS", found));
+    }
+    if usize::from(length) < HEADER {
+        return Err(fault("a length of at least 8", length.to_string()));
+    }
+    Ok(FramePlan {
+        body: u64::from(length) - HEADER as u64,
+        keep: usize::from(length),
+    })
 }

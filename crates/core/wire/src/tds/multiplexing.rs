@@ -8,8 +8,10 @@
 //! sends a request while another has a pending reply, the connection is opaque to its end.
 
 use super::HEADER;
-use super::decoder::{Session, fault};
+use super::messages;
+use super::session::Session;
 use crate::decoding::decoder::MessageSink;
+use crate::decoding::fault::fault;
 use crate::decoding::framing::{Frame, FramePlan, HeaderFault};
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use std::collections::HashMap;
@@ -132,7 +134,7 @@ impl Sessions {
                 "bytes that were not captured".to_owned(),
             ));
         };
-        let planned = super::decoder::plan(direction, header)?;
+        let planned = messages::plan(direction, header)?;
         if planned.body != body.len() as u64 {
             return Err(fault(
                 "one packet of TDS in one of SMP (MARS)",

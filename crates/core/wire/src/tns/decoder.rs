@@ -2,11 +2,12 @@
 
 use super::messages::packet;
 use super::opening::MAXIMUM_PACKET;
-use super::session::{Packet, Session};
+use super::session::{MAXIMUM_KEPT, Packet, Session};
 use crate::decoding::decoder::{DecodeError, Decoder, MessageSink};
+use crate::decoding::fault::fault;
 use crate::decoding::framing::{FramePlan, Framer, HeaderFault, Input};
 use crate::decoding::resume::{MessageShape, Resumption, find};
-use model::{Direction, PerDirection, Timestamp};
+use model::{Direction, PerDirection};
 
 /// Decodes one Oracle Net connection, from the start or from the middle.
 ///
@@ -159,13 +160,6 @@ impl Decoder for TnsDecoder {
     }
 }
 
-pub(super) fn fault(expected: &'static str, found: String) -> HeaderFault {
-    HeaderFault { expected, found }
-}
-
-pub(super) const NEVER: Timestamp = Timestamp::from_nanos(0);
-
 const HEADER: usize = 8;
 /// A byte between packets by which a client interrupts a call out of band.
 const OUT_OF_BAND: u8 = b'!';
-pub const MAXIMUM_KEPT: usize = 64 * 1024;
