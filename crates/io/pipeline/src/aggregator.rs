@@ -3,62 +3,22 @@
 mod so_far;
 mod window;
 
-pub use crate::sinks::{Exports, TABLES_LAST, TablesInput};
-pub use so_far::SoFar;
-pub use window::Window;
+pub use crate::sinks::{AggregatorConfig, Exports, SoFar, TABLES_LAST, TablesInput, Window};
 
 use crate::fact_channel::FactLosses;
-use crate::moved::{ConnectionChoice, MovedConnections};
-use crate::output_health::OutputHealth;
-use crate::sinks::{KeptOperations, LongestOperation, MissingData, Samples, SinceProgress, Sinks};
-use analysis::exchange_pool::ExchangePool;
+use crate::moved::MovedConnections;
+use crate::sinks::{MissingData, SinceProgress, Sinks, TableRecords};
 use analysis::fact::Fact;
-use analysis::findings::Distances;
 use analysis::fingerprint::KnownFingerprints;
-use analysis::hosts::HostSettings;
 use analysis::operations::Operations;
-use analysis::operations::rule::Rule;
 use analysis::poolers::Poolers;
 use anyhow::Result;
-use model::{Conditions, ConnectionId, Endpoint, HostProcess, LinkOutcome, PerSide, Warning, WarningKind};
-use predict::{Computing, PredictionTarget, Senders, WakeUp, Workers};
+use model::{Conditions, ConnectionId, HostProcess, LinkOutcome, PerSide, Warning, WarningKind};
 use report::ReadOutcome;
 use report::outcome::ProgressLine;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-#[derive(Debug, Clone, Default)]
-pub struct AggregatorConfig {
-    pub rule: Rule,
-    pub hosts: HostSettings,
-    pub targets: Vec<PredictionTarget>,
-    pub computing: Computing,
-    pub wake_up: WakeUp,
-    pub workers: Workers,
-    pub senders: Senders,
-    pub moved: Vec<ConnectionChoice>,
-    /// Whether the run is inspected before its end ([`Aggregator::so_far`]). Tracks open
-    /// connections and keeps the last operations.
-    pub live: bool,
-    /// Whether each autocommitted statement is an operation, as in a recording of `load` (clients
-    /// there do not pause).
-    pub statements_alone: bool,
-    pub names: Vec<(Endpoint, Arc<str>)>,
-    pub json: bool,
-    pub exchanges: bool,
-    /// Also writes all facts to this file.
-    pub recording: Option<PathBuf>,
-    /// Distances for prices of findings; `None` without findings.
-    pub findings: Option<Distances>,
-    pub longest: Option<LongestOperation>,
-    pub samples: Option<Samples>,
-    pub kept: Option<KeptOperations>,
-    /// Pool for boxes of exchanges, if the decoding thread reuses them.
-    pub boxes: Option<ExchangePool>,
-    /// Records lost outputs of a run that survives the loss. Outputs are then non-blocking.
-    pub output_health: Option<OutputHealth>,
-}
 
 pub struct Aggregator {
     poolers: Poolers,
@@ -98,6 +58,22 @@ impl Aggregator {
     /// Replaces the targets of all later aggregation.
     pub fn export(&mut self, exports: Exports) {
         self.sinks.set(exports);
+    }
+
+    /// Also writes tables, with `host` as their observer. The default is the host of the run's
+    /// conditions.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn tables(&mut self, folder: &Path, host: Option<&str>, input: TablesInput<'_>) -> Result<()> {
+        let records = TableRecords::create(folder, host, input, &self.conditions)?;
+        self.sinks.set(records);
+        Ok(())
+    }
+
+    /// `false` if tables were given up after an error.
+    pub fn writes_tables(&self) -> bool {
+        self.sinks.find::<TableRecords>().is_some()
     }
 
     /// Output errors are kept for [`Aggregator::finish`], or reported at once by a run that
@@ -186,10 +162,7 @@ impl Aggregator {
         self.moved.clone()
     }
 
-    pub(crate) const fn conditions(&self) -> &Conditions {
-        &self.conditions
-    }
-
+    #[cfg(test)]
     pub(crate) const fn sinks(&mut self) -> &mut Sinks {
         &mut self.sinks
     }

@@ -1,10 +1,7 @@
 //! Selects the connections that a prediction moves to the other link.
 
-use crate::sinks::RunSink;
-use analysis::fact::Fact;
 use anyhow::{Result, bail};
 use model::{ConnectionId, ConnectionMap, Endpoint, OperationStep, Prediction, Protocol};
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -97,18 +94,6 @@ impl MovedConnections {
     pub fn moves_connection(&self, connection: ConnectionId, protocol: Protocol) -> bool {
         let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
         chosen(&self.choices, protocol, servers.get(&connection))
-    }
-}
-
-impl RunSink for MovedConnections {
-    fn fact(&mut self, fact: &Fact) -> io::Result<()> {
-        if let Fact::Opened {
-            connection, server, ..
-        } = fact
-        {
-            self.opened(*connection, *server);
-        }
-        Ok(())
     }
 }
 

@@ -1,12 +1,15 @@
 //! Sinks of a run: each sum and each output, in a file of its own and with a row in [`SINKS`].
 
+mod config;
 mod current;
 mod exports;
 mod faults;
 mod findings;
+mod interim;
 mod kept;
 mod longest;
 mod missing;
+mod moved;
 mod overview;
 mod predictions;
 mod progress;
@@ -17,7 +20,9 @@ mod records;
 mod samples;
 mod tables;
 
+pub use config::AggregatorConfig;
 pub use exports::Exports;
+pub use interim::{SoFar, Window};
 pub use kept::KeptOperations;
 pub use longest::LongestOperation;
 pub(crate) use missing::MissingData;
@@ -27,9 +32,9 @@ pub(crate) use progress::SinceProgress;
 pub use recent::RecentOperations;
 pub use samples::Samples;
 pub(crate) use samples::by_time;
+pub(crate) use tables::TableRecords;
 pub use tables::{TABLES_LAST, TablesInput};
 
-use crate::aggregator::{AggregatorConfig, SoFar, Window};
 use crate::moved::MovedConnections;
 use analysis::current::Current;
 use analysis::fact::Fact;

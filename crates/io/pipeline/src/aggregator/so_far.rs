@@ -1,22 +1,10 @@
 //! Intermediate results of a run, for a screen.
 
 use super::Aggregator;
-use crate::sinks::{Overviews, RecentOperations, unseen};
-use analysis::current::{CurrentTotals, OpenConnection};
+use crate::sinks::{Overviews, RecentOperations, SoFar, unseen};
 use analysis::findings::Findings;
 use model::Finding;
-use report::ReadOutcome;
 use std::time::Duration;
-
-#[derive(Debug, Default)]
-pub struct SoFar {
-    /// As at the end, but limited to the requested rows, without predictions and without open
-    /// operations. With a baseline, totals, statements, operations and transactions count since
-    /// then.
-    pub outcome: ReadOutcome,
-    pub current: CurrentTotals,
-    pub open: Vec<OpenConnection>,
-}
 
 impl Aggregator {
     /// Intermediate results with at most `rows` of each kind, and findings priced at `prices`.

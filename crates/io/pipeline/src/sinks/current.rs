@@ -1,7 +1,6 @@
 //! Open connections and transactions, for a live view.
 
-use super::RunSink;
-use crate::aggregator::SoFar;
+use super::{RunSink, SoFar};
 use analysis::current::Current;
 use analysis::fact::Fact;
 use std::io;

@@ -1,7 +1,6 @@
 //! Findings of the run, and whether they certainly belong to the operations that they name.
 
-use super::{InspectedOperation, RunSink};
-use crate::aggregator::{SoFar, Window};
+use super::{InspectedOperation, RunSink, SoFar, Window};
 use analysis::fact::Fact;
 use analysis::findings::{Findings, FindingsReport};
 use model::{Finding, FindingOwners, OperationGroup, Warning, WarningKind};

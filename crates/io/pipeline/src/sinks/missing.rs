@@ -2,8 +2,7 @@
 
 pub(crate) mod seen;
 
-use super::RunSink;
-use crate::aggregator::{SoFar, Window};
+use super::{RunSink, SoFar, Window};
 use crate::fact_channel::FactLosses;
 use analysis::fact::Fact;
 use analysis::operations::rule::Rule;

@@ -1,7 +1,6 @@
 //! Totals of the run, and since a baseline.
 
-use super::{InspectedOperation, RunSink};
-use crate::aggregator::{SoFar, Window};
+use super::{InspectedOperation, RunSink, SoFar, Window};
 use analysis::fact::Fact;
 use analysis::overview::{Overview, OverviewTotals};
 use report::ReadOutcome;

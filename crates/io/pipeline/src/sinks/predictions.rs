@@ -4,8 +4,7 @@ mod prices;
 mod thread;
 mod unexplained;
 
-use super::{InspectedOperation, LongestOperation, Samples};
-use crate::aggregator::AggregatorConfig;
+use super::{AggregatorConfig, InspectedOperation, LongestOperation, Samples};
 use crate::moved::{MovedConnections, by_whether_they_move};
 use crate::senders;
 use model::{Warning, WarningKind};

@@ -1,8 +1,7 @@
 //! The recording of a run: its facts as observed, because poolers can be recognised again.
 
 use super::record_output::RecordOutput;
-use super::{Requested, RunSink, boxed};
-use crate::aggregator::AggregatorConfig;
+use super::{AggregatorConfig, Requested, RunSink, boxed};
 use crate::non_blocking_writer::NonBlockingWriter;
 use crate::private_file;
 use analysis::fact::Fact;

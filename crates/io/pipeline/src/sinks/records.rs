@@ -2,8 +2,7 @@
 
 use super::faults::NOT_WRITTEN;
 use super::record_output::RecordOutput;
-use super::{InspectedOperation, Requested, RunSink, boxed};
-use crate::aggregator::AggregatorConfig;
+use super::{AggregatorConfig, InspectedOperation, Requested, RunSink, boxed};
 use crate::non_blocking_writer::NonBlockingWriter;
 use analysis::fact::Fact;
 use anyhow::Context;

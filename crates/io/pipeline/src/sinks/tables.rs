@@ -1,11 +1,10 @@
 //! Writes the tables of a run: the records of a recording, and operations, statements and findings.
 
 use super::recording::write_fact;
-use super::{InspectedOperation, RunSink};
-use crate::aggregator::{Aggregator, Window};
+use super::{InspectedOperation, RunSink, Window};
 use analysis::fact::Fact;
 use anyhow::{Context, Result};
-use model::{Finding, StatementOutcome};
+use model::{Conditions, Finding, StatementOutcome};
 use report::{ReadOutcome, RecordEncoder, RecordLine, RecordWriter};
 use serde::Serialize;
 use std::io;
@@ -72,6 +71,32 @@ impl RunSink for TableRecords {
 }
 
 impl TableRecords {
+    pub fn create(
+        folder: &Path,
+        host: Option<&str>,
+        input: TablesInput<'_>,
+        conditions: &Conditions,
+    ) -> Result<Self> {
+        let not_made = || format!("could not write tables to {}", folder.display());
+        let host = host.or(conditions.host.as_deref()).unwrap_or("unknown");
+        let source = match input {
+            TablesInput::Live | TablesInput::Resumed => conditions.observation_point.clone(),
+            TablesInput::Files(files) => file_names(files),
+        };
+        let run = match input {
+            TablesInput::Live => RunKind::Once,
+            TablesInput::Resumed => RunKind::Resumed,
+            TablesInput::Files(_) => RunKind::Again,
+        };
+        let folder = Folder::create(folder, host, &source, run).with_context(not_made)?;
+        let mut records = RecordWriter::encoding(Rows(folder));
+        records.conditions(conditions).with_context(not_made)?;
+        Ok(Self {
+            records,
+            completed: Instant::now(),
+        })
+    }
+
     fn sums(&mut self, statements: &[StatementOutcome], findings: &[Finding]) -> io::Result<()> {
         statements
             .iter()
@@ -87,38 +112,6 @@ impl TableRecords {
         }
         self.completed = Instant::now();
         self.records.encoder().0.rotate()
-    }
-}
-
-impl Aggregator {
-    /// Also writes tables, with `host` as their observer. The default is the host of the run's
-    /// conditions.
-    pub fn tables(&mut self, folder: &Path, host: Option<&str>, input: TablesInput<'_>) -> Result<()> {
-        let not_made = || format!("could not write tables to {}", folder.display());
-        let conditions = self.conditions();
-        let host = host.or(conditions.host.as_deref()).unwrap_or("unknown");
-        let source = match input {
-            TablesInput::Live | TablesInput::Resumed => conditions.observation_point.clone(),
-            TablesInput::Files(files) => file_names(files),
-        };
-        let run = match input {
-            TablesInput::Live => RunKind::Once,
-            TablesInput::Resumed => RunKind::Resumed,
-            TablesInput::Files(_) => RunKind::Again,
-        };
-        let folder = Folder::create(folder, host, &source, run).with_context(not_made)?;
-        let mut records = RecordWriter::encoding(Rows(folder));
-        records.conditions(conditions).with_context(not_made)?;
-        self.sinks().set(TableRecords {
-            records,
-            completed: Instant::now(),
-        });
-        Ok(())
-    }
-
-    /// `false` if tables were given up after an error.
-    pub fn writes_tables(&mut self) -> bool {
-        self.sinks().find_mut::<TableRecords>().is_some()
     }
 }
 
@@ -138,8 +131,8 @@ fn file_names(files: &[PathBuf]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aggregator::AggregatorConfig;
-    use model::{Conditions, ConnectionId, Endpoint, Timestamp};
+    use crate::aggregator::{Aggregator, AggregatorConfig};
+    use model::{ConnectionId, Endpoint, Timestamp};
 
     fn files(folder: &Path) -> Vec<PathBuf> {
         let mut found = Vec::new();
