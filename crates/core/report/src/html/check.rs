@@ -155,19 +155,17 @@ fn changes(all: &[Change]) -> Markup {
         .filter(|change| !change.is_none())
         .map(changed)
         .collect();
-    let headings = [
-        "operations",
-        "round trips before",
-        "now",
-        "predicted before",
-        "predicted now",
-        "new findings",
-    ];
     let content = html! {
         @if changed.is_empty() {
             p { "The same round trips and no new finding in " (counted(all.len() as u64, "name")) "." }
         } @else {
-            (opening::table(&headings, &changed))
+            (opening::table(
+                &[
+                    "operations", "round trips before", "now", "predicted before", "predicted now",
+                    "new findings",
+                ],
+                &changed
+            ))
             p.small { "Predicted at " (name_cell(&first.link)) "." }
         }
     };

@@ -84,24 +84,15 @@ fn trips(echoes: &[EchoOutcome]) -> Markup {
         })
         .collect();
     let rows: Vec<Vec<String>> = echoes.iter().map(trip).collect();
-    let headings = [
-        "request",
-        "reply",
-        "streams",
-        "median",
-        "95 %",
-        "99 %",
-        "longest",
-        "per second",
-        "processor here",
-        "processor there",
-        "kernel",
-        "resent",
-        "broken",
-    ];
     let content = html! {
         (spreads::draw("round trips of each combination", &drawn))
-        (opening::table(&headings, &rows))
+        (opening::table(
+            &[
+                "request", "reply", "streams", "median", "95 %", "99 %", "longest", "per second",
+                "processor here", "processor there", "kernel", "resent", "broken",
+            ],
+            &rows
+        ))
         (small_print(
             "Round trips are whole ones, both ways; half of one is one way. Processor time is of one round trip. \
              A dash: too few samples, or not known."
@@ -142,32 +133,13 @@ fn rates(bulks: &[BulkOutcome]) -> Markup {
             ]
         })
         .collect();
-    let rows: Vec<Vec<String>> = bulks
-        .iter()
-        .map(|bulk| {
-            vec![
-                direction(bulk.direction).to_owned(),
-                bulk.rate.map_or_else(|| DASH.to_owned(), |rate| rate.to_string()),
-                time_or_dash(bulk.idle.p50),
-                time_or_dash(bulk.loaded.p50),
-                time_or_dash(bulk.queue_delay()),
-                ByteCount::from_bytes(bulk.payload_bytes).to_string(),
-                bulk.retransmitted.map_or_else(|| DASH.to_owned(), count),
-            ]
-        })
-        .collect();
-    let headings = [
-        "way",
-        "rate",
-        "rtt idle",
-        "loaded",
-        "queue's delay",
-        "payload",
-        "resent",
-    ];
+    let rows: Vec<Vec<String>> = bulks.iter().map(rate).collect();
     let content = html! {
         (spreads::draw("round trips without and with load", &drawn))
-        (opening::table(&headings, &rows))
+        (opening::table(
+            &["way", "rate", "rtt idle", "loaded", "queue's delay", "payload", "resent"],
+            &rows
+        ))
         (small_print("Rates are of payload by one connection, by the receiver's clock; headers come on top."))
     };
     section(
@@ -175,4 +147,16 @@ fn rates(bulks: &[BulkOutcome]) -> Markup {
         "Rates, and round-trip times without and with that load",
         content,
     )
+}
+
+fn rate(bulk: &BulkOutcome) -> Vec<String> {
+    vec![
+        direction(bulk.direction).to_owned(),
+        bulk.rate.map_or_else(|| DASH.to_owned(), |rate| rate.to_string()),
+        time_or_dash(bulk.idle.p50),
+        time_or_dash(bulk.loaded.p50),
+        time_or_dash(bulk.queue_delay()),
+        ByteCount::from_bytes(bulk.payload_bytes).to_string(),
+        bulk.retransmitted.map_or_else(|| DASH.to_owned(), count),
+    ]
 }

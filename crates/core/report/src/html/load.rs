@@ -156,12 +156,12 @@ fn spread(report: &LoadReport) -> Markup {
             ]
         })
         .collect();
-    let headings = [
-        "what", "count", "average", "shortest", "median", "90 %", "95 %", "99 %", "longest",
-    ];
     let content = html! {
         (spreads::draw("durations of operations", &rows))
-        (opening::table(&headings, &cells))
+        (opening::table(
+            &["what", "count", "average", "shortest", "median", "90 %", "95 %", "99 %", "longest"],
+            &cells
+        ))
         @if let Some(asked) = report.asked_per_second {
             p.small {
                 (number(asked)) " a second were to begin; times are from when each was to begin, which includes \
@@ -243,17 +243,14 @@ fn totals(report: &LoadReport) -> Markup {
         processor,
         time(report.connecting),
     ];
-    let headings = [
-        "succeeded",
-        "failed",
-        "turns each",
-        "sent each",
-        "received each",
-        "processor time each",
-        "connecting, all",
-    ];
     let content = html! {
-        (opening::table(&headings, &[row]))
+        (opening::table(
+            &[
+                "succeeded", "failed", "turns each", "sent each", "received each",
+                "processor time each", "connecting, all",
+            ],
+            &[row]
+        ))
         (small_print("Processor time is longwire's own, in the program and in the kernel, not the server's."))
     };
     section("totals", "Cost of an operation", content)

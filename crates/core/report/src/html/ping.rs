@@ -87,24 +87,15 @@ fn spread(targets: &[PingOutcome]) -> Markup {
 }
 
 fn table(targets: &[PingOutcome]) -> Markup {
-    let headings = [
-        "target",
-        "sent",
-        "lost",
-        "errors",
-        "shortest",
-        "median",
-        "99 %",
-        "longest",
-        "rtt",
-        "server",
-        "kernel",
-        "first call",
-        "trips",
-    ];
     let rows: Vec<Vec<Markup>> = targets.iter().map(row).collect();
     let content = html! {
-        (opening::table(&headings, &rows))
+        (opening::table(
+            &[
+                "target", "sent", "lost", "errors", "shortest", "median", "99 %", "longest", "rtt",
+                "server", "kernel", "first call", "trips",
+            ],
+            &rows
+        ))
         (small_print(
             "The first call of a connection is in no other figure. A dash: too few samples, or not known."
         ))

@@ -99,19 +99,14 @@ fn obstacles(plan: &PlanOutcome, held: &HeldBack) -> Markup {
 fn placements(plan: &PlanOutcome) -> Markup {
     let outcomes = plan.asked.iter().chain(&plan.predicted);
     let rows: Vec<Vec<Markup>> = outcomes.flat_map(|outcome| operations(plan, outcome)).collect();
-    let headings = [
-        "placement",
-        "operation",
-        "median",
-        "p95",
-        "a second",
-        "open",
-        "GB a month",
-        "a month",
-        "verdict",
-    ];
     let content = html! {
-        (opening::table(&headings, &rows))
+        (opening::table(
+            &[
+                "placement", "operation", "median", "p95", "a second", "open", "GB a month", "a month",
+                "verdict",
+            ],
+            &rows
+        ))
         (small_print(
             "Times are predicted. A second: with as many operations in flight as were measured. Open: how long the \
              longest transaction is open."

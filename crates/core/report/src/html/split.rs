@@ -96,38 +96,7 @@ fn points(report: &SplitReport) -> Markup {
     let Some(first) = report.points.first() else {
         return Markup::default();
     };
-    let rows: Vec<Vec<String>> = report
-        .points
-        .iter()
-        .map(|point| {
-            vec![
-                point.clients.to_string(),
-                number(point.per_second()),
-                time(point.transaction.median),
-                time(point.client.median),
-                time(point.network.median),
-                time(point.server.median),
-                format!("{} to {}", time(point.server.low), time(point.server.high)),
-                time(point.round_trip.median),
-                number(point.turns),
-                count(point.transactions),
-                count(point.errors),
-            ]
-        })
-        .collect();
-    let headings = [
-        "clients",
-        "per second",
-        "transaction",
-        "client",
-        "network",
-        "server",
-        "server, bounds",
-        "rtt",
-        "trips",
-        "transactions",
-        "errors",
-    ];
+    let rows: Vec<Vec<String>> = report.points.iter().map(measured).collect();
     let source = match first.source {
         RoundTripSource::Echo => {
             "an echo's on the server's host, of the same sizes, at the rate of the round trips"
@@ -138,7 +107,13 @@ fn points(report: &SplitReport) -> Markup {
         }
     };
     let content = html! {
-        (opening::table(&headings, &rows))
+        (opening::table(
+            &[
+                "clients", "per second", "transaction", "client", "network", "server",
+                "server, bounds", "rtt", "trips", "transactions", "errors",
+            ],
+            &rows
+        ))
         p.small {
             "Clients / per second = client + network + server; the network's part is round trips times the \
              round-trip time. Round-trip times are " (source) ". Where clients wait for processors, the sum is \
@@ -148,22 +123,32 @@ fn points(report: &SplitReport) -> Markup {
     section("points", "Measured", content)
 }
 
+fn measured(point: &SplitOutcome) -> Vec<String> {
+    vec![
+        point.clients.to_string(),
+        number(point.per_second()),
+        time(point.transaction.median),
+        time(point.client.median),
+        time(point.network.median),
+        time(point.server.median),
+        format!("{} to {}", time(point.server.low), time(point.server.high)),
+        time(point.round_trip.median),
+        number(point.turns),
+        count(point.transactions),
+        count(point.errors),
+    ]
+}
+
 fn predictions(report: &SplitReport) -> Markup {
     if report.predictions.is_empty() {
         return Markup::default();
     }
     let rows: Vec<Vec<String>> = report.predictions.iter().map(predicted).collect();
-    let headings = [
-        "place",
-        "clients",
-        "per second",
-        "transaction",
-        "low",
-        "high",
-        "bound by",
-    ];
     let content = html! {
-        (opening::table(&headings, &rows))
+        (opening::table(
+            &["place", "clients", "per second", "transaction", "low", "high", "bound by"],
+            &rows
+        ))
         (small_print(PREDICTED_CLIENT))
     };
     section("predictions", "Predicted elsewhere", content)
