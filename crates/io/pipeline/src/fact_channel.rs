@@ -24,13 +24,14 @@ pub use room::FactLosses;
 use room::{GATHER, Room, WhenFull};
 use std::hash::RandomState;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use sys::error::LiveError;
+use sys::receiver::{StoppableReceiver, WaitLimit, WakingSender, stoppable};
 
 #[derive(Debug)]
 pub struct FactChannel {
-    sender: Sender<Posted>,
+    sender: WakingSender<Sender<Posted>>,
     arrivals: Mutex<Arrivals>,
     room: Arc<Room>,
     keep_literals: bool,
@@ -43,7 +44,7 @@ pub struct FactChannel {
 
 #[derive(Debug)]
 struct Arrivals {
-    receiver: Receiver<Posted>,
+    receiver: StoppableReceiver<Posted>,
     /// Facts received by the latest call, in order of time. Earlier facts of other threads may
     /// still arrive.
     held: Vec<Posted>,
@@ -95,19 +96,24 @@ impl Payload {
 }
 
 impl FactChannel {
-    pub fn new(keep_literals: bool) -> Self {
+    /// # Errors
+    /// If the system refuses an eventfd.
+    pub fn new(keep_literals: bool) -> Result<Self, LiveError> {
         Self::with_room(keep_literals, WhenFull::Drop)
     }
 
     /// For longwire's own clients, which wait when the channel is full: another thread must
     /// receive.
-    pub fn waiting(keep_literals: bool) -> Self {
+    ///
+    /// # Errors
+    /// If the system refuses an eventfd.
+    pub fn waiting(keep_literals: bool) -> Result<Self, LiveError> {
         Self::with_room(keep_literals, WhenFull::Wait)
     }
 
-    fn with_room(keep_literals: bool, when_full: WhenFull) -> Self {
-        let (sender, receiver) = mpsc::channel();
-        Self {
+    fn with_room(keep_literals: bool, when_full: WhenFull) -> Result<Self, LiveError> {
+        let (sender, receiver) = stoppable(mpsc::channel())?;
+        Ok(Self {
             sender,
             room: Arc::new(Room::new(when_full)),
             arrivals: Mutex::new(Arrivals {
@@ -120,7 +126,7 @@ impl FactChannel {
             reply_budget: PendingReplyBudget::default(),
             paths: Paths::default(),
             payload: None,
-        }
+        })
     }
 
     /// Also keeps the payload, for [`FactChannel::take_all`] and [`FactChannel::wait`].
@@ -144,14 +150,17 @@ impl FactChannel {
         self.taken(all)
     }
 
-    /// Waits at most `timeout` for facts, then briefly for those of other threads. Holds the facts
-    /// received until the next call. Returns those held before and all earlier ones, in order of
+    /// Waits for facts, then briefly for those of other threads. Holds the facts received until the
+    /// next call. Returns those held before and all earlier ones, in order of
     /// time.
-    pub fn wait(&self, timeout: Duration) -> Vec<Posted> {
+    pub fn wait(&self, mut limit: WaitLimit<'_>) -> Vec<Posted> {
         let mut arrivals = self.arrivals();
-        let first = arrivals.receiver.recv_timeout(timeout).ok();
+        if !arrivals.held.is_empty() {
+            limit.longest = limit.longest.min(GATHER);
+        }
+        let first = arrivals.receiver.receive(limit).ok();
         if first.is_some() {
-            std::thread::sleep(GATHER);
+            limit.stop.wait_timeout(GATHER);
         }
         let ready = arrivals.take_posted(first);
         self.taken(ready)

@@ -92,10 +92,8 @@ pub fn read_files(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fac
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(WAITING_BATCHES);
         let reader = scope.spawn(move || {
-            let mut batch = Batch {
-                facts: Vec::with_capacity(BATCH),
-                sender,
-            };
+            // The receiver is gone only if no more facts are wanted; the files end then.
+            let mut batch = Batch::new(move |facts| drop(sender.send(facts)));
             let input = decode(captures, recordings, reading, &mut |fact| batch.add(fact));
             batch.send();
             input
@@ -116,10 +114,17 @@ const WAITING_BATCHES: usize = 16;
 
 struct Batch {
     facts: Vec<Fact>,
-    sender: mpsc::SyncSender<Vec<Fact>>,
+    deliver: Box<dyn FnMut(Vec<Fact>)>,
 }
 
 impl Batch {
+    fn new(deliver: impl FnMut(Vec<Fact>) + 'static) -> Self {
+        Self {
+            facts: Vec::with_capacity(BATCH),
+            deliver: Box::new(deliver),
+        }
+    }
+
     fn add(&mut self, fact: Fact) {
         self.facts.push(fact);
         if self.facts.len() >= BATCH {
@@ -129,8 +134,7 @@ impl Batch {
 
     fn send(&mut self) {
         let facts = std::mem::replace(&mut self.facts, Vec::with_capacity(BATCH));
-        // The receiver is gone only if no more facts are wanted; the files end then.
-        self.sender.send(facts).ok();
+        (self.deliver)(facts);
     }
 }
 

@@ -138,6 +138,14 @@ impl EndRequest {
         })
     }
 
+    /// Other signals wake who waits for [`EndRequest::bell`], without a request.
+    ///
+    /// # Errors
+    /// If the system refuses the handlers.
+    pub fn wake_on(&self, signals: &[i32]) -> Result<()> {
+        self.bell.stop_on_signals(signals).context(NO_HANDLER)
+    }
+
     /// Waits for a signal.
     pub fn wait(&self) {
         self.bell.wait();

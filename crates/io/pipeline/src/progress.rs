@@ -66,6 +66,12 @@ impl ShownProgress {
         }
     }
 
+    /// The time until [`ShownProgress::due`] returns it.
+    pub fn due_in(&self) -> Duration {
+        let interval = self.place.interval().unwrap_or(Duration::MAX);
+        interval.saturating_sub(self.last.elapsed())
+    }
+
     pub fn due(&mut self) -> Option<Duration> {
         let since = self.last.elapsed();
         let is_due = self.place.interval().is_some_and(|interval| since >= interval);

@@ -12,7 +12,7 @@ use crate::forked::{self, ForkChannel};
 use crate::terminal;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -126,6 +126,11 @@ impl Application {
             due.saturating_sub(ending.since.elapsed())
         });
         stop.until_readable([Some(self.channel.as_fd())], due);
+    }
+
+    /// Readable when [`Application::ended`] has something to do, but for the grace period.
+    pub fn reports(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
     }
 
     /// If the supervisor was killed, the application ended with it.

@@ -15,7 +15,8 @@ pub use seen::{SeenPacket, VlanTag};
 
 use crate::error::LiveError;
 use crate::socket::options;
-use crate::wait::{self, PollFlags};
+use crate::stop::StopToken;
+use crate::wait::PollFlags;
 use blocks::Blocks;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -58,10 +59,15 @@ impl PacketRing {
         })
     }
 
-    /// Returns the number of packets. Waits at most `longest`: the kernel releases a block when it
-    /// is full, or 40 ms after its first packet.
-    pub fn read_packets(&mut self, longest: Duration, each: &mut dyn FnMut(&SeenPacket<'_>)) -> usize {
-        if !self.blocks.is_ready(self.next) && !self.wait(longest) {
+    /// Returns the number of packets. Waits until `stop` or `longest`: the kernel releases a block
+    /// when it is full, or 40 ms after its first packet.
+    pub fn read_packets(
+        &mut self,
+        stop: &StopToken,
+        longest: Duration,
+        each: &mut dyn FnMut(&SeenPacket<'_>),
+    ) -> usize {
+        if !self.blocks.is_ready(self.next) && !self.wait(stop, longest) {
             return 0;
         }
         let count = seen::each_of(self.blocks.block(self.next), each);
@@ -70,8 +76,8 @@ impl PacketRing {
         count
     }
 
-    fn wait(&self, longest: Duration) -> bool {
-        let woken = wait::until_ready(self.socket.as_fd(), PollFlags::IN, longest);
+    fn wait(&self, stop: &StopToken, longest: Duration) -> bool {
+        let woken = stop.until_ready(self.socket.as_fd(), PollFlags::IN, longest);
         let is_there = self.blocks.is_ready(self.next);
         if woken && !is_there {
             // An interface that goes down is an error of the socket, once. Reading clears it;

@@ -3,6 +3,7 @@
 use crate::error::OsError;
 use crate::run_guard::RunGuard;
 use crate::signals;
+use crate::stop::StopToken;
 use crate::wait::{PollFlags, until_ready};
 use model::ByteCount;
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
@@ -10,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
-use std::{fs, io, thread};
+use std::{fs, io};
 
 /// Has its own process group, so terminal signals do not reach it.
 #[derive(Debug)]
@@ -58,14 +59,15 @@ impl Program {
         self.child.stderr.take()
     }
 
-    /// Returns `None` if it still runs after `patience`. Must not be called after its end.
-    pub fn wait(&mut self, patience: Duration) -> io::Result<Option<ProgramEnd>> {
+    /// Returns `None` if it still runs after `longest`, or at a stop. Must not be called after its
+    /// end.
+    pub fn wait(&mut self, stop: &StopToken, longest: Duration) -> io::Result<Option<ProgramEnd>> {
         self.seen = self.seen.max(tree_memory(self.child.id(), DEEPEST));
         match &self.end {
             Some(end) => {
-                until_ready(end.as_fd(), PollFlags::IN, patience);
+                stop.until_ready(end.as_fd(), PollFlags::IN, longest);
             }
-            None => thread::sleep(patience.min(COARSE)),
+            None => drop(stop.wait_timeout(longest.min(COARSE))),
         }
         self.reap(libc::WNOHANG)
     }
@@ -168,7 +170,10 @@ mod tests {
     fn ended(script: &str) -> ProgramEnd {
         let mut program = Program::start(Command::new("sh").args(["-c", script])).expect("there is a shell");
         loop {
-            if let Some(ended) = program.wait(Duration::from_millis(5)).expect("it is reported") {
+            if let Some(ended) = program
+                .wait(&StopToken::never(), Duration::from_millis(5))
+                .expect("it is reported")
+            {
                 return ended;
             }
         }
@@ -215,7 +220,11 @@ mod tests {
         command.args(["-c", "sleep 60 & wait"]).stdout(writer);
         let mut program = Program::start(&mut command).expect("there is a shell");
         drop(command);
-        let waited = program.wait(Duration::from_millis(50)).expect("it is reported");
+        let stop = StopToken::new().expect("an eventfd");
+        stop.stop();
+        let waited = program
+            .wait(&stop, Duration::from_secs(3600))
+            .expect("it is reported");
         assert!(waited.is_none(), "{waited:?}");
         program.kill();
         // No process holds the pipe any more: neither the shell nor its children.

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::mpsc::{
-    Receiver, RecvTimeoutError, SendError, Sender, SyncSender, TryIter, TryRecvError, TrySendError,
+    IntoIter, Receiver, RecvTimeoutError, SendError, Sender, SyncSender, TryIter, TryRecvError, TrySendError,
 };
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,25 @@ pub struct WakingSender<S> {
 pub struct StoppableReceiver<T> {
     receiver: Receiver<T>,
     waiting: Arc<Waiting>,
+}
+
+/// Ends a wait for an item.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitLimit<'a> {
+    pub stop: &'a StopToken,
+    /// Ends it when readable.
+    pub other: Option<BorrowedFd<'a>>,
+    pub longest: Duration,
+}
+
+impl<'a> WaitLimit<'a> {
+    pub const fn new(stop: &'a StopToken, longest: Duration) -> Self {
+        Self {
+            stop,
+            other: None,
+            longest,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -79,24 +98,10 @@ impl<T> WakingSender<SyncSender<T>> {
 }
 
 impl<T> StoppableReceiver<T> {
-    /// Waits until an item, `stop`, or `longest` has passed.
-    ///
     /// # Errors
-    /// [`RecvTimeoutError::Timeout`] also for a stop.
-    pub fn receive(&self, stop: &StopToken, longest: Duration) -> Result<T, RecvTimeoutError> {
-        self.receive_or(stop, None, longest)
-    }
-
-    /// As [`StoppableReceiver::receive`]; ends early if `other` is readable.
-    ///
-    /// # Errors
-    /// [`RecvTimeoutError::Timeout`] also for a stop, or if `other` is readable.
-    pub fn receive_or(
-        &self,
-        stop: &StopToken,
-        other: Option<BorrowedFd<'_>>,
-        longest: Duration,
-    ) -> Result<T, RecvTimeoutError> {
+    /// [`RecvTimeoutError::Timeout`] also for a stop, or if the other descriptor is readable.
+    pub fn receive(&self, limit: WaitLimit<'_>) -> Result<T, RecvTimeoutError> {
+        let WaitLimit { stop, other, longest } = limit;
         let began = Instant::now();
         let mut is_other_ready = false;
         loop {
@@ -123,6 +128,16 @@ impl<T> StoppableReceiver<T> {
     /// Items that have arrived.
     pub fn try_iter(&self) -> TryIter<'_, T> {
         self.receiver.try_iter()
+    }
+}
+
+impl<T> IntoIterator for StoppableReceiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    /// Waits for the end of the senders.
+    fn into_iter(self) -> IntoIter<T> {
+        self.receiver.into_iter()
     }
 }
 
@@ -156,9 +171,12 @@ mod tests {
             thread::spawn(move || (0..10_000).for_each(|number| sender.send(number).expect("received")));
         let stop = StopToken::never();
         for number in 0..10_000 {
-            assert_eq!(receiver.receive(&stop, LONG), Ok(number));
+            assert_eq!(receiver.receive(WaitLimit::new(&stop, LONG)), Ok(number));
         }
-        assert_eq!(receiver.receive(&stop, LONG), Err(RecvTimeoutError::Disconnected));
+        assert_eq!(
+            receiver.receive(WaitLimit::new(&stop, LONG)),
+            Err(RecvTimeoutError::Disconnected)
+        );
         sending.join().expect("it has sent all");
     }
 
@@ -168,18 +186,29 @@ mod tests {
         let stop = StopToken::new().expect("an eventfd");
         let stopping = stop.clone();
         let stopping = thread::spawn(move || stopping.stop());
-        assert_eq!(receiver.receive(&stop, LONG), Err(RecvTimeoutError::Timeout));
+        assert_eq!(
+            receiver.receive(WaitLimit::new(&stop, LONG)),
+            Err(RecvTimeoutError::Timeout)
+        );
         stopping.join().expect("it has stopped");
         sender.try_send(1).expect("room");
-        assert_eq!(receiver.receive(&stop, LONG), Ok(1));
-        assert_eq!(receiver.receive(&stop, LONG), Err(RecvTimeoutError::Timeout));
+        assert_eq!(receiver.receive(WaitLimit::new(&stop, LONG)), Ok(1));
+        assert_eq!(
+            receiver.receive(WaitLimit::new(&stop, LONG)),
+            Err(RecvTimeoutError::Timeout)
+        );
     }
 
     #[test]
     fn another_descriptor_and_the_time_end_the_wait() {
         let (_sender, receiver) = stoppable(channel::<()>()).expect("an eventfd");
         let (other, stop) = (Waker::new().expect("an eventfd"), StopToken::never());
-        let waits = |longest| receiver.receive_or(&stop, Some(other.as_fd()), longest);
+        let waits = |longest| {
+            receiver.receive(WaitLimit {
+                other: Some(other.as_fd()),
+                ..WaitLimit::new(&stop, longest)
+            })
+        };
         assert_eq!(waits(Duration::from_millis(1)), Err(RecvTimeoutError::Timeout));
         other.wake();
         assert_eq!(waits(LONG), Err(RecvTimeoutError::Timeout));

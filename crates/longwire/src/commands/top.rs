@@ -151,6 +151,7 @@ fn wanted(args: &Args, output_health: Option<OutputHealth>) -> AggregatorConfig 
 
 fn run_recorded(args: &Args, typed: &CommandLine, files: Vec<PathBuf>) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
+    asked.wake_on(terminal::SIGNALS)?;
     output::print_note(&format!("reading {}", pipeline::input::title(&files)));
     let reading = Reading {
         keys: args.interface.keys.open()?,
@@ -174,14 +175,17 @@ fn show(place: &PagePlace, source: &mut dyn ScreenSource, screen: &mut Screen) -
     let mut forecasts = Forecasts::default();
     let mut looked: Option<Instant> = None;
     loop {
-        if let Some(status) = source.gather(screen)? {
+        let waits = source.moment().position.is_some();
+        let longest = match looked {
+            None => Duration::ZERO,
+            Some(_) if waits => A_DAY,
+            Some(looked) => REFRESH.saturating_sub(looked.elapsed()),
+        };
+        if let Some(status) = source.gather(screen, terminal.keys(), longest)? {
             return Ok(status);
         }
-        let waits = source.moment().position.is_some();
-        let mut patience = if waits { IDLE } else { Duration::ZERO };
         let mut changed = false;
-        while let Some(reported) = terminal.next(patience)? {
-            patience = Duration::ZERO;
+        while let Some(reported) = terminal.next()? {
             changed = true;
             let Reported::Key(key) = reported else { continue };
             match screen.key(key) {
@@ -236,6 +240,4 @@ fn carry_out(
 }
 
 const REFRESH: Duration = Duration::from_millis(500);
-
-/// Time limit of a wait for a key.
-const IDLE: Duration = Duration::from_millis(100);
+const A_DAY: Duration = Duration::from_secs(24 * 3600);

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::Target;
 use sys::arguments::CommandLine;
+use sys::receiver::WaitLimit;
 use sys::service::ServiceManager;
 
 /// # Errors
@@ -35,7 +36,7 @@ pub fn run(asked: &AgentPlan, config: AgentConfig, typed: &CommandLine) -> Resul
                 .iter()
                 .map(|planned| Ok((planned.clone(), relaying::tls_as_asked(&planned.target)?)));
             let with_tls = with_tls.collect::<Result<_>>()?;
-            let mut traffic = RelayedTraffic::start(with_tls, FactChannel::new(false), None)?;
+            let mut traffic = RelayedTraffic::start(with_tls, FactChannel::new(false)?, None)?;
             traffic.relays.announce(&OutputHealth::default(), false, "");
             let conditions = relaying::conditions(typed, &planned);
             let (mut agent, mut aggregator) = Agent::start(&Instant::now, asked, config, conditions, end)?;
@@ -161,7 +162,8 @@ impl<'a> Agent<'a> {
                 None => {}
             }
             self.end_reload(aggregator);
-            traffic.collect(POLL_INTERVAL, aggregator);
+            let longest = watchdog.saturating_sub((self.clock)().duration_since(ticked));
+            traffic.collect(WaitLimit::new(self.asked.bell(), longest), aggregator);
             let now = (self.clock)();
             if now.duration_since(ticked) >= watchdog {
                 ticked = now;
@@ -233,7 +235,12 @@ impl<'a> Agent<'a> {
             return;
         }
         self.manager.reloading();
-        match Reload::begin(self.plan, &self.config, self.exporting.exposition()) {
+        match Reload::begin(
+            self.plan,
+            &self.config,
+            self.exporting.exposition(),
+            self.asked.bell(),
+        ) {
             Ok(reload) => self.reload = Some(reload),
             Err(fault) => self.reloaded(Err(fault)),
         }
@@ -311,9 +318,6 @@ fn write_window(records: &mut JsonWriter<io::StdoutLock<'static>>, window: &Wind
     records.summary(&window.totals.summary)?;
     records.flush()
 }
-
-/// Maximum wait for facts between checks for a signal.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Interval of updates to series and the service manager.
 const TICK: Duration = Duration::from_secs(1);

@@ -5,6 +5,7 @@ use pipeline::output::{EndRequest, Status};
 use relay::command::{NotStarted, RelayedTarget, prepare};
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::fd::BorrowedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use sys::application::Application;
@@ -70,6 +71,11 @@ impl Child {
     /// Waits until [`Child::ended`] has something to do, or a signal comes.
     pub fn wait(&self, asked: &EndRequest) {
         self.application.wait(asked.bell());
+    }
+
+    /// Readable when [`Child::ended`] has something to do, but for the time to terminate.
+    pub fn reports(&self) -> BorrowedFd<'_> {
+        self.application.reports()
     }
 
     /// Exit status, or `None` while it runs. A signal asks it to terminate, with time to do so.

@@ -16,8 +16,8 @@ use report::text::escape::cut;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 use sys::packets::{Interfaces, PacketCounts, RING_SIZES};
+use sys::receiver::WaitLimit;
 use sys::{Target, resolve};
 
 /// What is captured, with which keys, and where packets are kept.
@@ -208,9 +208,9 @@ impl InterfaceSource {
         &self.point
     }
 
-    /// Waits at most `patience` for facts, and returns those that have arrived.
-    pub fn wait(&self, patience: Duration) -> Vec<Fact> {
-        self.input.wait(patience)
+    /// Waits for facts, and returns those that have arrived.
+    pub fn wait(&self, limit: WaitLimit<'_>) -> Vec<Fact> {
+        self.input.wait(limit)
     }
 
     pub fn open_connections(&self) -> u64 {

@@ -14,10 +14,14 @@ use relay::command::TlsPlan;
 use screen::RingCounts;
 use std::sync::Arc;
 use std::time::Duration;
+use sys::receiver::WaitLimit;
 
 pub trait LiveTraffic {
-    /// Waits up to about `patience`, and passes the facts that arrived to `aggregator`.
-    fn collect(&mut self, patience: Duration, aggregator: &mut Aggregator);
+    /// Waits, and passes the facts that arrived to `aggregator`.
+    fn collect(&mut self, limit: WaitLimit<'_>, aggregator: &mut Aggregator);
+
+    /// Why a run without a command ends; `is_wanted` tells whether more data is.
+    fn ended(&self, is_wanted: bool) -> Option<Status>;
 
     fn open_connections(&self) -> u64;
 
@@ -109,10 +113,14 @@ impl RelayedTraffic {
 }
 
 impl LiveTraffic for RelayedTraffic {
-    fn collect(&mut self, patience: Duration, aggregator: &mut Aggregator) {
-        let posted = self.channel.wait(patience);
+    fn collect(&mut self, limit: WaitLimit<'_>, aggregator: &mut Aggregator) {
+        let posted = self.channel.wait(limit);
         process_facts(posted, &mut self.meter, &mut self.fault, aggregator);
         aggregator.lost(self.channel.take_losses());
+    }
+
+    fn ended(&self, is_wanted: bool) -> Option<Status> {
+        (!is_wanted && self.relays.open_connections() == 0).then_some(Status::Done)
     }
 
     fn open_connections(&self) -> u64 {
@@ -143,15 +151,22 @@ fn process_facts(
 }
 
 impl LiveTraffic for InterfaceTraffic {
-    fn collect(&mut self, patience: Duration, aggregator: &mut Aggregator) {
-        let mut facts = self.source.wait(patience);
+    fn collect(&mut self, limit: WaitLimit<'_>, aggregator: &mut Aggregator) {
+        let mut facts = self.source.wait(limit);
         if !facts.is_empty() && !self.gather.is_zero() {
-            std::thread::sleep(self.gather);
-            facts.extend(self.source.wait(Duration::ZERO));
+            limit.stop.wait_timeout(self.gather);
+            facts.extend(self.source.wait(WaitLimit::new(limit.stop, Duration::ZERO)));
         }
         facts.into_iter().for_each(|fact| aggregator.fact(fact));
         for (connection, processes) in self.source.found_processes() {
             aggregator.programs(connection, &processes);
+        }
+    }
+
+    fn ended(&self, is_wanted: bool) -> Option<Status> {
+        match self.source.is_over() {
+            true => Some(Status::Negative),
+            false => (!is_wanted).then_some(Status::Done),
         }
     }
 

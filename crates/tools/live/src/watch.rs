@@ -1,11 +1,12 @@
 //! A run of `watch`: collects from relays or interfaces, and writes all outputs.
 
+use crate::child::Child;
 use crate::exporting::{ExportPlan, Exporting, SeenCounts};
 use crate::traffic::LiveTraffic;
 use anyhow::Result;
 use model::{Conditions, LinkOutcome, Warning};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
-use pipeline::output::{self, Status};
+use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use pipeline::page::PageFile;
 use pipeline::progress::ShownProgress;
@@ -14,9 +15,7 @@ use report::Style;
 use screen::RingCounts;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Maximum wait for facts, and so the interval of checks for the end of the run.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+use sys::receiver::WaitLimit;
 
 /// Interval of pricing findings for series.
 const PRICED: Duration = Duration::from_secs(10);
@@ -93,19 +92,31 @@ impl Run {
         })
     }
 
-    /// Collects until `ended` returns a status; its argument tells whether more data is wanted. A
-    /// failed output does not end the run.
-    pub fn until<T: LiveTraffic>(
+    /// Collects until a signal, the end of the command, or that of what is traffic. A failed
+    /// output does not end the run.
+    pub fn until_ended(
         &mut self,
-        traffic: &mut T,
-        mut ended: impl FnMut(&T, bool) -> Option<Status>,
+        traffic: &mut impl LiveTraffic,
+        mut child: Option<&mut Child>,
+        asked: &EndRequest,
     ) -> Status {
         let mut last = Instant::now();
         loop {
-            if let Some(status) = ended(traffic, !self.aggregator.is_over()) {
+            let signal = asked.take_signal();
+            let ended = match &mut child {
+                Some(child) => child.ended(signal),
+                None if signal.is_some() => Some(Status::Interrupted),
+                None => traffic.ended(!self.aggregator.is_over()),
+            };
+            if let Some(status) = ended {
                 return status;
             }
-            traffic.collect(POLL_INTERVAL, &mut self.aggregator);
+            let checkpoint = CHECKPOINT.saturating_sub(last.elapsed());
+            let limit = WaitLimit {
+                other: child.as_ref().map(|child| child.reports()),
+                ..WaitLimit::new(asked.bell(), checkpoint.min(self.progress.due_in()))
+            };
+            traffic.collect(limit, &mut self.aggregator);
             if last.elapsed() >= CHECKPOINT {
                 last = Instant::now();
                 traffic.report_news(&self.output_health);

@@ -28,7 +28,8 @@ pub fn run(
     links: &[LinkDescription],
     limits: &Limits<'_>,
 ) -> Result<Watched, Unfinished> {
-    let channel = FactChannel::waiting(false);
+    let channel = FactChannel::waiting(false)
+        .map_err(|error| Unfinished::Failed(crate::Error::Session(error.into())))?;
     let watch = Watch {
         clock: Clock::anchored_now(),
         factory: &channel,

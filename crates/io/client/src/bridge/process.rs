@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::StopToken;
 use sys::error::{LiveError, OsError};
-use sys::receiver::{StoppableReceiver, WakingSender, stoppable};
+use sys::receiver::{StoppableReceiver, WaitLimit, WakingSender, stoppable};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BridgeOptions {
@@ -141,7 +141,7 @@ impl Bridge {
         wait: Wait<'_>,
     ) -> Result<Frame, BridgeError> {
         replies
-            .receive(wait.stop, wait.timeout)
+            .receive(WaitLimit::new(wait.stop, wait.timeout))
             .map_err(|error| match error {
                 RecvTimeoutError::Disconnected => self.died(),
                 RecvTimeoutError::Timeout if wait.stop.is_stopped() => BridgeError::Stopped,

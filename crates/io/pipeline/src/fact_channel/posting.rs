@@ -11,6 +11,7 @@ use model::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
+use sys::receiver::WakingSender;
 
 pub(super) struct Posting {
     pub connections: ConnectionDecoders,
@@ -21,7 +22,7 @@ pub(super) struct Posting {
 }
 
 pub(super) struct FactSender {
-    sender: Sender<Posted>,
+    sender: WakingSender<Sender<Posted>>,
     room: Arc<Room>,
     sums: bool,
     /// The last exchange of the event, to which others may be added, and their number.
@@ -31,7 +32,7 @@ pub(super) struct FactSender {
 }
 
 impl FactSender {
-    pub(super) fn new(sender: Sender<Posted>, room: Arc<Room>, sums: bool) -> Self {
+    pub(super) fn new(sender: WakingSender<Sender<Posted>>, room: Arc<Room>, sums: bool) -> Self {
         Self {
             sender,
             room,

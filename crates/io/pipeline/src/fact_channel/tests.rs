@@ -1,5 +1,7 @@
 use super::*;
 use model::{ConnectionEvent, Endpoint};
+use std::time::Duration;
+use sys::StopToken;
 
 fn opened(channel: &FactChannel, number: u32, at: u64) {
     let connection = ConnectionId(number);
@@ -26,23 +28,26 @@ fn numbers(posted: &[Posted]) -> Vec<u32> {
     facts.collect()
 }
 
+static NEVER: StopToken = StopToken::never();
+const NOW: WaitLimit<'_> = WaitLimit::new(&NEVER, Duration::ZERO);
+
 #[test]
 fn what_a_slower_thread_saw_before_comes_before() {
-    let channel = FactChannel::new(false);
+    let channel = FactChannel::new(false).expect("an eventfd");
     opened(&channel, 2, 2_000);
-    assert_eq!(numbers(&channel.wait(Duration::ZERO)), [0; 0]);
+    assert_eq!(numbers(&channel.wait(NOW)), [0; 0]);
     opened(&channel, 3, 3_000);
     opened(&channel, 1, 1_000);
-    assert_eq!(numbers(&channel.wait(Duration::ZERO)), [1, 2]);
-    assert_eq!(numbers(&channel.wait(Duration::ZERO)), [3]);
-    assert_eq!(numbers(&channel.wait(Duration::ZERO)), [0; 0]);
+    assert_eq!(numbers(&channel.wait(NOW)), [1, 2]);
+    assert_eq!(numbers(&channel.wait(NOW)), [3]);
+    assert_eq!(numbers(&channel.wait(NOW)), [0; 0]);
 }
 
 #[test]
 fn the_rest_is_taken_at_the_end() {
-    let channel = FactChannel::new(false);
+    let channel = FactChannel::new(false).expect("an eventfd");
     opened(&channel, 2, 2_000);
-    channel.wait(Duration::ZERO);
+    channel.wait(NOW);
     opened(&channel, 1, 1_000);
     assert_eq!(numbers(&channel.take_all()), [1, 2]);
     assert_eq!(numbers(&channel.take_all()), [0; 0]);
@@ -148,7 +153,7 @@ const TOO_MANY: usize = room::MAX_WAITING as usize / size_of::<model::Exchange>(
 
 #[test]
 fn what_nobody_takes_is_bounded_dropped_and_counted() {
-    let channel = FactChannel::new(false);
+    let channel = FactChannel::new(false).expect("an eventfd");
     let mut client = Client::open(&channel, 0);
     client.ping(TOO_MANY);
     // The rest has room for the start of a few connections, which are then posted as closed too.
@@ -180,7 +185,7 @@ fn what_nobody_takes_is_bounded_dropped_and_counted() {
 
 #[test]
 fn pipelined_exchanges_are_summed_up_before_any_is_dropped() {
-    let channel = FactChannel::new(false);
+    let channel = FactChannel::new(false).expect("an eventfd");
     let mut client = Client::open(&channel, 0);
     for _ in 0..200 {
         client.pipeline(1000);
@@ -197,7 +202,10 @@ fn pipelined_exchanges_are_summed_up_before_any_is_dropped() {
 
 #[test]
 fn a_summed_exchange_was_waited_for_as_long_as_its_parts() {
-    let (few, many) = (FactChannel::new(false), FactChannel::new(false));
+    let (few, many) = (
+        FactChannel::new(false).expect("an eventfd"),
+        FactChannel::new(false).expect("an eventfd"),
+    );
     let crowd = |channel: &FactChannel| Client::open(channel, 1).ping(40_000);
     crowd(&many);
     let waits = |channel: &FactChannel| {
@@ -224,7 +232,7 @@ fn a_summed_exchange_was_waited_for_as_long_as_its_parts() {
 
 #[test]
 fn longwires_own_client_waits_for_room() {
-    let channel = FactChannel::waiting(false);
+    let channel = FactChannel::waiting(false).expect("an eventfd");
     let done = std::sync::atomic::AtomicBool::new(false);
     let arrived = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -250,7 +258,7 @@ fn longwires_own_client_waits_for_room() {
 
 #[test]
 fn payload_without_room_is_counted_as_unseen() {
-    let channel = FactChannel::new(false).with_payload();
+    let channel = FactChannel::new(false).expect("an eventfd").with_payload();
     let mut client = Client::open(&channel, 0);
     let rounds = 2 * room::MAX_WAITING as usize / size_of::<Posted>() + 1000;
     for _ in 0..rounds {

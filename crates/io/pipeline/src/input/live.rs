@@ -21,13 +21,14 @@ use model::{ByteCount, ConnectionId, HostProcess, PerSide, Warning};
 use programs::Programs;
 pub use programs::ProgramsOfConnection;
 use reader::Reader;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 use sys::packets::{Interfaces, PacketCounts, PacketRing};
+use sys::receiver::{StoppableReceiver, WaitLimit, stoppable};
 use sys::socket_owners::OwnerLookup;
+use sys::{StopAtDrop, StopToken};
 
 #[derive(Debug)]
 pub struct LivePlan {
@@ -47,7 +48,8 @@ pub struct OpenedInput {
 
 #[derive(Debug)]
 pub struct LiveInput {
-    facts: Receiver<Vec<Fact>>,
+    facts: StoppableReceiver<Vec<Fact>>,
+    _stop: StopAtDrop,
     programs: Programs,
     shared: Arc<Shared>,
     thread: JoinHandle<Result<LiveSummary>>,
@@ -55,7 +57,8 @@ pub struct LiveInput {
 
 #[derive(Debug, Default)]
 struct Shared {
-    stop: AtomicBool,
+    /// No later packets are wanted.
+    stop: StopToken,
     open_connections: AtomicU64,
     passed: AtomicU64,
     dropped: AtomicU64,
@@ -107,8 +110,11 @@ impl OpenedInput {
     /// at the ends of connections.
     pub fn begin(self, reading: Reading, lookup: OwnerLookup) -> Result<LiveInput> {
         let Self { ring, name, kept } = self;
-        let shared = Arc::new(Shared::default());
-        let (sender, facts) = mpsc::sync_channel(WAITING_BATCHES);
+        let shared = Arc::new(Shared {
+            stop: StopToken::new()?,
+            ..Shared::default()
+        });
+        let (sender, facts) = stoppable(mpsc::sync_channel(WAITING_BATCHES))?;
         let reader = Reader {
             ring,
             name,
@@ -123,6 +129,7 @@ impl OpenedInput {
             });
         Ok(LiveInput {
             facts,
+            _stop: shared.stop.stop_at_drop(),
             programs: Programs::start(lookup).context(NO_THREAD)?,
             shared,
             thread: thread.context(NO_THREAD)?,
@@ -131,9 +138,9 @@ impl OpenedInput {
 }
 
 impl LiveInput {
-    /// Waits at most `timeout` for facts. Returns all that have arrived, in order.
-    pub fn wait(&self, timeout: Duration) -> Vec<Fact> {
-        let Ok(mut all) = self.facts.recv_timeout(timeout) else {
+    /// Waits for facts. Returns all that have arrived, in order.
+    pub fn wait(&self, limit: WaitLimit<'_>) -> Vec<Fact> {
+        let Ok(mut all) = self.facts.receive(limit) else {
             return Vec::new();
         };
         self.facts.try_iter().for_each(|batch| all.extend(batch));
@@ -172,11 +179,12 @@ impl LiveInput {
     pub fn stop(self, facts: &mut dyn FnMut(Fact)) -> Result<LiveSummary> {
         let Self {
             facts: last,
+            _stop,
             programs,
             shared,
             thread,
         } = self;
-        shared.stop.store(true, Ordering::Relaxed);
+        shared.stop.stop();
         for mut fact in last.into_iter().flatten() {
             programs.add_to(&mut fact);
             facts(fact);

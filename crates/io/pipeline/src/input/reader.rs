@@ -2,7 +2,7 @@
 
 use super::opening::{InputFile, open};
 use super::stopping::Stop;
-use super::{BATCH, Batch, InputSummary, Reading, WAITING_BATCHES, decode};
+use super::{Batch, InputSummary, Reading, WAITING_BATCHES, decode};
 use crate::keys::FilesAhead;
 use analysis::fact::Fact;
 use anyhow::Result;
@@ -35,10 +35,8 @@ impl FactReader {
                     InputFile::Tables(runs) => recordings.extend(runs),
                 }
             }
-            let mut batch = Batch {
-                facts: Vec::with_capacity(BATCH),
-                sender,
-            };
+            // The receiver is gone only if no more facts are wanted; the files end then.
+            let mut batch = Batch::new(move |facts| drop(sender.send(facts)));
             let input = decode(captures, recordings, reading, &mut |fact| batch.add(fact));
             batch.send();
             input

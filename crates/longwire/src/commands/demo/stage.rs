@@ -24,7 +24,7 @@ impl DemoSetup {
     pub fn set(variant: PageVariant, name: &str) -> Result<Self> {
         let database = Server::start(on_loopback().context("could not listen on a port of 127.0.0.1")?)?;
         let address = database.address();
-        let channel = Arc::new(FactChannel::new(false));
+        let channel = Arc::new(FactChannel::new(false)?);
         let options = relay::Options::new(target_at(address)?);
         let relay = relay::start(options, Clock::anchored_now(), channel.clone())
             .context("could not relay on loopback")?;

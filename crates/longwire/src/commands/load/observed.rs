@@ -24,7 +24,7 @@ impl ObservedLoad {
             ..AggregatorConfig::default()
         };
         Ok(Some(Self {
-            channel: Arc::new(FactChannel::new(false)),
+            channel: Arc::new(FactChannel::new(false)?),
             aggregator: Aggregator::new(&wanted, conditions.clone())?,
         }))
     }

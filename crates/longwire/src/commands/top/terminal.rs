@@ -9,12 +9,17 @@ use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui_core::terminal::Terminal;
 use screen::{Glyphs, Screen, ScreenKey, ScreenLook};
-use signal_hook::consts::{SIGCONT, SIGSTOP, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGSTOP, SIGTSTP, SIGWINCH};
 use silent::SilentBackend;
+use std::fs::File;
 use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// After these, there is something to do.
+pub const SIGNALS: &[i32] = &[SIGTSTP, SIGCONT, SIGWINCH];
 
 /// Restores the terminal on drop, or when any thread panics.
 pub struct ScreenTerminal {
@@ -25,6 +30,8 @@ pub struct ScreenTerminal {
     stop: Arc<AtomicBool>,
     /// Continued after a stop (SIGCONT).
     on_again: Arc<AtomicBool>,
+    /// Where keys are read.
+    keys: Option<File>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +56,7 @@ impl ScreenTerminal {
             gone,
             stop,
             on_again,
+            keys: File::open("/dev/tty").ok(),
         };
         taken.open()?;
         Ok(taken)
@@ -100,9 +108,15 @@ impl ScreenTerminal {
         Ok(())
     }
 
-    pub fn next(&self, patience: Duration) -> Result<Option<Reported>> {
+    /// Readable if a key was pressed.
+    pub fn keys(&self) -> Option<BorrowedFd<'_>> {
+        self.keys.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Does not wait for more.
+    pub fn next(&self) -> Result<Option<Reported>> {
         // A zero timeout would skip the check.
-        if !event::poll(patience.max(MIN_DURATION)).context(NOT_READ)? {
+        if !event::poll(MIN_DURATION).context(NOT_READ)? {
             return Ok(None);
         }
         Ok(match event::read().context(NOT_READ)? {

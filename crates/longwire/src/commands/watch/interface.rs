@@ -6,7 +6,7 @@ use live::child::CommandOutput;
 use live::interface::{CLOCK, OpenedInterfaces, nothing_seen};
 use live::interface_command;
 use live::relays::ENDS;
-use live::traffic::{InterfaceTraffic, LiveTraffic};
+use live::traffic::InterfaceTraffic;
 use live::watch::{Ended, Run};
 use model::Warning;
 use pipeline::aggregator::TablesInput;
@@ -56,14 +56,10 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         gather: Duration::ZERO,
     };
     let status = if let Some(mut child) = child {
-        run.until(&mut traffic, |_, _| child.ended(asked.take_signal()))
+        run.until_ended(&mut traffic, Some(&mut child), &asked)
     } else {
         output_health.print_line(&format!("observing {point}{ENDS}"));
-        run.until(&mut traffic, |traffic, wanted| match asked.take_signal() {
-            Some(_) => Some(Status::Interrupted),
-            None if traffic.over().is_some() => Some(Status::Negative),
-            None => (!wanted).then_some(Status::Done),
-        })
+        run.until_ended(&mut traffic, None, &asked)
     };
     let aggregator = &mut run.aggregator;
     let summary = traffic

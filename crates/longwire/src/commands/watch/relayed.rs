@@ -6,7 +6,7 @@ use anyhow::Result;
 use live::child::CommandOutput;
 use live::relaying;
 use live::relays;
-use live::traffic::{EndedTraffic, LiveTraffic, RelayedTraffic};
+use live::traffic::{EndedTraffic, RelayedTraffic};
 use live::unused::UnusedRelays;
 use live::watch::{Ended, Run};
 use pipeline::aggregator::TablesInput;
@@ -20,7 +20,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let with_tls = relaying::with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
     let reporting = &args.reporting;
-    let channel = FactChannel::new(reporting.keep_literals);
+    let channel = FactChannel::new(reporting.keep_literals)?;
     let mut traffic = RelayedTraffic::start(with_tls, channel, reporting.compressing())?;
     let mut run = Run::new(args.plan()?, relaying::conditions(typed, &planned))?;
     reporting.write_tables(&mut run.aggregator, TablesInput::Live)?;
@@ -33,14 +33,11 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         .relays
         .announce(&output_health, !args.command.is_empty(), &end);
     let status = if args.command.is_empty() {
-        run.until(&mut traffic, |traffic, wanted| match asked.take_signal() {
-            Some(_) => Some(Status::Interrupted),
-            None => (!wanted && traffic.open_connections() == 0).then_some(Status::Done),
-        })
+        run.until_ended(&mut traffic, None, &asked)
     } else {
         let output = CommandOutput::beside_records(reporting.json);
         let mut child = traffic.relays.child(&args.command, output)?;
-        run.until(&mut traffic, |_, _| child.ended(asked.take_signal()))
+        run.until_ended(&mut traffic, Some(&mut child), &asked)
     };
     let stopped = traffic.stop(status, &mut run.aggregator);
     let unused = UnusedRelays::among(&stopped.relays, &args.command);

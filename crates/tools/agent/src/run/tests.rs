@@ -18,14 +18,18 @@ struct Silence<'a> {
 }
 
 impl LiveTraffic for Silence<'_> {
-    fn collect(&mut self, patience: Duration, _aggregator: &mut Aggregator) {
+    fn collect(&mut self, limit: WaitLimit<'_>, _aggregator: &mut Aggregator) {
         let mut text = [0; 200];
         while let Some(Ok(length)) = self.manager.map(|manager| manager.recv(&mut text)) {
             if &text[..length] == b"WATCHDOG=1" {
                 self.alive.push(self.clock.get());
             }
         }
-        self.clock.set(self.clock.get() + patience);
+        self.clock.set(self.clock.get() + limit.longest);
+    }
+
+    fn ended(&self, _is_wanted: bool) -> Option<Status> {
+        None
     }
 
     fn open_connections(&self) -> u64 {

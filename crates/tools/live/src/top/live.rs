@@ -9,8 +9,10 @@ use pipeline::aggregator::Aggregator;
 use pipeline::output::{EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use screen::{RingCounts, Screen, TimeStep};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use sys::receiver::WaitLimit;
 
 pub struct LiveRun<T> {
     aggregator: Aggregator,
@@ -100,14 +102,23 @@ impl<T: LiveTraffic> LiveRun<T> {
 }
 
 impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
-    fn gather(&mut self, screen: &mut Screen) -> Result<Option<Status>> {
+    fn gather(
+        &mut self,
+        screen: &mut Screen,
+        keys: Option<BorrowedFd<'_>>,
+        longest: Duration,
+    ) -> Result<Option<Status>> {
         if let Some(signal) = self.asked.take_signal() {
             if let Some(child) = &mut self.child {
                 child.ended(Some(signal));
             }
             return Ok(Some(Status::Interrupted));
         }
-        self.traffic.collect(POLL_INTERVAL, &mut self.aggregator);
+        let limit = WaitLimit {
+            other: keys,
+            ..WaitLimit::new(self.asked.bell(), longest)
+        };
+        self.traffic.collect(limit, &mut self.aggregator);
         if self.flushed.elapsed() >= EVERY_SECOND {
             self.flushed = Instant::now();
             self.once_a_second();
@@ -166,9 +177,6 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
         }
     }
 }
-
-/// Wait for facts between checks of the keyboard.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Interval of flushing the recording and checking for ended parts.
 const EVERY_SECOND: Duration = Duration::from_secs(1);

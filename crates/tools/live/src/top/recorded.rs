@@ -9,6 +9,7 @@ use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input::{self, FactReader, InputSummary, Reading};
 use pipeline::output::{EndRequest, Status};
 use screen::{Position, Screen, TimeStep, WINDOW};
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::arguments::CommandLine;
@@ -128,7 +129,13 @@ impl RecordedRun {
 }
 
 impl ScreenSource for RecordedRun {
-    fn gather(&mut self, _screen: &mut Screen) -> Result<Option<Status>> {
+    fn gather(
+        &mut self,
+        _screen: &mut Screen,
+        keys: Option<BorrowedFd<'_>>,
+        longest: Duration,
+    ) -> Result<Option<Status>> {
+        self.asked.bell().until_readable([keys], longest);
         Ok(self.asked.take_signal().map(|_| Status::Interrupted))
     }
 

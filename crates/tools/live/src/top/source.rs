@@ -5,12 +5,18 @@ use model::{ConnectionId, HostProcess, PerSide, Warning};
 use pipeline::aggregator::Aggregator;
 use pipeline::output::Status;
 use screen::{Position, RingCounts, Screen, Snapshot, TimeStep, Wants};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub trait ScreenSource {
     /// Processes available facts after a short wait. Returns a status at the end of the source.
-    fn gather(&mut self, screen: &mut Screen) -> Result<Option<Status>>;
+    fn gather(
+        &mut self,
+        screen: &mut Screen,
+        keys: Option<BorrowedFd<'_>>,
+        longest: Duration,
+    ) -> Result<Option<Status>>;
 
     fn aggregator(&mut self) -> &mut Aggregator;
 

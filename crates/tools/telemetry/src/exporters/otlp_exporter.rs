@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sys::StopToken;
-use sys::receiver::{StoppableReceiver, WakingSender, stoppable};
+use sys::receiver::{StoppableReceiver, WaitLimit, WakingSender, stoppable};
 use sys::signals::block_all_signals;
 use sys::threads::spawn;
 
@@ -133,10 +133,11 @@ impl OtlpExporter {
     }
 }
 
+/// Without [`OtlpExporter::finish`], nothing is exported at the end.
 impl Drop for OtlpExporter {
     fn drop(&mut self) {
         for thread in &self.threads {
-            thread.stop.request(Instant::now());
+            thread.stop.token.stop();
         }
     }
 }
@@ -202,6 +203,9 @@ impl MetricsExport {
         let mut next = Instant::now() + self.settings.interval;
         loop {
             let was_stopped = stop.token.wait_until(next);
+            if was_stopped && stop.until().is_none() {
+                return;
+            }
             next = (next + self.settings.interval).max(Instant::now());
             self.export(next, stop);
             if was_stopped {
@@ -293,7 +297,7 @@ impl SpansExport {
         let (mut batch, mut count) = (Vec::new(), 0);
         while count < self.settings.batch {
             let left = until.saturating_duration_since(Instant::now());
-            match self.receiver.receive(&stop.token, left) {
+            match self.receiver.receive(WaitLimit::new(&stop.token, left)) {
                 Ok(spans) => {
                     count += spans.count();
                     batch.push(spans);

@@ -30,7 +30,7 @@ pub enum Tried {
 impl ProgramPlan<'_> {
     /// Runs the program once with `setting` over `link`, discarding stdout.
     pub(super) fn trial(&self, setting: &ProgramSetting, link: Option<LinkDescription>) -> Result<Tried> {
-        let channel = Arc::new(FactChannel::new(false));
+        let channel = Arc::new(FactChannel::new(false)?);
         let options = relay::Options {
             link,
             tls: self.tls.relay,
@@ -54,7 +54,7 @@ impl ProgramPlan<'_> {
         let said = program.stderr().map(Said::new);
         let mut seen = Seen::default();
         let ended = loop {
-            if let Some(ended) = program.wait(POLL_INTERVAL)? {
+            if let Some(ended) = program.wait(self.stop, INSPECTION_INTERVAL)? {
                 break ended;
             }
             seen.process_facts(&channel);
@@ -186,7 +186,8 @@ impl Said {
     }
 }
 
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Of the program's memory.
+const INSPECTION_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Maximum length in bytes.
 const KEPT: usize = 4096;

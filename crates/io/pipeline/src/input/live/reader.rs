@@ -4,7 +4,7 @@ use super::{LiveNews, LiveSummary, PacketFile, Shared};
 use crate::compression::CompressionMeter;
 use crate::input::captured::CaptureDecoding;
 use crate::input::numbering::Numbering;
-use crate::input::{BATCH, Batch, Reading};
+use crate::input::{Batch, Reading};
 use analysis::fact::Fact;
 use anyhow::Result;
 use capture::{LiveCapture, LivePacket};
@@ -16,7 +16,8 @@ use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 use sys::clock::WallOffset;
 use sys::packets::{PacketCounts, PacketRing, SeenPacket};
-use sys::{Clock, OsError};
+use sys::receiver::WakingSender;
+use sys::{Clock, OsError, StopToken};
 
 pub(super) struct Reader {
     pub ring: PacketRing,
@@ -27,11 +28,12 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub fn run(mut self, reading: Reading, sender: SyncSender<Vec<Fact>>) -> Result<LiveSummary> {
-        let batch = RefCell::new(Batch {
-            facts: Vec::with_capacity(BATCH),
-            sender,
-        });
+    pub fn run(
+        mut self,
+        reading: Reading,
+        sender: WakingSender<SyncSender<Vec<Fact>>>,
+    ) -> Result<LiveSummary> {
+        let batch = RefCell::new(Batch::new(move |facts| drop(sender.send(facts))));
         let mut facts = |fact| batch.borrow_mut().add(fact);
         let meter = reading.compressing.clone().map(CompressionMeter::new);
         let mut observer = CaptureDecoding::new(reading.decoders(), meter, &mut facts, Numbering::new(0, 1));
@@ -62,11 +64,13 @@ impl Reader {
         let mut timeline = Timeline::now();
         let mut looked = Instant::now();
         let mut end: Option<Timestamp> = None;
+        let never = StopToken::never();
         loop {
             timeline.follow();
             let mut last = Timestamp::default();
             let (kept, shared) = (&mut self.kept, &self.shared);
-            let count = self.ring.read_packets(MAX_WAIT, &mut |seen| {
+            let stop = if end.is_none() { &shared.stop } else { &never };
+            let count = self.ring.read_packets(stop, TIME_STEP, &mut |seen| {
                 last = timeline.packet_time(seen);
                 if let Some(packet) = taken(seen, last, several) {
                     live.packet(&packet);
@@ -78,14 +82,11 @@ impl Reader {
                 live.pass_time(before(now, UNDER_WAY));
             }
             batch.borrow_mut().send();
-            if looked.elapsed() >= POLL_INTERVAL {
+            if looked.elapsed() >= COUNTS_INTERVAL {
                 looked = Instant::now();
                 self.check_capture(live);
             }
-            if Arc::strong_count(&self.shared) == 1 {
-                return;
-            }
-            if self.shared.stop.load(Ordering::Relaxed) {
+            if self.shared.stop.is_stopped() {
                 let end = *end.get_or_insert(now.after(UNDER_WAY));
                 if now >= end && (count == 0 || last >= end) {
                     return;
@@ -192,8 +193,9 @@ fn before(at: Timestamp, span: Duration) -> Timestamp {
 
 /// Maximum time of a packet in the ring without later ones.
 const UNDER_WAY: Duration = Duration::from_millis(150);
-const MAX_WAIT: Duration = Duration::from_millis(50);
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Time passes for the decoder in these steps while no packet comes.
+const TIME_STEP: Duration = Duration::from_millis(50);
+const COUNTS_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum step of the wall clock.
 const STEP: Duration = Duration::from_millis(5);
 pub(super) const ETHERNET: u16 = 1;

@@ -41,7 +41,7 @@ impl Stop {
         self.token.stop();
     }
 
-    /// `None` before the request.
+    /// `None` without a request.
     pub(super) fn until(&self) -> Option<Instant> {
         self.until.get().copied()
     }
@@ -93,7 +93,8 @@ impl Sending {
             // After a stop request, one more attempt follows at once.
             match stop.until() {
                 Some(_) => std::thread::sleep(wait),
-                None => drop(stop.token.wait_timeout(wait)),
+                None if stop.token.wait_timeout(wait) && stop.until().is_none() => return Err(reason),
+                None => {}
             }
         }
     }
