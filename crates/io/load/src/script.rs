@@ -239,8 +239,8 @@ impl Scripts {
 
     fn check_step(&self, step: &Step, mode: QueryMode) -> Result<(), Fault> {
         match step {
-            Step::Set { value, .. } => self.names.check(value),
-            Step::Unless { condition, .. } => self.names.check(condition),
+            Step::Set { value, .. } => value.check(&self.names),
+            Step::Unless { condition, .. } => condition.check(&self.names),
             Step::Statement(statement) => statement.check(mode, &self.names),
             Step::StartPipeline | Step::SyncPipeline | Step::EndPipeline if mode == QueryMode::Simple => {
                 Err(Fault::PipelineOfTexts)

@@ -30,6 +30,20 @@ pub struct Environment<'e> {
 }
 
 impl Expression {
+    /// Finds a variable that is never assigned.
+    pub fn check(&self, names: &Names) -> Result<(), Fault> {
+        let mut unset = None;
+        self.variables(&mut |variable| {
+            if unset.is_none() && !names.may_be_set(variable) {
+                unset = Some(variable);
+            }
+        });
+        match unset {
+            Some(variable) => Err(Fault::Unset(names.name(variable).to_owned())),
+            None => Ok(()),
+        }
+    }
+
     pub fn evaluate(&self, environment: &mut Environment<'_>) -> Result<Scalar, Fault> {
         match self {
             Self::Constant(value) => Ok(*value),

@@ -1,7 +1,6 @@
 //! Names of variables, shared by all scripts of a run.
 
 use super::Fault;
-use super::expression::Expression;
 use std::collections::HashMap;
 
 #[derive(Debug, Clone)]
@@ -96,19 +95,5 @@ impl Names {
         self.list
             .get(number)
             .is_some_and(|name| name.set || self.prefixes.iter().any(|prefix| name.text.starts_with(prefix)))
-    }
-
-    /// Finds a variable that is never assigned.
-    pub fn check(&self, expression: &Expression) -> Result<(), Fault> {
-        let mut unset = None;
-        expression.variables(&mut |variable| {
-            if unset.is_none() && !self.may_be_set(variable) {
-                unset = Some(variable);
-            }
-        });
-        match unset {
-            Some(variable) => Err(Fault::Unset(self.name(variable).to_owned())),
-            None => Ok(()),
-        }
     }
 }

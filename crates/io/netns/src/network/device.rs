@@ -1,15 +1,15 @@
 //! TUN devices, made in the namespace of the calling thread.
 
-use super::segmentation::{Frame, PREFIX_BYTES};
 use super::{netlink, system};
-use rustix::net::netdevice::name_to_index;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::fs::OpenOptions;
 use std::io::IoSlice;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use sys::{LiveError, OsError};
+
+/// Header of each packet read or written: `struct virtio_net_hdr` of `linux/virtio_net.h`.
+pub(super) const PREFIX_BYTES: usize = 10;
 
 /// Packets sent by its host are read from it, packets written to it are received by its host.
 #[derive(Debug)]
@@ -39,9 +39,9 @@ impl Device {
         Ok(Self(fd))
     }
 
-    pub(super) fn read_frame<'a>(&self, room: &'a mut [u8]) -> Option<Frame<'a>> {
+    pub(super) fn read<'a>(&self, room: &'a mut [u8]) -> Option<&'a mut [u8]> {
         let count = rustix::io::read(&self.0, &mut *room).ok()?;
-        Frame::new(room.get_mut(..count)?)
+        room.get_mut(..count)
     }
 
     pub(super) fn write(&self, packet: &[u8]) -> Result<(), OsError> {
@@ -62,13 +62,13 @@ impl AsFd for Device {
 }
 
 pub(super) fn raise_loopback() -> Result<(), LiveError> {
-    control_socket()
+    netlink::control_socket()
         .and_then(|socket| raise(&socket, "lo"))
         .map_err(system("raise a loopback device"))
 }
 
 fn configure(name: &str, own: Ipv4Addr, peer: Ipv4Addr, mtu: u16) -> Result<(), OsError> {
-    let socket = control_socket()?;
+    let socket = netlink::control_socket()?;
     let bytes = libc::c_int::from(mtu).to_ne_bytes();
     call(socket.as_fd(), libc::SIOCSIFMTU, name, &bytes)?;
     // Beyond this queue the kernel drops packets, which the link did not request.
@@ -87,15 +87,6 @@ fn configure(name: &str, own: Ipv4Addr, peer: Ipv4Addr, mtu: u16) -> Result<(), 
 fn raise(socket: &OwnedFd, name: &str) -> Result<(), OsError> {
     let flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     call(socket.as_fd(), libc::SIOCSIFFLAGS, name, &flags.to_ne_bytes())
-}
-
-fn control_socket() -> Result<OwnedFd, OsError> {
-    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
-    Ok(socket_with(family, kind, SocketFlags::CLOEXEC, None)?)
-}
-
-pub(super) fn number(name: &str) -> Result<u32, OsError> {
-    Ok(name_to_index(control_socket()?, name)?)
 }
 
 fn call(fd: BorrowedFd<'_>, operation: libc::Ioctl, name: &str, value: &[u8]) -> Result<(), OsError> {

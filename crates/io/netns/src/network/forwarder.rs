@@ -2,12 +2,12 @@
 
 use super::awake::Awake;
 use super::capture::CaptureTap;
-use super::device::Device;
+use super::device::{Device, PREFIX_BYTES};
 use super::gateway::packet_filter::PacketFilter;
 use super::lateness::percentiles_of_sum;
 use super::link_direction::LinkDirection;
-use super::packets::{Buffers, Packet};
-use super::segmentation::{Joined, PREFIX_BYTES, Segment};
+use super::packets::{Buffers, Packet, Segment};
+use super::segmentation::{Frame, Joined};
 use super::waiting::{Looking, Waiting};
 use link::LinkDescription;
 use model::{Direction, LinkOutcome, PerDirection, PerSide, Side, Timestamp};
@@ -250,7 +250,7 @@ impl Work {
         let work = &mut self.links[number];
         let mut taken = 0;
         while taken < BATCH {
-            let Some(mut frame) = work.devices[side].read_frame(&mut self.room) else {
+            let Some(mut frame) = work.devices[side].read(&mut self.room).and_then(Frame::new) else {
                 return;
             };
             while let Some(segment) = frame.next_segment() {

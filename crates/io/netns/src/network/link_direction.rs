@@ -1,8 +1,8 @@
 //! One direction of a link: packets in flight, and counters.
 
 use super::lateness::Lateness;
+use super::packets::Segment;
 use super::packets::{Buffers, Packet};
-use super::segmentation::Segment;
 use link::{DropCause, LinkDescription, PacketOutcome, Pipe};
 use model::{BitRate, Direction, LinkDirectionOutcome, Timestamp};
 use std::collections::VecDeque;

@@ -1,7 +1,8 @@
 //! Routes and rules by netlink (`rtnetlink(7)`), in the calling thread's namespace.
 
 use super::addresses::Route;
-use super::{device, system};
+use super::system;
+use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socket_with};
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
@@ -13,7 +14,7 @@ pub(super) fn set_route(route: &Route, congestion_control: Option<&str>) -> Resu
         let mut message = Message::route(libc::RT_TABLE_MAIN, 32, libc::RTN_UNICAST, libc::RT_SCOPE_LINK);
         message.replaces();
         message.attribute(libc::RTA_DST, &route.to.octets());
-        message.attribute(libc::RTA_OIF, &device::number(&route.device)?.to_ne_bytes());
+        message.attribute(libc::RTA_OIF, &number(&route.device)?.to_ne_bytes());
         if let Some(name) = congestion_control {
             let mut metrics = Message(Vec::new());
             metrics.attribute(RTAX_CC_ALGO, &[name.as_bytes(), b"\0"].concat());
@@ -33,7 +34,7 @@ pub(super) fn own_every_address(peer: Ipv4Addr, device: &str) -> Result<(), Live
     let own = || {
         through_device(device, libc::RT_TABLE_LOCAL, Some(peer), None)?;
         let mut message = Message::route(libc::RT_TABLE_LOCAL, 0, libc::RTN_LOCAL, libc::RT_SCOPE_HOST);
-        message.attribute(libc::RTA_OIF, &device::number("lo")?.to_ne_bytes());
+        message.attribute(libc::RTA_OIF, &number("lo")?.to_ne_bytes());
         message.send()
     };
     own().map_err(system("let a host answer for all addresses"))
@@ -72,14 +73,23 @@ fn through_device(
     if let Some(source) = source {
         message.attribute(libc::RTA_PREFSRC, &source.octets());
     }
-    message.attribute(libc::RTA_OIF, &device::number(device)?.to_ne_bytes());
+    message.attribute(libc::RTA_OIF, &number(device)?.to_ne_bytes());
     message.send()
+}
+
+pub(super) fn control_socket() -> Result<OwnedFd, OsError> {
+    let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+    Ok(socket_with(family, kind, SocketFlags::CLOEXEC, None)?)
+}
+
+fn number(name: &str) -> Result<u32, OsError> {
+    Ok(name_to_index(control_socket()?, name)?)
 }
 
 /// The `ioctl` for it is only for root of the whole system.
 pub(super) fn set_queue(device: &str, packets: u32) -> Result<(), OsError> {
     // An `ifinfomsg`: family and type of any kind, the number, no change of flags.
-    let number = device::number(device)?.to_ne_bytes();
+    let number = number(device)?.to_ne_bytes();
     let mut message = Message::new(libc::RTM_NEWLINK, &[[0; 4], number, [0; 4], [0; 4]]);
     message.attribute(libc::IFLA_TXQLEN, &packets.to_ne_bytes());
     message.send()

@@ -1,6 +1,20 @@
 //! Reused buffers for packets.
 
-use super::segmentation::Segment;
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment<'a> {
+    pub(super) bytes: &'a [u8],
+    /// Cut from a frame, so it may be joined with its neighbours.
+    pub(super) is_part: bool,
+}
+
+impl<'a> Segment<'a> {
+    pub(super) const fn whole(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            is_part: false,
+        }
+    }
+}
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Packet {

@@ -6,14 +6,11 @@
 //! see packets as on a wire. Packets due at the same moment are joined on their way out, except
 //! those sent singly.
 
-use super::device::Device;
-use super::packets::{Buffers, Packet};
+use super::device::{Device, PREFIX_BYTES};
+use super::packets::{Buffers, Packet, Segment};
 use std::io::IoSlice;
 use std::ops::Range;
 use sys::checksum::{checksum, sum};
-
-/// Header of each packet read or written: `struct virtio_net_hdr` of `linux/virtio_net.h`.
-pub(super) const PREFIX_BYTES: usize = 10;
 
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
@@ -28,22 +25,6 @@ pub(super) struct Frame<'a> {
 struct Cut {
     headers: Headers,
     payload: usize,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Segment<'a> {
-    pub(super) bytes: &'a [u8],
-    /// Cut from a frame, so it may be joined with its neighbours.
-    pub(super) is_part: bool,
-}
-
-impl<'a> Segment<'a> {
-    pub(super) const fn whole(bytes: &'a [u8]) -> Self {
-        Self {
-            bytes,
-            is_part: false,
-        }
-    }
 }
 
 impl<'a> Frame<'a> {

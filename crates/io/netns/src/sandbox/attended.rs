@@ -22,7 +22,7 @@ impl Default for Attended {
 impl Attended {
     pub fn new() -> Self {
         Self {
-            held: HeldSignals::hold(&super::outer::PASSED_ON),
+            held: HeldSignals::hold(&super::process::PASSED_ON),
         }
     }
 

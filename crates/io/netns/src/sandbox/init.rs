@@ -1,8 +1,7 @@
 //! The first process of the sandbox's pid namespace, single-threaded between fork and exec: it
 //! must not print, and ends only by `_exit`.
 
-use super::outer::PASSED_ON;
-use super::process::{self, Again};
+use super::process::{self, Again, PASSED_ON};
 use super::rights;
 use std::os::fd::OwnedFd;
 use sys::OsError;

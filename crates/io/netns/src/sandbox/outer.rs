@@ -1,7 +1,7 @@
 //! The process that the user started: makes the namespaces, waits, and forwards signals.
 
 use super::init;
-use super::process::{self, Again};
+use super::process::{self, Again, PASSED_ON};
 use super::rights;
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -24,17 +24,6 @@ pub(super) fn run() -> Result<u8, LiveError> {
     }
     Ok(status)
 }
-
-/// Forwarded to the inner process.
-pub(super) const PASSED_ON: [libc::c_int; 7] = [
-    libc::SIGCHLD,
-    libc::SIGINT,
-    libc::SIGTERM,
-    libc::SIGHUP,
-    libc::SIGQUIT,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
-];
 
 /// Errors of the first process come through the pipe.
 fn start(held: &HeldSignals) -> Result<(libc::pid_t, OwnedFd), LiveError> {

@@ -15,6 +15,17 @@ use sys::terminal::foreground_group;
 use sys::wait::{PollFlags, until_ready};
 use sys::{LiveError, OsError};
 
+/// Forwarded to the inner process.
+pub(super) const PASSED_ON: [libc::c_int; 7] = [
+    libc::SIGCHLD,
+    libc::SIGINT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+];
+
 /// Set for the inner process only, which removes it: children may enter sandboxes too.
 pub const MARK: &str = "LONGWIRE_INSIDE";
 
