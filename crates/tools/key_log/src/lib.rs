@@ -75,7 +75,7 @@ impl KeyCollection {
     fn collect(file: KeyFile, directory: PrivateDirectory) -> Result<Self, Error> {
         Ok(Self {
             file,
-            preload: Preload::install_library(&directory)?,
+            preload: Preload::install_library(directory.path())?,
             java_agent: None,
             directory,
         })

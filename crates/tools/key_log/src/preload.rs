@@ -1,7 +1,6 @@
 //! The preloaded library as a file.
 
 use crate::Error;
-use crate::directory::PrivateDirectory;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -19,8 +18,7 @@ pub(crate) struct Preload {
 }
 
 impl Preload {
-    pub fn install_library(directory: &PrivateDirectory) -> Result<Result<Self, &'static str>, Error> {
-        let directory = directory.path();
+    pub fn install_library(directory: &Path) -> Result<Result<Self, &'static str>, Error> {
         if let Some(obstacle) = obstacle(directory) {
             return Ok(Err(obstacle));
         }

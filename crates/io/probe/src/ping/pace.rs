@@ -34,7 +34,7 @@ impl Pace {
     }
 
     /// The minimum pause after a refusal.
-    pub(super) const fn patience(self) -> Duration {
+    pub(super) const fn refusal_pause(self) -> Duration {
         match self {
             Self::Every(_) => Duration::ZERO,
             Self::Flood => SETTLE,

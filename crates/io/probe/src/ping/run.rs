@@ -75,7 +75,7 @@ impl<T: Fn(PingEvent) -> bool> PingRun<'_, T> {
             }
             if !open {
                 probe.close();
-                self.wait(Instant::now() + self.plan.pace.patience())?;
+                self.wait(Instant::now() + self.plan.pace.refusal_pause())?;
             }
             number += 1;
             schedule.advance(Instant::now());
