@@ -151,7 +151,6 @@ fn wanted(args: &Args, output_health: Option<OutputHealth>) -> AggregatorConfig 
 
 fn run_recorded(args: &Args, typed: &CommandLine, files: Vec<PathBuf>) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
-    asked.wake_on(terminal::SIGNALS)?;
     output::print_note(&format!("reading {}", pipeline::input::title(&files)));
     let reading = Reading {
         keys: args.interface.keys.open()?,
@@ -172,6 +171,7 @@ fn run_recorded(args: &Args, typed: &CommandLine, files: Vec<PathBuf>) -> Result
 /// Runs until a key, a signal or the end of the source, then restores the terminal.
 fn show(place: &PagePlace, source: &mut dyn ScreenSource, screen: &mut Screen) -> Result<Status> {
     let mut terminal = ScreenTerminal::open_terminal()?;
+    source.asked().wake_on(terminal::SIGNALS)?;
     let mut forecasts = Forecasts::default();
     let mut looked: Option<Instant> = None;
     loop {

@@ -109,7 +109,6 @@ fn begin_relays(
     let planned = args.relays().plan()?;
     let with_tls = relaying::with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
-    asked.wake_on(terminal::SIGNALS)?;
     let traffic = RelayedTraffic::start(with_tls, FactChannel::new(false)?, None)?;
     // Printed on the normal terminal, visible again after the screen.
     traffic.relays.announce(
@@ -140,7 +139,6 @@ fn begin_at_interface(
         false => args.relays().plan()?,
     };
     let asked = EndRequest::on_signals()?;
-    asked.wake_on(terminal::SIGNALS)?;
     let plan = args.interface.plan();
     let keys = plan.open_keys()?;
     let reading = Reading {

@@ -127,6 +127,10 @@ impl<T: LiveTraffic> ScreenSource for LiveRun<T> {
         Ok(None)
     }
 
+    fn asked(&self) -> &EndRequest {
+        &self.asked
+    }
+
     fn aggregator(&mut self) -> &mut Aggregator {
         &mut self.aggregator
     }

@@ -139,6 +139,10 @@ impl ScreenSource for RecordedRun {
         Ok(self.asked.take_signal().map(|_| Status::Interrupted))
     }
 
+    fn asked(&self) -> &EndRequest {
+        &self.asked
+    }
+
     fn aggregator(&mut self) -> &mut Aggregator {
         &mut self.aggregator
     }

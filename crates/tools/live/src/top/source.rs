@@ -3,20 +3,24 @@
 use anyhow::Result;
 use model::{ConnectionId, HostProcess, PerSide, Warning};
 use pipeline::aggregator::Aggregator;
-use pipeline::output::Status;
+use pipeline::output::{EndRequest, Status};
 use screen::{Position, RingCounts, Screen, Snapshot, TimeStep, Wants};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub trait ScreenSource {
-    /// Processes available facts after a short wait. Returns a status at the end of the source.
+    /// Waits for facts, a key or a signal, and processes the facts. Returns a status at the end of the
+    /// source.
     fn gather(
         &mut self,
         screen: &mut Screen,
         keys: Option<BorrowedFd<'_>>,
         longest: Duration,
     ) -> Result<Option<Status>>;
+
+    /// Ends the wait of [`ScreenSource::gather`].
+    fn asked(&self) -> &EndRequest;
 
     fn aggregator(&mut self) -> &mut Aggregator;
 
