@@ -4,7 +4,7 @@ mod rounds;
 
 use super::curve;
 use super::distance::Distance;
-use super::jobs::JobsPlan;
+use super::jobs_plan::JobsPlan;
 use super::search::{MethodSetting, Search, Thoroughness};
 use super::watched::{self, Watched};
 use crate::Workbench;
@@ -170,7 +170,7 @@ impl Campaign<'_, '_> {
         let mut race = self.race(self.plan.runs, TrialSource::Emulated);
         self.expect(&mut race.search, link);
         for setting in self.settings() {
-            let is_short = |guess: Duration| guess <= self.plan.limits.patience;
+            let is_short = |guess: Duration| guess <= self.plan.limits.timeout;
             if !race.search.guess(setting).is_some_and(is_short) {
                 race.search.close(setting);
             }

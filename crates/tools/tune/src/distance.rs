@@ -25,7 +25,7 @@ pub struct Limits<'a> {
     pub stop: &'a StopToken,
     /// Checked by the workbench; a child of `stop`.
     pub halt: &'a StopToken,
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 #[derive(Debug)]
@@ -117,11 +117,11 @@ impl Limits<'_> {
             StopToken::new().map_err(|error| Unfinished::Failed(SessionError::Connect(error).into()))?;
         let result = std::thread::scope(|scope| {
             scope.spawn(|| {
-                if !done.wait_timeout(self.patience) {
+                if !done.wait_timeout(self.timeout) {
                     self.halt.stop();
                 }
             });
-            let finished = Finished(&done);
+            let finished = done.stop_at_drop();
             let result = work();
             drop(finished);
             result
@@ -134,15 +134,6 @@ impl Limits<'_> {
                 .map_or_else(Unfinished::Stopped, |()| Unfinished::TooLong),
             false => Unfinished::Failed(error),
         })
-    }
-}
-
-/// Signals the watchdog that work has ended, also on panic.
-struct Finished<'a>(&'a StopToken);
-
-impl Drop for Finished<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
     }
 }
 

@@ -2,33 +2,15 @@
 //! drops the schema.
 
 use super::campaign;
-use super::distance::{Distance, Limits};
+use super::distance::Distance;
+use super::jobs_plan::JobsPlan;
 use super::scratch::{self, Scratch};
-use super::search::Thoroughness;
-use crate::{Prepared, Shape, Workbench};
+use crate::{Prepared, Workbench};
 use anyhow::Result;
-use link::LinkDescription;
-use model::{Job, Method, Warning, WarningKind};
+use model::{Method, Warning, WarningKind};
 use pipeline::interruption::Interrupted;
 use pipeline::progress::ProgressSink;
 use report::outcome::TuneReport;
-use sys::Target;
-
-#[derive(Debug)]
-pub struct JobsPlan<'a> {
-    pub target: &'a Target,
-    pub shape: Shape,
-    pub jobs: &'a [Job],
-    /// All methods are tried if empty.
-    pub methods: &'a [String],
-    /// In addition to the existing distance.
-    pub links: &'a [LinkDescription],
-    /// Predict the links instead of emulating them.
-    pub predict: bool,
-    pub runs: u32,
-    pub thoroughness: Thoroughness,
-    pub limits: Limits<'a>,
-}
 
 #[derive(Debug)]
 pub struct JobsOutcome {
@@ -140,11 +122,15 @@ impl JobsPlan<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Trial;
+    use crate::distance::Limits;
+    use crate::search::Thoroughness;
+    use crate::{Shape, Trial};
+    use link::LinkDescription;
+    use model::Job;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
-    use sys::StopToken;
+    use sys::{StopToken, Target};
 
     /// Counts instead of writing rows.
     #[derive(Default)]
@@ -207,7 +193,7 @@ mod tests {
             limits: Limits {
                 stop: &stop,
                 halt: &halt,
-                patience: Duration::from_secs(60),
+                timeout: Duration::from_secs(60),
             },
         };
         let bench = Counting::default();

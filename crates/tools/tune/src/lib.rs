@@ -16,6 +16,7 @@ pub mod distance;
 mod error;
 pub mod jdbc;
 pub mod jobs;
+pub mod jobs_plan;
 mod mysql;
 mod native;
 mod postgres;

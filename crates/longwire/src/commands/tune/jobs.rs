@@ -17,7 +17,7 @@ use sys::Target;
 use sys::arguments::CommandLine;
 use tune::distance::{self, Limits};
 use tune::jdbc::JdbcBench;
-use tune::jobs::JobsPlan;
+use tune::jobs_plan::JobsPlan;
 use tune::scratch;
 use tune::search::Thoroughness;
 use tune::{Shape, Workbench};
@@ -38,7 +38,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let limits = Limits {
         stop: &stop,
         halt: &halt,
-        patience: args.patience,
+        timeout: args.patience,
     };
     let links = args.distances.links(&[]);
     let outcome = plan(args, &target, &links, limits).run(workbench, &StderrProgress)?;

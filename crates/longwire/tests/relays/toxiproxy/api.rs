@@ -111,9 +111,9 @@ impl Behind {
 
 pub(crate) fn connected(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("something listens");
-    let patience = Some(Duration::from_secs(20));
-    stream.set_read_timeout(patience).expect("a read timeout");
-    stream.set_write_timeout(patience).expect("a write timeout");
+    let timeout = Some(Duration::from_secs(20));
+    stream.set_read_timeout(timeout).expect("a read timeout");
+    stream.set_write_timeout(timeout).expect("a write timeout");
     stream
 }
 

@@ -114,9 +114,9 @@ impl Campaign<'_, '_> {
         let (kind, text) = match unfinished {
             Unfinished::Stopped(interrupted) => return Err(interrupted.into()),
             Unfinished::TooLong => {
-                let patience = format_duration(self.plan.limits.patience);
+                let timeout = format_duration(self.plan.limits.timeout);
                 let text = format!(
-                    "{} {words} {at} was given up after {patience}: --patience gives it longer, --rows less to do",
+                    "{} {words} {at} was given up after {timeout}: --patience gives it longer, --rows less to do",
                     self.job
                 );
                 (WarningKind::LeftOut, text)
