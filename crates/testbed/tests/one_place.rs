@@ -107,6 +107,28 @@ fn no_file_that_a_user_names_is_read_whole_without_a_limit() {
     );
 }
 
+/// Style, script and its data, and text that is already markup.
+const NOT_ESCAPED: &[(&str, usize)] = &[
+    ("core/report/src/html/header.rs", 3),
+    ("core/report/src/html/markup.rs", 2),
+];
+
+#[test]
+fn html_is_escaped_by_its_type() {
+    let adds_text = |line: &&str| {
+        let words = ["PreEscaped", "Render for "];
+        !line.starts_with("use ") && words.iter().any(|word| line.contains(word))
+    };
+    let mut found: Vec<(String, usize)> = product()
+        .into_iter()
+        .map(|(name, text)| (name, text.lines().filter(adds_text).count()))
+        .filter(|(_, lines)| *lines > 0)
+        .collect();
+    found.sort();
+    let found: Vec<(&str, usize)> = found.iter().map(|(name, lines)| (&**name, *lines)).collect();
+    assert_eq!(found, NOT_ESCAPED, "pass text to html!, which escapes it");
+}
+
 fn binds(line: &str) -> bool {
     let imports = line.starts_with("use ") || line.starts_with("pub use ");
     let words = || line.split(|character: char| !character.is_alphanumeric() && character != '_');

@@ -7,7 +7,7 @@
 //! Statements and names are shown as in the outcome (fingerprints, without literals). Literals kept
 //! on request ([`model::Exchange::literal`]) never reach the page.
 //!
-//! Start reading at [`write()`]: one line per section.
+//! Start reading at [`write()`]: one line per section. `maud` escapes text by its type.
 
 mod advice;
 mod attribution;

@@ -1,6 +1,4 @@
 //! Parts of all pages, and the wording of their numbers.
-//!
-//! `html!` escapes text by its type. [`harmless`] is applied to whole sections.
 
 use crate::text::escape::printable;
 use maud::{Markup, PreEscaped, Render, html};
@@ -8,7 +6,7 @@ use model::{Share, format_duration};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Escapes characters that control a terminal or change the order of others.
+/// Escapes characters that control a terminal or change the order of others; for whole sections.
 pub fn harmless(markup: Markup) -> Markup {
     // Markup stays escaped: this adds only backslashes, letters, digits and braces.
     PreEscaped(printable(&markup.0).into_owned())
