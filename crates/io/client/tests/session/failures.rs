@@ -4,15 +4,16 @@ use super::{WITHIN, open, open_within, refused};
 use client::session::{Session, SessionError, SessionOptions};
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, ServerConnection};
-use std::io::{Read, Write};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::thread::spawn;
 use std::time::{Duration, Instant};
 use sys::StopToken;
 use sys::{LiveError, Target};
-use testbed::{MariaDb, Postgres, PostgresAuth};
+use testbed::script::postgres::{authentication_ok, encryption, ready_for_query};
+use testbed::{MariaDb, Postgres, PostgresAuth, Script, ScriptedServer};
 
 fn code(error: &SessionError) -> &str {
     match error {
@@ -177,25 +178,23 @@ fn identity(expired: bool) -> (ServerConfig, tempfile::NamedTempFile) {
     (config, file)
 }
 
-fn encrypted_server(expired: bool) -> (u16, tempfile::NamedTempFile) {
-    let (config, file) = identity(expired);
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        stream.read_exact(&mut [0; 8]).unwrap();
-        stream.write_all(b"S").unwrap();
-        let mut session = ServerConnection::new(Arc::new(config)).unwrap();
-        // It ends with the client's alert.
-        session.complete_io(&mut stream).ok();
-    });
-    (port, file)
+fn encrypted_server(config: ServerConfig) -> ScriptedServer {
+    let config = Arc::new(config);
+    Script::postgres()
+        .expect("SSLRequest")
+        .send(encryption(b'S'))
+        .encrypt(move |stream| {
+            let session = ServerConnection::new(config.clone()).unwrap();
+            Box::new(StreamOwned::new(session, stream))
+        })
+        .start()
 }
 
 #[test]
 fn an_expired_certificate_is_told() {
-    let (port, authority) = encrypted_server(true);
-    let authority = authority.path().display();
+    let (config, authority) = identity(true);
+    let server = encrypted_server(config);
+    let (port, authority) = (server.port(), authority.path().display());
     let url = format!("postgres://anna@localhost:{port}/?sslmode=verify-full&sslrootcert={authority}");
     let expired = refused(&url);
     assert!(
@@ -209,40 +208,36 @@ fn an_expired_certificate_is_told() {
 
 #[test]
 fn an_unknown_authority_is_told() {
-    let (port, _) = encrypted_server(false);
-    let (_, other) = encrypted_server(false);
-    let authority = other.path().display();
+    let ((config, _), (_, other)) = (identity(false), identity(false));
+    let server = encrypted_server(config);
+    let (port, authority) = (server.port(), other.path().display());
     let url = format!("postgres://anna@localhost:{port}/?sslmode=verify-ca&sslrootcert={authority}");
     let unknown = refused(&url);
     assert!(matches!(unknown, SessionError::Connect(_)), "{unknown}");
 }
 
 /// Behaves like PostgreSQL 17: accepts TLS without a request, by ALPN, and every login.
-fn direct_server() -> (u16, tempfile::NamedTempFile) {
+fn direct_server() -> (ScriptedServer, tempfile::NamedTempFile) {
     let (mut config, file) = identity(false);
     config.alpn_protocols = vec![b"postgresql".to_vec()];
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    spawn(move || {
-        let (stream, _) = listener.accept().unwrap();
-        let session = ServerConnection::new(Arc::new(config)).unwrap();
-        let mut stream = rustls::StreamOwned::new(session, stream);
-        let mut length = [0; 4];
-        stream.read_exact(&mut length).unwrap();
-        let mut startup = vec![0; u32::from_be_bytes(length) as usize - 4];
-        stream.read_exact(&mut startup).unwrap();
-        assert_eq!(stream.conn.alpn_protocol(), Some(&b"postgresql"[..]));
-        stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
-        stream.flush().unwrap();
-        stream.read_to_end(&mut Vec::new()).ok();
-    });
-    (port, file)
+    let config = Arc::new(config);
+    let script = Script::postgres()
+        .encrypt(move |mut stream| {
+            let mut session = ServerConnection::new(config.clone()).unwrap();
+            session.complete_io(&mut stream).unwrap();
+            assert_eq!(session.alpn_protocol(), Some(&b"postgresql"[..]));
+            Box::new(StreamOwned::new(session, stream))
+        })
+        .expect("StartupMessage")
+        .send(authentication_ok())
+        .send(ready_for_query(b'I'));
+    (script.start(), file)
 }
 
 #[test]
 fn tls_that_is_not_asked_for_saves_a_turn() {
-    let (port, authority) = direct_server();
-    let authority = authority.path().display();
+    let (server, authority) = direct_server();
+    let (port, authority) = (server.port(), authority.path().display());
     let url = format!(
         "postgres://anna@localhost:{port}/?sslmode=verify-full&sslrootcert={authority}&sslnegotiation=direct"
     );

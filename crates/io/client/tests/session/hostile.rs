@@ -3,60 +3,39 @@
 use super::open_within;
 use client::session::SessionError;
 use proptest::prelude::*;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener};
-use std::thread::spawn;
 use std::time::Duration;
+use testbed::script::postgres::{
+    authentication_md5_password, authentication_sasl, authentication_sasl_continue,
+};
+use testbed::script::{Message, Script, mysql};
 
-/// Opens a session to a server that sends `said` and then stays silent; returns the bytes of the
-/// client.
-fn spoken_to(scheme: &str, said: Vec<u8>) -> (Option<SessionError>, Vec<u8>) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let server = spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        stream.write_all(&said).ok();
-        stream.shutdown(std::net::Shutdown::Write).ok();
-        let mut heard = Vec::new();
-        stream.read_to_end(&mut heard).ok();
-        heard
-    });
+/// Opens a session to a scripted server; returns the bytes of the client.
+fn spoken_to(scheme: &str, script: Script) -> (Option<SessionError>, Vec<u8>) {
+    let server = script.start();
+    let port = server.port();
     let url = format!("{scheme}://anna:the-password@127.0.0.1:{port}/3?sslmode=disable");
     let opened = open_within(&url, Duration::from_secs(5));
     let error = opened.map(drop).err();
-    (error, server.join().unwrap())
+    let heard = server.finish().into_iter().flat_map(|message| message.bytes);
+    (error, heard.collect())
 }
 
-fn greeting(method: &str) -> Vec<u8> {
-    let mut body = b"\x0a8.4.0\0\x08\0\0\x0012345678\0\xff\xf7\x2d\x02\0\xff\xdf\x15".to_vec();
-    body.extend_from_slice(&[0; 10]);
-    body.extend_from_slice(b"abcdefghijkl\0");
-    body.extend_from_slice(method.as_bytes());
-    body.push(0);
-    packet(0, &body)
-}
-
-fn packet(number: u8, body: &[u8]) -> Vec<u8> {
-    let [low, middle, high, _] = (body.len() as u32).to_le_bytes();
-    [&[low, middle, high, number], body].concat()
+/// Without TLS.
+fn greeting(plugin: &str) -> Message {
+    mysql::handshake_v10([0xf7ff, 0xdfff], plugin)
 }
 
 #[test]
 fn the_password_itself_is_not_told_over_a_connection_that_others_can_read() {
-    for said in [
-        [
-            greeting("mysql_native_password"),
-            packet(2, b"\xfemysql_clear_password\0"),
-        ]
-        .concat(),
-        [
-            greeting("mysql_clear_password"),
-            packet(2, b"\xfemysql_clear_password\0"),
-        ]
-        .concat(),
-        [greeting("caching_sha2_password"), packet(2, &[1, 4])].concat(),
+    let clear = || mysql::auth_switch_request(2, "mysql_clear_password", b"");
+    for (plugin, wants_it) in [
+        ("mysql_native_password", clear()),
+        ("mysql_clear_password", clear()),
+        ("caching_sha2_password", mysql::auth_more_data(2, &[4])),
     ] {
-        let (error, heard) = spoken_to("mysql", said);
+        let script = Script::mysql().send(greeting(plugin));
+        let script = script.expect("HandshakeResponse41").send(wants_it);
+        let (error, heard) = spoken_to("mysql", script);
         assert!(
             matches!(error, Some(SessionError::PasswordUnprotected { .. })),
             "{error:?}"
@@ -68,15 +47,14 @@ fn the_password_itself_is_not_told_over_a_connection_that_others_can_read() {
 
 #[test]
 fn a_server_cannot_make_the_client_work_without_end() {
-    let first = b"r=xxxxxxxxxxxxxxxxxxxxxxxx,s=QSXCR+Q6sek8bf92,i=2000000000";
-    let sasl = |kind: u32, body: &[u8]| {
-        let length = (body.len() as u32 + 8).to_be_bytes();
-        [b"R".as_slice(), &length, &kind.to_be_bytes(), body].concat()
-    };
-    let (error, _) = spoken_to(
-        "postgres",
-        [sasl(10, b"SCRAM-SHA-256\0\0"), sasl(11, first)].concat(),
-    );
+    let script = Script::postgres()
+        .expect("StartupMessage")
+        .send(authentication_sasl("SCRAM-SHA-256"))
+        .expect("PasswordMessage")
+        .send(authentication_sasl_continue(
+            "r=xxxxxxxxxxxxxxxxxxxxxxxx,s=QSXCR+Q6sek8bf92,i=2000000000",
+        ));
+    let (error, _) = spoken_to("postgres", script);
     assert!(
         matches!(error, Some(SessionError::NotTheProtocol { .. })),
         "{error:?}"
@@ -85,9 +63,12 @@ fn a_server_cannot_make_the_client_work_without_end() {
 
 #[test]
 fn a_fast_success_of_caching_sha2_is_a_login() {
-    let ok = packet(3, &[0, 0, 0, 2, 0, 0, 0]);
-    let said = [greeting("caching_sha2_password"), packet(2, &[1, 3]), ok].concat();
-    let (error, heard) = spoken_to("mysql", said);
+    let script = Script::mysql()
+        .send(greeting("caching_sha2_password"))
+        .expect("HandshakeResponse41")
+        .send(mysql::auth_more_data(2, &[3]))
+        .send(mysql::ok_packet(3));
+    let (error, heard) = spoken_to("mysql", script);
     assert_eq!(error, None);
     assert!(heard.windows(21).any(|window| window == b"caching_sha2_password"));
 }
@@ -101,11 +82,11 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..300),
         begins in any::<bool>(),
     ) {
-        let beginning = match (begins, scheme) {
-            (true, "mysql") => greeting("mysql_native_password"),
-            (true, "postgres") => b"R\0\0\0\x0c\0\0\0\x05salt".to_vec(),
-            _ => Vec::new(),
+        let script = match (begins, scheme) {
+            (true, "mysql") => Script::mysql().send(greeting("mysql_native_password")),
+            (true, "postgres") => Script::postgres().send(authentication_md5_password(*b"salt")),
+            _ => Script::any_protocol(),
         };
-        spoken_to(scheme, [beginning, bytes].concat());
+        spoken_to(scheme, script.send_bytes(&bytes).close());
     }
 }

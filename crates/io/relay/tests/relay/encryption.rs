@@ -7,10 +7,13 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener};
 use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};
 use sys::{LiveError, Target};
+use testbed::Script;
+use testbed::script::mysql;
+use testbed::script::postgres::encryption;
 
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 const STARTUP: [u8; 12] = [0, 0, 0, 12, 0, 3, 0, 0, b'u', 0, b'x', 0];
@@ -56,7 +59,7 @@ fn identity(authority_name: &str, expired: bool) -> Identity {
     }
 }
 
-fn encrypted(config: Arc<ServerConfig>, stream: TcpStream) -> StreamOwned<ServerConnection, TcpStream> {
+fn encrypted<S: Read + Write>(config: Arc<ServerConfig>, stream: S) -> StreamOwned<ServerConnection, S> {
     StreamOwned::new(ServerConnection::new(config).expect("a session"), stream)
 }
 
@@ -324,14 +327,11 @@ fn a_probe_tells_a_bad_certificate_before_anything_starts() {
 
 #[test]
 fn a_server_without_tls_is_told_from_one_that_breaks_off() {
-    for (answer, without_tls) in [(&b"N"[..], true), (b"", false)] {
-        let (listener, address) = listen();
-        let server = spawn(move || {
-            let mut stream = accept(&listener);
-            stream.read_exact(&mut [0; 8]).expect("a request for TLS");
-            stream.write_all(answer).expect("taken");
-        });
-        let stand = relay_to_target(&format!("postgres://{address}/?sslmode=require"));
+    let asked = || Script::postgres().expect("SSLRequest");
+    for (script, without_tls) in [(asked().send(encryption(b'N')), true), (asked(), false)] {
+        let server = script.close().start();
+        let port = server.port();
+        let stand = relay_to_target(&format!("postgres://127.0.0.1:{port}/?sslmode=require"));
         let _client = stand.connect();
         let error = stand
             .until(|counters| counters.failed == 1)
@@ -342,7 +342,7 @@ fn a_server_without_tls_is_told_from_one_that_breaks_off() {
             without_tls,
             "{error}"
         );
-        server.join().expect("served");
+        server.finish();
     }
 }
 
@@ -350,19 +350,10 @@ fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     [&[payload.len() as u8, 0, 0, sequence], payload].concat()
 }
 
-fn expect_packet(stream: &mut impl Read, sequence: u8, payload: &[u8]) {
-    let mut bytes = vec![0; 4 + payload.len()];
+fn expect_bytes(stream: &mut impl Read, expected: &[u8]) {
+    let mut bytes = vec![0; expected.len()];
     stream.read_exact(&mut bytes).expect("a packet");
-    assert_eq!(bytes, packet(sequence, payload));
-}
-
-fn greeting(flags: [u8; 2]) -> Vec<u8> {
-    [
-        &b"\x0a8.0.36\0\x01\0\0\0saltsalt\0"[..],
-        &flags,
-        b"\x2d\x02\0rest",
-    ]
-    .concat()
+    assert_eq!(bytes, expected);
 }
 
 fn response(flags: [u8; 2]) -> Vec<u8> {
@@ -372,36 +363,41 @@ fn response(flags: [u8; 2]) -> Vec<u8> {
 #[test]
 fn a_mysql_login_is_encrypted_behind_the_clients_back() {
     let identity = identity("A", false);
-    let (listener, address) = listen();
     let config = identity.config.clone();
-    let server = spawn(move || {
-        let mut stream = accept(&listener);
-        stream
-            .write_all(&packet(0, &greeting([0xff, 0xff])))
-            .expect("taken");
-        expect_packet(&mut stream, 1, &response([0x05, 0x0a])[..32]);
-        let mut stream = encrypted(config, stream);
-        expect_packet(&mut stream, 2, &response([0x05, 0x0a]));
-        stream.write_all(&packet(3, b"\xfeplugin\0salt")).expect("taken");
-        expect_packet(&mut stream, 4, b"\0scrambled");
-        stream.write_all(&packet(5, b"\0\0\0\x02\0\0\0")).expect("taken");
-        expect_packet(&mut stream, 0, b"\x03select 1");
-        stream.write_all(&packet(1, b"\x01")).expect("taken");
-        let _ = stream.read(&mut [0; 1]);
-    });
-    let stand: Stand = relay_to_target(&format!("mysql://{address}/?sslMode=REQUIRED"));
+    let greeting = |capabilities: u16| mysql::handshake_v10([capabilities, 0xdfff], "plugin");
+    let server = Script::mysql()
+        .send(greeting(0xffff))
+        .expect("SSLRequest")
+        .encrypt(move |stream| Box::new(encrypted(config.clone(), stream)))
+        .expect("HandshakeResponse41")
+        .send(mysql::auth_switch_request(3, "plugin", b"salt"))
+        .expect("AuthSwitchResponse")
+        .send(mysql::ok_packet(5))
+        .expect("COM_QUERY")
+        .send_bytes(&packet(1, b"\x01"))
+        .start();
+    let port = server.port();
+    let stand: Stand = relay_to_target(&format!("mysql://127.0.0.1:{port}/?sslMode=REQUIRED"));
     let mut client = stand.connect();
-    expect_packet(&mut client, 0, &greeting([0xff, 0xf7]));
+    expect_bytes(&mut client, &greeting(0xf7ff).bytes);
     client
         .write_all(&packet(1, &response([0x05, 0x02])))
         .expect("write");
-    expect_packet(&mut client, 2, b"\xfeplugin\0salt");
+    expect_bytes(&mut client, &packet(2, b"\xfeplugin\0salt"));
     client.write_all(&packet(3, b"\0scrambled")).expect("write");
-    expect_packet(&mut client, 4, b"\0\0\0\x02\0\0\0");
+    expect_bytes(&mut client, &mysql::ok_packet(4).bytes);
     client.write_all(&packet(0, b"\x03select 1")).expect("write");
-    expect_packet(&mut client, 1, b"\x01");
+    expect_bytes(&mut client, &packet(1, b"\x01"));
     drop(client);
-    server.join().expect("served");
+    let received = server.finish();
+    let received: Vec<&[u8]> = received.iter().map(|message| message.bytes.as_slice()).collect();
+    let expected = [
+        packet(1, &response([0x05, 0x0a])[..32]),
+        packet(2, &response([0x05, 0x0a])),
+        packet(4, b"\0scrambled"),
+        packet(0, b"\x03select 1"),
+    ];
+    assert_eq!(received, expected);
     let (_, stories) = stand.stop();
     let sent = [
         packet(1, &response([0x05, 0x02])),

@@ -9,6 +9,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 use sys::StopToken;
 use sys::target::Target;
+use testbed::Script;
+use testbed::script::tns;
 
 fn listen() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
@@ -26,23 +28,11 @@ fn packet(kind: u8, message: [u8; 2]) -> [u8; 12] {
     [0, 12, 0, 0, kind, 0, 0, 0, 0, 0, message[0], message[1]]
 }
 
-const ACCEPTED: &[u8] = b"\0\x0a\0\0\x02\0\0\0\x01\x3f";
-
-/// A server that answers each of the driver's packets with the given bytes, a moment later.
-fn server(answers: &'static [&'static [u8]]) -> SocketAddr {
-    let (listener, address) = listen();
-    std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().expect("the session connects");
-        for answer in answers {
-            hear(&mut stream, 12);
-            std::thread::sleep(Duration::from_millis(5));
-            let (first, rest) = answer.split_at(answer.len() / 2);
-            stream.write_all(first).expect("it listens");
-            stream.write_all(rest).expect("it listens");
-        }
-        hear(&mut stream, 1);
-    });
-    address
+/// Sends an answer in two pieces, a moment after the driver's packet.
+fn answered(script: Script, packet: &str, answer: &[u8]) -> Script {
+    let (first, rest) = answer.split_at(answer.len() / 2);
+    let script = script.expect(packet).pause(Duration::from_millis(5));
+    script.send_bytes(first).send_bytes(rest)
 }
 
 /// A driver that sends packets, reads the given number of bytes after each, and then has an
@@ -70,8 +60,13 @@ fn driver(rounds: &'static [&'static [([u8; 2], usize)]], outcomes: Vec<Outcome>
 
 #[test]
 fn turns_bytes_and_legs_are_those_of_the_server() {
-    let address = server(&[ACCEPTED, b"ten bytes.", b"twenty bytes, twenty", b"four"]);
-    let target = Target::parse(&format!("oracle://{address}/x")).expect("a target");
+    let mut script = answered(Script::tns(), "CONNECT", &tns::accept().bytes);
+    for answer in [&b"ten bytes."[..], b"twenty bytes, twenty", b"four"] {
+        script = answered(script, "DATA", answer);
+    }
+    let server = script.start();
+    let target = format!("oracle://127.0.0.1:{}/x", server.port());
+    let target = Target::parse(&target).expect("a target");
     let deadline = Deadline::after(Duration::from_secs(5));
     let stop = StopToken::never();
     let (line, mut legs) =
