@@ -1,4 +1,4 @@
-//! Predictions beside what is measured over emulated links.
+//! Predictions compared with measurements over emulated links.
 //!
 //! [`verify()`] replays operations of a capture on the links that they were predicted for. [`split`]
 //! measures a workload here, and elsewhere by pauses or behind links. Both use a [`Backend`].
