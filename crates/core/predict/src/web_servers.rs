@@ -190,7 +190,7 @@ mod tests {
         (load, spans)
     }
 
-    fn told(expected: OwnCores) -> WebServerCores {
+    fn expected_cores(expected: OwnCores) -> WebServerCores {
         WebServerCores {
             expected,
             others: Vec::new(),
@@ -200,16 +200,16 @@ mod tests {
     #[test]
     fn one_interpreter_computes_on_one_core() {
         let (load, spans) = measured(1, |round| 1 + round % 4);
-        assert_eq!(spans.cores(&load, 2), told(Some(1)));
-        assert_eq!(spans.cores(&load, 8), told(Some(1)));
+        assert_eq!(spans.cores(&load, 2), expected_cores(Some(1)));
+        assert_eq!(spans.cores(&load, 8), expected_cores(Some(1)));
     }
 
     #[test]
     fn processes_compute_on_all_cores() {
         let (load, spans) = measured(2, |round| 1 + round % 4);
-        assert_eq!(spans.cores(&load, 2), told(None));
-        assert_eq!(spans.cores(&load, 8), told(Some(2)));
-        assert_eq!(spans.cores(&load, 1), told(None));
+        assert_eq!(spans.cores(&load, 2), expected_cores(None));
+        assert_eq!(spans.cores(&load, 8), expected_cores(Some(2)));
+        assert_eq!(spans.cores(&load, 1), expected_cores(None));
     }
 
     #[test]
@@ -220,6 +220,6 @@ mod tests {
             others: vec![Some(1)],
         };
         assert_eq!(spans.cores(&load, 2), open);
-        assert_eq!(Spans::default().cores(&load, 2), told(None));
+        assert_eq!(Spans::default().cores(&load, 2), expected_cores(None));
     }
 }

@@ -18,7 +18,7 @@ fn structure(format: u8, body: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes()[..], &[0xD0, format, 0, 1], body].concat()
 }
 
-fn told(parts: &[(Direction, Vec<u8>)]) -> Vec<String> {
+fn contents(parts: &[(Direction, Vec<u8>)]) -> Vec<String> {
     let segments: Vec<Segment> = (0..)
         .zip(parts)
         .map(|(place, (direction, bytes))| Segment {
@@ -90,7 +90,7 @@ fn numbers_of_a_little_endian_server_are_read_as_it_said() {
     ]
     .concat();
     assert_eq!(
-        told(&parts),
+        contents(&parts),
         [
             "ServerVersion QDB2/LINUX SQL11059",
             "Statement 'delete t'",
@@ -142,7 +142,7 @@ fn rows_go_on_from_one_block_to_the_next() {
     ]
     .concat();
     assert_eq!(
-        told(&parts)[1..],
+        contents(&parts)[1..],
         [
             "Unseen #0 'section 0' None",
             "Execute 0 rows unknown bytes 64 sets 1",
@@ -184,7 +184,7 @@ fn long_objects_are_one() {
         ],
     ]
     .concat();
-    let told = told(&parts);
+    let told = contents(&parts);
     assert!(told[1].ends_with("... (40000 bytes)'"), "{}", told[1]);
     assert_eq!(told[2..], ["Done 1 Open", "Statement 'set'"]);
 }
@@ -219,7 +219,7 @@ fn nothing_of_a_login_is_told() {
         ],
     ]
     .concat();
-    let told = told(&parts);
+    let told = contents(&parts);
     assert!(told.iter().all(|told| !told.contains("secret")), "{told:?}");
     assert_eq!(told[1..], ["Error SECCHKRM ''"]);
 }

@@ -49,7 +49,7 @@ fn session(features: &[u8], turns: &[Vec<u8>]) -> Vec<Seen> {
         .collect()
 }
 
-fn told(seen: &[Seen]) -> Vec<&str> {
+fn contents(seen: &[Seen]) -> Vec<&str> {
     seen.iter()
         .map(|seen| seen.what.trim_start_matches("Work"))
         .map(str::trim)
@@ -73,7 +73,7 @@ fn statements_have_two_bytes_of_length_where_that_was_agreed() {
     let fault = [shorts(&[13, 0xff32, 0, 7]), text(b"secret"), shorts(&[12])].concat();
     let seen = session(&NOTHING, &[prepare, described, open, fault]);
     assert_eq!(
-        told(&seen),
+        contents(&seen),
         [
             "Prepare #0 'select 1 from t'",
             "Execute 0 rows unknown sets 1",
@@ -103,7 +103,10 @@ fn counts_are_wide_where_that_was_agreed() {
     ]
     .concat();
     let seen = session(&features, &[command, answer]);
-    assert_eq!(told(&seen), ["Statement 'delete t'", "Done 65538", "Ready Idle"]);
+    assert_eq!(
+        contents(&seen),
+        ["Statement 'delete t'", "Done 65538", "Ready Idle"]
+    );
 }
 
 #[test]
@@ -124,7 +127,7 @@ fn large_values_are_passed_over() {
     .concat();
     let seen = session(&features, &[scroll, rows, more, shorts(&[12])]);
     assert_eq!(
-        told(&seen),
+        contents(&seen),
         ["Fetch unknown rows unknown bytes 8192", "Row", "Row"]
     );
 }
@@ -149,7 +152,7 @@ fn what_is_not_known_costs_its_group_and_no_more() {
     let committed = shorts(&[99, 2, 0, 1, 12]);
     let seen = session(&NOTHING, &[unknown, shorts(&[12]), bind, odd, commit, committed]);
     assert_eq!(
-        told(&seen),
+        contents(&seen),
         [
             "Execute unknown rows unknown sets 1",
             "Statement 'commit work'",
@@ -172,7 +175,7 @@ fn an_answer_without_an_end_is_one() {
         ],
     );
     assert_eq!(
-        told(&seen),
+        contents(&seen),
         [
             "Fetch unknown rows unknown bytes 64",
             "Row",

@@ -54,7 +54,7 @@ impl Script {
         (seen, stream.decoding())
     }
 
-    fn told(&self) -> Vec<String> {
+    fn roles_and_contents(&self) -> Vec<String> {
         let (seen, _) = self.play();
         seen.iter()
             .map(|seen| format!("{:?} {}", seen.role, seen.what))
@@ -130,7 +130,7 @@ fn behind_lost_rows_the_next_whole_message_is_found() {
         .c(&query("select 1"))
         .s(&done("SELECT 1"));
     assert_eq!(
-        script.told()[4..],
+        script.roles_and_contents()[4..],
         [
             "Request Work Statement 'select v from t'",
             "ReplyPart Work",
@@ -157,7 +157,7 @@ fn a_lost_ready_is_not_waited_for() {
         .lost(SERVER, 19)
         .c(&query("select 2"))
         .s(&done("SELECT 1"));
-    let told = script.told();
+    let told = script.roles_and_contents();
     assert_eq!(
         told[told.len() - 3..],
         [
@@ -215,7 +215,7 @@ fn an_http_reply_is_found_behind_a_lost_body() {
         .lost(SERVER, 20)
         .s(&[&reply[20..], reply].concat());
     assert_eq!(
-        script.told(),
+        script.roles_and_contents(),
         [
             "Request Work HttpRequest GET /a",
             "Request Work HttpRequest GET /b",

@@ -126,7 +126,7 @@ impl Script {
 
     /// Plays the script whole and byte by byte (large segments in larger pieces), and compares.
     /// Returns role and content of each message.
-    fn told(&self) -> Vec<String> {
+    fn roles_and_contents(&self) -> Vec<String> {
         let (seen, _) = play(3306, &self.0);
         let mut pieces = Vec::new();
         for segment in &self.0 {
@@ -155,8 +155,8 @@ impl Script {
             .collect()
     }
 
-    fn told_after_login(&self) -> Vec<String> {
-        self.told().split_off(3)
+    fn roles_and_contents_after_login(&self) -> Vec<String> {
+        self.roles_and_contents().split_off(3)
     }
 }
 
@@ -235,7 +235,7 @@ fn sha2_password_known_to_the_server_takes_one_leg() {
         .c(0, &[0x0e])
         .s(1, OK);
     assert_eq!(
-        script.told(),
+        script.roles_and_contents(),
         [
             "Greeting Connect ServerVersion 8.4.0",
             "Request Login Parameter user=me",
@@ -259,7 +259,7 @@ fn sha2_password_unknown_to_the_server_takes_three_legs() {
         .c(5, &[9; 256])
         .s(6, OK);
     assert_eq!(
-        script.told()[1..],
+        script.roles_and_contents()[1..],
         [
             "Request Login Parameter user=me",
             "Reply Login",
@@ -275,7 +275,7 @@ fn sha2_password_unknown_to_the_server_takes_three_legs() {
 fn a_refused_connection_greets_with_the_error() {
     let script = Script::default().s(0, b"\xff\x10\x04Too many connections");
     assert_eq!(
-        script.told(),
+        script.roles_and_contents(),
         ["Greeting Connect Error 1040 'Too many connections'"]
     );
 }
@@ -291,7 +291,7 @@ fn query_attributes_are_not_part_of_the_statement() {
         .s(1, OK)
         .c(0, none)
         .s(1, OK);
-    let told = script.told_after_login();
+    let told = script.roles_and_contents_after_login();
     assert_eq!(told[0], "Request Work Statement 'select 1'");
     assert_eq!(told[2], "Request Work Statement 'select 2'");
 }
@@ -312,7 +312,7 @@ fn results_without_metadata_have_their_rows_counted() {
         .s(2, DEFINITION)
         .s(3, OK_AT_END);
     assert_eq!(
-        script.told_after_login(),
+        script.roles_and_contents_after_login(),
         [
             "Request Work Statement 'select a from t'",
             "ReplyPart Work",
@@ -348,7 +348,7 @@ fn messages_of_16_mib_and_more_are_one_message() {
             .s(3, EOF)
             .s(4, &row)
             .s(5, EOF);
-        let told = script.told_after_login();
+        let told = script.roles_and_contents_after_login();
         assert!(told[0].ends_with("(65536 bytes)'"), "{}", told[0]);
         assert_eq!(
             told[1..],
@@ -371,7 +371,11 @@ fn a_file_of_more_messages_than_sequence_numbers_is_sent_whole() {
     for sequence in 2..=600u32 {
         script = script.c(sequence as u8, b"\x01a row\n");
     }
-    let told = script.c(89, b"").s(90, OK).c(0, b"\x01").told_after_login();
+    let told = script
+        .c(89, b"")
+        .s(90, OK)
+        .c(0, b"\x01")
+        .roles_and_contents_after_login();
     assert_eq!(told[1], "ReplyPause Work");
     assert!(told[2..601].iter().all(|told| told == "RequestPart Work"));
     assert_eq!(
@@ -392,7 +396,7 @@ fn a_replica_gets_events_without_end() {
     let told = script
         .c(0, &[0xef, 4, 0, 0, 0, 0, 0, 0, 0, b'b'])
         .s(45, b"\0\0\0\0\0event")
-        .told_after_login();
+        .roles_and_contents_after_login();
     assert_eq!(
         told[..3],
         [
@@ -417,7 +421,7 @@ fn pipelined_requests_get_their_replies_in_order() {
         .s(1, failed)
         .s(1, OK);
     assert_eq!(
-        script.told_after_login(),
+        script.roles_and_contents_after_login(),
         [
             "Request Work Prepare #0 'select a from t'",
             "Request Work Execute 0 rows unknown sets 1",
@@ -433,7 +437,7 @@ fn pipelined_requests_get_their_replies_in_order() {
 fn a_server_that_ends_the_connection_says_so_unasked() {
     let script = Script::logged_in(PROTOCOL_41, 0).s(0, b"\xff\xbf\x0f#08S01the client was idle");
     assert_eq!(
-        script.told_after_login(),
+        script.roles_and_contents_after_login(),
         ["Notice Work Error 4031/08S01 'the client was idle'"]
     );
 }
@@ -444,7 +448,7 @@ fn too_many_owed_replies_leave_the_requests_decoded() {
         .bytes(Direction::ClientToServer, framed(0, b"\x03do 1").repeat(65_538))
         .bytes(Direction::ServerToClient, framed(1, OK).repeat(65_538))
         .c(0, b"\x01");
-    let told = script.told_after_login();
+    let told = script.roles_and_contents_after_login();
     assert_eq!(told[65_537], "Request Work Statement 'do 1'");
     assert_eq!(told[131_073], "Reply Work Done 0 Idle");
     assert_eq!(told[131_074..], ["Opaque Work", "OneWay Close"]);
@@ -464,7 +468,7 @@ fn bytes_that_were_not_captured_inside_a_body_change_nothing() {
         .hole(server, 12)
         .s(5, EOF);
     assert_eq!(
-        script.told_after_login(),
+        script.roles_and_contents_after_login(),
         [
             "Request Work Statement 'select \\'a te'",
             "ReplyPart Work",
@@ -488,7 +492,7 @@ fn a_hole_in_a_reply_is_opaque_until_the_next_reply() {
         .c(0, b"\x03do 1")
         .s(1, OK);
     assert_eq!(
-        script.told_after_login(),
+        script.roles_and_contents_after_login(),
         [
             "Request Work Statement 'select a from t'",
             "ReplyPart Work",
@@ -511,7 +515,7 @@ fn a_hole_in_the_requests_is_opaque_and_is_answered() {
         .c(0, b"\x03do 1")
         .s(1, OK);
     assert_eq!(
-        script.told_after_login(),
+        script.roles_and_contents_after_login(),
         [
             "Opaque Work",
             "Opaque Work",
@@ -533,7 +537,7 @@ fn a_lost_number_of_a_statement_is_the_next_one_that_is_used() {
         .s(1, OK)
         .c(0, b"\x17\x01\0\0\0\0\x01\0\0\0")
         .s(1, OK);
-    let told = script.told_after_login();
+    let told = script.roles_and_contents_after_login();
     let executions: Vec<&String> = told.iter().filter(|line| line.contains("Execute")).collect();
     assert_eq!(
         executions,
@@ -560,7 +564,7 @@ fn a_lost_reply_of_a_pipeline_leaves_the_others() {
         .s(4, b"\x01a")
         .s(5, EOF);
     assert_eq!(
-        script.told_after_login()[3..],
+        script.roles_and_contents_after_login()[3..],
         [
             "Reply Work Done 0 Idle",
             "Opaque Work",
@@ -587,7 +591,7 @@ fn an_eof_of_one_byte_ends_definitions_and_rows() {
         .c(0, b"\x03do 1")
         .s(1, OK);
     assert_eq!(
-        script.told_after_login(),
+        script.roles_and_contents_after_login(),
         [
             "Request Work Statement 'select 1'",
             "ReplyPart Work",
@@ -606,7 +610,7 @@ fn a_lost_login_is_over_with_the_first_command() {
     for client in [true, false] {
         let mut script = Script::logged_in(PROTOCOL_41, 0);
         script.lose_login(client);
-        let told = script.c(0, b"\x03do 1").s(1, OK).told();
+        let told = script.c(0, b"\x03do 1").s(1, OK).roles_and_contents();
         assert_eq!(
             told[told.len() - 2..],
             ["Request Work Statement 'do 1'", "Reply Work Done 0 Idle"],
@@ -751,7 +755,7 @@ fn compressed_connections_say_the_same() {
                     .iter()
                     .map(|seen| format!("{:?} {}", seen.role, seen.what))
                     .collect();
-                assert_eq!(script.told(), told, "{name} {codec:?} {size}");
+                assert_eq!(script.roles_and_contents(), told, "{name} {codec:?} {size}");
             }
         }
     }
@@ -769,17 +773,20 @@ fn a_block_that_lies_about_its_length_ends_the_decoding() {
                     Direction::ServerToClient,
                     block(1, &framed(1, OK), Codec::Stored, 0),
                 );
-            let told = lying.told_after_login();
+            let told = lying.roles_and_contents_after_login();
             let opaque = told.iter().filter(|told| told.starts_with("Opaque")).count();
             assert!(opaque > 0, "{codec:?} {claimed}: {told:?}");
         }
         let bomb = script().bytes(Direction::ClientToServer, block(0, &[3; 1 << 20], codec, 4));
-        assert!(bomb.told_after_login()[0].starts_with("Opaque"));
+        assert!(bomb.roles_and_contents_after_login()[0].starts_with("Opaque"));
         let honest = script().bytes(
             Direction::ClientToServer,
             block(0, &content, codec, content.len()),
         );
-        assert_eq!(honest.told_after_login(), ["Request Work Statement 'do 1'"]);
+        assert_eq!(
+            honest.roles_and_contents_after_login(),
+            ["Request Work Statement 'do 1'"]
+        );
     }
 }
 

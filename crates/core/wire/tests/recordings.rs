@@ -468,8 +468,8 @@ fn batches_and_rows_are_as_many_as_another_decoder_finds() {
     let recordings = recordings();
     for (name, batches, rows) in OF_SQL_SERVER {
         let (seen, _) = play(14330, &find(&recordings, name).segments);
-        let told = |what: &str| seen.iter().filter(|seen| seen.what.contains(what)).count();
-        assert_eq!(told(" Statement '"), batches, "{name}: batches");
+        let count_of = |what: &str| seen.iter().filter(|seen| seen.what.contains(what)).count();
+        assert_eq!(count_of(" Statement '"), batches, "{name}: batches");
         let ends = seen.iter().filter_map(|seen| seen.what.split_once(" Done "));
         let counted = ends.filter_map(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok());
         assert_eq!(counted.sum::<u64>(), rows, "{name}: rows");

@@ -89,7 +89,7 @@ impl Run {
 
 /// Successful, with the right session count, and without any key in the output.
 #[track_caller]
-fn told(output: &Output, sessions: usize, run: &Run) {
+fn assert_written(output: &Output, sessions: usize, run: &Run) {
     done(output);
     let word = if sessions == 1 { "session" } else { "sessions" };
     let said = format!(
@@ -137,7 +137,7 @@ fn keys_of_psql_open_its_connection() {
         psql.env("PGSSLMODE", "require");
         psql.args(["-X", "-A", "-t", "-c", &format!("select '{MARK}'")]);
         let output = run.run_program(&psql);
-        told(&output, 1, &run);
+        assert_written(&output, 1, &run);
         assert_eq!(
             stdout(&output),
             format!("{MARK}\n"),
@@ -157,7 +157,7 @@ fn keys_of_mariadbs_client_open_its_connection() {
         let capture = Capture::start(server.port());
         let mut client = server.client("mariadb");
         client.args(["--ssl", "--batch", "--execute", &format!("select '{MARK}'")]);
-        told(&run.run_program(&client), 1, &run);
+        assert_written(&run.run_program(&client), 1, &run);
         assert_eq!(run.sessions(label), 1, "{version}");
         opens(&run, capture, server.port(), "mysql", 1);
     }
@@ -176,12 +176,12 @@ fn threads_and_children_write_whole_lines() {
     done(&output);
     let sessions = run.sessions("CLIENT_TRAFFIC_SECRET_0");
     assert!(sessions > 8 * 25, "{sessions} sessions");
-    told(&output, sessions, &run);
+    assert_written(&output, sessions, &run);
     // A second run only counts its own sessions.
     let mut psql = server.client("psql");
     psql.args(["-X", "-q", "-c", "select 1"])
         .env("PGSSLMODE", "require");
-    told(&run.run_program(&psql), 1, &run);
+    assert_written(&run.run_program(&psql), 1, &run);
     assert_eq!(run.sessions("CLIENT_TRAFFIC_SECRET_0"), sessions + 1);
 }
 

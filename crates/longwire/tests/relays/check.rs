@@ -64,19 +64,19 @@ fn records(output: &Output, kind: &str) -> Vec<Value> {
 fn budgets_are_kept_or_broken_by_what_was_recorded() {
     let recorded = Recorded::new();
     let (short, long) = (recorded.page("short.lwr", 2), recorded.page("long.lwr", 30));
-    let told = |file: &Path, arguments: &[&str]| {
+    let outcome = |file: &Path, arguments: &[&str]| {
         let output = check(file, arguments);
         (output.status.code(), stdout(&output), stderr(&output))
     };
 
-    let (status, text, errors) = told(
+    let (status, text, errors) = outcome(
         &short,
         &["--max-round-trips", "5", "--max-predicted", "250ms@40ms"],
     );
     assert_eq!(status, Some(0), "{text}{errors}");
     assert!(text.contains("0 budgets broken, 4 kept"), "{text}");
 
-    let (status, text, _) = told(
+    let (status, text, _) = outcome(
         &long,
         &["--max-round-trips", "5", "--max-predicted", "250ms@40ms"],
     );
@@ -92,10 +92,10 @@ fn budgets_are_kept_or_broken_by_what_was_recorded() {
 
     // The general budget is for login; the page has its own.
     let named = ["--max-round-trips", "5", "--max-round-trips", "select name*=32"];
-    assert_eq!(told(&long, &named).0, Some(0));
+    assert_eq!(outcome(&long, &named).0, Some(0));
 
     let baseline = short.display().to_string();
-    let (status, text, _) = told(&long, &["--baseline", &baseline, "--max-round-trips", "+27"]);
+    let (status, text, _) = outcome(&long, &["--baseline", &baseline, "--max-round-trips", "+27"]);
     assert_eq!(status, Some(1), "{text}");
     assert!(
         text.contains("max-round-trips: 32 round trips, allowed are 31"),

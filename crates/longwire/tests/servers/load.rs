@@ -17,7 +17,7 @@ fn command(arguments: &[&str]) -> Command {
 }
 
 #[track_caller]
-fn told(output: &Output, status: i32, text: &str) {
+fn assert_ended(output: &Output, status: i32, text: &str) {
     let said = String::from_utf8_lossy(&output.stderr);
     let printed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(status), "{said}{printed}");
@@ -37,7 +37,7 @@ fn script(text: &str) -> tempfile::NamedTempFile {
 fn tables_are_made_and_the_builtin_scripts_run_on_them() {
     let server = Postgres::start();
     let url = server.url();
-    told(
+    assert_ended(
         &load(&["--initialize", "-s", "2", "-I", "dtgvpf", &url]),
         0,
         "tables of scale 2 are ready",
@@ -65,7 +65,7 @@ fn tables_are_made_and_the_builtin_scripts_run_on_them() {
         "--json",
         &url,
     ]);
-    told(&ran, 0, "");
+    assert_ended(&ran, 0, "");
     let records = records(&ran);
     let of = |kind: &'static str| records.iter().filter(move |record| record["type"] == kind);
     assert_eq!(records[0]["type"], "conditions");
@@ -98,7 +98,7 @@ fn a_recording_is_read_and_predicted_from() {
     let url = server.url();
     // The second time with tables that reference each other.
     for _ in 0..2 {
-        told(
+        assert_ended(
             &load(&["--initialize", "-I", "dtgvpf", &url]),
             0,
             "tables of scale 1 are ready",
@@ -124,8 +124,8 @@ fn a_recording_is_read_and_predicted_from() {
         "jmeter",
         &url,
     ]);
-    told(&ran, 0, "Samples                       40");
-    told(
+    assert_ended(&ran, 0, "Samples                       40");
+    assert_ended(
         &ran,
         0,
         "update pgbench_tellers set tbalance = tbalance + ? where tid = ?",
@@ -166,7 +166,7 @@ fn scripts_of_the_language_run_on_both() {
     for url in [postgres.url(), mariadb.url()] {
         for mode in ["simple", "extended", "prepared"] {
             let ran = load(&["-t", "25", "-c", "2", "-M", mode, "-f", &path, "--json", &url]);
-            told(&ran, 0, "");
+            assert_ended(&ran, 0, "");
             let summary = records(&ran).pop().expect("there is a summary");
             assert_eq!(
                 (&summary["sent"], &summary["errors"]),
@@ -188,13 +188,13 @@ fn what_is_wrong_is_told_and_gives_its_status() {
         script("select 1;\nselect no_such_column;\n"),
         script("select 1;\n"),
     );
-    told(&load(&["-f", &path(&zero), &url]), 2, ".sql:2: division by zero");
-    told(
+    assert_ended(&load(&["-f", &path(&zero), &url]), 2, ".sql:2: division by zero");
+    assert_ended(
         &load(&["-f", &path(&wrong), &url]),
         2,
         ".sql:2: \\slep is not a command",
     );
-    told(
+    assert_ended(
         &load(&["-t", "2", "-f", &path(&failing), &url]),
         1,
         "statement 2 failed: 42703",
@@ -231,7 +231,7 @@ fn what_is_wrong_is_told_and_gives_its_status() {
         (vec!["http://127.0.0.1:1/"], 2, "connection refused"),
         (vec!["-t", "1"], 2, "TARGET is missing"),
     ] {
-        told(&load(&arguments), status, text);
+        assert_ended(&load(&arguments), status, text);
     }
     let secret = url.replace(Postgres::PASSWORD, "hidden-secret");
     let ran = load(&["-t", "1", "-f", &path(&good), "--json", &secret]);
@@ -252,9 +252,9 @@ fn ctrl_c_prints_the_summary() {
     let mut running = Started::heard(command(&arguments).stdout(Stdio::piped()));
     running.hears("progress: 1.");
     let output = running.interrupt();
-    told(&output, 130, "tps = ");
-    told(&output, 130, "number of failed transactions: 0");
-    told(&output, 130, "progress: 1.");
+    assert_ended(&output, 130, "tps = ");
+    assert_ended(&output, 130, "number of failed transactions: 0");
+    assert_ended(&output, 130, "progress: 1.");
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn a_recording_counts_what_a_capture_of_the_same_run_counts() {
         "--json",
         &server.url(),
     ]);
-    told(&ran, 0, "");
+    assert_ended(&ran, 0, "");
     let captured = capture.stop();
     let captured = captured.path().display().to_string();
     let read = |file: &str| {
@@ -287,7 +287,7 @@ fn a_recording_counts_what_a_capture_of_the_same_run_counts() {
             .args(["read", "--json", file])
             .output()
             .expect("the binary starts");
-        told(&output, 0, "");
+        assert_ended(&output, 0, "");
         // Excludes longwire's connection that checked the server before the run.
         let mut connections = records(&output);
         connections.retain(|record| record["type"] == "connection" && record["statements"] != 0);

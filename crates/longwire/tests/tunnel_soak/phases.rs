@@ -160,7 +160,7 @@ fn slow(plan: &Plan, _: &Sandbox) -> u64 {
         }
     }
     for (name, found) in ["without", "with"].iter().zip(&paces) {
-        println!("slow     {name} a slow reader: {}", told(found));
+        println!("slow     {name} a slow reader: {}", rates_and_times(found));
     }
     let [without, with] = paces.map(|found| middle(&found));
     println!(
@@ -184,7 +184,7 @@ fn middle(found: &[Pace]) -> (f64, f64) {
     )
 }
 
-fn told(found: &[Pace]) -> String {
+fn rates_and_times(found: &[Pace]) -> String {
     let (rate, trip) = middle(found);
     let worst = found.iter().map(|pace| pace.trip(0.99)).max().unwrap_or_default();
     let trips: usize = found.iter().map(|pace| pace.trips.len()).sum();
@@ -276,18 +276,21 @@ fn beside(plan: &Plan, sandbox: &Sandbox) -> u64 {
     let direct = || stand.connect(stand.sides.address);
     let span = plan.measure * 4;
     let alone = measure(&direct, span, false).expect("the link carries");
-    println!("beside   alone, direct: {}", told(&[alone]));
+    println!("beside   alone, direct: {}", rates_and_times(&[alone]));
     let pace = measure(&direct, span, true).expect("the link carries");
-    println!("beside   two connections, direct: {}", told(&[pace]));
+    println!("beside   two connections, direct: {}", rates_and_times(&[pace]));
     for level in ["0", "1"] {
         let tunnel = stand.tunnel(&["--lanes", "1", "--level", level]);
         let through = || stand.connect(tunnel.near.address);
         let alone = measure(&through, span, false).expect("the tunnel carries");
-        println!("beside   alone, tunnel at level {level}: {}", told(&[alone]));
+        println!(
+            "beside   alone, tunnel at level {level}: {}",
+            rates_and_times(&[alone])
+        );
         let pace = measure(&through, span, true).expect("the tunnel carries");
         println!(
             "beside   two streams on one lane at level {level}: {}",
-            told(&[pace])
+            rates_and_times(&[pace])
         );
     }
     0

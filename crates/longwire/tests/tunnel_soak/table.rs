@@ -63,7 +63,7 @@ impl Watch {
     pub(crate) fn sample_tunnel(&mut self, tunnel: &Tunnel) {
         self.near = self.near.max(tunnel.near.memory("VmHWM").unwrap_or_default());
         self.far = self.far.max(tunnel.far.memory("VmHWM").unwrap_or_default());
-        self.told = [tunnel.near.told(), tunnel.far.told()];
+        self.told = [tunnel.near.reported(), tunnel.far.reported()];
     }
 
     fn judge(&self, tally: &Tally) {

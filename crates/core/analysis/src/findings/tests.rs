@@ -133,7 +133,7 @@ impl Made {
         findings.finish().findings
     }
 
-    fn told(&self, kind: OperationKind) -> Vec<(FindingKind, u64, u64)> {
+    fn kinds_and_counts(&self, kind: OperationKind) -> Vec<(FindingKind, u64, u64)> {
         self.found(kind, None)
             .into_iter()
             .map(|finding| (finding.kind, finding.count, finding.saves_turns))
@@ -227,10 +227,10 @@ fn pages_on_a_kept_connection_are_no_loop() {
     for page in 0..200 {
         made.asks(LOOKUP, Duration::from_millis(1 + page % 7), 1);
     }
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
     let mut made = Made::new(Protocol::Postgres);
     made.asks(LOOKUP, THINKING, 1);
-    assert_eq!(made.told(Http), []);
+    assert_eq!(made.kinds_and_counts(Http), []);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn pages_that_prepare_and_ask_and_then_pause_are_no_loop() {
         made.asks(LOOKUP, THINKING, 1)
             .asks("select w from u where id = ?", HASTE, 1);
     }
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn reads_of_many_rows_are_no_n_plus_one() {
     for _ in 0..20 {
         made.asks("select * from t where id > ? limit ?", HASTE, 1000);
     }
-    assert_eq!(made.told(Http), []);
+    assert_eq!(made.kinds_and_counts(Http), []);
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn haste_alone_is_no_evidence_where_a_load_generator_asks_or_many_clients_do() {
     for _ in 0..50 {
         made.statement(LOOKUP);
     }
-    assert_eq!(made.told(Connection), [(Kind::NPlusOne, 50, 49)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::NPlusOne, 50, 49)]);
     assert_eq!(made.found(Connection, Some("pgbench")), []);
     let mut findings = engine();
     findings.operation(&made.operation(Connection));
@@ -298,7 +298,7 @@ fn a_batch_of_more_bytes_than_go_at_once_keeps_more_turns() {
             exchange.request_bytes = 2 << 20;
         });
     }
-    assert_eq!(made.told(Connection), [(Kind::RowByRow, 20, 17)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::RowByRow, 20, 17)]);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn pipelined_statements_and_bulk_executions_are_no_waste() {
             exchange.turns = 0;
         });
     }
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
     let mut made = Made::new(Protocol::Postgres);
     for _ in 0..50 {
         made.exchange(HASTE, |exchange| {
@@ -321,7 +321,7 @@ fn pipelined_statements_and_bulk_executions_are_no_waste() {
         });
     }
     made.statement("copy t from stdin");
-    assert_eq!(made.told(Http), []);
+    assert_eq!(made.kinds_and_counts(Http), []);
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn a_result_in_small_pieces_could_come_in_one() {
             exchange.asked.fetch_rows = Some(10);
         });
     }
-    assert_eq!(made.told(Connection), [(Kind::SmallFetch, 11, 10)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::SmallFetch, 11, 10)]);
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn a_large_result_keeps_a_turn_for_each_mebibyte() {
             exchange.reply_bytes = 1 << 19;
         });
     }
-    assert_eq!(made.told(Connection), [(Kind::SmallFetch, 10, 5)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::SmallFetch, 10, 5)]);
 }
 
 fn prepare(made: &mut Made) {
@@ -374,13 +374,13 @@ fn what_is_prepared_to_run_once_costs_a_turn_more() {
             exchange.asked.closes = 1;
         });
     }
-    assert_eq!(made.told(Connection), [(Kind::OneShotPrepare, 4, 4)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::OneShotPrepare, 4, 4)]);
     let mut made = Made::new(Protocol::Mysql);
     prepare(&mut made);
     for _ in 0..4 {
         made.asks(LOOKUP, THINKING, 1);
     }
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
 }
 
 #[test]
@@ -391,7 +391,7 @@ fn a_transaction_around_one_statement_is_two_turns_too_many() {
             .statement("update t set v = ? where id = ?")
             .statement("commit");
     }
-    assert_eq!(made.told(Connection), [(Kind::ControlTurns, 20, 20)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::ControlTurns, 20, 20)]);
 }
 
 #[test]
@@ -404,12 +404,12 @@ fn a_transaction_of_several_statements_has_its_price_and_one_around_a_copy_too()
         }
         made.statement("commit");
     }
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
     let mut made = Made::new(Protocol::Postgres);
     made.statement("begin")
         .statement("copy t from stdin")
         .statement("commit");
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
 }
 
 #[test]
@@ -420,7 +420,7 @@ fn trials_of_connections_and_settings_made_again_are_turns_of_their_own() {
             .asks(&format!("select a from t{table} where b = ?"), HASTE, 1);
         made.asks("set autocommit=?", HASTE, 0);
     }
-    let told = made.told(Connection);
+    let told = made.kinds_and_counts(Connection);
     assert_eq!(told, [(Kind::ControlTurns, 6, 6), (Kind::ControlTurns, 5, 5)]);
 }
 
@@ -447,7 +447,7 @@ fn a_block_of_statements_is_no_begin_without_an_end() {
     for _ in 0..12 {
         made.statement("begin pack.run(?); end").statement("commit");
     }
-    let told = made.told(Connection);
+    let told = made.kinds_and_counts(Connection);
     assert!(
         !told.iter().any(|(kind, ..)| *kind == Kind::ControlTurns),
         "{told:?}"
@@ -467,7 +467,7 @@ fn a_poll_with_pauses_is_no_repeated_read() {
             }
         }
         for kind in [Http, Connection] {
-            let told = made.told(kind);
+            let told = made.kinds_and_counts(kind);
             assert!(
                 !told.iter().any(|(kind, ..)| *kind == Kind::RepeatedRead),
                 "{told:?}"
@@ -486,7 +486,7 @@ fn the_same_question_with_the_same_answer_is_asked_once_too_often() {
             exchange.reply_bytes = 100 + number / 7;
         });
     }
-    assert_eq!(made.told(Http), [(Kind::RepeatedRead, 6, 6)]);
+    assert_eq!(made.kinds_and_counts(Http), [(Kind::RepeatedRead, 6, 6)]);
 }
 
 #[test]
@@ -495,12 +495,12 @@ fn different_constant_queries_without_a_pause_could_go_together() {
     for table in 0..6 {
         made.statement(&format!("select count(*) from t{table}"));
     }
-    assert_eq!(made.told(Connection), [(Kind::Sequential, 6, 5)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::Sequential, 6, 5)]);
     let mut made = Made::new(Protocol::Postgres);
     for table in 0..6 {
         made.statement(&format!("select v from t{table} where id = ?"));
     }
-    assert_eq!(made.told(Http), []);
+    assert_eq!(made.kinds_and_counts(Http), []);
 }
 
 #[test]
@@ -515,16 +515,16 @@ fn a_long_row_of_different_statements_is_counted_and_promises_nothing() {
         }
         made
     };
-    assert_eq!(row(34, 0).told(Http), [(Kind::Sequential, 34, 0)]);
-    assert_eq!(row(34, 2).told(Http), [(Kind::Sequential, 34, 0)]);
-    assert_eq!(row(34, 0).told(Connection), [], "it is not one page");
-    assert_eq!(row(19, 0).told(Http), []);
+    assert_eq!(row(34, 0).kinds_and_counts(Http), [(Kind::Sequential, 34, 0)]);
+    assert_eq!(row(34, 2).kinds_and_counts(Http), [(Kind::Sequential, 34, 0)]);
+    assert_eq!(row(34, 0).kinds_and_counts(Connection), [], "it is not one page");
+    assert_eq!(row(19, 0).kinds_and_counts(Http), []);
     let mut made = row(12, 0);
     made.statement("update t set v = ? where id = ?");
     for table in 12..24 {
         made.statement(&format!("select v from t{table} where id = ?"));
     }
-    assert_eq!(made.told(Http), [], "it waits for the write");
+    assert_eq!(made.kinds_and_counts(Http), [], "it waits for the write");
     let found = row(34, 0).found(Http, None);
     assert_eq!(found[0].dependent, Some(true));
     assert!(
@@ -714,7 +714,7 @@ fn a_listener_that_asks_again_costs_a_turn() {
     for _ in 0..2 {
         made.exchange(HASTE, |exchange| exchange.phase = Phase::Connect);
     }
-    assert_eq!(made.told(Connection), [(Kind::ListenerTurn, 1, 1)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::ListenerTurn, 1, 1)]);
 }
 
 #[test]
@@ -766,7 +766,7 @@ fn compression_is_missed_only_where_rate_and_levels_are_known() {
             turning_back: PerDirection::splat(Duration::ZERO),
         }]));
     });
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
     let mut findings = Findings::new(Distances {
         rtts: vec![TURN],
         rate: BitRate::parse("8Mbit/s").ok(),

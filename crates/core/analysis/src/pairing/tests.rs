@@ -568,7 +568,7 @@ fn an_opaque_reply_to_pipelined_requests_answers_all_of_them() {
     assert_eq!(exchanges.len(), 5);
 }
 
-fn told(exchanges: &[Exchange]) -> Vec<(u64, u64, Option<u64>)> {
+fn sizes_and_rows(exchanges: &[Exchange]) -> Vec<(u64, u64, Option<u64>)> {
     let of = |exchange: &Exchange| (exchange.request_bytes, exchange.reply_bytes, exchange.rows);
     exchanges[1..].iter().map(of).collect()
 }
@@ -597,7 +597,7 @@ fn a_lost_reply_among_several_shifts_none_of_the_others() {
     let (exchanges, outcome) = conversation.finish();
     let whole = (100, 100, Some(1));
     assert_eq!(
-        told(&exchanges),
+        sizes_and_rows(&exchanges),
         [whole, (100, 100, None), whole, whole, whole, whole]
     );
     assert_eq!(outcome.turns, 3);
@@ -623,7 +623,7 @@ fn a_lost_request_among_several_takes_the_reply_left_over() {
     let (exchanges, outcome) = conversation.finish();
     let whole = (100, 100, Some(1));
     assert_eq!(
-        told(&exchanges),
+        sizes_and_rows(&exchanges),
         [whole, whole, (100, 100, None), whole, whole, whole]
     );
     assert_eq!(outcome.turns, 3);
@@ -637,7 +637,10 @@ fn what_answers_a_lost_request_is_its_reply_though_the_decoder_expects_none() {
     conversation.client(Role::Request, 60);
     conversation.says(Direction::ServerToClient, Role::Reply, (80, 80), DONE);
     let (exchanges, outcome) = conversation.finish();
-    assert_eq!(told(&exchanges), [(100, 100, None), (100, 100, Some(1))]);
+    assert_eq!(
+        sizes_and_rows(&exchanges),
+        [(100, 100, None), (100, 100, Some(1))]
+    );
     assert_eq!(outcome.turns, 3);
 }
 
@@ -667,7 +670,7 @@ fn a_client_that_asks_on_while_replies_come_settles_nothing_before_it_waits() {
     let (exchanges, _) = conversation.finish();
     let whole = (100, 100, Some(1));
     assert_eq!(
-        told(&exchanges),
+        sizes_and_rows(&exchanges),
         [whole, whole, (100, 100, None), whole, whole, whole, whole]
     );
 }

@@ -53,7 +53,7 @@ fn budgets(turns: &[&str], predicted: &[&str], forbidden: &[&str]) -> Vec<Budget
     turns.chain(predicted).chain(forbidden).collect()
 }
 
-fn told(budgets: &[Budget], before: Option<&Figures>) -> Vec<(String, &'static str, bool)> {
+fn verdicts(budgets: &[Budget], before: Option<&Figures>) -> Vec<(String, &'static str, bool)> {
     let verdicts = judge(budgets, &shop(), before).expect("a judgement");
     verdicts
         .iter()
@@ -69,7 +69,7 @@ fn told(budgets: &[Budget], before: Option<&Figures>) -> Vec<(String, &'static s
 
 #[test]
 fn each_budget_is_kept_or_broken_by_each_name() {
-    let told = told(&budgets(&["20"], &["200ms@40ms"], &["n+1,row-by-row"]), None);
+    let told = verdicts(&budgets(&["20"], &["200ms@40ms"], &["n+1,row-by-row"]), None);
     let told: Vec<(&str, &str, bool)> = told
         .iter()
         .map(|(name, budget, kept)| (name.as_str(), *budget, *kept))
@@ -108,7 +108,11 @@ fn what_is_broken_comes_with_the_remedy_of_its_finding() {
 
 #[test]
 fn a_named_budget_takes_the_place_of_the_one_for_all() {
-    let kept = |turns: &[&str]| told(&budgets(turns, &[], &[]), None).iter().all(|told| told.2);
+    let kept = |turns: &[&str]| {
+        verdicts(&budgets(turns, &[], &[]), None)
+            .iter()
+            .all(|told| told.2)
+    };
     assert!(!kept(&["20"]));
     assert!(kept(&["20", "GET /b*=31"]));
     assert!(kept(&["GET /b*=31", "20"]), "whatever the order");
@@ -157,11 +161,11 @@ fn a_budget_that_nothing_could_be_held_against_is_not_kept() {
 fn budgets_may_count_from_a_baseline() {
     let mut before = shop();
     before.turns.insert("GET /basket".into(), 29);
-    let kept = |budgets: &[Budget]| told(budgets, Some(&before)).iter().all(|told| told.2);
+    let kept = |budgets: &[Budget]| verdicts(budgets, Some(&before)).iter().all(|told| told.2);
     assert!(kept(&budgets(&["+2"], &["+0ms@40ms"], &[])));
     assert!(!kept(&budgets(&["+1"], &[], &[])));
     before.turns.remove("GET /basket");
-    let told = told(&budgets(&["+0"], &[], &[]), Some(&before));
+    let told = verdicts(&budgets(&["+0"], &[], &[]), Some(&before));
     assert_eq!(
         told.len(),
         1,

@@ -73,7 +73,7 @@ pub fn exchanges(bytes: &[u8]) -> Found {
         if let Fact::Exchange { exchange, protocol } = fact {
             *protocols.entry(protocol.name()).or_default() += usize::from(!exchange.is_handshake());
             let key = collector.keys[&exchange.connection];
-            exchanges.entry(key).or_default().push(told(exchange));
+            exchanges.entry(key).or_default().push(description(exchange));
             bytes
                 .entry(key)
                 .or_default()
@@ -88,7 +88,7 @@ pub fn exchanges(bytes: &[u8]) -> Found {
     }
 }
 
-fn told(exchange: &Exchange) -> String {
+fn description(exchange: &Exchange) -> String {
     format!(
         "{} round trips {} bytes {} {} messages {} {} rows {:?} executions {} {:?} {:?} {:?}",
         exchange.phase.name(),

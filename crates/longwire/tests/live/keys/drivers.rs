@@ -43,7 +43,7 @@ fn keys_of_pythons_drivers_open_their_connections() {
         let captures = (Capture::start(pg.port()), Capture::start(my.port()));
         let mut program = Command::new(programs.join("python3"));
         program.args(["-c", PYTHON, &pg.port().to_string(), &my.port().to_string(), MARK]);
-        told(&run.run_program(&program), 4, &run);
+        assert_written(&run.run_program(&program), 4, &run);
         assert_eq!(run.sessions(label), 4, "{version}");
         opens(&run, captures.0, pg.port(), "pgsql", 2);
         opens(&run, captures.1, my.port(), "mysql", 2);
@@ -92,7 +92,7 @@ fn keys_of_javas_drivers_open_their_connections_with_an_agent() {
             );
             continue;
         }
-        told(&output, 2, &run);
+        assert_written(&output, 2, &run);
         opens(&run, captures.0, pg.port(), "pgsql", 1);
         opens(&run, captures.1, my.port(), "mysql", 1);
     }

@@ -125,7 +125,7 @@ fn it_tells_its_service_manager_how_it_is_and_reads_its_configuration_again() {
     manager
         .set_read_timeout(Some(Duration::from_secs(20)))
         .expect("a limit");
-    let told = || {
+    let notification = || {
         let mut bytes = [0; 1024];
         let count = manager.recv(&mut bytes).expect("the agent tells something");
         String::from_utf8_lossy(&bytes[..count]).into_owned()
@@ -135,8 +135,8 @@ fn it_tells_its_service_manager_how_it_is_and_reads_its_configuration_again() {
         ("WATCHDOG_USEC", "400000".to_owned()),
     ];
     let mut agent = Agent::start(&server, "", &environment);
-    assert!(told().starts_with("READY=1\nSTATUS="));
-    assert_eq!(told(), "WATCHDOG=1");
+    assert!(notification().starts_with("READY=1\nSTATUS="));
+    assert_eq!(notification(), "WATCHDOG=1");
     let healthy = || http::get(agent.metrics, "/health", "*/*").expect("it answers");
     assert_eq!((healthy().status, healthy().text()), (200, "ok\n".to_owned()));
     let mut file = std::fs::OpenOptions::new()
@@ -147,9 +147,9 @@ fn it_tells_its_service_manager_how_it_is_and_reads_its_configuration_again() {
     agent.started.signal(libc::SIGHUP);
     agent.started.hears("agent.toml:8:1: unknown field `nonsense`");
     wait_until("it is told that it reads again", || {
-        told().starts_with("RELOADING=1\nMONOTONIC_USEC=")
+        notification().starts_with("RELOADING=1\nMONOTONIC_USEC=")
     });
-    wait_until("and that it is ready", || told().starts_with("READY=1"));
+    wait_until("and that it is ready", || notification().starts_with("READY=1"));
     let trouble = wait_for("the trouble", || {
         Some(healthy()).filter(|answer| answer.status == 503)
     });
@@ -170,7 +170,7 @@ fn it_tells_its_service_manager_how_it_is_and_reads_its_configuration_again() {
     }
     agent.started.signal(libc::SIGTERM);
     assert!(agent.started.ends_within(Duration::from_secs(20)).success());
-    wait_until("the end is told", || told() == "STOPPING=1");
+    wait_until("the end is told", || notification() == "STOPPING=1");
 }
 
 #[test]

@@ -83,11 +83,11 @@ impl End {
     }
 
     pub(crate) fn start_again(&mut self, place: &dyn Fn(&mut Command)) {
-        self.before = self.told();
+        self.before = self.reported();
         (self.started, self.address) = launch(&self.words, self.address, place);
     }
 
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn reported(&self) -> String {
         self.before.clone() + &self.started.said()
     }
 

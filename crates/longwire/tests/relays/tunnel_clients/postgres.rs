@@ -98,7 +98,7 @@ fn encrypted_sessions_and_ctrl_c_pass() {
         || server.sql("select count(*) from pg_stat_activity where query = 'select pg_sleep(600)'") == "1\n";
     let said = interrupted(sleeper.args(["-c", "select pg_sleep(600)"]), runs);
     assert!(said.contains("canceling statement due to user request"), "{said}");
-    let said = tunnel.near.told();
+    let said = tunnel.near.reported();
     assert!(said.contains("are encrypted and cannot be compressed"), "{said}");
 }
 

@@ -145,7 +145,7 @@ fn reads_of_session_settings_are_no_n_plus_one() {
     let read = "select @@session.transaction_read_only";
     let made = rounds(8, &[read, WORK]);
     assert_eq!(controls(&made, Http), [(8, 8, text(read))]);
-    let kinds = made.told(Http);
+    let kinds = made.kinds_and_counts(Http);
     assert!(
         kinds.iter().all(|(kind, ..)| *kind == Kind::ControlTurns),
         "{kinds:?}"
@@ -167,5 +167,5 @@ fn commands_queued_one_by_one_need_one_turn() {
         }
     }
     assert_eq!(controls(&made, Connection), [(12, 36, text("MULTI"))]);
-    assert_eq!(made.told(Connection), [(Kind::ControlTurns, 12, 36)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::ControlTurns, 12, 36)]);
 }

@@ -35,7 +35,7 @@ fn commands_answered_with_another_node_are_redirected() {
             exchange.error = Some("MOVED".into());
         });
     }
-    assert_eq!(made.told(Connection), [(Kind::Redirected, 20, 20)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::Redirected, 20, 20)]);
 }
 
 #[test]
@@ -102,7 +102,10 @@ fn the_turn_that_closes_a_statement_used_once_can_go_too() {
             exchange.asked.closes = 1;
         });
     }
-    assert_eq!(made.told(Connection), [(Kind::OneShotPrepare, 15, 30)]);
+    assert_eq!(
+        made.kinds_and_counts(Connection),
+        [(Kind::OneShotPrepare, 15, 30)]
+    );
 }
 
 #[test]
@@ -118,7 +121,7 @@ fn monitoring_reads_the_catalogue_in_a_row_and_nobody_waits_for_it() {
             made.statement(&format!("select * from {table}"));
         }
     }
-    assert_eq!(made.told(Http), []);
+    assert_eq!(made.kinds_and_counts(Http), []);
 }
 
 #[test]

@@ -43,7 +43,10 @@ fn an_identifier_in_the_comment_makes_each_preparation_a_new_one() {
         prepared_and_run(&mut made, number + 1);
     }
     // The first two may be of a client that keeps none.
-    assert_eq!(made.told(Connection), [(Kind::CommentDefeatsCache, 8, 8)]);
+    assert_eq!(
+        made.kinds_and_counts(Connection),
+        [(Kind::CommentDefeatsCache, 8, 8)]
+    );
     let findings = made.found(Connection, None);
     assert_eq!(findings[0].savings[1].saves, Duration::from_millis(8 * 40));
     assert!(findings[0].remedy.contains("comments"), "{}", findings[0].remedy);
@@ -75,7 +78,10 @@ fn preparing_may_be_the_first_turn_of_an_exchange() {
     for step in &mut made.steps {
         step.exchange.turns = 2;
     }
-    assert_eq!(made.told(Connection), [(Kind::CommentDefeatsCache, 8, 8)]);
+    assert_eq!(
+        made.kinds_and_counts(Connection),
+        [(Kind::CommentDefeatsCache, 8, 8)]
+    );
 }
 
 #[test]
@@ -84,7 +90,7 @@ fn the_same_identifier_and_a_client_that_keeps_nothing_are_no_such_waste() {
     for _ in 0..10 {
         prepared_and_run(&mut made, 7);
     }
-    let told = made.told(Connection);
+    let told = made.kinds_and_counts(Connection);
     assert!(
         !told.iter().any(|(kind, ..)| *kind == Kind::CommentDefeatsCache),
         "{told:?}"
@@ -98,7 +104,10 @@ fn the_same_identifier_and_a_client_that_keeps_nothing_are_no_such_waste() {
             exchange.asked.closes = 1;
         });
     }
-    assert_eq!(made.told(Connection), [(Kind::OneShotPrepare, 10, 10)]);
+    assert_eq!(
+        made.kinds_and_counts(Connection),
+        [(Kind::OneShotPrepare, 10, 10)]
+    );
 }
 
 #[test]
@@ -107,7 +116,7 @@ fn two_repetitions_are_too_few() {
     for number in 0..4 {
         prepared_and_run(&mut made, number + 1);
     }
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
 }
 
 #[test]
@@ -117,7 +126,7 @@ fn preparing_along_with_running_costs_no_turn() {
         batch(&mut made, number + 1);
     }
     // Unnamed statements of a client without a cache look the same.
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
     prepared_and_run(&mut made, 1);
     run(&mut made);
     for number in 0..10 {
@@ -153,12 +162,16 @@ fn reads_of_different_requests_repeat_nothing() {
         for number in 0..8 {
             send_request(&mut made, HASTE, request(number + 1));
         }
-        assert_eq!(made.told(kind), [], "{kind:?}");
+        assert_eq!(made.kinds_and_counts(kind), [], "{kind:?}");
         let mut made = Made::new(Protocol::Postgres);
         for _ in 0..8 {
             send_request(&mut made, HASTE, request(1));
         }
-        assert_eq!(made.told(kind), [(Kind::RepeatedRead, 7, 7)], "{kind:?}");
+        assert_eq!(
+            made.kinds_and_counts(kind),
+            [(Kind::RepeatedRead, 7, 7)],
+            "{kind:?}"
+        );
     }
 }
 
@@ -173,7 +186,7 @@ fn reads_of_different_transactions_on_a_kept_connection_repeat_nothing() {
         }
         made.statement("commit");
     }
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
     // BEGIN may come with the first statement, and COMMIT with the last.
     let mut made = Made::new(Protocol::Postgres);
     for _ in 0..8 {
@@ -182,7 +195,7 @@ fn reads_of_different_transactions_on_a_kept_connection_repeat_nothing() {
         made.open = false;
         made.asks("insert into a values (?)", THINKING, 1);
     }
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
 }
 
 #[test]
@@ -197,7 +210,7 @@ fn a_read_again_in_one_transaction_is_one_too_many() {
         }
         made.statement("commit");
     }
-    assert_eq!(made.told(Connection), [(Kind::RepeatedRead, 4, 4)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::RepeatedRead, 4, 4)]);
 }
 
 #[test]
@@ -207,7 +220,7 @@ fn a_pause_anywhere_between_two_reads_ends_the_page() {
         send_request(&mut made, HASTE, None);
         made.asks("update t set v = ? where id = ?", THINKING, 1);
     }
-    assert_eq!(made.told(Connection), []);
+    assert_eq!(made.kinds_and_counts(Connection), []);
 }
 
 #[test]
@@ -239,7 +252,7 @@ fn a_sequence_asked_again_and_again_is_waste_though_it_asks_the_same() {
             exchange.asked.request_digest = Some(7);
         });
     }
-    assert_eq!(made.told(Connection), [(Kind::NPlusOne, 20, 19)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::NPlusOne, 20, 19)]);
     assert!(made.found(Connection, None)[0].remedy.contains("INCREMENT BY"));
 }
 

@@ -36,7 +36,7 @@ fn what_never_had_a_row_is_not_judged() {
     for _ in 0..12 {
         run(&mut made, "(prepared S_2)", false, 0);
     }
-    assert_eq!(made.told(Http), []);
+    assert_eq!(made.kinds_and_counts(Http), []);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn what_a_statement_does_shows_in_all_replies_to_it() {
         let found = u64::from(round % 3 == 0);
         run(&mut made, "(prepared S_1)", found == 1, found);
     }
-    assert_eq!(made.told(Http), [(Kind::NPlusOne, 12, 11)]);
+    assert_eq!(made.kinds_and_counts(Http), [(Kind::NPlusOne, 12, 11)]);
 }
 
 /// On a kept connection, without five equal rounds: repeatedly three reads and a write.
@@ -59,5 +59,5 @@ fn reads_among_other_turns_without_a_pause_are_a_loop() {
         }
         run(&mut made, "(prepared S_2)", false, 1);
     }
-    assert_eq!(made.told(Connection), [(Kind::NPlusOne, 12, 11)]);
+    assert_eq!(made.kinds_and_counts(Connection), [(Kind::NPlusOne, 12, 11)]);
 }
