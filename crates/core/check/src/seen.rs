@@ -33,7 +33,7 @@ impl Seen {
                 seen.requests.insert(group.name.clone());
             }
         }
-        seen.strays = Strays::that_matter(&outcome.operations);
+        seen.strays = outcome.strays;
         if !outcome.predictions.is_empty() && seen.strays.is_none() {
             let is_unmoved = |name: &Arc<str>| outcome.unmoved.contains(name);
             let groups = outcome.operations.iter().filter(|group| is_unmoved(&group.name));

@@ -41,6 +41,7 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
         conditions: outcome.conditions.clone(),
         connections: totals.connections,
         statements: totals.statements,
+        strays: None,
         operations: totals.operations,
         held: totals.held,
         recognised: Vec::new(),

@@ -2,7 +2,7 @@
 
 use model::{
     Conditions, ConnectionOutcome, Finding, HeldPrediction, HeldTransactions, LinkOutcome, OperationGroup,
-    Prediction, RecognisedStatement, StatementOutcome, Summary, Warning,
+    Prediction, RecognisedStatement, StatementOutcome, Strays, Summary, Warning,
 };
 
 use std::sync::Arc;
@@ -17,6 +17,7 @@ pub struct ReadOutcome {
     /// their texts.
     pub recognised: Vec<RecognisedStatement>,
     pub operations: Vec<OperationGroup>,
+    pub strays: Option<Strays>,
     /// Transactions that stay open between replies, longest total first.
     pub held: Vec<HeldTransactions>,
     pub warnings: Vec<Warning>,

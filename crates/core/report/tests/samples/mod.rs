@@ -808,6 +808,7 @@ pub fn read_outcome() -> ReadOutcome {
         ],
         recognised: Vec::new(),
         warnings: vec![warning()],
+        strays: None,
         unmoved: Vec::new(),
         predictions: [("PUT /basket", 29.0), (page, 27.6)]
             .into_iter()

@@ -16,7 +16,7 @@ impl Aggregator {
         let outcome = &mut so_far.outcome;
         outcome.warnings.extend(self.poolers.notes());
         // Not all operations are at hand, so strays are reported at the end.
-        outcome.warnings.extend(unseen(&outcome.summary, &[]));
+        outcome.warnings.extend(unseen(&outcome.summary, &[], None));
         so_far
     }
 

@@ -8,7 +8,8 @@ use analysis::fact::Fact;
 use analysis::operations::rule::Rule;
 use analysis::pairing::{GIVEN_UP, NO_REPLY, REPLY_CUT};
 use model::{
-    ConnectionOutcome, Exchange, Protocol, RttSource, Summary, Warning, WarningKind, counted, format_duration,
+    ConnectionOutcome, Exchange, Protocol, RttSource, Strays, Summary, Warning, WarningKind, counted,
+    format_duration,
 };
 use report::ReadOutcome;
 use std::io;
@@ -58,9 +59,14 @@ impl RunSink for MissingData {
     fn conclude(&mut self, outcome: &mut ReadOutcome) {
         let counts = std::mem::take(&mut self.counts);
         outcome.summary.dropped_exchanges = counts.losses.exchanges;
+        outcome.strays = Strays::that_matter(&outcome.operations);
         let warnings = &mut outcome.warnings;
         warnings.extend(counts.warnings());
-        warnings.extend(seen::warnings(&outcome.summary, &outcome.operations));
+        warnings.extend(seen::warnings(
+            &outcome.summary,
+            &outcome.operations,
+            outcome.strays,
+        ));
         warnings.extend(no_requests(self.rule, &outcome.summary));
     }
 }

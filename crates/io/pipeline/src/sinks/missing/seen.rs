@@ -2,9 +2,17 @@
 
 use model::{Assignments, Evidence, NotSeen, OperationGroup, Strays, Summary, Warning, WarningKind, counted};
 
-pub(crate) fn warnings(summary: &Summary, groups: &[OperationGroup]) -> impl Iterator<Item = Warning> {
+pub(crate) fn warnings(
+    summary: &Summary,
+    groups: &[OperationGroup],
+    strays: Option<Strays>,
+) -> impl Iterator<Item = Warning> {
     let nameless = nameless(&summary.evidence);
-    let others = [strays(groups), mostly_guessed(&summary.assigned), others(groups)];
+    let others = [
+        strays.map(stray),
+        mostly_guessed(&summary.assigned),
+        others(groups),
+    ];
     nameless.into_iter().chain(others.into_iter().flatten())
 }
 
@@ -42,16 +50,16 @@ const fn advice(reason: NotSeen) -> &'static str {
 }
 
 /// Warns that many round trips to databases belong to no request, although there are requests.
-fn strays(groups: &[OperationGroup]) -> Option<Warning> {
-    let Strays { round_trips, of } = Strays::that_matter(groups)?;
-    Some(Warning::new(
+fn stray(strays: Strays) -> Warning {
+    let Strays { round_trips, of } = strays;
+    Warning::new(
         WarningKind::OwnersUnknown,
         format!(
             "{round_trips} of {} to databases belong to no HTTP request, although requests may have been in flight. They are background \
              work, or belong to requests to other addresses of the same host, with more round trips than shown. --host joins addresses",
             counted(of, "round trip", "round trips")
         ),
-    ))
+    )
 }
 
 /// Warns that many exchanges have an uncertain owner.
