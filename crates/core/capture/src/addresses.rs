@@ -8,18 +8,27 @@ use crate::key::KeyHasher;
 use crate::links::{Passage, Sender, network_within};
 use crate::source::{Begun, Source, begin};
 use crate::tcp::{self, Envelope, RST, SYN};
-use model::{CapturedAddress, INITIAL_HOP_LIMITS, LinkAddress, Origin};
+use model::{CapturedAddress, INITIAL_HOP_LIMITS, InterfaceAddresses, LinkAddress, Origin};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
-/// The senders of TCP packets among the first [`MAX_PACKETS`] packets of a source. Returns one list
-/// per interface of the format, because the interfaces of merged files belong to several machines.
+/// Machines as a capture describes and shows them.
+#[derive(Debug, Default)]
+pub struct Machines {
+    /// Interfaces with several stated addresses, as described before the first packet.
+    pub interfaces: Vec<InterfaceAddresses>,
+    /// Senders of TCP packets among the first [`MAX_PACKETS`] packets: one list per interface of the
+    /// format, because the interfaces of merged files belong to several machines.
+    pub senders: Vec<Vec<CapturedAddress>>,
+}
+
+/// Reads the first packets of a source, before all are read.
 ///
 /// Damage is skipped here and reported when the packets are read.
 ///
 /// # Errors
 /// If the source cannot be opened or is not a capture.
-pub fn addresses(source: Source<'_>) -> Result<Vec<Vec<CapturedAddress>>, Error> {
+pub fn machines(source: Source<'_>) -> Result<Machines, Error> {
     let Begun {
         mut input,
         mut packets,
@@ -27,18 +36,22 @@ pub fn addresses(source: Source<'_>) -> Result<Vec<Vec<CapturedAddress>>, Error>
     } = begin(source)?;
     let mut notes = Notes::new(&|_| true);
     let mut points: BTreeMap<u32, Point> = BTreeMap::new();
+    let mut next = packets.next(&mut input, &mut notes);
+    let interfaces = notes.interfaces.clone();
     for _ in 0..MAX_PACKETS {
-        let Some(record) = packets.next(&mut input, &mut notes) else {
-            break;
-        };
+        let Some(record) = next else { break };
         if points.len() < MAX_INTERFACES || points.contains_key(&record.interface) {
             let frame = input.bytes().get(record.offset..record.offset + record.captured);
             let point = points.entry(record.interface).or_default();
             point.packet(frame.unwrap_or_default(), &record);
         }
         input.consume(record.taken);
+        next = packets.next(&mut input, &mut notes);
     }
-    Ok(points.into_values().map(Point::conclude).collect())
+    Ok(Machines {
+        interfaces,
+        senders: points.into_values().map(Point::conclude).collect(),
+    })
 }
 
 #[derive(Default)]

@@ -54,12 +54,12 @@ mod sides;
 mod source;
 mod tcp;
 
-pub use addresses::addresses;
+pub use addresses::{Machines, machines};
 pub use error::Error;
 pub use live::{LiveCapture, LivePacket};
 pub use report::{FileFacts, Report};
 pub use secrets::KeyLineSink;
-pub use source::{PROBE_BYTES, Source, find_keys, interfaces, is_capture};
+pub use source::{PROBE_BYTES, Source, find_keys, is_capture};
 
 use flows::Flows;
 use format::Record;

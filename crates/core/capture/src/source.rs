@@ -9,7 +9,7 @@ use crate::input::Input;
 use crate::ip::Protocol;
 use crate::links::Carrier;
 use crate::secrets::KeyLineSink;
-use model::{InterfaceAddresses, Timestamp};
+use model::Timestamp;
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -259,21 +259,6 @@ pub fn find_keys(source: Source<'_>, key_lines: &KeyLineSink<'_>) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// Interfaces with several stated addresses, as described before the first packet.
-///
-/// # Errors
-/// If the source cannot be opened or is not a capture.
-pub fn interfaces(source: Source<'_>) -> Result<Vec<InterfaceAddresses>, Error> {
-    let Begun {
-        mut input,
-        mut packets,
-        ..
-    } = begin(source)?;
-    let mut notes = Notes::new(&|_| true);
-    packets.next(&mut input, &mut notes);
-    Ok(notes.interfaces)
 }
 
 type Opened<'a> = (String, Option<&'static Compression>, Input<'a>);

@@ -74,7 +74,7 @@ fn seen_on(link: u32, device: u16, ways: [&[Passage]; 2]) -> [CapturedAddress; 2
         name: "built",
         reader: Box::new(Cursor::new(bytes)),
     };
-    let mut captures = capture::addresses(source).expect("a capture");
+    let mut captures = capture::machines(source).expect("a capture").senders;
     assert_eq!(captures.len(), 1);
     captures.remove(0).try_into().expect("two addresses")
 }
@@ -179,7 +179,7 @@ fn resets_and_handshakes_may_be_a_middlebox_s() {
         name: "built",
         reader: Box::new(Cursor::new(build::pcap(NANO, &frames))),
     };
-    let captures = capture::addresses(source).expect("a capture");
+    let captures = capture::machines(source).expect("a capture").senders;
     assert!(
         captures[0].iter().all(|one| one.hop_limits == Some((62, 62))),
         "{captures:?}"
@@ -201,7 +201,7 @@ fn addresses_that_routers_share_and_blank_ones_are_no_machine_s() {
             name: "built",
             reader: Box::new(Cursor::new(build::pcap(NANO, &frames))),
         };
-        let captures = capture::addresses(source).expect("a capture");
+        let captures = capture::machines(source).expect("a capture").senders;
         assert!(captures[0].iter().all(|one| one.links.is_empty()), "{captures:?}");
     }
 }

@@ -21,9 +21,10 @@ use analysis::exchange_pool::ExchangePool;
 use analysis::fact::Fact;
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
+use capture::Machines;
 use captured::CaptureDecoding;
 use merging::MergedRecordings;
-use model::{CapturedAddress, Conditions, InterfaceAddresses, Warning, WarningKind};
+use model::{Conditions, Warning, WarningKind};
 use numbering::Numbering;
 use opening::{InputFile, open};
 pub use reader::FactReader;
@@ -189,18 +190,15 @@ fn decode(
     Ok(input)
 }
 
-/// Interfaces with several addresses, as captures among `files` describe them before their first
-/// packet. Pipes are skipped, and read errors are left to the later read.
-pub fn interfaces(files: &[PathBuf]) -> Vec<InterfaceAddresses> {
-    let described = captures(files).filter_map(|source| capture::interfaces(source).ok());
-    described.flatten().collect()
-}
-
-/// For each capture among `files`, the senders' addresses and properties of their machines. Reads
-/// the same files as [`interfaces`].
-pub fn captured_addresses(files: &[PathBuf]) -> Vec<Vec<CapturedAddress>> {
-    let seen = captures(files).filter_map(|source| capture::addresses(source).ok());
-    seen.flatten().collect()
+/// Machines of the captures among `files`. Pipes are skipped, and read errors are left to the later
+/// read.
+pub fn machines(files: &[PathBuf]) -> Machines {
+    let mut all = Machines::default();
+    for found in captures(files).filter_map(|source| capture::machines(source).ok()) {
+        all.interfaces.extend(found.interfaces);
+        all.senders.extend(found.senders);
+    }
+    all
 }
 
 fn captures(files: &[PathBuf]) -> impl Iterator<Item = capture::Source<'_>> {

@@ -34,9 +34,10 @@ impl Grouping {
         if hosts.only_given {
             return hosts;
         }
+        let machines = input::machines(files);
         HostSettings {
-            interfaces: input::interfaces(files),
-            captures: input::captured_addresses(files),
+            interfaces: machines.interfaces,
+            captures: machines.senders,
             undecoded: true,
             ..hosts
         }
