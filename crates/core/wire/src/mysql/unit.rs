@@ -25,7 +25,7 @@ pub(super) struct Interest {
     pub need: usize,
     /// Bytes of the head that decoding can use, at least `need`.
     pub like: usize,
-    /// Whether every byte of the body goes to [`Conversation::watch`].
+    /// Whether every byte of the body goes to `Conversation::watch`.
     pub watch: bool,
 }
 

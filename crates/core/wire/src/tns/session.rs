@@ -397,4 +397,4 @@ fn encrypted() -> HeaderFault {
 const KEPT_BETWEEN: usize = 4096;
 const MAXIMUM_CURSORS: usize = 16_384;
 const MAXIMUM_OWED: usize = 65_536;
-pub(super) const MAXIMUM_KEPT: usize = 64 * 1024;
+pub const MAXIMUM_KEPT: usize = 64 * 1024;
