@@ -1,4 +1,4 @@
-use super::{MARK, Run, VERSIONS, mariadb, opens, postgres, told};
+use super::{MARK, Run, VERSIONS, assert_written, mariadb, opens, postgres};
 use std::path::Path;
 use std::process::Command;
 use testbed::binary::{shown, stderr};
