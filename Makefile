@@ -9,7 +9,7 @@
 #             Programs in other languages that tests need are built once and kept in ~/.cache/longwire
 # make timing those tests alone
 #
-# make docs   makes the site of README.md and docs/ in target/book, and checks its links; needs a Rust toolchain (for mdBook) and python3
+# make docs   makes the site of README.md and docs/ in target/book, and checks its links, and its search where node is; needs a Rust toolchain (for mdBook) and python3
 # make pictures  makes the pictures of README.md again, from runs of its own
 #
 # make lab-wordpress, lab-bulk, lab-pgbench, lab-compression, lab-estate   the labs of labs/, measured beside predicted; as root, or (but for

@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs.sh: makes the site in target/book from README.md and docs/, with mdBook, and checks its links.
+# docs.sh: makes the site in target/book from README.md and docs/, with mdBook, and checks its links and its search.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,4 +13,5 @@ rm -rf "$target/book" "$target/book-src"
 python3 scripts/book.py prepare "$target/book-src"
 "$mdbook" build "$target/book-src"
 python3 scripts/book.py check "$target/book"
+if command -v node >/dev/null; then node scripts/docs-search.js "$target/book"; else echo "docs: its search was not tried, which needs node"; fi
 echo "docs: $target/book/index.html"

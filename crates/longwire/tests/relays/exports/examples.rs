@@ -1,5 +1,5 @@
-//! Files shipped with the agent: a real Prometheus accepts the dashboard's queries; systemd and
-//! Kubernetes accept their files.
+//! Files shipped with the agent: a real Prometheus accepts the dashboard's queries and the alerts;
+//! systemd and Kubernetes accept their files.
 
 use super::agent::Agent;
 use super::traffic;
@@ -69,6 +69,13 @@ fn queries_of_the_documentation_have_an_answer() {
         count += 1;
     }
     assert_eq!(count, 4);
+}
+
+#[test]
+fn alerts_fire_on_series_of_a_real_run() {
+    let mut promtool = Command::new(require("promtool"));
+    promtool.args(["test", "rules"]).arg(example("alerts-test.yaml"));
+    run(promtool);
 }
 
 #[test]
