@@ -5,6 +5,7 @@ mod captures;
 mod content;
 mod conversation;
 mod distances;
+mod documented;
 mod errors;
 mod evidence;
 mod examples;
