@@ -3,8 +3,8 @@
 mod headings;
 
 use crate::commands::{
-    agent, check, echo, generate, keys, lab, link, load, mcp, ping, plan, predict, read, relay, split, top,
-    tune, tunnel, watch,
+    agent, check, echo, estimate, generate, keys, lab, link, load, mcp, ping, plan, predict, read, relay,
+    split, top, tune, tunnel, watch,
 };
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use pipeline::output::Status;
@@ -65,6 +65,7 @@ pub enum Command {
     Ping(ping::Args),
     Echo(echo::Args),
     Split(split::Args),
+    Estimate(estimate::Args),
     Watch(watch::Args),
     Top(top::Args),
     Agent(agent::Args),
@@ -102,6 +103,7 @@ impl Command {
             Self::Demo(args) => crate::commands::demo::run(&args, typed),
             Self::Ping(args) => ping::run(&args, typed),
             Self::Echo(args) => echo::run(&args, typed),
+            Self::Estimate(args) => estimate::run(&args, typed),
             Self::Split(args) => split::run(&args, typed),
             Self::Watch(args) => watch::run(&args, typed),
             Self::Top(args) => top::run(&args, typed),

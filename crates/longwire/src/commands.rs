@@ -9,6 +9,7 @@ pub mod distance;
 pub mod driver;
 pub mod echo;
 mod emulation_level;
+pub mod estimate;
 pub mod generate;
 pub mod grouping;
 pub mod keys;

@@ -17,6 +17,7 @@ mod distance;
 pub mod distribution;
 pub mod echo;
 pub mod endpoint;
+pub mod estimate;
 pub mod event;
 pub mod evidence;
 pub mod exchange;
@@ -56,6 +57,7 @@ pub use distance::{DEFAULT_PRICE_RTT, DEFAULT_RTTS};
 pub use distribution::{DistributionBuilder, median, median_number};
 pub use echo::{BulkOutcome, EchoOutcome};
 pub use endpoint::{ConnectionId, Direction, Endpoint, RttSource, Side};
+pub use estimate::{Compression, Estimate, KnownOperation, RowTransfer};
 pub use event::{
     Closing, ConnectionEvent, ConnectionTotals, Observer, ObserverFactory, RelayHandshake, Segment,
     TcpHandshake,

@@ -16,6 +16,7 @@ mod connection_pools;
 mod connections;
 mod cores;
 mod critical_path;
+pub mod estimate;
 pub mod explain;
 mod first_window;
 mod held;

@@ -5,6 +5,7 @@
 mod check;
 mod demo;
 mod echo;
+mod estimate;
 mod explain;
 mod lab;
 mod load;
@@ -19,6 +20,7 @@ mod tune;
 pub use check::CheckReport;
 pub use demo::DemoOutcome;
 pub use echo::EchoReport;
+pub use estimate::{EstimateBase, EstimateReport};
 pub use explain::{ExplainOutcome, ExplainedExchange};
 pub use lab::{
     LabDrift, LabErrors, LabOutcome, LabOutline, LabPoint, LabProcessor, LabRound, LabSlope, LabTimes,

@@ -13,6 +13,7 @@ mod check;
 mod connection;
 mod distance;
 mod echo;
+mod estimate;
 mod exchange;
 mod finding;
 mod held;
@@ -97,6 +98,7 @@ names! {
     distance::DatabaseLinkRecord<'_> => "database_link",
     model::EchoOutcome => "echo",
     echo::BulkRecord<'_> => "bulk",
+    estimate::EstimateRecord<'_> => "estimate",
     exchange::ExchangeRecord<'_> => "exchange",
     finding::FindingRecord<'_> => "finding",
     model::HeldTransactions => "held",

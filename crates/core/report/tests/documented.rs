@@ -162,6 +162,7 @@ fn written() -> Vec<String> {
             writer.sample(&sample)
         }),
         line(|writer| writer.echo(&samples::echo())),
+        line(|writer| writer.estimate(&samples::estimate())),
         line(|writer| writer.bulk(&samples::bulk())),
         line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
     ];

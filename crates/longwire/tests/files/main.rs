@@ -7,6 +7,7 @@ mod conversation;
 mod distances;
 mod documented;
 mod errors;
+mod estimate;
 mod evidence;
 mod examples;
 mod fastcgi;

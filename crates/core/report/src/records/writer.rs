@@ -5,6 +5,7 @@ use super::check::{ChangeRecord, CheckRecord};
 use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::echo::BulkRecord;
+use super::estimate::EstimateRecord;
 use super::exchange::ExchangeRecord;
 use super::finding::FindingRecord;
 use super::held::HeldPredictionRecord;
@@ -30,10 +31,10 @@ use crate::outcome::{
 use crate::text::escape::{begins_a_command, is_dangerous};
 use model::{
     Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
-    EchoOutcome, Endpoint, Exchange, Finding, Fingerprint, HeldPrediction, HeldTransactions, Intermediary,
-    Leg, LinkOutcome, Operation, OperationStep, PlacementOutcome, PlanOutcome, Prediction, Protocol,
-    RecognisedStatement, RequestId, RowTrain, Sample, SplitOutcome, SplitPrediction, StatementOutcome,
-    Summary, Timestamp, TunnelTotals, Warning,
+    EchoOutcome, Endpoint, Estimate, Exchange, Finding, Fingerprint, HeldPrediction, HeldTransactions,
+    Intermediary, Leg, LinkOutcome, Operation, OperationStep, PlacementOutcome, PlanOutcome, Prediction,
+    Protocol, RecognisedStatement, RequestId, RowTrain, Sample, SplitOutcome, SplitPrediction,
+    StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
 };
 use serde::Serialize;
 use serde_json::Serializer;
@@ -94,6 +95,8 @@ one_record_each! {
     split: SplitOutcome => SplitRecord,
     /// Throughput of the workload elsewhere.
     elsewhere: SplitPrediction => ElsewhereRecord,
+    /// An operation elsewhere, from figures.
+    estimate: Estimate => EstimateRecord,
     /// A rate of echo.
     bulk: BulkOutcome => BulkRecord,
     /// Changes since the previous interval.

@@ -608,6 +608,35 @@ pub fn echo() -> EchoOutcome {
     }
 }
 
+/// Every key has a value.
+pub fn estimate() -> model::Estimate {
+    let row_bytes = ByteCount::from_bytes(322);
+    let rows = model::RowTransfer {
+        rows: 32_000,
+        row_bytes,
+        buffer: ByteCount::from_bytes(4096),
+    };
+    model::Estimate {
+        link: "rtt=10ms".into(),
+        rtt: millis(10),
+        rows: Some(rows),
+        packets: Some(10_667),
+        operation: model::KnownOperation {
+            work: Some(millis(11_000)),
+            round_trips: 2667.0,
+            payload: rows.payload(),
+            clients: 2,
+            think: Duration::ZERO,
+        },
+        round_trips: millis(26_670),
+        transfer: millis(854),
+        compressing: millis(3),
+        waiting: millis(4),
+        sent: row_bytes,
+        is_compressed: true,
+    }
+}
+
 pub fn interval(middle: u64) -> Interval {
     Interval {
         median: micros(middle),
