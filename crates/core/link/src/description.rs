@@ -1,6 +1,7 @@
 //! Properties of a link, and their text form.
 
 mod settings;
+mod tc;
 
 use crate::exact::{RATE_UNITS, SIZE_UNITS, exact, exact_duration};
 use crate::impairments::delay::{Jitter, JitterDistribution};
@@ -17,7 +18,8 @@ use std::time::Duration;
 ///
 /// Text form, settings in any order, separated by white space or commas: `rtt=40ms
 /// rate=10mbit/2mbit queue=64KiB loss=0.1% jitter=2ms seed=7`. Omitted settings have no effect
-/// (`mtu` 1500). Also accepts tc's `delay 20ms 2ms loss 0.1%`, with `delay` for each direction.
+/// (`mtu` 1500). Also accepts tc's `delay 20ms 2ms loss 0.1%`, with `delay` for each direction, and
+/// whole commands of tc with netem and tbf.
 /// [`fmt::Display`] writes the text form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkDescription {
@@ -79,6 +81,16 @@ impl LinkDescription {
     /// Payload bytes of a full packet.
     pub const fn payload_per_packet(&self) -> u32 {
         (self.mtu as u32).saturating_sub(TCP_HEADER_BYTES)
+    }
+
+    /// Commands of tc(8) for this link, for the device of the client's host and of the server's.
+    ///
+    /// netem counts losses of its own, and its seed is not set: the same shares, other packets.
+    ///
+    /// # Errors
+    /// Outages, and an mtu other than 1500.
+    pub fn tc_commands(&self, device: &str) -> Result<PerDirection<Vec<String>>, Error> {
+        tc::commands(self, device)
     }
 
     /// An empty queue for one direction.

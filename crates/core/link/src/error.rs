@@ -47,6 +47,21 @@ pub enum Error {
         /// Description of the allowed range.
         range: &'static str,
     },
+    /// A word of tc without a counterpart.
+    #[error(
+        "tc's '{word}' has no counterpart in a link: known are delay, distribution, loss, rate and seed of \
+         netem, and rate, burst, limit and latency of tbf; a queue is queue=64KiB"
+    )]
+    NotALink {
+        /// The word as written.
+        word: String,
+    },
+    /// A setting that tc does not have.
+    #[error("tc has no {setting}: leave it out, or use longwire's own emulation")]
+    NotInTc {
+        /// The key of the setting.
+        setting: &'static str,
+    },
     /// A queue or burst on a link that never queues.
     #[error(
         "{key}= without rate= has no effect, because a link without a limit never queues: add rate=10mbit"

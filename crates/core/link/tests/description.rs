@@ -80,6 +80,84 @@ fn the_way_of_tc_is_read() {
 }
 
 #[test]
+fn whole_commands_of_tc_are_read() {
+    for (tc, link) in [
+        (
+            "tc qdisc add dev eth0 root netem delay 20ms 2ms distribution normal loss random 0.1%",
+            "rtt=40ms jitter=2ms:normal loss=0.1%",
+        ),
+        (
+            "netem delay 20ms rate 10mbit -14 seed 7",
+            "rtt=40ms rate=10mbit seed=7",
+        ),
+        // A limit of tbf holds the burst too.
+        (
+            "tc qdisc add dev eth0 root handle 1: netem delay 5ms; tc qdisc add dev eth0 parent 1: handle 2: \
+             tbf rate 10mbit burst 32kb limit 96kb",
+            "rtt=10ms rate=10mbit burst=32KiB queue=64KiB",
+        ),
+        (
+            "tbf rate 8mbit burst 32kbit latency 50ms",
+            "rate=8mbit burst=4KiB queue=50000B",
+        ),
+    ] {
+        assert_eq!(parse(tc), parse(link), "{tc}");
+        assert!(parse(tc).is_ok(), "{tc}");
+    }
+    for (tc, word) in [
+        ("netem delay 20ms limit 1000", "limit"),
+        ("netem delay 20ms 2ms 25%", "25%"),
+        ("netem duplicate 1%", "duplicate"),
+        ("tbf rate 1mbit burst 5kb peakrate 2mbit", "peakrate"),
+        ("tc qdisc add dev eth0 root fq netem delay 1ms", "fq"),
+    ] {
+        let expected = Err(Error::NotALink {
+            word: word.to_owned(),
+        });
+        assert_eq!(parse(tc), expected, "{tc}");
+    }
+    assert!(matches!(parse("netem delay"), Err(Error::NotASetting { .. })));
+    assert!(matches!(
+        parse("tbf rate 1mbit burst 5x"),
+        Err(Error::OutOfRange { .. })
+    ));
+}
+
+#[test]
+fn a_link_is_written_as_commands_of_tc() {
+    let commands = |link: &str| parse(link).unwrap().tc_commands("eth0");
+    assert_eq!(
+        commands("rtt=40ms jitter=2ms:normal loss=0.1% rate=10mbit/2mbit").unwrap().into_array(),
+        ["10mbit", "2mbit"].map(|rate| vec![format!(
+            "tc qdisc add dev eth0 root handle 1: netem limit 1000000 delay 20ms 2ms distribution normal loss \
+             random 0.1% rate {rate} -14"
+        )])
+    );
+    assert_eq!(
+        commands("rtt=40ms rate=10mbit burst=32KiB queue=64KiB")
+            .unwrap()
+            .into_array()[0],
+        [
+            "tc qdisc add dev eth0 root handle 1: netem limit 1000000 delay 20ms",
+            "tc qdisc add dev eth0 parent 1: handle 2: tbf rate 10mbit burst 32768 limit 98304"
+        ]
+    );
+    for link in [
+        "40ms",
+        "rtt=3ms jitter=1ms loss=1% rate=5mbit",
+        "rtt=40ms jitter=2ms:normal",
+        "rtt=40ms rate=10mbit burst=32KiB queue=64KiB",
+    ] {
+        let [to_server, _] = commands(link).unwrap().into_array();
+        assert_eq!(parse(&to_server.join("; ")), parse(link), "{to_server:?}");
+    }
+    assert_eq!(
+        commands("rtt=1ms outage=2s@10s"),
+        Err(Error::NotInTc { setting: "outage" })
+    );
+}
+
+#[test]
 fn errors_say_what_and_what_next() {
     let cases = [
         (

@@ -34,6 +34,10 @@ use sys::arguments::CommandLine;
 A shell behind a link:
   longwire link 'rtt=120ms loss=1%'
 
+The same link for tc, or from it:
+  longwire link 'rtt=40ms rate=10mbit' --tc eth0
+  longwire link 'tc qdisc add dev eth0 root netem delay 20ms' -- ./app
+
 A link: rtt=40ms rate=10mbit/2mbit burst=32KiB queue=64KiB loss=0.1% jitter=2ms outage=2s@10s/60s seed=7 mtu=1400")]
 pub struct Args {
     /// The link: `40ms`, `rtt=40ms rate=10mbit`, or in tc's form: `delay 20ms 2ms loss 0.1%`.
@@ -49,6 +53,9 @@ pub struct Args {
     /// Write the packets of the link to FILE (pcap), as seen on the command's side.
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
+    /// Print the link as commands of tc (netem, tbf) for DEVICE, and end.
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["forward", "json", "capture", "let_sleep", "command"])]
+    pub tc: Option<String>,
     /// Let processors sleep while packets are on the link. Saves power, but adds up to half a
     /// millisecond to round trips.
     #[arg(long)]
@@ -61,6 +68,9 @@ pub struct Args {
 /// # Errors
 /// When the system refuses the namespaces or devices, or a file cannot be written.
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
+    if let Some(device) = &args.tc {
+        return print_tc(&args.link, device);
+    }
     let sandbox = match netns::sandbox::enter()? {
         Entered::Inside(sandbox) => sandbox,
         Entered::Finished(status) => return Ok(Status::Child(status)),
@@ -86,6 +96,17 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     }
     print_outcome(args, typed, &outcome)?;
     Ok(Status::Child(status))
+}
+
+fn print_tc(link: &LinkDescription, device: &str) -> Result<Status> {
+    let commands = link.tc_commands(device)?;
+    let hosts = ["the client's host", "the server's host"];
+    let text = hosts.iter().zip(commands.into_array()).map(|(host, commands)| {
+        let commands = commands.join("\n");
+        format!("# on {host}:\n{commands}\n")
+    });
+    output::print(&text.collect::<String>())?;
+    Ok(Status::Done)
 }
 
 struct Site {

@@ -1,5 +1,6 @@
 //! Settings of a link's text form.
 
+use super::tc;
 use super::{DEFAULT_MTU, DEFAULT_SEED, LinkDescription};
 use crate::Error;
 use crate::impairments::delay::Jitter;
@@ -57,10 +58,16 @@ const KEYS: [(&str, Set); 10] = [
 ];
 
 impl LinkSettings {
-    /// Parses `40ms` (a round-trip time), `key=value` words, or tc's `key value`, with jitter as a
-    /// second value of `delay`.
+    /// Parses `40ms` (a round-trip time), `key=value` words, tc's `key value`, with jitter as a
+    /// second value of `delay`, or whole commands of tc.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let mut settings = Self::default();
+        if tc::is_tc(text) {
+            for (key, value) in tc::settings(text)? {
+                settings.set(key, &value)?;
+            }
+            return Ok(settings);
+        }
         let mut words = text
             .split(|c: char| c.is_whitespace() || c == ',')
             .filter(|word| !word.is_empty())
