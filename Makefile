@@ -1,5 +1,5 @@
 # make demo   builds longwire and shows its whole story; needs a C compiler and Rust
-# make dist   packages for others, in target/dist: .deb, .rpm, tarball, container file, symbols, list of parts, checksums (docs/install.md)
+# make dist   packages for others, in target/dist: .deb, .rpm, wheel, npm, tarball, container file, symbols, list of parts, checksums (docs/install.md)
 # make check-dist  installs them in clean roots, each way, and runs the demonstration there as a user without rights; as root
 # make jdbc   builds longwire-jdbc.jar, which JDBC drivers are reached through (ping, load, tune with --driver)
 # make check  while working, within a minute once all is built: formatting, lints, and the tests that need a Rust toolchain alone (no server, no

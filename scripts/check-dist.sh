@@ -19,6 +19,8 @@ main() {
     from tarball
     from container_file
     from rpm
+    from wheel
+    from npm
 }
 
 # No symbol of a glibc later than 2.28.
@@ -62,6 +64,20 @@ install_deb() {
 install_tarball() {
     tar xzf "$name.tar.gz" -C "$1/opt"
     echo "/opt/$name/bin/longwire"
+}
+
+# The root has no Python: what pip does with a wheel of programs.
+install_wheel() {
+    python3 -m zipfile -e longwire-*-py3-none-manylinux_2_28_x86_64.whl "$1/opt"
+    mkdir -p "$1/opt/bin"
+    install -m 755 "$1"/opt/longwire-*.data/scripts/longwire "$1/opt/bin/"
+    echo /opt/bin/longwire
+}
+
+# The root has no Node.js: the platform's package alone.
+install_npm() {
+    tar xzf longwire-linux-x64-*.tgz -C "$1/opt"
+    echo /opt/package/bin/longwire
 }
 
 # What its ADD and RUN do.

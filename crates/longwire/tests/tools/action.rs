@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use testbed::{binary, python};
 
-struct Runner {
+pub(super) struct Runner {
     folder: tempfile::TempDir,
     action: Value,
+    /// Where pip looks for packages.
+    index: String,
 }
 
-struct Ran {
-    status: i32,
-    log: String,
+pub(super) struct Ran {
+    pub(super) status: i32,
+    pub(super) log: String,
     summary: String,
 }
 
@@ -23,6 +25,10 @@ fn root() -> PathBuf {
 
 impl Runner {
     fn new() -> Self {
+        Self::with_index("http://nothing.invalid/simple")
+    }
+
+    pub(super) fn with_index(index: &str) -> Self {
         let programs = python::environment(&["PyYAML==6.0.2"]);
         let to_json = "import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)";
         let output = Command::new(programs.join("python"))
@@ -34,6 +40,7 @@ impl Runner {
         Self {
             folder: tempfile::tempdir().expect("a directory"),
             action: serde_json::from_slice(&output.stdout).expect("JSON"),
+            index: index.to_owned(),
         }
     }
 
@@ -55,7 +62,7 @@ impl Runner {
         text
     }
 
-    fn run(&self, given: &[(&str, &str)]) -> Ran {
+    pub(super) fn run(&self, given: &[(&str, &str)]) -> Ran {
         for (name, _) in given {
             assert!(self.action["inputs"].get(name).is_some(), "{name} is an input");
         }
@@ -77,6 +84,8 @@ impl Runner {
             bash.args(["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script])
                 .env_clear()
                 .env("PATH", path.join(":"))
+                .env("PIP_INDEX_URL", &self.index)
+                .env("PIP_RETRIES", "0")
                 .env("RUNNER_TEMP", self.folder.path())
                 .env("GITHUB_PATH", file("path"))
                 .env("GITHUB_STEP_SUMMARY", file("summary"))
@@ -99,7 +108,7 @@ impl Runner {
     }
 }
 
-fn capture() -> String {
+pub(super) fn capture() -> String {
     let file =
         root().join("crates/longwire/tests/data/captures/mysqljdbc910-mariadb10.11-serverprep-cursor.pcap");
     file.display().to_string()

@@ -5,6 +5,7 @@ mod action;
 mod comments;
 mod frameworks;
 mod mcp;
+mod packages;
 mod page;
 mod pytest;
 mod queries;

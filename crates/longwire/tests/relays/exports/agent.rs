@@ -4,7 +4,7 @@ use super::{attribute, psql, text_number, traffic};
 use std::io::Write;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use testbed::binary::{longwire, number, records};
 use testbed::process::{free_port, run};
@@ -47,6 +47,19 @@ impl Agent {
             _directory: directory,
         }
     }
+}
+
+/// Runs the health check of docs/examples/agent/Containerfile, as an engine would.
+fn is_healthy_by_the_container_file(port: u16) -> bool {
+    let text = std::fs::read_to_string(super::examples::example("Containerfile")).expect("the file");
+    let (_, check) = text.split_once("HEALTHCHECK ").expect("a health check");
+    let (_, check) = check.split_once("CMD ").expect("its command");
+    let check = check.lines().next().expect("a line");
+    let words: Vec<String> = serde_json::from_str(check).expect("JSON");
+    let command = words.iter().map(|word| word.replace("9464", &port.to_string()));
+    let command: Vec<String> = command.collect();
+    let check = Command::new(&command[0]).args(&command[1..]).output();
+    check.expect("it starts").status.success()
 }
 
 #[test]
@@ -139,6 +152,7 @@ fn it_tells_its_service_manager_how_it_is_and_reads_its_configuration_again() {
     assert_eq!(notification(), "WATCHDOG=1");
     let healthy = || http::get(agent.metrics, "/health", "*/*").expect("it answers");
     assert_eq!((healthy().status, healthy().text()), (200, "ok\n".to_owned()));
+    assert!(is_healthy_by_the_container_file(agent.metrics));
     let mut file = std::fs::OpenOptions::new()
         .append(true)
         .open(&agent.configuration)
@@ -154,6 +168,7 @@ fn it_tells_its_service_manager_how_it_is_and_reads_its_configuration_again() {
         Some(healthy()).filter(|answer| answer.status == 503)
     });
     assert!(trouble.text().contains("nonsense"), "{}", trouble.text());
+    assert!(!is_healthy_by_the_container_file(agent.metrics));
     let text = std::fs::read_to_string(&agent.configuration).expect("it is there");
     std::fs::write(&agent.configuration, text.replace("nonsense = 1", "")).expect("it is written");
     agent.started.signal(libc::SIGHUP);

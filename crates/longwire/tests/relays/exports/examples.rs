@@ -10,7 +10,7 @@ use testbed::process::{require, run};
 use testbed::waiting::wait_until;
 use testbed::{Postgres, PrometheusServer};
 
-fn example(name: &str) -> PathBuf {
+pub(super) fn example(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/examples/agent")).join(name)
 }
 
