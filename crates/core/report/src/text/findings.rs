@@ -3,40 +3,69 @@
 use super::answer::before_and_after;
 use super::counted;
 use super::paragraph::paragraph;
-use super::style::{Ink, Style};
+use super::style::{Extent, Ink, Style};
 use super::table::Table;
 use crate::outcome::ReadOutcome;
 use model::{Finding, Share, format_duration};
 use std::fmt::Write;
 
-/// The most expensive findings at the longest round-trip time, each with its remedy and the effect
-/// on an operation, if predicted.
+pub(super) struct FindingsTable<'a> {
+    pub(super) heading: String,
+    pub(super) rows: Vec<FindingRow<'a>>,
+    /// Names hidden columns; may be empty.
+    pub(super) hidden: String,
+}
+
+pub(super) struct FindingRow<'a> {
+    pub(super) finding: &'a Finding,
+    pub(super) line: String,
+}
+
+/// The most expensive findings at the longest round-trip time as a table; `None` without findings.
+pub(super) fn findings_table<'a>(outcome: &'a ReadOutcome, style: &Style) -> Option<FindingsTable<'a>> {
+    let mut findings: Vec<&Finding> = outcome.sure_findings().collect();
+    let first = findings.first()?;
+    let mut headings = vec!["findings, by cost".to_owned()];
+    for saving in &first.savings {
+        headings.push(format!("saves at {}", format_duration(saving.rtt)));
+    }
+    headings.push("trips saved".to_owned());
+    headings.extend((style.extent == Extent::All).then(|| "seen".to_owned()));
+    let columns = headings.len();
+    let mut table = Table::new(headings);
+    findings.truncate(style.rows(SHOWN));
+    for finding in &findings {
+        let mut cells = cells(finding);
+        cells.truncate(columns);
+        table.row(cells);
+    }
+    let mut rendered = String::new();
+    table.render(style, &mut rendered);
+    let mut lines = rendered.lines().map(str::to_owned);
+    let heading = lines.next().unwrap_or_default();
+    let row = |finding| FindingRow {
+        finding,
+        line: lines.next().unwrap_or_default(),
+    };
+    let rows = findings.into_iter().map(row).collect();
+    Some(FindingsTable {
+        heading,
+        rows,
+        hidden: lines.map(|line| line + "\n").collect(),
+    })
+}
+
+/// All findings, each with its remedy and the effect on an operation, if predicted.
 pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) {
-    let findings: Vec<&Finding> = outcome.sure_findings().collect();
-    let Some(first) = findings.first() else {
+    let Some(table) = findings_table(outcome, style) else {
         if !outcome.findings.is_empty() {
             out.push('\n');
             doubtful(outcome, style, out);
         }
         return;
     };
-    let mut headings = vec!["findings, by cost".to_owned()];
-    for saving in &first.savings {
-        headings.push(format!("saves at {}", format_duration(saving.rtt)));
-    }
-    headings.extend(["trips saved".to_owned(), "seen".to_owned()]);
-    let mut table = Table::new(headings);
-    let shown = &findings[..findings.len().min(style.rows(SHOWN))];
-    for finding in shown.iter().copied() {
-        table.row(cells(finding));
-    }
-    let mut rendered = String::new();
-    table.render_part(findings.len() - shown.len(), style, &mut rendered);
-    let mut lines = rendered.lines();
-    out.push('\n');
-    let _ = writeln!(out, "{}", lines.next().unwrap_or_default());
-    // The other order of the zip would consume a line too many.
-    for (finding, line) in shown.iter().zip(lines.by_ref()) {
+    let _ = writeln!(out, "\n{}", table.heading);
+    for FindingRow { finding, line } in &table.rows {
         let _ = writeln!(out, "{line}");
         let remedy = match before_and_after(outcome, finding) {
             Some(times) => format!("{times} {}", finding.remedy),
@@ -44,10 +73,8 @@ pub fn findings_section(outcome: &ReadOutcome, style: &Style, out: &mut String) 
         };
         paragraph(&remedy, INDENT, Ink::Faint, style, out);
     }
-    lines.for_each(|line| {
-        let _ = writeln!(out, "{line}");
-    });
-    if let Some(words) = guessed_words(shown.iter().copied()) {
+    out.push_str(&table.hidden);
+    if let Some(words) = guessed_words(table.rows.iter().map(|row| row.finding)) {
         paragraph(&format!("{GUESSED} {words}"), "  ", Ink::Faint, style, out);
     }
     doubtful(outcome, style, out);
@@ -125,5 +152,5 @@ fn cells(finding: &Finding) -> Vec<String> {
 
 const INDENT: &str = "      ";
 
-/// Each takes a row and a remedy of a few lines; with three the first view has about 24 lines.
+/// In the first view.
 const SHOWN: usize = 3;

@@ -2,7 +2,7 @@
 
 use super::escape::cut;
 use super::paragraph::paragraph;
-use super::style::{Ink, Style};
+use super::style::{Extent, Ink, Style};
 use super::table::Table;
 use super::{DASH, duration_or_dash};
 use crate::ranges::server_share;
@@ -32,23 +32,34 @@ pub(super) fn held_section(
     );
     headings.extend(["network", "server", "client", "writes"].map(str::to_owned));
     let mut table = Table::new(headings);
-    for one in held.iter().take(style.rows(SHOWN)) {
+    for one in held {
         table.row(cells(one, predictions, &links));
     }
     out.push('\n');
-    let left_out = held.len().saturating_sub(style.rows(SHOWN));
-    table.render_part(left_out, style, out);
-    let shown = &held[..held.len() - left_out];
-    if let Some(writing) = shown.iter().find(|one| one.rows_held.is_some()) {
-        paragraph(&sentence(writing, predictions), "  ", Ink::Faint, style, out);
-    }
+    table.render(style, out);
+    writing_sentence(held, predictions, style, out);
 }
 
-/// The table of `predict`: a row per transaction, a column per link.
+/// The part of `predict`: a sentence about the first transaction that writes, with `--all` a row
+/// per transaction and a column per link.
 pub fn held_view(held: &[HeldTransactions], predictions: &[HeldPrediction], style: &Style) -> String {
     let mut out = String::new();
-    held_section(held, predictions, style, &mut out);
+    match style.extent {
+        Extent::First => writing_sentence(held, predictions, style, &mut out),
+        Extent::All => held_section(held, predictions, style, &mut out),
+    }
     out
+}
+
+fn writing_sentence(
+    held: &[HeldTransactions],
+    predictions: &[HeldPrediction],
+    style: &Style,
+    out: &mut String,
+) {
+    if let Some(writing) = held.iter().find(|one| one.rows_held.is_some()) {
+        paragraph(&sentence(writing, predictions), "  ", Ink::Faint, style, out);
+    }
 }
 
 fn cells(one: &HeldTransactions, predictions: &[HeldPrediction], links: &[Link]) -> Vec<String> {
@@ -139,6 +150,5 @@ fn per_one(sum: u64, count: u64) -> String {
     }
 }
 
-const SHOWN: usize = 3;
 /// In columns, where another text follows.
 const MAX_NAME_LEN: usize = 48;

@@ -31,12 +31,21 @@ pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: 
     };
     let mut table = Table::new(headings(optional));
     let names = names(predictions);
-    let shown = &names[..names.len().min(style.rows(SHOWN_NAMES))];
+    let each = predictions.len().div_ceil(names.len());
+    let shown = &names[..names.len().min(style.rows(SHOWN_ROWS / each).max(1))];
     for prediction in of_names(predictions, shown) {
         table.row(cells(prediction, optional));
     }
-    let mut out = style.paint(Ink::Heading, &heading(first, optional));
-    out.push('\n');
+    let mut out = String::new();
+    paragraph(
+        cost_line(predictions).trim_end(),
+        "",
+        Ink::Heading,
+        style,
+        &mut out,
+    );
+    let heading = style.paint(Ink::Heading, &heading(first, optional));
+    let _ = writeln!(out, "{}{heading}", if out.is_empty() { "" } else { "\n" });
     table.render(style, &mut out);
     let left_out = names.len() - shown.len();
     if left_out > 0 {
@@ -50,14 +59,14 @@ pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: 
     if table.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
-    let _ = write!(
-        out,
-        "\n{}{}{}",
+    let notes = [
         unlike_lines(predictions, shown),
         order_lines(predictions, shown),
-        cost_line(predictions)
-    );
-    out.push_str(&workers_line(predictions));
+        workers_line(predictions),
+    ];
+    for note in notes.iter().flat_map(|notes| notes.lines()) {
+        paragraph(note, "  ", Ink::Faint, style, &mut out);
+    }
     out.push_str(&unmoved_line(unmoved, style));
     out
 }
@@ -234,7 +243,7 @@ pub(super) fn cost_line(predictions: &[Prediction]) -> String {
             format!(
                 "Each millisecond of round-trip time adds about {:.1} ms to {}{why}.\n",
                 prediction.slope,
-                super::escape::printable(&prediction.operation_name),
+                cut(&printable(&prediction.operation_name), MAX_NAME_LEN),
             )
         }
         _ if !predictions.iter().all(Prediction::has_slope) => String::new(),
@@ -402,5 +411,5 @@ const SAME: f64 = 0.05;
 const SHOWN_UNMOVED: usize = 3;
 /// In columns, within a sentence.
 const MAX_NAME_LEN: usize = 40;
-const SHOWN_NAMES: usize = 6;
-const SHOWN_PRICES: usize = 4;
+const SHOWN_ROWS: usize = 9;
+const SHOWN_PRICES: usize = 3;

@@ -1,12 +1,14 @@
 //! The view of `read` and `watch`.
 
+mod screen;
+
 use super::answer::answer;
 use super::escape::{cut_front, printable};
 use super::findings::findings_section;
 use super::held::held_section;
 use super::paragraph::paragraph;
 use super::prediction::{price_table, unmoved_line};
-use super::style::{Ink, Style};
+use super::style::{Extent, Ink, Style};
 use super::table::Table;
 use super::{DASH, WITHHELD, counted, duration_or_dash};
 use crate::outcome::ReadOutcome;
@@ -20,9 +22,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The answer comes first, then predictions, findings, attribution, operations, statements,
-/// connections and warnings; the last line sums up. About 30 lines, at most 55 plus those of three
-/// findings. Tables keep within the style's width; warnings are never cut.
+/// One screen with what matters most, or everything: predictions, findings, attribution,
+/// operations, statements, connections and warnings; the last line sums up.
 pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let summary = &outcome.summary;
     if summary.connections == 0 {
@@ -31,6 +32,14 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
         warnings_section(&outcome.warnings, style, &mut out);
         return out;
     }
+    match style.extent {
+        Extent::First => screen::screen(outcome, style),
+        Extent::All => everything(outcome, style),
+    }
+}
+
+fn everything(outcome: &ReadOutcome, style: &Style) -> String {
+    let summary = &outcome.summary;
     let mut out = String::new();
     if let Some(answer) = answer(outcome) {
         paragraph(&answer, "", Ink::Heading, style, &mut out);
@@ -44,17 +53,17 @@ pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     }
     findings_section(outcome, style, &mut out);
     time_section(summary, style, &mut out);
-    let operations = operations_table(&outcome.operations, style);
-    let statements = statements_table(&outcome.statements, style);
-    section(&operations, outcome.operations.len(), style, &mut out);
-    section(&statements, outcome.statements.len(), style, &mut out);
+    let operations = operations_table(&outcome.operations);
+    let statements = statements_table(&outcome.statements);
+    section(&operations, operations.len(), style, &mut out);
+    section(&statements, statements.len(), style, &mut out);
     recognised_line(&outcome.recognised, style, &mut out);
     if operations.has_dash(style) || statements.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
     let seen = usize::try_from(summary.connections).unwrap_or(usize::MAX);
     section(
-        &connections_table(&outcome.connections, style),
+        &connections_table(&outcome.connections),
         seen.max(outcome.connections.len()),
         style,
         &mut out,
@@ -183,10 +192,9 @@ fn time_cells(summary: &Summary, name: &str, part: Duration) -> [String; 2] {
     }
 }
 
-fn operations_table(groups: &[OperationGroup], style: &Style) -> Table {
+fn operations_table(groups: &[OperationGroup]) -> Table {
     let mut groups: Vec<&OperationGroup> = groups.iter().collect();
     groups.sort_by_key(|group| Reverse(group.attribution.total()));
-    groups.truncate(style.rows(SHOWN_ROWS));
     let with_unknown = groups.iter().any(|group| !group.attribution.unknown.is_zero());
     let with_pooler = groups.iter().any(|group| !group.attribution.pooler.is_zero());
     let mut headings = vec!["operations by time", "count", "trips", "p50", "p99"];
@@ -218,10 +226,9 @@ fn operations_table(groups: &[OperationGroup], style: &Style) -> Table {
     table
 }
 
-fn statements_table(statements: &[StatementOutcome], style: &Style) -> Table {
+fn statements_table(statements: &[StatementOutcome]) -> Table {
     let mut statements: Vec<&StatementOutcome> = statements.iter().collect();
     statements.sort_by_key(|statement| Reverse((statement.turns, statement.total)));
-    statements.truncate(style.rows(SHOWN_ROWS));
     let with_errors = statements.iter().any(|statement| statement.errors > 0);
     let with_fetches = statements.iter().any(|statement| statement.fetches > 0);
     let mut headings = vec!["statements by round trips", "trips", "calls"];
@@ -284,7 +291,7 @@ fn fetches(statement: &StatementOutcome) -> String {
     }
 }
 
-fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table {
+fn connections_table(connections: &[ConnectionOutcome]) -> Table {
     let mut connections: Vec<&ConnectionOutcome> = connections.iter().collect();
     connections.sort_by_key(|connection| (Reverse(connection.turns), connection.id));
     let with_programs = connections
@@ -302,7 +309,7 @@ fn connections_table(connections: &[ConnectionOutcome], style: &Style) -> Table 
         "retransmitted",
     ]);
     let mut table = Table::new(headings);
-    for connection in connections.into_iter().take(style.rows(SHOWN_CONNECTIONS)) {
+    for connection in connections {
         let totals = &connection.totals;
         let payload = totals
             .payload_bytes
@@ -362,21 +369,9 @@ fn warnings_section(warnings: &[Warning], style: &Style, out: &mut String) {
     if !warnings.is_empty() {
         out.push('\n');
     }
-    for warning in warnings.iter().take(style.rows(SHOWN_WARNINGS)) {
-        let _ = writeln!(
-            out,
-            "{} {}",
-            style.paint(Ink::Warning, "warning:"),
-            printable(&warning.text)
-        );
-    }
-    let left_out = warnings.len().saturating_sub(style.rows(SHOWN_WARNINGS));
-    if left_out > 0 {
-        let _ = writeln!(
-            out,
-            "and {}: --all lists all",
-            counted(left_out as u64, "more warning")
-        );
+    for warning in warnings {
+        let text = format!("warning: {}", warning.text);
+        paragraph(&text, "", Ink::Warning, style, out);
     }
 }
 
@@ -414,6 +409,3 @@ const BAR_INDENT: usize = 19;
 const MAX_BAR_WIDTH: usize = 60;
 /// In columns, for the name of the source.
 const MIN_NAME_WIDTH: usize = 24;
-const SHOWN_ROWS: usize = 5;
-const SHOWN_CONNECTIONS: usize = 3;
-const SHOWN_WARNINGS: usize = 4;

@@ -1,7 +1,7 @@
 //! Aligned columns within a width.
 
 use super::escape::{columns, cut, printable};
-use super::style::{Ink, Style};
+use super::style::{Extent, Ink, Style};
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -44,12 +44,19 @@ impl Table {
 
     /// Writes the rows of a longer table, and below them the number omitted.
     pub(super) fn render_part(&self, left_out: usize, style: &Style, out: &mut String) {
-        let widths = self.widths(style.table_columns() - INDENT.len());
+        let mut widths = self.widths(style.table_columns() - INDENT.len());
+        let with_long_texts = style.extent == Extent::All;
+        if let Some(text) = widths.first_mut().filter(|_| with_long_texts) {
+            *text = (*text).min(MAX_TEXT);
+        }
         let heading = line(&self.headings, &widths);
         out.push_str(&style.paint(Ink::Heading, &heading));
         out.push('\n');
         for row in &self.rows {
-            out.push_str(&line(row, &widths));
+            out.push_str(&match row.split_first() {
+                Some((text, _)) if with_long_texts && columns(text) > MAX_TEXT => below(row, &widths),
+                _ => line(row, &widths),
+            });
             out.push('\n');
         }
         let hidden = self.headings.get(widths.len()..).unwrap_or_default();
@@ -116,7 +123,16 @@ fn line(cells: &[String], widths: &[usize]) -> String {
     line
 }
 
+/// A text that is longer than its column on a line of its own, and the numbers below it.
+fn below(cells: &[String], widths: &[usize]) -> String {
+    let (text, numbers) = cells.split_at(1);
+    let numbers = [&[String::new()], numbers].concat();
+    format!("{INDENT}{}\n{}", text.concat(), line(&numbers, widths))
+}
+
 const INDENT: &str = "  ";
+/// Columns of a text that all rows show in line.
+const MAX_TEXT: usize = 60;
 const GAP: usize = 2;
 /// Minimum share of the width for the text column, before numbers are omitted.
 const MIN_TEXT_PERCENT: usize = 35;
@@ -124,7 +140,7 @@ const MIN_TEXT_PERCENT: usize = 35;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::style::{Colour, Extent};
+    use crate::text::style::Colour;
 
     fn rendered(width: usize) -> String {
         let mut table = Table::new(["statement", "trips", "rows"]);

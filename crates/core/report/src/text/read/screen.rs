@@ -1,0 +1,194 @@
+//! The first view of `read` and `watch`: one screen of 24 lines, 80 columns wide.
+//!
+//! The answer, the time in one bar, three findings and predictions, and where more is. Warnings
+//! take the lines that are left, remedies those after them.
+
+use super::super::answer::answer;
+use super::super::findings::{
+    FindingRow, FindingsTable, GUESSED, doubtful_words, findings_table, guessed_words,
+};
+use super::super::paragraph::paragraph;
+use super::super::prediction::{price_table, unmoved_line};
+use super::super::style::{Ink, Style};
+use super::super::{DASH, counted};
+use super::{mean, share, summary_line};
+use crate::outcome::ReadOutcome;
+use crate::ranges::server_share;
+use model::{Share, Summary, Warning, format_duration};
+use std::fmt::Write;
+use std::time::Duration;
+
+pub(super) fn screen(outcome: &ReadOutcome, style: &Style) -> String {
+    let top = top(outcome, style);
+    let predictions = predictions(outcome, style);
+    let more = more_line(outcome, style);
+    let findings = findings_table(outcome, style);
+    let notes = notes(outcome, findings.as_ref(), style);
+    let fixed = [&top, &predictions, &more, &notes];
+    let lines = |text: &String| text.lines().count();
+    let rows = findings.as_ref().map_or(0, |table| table.rows.len() + 2);
+    let mut left = LINES.saturating_sub(fixed.map(lines).iter().sum::<usize>() + rows);
+    let warnings = warnings(&outcome.warnings, &mut left, style);
+    let mut out = top;
+    if let Some(table) = findings {
+        let _ = writeln!(out, "\n{}", table.heading);
+        for row in &table.rows {
+            let _ = writeln!(out, "{}", row.line);
+            remedy(row, &mut left, style, &mut out);
+        }
+    }
+    out + &notes + &predictions + &warnings + &more
+}
+
+/// The answer, the amounts, and the time in one bar.
+fn top(outcome: &ReadOutcome, style: &Style) -> String {
+    let mut out = String::new();
+    if let Some(answer) = answer(outcome) {
+        paragraph(&answer, "", Ink::Heading, style, &mut out);
+        out.push('\n');
+    }
+    let summary = &outcome.summary;
+    let Some(whole) = mean(summary.attribution.total(), summary.operations) else {
+        out.push_str(&summary_line(summary));
+        return out;
+    };
+    let mut seen = format!(
+        "{}, {}, {}, {}; mean {}",
+        counted(summary.operations, "operation"),
+        counted(summary.turns, "round trip"),
+        counted(summary.connections, "connection"),
+        format_duration(summary.duration),
+        format_duration(whole),
+    );
+    for (name, quantile) in [("p50", summary.spread.p50), ("p99", summary.spread.p99)] {
+        if let Some(quantile) = quantile {
+            let _ = write!(seen, ", {name} {}", format_duration(quantile));
+        }
+    }
+    paragraph(&seen, "", Ink::Heading, style, &mut out);
+    bar(summary, style, &mut out);
+    out
+}
+
+/// Parts of the time, each with its mark in the bar.
+fn bar(summary: &Summary, style: &Style, out: &mut String) {
+    let parts = &summary.attribution;
+    let whole = parts.total();
+    let shares = [
+        ("client", parts.client, '#', Ink::Client),
+        ("server", parts.server, '=', Ink::Server),
+        ("pooler", parts.pooler, '+', Ink::Server),
+        ("network", parts.network(), '-', Ink::Network),
+        ("unknown", parts.unknown, '?', Ink::Faint),
+    ];
+    let shares = shares
+        .into_iter()
+        .filter(|(name, part, ..)| !part.is_zero() || matches!(*name, "client" | "server" | "network"));
+    let room = style.columns() - INDENT.len();
+    let (mut legend, mut bar) = (String::new(), String::new());
+    let (mut drawn, mut sum) = (0, Duration::ZERO);
+    for (name, part, mark, ink) in shares {
+        let text = match name {
+            "server" => server_share(parts, share),
+            _ => share(part, whole),
+        };
+        let each = mean(part, summary.operations).map_or_else(|| DASH.to_owned(), format_duration);
+        let _ = write!(
+            legend,
+            "{}{mark} {name} {text} ({each})",
+            if legend.is_empty() { "" } else { "   " }
+        );
+        sum += part;
+        let until = Share::from_parts(sum, whole).map_or(0.0, Share::as_fraction) * room as f64;
+        let length = (until.round() as usize).saturating_sub(drawn);
+        drawn += length;
+        if length > 0 {
+            bar += &style.paint(ink, &mark.to_string().repeat(length));
+        }
+    }
+    paragraph(&legend, INDENT, Ink::Faint, style, out);
+    let _ = writeln!(out, "{INDENT}{bar}");
+}
+
+/// The operations with most time, at each requested distance.
+fn predictions(outcome: &ReadOutcome, style: &Style) -> String {
+    let mut out = String::new();
+    let (prices, _) = price_table(&outcome.predictions, style);
+    if prices.len() > 0 {
+        out.push('\n');
+        prices.render(style, &mut out);
+    }
+    if !outcome.predictions.is_empty() {
+        out += &unmoved_line(&outcome.unmoved, style);
+    }
+    out
+}
+
+/// Hidden columns, the meaning of the findings' mark, and the number of those that are not listed.
+fn notes(outcome: &ReadOutcome, findings: Option<&FindingsTable<'_>>, style: &Style) -> String {
+    let rows = findings.iter().flat_map(|table| &table.rows);
+    let mut out = findings.map_or_else(String::new, |table| table.hidden.clone());
+    if let Some(words) = guessed_words(rows.map(|row| row.finding)) {
+        paragraph(&format!("{GUESSED} {words}"), INDENT, Ink::Faint, style, &mut out);
+    }
+    if let Some(words) = doubtful_words(outcome) {
+        paragraph(&words, INDENT, Ink::Faint, style, &mut out);
+    }
+    out
+}
+
+/// The first sentence of a remedy, if it fits into the lines that are left.
+fn remedy(row: &FindingRow<'_>, left: &mut usize, style: &Style, out: &mut String) {
+    let remedy = &row.finding.remedy;
+    let first = remedy.split_inclusive(". ").next().unwrap_or(remedy);
+    let mut text = String::new();
+    paragraph(first, REMEDY_INDENT, Ink::Faint, style, &mut text);
+    let lines = text.lines().count();
+    if lines <= *left {
+        *left -= lines;
+        out.push_str(&text);
+    }
+}
+
+/// Wrapped, never cut: the first in any case, and others that fit.
+fn warnings(warnings: &[Warning], left: &mut usize, style: &Style) -> String {
+    let mut out = String::new();
+    let mut shown = 0;
+    for warning in warnings {
+        let mut text = String::new();
+        let words = format!("warning: {}", warning.text);
+        paragraph(&words, "", Ink::Warning, style, &mut text);
+        // The line that counts the others, and an empty one.
+        let lines = text.lines().count() + if shown == 0 { 2 } else { 0 };
+        if shown > 0 && lines > *left {
+            break;
+        }
+        *left = left.saturating_sub(lines);
+        out += &text;
+        shown += 1;
+    }
+    let others = warnings.len() - shown;
+    if others > 0 {
+        let _ = writeln!(
+            out,
+            "and {}: --all lists all",
+            counted(others as u64, "more warning")
+        );
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
+}
+
+fn more_line(outcome: &ReadOutcome, style: &Style) -> String {
+    let findings = match outcome.sure_findings().count() {
+        0 => String::new(),
+        count => format!("{}, ", counted(count as u64, "finding")),
+    };
+    let text = format!("--all: {findings}operations, statements, connections; --html FILE: a page");
+    let mut out = "\n".to_owned();
+    paragraph(&text, "", Ink::Faint, style, &mut out);
+    out
+}
+
+const LINES: usize = 24;
+const INDENT: &str = "  ";
+const REMEDY_INDENT: &str = "      ";
