@@ -9,6 +9,7 @@ use crate::commands::{
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use pipeline::output::Status;
 use std::ffi::OsString;
+use std::path::Path;
 use sys::arguments::CommandLine;
 
 /// Measure, explain, predict and cut what network round trips cost your database.
@@ -48,12 +49,24 @@ pub fn command() -> clap::Command {
 }
 
 impl Cli {
-    /// Parses a command line that begins with the program's name.
+    /// Parses a command line that begins with the program's name. A file in place of a command is
+    /// read.
     ///
     /// # Errors
     /// When it cannot be parsed, and when it asks for help or the version.
     pub fn from_arguments(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        let matches = command().try_get_matches_from(arguments)?;
+        let command = command();
+        let mut arguments = arguments.to_vec();
+        let is_a_file = |word: &OsString| {
+            let names_a_command = word
+                .to_str()
+                .is_some_and(|word| command.find_subcommand(word).is_some());
+            !names_a_command && Path::new(word).is_file()
+        };
+        if arguments.get(1).is_some_and(is_a_file) {
+            arguments.insert(1, "read".into());
+        }
+        let matches = command.try_get_matches_from(arguments)?;
         Self::from_arg_matches(&matches)
     }
 }

@@ -4,8 +4,9 @@ use super::distance::DistanceArgs;
 use super::emulation_level::{self, Level};
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
+use link::LinkDescription;
 use model::DEFAULT_RTTS;
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::explain::explain;
@@ -27,7 +28,7 @@ use sys::arguments::CommandLine;
 /// Replays each operation in virtual time. Each request still waits for the same replies, and
 /// client and server times stay. The bytes of moved connections cross the target link under Linux
 /// TCP.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 #[command(after_help = r"Examples:
   longwire predict app.pcap --rtt 10ms,40ms,120ms
   longwire predict run.lwr --rtt 40ms --rate 10mbit --on postgres --explain
@@ -35,7 +36,7 @@ use sys::arguments::CommandLine;
     --server-cores 4
   longwire predict app.pcap --rtt 10ms,40ms --verify")]
 pub struct Args {
-    /// Capture or recording files; `-` reads stdin.
+    /// Capture or recording files; `-` reads stdin. Links may stand between them: app.pcap 40ms.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -98,6 +99,10 @@ pub enum WakeUpChoice {
 }
 
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
+    let args = &with_links_between_files(args.clone());
+    if args.files.is_empty() {
+        bail!("no file to predict from: name a capture or recording beside the link");
+    }
     let backend = match emulation_level::backend(args.verify, args.level)? {
         Some(BackendSearch::Finished(status)) => return Ok(Status::Child(status)),
         Some(BackendSearch::Here(backend)) => Some(backend),
@@ -167,6 +172,23 @@ fn view(args: &Args, outcome: &ReadOutcome, wanted: &AggregatorConfig, moved: &M
     }
     text.extend(outcome.links.iter().map(report::text::link_line));
     text
+}
+
+/// Moves links among the files to the links.
+fn with_links_between_files(mut args: Args) -> Args {
+    let (mut files, mut links) = (Vec::new(), Vec::new());
+    for file in args.files {
+        let link = file
+            .to_str()
+            .and_then(|text| text.parse::<LinkDescription>().ok());
+        match link.filter(|_| !file.exists()) {
+            Some(link) => links.push(link),
+            None => files.push(file),
+        }
+    }
+    args.files = files;
+    args.distances.link.extend(links);
+    args
 }
 
 fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {

@@ -1,5 +1,6 @@
 //! The view of `echo`.
 
+use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{WITHHELD, counted, duration_or_dash, prediction::number};
@@ -55,9 +56,7 @@ pub fn echo_view(report: &EchoReport, style: &Style) -> String {
         out.push_str("Nothing was measured.\n");
         return out;
     }
-    let faint = |out: &mut String, text: &str| {
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
-    };
+    let faint = |out: &mut String, text: &str| paragraph(text, "  ", Ink::Faint, style, out);
     if let Some(floor) = report.floor {
         let text = format!(
             "floor {}: the median round-trip time of one stream inside this process, over loopback",
@@ -80,22 +79,26 @@ fn trips(report: &EchoReport, style: &Style, out: &mut String) {
     } else {
         ""
     };
+    if let Some(sentence) = report.echoes.first().and_then(|echo| sentence(report, echo)) {
+        paragraph(&sentence, "", Ink::Heading, style, out);
+        out.push('\n');
+    }
     let heading = format!(
         "TCP round-trip times to {}, {} each{spin}; half of one is one way, as qperf's tcp_lat has it",
         super::escape::printable(&report.server),
         format_duration(report.time)
     );
-    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
+    paragraph(&heading, "", Ink::Heading, style, out);
     let table = trips_table(&report.echoes);
     table.render(style, out);
     if table.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
     if let Some(text) = polling_line(&report.echoes) {
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &text));
+        paragraph(&text, "  ", Ink::Faint, style, out);
     }
     let cpu = "cpu: processor time per round trip, of this side's threads and of the other side's process";
-    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, cpu));
+    paragraph(cpu, "  ", Ink::Faint, style, out);
 }
 
 fn trips_table(echoes: &[EchoOutcome]) -> Table {
@@ -149,13 +152,29 @@ fn polling_line(echoes: &[EchoOutcome]) -> Option<String> {
     })
 }
 
+/// Of the first combination; `None` without a median.
+fn sentence(report: &EchoReport, echo: &EchoOutcome) -> Option<String> {
+    let median = echo.spread.p50?;
+    let floor = report.floor.map_or_else(String::new, |floor| {
+        format!(
+            "; {} of it without any distance, inside this machine",
+            format_duration(floor.min(median))
+        )
+    });
+    Some(format!(
+        "A round trip takes {}, one way {}, in the median{floor}.",
+        format_duration(median),
+        format_duration(median / 2),
+    ))
+}
+
 fn rates(report: &EchoReport, style: &Style, out: &mut String) {
     let heading = format!(
         "Rates to and from {}, {} each, and round-trip times without and with that load",
         super::escape::printable(&report.server),
         format_duration(report.time)
     );
-    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
+    paragraph(&heading, "", Ink::Heading, style, out);
     let mut table = Table::new([
         "way",
         "rate",
@@ -190,5 +209,5 @@ fn rates(report: &EchoReport, style: &Style, out: &mut String) {
     }
     table.render(style, out);
     let note = "rates are of payload by one connection, by the receiver's clock; headers come on top";
-    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, note));
+    paragraph(note, "  ", Ink::Faint, style, out);
 }

@@ -1,11 +1,12 @@
 //! The view of `ping`: a line per sample, ping's summary, and a table of several targets.
 
 use super::escape::printable;
+use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted};
 use crate::outcome::{PingOpening, PingOutcome};
-use model::{Distribution, Intermediary, Sample, SampleOutcome};
+use model::{Distribution, Intermediary, Sample, SampleOutcome, Share};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -68,7 +69,7 @@ pub fn ping_line(sample: &Sample, named: bool, style: &Style) -> String {
 }
 
 /// ping's summary, with percentiles, the round trip without server time, and the floor.
-pub fn ping_summary(outcome: &PingOutcome) -> String {
+pub fn ping_summary(outcome: &PingOutcome, style: &Style) -> String {
     let samples = &outcome.samples;
     let totals = &samples.totals;
     let mut out = format!("\n--- {} ---\n", printable(&outcome.target));
@@ -101,13 +102,36 @@ pub fn ping_summary(outcome: &PingOutcome) -> String {
         let _ = writeln!(out, "kernel rtt  {}", milliseconds(rtt));
     }
     floor(&mut out, samples);
+    if let Some(sentence) = network_sentence(samples) {
+        paragraph(&sentence, "", Ink::Heading, style, &mut out);
+    }
     if let Some(intermediary) = &outcome.intermediary {
-        let _ = writeln!(out, "{}", intermediary_note(intermediary));
+        paragraph(&intermediary_note(intermediary), "", Ink::Faint, style, &mut out);
     }
     if samples.time.count > 0 && samples.time.p99.is_none() {
         out.push_str("-: withheld, p90 needs 100 samples and p99 1000\n");
     }
     out
+}
+
+/// The network's share of the median sample: time without the server's, else the kernel's round
+/// trips. `None` if neither is known.
+fn network_sentence(samples: &SampleOutcome) -> Option<String> {
+    let whole = samples.time.p50?;
+    let (network, source) = match (samples.round_trip.p50, samples.kernel_rtt) {
+        (Some(network), _) if samples.server.count > 0 => (network, "without the server's own time"),
+        (_, Some(rtt)) => (
+            rtt.saturating_mul(u32::try_from(samples.turns).ok()?),
+            "by the kernel's round-trip time",
+        ),
+        _ => return None,
+    };
+    let share = Share::from_parts(network, whole)?;
+    Some(format!(
+        "{share} of {} is the network: {}, {source}.",
+        milliseconds(whole),
+        milliseconds(network)
+    ))
 }
 
 pub fn intermediary_note(found: &Intermediary) -> String {

@@ -1,5 +1,6 @@
 //! The view of `split`.
 
+use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{
@@ -7,7 +8,7 @@ use super::{
     prediction::{bound_words, error_text, number},
 };
 use crate::outcome::SplitReport;
-use model::{BoundBy, RoundTripSource, SplitOutcome, SplitPrediction, format_duration};
+use model::{BoundBy, RoundTripSource, Share, SplitOutcome, SplitPrediction, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -31,7 +32,11 @@ fn points(report: &SplitReport, style: &Style, out: &mut String) {
         counted(report.rounds.into(), "round"),
         format_duration(report.visit)
     );
-    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
+    if let Some(point) = report.points.first() {
+        paragraph(&network_sentence(point), "", Ink::Heading, style, out);
+        out.push('\n');
+    }
+    paragraph(&heading, "", Ink::Heading, style, out);
     let mut table = Table::new([
         "clients",
         "per second",
@@ -64,9 +69,7 @@ fn points(report: &SplitReport, style: &Style, out: &mut String) {
         ]);
     }
     table.render(style, out);
-    let mut faint = |text: &str| {
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
-    };
+    let mut faint = |text: &str| paragraph(text, "  ", Ink::Faint, style, out);
     faint("clients / per second = client + network + server; network = round trips x round-trip time");
     faint(&format!("low, high: of server; {}", confidence(report)));
     if let Some(point) = report.points.first() {
@@ -77,6 +80,24 @@ fn points(report: &SplitReport, style: &Style, out: &mut String) {
             "where clients wait for processors, network and server do too: their sum is exact, their split is not",
         );
     }
+}
+
+fn network_sentence(point: &SplitOutcome) -> String {
+    let whole = point.transaction.median;
+    let share = |part: Duration| {
+        Share::from_parts(part, whole).map_or_else(|| DASH.to_owned(), |share| share.to_string())
+    };
+    let [up, down] = point.payload_bytes.into_array();
+    format!(
+        "{} of {} is the network, with {}: {} round trips of {}, {up:.0} B there and {down:.0} B back; server {}, client {}.",
+        share(point.network.median),
+        format_duration(whole),
+        counted(point.clients.into(), "client"),
+        number(point.turns),
+        format_duration(point.round_trip.median),
+        share(point.server.median),
+        share(point.client.median),
+    )
 }
 
 /// Several clients, and more than a quarter of a transaction is network.
@@ -125,9 +146,7 @@ fn predictions(report: &SplitReport, style: &Style, out: &mut String) {
         table.row(predicted(prediction));
     }
     table.render(style, out);
-    let mut faint = |text: &str| {
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
-    };
+    let mut faint = |text: &str| paragraph(text, "  ", Ink::Faint, style, out);
     for prediction in &report.predictions {
         if let Some(refusal) = prediction.refusal() {
             let clients = counted(prediction.clients.into(), "client");

@@ -198,7 +198,7 @@ impl PingOutput {
             if let Some(legs) = target.typical() {
                 output::print(&format!("\n{}", waterfall(&outcome.target, &legs, &self.style)))?;
             }
-            output::print(&ping_summary(outcome))?;
+            output::print(&ping_summary(outcome, &self.style))?;
         }
         Ok(())
     }
