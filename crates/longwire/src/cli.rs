@@ -133,7 +133,7 @@ impl Command {
             Self::Mcp(args) => mcp::run(&args, typed),
             Self::Tune(args) => tune::run(&args, typed),
             Self::Tunnel(args) => tunnel::run(&args, typed),
-            Self::Generate(args) => generate::run(&args),
+            Self::Generate(args) => generate::run(&args, command()),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! `longwire generate`: shell completions and man pages, made from the same definitions as the
 //! help.
 
-use crate::cli;
 use anyhow::{Context, Result};
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Command, Subcommand};
 use clap_complete::{Shell, generate};
 use pipeline::output::Status;
 use std::io::{self, Write};
@@ -47,26 +46,26 @@ enum Product {
     },
 }
 
-pub fn run(args: &Args) -> Result<Status> {
+pub fn run(args: &Args, mut command: Command) -> Result<Status> {
     match &args.product {
-        Product::Bash => completions(Shell::Bash)?,
-        Product::Zsh => completions(Shell::Zsh)?,
-        Product::Fish => completions(Shell::Fish)?,
-        Product::Man { directory } => man_pages(directory)?,
+        Product::Bash => completions(Shell::Bash, &mut command)?,
+        Product::Zsh => completions(Shell::Zsh, &mut command)?,
+        Product::Fish => completions(Shell::Fish, &mut command)?,
+        Product::Man { directory } => man_pages(directory, command)?,
     }
     Ok(Status::Done)
 }
 
-fn completions(shell: Shell) -> Result<()> {
+fn completions(shell: Shell, command: &mut Command) -> Result<()> {
     // clap_complete panics if it cannot write, so it writes to memory.
     let mut text = Vec::new();
-    generate(shell, &mut cli::command(), "longwire", &mut text);
+    generate(shell, command, "longwire", &mut text);
     let written = io::stdout().lock().write_all(&text);
     written.context("could not write the completions")
 }
 
-fn man_pages(folder: &Path) -> Result<()> {
+fn man_pages(folder: &Path, command: Command) -> Result<()> {
     let into = || format!("could not write man pages into {}", folder.display());
     std::fs::create_dir_all(folder).with_context(into)?;
-    clap_mangen::generate_to(cli::command(), folder).with_context(into)
+    clap_mangen::generate_to(command, folder).with_context(into)
 }

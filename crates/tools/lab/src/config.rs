@@ -12,8 +12,8 @@ mod variants;
 mod workload;
 
 pub use model::ConfigError;
-pub use sweep::{Axis, SettingSweep};
-pub use variants::{LabVariant, SETTING as VARIANT};
+pub use sweep::{Axis, SettingSweep, VARIANT};
+pub use variants::LabVariant;
 
 use analysis::operations::rule::Rule;
 use anyhow::{Context, Result};

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod addresses;
 pub mod config;
 pub mod observed;
 pub mod outcome;

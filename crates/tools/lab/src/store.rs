@@ -1,6 +1,6 @@
 //! Stores results in one file per point and baseline, so that an interrupted run can continue.
 
-use super::observed::Addresses;
+use super::addresses::Addresses;
 use super::own_directory;
 use anyhow::{Context, Result, bail};
 use model::Timestamp;

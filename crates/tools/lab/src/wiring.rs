@@ -1,7 +1,7 @@
 //! Creates a lab's hosts and links on this machine.
 
+use super::addresses::Addresses;
 use super::config::Lab;
-use super::observed::Addresses;
 use super::plan::at_rest;
 use anyhow::{Context, Result, bail};
 use netns::Sandbox;

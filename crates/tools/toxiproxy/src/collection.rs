@@ -4,10 +4,11 @@
 
 use crate::addresses;
 use crate::error::ApiError;
-use crate::proxy::{Command, Common, ProxyCounters, ProxyPlan, RunningProxy};
+use crate::proxy::{Command, Common, ProxyCounters, ProxyPlan};
 use crate::representation as json_of;
 use crate::representation::{bad, fields, flag, text};
 use crate::route::Route;
+use crate::running_proxy::RunningProxy;
 use crate::toxics::Toxic;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

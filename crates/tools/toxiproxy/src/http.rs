@@ -6,12 +6,12 @@ pub use access::ApiAccess;
 
 use crate::collection::ProxyCollection;
 use crate::routes;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use sys::error::LiveError;
-use sys::http::{HttpLimits, HttpResponse, HttpServer};
+use sys::http::{HttpLimits, HttpServer};
 use sys::listening::{ClientSide, ListeningService};
 
 /// Serves the API of `proxies` on `address` until the returned value is dropped. `access` lists
@@ -28,17 +28,15 @@ pub fn serve(
     HttpServer::start(address, &SERVICE, LIMITS, move |request| {
         let mut answer = match access.check(request, address) {
             Ok(()) => routes::answer(&proxies, request),
-            Err((status, reason)) => json_answer(status, &json!({ "error": reason, "status": status })),
+            Err((status, reason)) => {
+                routes::json_answer(status, &json!({ "error": reason, "status": status }))
+            }
         };
         answer.fields.push(("Server", "longwire".to_owned()));
         answer.fields.push(("X-Toxiproxy-Request-Id", number.to_string()));
         number += 1;
         answer
     })
-}
-
-pub(crate) fn json_answer(status: u16, value: &Value) -> HttpResponse {
-    HttpResponse::new(status, "application/json", value.to_string())
 }
 
 const SERVICE: ListeningService<'static> = ListeningService {

@@ -24,6 +24,7 @@ mod proxy;
 mod representation;
 mod route;
 mod routes;
+mod running_proxy;
 pub mod toxics;
 
 pub use collection::ProxyCollection;

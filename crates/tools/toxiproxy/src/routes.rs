@@ -1,7 +1,6 @@
 use crate::API_VERSION;
 use crate::collection::ProxyCollection;
 use crate::error::ApiError;
-use crate::http::json_answer;
 use serde_json::{Value, json};
 use sys::http::{HttpRequest, HttpResponse};
 
@@ -96,6 +95,10 @@ fn decoded(part: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+pub(crate) fn json_answer(status: u16, value: &Value) -> HttpResponse {
+    HttpResponse::new(status, "application/json", value.to_string())
 }
 
 #[cfg(test)]

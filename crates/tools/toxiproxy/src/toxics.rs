@@ -10,5 +10,6 @@ pub mod chain;
 mod stage;
 pub mod toxic;
 
-pub use chain::{Chain, Passing, StreamEnd};
+pub use chain::Chain;
+pub use stage::{Passing, StreamEnd};
 pub use toxic::{Toxic, ToxicKind};

@@ -2,7 +2,7 @@
 
 use super::section::advice;
 use super::tree::{ConfigNode, ConfigValue, FileSpan, Table};
-use super::{ALL_LINKS, ConfigError, Lab, links, variants};
+use super::{ALL_LINKS, ConfigError, Lab, links};
 use model::ConfigFile as File;
 
 /// Stands for every combination of the values.
@@ -107,7 +107,7 @@ fn collect(
 pub fn check(file: File<'_>, sweeps: &[SettingSweep], lab: &Lab) -> Result<(), ConfigError> {
     for axis in sweeps.iter().flat_map(|sweep| &sweep.axes) {
         // Listed names are checked with the variants.
-        if axis.setting() == variants::SETTING {
+        if axis.setting() == VARIANT {
             continue;
         }
         if let Err(what) = check_setting(&axis.path, lab) {
@@ -120,6 +120,9 @@ pub fn check(file: File<'_>, sweeps: &[SettingSweep], lab: &Lab) -> Result<(), C
 
 /// # Errors
 /// A suggestion for a setting that does not exist.
+/// Key of a sweep that lists variants.
+pub const VARIANT: &str = "variant";
+
 pub(super) fn check_setting(path: &[String], lab: &Lab) -> Result<(), String> {
     let words: Vec<&str> = path.iter().map(String::as_str).collect();
     match words.as_slice() {

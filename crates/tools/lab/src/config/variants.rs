@@ -1,7 +1,7 @@
 //! Parses `[variants.NAME]`, named groups of settings for a sweep.
 
 use super::section::{Section, advice, text};
-use super::sweep::check_setting;
+use super::sweep::{VARIANT, check_setting};
 use super::tree::{ConfigNode, ConfigValue, Entry, FileSpan, Table};
 use super::{ConfigError, Lab, SettingSweep};
 use model::ConfigFile as File;
@@ -25,9 +25,6 @@ impl LabVariant {
         &self.settings
     }
 }
-
-/// Key of a sweep that lists variants.
-pub const SETTING: &str = "variant";
 
 /// Removes variants from the tree.
 pub fn parse_variants(file: File<'_>, root: &mut Table) -> Result<Vec<LabVariant>, ConfigError> {
@@ -98,7 +95,7 @@ pub fn check(
         }
     }
     let axes = sweeps.iter().flat_map(|sweep| &sweep.axes);
-    let mut listed = axes.filter(|axis| axis.setting() == SETTING).peekable();
+    let mut listed = axes.filter(|axis| axis.setting() == VARIANT).peekable();
     if let (None, Some(first)) = (listed.peek(), variants.first()) {
         let what = format!(
             "no sweep lists the variants: add variant = [{:?}] to a [[sweep]]",
@@ -107,7 +104,7 @@ pub fn check(
         return Err(file.error(&first.place, what));
     }
     for node in listed.flat_map(|axis| &axis.values) {
-        let (name, place) = text(file, SETTING, node)?;
+        let (name, place) = text(file, VARIANT, node)?;
         named(file, name, place, variants)?;
     }
     Ok(())

@@ -1,26 +1,10 @@
 //! The toxics of one direction of a connection, in sequence.
 
-use super::stage::Stage;
+use super::stage::{Passing, Stage};
 use super::toxic::Toxic;
 use link::impairments::draws::Draws;
 use model::Timestamp;
 use std::collections::VecDeque;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Passing {
-    /// Bytes to be sent as one piece.
-    Bytes(Vec<u8>),
-    End(StreamEnd),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StreamEnd {
-    /// A half-close, so the other direction continues.
-    Finished,
-    /// Closes both directions after sending earlier bytes.
-    Closed,
-    Reset,
-}
 
 /// The toxics of one direction of a connection, in order of addition.
 ///

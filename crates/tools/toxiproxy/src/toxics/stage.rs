@@ -1,6 +1,5 @@
 //! One toxic on one direction of one connection.
 
-use super::chain::{Passing, StreamEnd};
 use super::toxic::{Toxic, ToxicKind};
 use link::Jitter;
 use link::JitterDistribution;
@@ -11,6 +10,22 @@ use link::impairments::rate::TokenBucket;
 use model::{BitRate, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Passing {
+    /// Bytes to be sent as one piece.
+    Bytes(Vec<u8>),
+    End(StreamEnd),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StreamEnd {
+    /// A half-close, so the other direction continues.
+    Finished,
+    /// Closes both directions after sending earlier bytes.
+    Closed,
+    Reset,
+}
 
 #[derive(Debug)]
 pub(crate) struct Stage {
