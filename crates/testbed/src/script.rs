@@ -49,27 +49,27 @@ type Encrypt = dyn Fn(Box<dyn ByteStream>) -> Box<dyn ByteStream> + Send + Sync;
 
 impl Script {
     pub const fn postgres() -> Self {
-        Self::of(Protocol::Postgres)
+        Self::with_protocol(Protocol::Postgres)
     }
 
     pub const fn mysql() -> Self {
-        Self::of(Protocol::Mysql)
+        Self::with_protocol(Protocol::Mysql)
     }
 
     pub const fn tds() -> Self {
-        Self::of(Protocol::Tds)
+        Self::with_protocol(Protocol::Tds)
     }
 
     pub const fn tns() -> Self {
-        Self::of(Protocol::Tns)
+        Self::with_protocol(Protocol::Tns)
     }
 
     /// Every read of the peer's bytes is a message `bytes`.
     pub const fn any_protocol() -> Self {
-        Self::of(Protocol::Any)
+        Self::with_protocol(Protocol::Any)
     }
 
-    const fn of(protocol: Protocol) -> Self {
+    const fn with_protocol(protocol: Protocol) -> Self {
         Self {
             protocol,
             steps: Vec::new(),
@@ -97,7 +97,7 @@ impl Script {
         self.then(Step::Pause(span))
     }
 
-    /// The further steps go through what `encrypt` makes of the connection.
+    /// The further steps go through the connection that `encrypt` makes of it.
     pub fn encrypt(
         self,
         encrypt: impl Fn(Box<dyn ByteStream>) -> Box<dyn ByteStream> + Send + Sync + 'static,
@@ -110,7 +110,7 @@ impl Script {
         self.then(Step::Again)
     }
 
-    /// Ends the connection. What the peer still sends is received as `rest`.
+    /// Ends the connection. Later bytes of the peer are received as `rest`.
     pub fn close(self) -> Self {
         self.then(Step::Close)
     }

@@ -173,6 +173,10 @@ fn held_item(line: &str) -> Option<&str> {
     let (before, kind) = line.trim().split_once(": ")?;
     let name = before.rsplit(' ').next()?;
     let kind = kind.strip_suffix(',')?;
+    // A function takes items, and holds none.
+    if kind.contains("dyn Fn") {
+        return None;
+    }
     // Channels have rows in queues.md.
     let is_collection = COLLECTIONS.iter().any(|collection| kind.contains(collection));
     let holds = is_collection

@@ -49,8 +49,8 @@ pub enum Error {
     },
     /// A word of tc without a counterpart.
     #[error(
-        "tc's '{word}' has no counterpart in a link: known are delay, distribution, loss, rate and seed of \
-         netem, and rate, burst, limit and latency of tbf; a queue is queue=64KiB"
+        "tc's '{word}' has no counterpart in a link: known are netem's delay, distribution, loss, rate, seed, \
+         and tbf's rate, burst, limit, latency"
     )]
     NotALink {
         /// The word as written.

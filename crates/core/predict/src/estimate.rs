@@ -97,10 +97,10 @@ pub fn estimate(
 /// A request for each buffer, and the packets that its rows fill.
 fn packets(rows: &RowTransfer, link: &LinkDescription) -> u64 {
     let per_packet = u64::from(link.payload_per_packet());
-    let of = |count: u64| (count.saturating_mul(rows.row_bytes.as_bytes())).div_ceil(per_packet);
+    let packets_of = |count: u64| (count.saturating_mul(rows.row_bytes.as_bytes())).div_ceil(per_packet);
     let full = rows.rows / rows.rows_per_buffer();
     let last = rows.rows % rows.rows_per_buffer();
-    rows.buffers() + full.saturating_mul(of(rows.rows_per_buffer())) + of(last)
+    rows.buffers() + full.saturating_mul(packets_of(rows.rows_per_buffer())) + packets_of(last)
 }
 
 /// At the lower of the link's two rates.

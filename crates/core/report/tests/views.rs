@@ -342,7 +342,7 @@ fn nothing_from_the_wire_reaches_the_terminal_raw() {
         !shown.contains(['\u{1b}', '\u{7}', '\u{9b}', '\r', '\u{202e}']),
         "{shown}"
     );
-    assert_eq!(shown.matches("\\u{1b}]0;owned").count(), 18, "{shown}");
+    assert_eq!(shown.matches("\\u{1b}]0;owned").count(), 21, "{shown}");
     assert!(!shown.lines().any(|line| line.starts_with("fake")), "{shown}");
 }
 

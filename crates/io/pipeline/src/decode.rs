@@ -331,7 +331,7 @@ impl Connection {
             notes,
             ..
         } = self;
-        let mut unnamed = UnnamedFacts::of(*protocol);
+        let mut unnamed = UnnamedFacts::new(*protocol);
         run(stream, &mut |message: Message<'_>| {
             notes.emit_until(message.ended, pairing);
             pairing.message(&message, *protocol, fingerprints, &mut |fact| {

@@ -10,7 +10,7 @@ pub(crate) struct UnnamedFacts {
 }
 
 impl UnnamedFacts {
-    pub(crate) fn of(protocol: Protocol) -> Self {
+    pub(crate) fn new(protocol: Protocol) -> Self {
         Self {
             is_tls: protocol == Protocol::Tls,
             facts: Vec::new(),

@@ -19,7 +19,7 @@ pub struct WakingSender<S> {
     end: WakeAtDrop,
 }
 
-/// A receiver of [`std::sync::mpsc`] whose waits also end with a stop.
+/// A receiver of [`std::sync::mpsc`]. Its waits also end with a stop.
 #[derive(Debug)]
 pub struct StoppableReceiver<T> {
     receiver: Receiver<T>,

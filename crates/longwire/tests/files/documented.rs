@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use testbed::binary;
 
-/// The commands whose output is in the first block of code of a page. Files are in `tests/data`.
+/// The commands of the first block of code of a page. Files are in `tests/data`.
 const PAGES: [(&str, &[&str]); 22] = [
     (
         "how-to/informix",

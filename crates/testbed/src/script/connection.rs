@@ -117,7 +117,7 @@ pub(super) fn read_head<const N: usize>(stream: &mut dyn Read) -> io::Result<Opt
 
 /// A message of `length` bytes that begins with `head`.
 pub(super) fn read_rest(stream: &mut dyn Read, head: &[u8], length: usize) -> io::Result<Vec<u8>> {
-    if length < head.len() || length > LONGEST {
+    if length < head.len() || length > MAX_MESSAGE_BYTES {
         return Err(io::Error::other(format!("a message of {length} bytes")));
     }
     let mut bytes = head.to_vec();
@@ -134,4 +134,4 @@ fn some_bytes(stream: &mut dyn Read) -> io::Result<Option<Message>> {
 }
 
 const TIMEOUT: Duration = Duration::from_secs(20);
-const LONGEST: usize = 16 << 20;
+const MAX_MESSAGE_BYTES: usize = 16 << 20;

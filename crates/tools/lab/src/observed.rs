@@ -9,8 +9,7 @@ use analysis::operations::{Grouped, Operations};
 use analysis::overview::{Overview, OverviewTotals};
 use anyhow::Result;
 use model::{
-    ConnectionId, DistributionBuilder, MeasuredDurations, Operation, OperationKind, Timestamp,
-    Warning,
+    ConnectionId, DistributionBuilder, MeasuredDurations, Operation, OperationKind, Timestamp, Warning,
 };
 use pipeline::input::{self, Reading};
 use std::collections::HashMap;

@@ -92,7 +92,7 @@ impl Run {
         })
     }
 
-    /// Collects until a signal, the end of the command, or that of what is traffic. A failed
+    /// Collects until a signal, the end of the command, or that of the traffic. A failed
     /// output does not end the run.
     pub fn until_ended(
         &mut self,

@@ -1,4 +1,4 @@
-//! What a proxy's thread is told, and counts.
+//! Orders and counters of a proxy's thread.
 
 use crate::toxics::Toxic;
 use model::{PerDirection, PerSide};

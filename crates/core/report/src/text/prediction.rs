@@ -64,6 +64,9 @@ pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: 
         order_lines(predictions, shown),
         workers_line(predictions),
     ];
+    if notes.iter().any(|notes| !notes.is_empty()) {
+        out.push('\n');
+    }
     for note in notes.iter().flat_map(|notes| notes.lines()) {
         paragraph(note, "  ", Ink::Faint, style, &mut out);
     }

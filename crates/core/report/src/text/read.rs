@@ -22,7 +22,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One screen with what matters most, or everything: predictions, findings, attribution,
+/// One screen with the most important, or everything: predictions, findings, attribution,
 /// operations, statements, connections and warnings; the last line sums up.
 pub fn read_view(outcome: &ReadOutcome, style: &Style) -> String {
     let summary = &outcome.summary;

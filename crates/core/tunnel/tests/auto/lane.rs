@@ -1,4 +1,4 @@
-//! Simulates a lane whose far end has one thread: codec and sending alternate, and only the network
+//! Simulates a lane with one thread at its far end: codec and sending alternate, and only the network
 //! goes on while the codec works.
 
 use link::LinkDescription;
@@ -195,7 +195,7 @@ impl<'a> Ends<'a> {
             Demand::Endless => ends.results = vec![usize::MAX],
             Demand::Clients { clients, .. } => {
                 ends.results = vec![0; clients];
-                (0..clients).for_each(|client| ends.ask(client));
+                (0..clients).for_each(|client| ends.send_request(client));
             }
         }
         ends
@@ -317,7 +317,7 @@ impl<'a> Ends<'a> {
     fn advance_to(&mut self, to: Timestamp) {
         while let Some(event) = self.network.advance_to(to) {
             match event {
-                NetworkEvent::Wake(client) => self.ask(client),
+                NetworkEvent::Wake(client) => self.send_request(client),
                 NetworkEvent::Received(REQUESTS) => self.requests_arrived(),
                 NetworkEvent::Received(_) => self.results_arrived(),
                 NetworkEvent::Arrived(_) => unreachable!("nobody waits"),
@@ -326,7 +326,7 @@ impl<'a> Ends<'a> {
         self.network.pass_time(to);
     }
 
-    fn ask(&mut self, client: usize) {
+    fn send_request(&mut self, client: usize) {
         self.requests += REQUEST;
         self.asked.push_back((self.requests, client));
         self.network.write_bytes(REQUESTS, REQUEST);
@@ -342,7 +342,7 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// A client whose result has arrived asks again after its pause.
+    /// A client asks again, a pause after its result has arrived.
     fn results_arrived(&mut self) {
         let received = self.network.received(RESULTS).bytes_before();
         let now = self.network.now();

@@ -1,4 +1,4 @@
-//! The state of one session: requests of the client and what the server has to answer.
+//! The state of one session: requests of the client, and answers that the server owes.
 
 mod reply;
 

@@ -1,4 +1,4 @@
-//! What the threads of a listener share.
+//! State shared by the threads of a listener.
 
 use super::greeting::{Answer, Hello, Purpose, Verdict};
 use super::{MAX_BYTES, MAX_STREAMS};

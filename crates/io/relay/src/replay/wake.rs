@@ -1,4 +1,4 @@
-//! What a replay waits for.
+//! Events that a replay waits for.
 
 use model::Side;
 
