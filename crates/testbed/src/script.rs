@@ -214,7 +214,7 @@ type Played = Result<Vec<Message>, String>;
 
 pub struct ScriptedServer {
     address: SocketAddr,
-    /// Peer whose connection only ends the waiting for others.
+    /// A peer that connects only to end the waiting for others.
     last: Arc<Mutex<Option<SocketAddr>>>,
     thread: Option<JoinHandle<Played>>,
 }

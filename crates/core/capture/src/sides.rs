@@ -1,6 +1,7 @@
 //! Decides which side of a connection is the server if there is no handshake.
 
 use crate::ip::Address;
+use model::Protocol;
 use std::collections::HashSet;
 
 #[derive(Default)]
@@ -33,10 +34,10 @@ impl Servers {
 
 fn class(port: u16) -> u8 {
     match port {
-        _ if WELL_KNOWN.contains(&port) => 0,
+        _ if is_well_known(port) => 0,
         0..1024 => 1,
         1024..32_768 => 2,
-        _ if WELL_KNOWN.contains(&(port % 10_000)) => 3,
+        _ if is_well_known(port % 10_000) => 3,
         _ => 4,
     }
 }
@@ -44,11 +45,14 @@ fn class(port: u16) -> u8 {
 /// More than captures have, and a limit for scans.
 const MAX_KNOWN: usize = 4096;
 
-/// Ports of databases, their proxies and HTTP.
-static WELL_KNOWN: &[u16] = &[
-    80, 443, 1433, 1521, 1522, 1526, 1527, 2484, 3050, 3306, 3307, 4000, 4333, 5000, 5236, 5432, 5433, 5439,
-    6379, 6380, 6432, 6446, 6447, 8000, 8080, 8443, 8888, 9042, 9088, 9089, 11211, 15432, 26257, 27017,
-    30015, 33060, 50000, 54321,
+fn is_well_known(port: u16) -> bool {
+    let is_of = |protocol: &Protocol| protocol.facts().ports.contains(&port);
+    NOT_DECODED.contains(&port) || Protocol::ALL.iter().any(is_of)
+}
+
+/// Ports of databases that are not decoded, and of proxies.
+static NOT_DECODED: &[u16] = &[
+    2484, 3050, 4333, 5000, 5236, 6446, 6447, 8888, 9042, 11211, 15432, 27017, 30015, 33060,
 ];
 
 #[cfg(test)]

@@ -257,6 +257,14 @@ impl Protocol {
         named.or_else(|| Self::all_known().find(is_alias))
     }
 
+    /// The usual port of servers with this scheme, name or alias.
+    pub fn default_port(word: &str) -> Option<u16> {
+        let schemes = Self::ALL.iter().flat_map(|protocol| protocol.facts().schemes);
+        let mut named = schemes.filter(|scheme| scheme.name == word || scheme.words.contains(&word));
+        let of_protocol = || Self::from_word(word)?.facts().schemes.first();
+        named.next().or_else(of_protocol)?.port
+    }
+
     /// Whether its servers may call other servers for a request.
     pub const fn carries_requests(self) -> bool {
         matches!(self.facts().kind, ProtocolKind::Requests)

@@ -197,7 +197,8 @@ impl Target {
         let pairs = conninfo::Pairs::split(text)?;
         let spelling = Spelling::Conninfo(pairs.clone());
         let scheme = Scheme::from_protocol(Protocol::Postgres);
-        let mut target = Self::without_login(scheme, "localhost".to_owned(), 5432, spelling);
+        let port = Protocol::default_port(scheme.name()).unwrap_or_default();
+        let mut target = Self::without_login(scheme, "localhost".to_owned(), port, spelling);
         for (name, value) in pairs.iter() {
             target.set(name, value.to_owned(), false)?;
         }

@@ -126,7 +126,7 @@ fn a_statement_prepared_before_the_capture_has_the_text_of_a_later_preparation()
         let summary = of("summary").next().expect("a summary");
         assert_eq!(Some(sum), summary["turns"].as_u64());
     }
-    let said = read_report("prepared-again.pcap.gz");
+    let said = binary::unwrapped(&text(&["read", "--all", &data("prepared-again.pcap.gz")]).1);
     assert!(
         said.contains("2 statements prepared before the capture: text known because another connection prepared the same name"),
         "{said}"

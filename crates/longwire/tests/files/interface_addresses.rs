@@ -139,7 +139,7 @@ fn a_name_that_cannot_be_printed_is_not() {
     let output = binary::run(&["read", &file.display().to_string()]);
     let shown = binary::shown(&output);
     assert!(
-        shown.contains("its interface e?[2Jx? has both") && !shown.contains('\u{1b}'),
+        binary::unwrapped(&shown).contains("its interface e?[2Jx? has both") && !shown.contains('\u{1b}'),
         "{shown}"
     );
     // Without a name, its number is used.

@@ -213,7 +213,7 @@ fn the_rows_of_statements_sum_to_the_turns_of_the_run() {
 #[test]
 fn the_first_sentence_takes_away_what_the_findings_below_it_do() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/waste/hikaricp-isvalid.pcap.gz");
-    let output = binary::run(&["read", "--rtt", "40ms", &path.display().to_string()]);
+    let output = binary::run(&["read", "--all", "--rtt", "40ms", &path.display().to_string()]);
     binary::done(&output);
     let text = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
     let words: Vec<&str> = text.split_whitespace().collect();

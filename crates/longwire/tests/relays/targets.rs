@@ -8,7 +8,7 @@ use shop::{Shop, assert_pages, operations};
 use std::io::Read;
 use std::net::TcpStream;
 use std::process::{Output, Stdio};
-use testbed::binary::{done, longwire, number, of_type, records, shown, stderr, stdout};
+use testbed::binary::{done, longwire, number, of_type, records, shown, stderr, stdout, unwrapped};
 use testbed::process::free_port;
 use testbed::{Postgres, Redis, Started};
 
@@ -80,7 +80,7 @@ fn a_command_that_connects_to_no_relay_is_a_failure_with_a_hint() {
     for command in ["watch", "relay"] {
         let output = with_command(&[command, &postgres, &redis], "echo {redis.port}");
         assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
-        let said = stdout(&output) + &stderr(&output);
+        let said = unwrapped(&(stdout(&output) + &stderr(&output)));
         for words in [
             "through the relay of postgres",
             "DATABASE_URL, PGHOST, PGPORT; its arguments do not have it",

@@ -92,7 +92,7 @@ fn texts_are_sentences_with_units_and_begin_with_the_answer() {
     let file = capture();
     let given = asked("auto", &file);
     let text = |tool: &str| given["text"][tool].as_str().expect("text").to_owned();
-    let output = run(&["read", file.to_str().expect("a plain name")]);
+    let output = run(&["read", "--all", file.to_str().expect("a plain name")]);
     let view = String::from_utf8_lossy(&output.stdout).into_owned();
     let (answer, _) = view.split_once("\n\n").expect("a paragraph");
     let answer = answer.replace('\n', " ");

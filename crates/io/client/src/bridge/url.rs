@@ -1,6 +1,7 @@
 //! JDBC URLs of the drivers: position of host and port, and secret parts.
 
 use super::BridgeError;
+use model::Protocol;
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -211,16 +212,16 @@ impl JdbcDialect {
         }
     }
 
-    const fn port(self) -> Option<u16> {
-        Some(match self {
-            Self::Postgres => 5432,
-            Self::Kingbase => 54321,
-            Self::Mysql | Self::Mariadb => 3306,
-            Self::Derby => 1527,
-            Self::Oracle => 1521,
-            Self::Informix => 9088,
-            Self::Db2 => 50000,
-            Self::SqlServer => 1433,
+    fn port(self) -> Option<u16> {
+        Protocol::default_port(match self {
+            Self::Postgres => "postgres",
+            Self::Kingbase => "kingbase",
+            Self::Mysql | Self::Mariadb => "mysql",
+            Self::Derby => "derby",
+            Self::Oracle => "oracle",
+            Self::Informix => "informix",
+            Self::Db2 => "db2",
+            Self::SqlServer => "sqlserver",
             Self::Other => return None,
         })
     }

@@ -5,6 +5,7 @@
 
 use super::super::config::ServiceKind;
 use super::super::config::tree::{ConfigValue, Entry, FileSpan, Table};
+use model::Protocol;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceSettings {
@@ -64,13 +65,13 @@ impl ServiceSettings {
         };
         match kind {
             ServiceKind::Postgres => Ok(Self::Postgres {
-                port: left.port(5432)?,
+                port: left.port("postgres")?,
                 password: left.text("password")?,
                 database: left.text("database")?,
                 own: left.all()?,
             }),
             ServiceKind::Mariadb => Ok(Self::Mariadb {
-                port: left.port(3306)?,
+                port: left.port("mysql")?,
                 user: left.user()?,
                 database: left.text("database")?,
                 own: left.all()?,
@@ -81,7 +82,7 @@ impl ServiceSettings {
                     what: "nginx serves no directory: add settings.root = \"site\"".to_owned(),
                 })?;
                 let settings = Self::Nginx {
-                    port: left.port(80)?,
+                    port: left.port("http")?,
                     root,
                     php: left.text("php")?,
                     directives: left.list("directives")?,
@@ -148,9 +149,12 @@ impl Left<'_> {
         }
     }
 
-    fn port(&mut self, usual: u16) -> Result<u16, SettingFault> {
-        let port = self.number("port", 1, 65_535)?;
-        Ok(port.map_or(usual, |port| port as u16))
+    /// Without the setting, the usual port of this scheme.
+    fn port(&mut self, scheme: &str) -> Result<u16, SettingFault> {
+        let port = self.number("port", 1, 65_535)?.map(|port| port as u16);
+        Ok(port
+            .or_else(|| Protocol::default_port(scheme))
+            .unwrap_or_default())
     }
 
     fn user(&mut self) -> Result<Option<(String, String)>, SettingFault> {

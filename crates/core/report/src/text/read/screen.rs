@@ -32,9 +32,11 @@ pub(super) fn screen(outcome: &ReadOutcome, style: &Style) -> String {
     let mut out = top;
     if let Some(table) = findings {
         let _ = writeln!(out, "\n{}", table.heading);
-        for row in &table.rows {
+        for (row, waiting) in table.rows.iter().zip((1..=table.rows.len()).rev()) {
             let _ = writeln!(out, "{}", row.line);
-            remedy(row, &mut left, style, &mut out);
+            let remedy = remedy(row, left.div_ceil(waiting), style);
+            left -= remedy.lines().count();
+            out += &remedy;
         }
     }
     out + &notes + &predictions + &warnings + &more
@@ -137,17 +139,19 @@ fn notes(outcome: &ReadOutcome, findings: Option<&FindingsTable<'_>>, style: &St
     out
 }
 
-/// The first sentence of a remedy, if it fits into the lines that are left.
-fn remedy(row: &FindingRow<'_>, left: &mut usize, style: &Style, out: &mut String) {
-    let remedy = &row.finding.remedy;
-    let first = remedy.split_inclusive(". ").next().unwrap_or(remedy);
-    let mut text = String::new();
-    paragraph(first, REMEDY_INDENT, Ink::Faint, style, &mut text);
-    let lines = text.lines().count();
-    if lines <= *left {
-        *left -= lines;
-        out.push_str(&text);
-    }
+/// As many sentences of a remedy as fit into `most` lines.
+fn remedy(row: &FindingRow<'_>, most: usize, style: &Style) -> String {
+    let sentences: Vec<&str> = row.finding.remedy.split_inclusive(". ").collect();
+    let texts = (1..=sentences.len()).rev().map(|count| {
+        let mut text = String::new();
+        let first = sentences[..count].concat();
+        paragraph(&first, REMEDY_INDENT, Ink::Faint, style, &mut text);
+        text
+    });
+    texts
+        .into_iter()
+        .find(|text| text.lines().count() <= most)
+        .unwrap_or_default()
 }
 
 /// Wrapped, never cut: the first in any case, and others that fit.
