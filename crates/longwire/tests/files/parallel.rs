@@ -129,12 +129,12 @@ fn what_ran_at_once_is_told_in_every_output() {
         let order = &prediction_of(&predictions, &page.name, 20)["order"];
         assert!(order == "at_once" || order == "open", "{}: {order}", page.name);
     }
-    let text = binary::unwrapped(&binary::stdout(&predict("node", &["--explain"])));
+    let text = binary::unwrapped(&binary::stdout(&predict("node", &["--explain", "--all"])));
     assert!(
         text.contains("GET /all20 sends requests on several connections at once (seen in"),
         "{text}"
     );
-    let text = binary::unwrapped(&binary::stdout(&predict("sqlalchemy", &[])));
+    let text = binary::unwrapped(&binary::stdout(&predict("sqlalchemy", &["--all"])));
     assert!(
         text.contains("GET /threads4 may send requests on several connections at once"),
         "{text}"

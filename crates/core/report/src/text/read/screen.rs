@@ -4,16 +4,16 @@
 //! take the lines that are left, remedies those after them.
 
 use super::super::answer::answer;
+use super::super::counted;
 use super::super::findings::{
     FindingRow, FindingsTable, GUESSED, doubtful_words, findings_table, guessed_words,
 };
 use super::super::paragraph::paragraph;
 use super::super::prediction::{price_table, unmoved_line};
 use super::super::style::{Ink, Style};
-use super::super::{DASH, counted};
 use super::{mean, share, summary_line};
 use crate::outcome::ReadOutcome;
-use crate::ranges::server_share;
+use crate::ranges::{duration_range, each, server_share};
 use model::{Share, Summary, Warning, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
@@ -94,10 +94,14 @@ fn bar(summary: &Summary, style: &Style, out: &mut String) {
             "server" => server_share(parts, share),
             _ => share(part, whole),
         };
-        let each = mean(part, summary.operations).map_or_else(|| DASH.to_owned(), format_duration);
+        let one = mean(part, summary.operations).unwrap_or_default();
+        let one = match name {
+            "server" => duration_range(one, each(parts.server_margin, summary.operations)),
+            _ => format_duration(one),
+        };
         let _ = write!(
             legend,
-            "{}{mark} {name} {text} ({each})",
+            "{}{mark} {name} {text} ({one})",
             if legend.is_empty() { "" } else { "   " }
         );
         sum += part;
