@@ -1,6 +1,7 @@
 //! The command line: one row for each command.
 
 mod headings;
+mod tables;
 
 use crate::commands::{
     agent, check, echo, estimate, generate, keys, lab, link, load, mcp, ping, plan, predict, read, relay,
@@ -45,7 +46,7 @@ pub struct Cli {
 }
 
 pub fn command() -> clap::Command {
-    headings::under_headings(Cli::command())
+    headings::under_headings(tables::with_tables(Cli::command()))
 }
 
 impl Cli {

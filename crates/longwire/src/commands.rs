@@ -23,6 +23,7 @@ pub mod ping;
 pub mod plan;
 pub mod predict;
 pub mod read;
+pub mod record_args;
 pub mod relay;
 pub mod reporting;
 pub mod scripts;

@@ -5,8 +5,10 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 use crate::process::heed_interrupts;
+use crate::schema::assert_described;
 
 /// Built by cargo before the tests of the crate `longwire`, not before those of other crates.
 pub fn program() -> PathBuf {
@@ -93,9 +95,41 @@ pub fn records_among(output: &Output) -> Vec<Value> {
     begun.map(parse).collect()
 }
 
+/// The rows of CSV on standard output (RFC 4180, a line each), by the names of their columns.
+#[track_caller]
+pub fn csv(output: &Output) -> Vec<BTreeMap<String, String>> {
+    let text = String::from_utf8(output.stdout.clone()).expect("tables are UTF-8");
+    let mut lines = text.lines().map(csv_cells);
+    let names = lines
+        .next()
+        .unwrap_or_else(|| panic!("no header: {}", shown(output)));
+    let rows = lines.map(|cells| {
+        assert_eq!(cells.len(), names.len(), "{cells:?}");
+        names.iter().cloned().zip(cells).collect()
+    });
+    rows.collect()
+}
+
+fn csv_cells(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut letters = line.chars().peekable();
+    let mut quoted = false;
+    while let (Some(letter), Some(cell)) = (letters.next(), cells.last_mut()) {
+        match letter {
+            '"' if quoted && letters.next_if_eq(&'"').is_some() => cell.push('"'),
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            _ => cell.push(letter),
+        }
+    }
+    cells
+}
+
 #[track_caller]
 fn parse(line: &str) -> Value {
-    serde_json::from_str(line).unwrap_or_else(|error| panic!("no record: {error}: {line}"))
+    let record = serde_json::from_str(line).unwrap_or_else(|error| panic!("no record: {error}: {line}"));
+    assert_described(&record);
+    record
 }
 
 pub fn of_type<'a>(records: &'a [Value], name: &str) -> Vec<&'a Value> {

@@ -26,6 +26,7 @@ pub mod process;
 pub mod prometheus;
 pub mod python;
 pub mod redis;
+pub mod schema;
 pub mod script;
 pub mod started;
 pub mod tmux;

@@ -29,8 +29,10 @@ mod split;
 mod tune;
 mod tunnel;
 
+pub mod printer;
 pub mod reader;
 pub mod record;
+pub mod types;
 pub mod writer;
 
 use model::{BitRate, Direction, Fingerprint, LinkRates, Nanos};
@@ -74,77 +76,6 @@ impl<'a, B> RecordLine<'a, B> {
     pub const fn body(&self) -> &'a B {
         self.body
     }
-}
-
-macro_rules! names {
-    ($($body:ty => $name:literal,)*) => {
-        $(impl RecordBody for $body {
-            const NAME: &'static str = $name;
-        })*
-    };
-}
-
-names! {
-    advice::AdviceRecord<'_> => "advice",
-    advice::LevelRecord<'_> => "level",
-    advice::PaysRecord<'_> => "pays",
-    check::CheckRecord<'_> => "check",
-    check::ChangeRecord<'_> => "change",
-    connection::OpenedRecord => "opened",
-    connection::StartedRecord<'_> => "started",
-    connection::BegunRecord => "begun",
-    connection::ConnectionRecord<'_> => "connection",
-    distance::RowsRecord<'_> => "rows",
-    distance::DatabaseLinkRecord<'_> => "database_link",
-    model::EchoOutcome => "echo",
-    echo::BulkRecord<'_> => "bulk",
-    estimate::EstimateRecord<'_> => "estimate",
-    exchange::ExchangeRecord<'_> => "exchange",
-    finding::FindingRecord<'_> => "finding",
-    model::HeldTransactions => "held",
-    held::HeldPredictionRecord<'_> => "held_prediction",
-    lab::PointRecord<'_> => "point",
-    lab::RoundRecord<'_> => "round",
-    lab::SlopeRecord<'_> => "slope",
-    lab::LabRecord<'_> => "lab",
-    leg::LegRecord<'_> => "leg",
-    link::LinkRecord<'_> => "link",
-    load::IntervalRecord<'_> => "interval",
-    crate::outcome::LoadScript => "script",
-    crate::outcome::LoadFailure => "failure",
-    load::LoadRecord<'_> => "load",
-    model::Conditions => "conditions",
-    model::Warning => "warning",
-    outcome::StatementRecord<'_> => "statement",
-    model::RecognisedStatement => "recognised",
-    outcome::OperationRecord<'_> => "operation",
-    outcome::PredictionRecord<'_> => "prediction",
-    outcome::SummaryRecord => "summary",
-    plan::PlacementRecord<'_> => "placement",
-    plan::PlacedOperationRecord<'_> => "placed_operation",
-    plan::PlacedTransactionRecord<'_> => "placed_transaction",
-    plan::BrokenBudgetRecord<'_> => "broken_budget",
-    model::HeldBack => "held_back",
-    plan::HoldingStatementRecord<'_> => "holding_statement",
-    plan::PlanFixRecord<'_> => "plan_fix",
-    model::PlanMove => "plan_move",
-    plan::PlanRecord<'_> => "plan",
-    program::ProgramRecord<'_> => "program",
-    model::ProgramBest => "program_best",
-    program::UnchangedRecord<'_> => "program_unchanged",
-    sample::SampleRecord<'_> => "sample",
-    model::Intermediary => "intermediary",
-    split::SplitRecord<'_> => "split",
-    split::ElsewhereRecord<'_> => "elsewhere",
-    tune::TunedRecord<'_> => "tuned",
-    tune::RecommendationRecord<'_> => "recommendation",
-    tunnel::TunnelRecord<'_> => "tunnel",
-    tunnel::TunnelDirectionRecord<'_> => "tunnel_way",
-    tunnel::NoticeRecord<'_> => "notice",
-}
-
-impl<B: RecordBody> RecordBody for lab::OfPoint<B> {
-    const NAME: &'static str = B::NAME;
 }
 
 /// Borrows from its line unless an escape had to be resolved.

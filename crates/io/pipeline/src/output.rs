@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use model::{Conditions, LinkOutcome, Summary, Warning};
-use report::{Colour, Extent, JsonWriter, Style};
+use report::{Colour, Extent, RecordFormat, RecordPrinter, Style};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::process::ExitCode;
@@ -227,12 +227,13 @@ pub fn print_link(link: &LinkOutcome) -> io::Result<()> {
 /// Writes records of a run that has ended to stdout: its conditions, those of `write`, warnings and
 /// the summary.
 pub fn print_records(
+    format: RecordFormat,
     conditions: &Conditions,
     warnings: &[Warning],
     summary: &Summary,
-    write: impl FnOnce(&mut JsonWriter<StdoutLock<'static>>) -> io::Result<()>,
+    write: impl FnOnce(&mut RecordPrinter<StdoutLock<'static>>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut records = JsonWriter::new(io::stdout().lock());
+    let mut records = RecordPrinter::new(format, io::stdout().lock());
     records.conditions(conditions)?;
     write(&mut records)?;
     warnings.iter().try_for_each(|warning| records.warning(warning))?;

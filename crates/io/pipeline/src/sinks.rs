@@ -159,7 +159,7 @@ impl Sinks {
             list,
             predictions,
             faults: Faults::new(config.output_health.clone()),
-            is_all: config.json,
+            is_all: config.records.is_some(),
         })
     }
 

@@ -44,6 +44,8 @@ const HEADINGS: [Heading; 6] = [
             "output",
             "html",
             "json",
+            "csv",
+            "markdown",
             "exchanges",
             "compressed-sizes",
             "keep-literals",

@@ -1,6 +1,7 @@
 //! `longwire agent`: observes for months and exports to monitoring systems.
 
 use crate::commands::observing::PlainClientsArg;
+use crate::commands::record_args::RecordArgs;
 use agent::{AgentConfig, AgentPlan};
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -27,9 +28,8 @@ pub struct Args {
     pub check_config: bool,
     #[command(flatten)]
     pub plain_clients: PlainClientsArg,
-    /// Write records (JSON Lines) at the end of each window: its statements, findings and summary.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
 }
 
 /// # Errors
@@ -44,7 +44,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let plan = AgentPlan {
         config: args.config.clone(),
         plain_clients,
-        json: args.json,
+        records: args.records.format(),
     };
     agent::run(&plan, config, typed)
 }

@@ -2,6 +2,7 @@
 
 use crate::commands::grouping::Grouping;
 use crate::commands::keys_flag::KeyLogArgument;
+use crate::commands::record_args::RecordArgs;
 use crate::failure;
 use analysis::findings::Distances;
 use anyhow::{Context, Result, bail, ensure};
@@ -70,17 +71,16 @@ pub struct Args {
     #[arg(long, alias = "allow-guesses")]
     pub allow_unseen: bool,
     /// Show all changes since the baseline, and all columns, at any width.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "records")]
     pub all: bool,
     /// Also write a JUnit report with one test case for each operation name.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Also write broken budgets as GitHub workflow annotations.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "records")]
     pub github: bool,
-    /// Write records (JSON Lines) instead of the view.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Also write a page with budgets and changes: one HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -185,14 +185,14 @@ fn read_outcome(
 }
 
 fn print_report(args: &Args, typed: &CommandLine, report: &CheckReport) -> Result<()> {
-    if !args.json {
+    let Some(format) = args.records.format() else {
         let style = output::style_of(args.all);
         output::print(&report::text::check_view(report, &style))?;
         if args.github {
             output::print_commands(&report::text::github_view(report))?;
         }
         return Ok(());
-    }
+    };
     output::warn(&report.warnings);
     let conditions = input::conditions(&args.files, typed);
     let summary = Summary {
@@ -201,6 +201,7 @@ fn print_report(args: &Args, typed: &CommandLine, report: &CheckReport) -> Resul
         ..Summary::default()
     };
     Ok(output::print_records(
+        format,
         &conditions,
         &report.warnings,
         &summary,

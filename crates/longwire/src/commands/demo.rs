@@ -4,6 +4,7 @@ mod page;
 mod proof;
 mod stage;
 
+use crate::commands::record_args::RecordArgs;
 use analysis::findings::Distances;
 use analysis::operations::rule::Rule;
 use anyhow::{Result, ensure};
@@ -33,9 +34,8 @@ use sys::arguments::CommandLine;
   longwire demo
   longwire demo --html demo.html")]
 pub struct Args {
-    /// Write records (JSON Lines) instead of the story.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Write the page with charts and sliders to this file. Default: longwire-demo.html, if that
     /// name is free.
     #[arg(long, value_name = "FILE")]
@@ -85,10 +85,10 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         &output_health,
     );
     output::warn(&outcome.warnings);
-    if let (true, Some(path)) = (args.json, &written) {
+    if let (true, Some(path)) = (args.records.is_given(), &written) {
         output::print_note(&format!("the page is in {}", path.display()));
     }
-    if !args.json {
+    if !args.records.is_given() {
         let [chatty, joined] = names;
         let story = DemoOutcome {
             pages: shown.pages,
@@ -118,7 +118,7 @@ fn wanted(args: &Args, variants: [&DemoSetup; 2], page: Option<&PageFile>) -> Ag
             rtts: DEFAULT_RTTS.to_vec(),
             rate: None,
         }),
-        json: args.json,
+        records: args.records.format(),
         samples: page.map(PageFile::samples),
         ..AggregatorConfig::default()
     }

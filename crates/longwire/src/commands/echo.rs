@@ -2,6 +2,7 @@
 
 mod sweep;
 
+use crate::commands::record_args::RecordArgs;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use live::address::one_to_listen;
@@ -67,9 +68,8 @@ pub struct Args {
     /// Measure the rate in each direction, with round trips before and during it.
     #[arg(long)]
     pub bulk: bool,
-    /// Write records (JSON Lines) instead of the table.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Also write a page with distributions: one HTML file.
     #[arg(long, value_name = "FILE", conflicts_with = "listen")]
     pub html: Option<PathBuf>,
@@ -252,11 +252,12 @@ fn conditions(typed: &CommandLine, target: &Target) -> Conditions {
 
 fn print_report(args: &Args, conditions: &Conditions, report: &EchoReport, elapsed: Duration) -> Result<()> {
     output::warn(&report.warnings);
-    if !args.json {
+    let Some(format) = args.records.format() else {
         return Ok(output::print(&report::text::echo_view(report, &output::style()))?);
-    }
+    };
     let summary = report.summary(elapsed);
     Ok(output::print_records(
+        format,
         conditions,
         &report.warnings,
         &summary,

@@ -1,6 +1,7 @@
 //! `longwire estimate`: an operation elsewhere, from figures alone.
 
 use super::distance::DistanceArgs;
+use super::record_args::RecordArgs;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -74,11 +75,10 @@ pub struct Args {
     #[command(flatten)]
     pub distances: DistanceArgs,
     /// Show all columns, at any width.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "records")]
     pub all: bool,
-    /// Write records (JSON Lines) instead of the table.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
 }
 
 /// # Errors
@@ -99,12 +99,12 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     }
     let links = links(args)?;
     let report = args.report(&links)?;
-    if !args.json {
+    let Some(format) = args.records.format() else {
         output::print(&report::text::estimate_view(&report, &output::style_of(args.all)))?;
         return Ok(Status::Done);
-    }
+    };
     let conditions = output::conditions(typed, "none", "given figures".to_owned());
-    output::print_records(&conditions, &[], &Summary::default(), |records| {
+    output::print_records(format, &conditions, &[], &Summary::default(), |records| {
         report
             .estimates
             .iter()

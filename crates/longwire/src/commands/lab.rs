@@ -1,5 +1,6 @@
 //! `longwire lab`: several hosts, links between them, real services, a workload, a sweep.
 
+use crate::commands::record_args::RecordArgs;
 use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Subcommand};
 use lab::config::LabFile;
@@ -11,7 +12,7 @@ use model::Summary;
 use netns::Entered;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
-use report::JsonWriter;
+use report::RecordFormat;
 use report::outcome::LabOutcome;
 use std::io;
 use std::path::PathBuf;
@@ -70,9 +71,8 @@ pub struct RunArgs {
     /// Discard the points of earlier runs.
     #[arg(long)]
     pub fresh: bool,
-    /// Write records (JSON Lines) instead of the table.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Also write a page: one HTML file with the points on the predicted curves, and the basis of
     /// each prediction.
     #[arg(long, value_name = "FILE")]
@@ -142,29 +142,33 @@ fn failed(outcome: &LabOutcome) -> bool {
 }
 
 fn show(args: &RunArgs, outcome: &LabOutcome) -> Result<()> {
-    if args.json {
-        return write_records(outcome).context("could not write all records");
+    if let Some(format) = args.records.format() {
+        return write_records(format, outcome).context("could not write all records");
     }
     output::print(&report::text::lab_view(outcome, &output::style()))?;
     Ok(())
 }
 
-fn write_records(outcome: &LabOutcome) -> io::Result<()> {
-    let mut records = JsonWriter::new(io::stdout().lock());
-    records.conditions(&outcome.conditions)?;
-    for (index, point) in outcome.points.iter().enumerate() {
-        records.lab_point(index + 1, &outcome.settings, point)?;
-    }
-    outcome
-        .slopes
-        .iter()
-        .try_for_each(|slope| records.lab_slope(slope))?;
-    records.warnings(&outcome.warnings)?;
-    records.lab(outcome)?;
+fn write_records(format: RecordFormat, outcome: &LabOutcome) -> io::Result<()> {
     let measured = outcome.points.iter().filter_map(|point| point.measured.as_ref());
-    records.summary(&Summary {
+    let summary = Summary {
         operations: measured.map(|measured| measured.operations).sum(),
         ..Summary::default()
-    })?;
-    records.flush()
+    };
+    output::print_records(
+        format,
+        &outcome.conditions,
+        &outcome.warnings,
+        &summary,
+        |records| {
+            for (index, point) in outcome.points.iter().enumerate() {
+                records.lab_point(index + 1, &outcome.settings, point)?;
+            }
+            outcome
+                .slopes
+                .iter()
+                .try_for_each(|slope| records.lab_slope(slope))?;
+            records.lab(outcome)
+        },
+    )
 }

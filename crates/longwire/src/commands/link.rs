@@ -2,6 +2,7 @@
 
 mod shell;
 
+use crate::commands::record_args::RecordArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -47,14 +48,13 @@ pub struct Args {
     /// be repeated.
     #[arg(long, value_name = "PORT", value_parser = parse_forward)]
     pub forward: Vec<Forward>,
-    /// Write records (JSON Lines) to stdout. The command's own output goes to stderr.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Write the packets of the link to FILE (pcap), as seen on the command's side.
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
     /// Print the link as commands of tc (netem, tbf) for DEVICE, and end.
-    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["forward", "json", "capture", "let_sleep", "command"])]
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["forward", "records", "capture", "let_sleep", "command"])]
     pub tc: Option<String>,
     /// Let processors sleep while packets are on the link. Saves power, but adds up to half a
     /// millisecond to round trips.
@@ -87,7 +87,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         None => shell::behind(&args.link)?,
     };
     site.prepare(&mut command, &args.link);
-    CommandOutput::beside_records(args.json).direct(&mut command)?;
+    CommandOutput::beside_records(args.records.is_given()).direct(&mut command)?;
     let status = attended.run(&mut command);
     let status = status.map_err(|error| NotStarted::new(&command, error))?;
     let outcome = site.network.outcome(site.link);
@@ -170,9 +170,9 @@ fn print_outcome(args: &Args, typed: &CommandLine, outcome: &LinkOutcome) -> Res
         let mut stderr = io::stderr().lock();
         write!(stderr, "longwire: {}", report::text::link_line(outcome))?;
     }
-    if !args.json {
+    let Some(format) = args.records.format() else {
         return Ok(());
-    }
+    };
     let mut conditions = output::conditions(typed, "monotonic clock", "emulated link".to_owned());
     conditions.link = Some(args.link.to_string());
     conditions.seed = (args.link.loss.is_some() || args.link.jitter.is_some()).then_some(args.link.seed);
@@ -182,6 +182,7 @@ fn print_outcome(args: &Args, typed: &CommandLine, outcome: &LinkOutcome) -> Res
         ..Summary::default()
     };
     Ok(output::print_records(
+        format,
         &conditions,
         &warnings,
         &summary,

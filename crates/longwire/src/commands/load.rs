@@ -16,11 +16,11 @@ use model::Protocol;
 use observed::ObservedLoad;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
-use report::JsonWriter;
+use report::RecordPrinter;
 use report::html::LoadCourse;
 use report::outcome::{LoadInterval, LoadReport, LoadWork};
 use report::text::LoadStyle;
-use std::io::{self, StdoutLock, Write};
+use std::io::{self, Stdout, Write};
 use std::time::Duration;
 use sys::StopToken;
 use sys::Target;
@@ -112,12 +112,12 @@ fn carry_out(
 }
 
 struct Told {
-    records: Option<JsonWriter<StdoutLock<'static>>>,
+    records: Option<RecordPrinter<Stdout>>,
 }
 
 impl Told {
     fn begin(args: &Args, conditions: &model::Conditions) -> Result<Self> {
-        let mut records = args.json.then(|| JsonWriter::new(io::stdout().lock()));
+        let mut records = args.records.printer();
         if let Some(records) = &mut records {
             records.conditions(conditions)?;
             records.flush()?;

@@ -6,6 +6,7 @@ mod via;
 
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::driver::DriverArgs;
+use crate::commands::record_args::RecordArgs;
 use crate::password;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
@@ -82,9 +83,8 @@ pub struct Args {
     /// Serve histograms for Prometheus at http://ADDRESS/metrics while it runs.
     #[arg(long, value_parser = to_serve, value_name = "ADDRESS")]
     pub prometheus: Option<SocketAddr>,
-    /// Write records (JSON Lines) instead of the view.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Also write a page with distributions: one HTML file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rows", "via", "print_script"])]
     pub html: Option<PathBuf>,

@@ -4,6 +4,7 @@ mod asked;
 
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
+use crate::commands::record_args::RecordArgs;
 use analysis::findings::Distances;
 use analysis::hosts::HostChoice;
 use anyhow::{Context, Result, ensure};
@@ -15,6 +16,7 @@ use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::sinks::KeptOperations;
 use plan::{Data, Estate, EstateTraffic};
+use report::RecordFormat;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,11 +48,10 @@ pub struct Args {
     #[command(flatten)]
     pub keys: KeyLogArgument,
     /// Show all placements and columns, at any width.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "records")]
     pub all: bool,
-    /// Write records (JSON Lines) instead of the text.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Also write a page: one HTML file with a map and a table.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -71,8 +72,8 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     );
     let plan = plan::plan(&estate, data, &asked, input::title(&args.files));
     let conditions = input::conditions(&args.files, typed);
-    if args.json {
-        write_records(&plan, &conditions).context("could not write all records")?;
+    if let Some(format) = args.records.format() {
+        write_records(format, &plan, &conditions).context("could not write all records")?;
     } else {
         output::print(&report::text::plan_view(&plan, &output::style_of(args.all)))?;
     }
@@ -156,10 +157,12 @@ fn read_data(args: &Args, typed: &CommandLine, estate: &Estate) -> Result<Data> 
     })
 }
 
-fn write_records(plan: &PlanOutcome, conditions: &model::Conditions) -> io::Result<()> {
+fn write_records(format: RecordFormat, plan: &PlanOutcome, conditions: &model::Conditions) -> io::Result<()> {
     let summary = Summary {
         operations: plan.today.operations.iter().map(|one| one.operations).sum(),
         ..Summary::default()
     };
-    output::print_records(conditions, &plan.warnings, &summary, |records| records.plan(plan))
+    output::print_records(format, conditions, &plan.warnings, &summary, |records| {
+        records.plan(plan)
+    })
 }

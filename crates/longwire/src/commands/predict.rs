@@ -4,6 +4,7 @@ use super::distance::DistanceArgs;
 use super::emulation_level::{self, Level};
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
+use crate::commands::record_args::RecordArgs;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -68,7 +69,7 @@ pub struct Args {
     #[command(flatten)]
     pub keys: KeyLogArgument,
     /// Show the assumptions of the prediction, and the replay of the longest operation.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "records")]
     pub explain: bool,
     /// Replay the median operation of the longest names over an emulated link, and show it next to
     /// its prediction. Takes about a minute. Clients and servers then share no cores, in the
@@ -79,11 +80,10 @@ pub struct Args {
     #[arg(long, requires = "verify", value_name = "LEVEL")]
     pub level: Option<Level>,
     /// Show all names and columns, at any width.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "records")]
     pub all: bool,
-    /// Write records (JSON Lines) instead of the table.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Also write a page: one HTML file with the prediction over round-trip time and rate, and its
     /// basis.
     #[arg(long, value_name = "FILE")]
@@ -135,7 +135,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
             }
         }
     })?;
-    if !args.json {
+    if !args.records.is_given() {
         output::print(&view(args, &outcome, &wanted, &moved))?;
     }
     output::warn(&outcome.warnings);
@@ -202,7 +202,7 @@ fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
             args.workers
         },
         moved: args.on.clone(),
-        json: args.json,
+        records: args.records.format(),
         longest: args.explain.then(LongestOperation::default),
         samples,
         ..args.grouping.config_for(&args.files)

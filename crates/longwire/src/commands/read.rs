@@ -40,15 +40,15 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     if let [file] = args.files.as_slice()
         && let Some(outcome) = script_output::find(file)?
     {
-        return script_output::show(&outcome, args.reporting.json, typed);
+        return script_output::show(&outcome, args.reporting.records.format(), typed);
     }
     sys::memory::keep_freed();
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let boxes = ExchangePool::default();
     let wanted = AggregatorConfig {
         targets: args.reporting.targets(page.is_some()),
-        json: args.reporting.json,
-        exchanges: args.reporting.exchanges,
+        records: args.reporting.records.format(),
+        exchanges: args.reporting.has_exchanges(),
         findings: Some(args.reporting.distances()),
         samples: page.as_ref().map(PageFile::samples),
         boxes: Some(boxes.clone()),
@@ -67,7 +67,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let input = input::read_files(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();
     let outcome = aggregator.finish(input.warnings, input.packets)?;
-    if args.reporting.json {
+    if args.reporting.records.is_given() {
         output::warn(&outcome.warnings);
     } else {
         output::print(&report::text::read_view(

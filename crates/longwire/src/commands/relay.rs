@@ -3,6 +3,7 @@
 mod api;
 
 use crate::commands::observing::RelayArgs;
+use crate::commands::record_args::RecordArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use live::address::{ServedAddress, host_name};
@@ -15,6 +16,7 @@ use model::{PerDirection, Summary, counted};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use relay::{Counters, Unseen};
+use report::RecordFormat;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -60,9 +62,8 @@ pub struct Args {
     /// Seed for toxicity, jitter and sizes of slices.
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "api")]
     pub seed: u64,
-    /// Write records (JSON Lines) to stdout. The command's own output goes to stderr.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// The command to run, behind `--`.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -90,7 +91,10 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         asked.wait();
         Status::Interrupted
     } else {
-        let mut child = relays.child(&args.command, CommandOutput::beside_records(args.json))?;
+        let mut child = relays.child(
+            &args.command,
+            CommandOutput::beside_records(args.records.is_given()),
+        )?;
         until_ended(&mut child, &asked)
     };
     let ended = relays.stop(status);
@@ -102,8 +106,8 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     if let Some(hint) = &unused.hint {
         output_health.hint(hint);
     }
-    if args.json {
-        let written = write_records(typed, &planned, &ended, began.elapsed(), &warnings);
+    if let Some(format) = args.records.format() {
+        let written = write_records(format, typed, &planned, &ended, began.elapsed(), &warnings);
         output_health.record_written("the records on stdout are", written);
     }
     Ok(output_health.status(unused.status(status)))
@@ -140,6 +144,7 @@ fn print_counts(ended: &EndedRelay) -> io::Result<()> {
 }
 
 fn write_records(
+    format: RecordFormat,
     typed: &CommandLine,
     planned: &[PlannedRelay],
     ended: &[EndedRelay],
@@ -161,7 +166,7 @@ fn write_records(
         ..Summary::default()
     };
     let conditions = relaying::with_links(conditions, planned);
-    output::print_records(&conditions, warnings, &summary, |records| {
+    output::print_records(format, &conditions, warnings, &summary, |records| {
         relays::links(ended)
             .iter()
             .try_for_each(|link| records.link(link))

@@ -1,6 +1,7 @@
 //! Flags of reports, the same for `read` and `watch`.
 
 use super::grouping::Grouping;
+use crate::commands::record_args::RecordArgs;
 use analysis::findings::Distances;
 use anyhow::Result;
 use model::{BitRate, DEFAULT_PRICE_RTT, DEFAULT_RTTS, parse_duration};
@@ -8,6 +9,7 @@ use pipeline::aggregator::{Aggregator, TablesInput};
 use pipeline::compression::{CompressionPlan, How};
 use pipeline::page::PRICES;
 use predict::PredictionTarget;
+use report::RecordFormat;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,13 +26,12 @@ pub struct Reporting {
     #[arg(long, value_parser = BitRate::parse, value_name = "RATE")]
     pub rate: Option<BitRate>,
     /// Show all rows and columns of all tables, at any width.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "records")]
     pub all: bool,
-    /// Write records (JSON Lines) instead of the view.
-    #[arg(long)]
-    pub json: bool,
-    /// With --json: also write one record for each exchange.
-    #[arg(long, requires = "json")]
+    #[command(flatten)]
+    pub records: RecordArgs,
+    /// Also write one record for each exchange.
+    #[arg(long, requires = "records")]
     pub exchanges: bool,
     /// Also compress all data at each level of a tunnel, and record the sizes with each exchange,
     /// for `tunnel advise`. Costs processor time and about 200 MB.
@@ -81,6 +82,17 @@ impl Reporting {
             RttChoice::None => None,
         });
         named.collect()
+    }
+
+    /// Whether records of exchanges are written.
+    pub fn has_exchanges(&self) -> bool {
+        let is_table = |format: RecordFormat| match format {
+            RecordFormat::JsonLines => false,
+            RecordFormat::Csv(_) | RecordFormat::Markdown(_) => {
+                format.has("exchange") || format.has("opened")
+            }
+        };
+        self.exchanges || self.records.format().is_some_and(is_table)
     }
 
     /// # Errors

@@ -59,12 +59,12 @@ fn conditions(typed: &CommandLine, bench: &SplitBench) -> Conditions {
 
 fn print_report(args: &Args, conditions: &Conditions, report: &SplitReport, began: Instant) -> Result<()> {
     output::warn(&report.warnings);
-    if !args.json {
+    let Some(format) = args.records.format() else {
         return Ok(output::print(&report::text::split_view(
             report,
             &output::style(),
         ))?);
-    }
+    };
     let operations = report.points.iter().map(|point| point.transactions).sum();
     let turns = report
         .points
@@ -80,6 +80,7 @@ fn print_report(args: &Args, conditions: &Conditions, report: &SplitReport, bega
         ..Summary::default()
     };
     Ok(output::print_records(
+        format,
         conditions,
         &report.warnings,
         &summary,

@@ -6,6 +6,7 @@ mod program;
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::distance::DistanceArgs;
 use crate::commands::driver::DriverArgs;
+use crate::commands::record_args::RecordArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use model::{Job, parse_duration};
@@ -93,9 +94,8 @@ pub struct Args {
     /// Show every setting, not only the best of each method.
     #[arg(long)]
     pub all: bool,
-    /// Write records (JSON Lines) instead of the view.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Also write a page with charts: one HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -83,8 +83,8 @@ impl Args {
             rule: reporting.grouping.operations,
             hosts: reporting.grouping.hosts_here(),
             targets: reporting.targets(page.is_some()),
-            json: reporting.json,
-            exchanges: reporting.exchanges,
+            records: reporting.records.format(),
+            exchanges: reporting.has_exchanges(),
             recording: self.output.clone(),
             findings: Some(reporting.distances()),
             ..AggregatorConfig::default()
@@ -99,7 +99,7 @@ impl Args {
 
     /// Of the view; `None` for records.
     fn style(&self) -> Option<Style> {
-        (!self.reporting.json).then(|| output::style_of(self.reporting.all))
+        (!self.reporting.records.is_given()).then(|| output::style_of(self.reporting.all))
     }
 }
 

@@ -153,8 +153,8 @@ pub const FLAGS: [Flag; 17] = [
     ),
     flag(
         &[],
-        &["--output", "-o", "--out", "--format", "-f", "--csv", "--xml"],
-        "records are --json, a page is --html FILE, and the text goes to stdout",
+        &["--output", "-o", "--out", "--format", "-f", "--xml", "--md"],
+        "records are --json, one type of them --csv TABLE or --markdown TABLE, a page is --html FILE",
     ),
     flag(
         &[],

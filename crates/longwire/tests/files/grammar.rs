@@ -122,11 +122,31 @@ fn records_and_quiet_are_everywhere() {
     for (name, command) in commands() {
         let has = |long: &str| flags(&command).any(|flag| flag.get_long() == Some(long));
         assert!(has("quiet"), "{name}");
+        assert!(
+            has("csv") == has("json") && has("markdown") == has("json"),
+            "{name}"
+        );
         assert_eq!(
             !has("json"),
             without.contains_key(name.as_str()),
             "--json of {name}"
         );
+    }
+}
+
+#[test]
+fn the_tables_of_a_command_are_types_of_records() {
+    for (name, command) in commands() {
+        for flag in flags(&command).filter(|flag| matches!(flag.get_long(), Some("csv" | "markdown"))) {
+            let tables = flag.get_possible_values();
+            assert!(tables.len() > 3, "{name} has no tables");
+            assert!(
+                tables
+                    .iter()
+                    .all(|table| report::RecordType::find(table.get_name()).is_some()),
+                "{name}: {tables:?}"
+            );
+        }
     }
 }
 

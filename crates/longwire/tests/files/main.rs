@@ -32,4 +32,5 @@ mod pcapng;
 mod remedies;
 mod requests;
 mod server_range;
+mod table_output;
 mod waste;

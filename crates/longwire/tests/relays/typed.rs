@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
-use testbed::binary::{longwire, of_type, program, records_among, shown};
+use testbed::binary::{csv, longwire, of_type, program, records_among, shown};
 use testbed::postgres::PostgresAuth;
 use testbed::{Postgres, Started};
 
@@ -106,10 +106,33 @@ impl Typed {
         let conditions = of_type(&records, "conditions");
         assert!(!conditions.is_empty(), "{line}: {}", shown(output));
         assert_eq!(conditions[0]["command_line"], format!("longwire {expected}"));
+        let tables = tables_of(line);
+        for record in &records {
+            let name = record["type"].as_str().unwrap_or_default();
+            assert!(
+                tables.iter().any(|table| table == name),
+                "{line}: {name} of {tables:?}"
+            );
+        }
         for secret in [SECRET, Postgres::PASSWORD] {
             assert!(!shown(output).contains(secret), "{line}: {}", shown(output));
         }
     }
+}
+
+/// The tables that `--csv` of this command accepts.
+fn tables_of(line: &str) -> Vec<String> {
+    let mut command = longwire::cli::command();
+    for word in line.split(' ') {
+        if let Some(found) = command.find_subcommand(word) {
+            command = found.clone();
+        }
+    }
+    let csv = command
+        .get_arguments()
+        .find(|flag| flag.get_long() == Some("csv"));
+    let values = csv.expect("it writes tables").get_possible_values();
+    values.iter().map(|value| value.get_name().to_owned()).collect()
 }
 
 /// Of a command behind `--`, only the program.
@@ -129,6 +152,42 @@ fn commands_record_what_was_typed() {
     for line in ENDING {
         let output = typed.command(line).output().expect("it starts");
         typed.assert_recorded(line, &output);
+    }
+}
+
+/// Lines of [`ENDING`] by their beginnings, each with a table that has rows.
+const TABLES: [(&str, &str); 10] = [
+    ("predict --json", "operation"),
+    ("check ", "check"),
+    ("ping $U -n", "sample"),
+    ("ping $U --rows", "rows"),
+    ("echo ", "echo"),
+    ("relay ", "link"),
+    ("load $U", "load"),
+    ("tunnel advise", "pays"),
+    ("demo ", "prediction"),
+    ("link ", "link"),
+];
+
+#[test]
+fn commands_write_tables() {
+    let typed = Typed::new();
+    for (beginning, table) in TABLES {
+        let line = ENDING.iter().find(|line| line.starts_with(beginning));
+        let line = line.expect("a line").replace("--json", &format!("--csv {table}"));
+        let output = typed.command(&line).output().expect("it starts");
+        let rows = csv(&output);
+        assert!(!rows.is_empty(), "{line}: {}", shown(&output));
+        let found = report::RecordType::find(table).expect("a type");
+        for row in rows {
+            assert!(found.keys().all(|key| row.contains_key(key)), "{line}: {row:?}");
+            for (name, value) in row
+                .iter()
+                .filter(|(name, value)| name.ends_with("_ns") && !value.is_empty())
+            {
+                assert!(value.parse::<i64>().is_ok(), "{line}: {name} is {value}");
+            }
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod totals;
 pub use config::AgentConfig;
 pub use run::run;
 
+use report::RecordFormat;
 use std::path::PathBuf;
 use sys::listening::PlainClients;
 
@@ -21,5 +22,5 @@ pub struct AgentPlan {
     pub config: PathBuf,
     pub plain_clients: PlainClients,
     /// Records to stdout at the end of each window.
-    pub json: bool,
+    pub records: Option<RecordFormat>,
 }

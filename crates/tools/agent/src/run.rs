@@ -16,8 +16,8 @@ use pipeline::fact_channel::FactChannel;
 use pipeline::input::Reading;
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
-use report::JsonWriter;
-use std::io::{self, Write};
+use report::RecordPrinter;
+use std::io::{self, StdoutLock};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sys::Target;
@@ -150,9 +150,7 @@ impl<'a> Agent<'a> {
     /// Returns on a signal, or when traffic can no longer be seen.
     fn observe(&mut self, traffic: &mut impl LiveTraffic, aggregator: &mut Aggregator) -> Result<()> {
         self.manager.ready(&self.conditions.observation_point);
-        if self.plan.json {
-            self.write(|records, agent| records.conditions(&agent.conditions));
-        }
+        self.write(|records, agent| records.conditions(&agent.conditions));
         let watchdog = self.manager.watchdog().map_or(TICK, |asked| asked.min(TICK));
         let mut ticked = (self.clock)();
         loop {
@@ -213,17 +211,16 @@ impl<'a> Agent<'a> {
         let length = now.duration_since(self.window_began);
         self.window_began = now;
         self.totals.add(&window.totals.summary);
-        if self.plan.json {
-            self.write(|records, _| write_window(records, &window));
-        }
+        self.write(|records, _| write_window(records, &window));
         self.exporting.found(&window.findings, length);
     }
 
     /// Records never block observation for long: if the reader closes the pipe, records end and the
     /// agent continues.
-    fn write(&self, write: impl FnOnce(&mut JsonWriter<io::StdoutLock<'static>>, &Self) -> io::Result<()>) {
-        let mut records = JsonWriter::new(io::stdout().lock());
-        let written = write(&mut records, self).and_then(|()| io::stdout().flush());
+    fn write(&self, write: impl FnOnce(&mut RecordPrinter<StdoutLock<'static>>, &Self) -> io::Result<()>) {
+        let Some(format) = self.plan.records else { return };
+        let mut records = RecordPrinter::new(format, io::stdout().lock());
+        let written = write(&mut records, self).and_then(|()| records.flush());
         self.output_health
             .record_written("the records of a window on stdout are", written);
     }
@@ -304,7 +301,7 @@ fn begin_tables(config: &AgentConfig, aggregator: &mut Aggregator, input: Tables
     }
 }
 
-fn write_window(records: &mut JsonWriter<io::StdoutLock<'static>>, window: &Window) -> io::Result<()> {
+fn write_window(records: &mut RecordPrinter<StdoutLock<'static>>, window: &Window) -> io::Result<()> {
     window
         .totals
         .statements
@@ -315,8 +312,7 @@ fn write_window(records: &mut JsonWriter<io::StdoutLock<'static>>, window: &Wind
         .iter()
         .try_for_each(|finding| records.finding(finding))?;
     records.warnings(&window.warnings)?;
-    records.summary(&window.totals.summary)?;
-    records.flush()
+    records.summary(&window.totals.summary)
 }
 
 /// Interval of updates to series and the service manager.

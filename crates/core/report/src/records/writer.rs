@@ -118,9 +118,14 @@ pub struct JsonLines<W: Write> {
 
 impl<W: Write> RecordEncoder for JsonLines<W> {
     fn encode<B: Serialize>(&mut self, line: &RecordLine<'_, B>) -> io::Result<()> {
-        line.serialize(&mut Serializer::with_formatter(&mut self.out, Inert))?;
-        self.out.write_all(b"\n")
+        write_line(&mut self.out, line)
     }
+}
+
+/// One line of JSON, safe for a terminal and a CI.
+pub(super) fn write_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(&mut *out, Inert))?;
+    out.write_all(b"\n")
 }
 
 /// Writes records, one JSON object a line. Lines are buffered until [`JsonWriter::flush`]. Methods
@@ -378,4 +383,4 @@ impl Formatter for Inert {
     }
 }
 
-const BUFFER_BYTES: usize = 64 * 1024;
+pub(super) const BUFFER_BYTES: usize = 64 * 1024;

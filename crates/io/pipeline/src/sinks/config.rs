@@ -9,6 +9,7 @@ use analysis::hosts::HostSettings;
 use analysis::operations::rule::Rule;
 use model::Endpoint;
 use predict::{Computing, PredictionTarget, Senders, WakeUp, Workers};
+use report::RecordFormat;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ pub struct AggregatorConfig {
     /// there do not pause).
     pub statements_alone: bool,
     pub names: Vec<(Endpoint, Arc<str>)>,
-    pub json: bool,
+    /// Also writes records to stdout.
+    pub records: Option<RecordFormat>,
     pub exchanges: bool,
     /// Also writes all facts to this file.
     pub recording: Option<PathBuf>,

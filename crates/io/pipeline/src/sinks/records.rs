@@ -1,4 +1,4 @@
-//! Records of a run on stdout (JSON Lines).
+//! Records of a run on stdout.
 
 use super::faults::NOT_WRITTEN;
 use super::record_output::RecordOutput;
@@ -7,26 +7,26 @@ use crate::non_blocking_writer::NonBlockingWriter;
 use analysis::fact::Fact;
 use anyhow::Context;
 use model::{Conditions, ConnectionOutcome, Exchange, LinkOutcome, Protocol};
-use report::{JsonWriter, ReadOutcome};
+use report::{ReadOutcome, RecordPrinter};
 use std::io;
 
 struct RunRecords {
-    records: JsonWriter<RecordOutput>,
+    records: RecordPrinter<RecordOutput>,
     non_blocking: Option<NonBlockingWriter>,
     exchanges: bool,
 }
 
 /// Writes the conditions, if records are requested.
 pub(super) fn requested(config: &AggregatorConfig, conditions: &Conditions) -> Requested {
-    if !config.json {
+    let Some(format) = config.records else {
         return Ok(None);
-    }
+    };
     let non_blocking = config.output_health.as_ref().map(|_| NonBlockingWriter::stdout());
     let non_blocking = non_blocking.transpose().context(NOT_WRITTEN)?;
     let output = non_blocking
         .clone()
         .map_or_else(RecordOutput::stdout, RecordOutput::NonBlocking);
-    let mut records = JsonWriter::new(output);
+    let mut records = RecordPrinter::new(format, output);
     records.conditions(conditions).context(NOT_WRITTEN)?;
     boxed(Some(RunRecords {
         records,
@@ -88,7 +88,7 @@ impl RunSink for RunRecords {
     }
 }
 
-fn write_outcome(records: &mut JsonWriter<RecordOutput>, outcome: &ReadOutcome) -> io::Result<()> {
+fn write_outcome(records: &mut RecordPrinter<RecordOutput>, outcome: &ReadOutcome) -> io::Result<()> {
     outcome
         .statements
         .iter()

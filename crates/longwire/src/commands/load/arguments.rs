@@ -2,6 +2,7 @@
 
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::driver::DriverArgs;
+use crate::commands::record_args::RecordArgs;
 use crate::commands::scripts::Mode;
 use crate::commands::seconds;
 use anyhow::{Context, Result, bail};
@@ -123,9 +124,8 @@ pub struct Args {
     /// Write the run to a recording, for read and predict. Decoding the bytes costs time.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write records (JSON Lines) instead of the summary.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Also write a page with distributions and the rate over time: one HTML file.
     #[arg(long, value_name = "FILE", conflicts_with = "initialise")]
     pub html: Option<PathBuf>,

@@ -11,7 +11,7 @@ use probe::ping::{AnswerTime, Opened, PingError, PingEvent, Prometheus, find_int
 use report::html::PingPage;
 use report::outcome::{PingOpening, PingOutcome};
 use report::text::{intermediary_note, ping_line, ping_opening, ping_summary, ping_table, waterfall};
-use report::{JsonWriter, Style};
+use report::{RecordPrinter, Style};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use sys::arguments::CommandLine;
@@ -19,7 +19,7 @@ use sys::arguments::CommandLine;
 pub struct PingOutput {
     targets: Vec<TargetState>,
     began: Instant,
-    records: Option<JsonWriter<io::Stdout>>,
+    records: Option<RecordPrinter<io::Stdout>>,
     metrics: Option<Prometheus>,
     table: Option<LiveTable>,
     style: Style,
@@ -51,7 +51,8 @@ impl PingOutput {
         metrics: Option<Prometheus>,
     ) -> Result<Self> {
         let style = output::style();
-        let is_table = names.len() > 1 && !args.json && !output::is_quiet() && io::stdout().is_terminal();
+        let is_table =
+            names.len() > 1 && !args.records.is_given() && !output::is_quiet() && io::stdout().is_terminal();
         let clock = "kernel receive timestamps where the socket gives them, else the monotonic clock";
         let conditions = output::conditions(typed, clock, "the client's sockets".to_owned());
         let page = args.html.as_deref().map(PageFile::create).transpose()?;
@@ -64,7 +65,7 @@ impl PingOutput {
                 })
                 .collect(),
             began: Instant::now(),
-            records: args.json.then(|| JsonWriter::new(io::stdout())),
+            records: args.records.printer(),
             metrics,
             table: is_table.then(LiveTable::default),
             style,
@@ -241,7 +242,7 @@ impl PingOutput {
 
     fn summarise(
         &self,
-        mut records: JsonWriter<io::Stdout>,
+        mut records: RecordPrinter<io::Stdout>,
         outcomes: &[PingOutcome],
         elapsed: Duration,
     ) -> Result<()> {

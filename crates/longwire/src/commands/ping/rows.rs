@@ -38,13 +38,13 @@ pub fn run(args: &Args, rows: u64, typed: &CommandLine) -> Result<Status> {
         );
         Warning::new(WarningKind::DoneOtherwise, text)
     });
-    if !args.json {
+    let Some(format) = args.records.format() else {
         output::print(&format!(
             "{target}\n{}",
             report::text::rows_view(&train, &output::style())
         ))?;
         return Ok(Status::Done);
-    }
+    };
     let conditions = output::conditions(
         typed,
         "kernel receive timestamps",
@@ -55,7 +55,7 @@ pub fn run(args: &Args, rows: u64, typed: &CommandLine) -> Result<Status> {
         duration: clock.now().since(began),
         ..Summary::default()
     };
-    output::print_records(&conditions, warning.as_slice(), &summary, |records| {
+    output::print_records(format, &conditions, warning.as_slice(), &summary, |records| {
         records.rows(&train)
     })?;
     Ok(Status::Done)

@@ -9,8 +9,8 @@ use model::{Conditions, DatabaseLinkOutcome, Sample, SampleTally, Summary};
 use pipeline::output::{self, Status};
 use probe::ping::via;
 use probe::ping::via::ViaOptions;
-use report::JsonWriter;
-use std::io::{self, Stdout};
+use report::RecordPrinter;
+use std::io::Stdout;
 use std::time::{Duration, Instant};
 use sys::arguments::CommandLine;
 use sys::{Clock, Target};
@@ -93,7 +93,7 @@ fn measure(args: &Args, typed: &CommandLine, source: &str, link: &str) -> Result
 
 struct LinkPingOutput {
     conditions: Option<Conditions>,
-    records: Option<JsonWriter<Stdout>>,
+    records: Option<RecordPrinter<Stdout>>,
     sums: SampleTally,
     began: Instant,
     quiet: bool,
@@ -107,7 +107,7 @@ impl LinkPingOutput {
                 "the source database's clock",
                 "the source database".to_owned(),
             )),
-            records: args.json.then(|| JsonWriter::new(io::stdout())),
+            records: args.records.printer(),
             sums: SampleTally::default(),
             began: Instant::now(),
             quiet: output::is_quiet(),

@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use model::{DatabaseLinkOutcome, Summary};
 use pipeline::output::{self, Status};
 use probe::ping::via::oracle;
+use report::RecordFormat;
 use std::io::Read;
 use std::path::Path;
 use sys::arguments::CommandLine;
@@ -31,8 +32,12 @@ pub fn find(path: &Path) -> Result<Option<DatabaseLinkOutcome>> {
     Ok(oracle::parse_outcome(&String::from_utf8_lossy(&bytes)))
 }
 
-pub fn show(outcome: &DatabaseLinkOutcome, json: bool, typed: &CommandLine) -> Result<Status> {
-    if json {
+pub fn show(
+    outcome: &DatabaseLinkOutcome,
+    records: Option<RecordFormat>,
+    typed: &CommandLine,
+) -> Result<Status> {
+    if let Some(format) = records {
         let (clock, point) = ("the source database's clock", "the source database");
         let conditions = output::conditions(typed, clock, point.to_owned());
         let summary = Summary {
@@ -42,7 +47,7 @@ pub fn show(outcome: &DatabaseLinkOutcome, json: bool, typed: &CommandLine) -> R
             spread: outcome.round_trips,
             ..Summary::default()
         };
-        output::print_records(&conditions, &[], &summary, |records| {
+        output::print_records(format, &conditions, &[], &summary, |records| {
             records.database_link(outcome)
         })?;
     } else {

@@ -10,6 +10,7 @@ use model::{LinkOutcome, Summary};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use relay::Relay;
+use report::RecordFormat;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -66,8 +67,8 @@ pub(super) fn run(args: &Args, at: &ServedAddress, typed: &CommandLine) -> Resul
     for link in &links {
         output_health.record_written("the relay's counts are", output::print_link(link));
     }
-    if args.json {
-        let written = write_records(typed, &planned, (counters, &links), began.elapsed());
+    if let Some(format) = args.records.format() {
+        let written = write_records(format, typed, &planned, (counters, &links), began.elapsed());
         output_health.record_written("the records on stdout are", written);
     }
     Ok(output_health.status(status))
@@ -98,6 +99,7 @@ fn summary(counters: &ProxyCounters) -> String {
 }
 
 fn write_records(
+    format: RecordFormat,
     typed: &CommandLine,
     planned: &[PlannedRelay],
     (counters, links): (&ProxyCounters, &[LinkOutcome]),
@@ -115,7 +117,7 @@ fn write_records(
         duration,
         ..Summary::default()
     };
-    output::print_records(&conditions, &[], &summary, |records| {
+    output::print_records(format, &conditions, &[], &summary, |records| {
         links.iter().try_for_each(|link| records.link(link))
     })
 }

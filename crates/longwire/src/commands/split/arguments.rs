@@ -3,6 +3,7 @@
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::distance::DistanceArgs;
 use crate::commands::emulation_level::Level;
+use crate::commands::record_args::RecordArgs;
 use crate::commands::scripts::{Mode, builtin, weighted};
 use crate::commands::seconds;
 use crate::password;
@@ -90,9 +91,8 @@ pub struct Args {
     /// Level of the emulated links: packet if namespaces are available, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
     pub level: Option<Level>,
-    /// Write records (JSON Lines) instead of the view.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Also write a page with bars of client, network and server: one HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

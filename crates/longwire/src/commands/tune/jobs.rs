@@ -126,13 +126,13 @@ fn conditions(args: &Args, typed: &CommandLine, target: &Target) -> Conditions {
 }
 
 fn print_report(args: &Args, conditions: &Conditions, report: &TuneReport, began: Instant) -> Result<()> {
-    if !args.json {
+    let Some(format) = args.records.format() else {
         let detail = match args.all {
             true => TuneDetail::All,
             false => TuneDetail::Best,
         };
         return Ok(output::print(&tune_view(report, detail, &output::style()))?);
-    }
+    };
     output::warn(&report.warnings);
     let summary = Summary {
         operations: report.runs.taken,
@@ -140,6 +140,7 @@ fn print_report(args: &Args, conditions: &Conditions, report: &TuneReport, began
         ..Summary::default()
     };
     Ok(output::print_records(
+        format,
         conditions,
         &report.warnings,
         &summary,

@@ -82,10 +82,10 @@ fn print_outcome(
     began: Instant,
 ) -> Result<()> {
     let report = &outcome.report;
-    if !args.json {
+    let Some(format) = args.records.format() else {
         let text = report::text::program_view(report, &output::style());
         return Ok(output::print(&text)?);
-    }
+    };
     output::warn(&report.warnings);
     let conditions = output::conditions(
         typed,
@@ -97,6 +97,7 @@ fn print_outcome(
         ..outcome.totals.clone()
     };
     Ok(output::print_records(
+        format,
         &conditions,
         &report.warnings,
         &summary,

@@ -4,6 +4,7 @@ mod work;
 
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::keys_flag::KeyLogArgument;
+use crate::commands::record_args::RecordArgs;
 use crate::password;
 use analysis::operations::rule::Rule;
 use anyhow::{Result, bail};
@@ -69,9 +70,8 @@ pub struct Args {
     pub asking: work::Asking,
     #[command(flatten)]
     pub cleartext: CleartextArgument,
-    /// Write records (JSON Lines) instead of the map.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub records: RecordArgs,
     /// Also write a page: one HTML file with the map.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -142,12 +142,12 @@ fn print_advice(
     begun: Instant,
 ) -> Result<()> {
     output::warn(warnings);
-    if !args.json {
+    let Some(format) = args.records.format() else {
         return Ok(output::print(&report::text::advice_view(
             advice,
             &output::style(),
         ))?);
-    }
+    };
     let summary = Summary {
         turns: advice.turns,
         exchanges: advice.exchanges,
@@ -157,6 +157,7 @@ fn print_advice(
         ..Summary::default()
     };
     Ok(output::print_records(
+        format,
         conditions,
         warnings,
         &summary,

@@ -4,6 +4,7 @@ use super::FAR_PORT;
 use super::Isolate;
 use super::running::{Running, Told};
 use super::security::{self, SecurityArgs};
+use crate::commands::record_args::RecordArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use live::address;
@@ -45,9 +46,8 @@ pub(super) struct Args {
     /// Serve metrics for Prometheus at http://ADDRESS/metrics.
     #[arg(long, value_parser = address::to_serve, value_name = "ADDRESS")]
     prometheus: Option<SocketAddr>,
-    /// Write records (JSON Lines) instead of the summary.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    records: RecordArgs,
 }
 
 pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     }
     let security = args.security.security()?;
     let clock = Clock::anchored_now();
-    let (notify, told) = Told::new("far", clock, args.json)?;
+    let (notify, told) = Told::new("far", clock, &args.records)?;
     let sentence = security::sentence(&security, "near");
     let far = FarEnd::start(FarOptions {
         listen,

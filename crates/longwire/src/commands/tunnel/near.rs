@@ -5,6 +5,7 @@ use super::Isolate;
 use super::running::{Running, Told};
 use super::security::{self, SecurityArgs};
 use crate::commands::observing::PlainClientsArg;
+use crate::commands::record_args::RecordArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use live::address;
@@ -61,9 +62,8 @@ pub(super) struct Args {
     /// Serve metrics for Prometheus at http://ADDRESS/metrics.
     #[arg(long, value_parser = address::to_serve, value_name = "ADDRESS")]
     prometheus: Option<SocketAddr>,
-    /// Write records (JSON Lines) instead of the summary.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    records: RecordArgs,
 }
 
 pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     }
     let security = args.security.security()?;
     let clock = Clock::anchored_now();
-    let (notify, told) = Told::new("near", clock, args.json)?;
+    let (notify, told) = Told::new("near", clock, &args.records)?;
     let sentence = security::sentence(&security, "far");
     let near = NearEnd::start(NearOptions {
         listen,

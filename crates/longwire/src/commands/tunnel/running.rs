@@ -1,11 +1,12 @@
 //! A running end of a tunnel: events go to stderr and into records, with a summary at the end.
 
+use crate::commands::record_args::RecordArgs;
 use anyhow::{Context, Result};
 use model::{Conditions, Summary, TunnelTotals};
 use pipeline::output::{self, Status};
-use report::JsonWriter;
+use report::RecordPrinter;
 use report::text::{tunnel_metrics, tunnel_view};
-use std::io::{self, Stdout};
+use std::io::Stdout;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -31,13 +32,13 @@ pub(super) struct Told {
     /// Events discarded since the last report of discards.
     dropped: Arc<AtomicU64>,
     clock: Clock,
-    records: Option<JsonWriter<Stdout>>,
+    records: Option<RecordPrinter<Stdout>>,
     stop: StopToken,
 }
 
 impl Told {
     /// Returns the sender for the end called `end` and the receiver of its events.
-    pub(super) fn new(end: &'static str, clock: Clock, json: bool) -> Result<(Notify, Self)> {
+    pub(super) fn new(end: &'static str, clock: Clock, records: &RecordArgs) -> Result<(Notify, Self)> {
         let (sender, notices) = sync_channel(MAX_NOTICES);
         let dropped = Arc::new(AtomicU64::new(0));
         let dropping = Arc::clone(&dropped);
@@ -49,7 +50,7 @@ impl Told {
             bell,
             dropped,
             clock,
-            records: json.then(|| JsonWriter::new(io::stdout())),
+            records: records.printer(),
             stop: output::stop_on_signals()?,
         };
         // The receiver is only gone during shutdown.

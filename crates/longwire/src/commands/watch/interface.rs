@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let child = match args.command.is_empty() {
         true => None,
         false => {
-            let output = CommandOutput::beside_records(args.reporting.json);
+            let output = CommandOutput::beside_records(args.reporting.records.is_given());
             Some(interface_command::start(&args.command, &planned, &keys, output)?)
         }
     };

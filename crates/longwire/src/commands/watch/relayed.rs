@@ -25,7 +25,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let mut run = Run::new(args.plan()?, relaying::conditions(typed, &planned))?;
     reporting.write_tables(&mut run.aggregator, TablesInput::Live)?;
     let output_health = run.output_health.clone();
-    let end = match top::terminal::is_there() && !reporting.json {
+    let end = match top::terminal::is_there() && !reporting.records.is_given() {
         true => format!("{}; longwire top shows a screen meanwhile", relays::ENDS),
         false => relays::ENDS.to_owned(),
     };
@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let status = if args.command.is_empty() {
         run.until_ended(&mut traffic, None, &asked)
     } else {
-        let output = CommandOutput::beside_records(reporting.json);
+        let output = CommandOutput::beside_records(reporting.records.is_given());
         let mut child = traffic.relays.child(&args.command, output)?;
         run.until_ended(&mut traffic, Some(&mut child), &asked)
     };

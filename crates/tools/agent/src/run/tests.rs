@@ -46,7 +46,7 @@ fn with_agent(folder: &Path, config: &str, act: impl FnOnce(Agent<'_>, Aggregato
     let plan = AgentPlan {
         config: folder.join("agent.toml"),
         plain_clients: PlainClients::default(),
-        json: false,
+        records: None,
     };
     std::fs::write(&plan.config, config).expect("written");
     let config = AgentConfig::read_file(&plan.config, plan.plain_clients).expect("valid");

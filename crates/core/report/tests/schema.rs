@@ -1,0 +1,160 @@
+//! `docs/records.schema.json` describes what is written. `LONGWIRE_BLESS=1` writes it again.
+
+mod samples;
+mod written;
+
+use report::records::SCHEMA;
+use report::records::types::TYPES;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use written::written;
+
+/// Objects with names of the user's as keys.
+const BY_NAME: [&str; 2] = ["settings", "services"];
+
+/// The schema of a value below `key`.
+fn schema_of(key: &str, value: &Value) -> Value {
+    match value {
+        Value::Null => panic!("{key} is there without a value"),
+        Value::Bool(_) => json!({"type": "boolean"}),
+        Value::Number(number) if number.is_f64() => json!({"type": "number"}),
+        Value::Number(_) => json!({"type": "integer"}),
+        Value::String(_) => json!({"type": "string"}),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| schema_of(key, item));
+            match items.reduce(|one, other| merged(key, one, other)) {
+                Some(items) => json!({"type": "array", "items": items}),
+                None => json!({"type": "array"}),
+            }
+        }
+        Value::Object(parts) if BY_NAME.contains(&key) => {
+            let values = parts.values().map(|part| schema_of("", part));
+            match values.reduce(|one, other| merged(key, one, other)) {
+                Some(values) => json!({"type": "object", "additionalProperties": values}),
+                None => json!({"type": "object"}),
+            }
+        }
+        Value::Object(parts) => {
+            let properties = parts
+                .iter()
+                .map(|(part, value)| (part.clone(), schema_of(part, value)));
+            json!({"type": "object", "properties": properties.collect::<Map<_, _>>()})
+        }
+    }
+}
+
+/// A schema of both.
+fn merged(key: &str, one: Value, other: Value) -> Value {
+    let (Value::Object(mut all), Value::Object(other)) = (one, other) else {
+        panic!("{key} has a schema that is not an object");
+    };
+    for (word, value) in other {
+        let merged = match (all.remove(&word), word.as_str()) {
+            (None, _) => value,
+            (Some(before), _) if before == value => value,
+            (Some(before), "type") if [&before, &value].contains(&&json!("number")) => {
+                assert!(
+                    [&before, &value].contains(&&json!("integer")),
+                    "{key}: {before} and {value}"
+                );
+                json!("number")
+            }
+            (Some(Value::Object(mut before)), "properties") => {
+                for (part, value) in value.as_object().into_iter().flatten() {
+                    let value = match before.remove(part) {
+                        Some(before) => merged(part, before, value.clone()),
+                        None => value.clone(),
+                    };
+                    before.insert(part.clone(), value);
+                }
+                Value::Object(before)
+            }
+            (Some(before), "items" | "additionalProperties") => merged(key, before, value),
+            (Some(before), _) => panic!("{key}: {word} is {before} and {value}"),
+        };
+        all.insert(word, merged);
+    }
+    Value::Object(all)
+}
+
+/// Of each type, its keys.
+fn schemas() -> BTreeMap<String, BTreeMap<String, Value>> {
+    let mut types: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
+    for line in written() {
+        let record: Map<String, Value> = serde_json::from_str(&line).expect("an object");
+        let name = record["type"].as_str().expect("a name").to_owned();
+        let keys = types.entry(name).or_default();
+        for (key, value) in record {
+            let schema = schema_of(&key, &value);
+            let schema = match keys.remove(&key) {
+                Some(before) => merged(&key, before, schema),
+                None => schema,
+            };
+            keys.insert(key, schema);
+        }
+    }
+    // An operation's is counted from its steps, of which a sample has few.
+    let evidence = types["summary"]["evidence"].clone();
+    if let Some(operation) = types.get_mut("operation") {
+        operation.insert("evidence".to_owned(), evidence);
+    }
+    types
+}
+
+/// The file: a line for each key, in the order of columns.
+fn file() -> String {
+    let schemas = schemas();
+    let mut text = format!(
+        r#"{{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "A record of longwire",
+  "description": "One line of --json or of a recording. Meanings: output.md. Keys and types may be added.",
+  "type": "object",
+  "required": ["type", "schema"],
+  "properties": {{"type": {{"type": "string"}}, "schema": {{"const": {SCHEMA}}}}},
+  "allOf": [
+"#
+    );
+    let separator = |place: usize, count: usize| if place + 1 < count { "," } else { "" };
+    for (place, found) in TYPES.iter().enumerate() {
+        let name = found.name;
+        let _ = writeln!(
+            text,
+            r##"    {{"if": {{"properties": {{"type": {{"const": "{name}"}}}}}}, "then": {{"$ref": "#/$defs/{name}"}}}}{}"##,
+            separator(place, TYPES.len())
+        );
+    }
+    text.push_str("  ],\n  \"$defs\": {\n");
+    for (place, found) in TYPES.iter().enumerate() {
+        let _ = writeln!(text, "    \"{}\": {{\n      \"properties\": {{", found.name);
+        let keys: Vec<&str> = found.keys().collect();
+        for (place, key) in keys.iter().enumerate() {
+            let schema = &schemas[found.name][*key];
+            let _ = writeln!(
+                text,
+                "        \"{key}\": {schema}{}",
+                separator(place, keys.len())
+            );
+        }
+        let _ = writeln!(text, "      }}\n    }}{}", separator(place, TYPES.len()));
+    }
+    text.push_str("  }\n}\n");
+    text
+}
+
+#[test]
+fn the_schema_file_describes_what_is_written() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/records.schema.json");
+    let now = file();
+    if std::env::var_os("LONGWIRE_BLESS").is_some() {
+        std::fs::write(&path, &now).expect("written");
+    }
+    let text = std::fs::read_to_string(&path).expect("docs/records.schema.json is there");
+    assert!(
+        text == now,
+        "docs/records.schema.json is not that of LONGWIRE_BLESS=1:\n{now}"
+    );
+    assert!(serde_json::from_str::<Value>(&text).is_ok(), "it is JSON");
+}
