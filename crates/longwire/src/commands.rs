@@ -19,6 +19,7 @@ pub mod link;
 pub mod load;
 pub mod mcp;
 pub mod observing;
+pub mod per_file;
 pub mod ping;
 pub mod plan;
 pub mod predict;

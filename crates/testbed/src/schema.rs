@@ -44,7 +44,7 @@ fn wrong(place: &str, value: &Value, schema: &Value) -> Option<String> {
 }
 
 fn wrong_part(place: &str, parts: &Map<String, Value>, schema: &Value) -> Option<String> {
-    let is_of_type = |key: &str| schema.get("type").is_none() && matches!(key, "type" | "schema");
+    let is_of_type = |key: &str| schema.get("type").is_none() && matches!(key, "type" | "schema" | "file");
     let mut parts = parts.iter().filter(|(key, _)| !is_of_type(key));
     parts.find_map(|(key, part)| {
         let known = schema["properties"]

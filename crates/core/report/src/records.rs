@@ -56,6 +56,8 @@ pub struct RecordLine<'a, B> {
     #[serde(rename = "type")]
     name: &'static str,
     schema: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
     #[serde(flatten)]
     body: &'a B,
 }
@@ -64,6 +66,7 @@ const fn line<B: RecordBody>(body: &B) -> RecordLine<'_, B> {
     RecordLine {
         name: B::NAME,
         schema: SCHEMA,
+        file: None,
         body,
     }
 }

@@ -113,7 +113,7 @@ fn file() -> String {
   "description": "One line of --json or of a recording. Meanings: output.md. Keys and types may be added.",
   "type": "object",
   "required": ["type", "schema"],
-  "properties": {{"type": {{"type": "string"}}, "schema": {{"const": {SCHEMA}}}}},
+  "properties": {{"type": {{"type": "string"}}, "schema": {{"const": {SCHEMA}}}, "file": {{"type": "string"}}}},
   "allOf": [
 "#
     );

@@ -5,6 +5,7 @@
 //! interfaces.
 
 mod captured;
+mod folders;
 pub mod live;
 mod merging;
 mod numbering;
@@ -23,6 +24,7 @@ use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use capture::Machines;
 use captured::CaptureDecoding;
+pub use folders::with_folders;
 use merging::MergedRecordings;
 use model::{Conditions, Warning, WarningKind};
 use numbering::Numbering;

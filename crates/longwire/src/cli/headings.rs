@@ -46,6 +46,7 @@ const HEADINGS: [Heading; 6] = [
             "json",
             "csv",
             "markdown",
+            "per-file",
             "exchanges",
             "compressed-sizes",
             "keep-literals",

@@ -4,6 +4,7 @@ use super::distance::DistanceArgs;
 use super::emulation_level::{self, Level};
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
+use super::per_file::PerFileArg;
 use crate::commands::record_args::RecordArgs;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
@@ -18,8 +19,9 @@ use pipeline::page::{PageFile, PageRun, Samples};
 use pipeline::progress::StderrProgress;
 use pipeline::sinks::LongestOperation;
 use predict::{Computing, PredictionTarget, WakeUp, Workers};
-use proof::{BackendSearch, Claim};
+use proof::{Backend, BackendSearch, Claim};
 use report::ReadOutcome;
+use report::RunFile;
 use std::path::PathBuf;
 use sys::StopToken;
 use sys::arguments::CommandLine;
@@ -37,7 +39,7 @@ use sys::arguments::CommandLine;
     --server-cores 4
   longwire predict app.pcap --rtt 10ms,40ms --verify")]
 pub struct Args {
-    /// Capture or recording files; `-` reads stdin. Links may stand between them: app.pcap 40ms.
+    /// Capture or recording files, or folders of them; `-` reads stdin. Links may stand between them: app.pcap 40ms.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -74,7 +76,7 @@ pub struct Args {
     /// Replay the median operation of the longest names over an emulated link, and show it next to
     /// its prediction. Takes about a minute. Clients and servers then share no cores, in the
     /// prediction too.
-    #[arg(long, conflicts_with_all = ["server_cores", "client_cores"])]
+    #[arg(long, conflicts_with_all = ["server_cores", "client_cores", "per_file"])]
     pub verify: bool,
     /// Level of the emulated link: packet if namespaces are available, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
@@ -84,6 +86,8 @@ pub struct Args {
     pub all: bool,
     #[command(flatten)]
     pub records: RecordArgs,
+    #[command(flatten)]
+    pub per_file: PerFileArg,
     /// Also write a page: one HTML file with the prediction over round-trip time and rate, and its
     /// basis.
     #[arg(long, value_name = "FILE")]
@@ -108,14 +112,28 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         Some(BackendSearch::Here(backend)) => Some(backend),
         None => None,
     };
+    let files = input::with_folders(&args.files)?;
+    args.per_file.run(&files, args.records.is_given(), |files, file| {
+        predict(args, files, file, backend.as_ref(), typed)
+    })
+}
+
+fn predict(
+    args: &Args,
+    files: &[PathBuf],
+    file: Option<RunFile>,
+    backend: Option<&Backend>,
+    typed: &CommandLine,
+) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let samples = page.as_ref().map(PageFile::samples);
-    let samples = samples.or_else(|| backend.as_ref().map(|_| Samples::default()));
-    let wanted = wanted(args, samples.clone());
-    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files, typed))?;
-    let input = input::read_files(&args.files, args.keys.reading()?, &mut |fact| {
-        aggregator.fact(fact)
-    })?;
+    let samples = samples.or_else(|| backend.map(|_| Samples::default()));
+    let wanted = AggregatorConfig {
+        file,
+        ..wanted(args, files, samples.clone())
+    };
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(files, typed))?;
+    let input = input::read_files(files, args.keys.reading()?, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();
     let stop = match args.verify {
         true => output::stop_on_signals()?,
@@ -123,7 +141,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     };
     let mut status = Status::Done;
     let outcome = aggregator.finish_amended(input.warnings, input.packets, |outcome| {
-        if let (Some(backend), Some(samples)) = (&backend, &samples) {
+        if let (Some(backend), Some(samples)) = (backend, &samples) {
             let claim = Claim {
                 targets: &wanted.targets,
                 samples,
@@ -141,7 +159,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     output::warn(&outcome.warnings);
     if let Some(page) = page {
         page.write(&PageRun {
-            title: &input::title(&args.files),
+            title: &input::title(files),
             outcome: &outcome,
             moved: &moved,
             asked: &wanted.targets,
@@ -191,7 +209,7 @@ fn with_links_between_files(mut args: Args) -> Args {
     args
 }
 
-fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
+fn wanted(args: &Args, files: &[PathBuf], samples: Option<Samples>) -> AggregatorConfig {
     AggregatorConfig {
         targets: PredictionTarget::grid(&args.distances.links(&DEFAULT_RTTS), &args.clients),
         computing: computing(args),
@@ -205,7 +223,7 @@ fn wanted(args: &Args, samples: Option<Samples>) -> AggregatorConfig {
         records: args.records.format(),
         longest: args.explain.then(LongestOperation::default),
         samples,
-        ..args.grouping.config_for(&args.files)
+        ..args.grouping.config_for(files)
     }
 }
 

@@ -3,6 +3,7 @@
 mod script_output;
 
 use super::keys_flag::KeyLogArgument;
+use super::per_file::PerFileArg;
 use super::reporting::Reporting;
 use analysis::exchange_pool::ExchangePool;
 use anyhow::Result;
@@ -11,6 +12,7 @@ use pipeline::aggregator::{Aggregator, AggregatorConfig, TablesInput};
 use pipeline::input::{self, Reading};
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun};
+use report::RunFile;
 use std::path::PathBuf;
 use sys::arguments::CommandLine;
 
@@ -24,16 +26,19 @@ use sys::arguments::CommandLine;
   longwire read app.pcap
   longwire read app.pcap --html report.html
   longwire read http.lwr database.lwr
+  longwire read captures/ --per-file --csv summary
   tcpdump -i any -w - port 5432 | longwire read -
   longwire read --json --exchanges app.pcap | jq 'select(.type=="exchange")'"#)]
 pub struct Args {
-    /// Capture or recording files, or folders of tables; `-` reads stdin.
+    /// Capture or recording files, or folders of them or of tables; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub keys: KeyLogArgument,
     #[command(flatten)]
     pub reporting: Reporting,
+    #[command(flatten)]
+    pub per_file: PerFileArg,
 }
 
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
@@ -43,20 +48,28 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         return script_output::show(&outcome, args.reporting.records.format(), typed);
     }
     sys::memory::keep_freed();
+    let files = input::with_folders(&args.files)?;
+    let has_records = args.reporting.records.is_given();
+    let each = |files: &[PathBuf], file| read(args, files, file, typed);
+    args.per_file.run(&files, has_records, each)
+}
+
+fn read(args: &Args, files: &[PathBuf], file: Option<RunFile>, typed: &CommandLine) -> Result<Status> {
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let boxes = ExchangePool::default();
     let wanted = AggregatorConfig {
         targets: args.reporting.targets(page.is_some()),
         records: args.reporting.records.format(),
+        file,
         exchanges: args.reporting.has_exchanges(),
         findings: Some(args.reporting.distances()),
         samples: page.as_ref().map(PageFile::samples),
         boxes: Some(boxes.clone()),
-        ..args.reporting.grouping.config_for(&args.files)
+        ..args.reporting.grouping.config_for(files)
     };
-    let mut aggregator = Aggregator::new(&wanted, input::conditions(&args.files, typed))?;
+    let mut aggregator = Aggregator::new(&wanted, input::conditions(files, typed))?;
     args.reporting
-        .write_tables(&mut aggregator, TablesInput::Files(&args.files))?;
+        .write_tables(&mut aggregator, TablesInput::Files(files))?;
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),
@@ -64,7 +77,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         boxes,
         fingerprints: aggregator.fingerprints(),
     };
-    let input = input::read_files(&args.files, reading, &mut |fact| aggregator.fact(fact))?;
+    let input = input::read_files(files, reading, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();
     let outcome = aggregator.finish(input.warnings, input.packets)?;
     if args.reporting.records.is_given() {
@@ -77,7 +90,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     }
     if let Some(page) = page {
         page.write(&PageRun {
-            title: &input::title(&args.files),
+            title: &input::title(files),
             outcome: &outcome,
             moved: &moved,
             asked: &wanted.targets,

@@ -104,7 +104,7 @@ fn files_that_cannot_be_read() {
     );
     says(&refused(&["read", &path("text")]), &["text", "not a capture"]);
     says(&refused(&["read", &path("empty")]), &["empty"]);
-    says(&refused(&["read", &path("")]), &["directory"]);
+    says(&refused(&["read", &path("")]), &["no capture or recording in"]);
     says(&refused(&["predict", &path("text")]), &["text", "not a capture"]);
     says(
         &refused(&["watch", "postgres://127.0.0.1:1", "-o", &path("no/such/run.lwr")]),

@@ -1,6 +1,7 @@
 //! Records of one type as a table: `--csv` and `--markdown`.
 
 use serde_json::Value;
+use std::fs;
 use std::path::Path;
 use testbed::binary::{csv, of_type, records, run, stderr, stdout};
 
@@ -55,6 +56,66 @@ fn a_table_has_the_values_of_the_records() {
             }
         }
     }
+}
+
+/// A folder with captures, a note and a subfolder.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a directory");
+    for name in CAPTURES {
+        fs::copy(capture(name), folder.path().join(name)).expect("copied");
+    }
+    fs::write(folder.path().join("notes.json"), "{\"a\": 1}").expect("written");
+    fs::create_dir(folder.path().join("older")).expect("created");
+    folder
+}
+
+#[test]
+fn a_folder_is_the_captures_in_it() {
+    let folder = folder();
+    let path = folder.path().display().to_string();
+    let of_folder = records(&run(&["read", "--json", &path]));
+    let names = CAPTURES.map(|name| folder.path().join(name).display().to_string());
+    let mut sorted = names.clone();
+    sorted.sort();
+    let of_files = records(&run(&["read", "--json", &sorted[0], &sorted[1]]));
+    assert_eq!(of_type(&of_folder, "summary"), of_type(&of_files, "summary"));
+    let empty = folder.path().join("older").display().to_string();
+    for command in ["read", "predict"] {
+        let output = run(&[command, &empty]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            stderr(&output).contains("no capture or recording in"),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn each_file_has_its_outcome() {
+    let folder = folder();
+    let path = folder.path().display().to_string();
+    let mut names = CAPTURES.map(|name| folder.path().join(name).display().to_string());
+    names.sort();
+    let rows = csv(&run(&["read", &path, "--per-file", "--csv", "summary"]));
+    assert_eq!(rows.iter().map(|row| &*row["file"]).collect::<Vec<_>>(), names);
+    let all = records(&run(&["read", &path, "--per-file", "--json"]));
+    for (name, row) in names.iter().zip(&rows) {
+        let alone = records(&run(&["read", name, "--json"]));
+        let expected = &of_type(&alone, "summary")[0]["turns"];
+        assert_eq!(row["turns"], expected.to_string());
+        let of_file = all.iter().filter(|record| record["file"] == **name);
+        assert_eq!(of_file.count(), alone.len());
+    }
+    let predicted = csv(&run(&["predict", &path, "--per-file", "--csv", "prediction"]));
+    assert!(
+        names
+            .iter()
+            .all(|name| predicted.iter().any(|row| row["file"] == *name))
+    );
+    let text = stdout(&run(&["predict", &path, "--per-file"]));
+    let at = names.map(|name| text.lines().position(|line| line == name));
+    assert!(at[0] == Some(0) && at[1] > at[0], "{text}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use model::Conditions;
 use serde::Serialize;
 use serde_json::Value;
 use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy)]
 pub enum RecordFormat {
@@ -32,13 +33,28 @@ pub type RecordPrinter<W> = RecordWriter<PrintedRecords<W>>;
 pub struct PrintedRecords<W: Write> {
     out: BufWriter<W>,
     format: RecordFormat,
+    file: Option<RunFile>,
+}
+
+/// One of several files, each with an outcome of its own.
+#[derive(Debug, Clone)]
+pub struct RunFile {
+    /// Written in each record.
+    pub name: Arc<str>,
+    /// The first has the header of a table.
+    pub is_first: bool,
 }
 
 impl<W: Write> RecordPrinter<W> {
     pub fn new(format: RecordFormat, out: W) -> Self {
+        Self::of_file(format, None, out)
+    }
+
+    pub fn of_file(format: RecordFormat, file: Option<RunFile>, out: W) -> Self {
         Self::encoding(PrintedRecords {
             out: BufWriter::with_capacity(BUFFER_BYTES, out),
             format,
+            file,
         })
     }
 
@@ -49,14 +65,17 @@ impl<W: Write> RecordPrinter<W> {
 
 impl<W: Write> RecordEncoder for PrintedRecords<W> {
     fn encode<B: Serialize>(&mut self, line: &RecordLine<'_, B>) -> io::Result<()> {
+        let file = self.file.as_ref().map(|file| &*file.name);
+        let line = &RecordLine { file, ..*line };
         let (table, row): (_, fn(&[Cell]) -> String) = match self.format {
             RecordFormat::JsonLines => return write_line(&mut self.out, line),
             RecordFormat::Csv(table) => (table, csv_row),
             RecordFormat::Markdown(table) => (table, markdown_row),
         };
         // Conditions are the first record of a run, also of one without rows.
-        if line.name() == Conditions::NAME {
-            let names: Vec<Cell> = table.keys().map(|key| Cell::Plain(key.to_owned())).collect();
+        if line.name() == Conditions::NAME && self.file.as_ref().is_none_or(|file| file.is_first) {
+            let keys = file.map(|_| "file").into_iter().chain(table.keys());
+            let names: Vec<Cell> = keys.map(|key| Cell::Plain(key.to_owned())).collect();
             self.out.write_all(row(&names).as_bytes())?;
             if let RecordFormat::Markdown(_) = self.format {
                 let rule = vec![Cell::Plain("---".to_owned()); names.len()];
@@ -69,7 +88,9 @@ impl<W: Write> RecordEncoder for PrintedRecords<W> {
         let Value::Object(mut record) = serde_json::to_value(line.body())? else {
             return Ok(());
         };
-        let cells = table.keys().map(|key| Cell::new(record.remove(key)));
+        let of_file = file.map(|name| Cell::new(Some(Value::from(name))));
+        let keys = table.keys().map(|key| Cell::new(record.remove(key)));
+        let cells = of_file.into_iter().chain(keys);
         let cells = cells.collect::<io::Result<Vec<Cell>>>()?;
         debug_assert!(
             record.is_empty(),

@@ -9,7 +9,7 @@ use analysis::hosts::HostSettings;
 use analysis::operations::rule::Rule;
 use model::Endpoint;
 use predict::{Computing, PredictionTarget, Senders, WakeUp, Workers};
-use report::RecordFormat;
+use report::{RecordFormat, RunFile};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -32,6 +32,8 @@ pub struct AggregatorConfig {
     pub names: Vec<(Endpoint, Arc<str>)>,
     /// Also writes records to stdout.
     pub records: Option<RecordFormat>,
+    /// The file of a run that is one of several.
+    pub file: Option<RunFile>,
     pub exchanges: bool,
     /// Also writes all facts to this file.
     pub recording: Option<PathBuf>,

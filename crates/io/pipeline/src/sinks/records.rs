@@ -26,7 +26,7 @@ pub(super) fn requested(config: &AggregatorConfig, conditions: &Conditions) -> R
     let output = non_blocking
         .clone()
         .map_or_else(RecordOutput::stdout, RecordOutput::NonBlocking);
-    let mut records = RecordPrinter::new(format, output);
+    let mut records = RecordPrinter::of_file(format, config.file.clone(), output);
     records.conditions(conditions).context(NOT_WRITTEN)?;
     boxed(Some(RunRecords {
         records,
