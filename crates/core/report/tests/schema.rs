@@ -145,6 +145,7 @@ fn file() -> String {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test writes the file on request")]
 fn the_schema_file_describes_what_is_written() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/records.schema.json");
     let now = file();
