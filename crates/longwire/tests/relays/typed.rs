@@ -156,12 +156,11 @@ fn commands_record_what_was_typed() {
 }
 
 /// Lines of [`ENDING`] by their beginnings, each with a table that has rows.
-const TABLES: [(&str, &str); 10] = [
+const TABLES: [(&str, &str); 9] = [
     ("predict --json", "operation"),
     ("check ", "check"),
     ("ping $U -n", "sample"),
     ("ping $U --rows", "rows"),
-    ("echo ", "echo"),
     ("relay ", "link"),
     ("load $U", "load"),
     ("tunnel advise", "pays"),
