@@ -93,6 +93,11 @@ impl Started {
         self.heard.said().text.clone()
     }
 
+    /// Whether no process writes to its stderr any more.
+    pub fn has_said_all(&self) -> bool {
+        self.heard.said().over
+    }
+
     pub fn id(&self) -> u32 {
         self.process.id()
     }

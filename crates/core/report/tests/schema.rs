@@ -1,4 +1,4 @@
-//! `docs/records.schema.json` describes what is written. `LONGWIRE_BLESS=1` writes it again.
+//! `docs/records.schema.json` describes the records. `LONGWIRE_BLESS=1` writes it again.
 
 mod samples;
 mod written;

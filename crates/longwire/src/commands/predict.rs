@@ -39,7 +39,8 @@ use sys::arguments::CommandLine;
     --server-cores 4
   longwire predict app.pcap --rtt 10ms,40ms --verify")]
 pub struct Args {
-    /// Capture or recording files, or folders of them; `-` reads stdin. Links may stand between them: app.pcap 40ms.
+    /// Capture or recording files, or folders of them; `-` reads stdin. Links may stand between them:
+    /// app.pcap 40ms.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

@@ -143,7 +143,7 @@ fn echo_answers_and_tells_what_is_wrong() {
         "200ms",
     ]);
     assert_eq!(of_type(&swept, "echo").len(), 6);
-    let one = records(&["echo", &echo, "-T", "50ms"]);
+    let one = records(&["echo", &echo, "-T", "500ms"]);
     let summary = of_type(&one, "summary")[0];
     for key in ["p50_ns", "per_second", "errors", "floor_ns"] {
         assert!(summary[key].is_number(), "{key}: {summary}");

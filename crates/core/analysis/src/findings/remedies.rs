@@ -1,6 +1,7 @@
 //! Remedies in the terms of the client's driver.
 //!
-//! The first matching row of [`statements`] and [`sessions`] wins: rows for one software precede general ones.
+//! The first matching row of [`statements`] and [`sessions`] wins: rows for one software precede
+//! general ones.
 //! Spellings of settings are from the drivers' manuals; case matters.
 
 mod sessions;

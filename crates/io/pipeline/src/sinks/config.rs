@@ -1,4 +1,4 @@
-//! What a run requests.
+//! Requested outputs of a run.
 
 use super::{KeptOperations, LongestOperation, Samples};
 use crate::moved::ConnectionChoice;

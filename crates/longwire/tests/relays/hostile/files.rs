@@ -31,7 +31,7 @@ fn text(path: &Path) -> &str {
 fn ended(command: &mut Command) -> (Option<i32>, String) {
     let mut run = Started::heard(command.stdout(Stdio::null()).stdin(Stdio::null()));
     let status = run.ends_within(Duration::from_secs(20));
-    wait_until("its last words are heard", || !run.said().is_empty());
+    wait_until("its last words are heard", || run.has_said_all());
     (status.code(), run.said())
 }
 
