@@ -20,7 +20,7 @@ impl Servers {
     /// that distinguishes them decides:
     ///
     /// 1. an endpoint that was the server of another connection, seen from its handshake on;
-    /// 2. a port of [`WELL_KNOWN`];
+    /// 2. a port of a database, a proxy or HTTP ([`is_well_known`]);
     /// 3. a port below 1024 (IANA's system ports);
     /// 4. a port below 32768 (below Linux's ephemeral range);
     /// 5. a port that ends with a well-known port's four digits, as containers and test servers have (55432);

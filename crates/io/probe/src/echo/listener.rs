@@ -38,7 +38,7 @@ impl Default for ListenerOptions {
 /// Serves any number of clients until stopped.
 ///
 /// Idle connections, and those that do not greet within 5 seconds, are closed. Memory is 0.5 MiB
-/// per connection for all message sizes. There are at most [`MAX_THREADS`] threads, plus one per
+/// per connection for all message sizes. There are at most `MAX_THREADS` threads, plus one per
 /// processor, and none for connections that have not greeted.
 #[derive(Debug)]
 pub struct Listener {
