@@ -98,18 +98,22 @@ pub struct Estimate {
 impl Estimate {
     /// Round trips, transfer, and waiting for the link.
     pub fn network(&self) -> Duration {
-        self.round_trips + self.transfer + self.waiting
+        self.round_trips
+            .saturating_add(self.transfer)
+            .saturating_add(self.waiting)
     }
 
     /// Of the whole operation, or of its network alone where the work is unknown.
     pub fn time(&self) -> Duration {
-        self.network() + self.compressing + self.operation.work.unwrap_or_default()
+        self.network()
+            .saturating_add(self.compressing)
+            .saturating_add(self.operation.work.unwrap_or_default())
     }
 
     /// Operations of all clients; `None` if the work is unknown.
     pub fn per_second(&self) -> Option<f64> {
         self.operation.work?;
-        let cycle = (self.time() + self.operation.think).as_secs_f64();
+        let cycle = self.time().saturating_add(self.operation.think).as_secs_f64();
         (cycle > 0.0).then(|| f64::from(self.operation.clients) / cycle)
     }
 

@@ -77,8 +77,10 @@ pub fn estimate(
     let compressing = compression
         .and_then(|compression| compression.bytes_per_second)
         .map_or(Duration::ZERO, |speed| span(payload / speed));
-    let alone = operation.work.unwrap_or_default() + round_trips + transfer + compressing;
-    let shared = transfer * operation.clients;
+    let parts = [round_trips, transfer, compressing, operation.think];
+    let work = operation.work.unwrap_or_default();
+    let cycle = parts.into_iter().fold(work, Duration::saturating_add);
+    let shared = transfer.saturating_mul(operation.clients);
     Estimate {
         link: link.to_string().into(),
         rtt: link.rtt,
@@ -88,7 +90,7 @@ pub fn estimate(
         round_trips,
         transfer,
         compressing,
-        waiting: shared.saturating_sub(alone + operation.think),
+        waiting: shared.saturating_sub(cycle),
         sent: ByteCount::from_bytes(sent.round() as u64),
         is_compressed: compression.is_some(),
     }
@@ -233,6 +235,20 @@ mod tests {
             ..fast
         };
         assert_eq!(free.pays_below(), None);
+    }
+
+    #[test]
+    fn figures_beyond_all_time_saturate() {
+        let link: LinkDescription = "rtt=1h rate=1bit".parse().unwrap();
+        let known = KnownOperation {
+            payload: ByteCount::from_bytes(u64::MAX),
+            clients: 1_000_000,
+            think: Duration::MAX,
+            ..operation(Some(Duration::MAX), 1e9)
+        };
+        let there = estimate(&known, None, None, &link);
+        assert_eq!(there.time(), Duration::MAX);
+        assert!(there.per_second().is_some());
     }
 
     #[test]
