@@ -249,7 +249,7 @@ fn findings_that_rest_on_guesses_say_so() {
         };
         // Joins wrapped lines.
         let shown = read_view(&outcome, &style(120, Colour::Plain));
-        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+        testbed::binary::unwrapped(&shown)
     };
     let shown = with(&[guessed, doubtful.clone()]);
     assert!(shown.contains(" ~ n+1 SELECT name, price"), "{shown}");

@@ -14,10 +14,7 @@ fn data(name: &str) -> String {
 fn text(words: &[&str]) -> (Option<i32>, String) {
     let output = binary::run(words);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    (
-        output.status.code(),
-        said.split_whitespace().collect::<Vec<_>>().join(" "),
-    )
+    (output.status.code(), binary::unwrapped(&said))
 }
 
 fn read_report(name: &str) -> String {
@@ -126,7 +123,7 @@ fn a_statement_prepared_before_the_capture_has_the_text_of_a_later_preparation()
         let summary = of("summary").next().expect("a summary");
         assert_eq!(Some(sum), summary["turns"].as_u64());
     }
-    let said = binary::unwrapped(&text(&["read", "--all", &data("prepared-again.pcap.gz")]).1);
+    let said = text(&["read", "--all", &data("prepared-again.pcap.gz")]).1;
     assert!(
         said.contains("2 statements prepared before the capture: text known because another connection prepared the same name"),
         "{said}"

@@ -186,7 +186,7 @@ fn a_page_of_many_different_statements_is_counted() {
         .join(name);
     let output = testbed::binary::run(&["read", &path.display().to_string()]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = binary::unwrapped(&said);
     assert!(
         said.contains("36 different statements of it run one after another"),
         "{said}"

@@ -146,14 +146,13 @@ fn notes(outcome: &ReadOutcome, findings: Option<&FindingsTable<'_>>, style: &St
 /// As many sentences of a remedy as fit into `most` lines.
 fn remedy(row: &FindingRow<'_>, most: usize, style: &Style) -> String {
     let sentences: Vec<&str> = row.finding.remedy.split_inclusive(". ").collect();
-    let texts = (1..=sentences.len()).rev().map(|count| {
+    let mut texts = (1..=sentences.len()).rev().map(|count| {
         let mut text = String::new();
         let first = sentences[..count].concat();
         paragraph(&first, REMEDY_INDENT, Ink::Faint, style, &mut text);
         text
     });
     texts
-        .into_iter()
         .find(|text| text.lines().count() <= most)
         .unwrap_or_default()
 }
