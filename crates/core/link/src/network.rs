@@ -271,7 +271,7 @@ impl<W: Ord> SimulatedNetwork<W> {
             sent = true;
         }
         if sent {
-            self.flows[flow.index()].sent_all_it_can(self.now);
+            self.flows[flow.index()].sent_all_it_can();
         }
         self.arm_ack_timer(flow);
     }
@@ -350,6 +350,9 @@ impl<W: Ord> SimulatedNetwork<W> {
     fn acknowledgement(&mut self, flow: FlowId, ack: Acknowledgement, beyond: Option<StreamOffset>) {
         self.flows[flow.index()].acknowledged(self.now, ack, beyond);
         self.send(flow);
+        if beyond.is_some() {
+            self.arm_give_up_timer(flow);
+        }
     }
 
     fn flow(&mut self, flow: FlowId) -> &mut Flow {

@@ -9,13 +9,15 @@ mod flow;
 mod receiver;
 mod round_trip;
 mod stream_offset;
+#[cfg(test)]
+mod traces;
 
 pub use congestion::INITIAL_WINDOW;
 pub use flow::{Flow, Waiter};
 pub use receiver::Reaction;
 pub use stream_offset::StreamOffset;
 
-use model::Timestamp;
+use model::{Nanos, Timestamp};
 
 /// Bytes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,14 @@ pub struct Acknowledgement {
 struct Unacknowledged {
     acked: StreamOffset,
     sent: StreamOffset,
+}
+
+/// Of a kernel with 250 Hz, as distributions have.
+const TICKS_PER_SECOND: u64 = 250;
+const TICK: Nanos = Nanos::from_millis(1_000 / TICKS_PER_SECOND);
+
+const fn ticks(at: Timestamp) -> u64 {
+    at.as_nanos() / TICK.get()
 }
 
 const fn shift(at: Timestamp, by: i64) -> Timestamp {

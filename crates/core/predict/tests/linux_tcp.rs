@@ -191,6 +191,15 @@ fn percent(compared: &[Compared], share: usize) -> f64 {
     compared[(compared.len() - 1) * share / 100].error().abs() * 100.0
 }
 
+/// Compared as text, so that a change of the model is a change of this test.
+fn figures(compared: &[Compared]) -> String {
+    let [p50, p90, p95, p99] = [50, 90, 95, 99].map(|share| percent(compared, share));
+    format!(
+        "{} exchanges: p50 {p50:.2} % p90 {p90:.2} % p95 {p95:.2} % p99 {p99:.2} %",
+        compared.len()
+    )
+}
+
 fn shown(compared: &Compared) -> String {
     let Compared {
         what,
@@ -211,12 +220,8 @@ fn show(compared: &[Compared]) {
         .iter()
         .filter(|compared| !compared.is_repeatable())
         .count();
-    let [p50, p90, p95, p99] = [50, 90, 95, 99].map(|share| percent(compared, share));
-    println!(
-        "{} exchanges, in {unrepeatable} the kernel's runs differ by more than 10 %",
-        compared.len()
-    );
-    println!("error p50 {p50:.2} % p90 {p90:.2} % p95 {p95:.2} % p99 {p99:.2} %");
+    println!("{}", figures(compared));
+    println!("in {unrepeatable} the kernel's runs differ by more than 10 %");
     compared
         .iter()
         .rev()
@@ -228,8 +233,10 @@ fn show(compared: &[Compared]) {
 fn predictions_agree_with_the_kernel() {
     let compared = compare_all(UNBOUNDED_QUEUE);
     show(&compared);
-    let median = percent(&compared, 50);
-    assert!(median <= 3.0, "median error {median:.2} %");
+    assert_eq!(
+        figures(&compared),
+        "1717 exchanges: p50 0.05 % p90 1.07 % p95 3.16 % p99 5.68 %"
+    );
     let unrepeatable = compared
         .iter()
         .filter(|compared| !compared.is_repeatable())
@@ -260,15 +267,9 @@ fn predictions_agree_with_the_kernel() {
 fn most_predictions_agree_where_a_queue_overflows() {
     let compared = compare_all(BOUNDED_QUEUE);
     show(&compared);
-    assert!(
-        percent(&compared, 50) <= 3.0,
-        "median error {:.2} %",
-        percent(&compared, 50)
-    );
-    assert!(
-        percent(&compared, 95) <= 10.0,
-        "95 % within {:.2} %",
-        percent(&compared, 95)
+    assert_eq!(
+        figures(&compared),
+        "85 exchanges: p50 0.06 % p90 0.26 % p95 0.39 % p99 1.90 %"
     );
 }
 

@@ -23,18 +23,23 @@ impl<W: Ord> SimulatedNetwork<W> {
     }
 
     /// Needed only after a loss, as otherwise every acknowledgement arrives. There is one timer per
-    /// flow: a later deadline is checked when the earlier one expires.
+    /// flow: a later deadline is checked when it expires, and an earlier one replaces it.
     pub(super) fn arm_give_up_timer(&mut self, flow: FlowId) {
-        if self.gives_up_at[flow.index()].is_none()
-            && let Some(at) = self.flows[flow.index()].gives_up_at()
-        {
-            let at = at.max(self.now);
-            self.gives_up_at[flow.index()] = Some(at);
+        let Some(at) = self.flows[flow.index()].gives_up_at() else {
+            return;
+        };
+        let at = at.max(self.now);
+        let armed = &mut self.gives_up_at[flow.index()];
+        if armed.is_none_or(|armed| at < armed) {
+            *armed = Some(at);
             self.push(at, What::GiveUpTimer { flow });
         }
     }
 
     pub(super) fn give_up_timer(&mut self, flow: FlowId) {
+        if self.gives_up_at[flow.index()].is_some_and(|armed| armed > self.now) {
+            return;
+        }
         self.flush_acknowledged(flow);
         self.gives_up_at[flow.index()] = None;
         let due = self.flows[flow.index()].gives_up_at();

@@ -1,7 +1,7 @@
 //! Congestion window of a sender by slow start with early exit, then cubic.
 
 use super::stream_offset::StreamOffset;
-use super::{Unacknowledged, shift};
+use super::{TICK, TICKS_PER_SECOND, Unacknowledged, shift, ticks};
 use model::{Nanos, Timestamp};
 
 #[derive(Debug, Clone)]
@@ -13,11 +13,17 @@ pub struct Congestion {
     max_in_flight: u32,
     limited: bool,
     limited_until: StreamOffset,
-    /// Most packets out since the window was last filled.
-    used: u32,
-    used_since: Timestamp,
+    reduction: Option<Reduction>,
     cubic: Cubic,
     early_exit: EarlyExit,
+}
+
+/// Proportional rate reduction in fast recovery (RFC 6937), in packets.
+#[derive(Debug, Clone)]
+struct Reduction {
+    window_before: u32,
+    delivered: u32,
+    sent: u32,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -38,7 +44,7 @@ struct Epoch {
     start: Timestamp,
     /// Seconds until the window is back at `origin`.
     k: f64,
-    origin: f64,
+    origin: u32,
     acked: u32,
     reno_window: u32,
 }
@@ -72,8 +78,7 @@ impl Default for Congestion {
             max_in_flight: 0,
             limited: false,
             limited_until: StreamOffset::START,
-            used: 0,
-            used_since: Timestamp::default(),
+            reduction: None,
             cubic: Cubic::default(),
             early_exit: EarlyExit::default(),
         }
@@ -91,8 +96,9 @@ impl Congestion {
         self.window < self.slow_start_until
     }
 
-    /// Tracks window use by RFC 7661 (`tcp_cwnd_validate`).
-    pub fn after_sending(&mut self, at: Timestamp, out: u32, unacknowledged: Unacknowledged, timeout: Nanos) {
+    /// Tracks window use by RFC 7661 (`tcp_cwnd_validate`). An unused window does not shrink while
+    /// acknowledgements arrive, as each moves `snd_cwnd_stamp`.
+    pub fn after_sending(&mut self, out: u32, unacknowledged: Unacknowledged) {
         let limited = out >= self.window;
         if unacknowledged.acked >= self.limited_until
             || limited
@@ -102,26 +108,14 @@ impl Congestion {
             self.max_in_flight = out;
             self.limited_until = unacknowledged.sent;
         }
-        if self.is_limiting() {
-            self.used = 0;
-            self.used_since = at;
-            return;
-        }
-        self.used = self.used.max(out);
-        if at.nanos_since(self.used_since) >= timeout {
-            let used = self.used.max(self.initial);
-            if used < self.window {
-                self.remember_window();
-                self.window = u32::midpoint(self.window, used);
-            }
-            self.used = 0;
-            self.used_since = at;
-        }
     }
 
     /// Halves the window per timeout, down to the initial one (RFC 5681 section 4.1,
-    /// `tcp_cwnd_restart`).
+    /// `tcp_cwnd_restart`), and moves cubic's epoch by the idle time (`CA_EVENT_TX_START`).
     pub fn after_idle(&mut self, at: Timestamp, idle: Nanos, timeout: Nanos) {
+        if let Some(epoch) = &mut self.cubic.epoch {
+            epoch.start = epoch.start.plus(idle).min(at);
+        }
         if idle <= timeout {
             return;
         }
@@ -133,14 +127,10 @@ impl Congestion {
             self.window /= 2;
         }
         self.window = self.window.max(floor);
-        self.used = 0;
-        self.used_since = at;
-        self.cubic.epoch = None;
     }
 
     pub fn shift(&mut self, by: i64) {
         let moved = [
-            &mut self.used_since,
             &mut self.cubic.updated_at,
             &mut self.early_exit.round_start,
             &mut self.early_exit.last_ack,
@@ -152,7 +142,7 @@ impl Congestion {
     }
 
     pub fn acknowledged(&mut self, ack: Acknowledged) {
-        if let Some(rtt) = ack.rtt {
+        if let Some(rtt) = ack.rtt.filter(|_| self.cubic.takes_round_trips(ack.at)) {
             let least = self.cubic.min_rtt.get_or_insert(rtt);
             *least = rtt.min(*least);
             let least = *least;
@@ -178,7 +168,8 @@ impl Congestion {
         }
     }
 
-    /// A loss shrinks the window to 0.7 of itself (RFC 9438 section 4.6).
+    /// A loss shrinks the window to 0.7 of itself (RFC 9438 section 4.6), by
+    /// [`Congestion::reduce`].
     pub fn lost(&mut self) {
         let window = self.window;
         self.cubic.last_max = if window < self.cubic.last_max {
@@ -187,15 +178,53 @@ impl Congestion {
             window
         };
         self.cubic.epoch = None;
+        self.cubic.credit = 0;
         self.slow_start_until = (window * BETA / 1024).max(2);
-        self.window = self.slow_start_until;
         self.early_exit.found = true;
+        self.reduction = Some(Reduction {
+            window_before: window,
+            delivered: 0,
+            sent: 0,
+        });
     }
 
-    /// A timeout restarts slow start from one packet.
+    /// `tcp_cwnd_reduction`: the window after an acknowledgement during fast recovery. `advanced`
+    /// if it acknowledges the oldest packet, and no loss is new.
+    pub fn reduce(&mut self, in_flight: u32, delivered: u32, advanced: bool) {
+        let goal = self.slow_start_until;
+        let Some(reduction) = self.reduction.as_mut().filter(|_| delivered > 0) else {
+            return;
+        };
+        reduction.delivered += delivered;
+        let allowed = if in_flight > goal {
+            let share = u64::from(goal) * u64::from(reduction.delivered);
+            (share.div_ceil(u64::from(reduction.window_before)) as u32).saturating_sub(reduction.sent)
+        } else {
+            let undone = reduction.delivered.saturating_sub(reduction.sent).max(delivered);
+            (undone + u32::from(advanced)).min(goal - in_flight)
+        };
+        // The first packet is sent again at once.
+        let at_least = u32::from(reduction.sent == 0);
+        self.window = in_flight + allowed.max(at_least);
+    }
+
+    pub fn sent_packet(&mut self) {
+        if let Some(reduction) = &mut self.reduction {
+            reduction.sent += 1;
+        }
+    }
+
+    pub fn recovered(&mut self) {
+        if self.reduction.take().is_some() {
+            self.window = self.slow_start_until;
+        }
+    }
+
+    /// A timeout restarts slow start from one packet, and forgets all of cubic (`bictcp_reset`).
     pub fn timed_out(&mut self) {
-        self.lost();
         self.window = 1;
+        self.reduction = None;
+        self.cubic = Cubic::default();
         self.early_exit = EarlyExit::default();
     }
 
@@ -230,7 +259,7 @@ impl EarlyExit {
         let mut found = false;
         if ack.at.nanos_since(self.last_ack) <= ACK_TRAIN_GAP {
             self.last_ack = ack.at;
-            found = ack.at.nanos_since(self.round_start) > least / 2;
+            found = ack.at.nanos_since(self.round_start) > (least + ACK_DELAY_BY_PACING) / 2;
         }
         let round_rtt = self.round_rtt.map_or(rtt, |known| known.min(rtt));
         self.round_rtt = Some(round_rtt);
@@ -244,11 +273,18 @@ impl EarlyExit {
 }
 
 impl Cubic {
+    /// `bictcp_acked` ignores those of an epoch's first second.
+    fn takes_round_trips(&self, at: Timestamp) -> bool {
+        self.epoch
+            .as_ref()
+            .is_none_or(|epoch| at.nanos_since(epoch.start) >= IGNORED_AFTER_EPOCH)
+    }
+
     /// Packets to add to a window of `window` for `acked` packets (`bictcp_update`,
     /// `tcp_cong_avoid_ai`).
     fn growth(&mut self, at: Timestamp, window: u32, acked: u32) -> u32 {
         self.update(at, window, acked);
-        let step = self.packets_per_step.max(2);
+        let step = self.packets_per_step;
         let mut grown = 0;
         if self.credit >= step {
             self.credit = 0;
@@ -262,41 +298,76 @@ impl Cubic {
         grown
     }
 
+    /// Once per window and 31 ms; the curve is read once per tick of the kernel's clock.
     fn update(&mut self, at: Timestamp, window: u32, acked: u32) {
-        let epoch = self.epoch.get_or_insert_with(|| {
-            let below = f64::from(self.last_max.saturating_sub(window));
-            Epoch {
-                start: at,
-                k: (below / CUBIC_SCALE).cbrt(),
-                origin: f64::from(self.last_max.max(window)),
-                acked: 0,
-                reno_window: window,
-            }
-        });
-        epoch.acked += acked;
-        if self.updated_window == window && at.nanos_since(self.updated_at) <= UPDATE_PERIOD {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.acked += acked;
+        }
+        let ticks_since = ticks(at).saturating_sub(ticks(self.updated_at));
+        if self.updated_window == window && ticks_since <= UPDATE_TICKS {
             return;
         }
-        (self.updated_window, self.updated_at) = (window, at);
-        let since = at.nanos_since(epoch.start) + self.min_rtt.unwrap_or_default();
-        let offset = since.as_f64() / 1e9 - epoch.k;
-        let target = epoch.origin + CUBIC_SCALE * offset * offset * offset;
-        let missing = target - f64::from(window);
-        let mut step = if missing >= 1.0 {
-            (f64::from(window) / missing) as u32
+        if self.epoch.is_none() || ticks_since > 0 {
+            (self.updated_window, self.updated_at) = (window, at);
+            let last_max = self.last_max;
+            self.epoch
+                .get_or_insert_with(|| Epoch::begins(at, window, last_max, acked));
+            self.packets_per_step = self.step_by_curve(at, window);
+        }
+        if let Some(epoch) = &mut self.epoch {
+            let most = epoch.step_by_reno(window);
+            self.packets_per_step = self.packets_per_step.min(most);
+        }
+        self.packets_per_step = self.packets_per_step.max(2);
+    }
+
+    fn step_by_curve(&self, at: Timestamp, window: u32) -> u32 {
+        let Some(epoch) = &self.epoch else {
+            return MAX_COUNT_BEFORE_LOSS;
+        };
+        let min_rtt = self.min_rtt.unwrap_or_default().get().div_ceil(TICK.get());
+        let since = (ticks(at).saturating_sub(ticks(epoch.start)) + min_rtt) * 1024 / TICKS_PER_SECOND;
+        let distance = CUBIC_SCALE * (since as f64 / 1024.0 - epoch.k).abs().powi(3);
+        let target = if (since as f64) < epoch.k * 1024.0 {
+            epoch.origin.saturating_sub(distance as u32)
+        } else {
+            epoch.origin.saturating_add(distance as u32)
+        };
+        let step = if target > window {
+            window / (target - window)
         } else {
             100 * window
         };
         if self.last_max == 0 {
-            step = step.min(MAX_COUNT_BEFORE_LOSS);
+            step.min(MAX_COUNT_BEFORE_LOSS)
+        } else {
+            step
         }
+    }
+}
+
+impl Epoch {
+    fn begins(at: Timestamp, window: u32, last_max: u32, acked: u32) -> Self {
+        let below = f64::from(last_max.saturating_sub(window));
+        Self {
+            start: at,
+            k: (below / CUBIC_SCALE).cbrt(),
+            origin: last_max.max(window),
+            acked,
+            reno_window: window,
+        }
+    }
+
+    /// Packets per step of Reno's window, where that is larger.
+    fn step_by_reno(&mut self, window: u32) -> u32 {
         let reno_step = ((window * RENO_SCALE) >> 3).max(1);
-        epoch.reno_window += epoch.acked / reno_step;
-        epoch.acked %= reno_step;
-        if epoch.reno_window > window {
-            step = step.min(window / (epoch.reno_window - window));
-        }
-        self.packets_per_step = step;
+        // Not `%`: the kernel keeps a whole step until one more packet is acknowledged.
+        let reno_steps = self.acked.saturating_sub(1) / reno_step;
+        self.reno_window += reno_steps;
+        self.acked -= reno_steps * reno_step;
+        window
+            .checked_div(self.reno_window.saturating_sub(window))
+            .unwrap_or(u32::MAX)
     }
 }
 
@@ -305,15 +376,18 @@ pub const INITIAL_WINDOW: u32 = 10;
 /// Share of the window kept at a loss, in 1024ths.
 const BETA: u32 = 717;
 /// Packets per cubed second.
-const CUBIC_SCALE: f64 = 0.4;
+const CUBIC_SCALE: f64 = 410.0 / 1024.0;
 /// `beta_scale`: 8 * (1024 + beta) / 3 / (1024 - beta).
 const RENO_SCALE: u32 = 15;
 /// Until the first loss, the window grows by at least one per 20 acknowledged packets.
 const MAX_COUNT_BEFORE_LOSS: u32 = 20;
 /// As `HZ / 32` in Linux.
-const UPDATE_PERIOD: Nanos = Nanos::new(31_250_000);
+const UPDATE_TICKS: u64 = TICKS_PER_SECOND / 32;
 const MIN_EXIT_WINDOW: u32 = 16;
 const SAMPLES_TO_EXIT: u32 = 8;
+/// `hystart_ack_delay`: 1 ms up to a pacing rate of 2 Gbit/s.
+const ACK_DELAY_BY_PACING: Nanos = Nanos::from_millis(1);
+const IGNORED_AFTER_EPOCH: Nanos = Nanos::from_millis(1_000);
 const ACK_TRAIN_GAP: Nanos = Nanos::from_millis(2);
 const MIN_EXIT_DELAY: Nanos = Nanos::from_millis(4);
 const MAX_EXIT_DELAY: Nanos = Nanos::from_millis(16);

@@ -1,6 +1,7 @@
 //! One direction of a connection: sender, receiver and waiters.
 
 mod recovery;
+mod reordering;
 
 use super::congestion::{Acknowledged, Congestion};
 use super::receiver::{Reaction, Receiver};
@@ -8,6 +9,7 @@ use super::round_trip::RttEstimator;
 use super::stream_offset::StreamOffset;
 use super::{Acknowledgement, Sending, Unacknowledged, shift};
 use model::{Nanos, Timestamp};
+use reordering::Reordering;
 use std::collections::VecDeque;
 
 /// Names bytes whose arrival a flow's user waits for.
@@ -32,7 +34,10 @@ pub struct Flow {
     in_flight: u32,
     packets: VecDeque<Packet>,
     last_sent: Timestamp,
-    recovering_until: Option<StreamOffset>,
+    /// When the retransmission timer was last set (`tcp_rearm_rto`).
+    timer_from: Timestamp,
+    recovery: Option<Recovery>,
+    reordering: Reordering,
     timeouts: u32,
     probed: bool,
     congestion: Congestion,
@@ -51,6 +56,14 @@ struct Packet {
     sent_at: Timestamp,
     state: PacketState,
     resent: bool,
+}
+
+/// From the detection of a loss until all bytes sent before it are acknowledged.
+#[derive(Debug, Clone, Copy)]
+struct Recovery {
+    until: StreamOffset,
+    /// Whether the window grows during it (`TCP_CA_Loss`).
+    by_timeout: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +88,9 @@ impl Flow {
             in_flight: 0,
             packets: VecDeque::new(),
             last_sent: Timestamp::default(),
-            recovering_until: None,
+            timer_from: Timestamp::default(),
+            recovery: None,
+            reordering: Reordering::default(),
             timeouts: 0,
             probed: false,
             congestion: Congestion::default(),
@@ -109,9 +124,11 @@ impl Flow {
     /// Shifts all times by `by` nanoseconds.
     pub fn shift(&mut self, by: i64) {
         self.last_sent = shift(self.last_sent, by);
+        self.timer_from = shift(self.timer_from, by);
         self.packets
             .iter_mut()
             .for_each(|packet| packet.sent_at = shift(packet.sent_at, by));
+        self.reordering.shift(by);
         self.congestion.shift(by);
         self.receiver.shift(by);
     }
@@ -146,6 +163,7 @@ impl Flow {
             return None;
         }
         if let Some(lost) = self.next_lost(at) {
+            self.congestion.sent_packet();
             return Some(lost);
         }
         let end = self.written.min(self.sent + u64::from(self.packet_bytes));
@@ -157,7 +175,11 @@ impl Flow {
             end,
         };
         self.sent = end;
+        if self.packets.is_empty() {
+            self.timer_from = at;
+        }
         self.in_flight += 1;
+        self.congestion.sent_packet();
         self.last_sent = at;
         let packet = Packet {
             start: sending.start,
@@ -171,10 +193,9 @@ impl Flow {
     }
 
     /// Ends a burst of [`Flow::next_packet`].
-    pub fn sent_all_it_can(&mut self, at: Timestamp) {
-        let timeout = self.round_trip.timeout();
+    pub fn sent_all_it_can(&mut self) {
         self.congestion
-            .after_sending(at, self.in_flight, self.unacknowledged(), timeout);
+            .after_sending(self.in_flight, self.unacknowledged());
     }
 
     /// A packet reached the receiver.
@@ -260,19 +281,22 @@ impl Flow {
         if self.written < self.produced && self.written - self.acked <= MAX_BUFFER - WAKE_AT_FREE {
             self.fill_buffer();
         }
-        if let Some(beyond) = beyond {
-            self.mark_arrived(beyond);
-        }
+        let (beyond_gap, lost) = beyond.map_or((0, false), |beyond| self.mark_arrived(at, beyond));
         if packets > 0 {
             (self.timeouts, self.probed) = (0, false);
+            self.timer_from = at;
         }
         if let Some(rtt) = rtt {
             self.round_trip.sample(rtt, self.unacknowledged());
         }
-        if self.recovering_until.is_some_and(|until| self.acked >= until) {
-            self.recovering_until = None;
+        self.recovery = self.recovery.filter(|recovery| self.acked < recovery.until);
+        match self.recovery {
+            None => self.congestion.recovered(),
+            Some(_) => self
+                .congestion
+                .reduce(self.in_flight, packets + beyond_gap, packets > 0 && !lost),
         }
-        if packets > 0 && self.recovering_until.is_none() {
+        if packets > 0 && self.recovery.is_none_or(|recovery| recovery.by_timeout) {
             let ack = Acknowledged {
                 at,
                 packets,
@@ -283,6 +307,12 @@ impl Flow {
         }
     }
 
+    /// Congestion window and unacknowledged packets on the way.
+    #[cfg(test)]
+    pub(super) const fn window_and_in_flight(&self) -> (u32, u32) {
+        (self.congestion.window, self.in_flight)
+    }
+
     const fn unacknowledged(&self) -> Unacknowledged {
         Unacknowledged {
             acked: self.acked,
@@ -290,13 +320,17 @@ impl Flow {
         }
     }
 
+    /// Returns the packets delivered by this acknowledgement alone, and the round trip of the
+    /// newest.
     fn take_acknowledged(&mut self, at: Timestamp, received: StreamOffset) -> (u32, Option<Nanos>) {
         let (mut count, mut rtt) = (0, None);
         while let Some(packet) = self.packets.pop_front_if(|packet| packet.end <= received) {
-            if packet.state == PacketState::InFlight {
-                self.in_flight = self.in_flight.saturating_sub(1);
+            match packet.state {
+                PacketState::InFlight => self.in_flight = self.in_flight.saturating_sub(1),
+                PacketState::Arrived => self.reordering.beyond_gap -= 1,
+                PacketState::Lost => (),
             }
-            count += 1;
+            count += u32::from(packet.state != PacketState::Arrived);
             // One that had arrived before, known or not, has waited for others since.
             if !packet.resent && packet.state == PacketState::InFlight {
                 rtt = Some(at.nanos_since(packet.sent_at));

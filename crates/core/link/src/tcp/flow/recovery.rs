@@ -1,16 +1,22 @@
 //! Detects lost packets, and sends them again.
 
-use super::{Flow, PacketState, Sending};
-use crate::tcp::StreamOffset;
+use super::{Flow, PacketState, Recovery, Sending};
 use model::{Nanos, Timestamp};
 
 impl Flow {
-    /// First retransmits the last packet as a probe (the tail loss probe of RFC 8985), next time
+    /// Marks packets lost that were not just reordered. Otherwise first retransmits the last packet as a probe (the tail loss probe of RFC 8985), next time
     /// marks all packets lost for [`Flow::next_packet`]. Due at [`Flow::gives_up_at`].
     pub fn gives_up(&mut self, at: Timestamp) -> Option<Sending> {
+        if self.reordering.is_over(at) {
+            let is_first = self.recovery.is_none();
+            if self.mark_lost(at) && is_first {
+                self.congestion.reduce(self.in_flight, 1, false);
+            }
+            return None;
+        }
         if self.may_probe() {
             self.probed = true;
-            self.last_sent = at;
+            (self.last_sent, self.timer_from) = (at, at);
             let packet = self.packets.back_mut()?;
             (packet.resent, packet.sent_at) = (true, at);
             return Some(Sending {
@@ -18,9 +24,20 @@ impl Flow {
                 end: packet.end,
             });
         }
+        // `tcp_enter_loss`: not again for the same loss.
+        if self
+            .recovery
+            .is_none_or(|recovery| recovery.by_timeout && self.timeouts == 0)
+        {
+            self.congestion.lost();
+        }
         self.timeouts += 1;
+        self.timer_from = at;
         self.congestion.timed_out();
-        self.recovering_until = Some(self.sent);
+        self.recovery = Some(Recovery {
+            until: self.sent,
+            by_timeout: true,
+        });
         for packet in self
             .packets
             .iter_mut()
@@ -38,7 +55,7 @@ impl Flow {
         if self.acked >= self.sent {
             return None;
         }
-        let mut timeout = self
+        let timeout = self
             .round_trip
             .timeout()
             .saturating_mul(1 << self.timeouts.min(MAX_TIMEOUTS))
@@ -49,9 +66,10 @@ impl Flow {
             } else {
                 PROBE_MARGIN
             };
-            timeout = timeout.min(self.round_trip.smoothed() * 2 + alone);
+            let probe = self.round_trip.smoothed() * 2 + alone;
+            return Some(self.timer_from.max(self.last_sent).plus(timeout.min(probe)));
         }
-        Some(self.last_sent.plus(timeout))
+        Some(self.reordering.ends_before(self.timer_from.plus(timeout)))
     }
 
     /// Whether a real connection would break after so many timeouts.
@@ -60,45 +78,19 @@ impl Flow {
     }
 
     const fn may_probe(&self) -> bool {
-        !self.probed && self.timeouts == 0 && self.recovering_until.is_none()
-    }
-
-    /// Packets are lost if three later ones have arrived, or one sent a quarter of a round trip
-    /// later (RFC 8985).
-    pub(super) fn mark_arrived(&mut self, beyond: StreamOffset) {
-        let place = self.packets.partition_point(|packet| packet.end < beyond);
-        let Some(packet) = self.packets.get_mut(place) else {
-            return;
-        };
-        if packet.state == PacketState::InFlight {
-            self.in_flight = self.in_flight.saturating_sub(1);
-        }
-        packet.state = PacketState::Arrived;
-        let sent_at = packet.sent_at;
-        let mut any_lost = false;
-        let reordering = self.base_rtt / 4;
-        for (behind, packet) in self.packets.iter_mut().take(place).rev().enumerate() {
-            let overtaken = behind + 1 >= DUPLICATES_BEFORE_LOSS || packet.sent_at.plus(reordering) < sent_at;
-            if packet.state == PacketState::InFlight && packet.sent_at <= sent_at && overtaken {
-                packet.state = PacketState::Lost;
-                self.in_flight = self.in_flight.saturating_sub(1);
-                any_lost = true;
-            } else if packet.state == PacketState::Lost {
-                break;
-            }
-        }
-        if any_lost && self.recovering_until.is_none() {
-            self.recovering_until = Some(self.sent);
-            self.congestion.lost();
-        }
+        !self.probed && self.timeouts == 0 && self.recovery.is_none() && self.reordering.beyond_gap == 0
     }
 
     pub(super) fn next_lost(&mut self, at: Timestamp) -> Option<Sending> {
-        self.recovering_until?;
-        let packet = self
+        self.recovery?;
+        let place = self
             .packets
-            .iter_mut()
-            .find(|packet| packet.state == PacketState::Lost)?;
+            .iter()
+            .position(|packet| packet.state == PacketState::Lost)?;
+        if place == 0 {
+            self.timer_from = at;
+        }
+        let packet = &mut self.packets[place];
         packet.state = PacketState::InFlight;
         packet.resent = true;
         packet.sent_at = at;
@@ -123,5 +115,3 @@ const MAX_TIMEOUT: Nanos = Nanos::from_millis(120_000);
 
 /// As `tcp_retries2` in Linux.
 const MAX_TIMEOUTS: u32 = 15;
-
-const DUPLICATES_BEFORE_LOSS: usize = 3;
