@@ -9,6 +9,8 @@
 #             Programs in other languages that tests need are built once and kept in ~/.cache/longwire
 # make timing those tests alone
 #
+# make golden  compares the predictions of tests/golden with the accepted ones (also in make test); make golden-accept REASON="why" accepts them
+#
 # make docs   makes the site of README.md and docs/ in target/book, and checks its links, and its search where node is; needs a Rust toolchain (for mdBook) and python3
 # make pictures  makes the pictures of README.md again, from runs of its own
 #
@@ -21,7 +23,7 @@
 
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: demo docs pictures dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression lab-estate bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks toxiproxy-clients
+.PHONY: demo golden golden-accept docs pictures dist check-dist jdbc check test timing bench-read lab-wordpress lab-bulk lab-pgbench lab-compression lab-estate bench-link bench-echo bench-tunnel bench-tune bench-predictions bench-frameworks toxiproxy-clients
 
 # The profile `demo` builds in half the time of the release and optimises less; it is put where the release would be.
 demo:
@@ -83,6 +85,14 @@ timing:
 	scripts/test-tools.sh
 	. scripts/capture-right.sh && PATH="$${CARGO_TARGET_DIR:-$$PWD/target}/tools:$$PATH" \
 	    cargo nextest run --workspace --locked --features longwire/oracle --profile timing --run-ignored only
+
+GOLDEN := cargo test --package longwire --locked --features longwire/oracle --test golden
+
+golden:
+	$(GOLDEN)
+
+golden-accept:
+	LONGWIRE_GOLDEN_ACCEPT="$(REASON)" $(GOLDEN) predictions_are_those_accepted
 
 bench-read:
 	scripts/setup.sh bench

@@ -176,6 +176,13 @@ class Bench:
                     cell = {"app": self.path, "op": op["name"], "clients": clients, "rtt": halves[0][0], "near": near_far[0], "far": near_far[1]}
                     lines.write(json.dumps({**cell, "requests": count}) + "\n")
 
+    def name_operations(self, rows):
+        """Adds longwire's names of the operations, by which tests/golden knows them."""
+        names = {(row["op"], row["clients"]): row["operation_name"] for row in rows if row.get("operation_name")}
+        cells = map(json.loads, (self.out / "cells.jsonl").read_text().splitlines())
+        lines = [json.dumps({**cell, "operation_name": names.get((cell["op"], cell["clients"]))}) + "\n" for cell in cells]
+        (self.out / "cells.jsonl").write_text("".join(lines))
+
     def print_all(self, clients):
         """What a person is told about the first capture."""
         capture = self.out / f"near-{clients}-1.pcap"
@@ -205,6 +212,7 @@ def main():
         if app.get("stop"):
             subprocess.run(app["stop"], shell=True, env=environment, check=False)
     rows = score.score(bench.out, LONGWIRE, [])
+    bench.name_operations(rows)
     print(score.summary(app.get("name", bench.out.name), rows))
 
 

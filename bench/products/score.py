@@ -77,6 +77,7 @@ def judge(op, cell, records):
         sys.exit(f"score.py: several names match {cell['op']}: give it a \"match\": {sorted({r['operation_name'] for r in found})}")
     best = max(found, key=lambda record: record.get("operations", 0), default={})
     duration, low, high = (milliseconds(best.get(key)) for key in ("duration_ns", "low_ns", "high_ns"))
+    row["operation_name"] = best.get("operation_name")
     row.update(predicted=duration, low=low, high=high, turns=best.get("turns"), operations=best.get("operations"))
     if low is None or high is None:
         return row

@@ -1,0 +1,208 @@
+//! Errors of predictions beside what the measurement itself is worth, by class.
+
+use super::{Accepted, Cell, Prediction};
+use crate::cells::judged;
+use std::fmt::Write;
+
+type Judged<'a> = (&'a Cell, Option<Prediction>);
+
+const CLASSES: [(&str, u64, [f64; 2]); 6] = [
+    ("1 client, 2 ms", 1, [0.0, 5.0]),
+    ("1 client, 10 ms", 1, [5.0, 20.0]),
+    ("1 client, 40 ms", 1, [20.0, 100.0]),
+    ("4 clients, 2 ms", 4, [0.0, 5.0]),
+    ("4 clients, 10 ms", 4, [5.0, 20.0]),
+    ("4 clients, 40 ms", 4, [20.0, 100.0]),
+];
+
+fn is_of_class(cell: &Cell, (_, clients, [least, most]): (&str, u64, [f64; 2])) -> bool {
+    cell.clients == clients && (least..most).contains(&cell.rtt_ms)
+}
+
+/// By clients and round trip, for the first page.
+pub fn summary(cells: &[Cell], accepted: &Accepted) -> String {
+    let all = judged(cells, accepted);
+    let mut table = SUMMARY_HEAD.to_owned();
+    for class in CLASSES {
+        let of_class: Vec<Judged<'_>> = all
+            .iter()
+            .copied()
+            .filter(|(cell, _)| is_of_class(cell, class))
+            .collect();
+        let figures = Figures::of(&of_class);
+        write!(
+            table,
+            "\n| {} | {} of {} | {} | {} | {:.0} % |",
+            class.0,
+            figures.predicted,
+            of_class.len(),
+            percent(figures.median),
+            percent(figures.halves),
+            figures.inside * 100.0
+        )
+        .expect("a string");
+    }
+    table
+}
+
+const SUMMARY_HEAD: &str = "\
+| class | predicted | median error | two measurements differ by | inside the bounds |
+|---|---|---|---|---|";
+
+/// All cells, then by clients, round trip and product.
+pub fn table(cells: &[Cell], accepted: &Accepted) -> String {
+    let all = judged(cells, accepted);
+    let mut table = HEAD.to_owned();
+    let mut add = |class: &str, holds: &dyn Fn(&Cell) -> bool| {
+        let of_class: Vec<Judged<'_>> = all.iter().copied().filter(|(cell, _)| holds(cell)).collect();
+        write!(table, "\n{}", row(class, &of_class)).expect("a string");
+    };
+    add("all", &|_| true);
+    for class in CLASSES {
+        add(class.0, &|cell| is_of_class(cell, class));
+    }
+    let mut products: Vec<&str> = cells.iter().map(|cell| cell.product.as_str()).collect();
+    products.dedup();
+    for product in products {
+        add(product, &|cell| cell.product == product);
+    }
+    table
+}
+
+const HEAD: &str = "\
+| class | cells | predicted | mean error | median | 90 % within | worst | within the halves' difference | halves differ by | rank correlation | inside the bounds | width of bounds |
+|---|---|---|---|---|---|---|---|---|---|---|---|";
+
+/// The median error and coverage, in one line.
+pub fn headline(cells: &[Cell], accepted: &Accepted) -> String {
+    let all = judged(cells, accepted);
+    let figures = Figures::of(&all);
+    format!(
+        "median {}, mean {}, inside {}",
+        percent(figures.median),
+        percent(figures.mean),
+        percent(figures.inside)
+    )
+}
+
+fn row(class: &str, judged: &[Judged<'_>]) -> String {
+    let Figures {
+        predicted,
+        mean,
+        median,
+        p90,
+        worst,
+        within,
+        halves,
+        rank,
+        inside,
+        width,
+    } = Figures::of(judged);
+    format!(
+        "| {class} | {} | {predicted} | {} | {} | {} | {:+.0} % | {:.0} % | {} | {rank:.3} | {:.0} % | {:.0} % |",
+        judged.len(),
+        percent(mean),
+        percent(median),
+        percent(p90),
+        worst * 100.0,
+        within * 100.0,
+        percent(halves),
+        inside * 100.0,
+        width * 100.0,
+    )
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Shares, but for the count.
+struct Figures {
+    predicted: usize,
+    mean: f64,
+    median: f64,
+    p90: f64,
+    worst: f64,
+    /// Cells with an error at most as large as the difference of their halves.
+    within: f64,
+    halves: f64,
+    /// Spearman's, of predicted and measured times.
+    rank: f64,
+    inside: f64,
+    width: f64,
+}
+
+impl Figures {
+    fn of(judged: &[Judged<'_>]) -> Self {
+        let predicted: Vec<(&Cell, Prediction)> = judged
+            .iter()
+            .filter_map(|(cell, prediction)| prediction.map(|prediction| (*cell, prediction)))
+            .collect();
+        let signed: Vec<(&Cell, f64)> = predicted
+            .iter()
+            .filter_map(|(cell, prediction)| Some((*cell, prediction.error(cell.measured())?)))
+            .collect();
+        let errors: Vec<f64> = signed.iter().map(|(_, error)| error.abs()).collect();
+        let within = signed
+            .iter()
+            .filter(|(cell, error)| error.abs() <= cell.repeatability())
+            .count();
+        let inside = predicted
+            .iter()
+            .filter(|(cell, prediction)| prediction.holds(cell.measured()))
+            .count();
+        let widths = predicted
+            .iter()
+            .map(|(cell, prediction)| prediction.width(cell.measured()))
+            .collect();
+        Self {
+            predicted: predicted.len(),
+            mean: errors.iter().sum::<f64>() / errors.len() as f64,
+            median: percentile(errors.clone(), 50),
+            p90: percentile(errors, 90),
+            worst: signed
+                .iter()
+                .map(|(_, error)| *error)
+                .max_by(|a, b| a.abs().total_cmp(&b.abs()))
+                .unwrap_or(f64::NAN),
+            within: within as f64 / signed.len() as f64,
+            halves: percentile(judged.iter().map(|(cell, _)| cell.repeatability()).collect(), 50),
+            rank: rank_correlation(&predicted),
+            inside: inside as f64 / predicted.len() as f64,
+            width: percentile(widths, 50),
+        }
+    }
+}
+
+fn percentile(mut values: Vec<f64>, percent: usize) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let last = values.len().saturating_sub(1);
+    values.get(last * percent / 100).copied().unwrap_or(f64::NAN)
+}
+
+fn rank_correlation(predicted: &[(&Cell, Prediction)]) -> f64 {
+    let pairs: Vec<(f64, f64)> = predicted
+        .iter()
+        .filter_map(|(cell, prediction)| Some((prediction.median_ms?, cell.measured())))
+        .collect();
+    let ranks_of_predicted = ranks(pairs.iter().map(|pair| pair.0).collect());
+    let ranks_of_measured = ranks(pairs.iter().map(|pair| pair.1).collect());
+    let count = pairs.len() as f64;
+    let squares: f64 = ranks_of_predicted
+        .iter()
+        .zip(&ranks_of_measured)
+        .map(|(a, b)| (a - b).powi(2))
+        .sum();
+    1.0 - 6.0 * squares / (count * (count * count - 1.0))
+}
+
+/// Equal values, which times of microseconds hardly have, get ranks in their order.
+fn ranks(values: Vec<f64>) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    for (rank, place) in order.into_iter().enumerate() {
+        ranks[place] = rank as f64;
+    }
+    ranks
+}

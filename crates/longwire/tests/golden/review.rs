@@ -1,0 +1,161 @@
+//! Changes of predictions as a reviewer reads them, and how they are accepted.
+
+use super::{Accepted, Cell, Prediction, errors};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+pub struct Change {
+    /// Of the median, or of the bounds where that is not stated; infinite if one is refused.
+    share: f64,
+    line: String,
+}
+
+/// Largest first.
+pub fn changes(cells: &[Cell], before: &Accepted, now: &Accepted) -> Vec<Change> {
+    let mut changes: Vec<Change> = cells
+        .iter()
+        .filter_map(|cell| change(cell, before.of_cell(cell), now.of_cell(cell)))
+        .collect();
+    changes.sort_by(|a, b| b.share.total_cmp(&a.share));
+    changes
+}
+
+fn change(cell: &Cell, before: Option<Prediction>, now: Option<Prediction>) -> Option<Change> {
+    if before == now {
+        return None;
+    }
+    let Cell {
+        product,
+        operation_name,
+        clients,
+        rtt_ms,
+        ..
+    } = cell;
+    let measured = cell.measured();
+    let share = match (before, now) {
+        (Some(before), Some(now)) => difference(&before, &now),
+        _ => f64::INFINITY,
+    };
+    let [before, now] = [before, now].map(|prediction| shown(prediction, measured));
+    Some(Change {
+        share,
+        line: format!(
+            "{product}, {operation_name}, {clients} clients, {rtt_ms} ms: {before} -> {now}; measured {measured:.3} ms, \
+             halves {:.1} % apart",
+            cell.repeatability() * 100.0
+        ),
+    })
+}
+
+fn difference(before: &Prediction, now: &Prediction) -> f64 {
+    let share = |before: f64, now: f64| (now / before - 1.0).abs();
+    match (before.median_ms, now.median_ms) {
+        (Some(before), Some(now)) if before.total_cmp(&now).is_ne() => share(before, now),
+        _ => share(before.bounds_ms[0], now.bounds_ms[0]).max(share(before.bounds_ms[1], now.bounds_ms[1])),
+    }
+}
+
+fn shown(prediction: Option<Prediction>, measured: f64) -> String {
+    let Some(prediction) = prediction else {
+        return "refused".to_owned();
+    };
+    let [low, high] = prediction.bounds_ms;
+    let median = match (prediction.median_ms, prediction.error(measured)) {
+        (Some(median), Some(error)) => format!("{median:.3} ms ({:+.1} %) ", error * 100.0),
+        _ => String::new(),
+    };
+    let misses = if prediction.holds(measured) { "" } else { " missed" };
+    format!(
+        "{median}[{low:.3} .. {high:.3}{misses}], {} round trips",
+        prediction.round_trips
+    )
+}
+
+pub fn text(changes: &[Change], cells: &[Cell], before: &Accepted, now: &Accepted) -> String {
+    let mut text = format!(
+        "{} of {} predictions changed, largest change first:\n",
+        changes.len(),
+        cells.len()
+    );
+    for Change { line, .. } in changes.iter().take(MOST_SHOWN) {
+        writeln!(text, "  {line}").expect("a string");
+    }
+    if changes.len() > MOST_SHOWN {
+        writeln!(text, "  and {} more", changes.len() - MOST_SHOWN).expect("a string");
+    }
+    let [before, now] = [before, now].map(|accepted| errors::table(cells, accepted));
+    write!(text, "\nerrors before\n{before}\n\nerrors now\n{now}").expect("a string");
+    text
+}
+
+/// Writes predictions, errors and the reason.
+pub fn accept(folder: &Path, cells: &[Cell], before: &Accepted, now: &Accepted, reason: &str) {
+    let reason = reason.trim();
+    assert!(
+        !reason.is_empty(),
+        "a reason is required: make golden-accept REASON=\"why\""
+    );
+    let changes = changes(cells, before, now);
+    now.write(folder);
+    for (page, table) in pages(folder, cells, now) {
+        std::fs::write(&page, with_table(&read(&page), &table)).expect("written");
+    }
+    if changes.is_empty() {
+        return;
+    }
+    let readme = folder.join("README.md");
+    let mut text = read(&readme);
+    let was = if *before == Accepted::default() {
+        String::new()
+    } else {
+        errors::headline(cells, before)
+    };
+    let is = errors::headline(cells, now);
+    writeln!(
+        text,
+        "| {} | {reason} | {} | {was} | {is} |",
+        today(),
+        changes.len()
+    )
+    .expect("a string");
+    std::fs::write(readme, text).expect("written");
+}
+
+/// Pages with a table of errors.
+pub fn pages(folder: &Path, cells: &[Cell], accepted: &Accepted) -> [(PathBuf, String); 3] {
+    let root = folder.join("../..");
+    let table = errors::table(cells, accepted);
+    [
+        (folder.join("README.md"), table.clone()),
+        (root.join("docs/accuracy.md"), table),
+        (root.join("README.md"), errors::summary(cells, accepted)),
+    ]
+}
+
+fn today() -> String {
+    let date = std::process::Command::new("date")
+        .arg("+%F")
+        .output()
+        .expect("date");
+    String::from_utf8(date.stdout).expect("a date").trim().to_owned()
+}
+
+pub fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+pub fn between_marks(text: &str) -> &str {
+    text.split_once(BEGIN)
+        .and_then(|(_, after)| after.split_once(END))
+        .map_or("", |(table, _)| table.trim())
+}
+
+fn with_table(text: &str, table: &str) -> String {
+    let (before, rest) = text.split_once(BEGIN).expect("the mark of the table");
+    let (_, after) = rest.split_once(END).expect("the mark of its end");
+    format!("{before}{BEGIN}\n\n{table}\n\n{END}{after}")
+}
+
+const BEGIN: &str = "<!-- errors of tests/golden -->";
+const END: &str = "<!-- end of errors -->";
+const MOST_SHOWN: usize = 30;
