@@ -1,12 +1,14 @@
 //! The command line: one row for each command.
 
 mod headings;
+mod places;
 mod tables;
 
 use crate::commands::{
     agent, check, echo, estimate, generate, keys, lab, link, load, mcp, ping, plan, predict, read, relay,
     split, top, tune, tunnel, watch,
 };
+use crate::places::Places;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use pipeline::output::Status;
 use std::ffi::OsString;
@@ -55,8 +57,8 @@ impl Cli {
     ///
     /// # Errors
     /// When it cannot be parsed, and when it asks for help or the version.
-    pub fn from_arguments(arguments: &[OsString]) -> Result<Self, clap::Error> {
-        let command = command();
+    pub fn from_arguments(arguments: &[OsString], places: &Places) -> Result<Self, clap::Error> {
+        let command = places::with_places(command(), places);
         let mut arguments = arguments.to_vec();
         let is_a_file = |word: &OsString| {
             let names_a_command = word

@@ -8,4 +8,5 @@ pub mod cli;
 pub mod commands;
 pub mod failure;
 pub mod password;
+pub mod places;
 pub mod usage;

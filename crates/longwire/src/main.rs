@@ -1,5 +1,6 @@
 //! Measure, explain, predict and cut what network round trips cost your database.
 
+use longwire::places::Places;
 use longwire::{cli, failure, usage};
 use pipeline::output;
 use std::process::ExitCode;
@@ -11,9 +12,13 @@ fn main() -> ExitCode {
     if sys::rights::is_another_users() {
         return failure::refuse_other_users_rights();
     }
-    let arguments = match cli::Cli::from_arguments(given) {
-        Ok(arguments) => arguments,
-        Err(error) => return usage::report(&error, given),
+    let places = Places::of_user();
+    let known = places.as_ref().cloned().unwrap_or_default();
+    let arguments = match (cli::Cli::from_arguments(given, &known), places) {
+        (Err(error), Err(_)) if !error.use_stderr() => return usage::report(&error, given),
+        (_, Err(fault)) => return failure::report(&fault, given),
+        (Err(error), Ok(_)) => return usage::report(&error, given),
+        (Ok(arguments), Ok(_)) => arguments,
     };
     if arguments.quiet {
         output::be_quiet();

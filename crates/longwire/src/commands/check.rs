@@ -137,11 +137,11 @@ fn round_trips(text: &str) -> Result<Budget, String> {
     Budget::turns(text).map_err(|fault| format!("{fault:#}"))
 }
 
-fn predicted(text: &str) -> Result<Budget, String> {
+pub fn predicted(text: &str) -> Result<Budget, String> {
     Budget::predicted(text).map_err(|fault| format!("{fault:#}"))
 }
 
-fn held(text: &str) -> Result<Budget, String> {
+pub fn held(text: &str) -> Result<Budget, String> {
     Budget::held(text).map_err(|fault| format!("{fault:#}"))
 }
 

@@ -3,6 +3,7 @@
 use clap::Command;
 use clap::error::ErrorKind;
 use longwire::cli::{self, Cli};
+use longwire::places::Places;
 use std::ffi::OsString;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -67,7 +68,7 @@ fn every_command_that_a_help_mentions_exists() {
             if mentioned.starts_with("longwire ") {
                 count += 1;
                 let arguments = mentioned.split_whitespace().map(OsString::from);
-                let parsed = Cli::from_arguments(&arguments.collect::<Vec<_>>());
+                let parsed = Cli::from_arguments(&arguments.collect::<Vec<_>>(), &Places::default());
                 let is_incomplete = |error: &clap::Error| error.kind() == ErrorKind::MissingRequiredArgument;
                 faults.extend(parsed.err().filter(|error| !is_incomplete(error)));
             }
@@ -140,7 +141,7 @@ fn check(example: &str) -> Result<(), String> {
 
 fn parse(words: &[String]) -> Result<(), String> {
     let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
-    match Cli::from_arguments(&arguments) {
+    match Cli::from_arguments(&arguments, &Places::default()) {
         Err(error) if error.kind() != ErrorKind::DisplayHelp => return Err(error.to_string()),
         _ => {}
     }

@@ -29,6 +29,7 @@ mod mistakes;
 mod observation;
 mod parallel;
 mod pcapng;
+mod places;
 mod remedies;
 mod requests;
 mod server_range;
