@@ -46,6 +46,9 @@ pub enum RoundTripSource {
     Echo,
     /// An echo within this process, for a local server.
     OwnEcho,
+    /// An echo within this process over Unix-domain sockets, as the server is behind one: there is
+    /// no network.
+    UnixSocket,
     /// The kernel's minimum round-trip time (`tcpi_min_rtt`). Too short without wake-ups and waits,
     /// which lengthens the server's share.
     Kernel,
@@ -57,6 +60,7 @@ impl RoundTripSource {
         match self {
             Self::Echo => "echo",
             Self::OwnEcho => "own_echo",
+            Self::UnixSocket => "unix_socket",
             Self::Kernel => "tcp_info",
         }
     }

@@ -118,6 +118,59 @@ fn round_trips_come_from_the_echo_that_is_named() {
 }
 
 #[test]
+fn a_unix_socket_has_an_echo_of_its_kind_and_no_network() {
+    let (postgres, mariadb) = (Postgres::start(), MariaDb::start());
+    let (user, database) = (Postgres::USER, Postgres::DATABASE);
+    let (folder, port) = (postgres.socket_directory().display(), postgres.port());
+    let urls = [
+        format!("postgresql://{user}@/{database}?host={folder}&port={port}"),
+        format!(
+            "mysql://{}:{}@/{}?socket={}",
+            MariaDb::USER,
+            MariaDb::PASSWORD,
+            MariaDb::DATABASE,
+            mariadb.socket().display()
+        ),
+    ];
+    for url in &urls {
+        let short = [
+            "split", url, "-c", "1,4", "-T", "200ms", "--rounds", "3", "--link", "rtt=20ms",
+        ];
+        let records = records(&short);
+        let splits = of_type(&records, "split");
+        assert_eq!(splits.len(), 2, "{records:#?}");
+        for split in splits {
+            assert_eq!(split["round_trip_source"], "unix_socket", "{split}");
+            let [rtt, transaction] =
+                ["rtt_ns", "transaction_ns"].map(|key| split[key].as_u64().expect("a number"));
+            assert!(0 < rtt && rtt < transaction, "{split}");
+        }
+        for place in of_type(&records, "elsewhere") {
+            let transaction = place["transaction_ns"].as_u64();
+            let is_refused = place["refused"].is_string();
+            assert!(is_refused || transaction > Some(20_000_000), "{place}");
+        }
+        let output = run(&["split", url, "-c", "1", "-T", "60ms", "--rounds", "1"]);
+        done(&output);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        for words in [
+            "is the local socket, with 1 client",
+            "the server is behind a Unix socket",
+        ] {
+            assert!(text.contains(words), "'{words}' is missing in: {text}");
+        }
+        refused(
+            &["split", url, "--verify"],
+            &["a Unix socket cannot be put behind a link"],
+        );
+        refused(
+            &["split", url, "--echo", "127.0.0.1:1"],
+            &["an echo measures TCP"],
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_split_is_refused_in_a_line() {
     let nobody = "postgres://app:hunter2@127.0.0.1:1/shop";
     refused(&["split", nobody, "-c", "0"], &["0 is not in 1..=1000"]);

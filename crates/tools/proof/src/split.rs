@@ -12,7 +12,7 @@ mod rounds;
 
 pub use distance::RoundTripProbe;
 pub use measuring::{SplitMeasurement, measure};
-pub use proving::prove;
+pub use proving::{NO_ADDRESS, prove};
 pub use rounds::SplitBench;
 
 use link::LinkDescription;

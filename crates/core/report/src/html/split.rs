@@ -102,6 +102,7 @@ fn points(report: &SplitReport) -> Markup {
             "an echo's on the server's host, of the same sizes, at the rate of the round trips"
         }
         RoundTripSource::OwnEcho => "an echo's on this machine, where the server is too",
+        RoundTripSource::UnixSocket => "an echo's over Unix sockets: there is no network",
         RoundTripSource::Kernel => {
             "the kernel's, without wake-ups and waiting, so that the server's part is too long by these"
         }

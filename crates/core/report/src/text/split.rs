@@ -88,8 +88,12 @@ fn network_sentence(point: &SplitOutcome) -> String {
         Share::from_parts(part, whole).map_or_else(|| DASH.to_owned(), |share| share.to_string())
     };
     let [up, down] = point.payload_bytes.into_array();
+    let network = match point.source {
+        RoundTripSource::UnixSocket => "the local socket",
+        RoundTripSource::Echo | RoundTripSource::OwnEcho | RoundTripSource::Kernel => "the network",
+    };
     format!(
-        "{} of {} is the network, with {}: {} round trips of {}, {up:.0} B there and {down:.0} B back; server {}, client {}.",
+        "{} of {} is {network}, with {}: {} round trips of {}, {up:.0} B there and {down:.0} B back; server {}, client {}.",
         share(point.network.median),
         format_duration(whole),
         counted(point.clients.into(), "client"),
@@ -124,6 +128,9 @@ fn source_words(source: RoundTripSource) -> &'static str {
         }
         RoundTripSource::OwnEcho => {
             "the server is local: round-trip times are those of a local echo with the same message sizes and rate"
+        }
+        RoundTripSource::UnixSocket => {
+            "the server is behind a Unix socket: the network is that of an echo over Unix sockets with the same message sizes and rate"
         }
         RoundTripSource::Kernel => {
             "round-trip times are the kernel's (TCP_INFO), without wake-ups and waiting, which count as server time; see --echo"

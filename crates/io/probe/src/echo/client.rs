@@ -2,14 +2,15 @@
 
 use super::error::Ending;
 use super::greeting::{Answer, Hello, LENGTH, NoGreeting, Purpose, VERSION, Verdict};
-use super::listener::{Listener, ListenerOptions, read_within};
+use super::listener::{Listener, ListenerOptions, Reception, read_within};
 use super::trips::{CountingWindow, Trips};
 use super::usage::{self, Account, QUESTION};
 use super::{EchoError, EchoPlan, GREETING, Spin, processors, trips};
 use model::{DistributionBuilder, EchoOutcome};
 use std::io::{self, ErrorKind, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
@@ -23,29 +24,43 @@ use sys::tcp_info::KernelFigures;
 
 #[derive(Debug)]
 pub struct Echo {
-    target: Target,
+    listener: Listening,
     account: TcpStream,
     processors: u32,
     spins: bool,
 }
 
+#[derive(Debug)]
+enum Listening {
+    At(Box<Target>),
+    /// In this process, behind Unix-domain sockets.
+    Here(Reception),
+}
+
 impl Echo {
+    /// To threads of this process, over Unix-domain sockets.
+    ///
+    /// # Errors
+    /// Fails if the system provides no sockets.
+    pub fn over_unix_sockets() -> Result<Self, EchoError> {
+        let reception = Reception::new(false, StopToken::never());
+        let account = open_here(&reception, &ACCOUNT)?;
+        Ok(Self {
+            listener: Listening::Here(reception),
+            account,
+            processors: u32::try_from(processors()).unwrap_or(u32::MAX),
+            spins: false,
+        })
+    }
+
     /// `target` is a `tcp://` URL.
     ///
     /// # Errors
     /// Fails if no longwire listens there.
     pub fn connect(target: &Target) -> Result<Self, EchoError> {
-        let hello = Hello {
-            purpose: Purpose::Account,
-            spin: Spin::Never,
-            request: 1,
-            reply: 1,
-            streams: 1,
-            skip: Duration::ZERO,
-        };
-        let (account, answer) = open(target, &hello)?;
+        let (account, answer) = open(target, &ACCOUNT)?;
         Ok(Self {
-            target: target.clone(),
+            listener: Listening::At(Box::new(target.clone())),
             account,
             processors: answer.processors,
             spins: answer.spins,
@@ -76,11 +91,17 @@ impl Echo {
     }
 
     pub(super) fn open(&self, hello: &Hello) -> Result<TcpStream, EchoError> {
-        open(&self.target, hello).map(|(socket, _)| socket)
+        match &self.listener {
+            Listening::At(target) => open(target, hello).map(|(socket, _)| socket),
+            Listening::Here(reception) => open_here(reception, hello),
+        }
     }
 
     pub(super) fn server(&self) -> String {
-        self.target.server()
+        match &self.listener {
+            Listening::At(target) => target.server(),
+            Listening::Here(_) => "this process".to_owned(),
+        }
     }
 }
 
@@ -134,6 +155,14 @@ pub fn floor(plan: &EchoPlan, stop: &StopToken) -> Result<Option<Duration>, Echo
     })
 }
 
+const ACCOUNT: Hello = Hello {
+    purpose: Purpose::Account,
+    spin: Spin::Never,
+    request: 1,
+    reply: 1,
+    streams: 1,
+    skip: Duration::ZERO,
+};
 const FLOOR: Duration = Duration::from_millis(200);
 
 type Accounts = [Option<Account>; 2];
@@ -274,6 +303,17 @@ impl Echo {
             reason,
         }
     }
+}
+
+fn open_here(reception: &Reception, hello: &Hello) -> Result<TcpStream, EchoError> {
+    let (ours, theirs) = UnixStream::pair().map_err(|error| EchoError::Closed {
+        server: "this process".to_owned(),
+        reason: Ending::Broken(OsError::from_io_error(&error)),
+    })?;
+    // Only system calls are used that work for both families.
+    let [ours, theirs] = [ours, theirs].map(|socket| TcpStream::from(OwnedFd::from(socket)));
+    reception.welcome(theirs, *hello);
+    Ok(ours)
 }
 
 fn open(target: &Target, hello: &Hello) -> Result<(TcpStream, Answer), EchoError> {

@@ -45,6 +45,12 @@ pub struct Listener {
     socket: TcpListener,
     address: SocketAddr,
     options: ListenerOptions,
+    reception: Reception,
+}
+
+/// Serves connections that have greeted.
+#[derive(Debug)]
+pub(super) struct Reception {
     site: Arc<Site>,
     pool: OnceLock<Option<Pool>>,
 }
@@ -64,8 +70,7 @@ impl Listener {
             socket,
             address,
             options,
-            site: Arc::new(Site::new(options.spin, over)),
-            pool: OnceLock::new(),
+            reception: Reception::new(options.spin, over),
         })
     }
 
@@ -79,7 +84,8 @@ impl Listener {
     /// # Errors
     /// Fails if the system refuses to wait for connections.
     pub fn serve(&self, stop: &StopToken) -> Result<u64, EchoError> {
-        let over = &self.site.over;
+        let site = &self.reception.site;
+        let over = &site.over;
         let mut door = GreetingPoll::open(&self.socket, [stop, over])?;
         let interval = (self.options.idle / 4).max(MIN_IDLE_CHECK);
         let mut idle_check = Instant::now() + interval;
@@ -87,19 +93,28 @@ impl Listener {
         while !stop.is_stopped() && !over.is_stopped() {
             door.attend(
                 idle_check,
-                &mut |hello| self.site.judge(hello),
-                &mut |socket, hello| self.welcome(socket, hello),
+                &mut |hello| site.judge(hello),
+                &mut |socket, hello| self.reception.welcome(socket, hello),
             );
             if Instant::now() >= idle_check {
                 idle_check = Instant::now() + interval;
-                self.site.close_idle(&mut known, self.options.idle);
+                site.close_idle(&mut known, self.options.idle);
             }
         }
-        self.site.close_all();
-        Ok(self.site.served())
+        site.close_all();
+        Ok(site.served())
+    }
+}
+
+impl Reception {
+    pub(super) fn new(spin: bool, over: StopToken) -> Self {
+        Self {
+            site: Arc::new(Site::new(spin, over)),
+            pool: OnceLock::new(),
+        }
     }
 
-    fn welcome(&self, socket: TcpStream, hello: Hello) {
+    pub(super) fn welcome(&self, socket: TcpStream, hello: Hello) {
         let spin = match hello.spin {
             Spin::Always if !self.site.spin => Spin::WhilePaying,
             spin => spin,

@@ -1,6 +1,6 @@
 //! Measures the round trip to the server without server work.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use client::session::{Session, SessionOptions};
 use model::{Direction, EchoOutcome, PerDirection, RoundTripSource};
 use probe::echo::{Echo, EchoPlan, Listener, ListenerOptions, Spin};
@@ -16,6 +16,8 @@ pub enum RoundTripProbe {
     Echo(Echo),
     /// An echo in this process, for a server on this machine.
     Own(Echo, OwnListener),
+    /// An echo over Unix-domain sockets in this process, for a server behind one.
+    Unix(Echo),
     /// TCP_INFO of a connection to the server, independent of size and client count.
     Kernel(Duration),
 }
@@ -67,13 +69,21 @@ impl Drop for OwnListener {
 
 impl RoundTripProbe {
     /// Picks the best source: the requested echo, an echo in this process if the server is local,
-    /// else the kernel's figure.
+    /// else the kernel's figure. Without an `address` the server is behind a Unix-domain socket.
     pub fn find(
         echo: Option<&Target>,
         server: &Target,
-        address: SocketAddr,
+        address: Option<SocketAddr>,
         stop: &StopToken,
     ) -> Result<Self> {
+        let Some(address) = address else {
+            ensure!(
+                echo.is_none(),
+                "an echo measures TCP, and {} is a Unix socket: leave --echo out, or name the server by its host",
+                server.server()
+            );
+            return Ok(Self::Unix(Echo::over_unix_sockets()?));
+        };
         if let Some(echo) = echo {
             return Ok(Self::Echo(Echo::connect(echo)?));
         }
@@ -88,6 +98,7 @@ impl RoundTripProbe {
         match self {
             Self::Echo(_) => RoundTripSource::Echo,
             Self::Own(..) => RoundTripSource::OwnEcho,
+            Self::Unix(_) => RoundTripSource::UnixSocket,
             Self::Kernel(_) => RoundTripSource::Kernel,
         }
     }
@@ -101,7 +112,9 @@ impl RoundTripProbe {
         stop: &StopToken,
     ) -> Result<RoundTripSample> {
         match self {
-            Self::Echo(echo) | Self::Own(echo, _) => measure_rtt(echo, sizes, streams, duration, stop),
+            Self::Echo(echo) | Self::Own(echo, _) | Self::Unix(echo) => {
+                measure_rtt(echo, sizes, streams, duration, stop)
+            }
             Self::Kernel(round_trip) => Ok(RoundTripSample {
                 round_trip: *round_trip,
                 client_processor: Duration::ZERO,
@@ -110,8 +123,12 @@ impl RoundTripProbe {
     }
 }
 
-/// The kernel's minimum for a connection: of packets, without process wake-ups.
+/// The kernel's minimum for a connection: of packets, without process wake-ups. A Unix-domain
+/// socket has none.
 pub fn packet_round_trip(server: &Target, stop: &StopToken) -> Result<Duration> {
+    if server.socket.is_some() {
+        return Ok(Duration::ZERO);
+    }
     let session = Session::open(server, SessionOptions::new(stop))?;
     let round_trip = session.kernel().and_then(|figures| figures.min_rtt);
     session.close();

@@ -73,12 +73,13 @@ impl ClientSite {
             Self::Packets(behind) => {
                 behind.become_like(link);
                 let network = &behind.network;
-                let round = network.within(behind.host, || bench.round(stations, behind.server, stop))?;
+                let round =
+                    network.within(behind.host, || bench.round(stations, Some(behind.server), stop))?;
                 Ok((round, Some(network.outcome(behind.link))))
             }
             Self::Stream { server } => {
                 let relay = relay::emulate((*server).into(), *link)?;
-                let round = bench.round(stations, relay.local_addr(), stop);
+                let round = bench.round(stations, Some(relay.local_addr()), stop);
                 let outcome = relay.link_outcome();
                 relay.stop(Duration::ZERO);
                 Ok((round?, outcome))

@@ -5,7 +5,7 @@ use super::place::ClientSite;
 use super::places::{Pausing, Place, stations};
 use super::rounds::{Round, SplitBench, Station};
 use crate::backend::Backend;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use link::LinkDescription;
 use model::SplitBase;
 use pipeline::progress::ProgressSink;
@@ -26,11 +26,10 @@ pub fn prove(
     progress: &dyn ProgressSink,
     stop: &StopToken,
 ) -> Result<()> {
+    let server = bench.address.context(NO_ADDRESS)?;
     let place = match backend {
-        Backend::Packet(sandbox) => ClientSite::behind(sandbox, bench.address)?,
-        Backend::Stream => ClientSite::Stream {
-            server: bench.address,
-        },
+        Backend::Packet(sandbox) => ClientSite::behind(sandbox, server)?,
+        Backend::Stream => ClientSite::Stream { server },
     };
     let links = &plan.links;
     let rounds = plan.rounds.min(MAX_ROUNDS);
@@ -75,5 +74,7 @@ pub fn prove(
     Ok(())
 }
 
+pub const NO_ADDRESS: &str =
+    "a Unix socket cannot be put behind a link: name the server by its host for --verify";
 /// Lower for verification, where each round also visits every link.
 const MAX_ROUNDS: u32 = 3;

@@ -13,7 +13,8 @@ use sys::Target;
 #[derive(Debug)]
 pub struct SplitBench {
     pub target: Target,
-    pub address: SocketAddr,
+    /// `None` behind a Unix-domain socket.
+    pub address: Option<SocketAddr>,
     pub scripts: Scripts,
     pub mode: QueryMode,
     pub clients: Vec<u32>,
@@ -61,7 +62,7 @@ impl Station {
 
 impl SplitBench {
     /// Visits all `stations`, at the address `at` of the server or of a relay to it.
-    pub fn round(&self, stations: &[Station], at: SocketAddr, stop: &StopToken) -> Result<Round> {
+    pub fn round(&self, stations: &[Station], at: Option<SocketAddr>, stop: &StopToken) -> Result<Round> {
         let mut round = Round::default();
         for &station in stations {
             if stop.is_stopped() {
@@ -72,10 +73,12 @@ impl SplitBench {
         Ok(round)
     }
 
-    fn visit(&self, station: Station, at: SocketAddr, stop: &StopToken) -> Result<Visit> {
-        let load = SqlLoad::new(&self.target, self.scripts.clone(), self.mode)?
-            .at(at)
-            .pausing(station.pause);
+    fn visit(&self, station: Station, at: Option<SocketAddr>, stop: &StopToken) -> Result<Visit> {
+        let load = SqlLoad::new(&self.target, self.scripts.clone(), self.mode)?.pausing(station.pause);
+        let load = match at {
+            Some(at) => load.at(at),
+            None => load,
+        };
         let plan = load::Plan {
             clients: station.clients,
             warm_up: match station.pause.is_zero() {
