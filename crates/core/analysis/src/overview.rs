@@ -349,6 +349,7 @@ impl Group {
             turns: 0,
             most_turns: 0,
             spread: model::Distribution::default(),
+            median_range: None,
             attribution: Attribution::default(),
             setup: Duration::ZERO,
             assigned: model::Assignments::default(),
@@ -362,6 +363,7 @@ impl Group {
 
     fn outcome(&mut self) -> OperationGroup {
         self.group.spread = self.durations.distribution();
+        self.group.median_range = self.durations.median_range();
         self.group.clone()
     }
 }

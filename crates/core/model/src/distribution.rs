@@ -156,6 +156,17 @@ impl DistributionBuilder {
         Some(Duration::from_nanos(value.midpoint(next)))
     }
 
+    /// Samples between which the median of the source lies with at least 95 % probability, if they
+    /// are independent of each other. From their ranks, so of any distribution; `None` below 6
+    /// samples.
+    pub fn median_range(&mut self) -> Option<[Duration; 2]> {
+        self.percentile(50)?;
+        let rank = (((self.count + 1) as f64 - 1.96 * (self.count as f64).sqrt()) / 2.0) as u64;
+        let ends = [rank, self.count + 1 - rank].map(|end| self.at_rank(end.max(1)));
+        let [low, high] = ends.map(|end| end.map(Duration::from_nanos));
+        Some([low?, high?]).filter(|_| rank > 0)
+    }
+
     /// `rank` starts at 1; samples must be sorted.
     fn at_rank(&self, rank: u64) -> Option<u64> {
         match self.buckets.is_empty() {
@@ -273,6 +284,25 @@ mod tests {
     #[test]
     fn nothing_is_known_of_no_samples() {
         assert_eq!(DistributionBuilder::new().distribution(), Distribution::default());
+    }
+
+    #[test]
+    fn the_range_of_the_median_has_it_in_95_of_100_cases() {
+        assert_eq!(builder(1..6).median_range(), None);
+        for count in (6..600).chain([3_000]) {
+            let [low, high] = builder(1..=count).median_range().expect("enough samples");
+            let [low, high] = [low, high].map(|end| end.as_nanos() as u64);
+            // Chance that fewer than `low` of all samples are below the median, from the binomial.
+            let mut ln = -(count as f64) * 2_f64.ln();
+            let mut outside = ln.exp();
+            for below in 1..low {
+                ln += ((count - below + 1) as f64 / below as f64).ln();
+                outside += ln.exp();
+            }
+            assert!(2.0 * outside <= 0.05, "{count}: {outside}");
+            assert!(count < 100 || 2.0 * outside > 0.03, "{count}: {outside}");
+            assert_eq!(low + high, count + 1);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 pub mod advice;
 pub mod check;
+mod compared;
 pub mod config;
 pub mod connection_map;
 pub mod database_link;
@@ -50,6 +51,7 @@ pub mod warning;
 
 pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
 pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste, Judgement};
+pub use compared::ComparedOperation;
 pub use config::{ConfigError, ConfigFile};
 pub use connection_map::{ConnectionHasher, ConnectionMap};
 pub use database_link::DatabaseLinkOutcome;

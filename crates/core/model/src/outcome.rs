@@ -241,6 +241,8 @@ pub struct OperationGroup {
     pub most_turns: u64,
     /// Spread of the durations.
     pub spread: Distribution,
+    /// The 95 % range of the median ([`crate::DistributionBuilder::median_range`]).
+    pub median_range: Option<[Duration; 2]>,
     /// Sum of their attributions.
     pub attribution: Attribution,
     /// Part of it in connect, tls and login.

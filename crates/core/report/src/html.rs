@@ -13,6 +13,7 @@ mod advice;
 mod attribution;
 mod check;
 mod compared;
+mod comparison;
 mod curve;
 mod echo;
 mod findings;
@@ -39,6 +40,7 @@ mod waterfall;
 
 pub use advice::write_advice;
 pub use check::write_check;
+pub use comparison::write_comparison;
 pub use echo::write_echo;
 pub use load::{LoadCourse, write_load};
 pub use ping::{PingPage, write_ping};

@@ -3,6 +3,7 @@
 //! Values that several crates compute with are in `model`.
 
 mod check;
+mod comparison;
 mod demo;
 mod echo;
 mod estimate;
@@ -18,6 +19,7 @@ mod split;
 mod tune;
 
 pub use check::CheckReport;
+pub use comparison::ComparisonReport;
 pub use demo::DemoOutcome;
 pub use echo::EchoReport;
 pub use estimate::{EstimateBase, EstimateReport};

@@ -47,7 +47,7 @@ pub(crate) fn each(margin: Margin, count: u64) -> Margin {
 }
 
 /// Joins two figures, and omits the unit of the first if both have the same.
-fn between([from, to]: [String; 2]) -> String {
+pub(crate) fn between([from, to]: [String; 2]) -> String {
     if from == to {
         return to;
     }

@@ -10,6 +10,7 @@ mod keys;
 
 mod advice;
 mod check;
+mod comparison;
 mod connection;
 mod distance;
 mod echo;

@@ -8,6 +8,7 @@
 pub mod advise;
 pub(crate) mod answer;
 pub mod check;
+pub(crate) mod comparison;
 pub mod demo;
 pub mod echo;
 pub mod escape;
@@ -39,6 +40,7 @@ pub mod waterfall;
 
 pub use advise::advice_view;
 pub use check::{check_view, github_view, junit_view};
+pub use comparison::comparison_view;
 pub use demo::demo_view;
 pub use echo::echo_view;
 pub use estimate::estimate_view;

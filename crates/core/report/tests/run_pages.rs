@@ -7,14 +7,15 @@ mod well_formed;
 
 use model::{Distribution, SampleOutcome};
 use report::html::{
-    LoadCourse, PingPage, write_check, write_echo, write_load, write_ping, write_plan, write_split,
+    LoadCourse, PingPage, write_check, write_comparison, write_echo, write_load, write_ping, write_plan,
+    write_split,
 };
 use report::outcome::{EchoReport, LoadFailure, PingOutcome, SplitReport};
 use report::text::split_view;
 use report::{Colour, Extent, Style};
 use samples::{
-    bulk, checked, conditions, echo, elsewhere, leg, link, load_interval, load_report, not_predicted,
-    planned, split, warning,
+    bulk, checked, comparison, conditions, echo, elsewhere, leg, link, load_interval, load_report,
+    not_predicted, planned, split, warning,
 };
 use std::io;
 use std::time::Duration;
@@ -36,6 +37,7 @@ fn page(make: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
 fn pages(name: &str) -> Vec<(&'static str, String)> {
     vec![
         ("check", check_page(name)),
+        ("comparison", comparison_page(name)),
         ("split", split_page(name)),
         ("echo", echo_page(name)),
         ("ping", ping_page(name)),
@@ -55,6 +57,14 @@ fn check_page(name: &str) -> String {
     }
     report.changes[0].operation_name = name.into();
     page(|out| write_check(&report, &conditions(), out))
+}
+
+fn comparison_page(name: &str) -> String {
+    let mut report = comparison();
+    report.titles = [name, name].map(str::to_owned);
+    report.warnings[0].text = name.to_owned();
+    report.operations[0].name = name.into();
+    page(|out| write_comparison(&report, &conditions(), out))
 }
 
 fn plan_page(name: &str) -> String {

@@ -6,9 +6,9 @@ mod samples;
 use model::{ByteCount, DatabaseLinkOutcome, Direction, OrderKind, PerDirection, Prediction, RowTrain};
 use report::outcome::{LoadReport, LoadWork, ProgressLine};
 use report::text::{
-    LoadStyle, demo_view, explain_view, finding_sentences, link_line, link_warnings, load_progress_line,
-    load_view, prediction_sentences, prediction_view, progress_line, read_view, rows_view,
-    statement_sentences, summary_line, summary_sentences, via_view,
+    LoadStyle, comparison_view, demo_view, explain_view, finding_sentences, link_line, link_warnings,
+    load_progress_line, load_view, prediction_sentences, prediction_view, progress_line, read_view,
+    rows_view, statement_sentences, summary_line, summary_sentences, via_view,
 };
 use report::{Colour, Extent, ReadOutcome, Style};
 use std::path::{Path, PathBuf};
@@ -82,6 +82,14 @@ fn views() -> Vec<(&'static str, String)> {
         (
             "demo-80.txt",
             demo_view(&samples::demo(), &style(80, Colour::Plain)),
+        ),
+        (
+            "comparison-80.txt",
+            comparison_view(&samples::comparison(), &style(80, Colour::Plain)),
+        ),
+        (
+            "comparison-all.txt",
+            comparison_view(&samples::comparison(), &all(100)),
         ),
         (
             "explain-120.txt",

@@ -96,6 +96,7 @@ const OF_FILES: &[&str] = &[
     "held",
     "held_prediction",
     "database_link",
+    "comparison",
 ];
 
 const EVERYWHERE: [&str; 3] = ["summary", "warning", "conditions"];

@@ -1,5 +1,6 @@
 //! `longwire read`: the report of captures and recordings.
 
+mod comparing;
 mod script_output;
 
 use super::keys_flag::KeyLogArgument;
@@ -26,6 +27,7 @@ use sys::arguments::CommandLine;
   longwire read app.pcap
   longwire read app.pcap --html report.html
   longwire read http.lwr database.lwr
+  longwire read after.pcap --baseline before.pcap --html compared.html
   longwire read captures/ --per-file --csv summary
   tcpdump -i any -w - port 5432 | longwire read -
   longwire read --json --exchanges app.pcap | jq 'select(.type=="exchange")'"#)]
@@ -33,6 +35,10 @@ pub struct Args {
     /// Capture or recording files, or folders of them or of tables; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Compare with this earlier capture, recording or folder: response time, round trips and share
+    /// of network of each operation name in both runs.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["per_file", "exchanges", "compressed_sizes", "parquet", "rtt", "rate"])]
+    pub baseline: Option<PathBuf>,
     #[command(flatten)]
     pub keys: KeyLogArgument,
     #[command(flatten)]
@@ -48,6 +54,9 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         return script_output::show(&outcome, args.reporting.records.format(), typed);
     }
     sys::memory::keep_freed();
+    if let Some(baseline) = &args.baseline {
+        return comparing::run(args, baseline, typed);
+    }
     let files = input::with_folders(&args.files)?;
     let has_records = args.reporting.records.is_given();
     let each = |files: &[PathBuf], file| read(args, files, file, typed);

@@ -34,4 +34,5 @@ mod remedies;
 mod requests;
 mod server_range;
 mod table_output;
+mod two_runs;
 mod waste;

@@ -265,6 +265,7 @@ fn guessed_requests(wrong: u64, unrated: u64) -> Vec<model::OperationGroup> {
         turns: 300,
         most_turns: 5,
         spread: model::Distribution::default(),
+        median_range: None,
         attribution: model::Attribution::default(),
         setup: Duration::ZERO,
         assigned: model::Assignments::default(),

@@ -1,8 +1,8 @@
 //! The types of records, and their keys in the order of columns.
 
 use super::{
-    RecordBody, advice, check, connection, distance, echo, estimate, exchange, finding, held, lab, leg, link,
-    load, outcome, plan, program, sample, split, tune, tunnel,
+    RecordBody, advice, check, comparison, connection, distance, echo, estimate, exchange, finding, held,
+    lab, leg, link, load, outcome, plan, program, sample, split, tune, tunnel,
 };
 use std::fmt;
 
@@ -53,6 +53,9 @@ types! {
          transaction_name held_ns kind fingerprint count found_turns places remedy",
     check::ChangeRecord<'_> => "change":
         "operation_name turns_before turns link predicted_before_ns predicted_ns new_findings",
+    comparison::ComparisonRecord<'_> => "comparison":
+        "kind operation_name operations_before operations p50_before_ns p50_low_before_ns p50_high_before_ns \
+         p50_ns p50_low_ns p50_high_ns turns_before turns network_before_share network_share beyond_scatter",
     connection::OpenedRecord => "opened": "connection at_ns client server",
     connection::StartedRecord<'_> => "started": "connection at_ns fingerprint request_id",
     connection::BegunRecord => "begun": "connection at_ns",

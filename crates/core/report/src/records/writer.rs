@@ -2,6 +2,7 @@
 
 use super::advice::{AdviceRecord, LevelRecord, PaysRecord};
 use super::check::{ChangeRecord, CheckRecord};
+use super::comparison::ComparisonRecord;
 use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::echo::BulkRecord;
@@ -30,11 +31,11 @@ use crate::outcome::{
 };
 use crate::text::escape::{begins_a_command, is_dangerous};
 use model::{
-    Advice, BulkOutcome, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome, Direction,
-    EchoOutcome, Endpoint, Estimate, Exchange, Finding, Fingerprint, HeldPrediction, HeldTransactions,
-    Intermediary, Leg, LinkOutcome, Operation, OperationStep, PlacementOutcome, PlanOutcome, Prediction,
-    Protocol, RecognisedStatement, RequestId, RowTrain, Sample, SplitOutcome, SplitPrediction,
-    StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
+    Advice, BulkOutcome, ComparedOperation, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome,
+    Direction, EchoOutcome, Endpoint, Estimate, Exchange, Finding, Fingerprint, HeldPrediction,
+    HeldTransactions, Intermediary, Leg, LinkOutcome, Operation, OperationStep, PlacementOutcome,
+    PlanOutcome, Prediction, Protocol, RecognisedStatement, RequestId, RowTrain, Sample, SplitOutcome,
+    SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
 };
 use serde::Serialize;
 use serde_json::Serializer;
@@ -97,6 +98,8 @@ one_record_each! {
     elsewhere: SplitPrediction => ElsewhereRecord,
     /// An operation elsewhere, from figures.
     estimate: Estimate => EstimateRecord,
+    /// Operations of one name in two runs.
+    comparison: ComparedOperation => ComparisonRecord,
     /// A rate of echo.
     bulk: BulkOutcome => BulkRecord,
     /// Changes since the previous interval.

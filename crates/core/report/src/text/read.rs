@@ -2,6 +2,8 @@
 
 mod screen;
 
+pub(super) use screen::{LINES, warnings};
+
 use super::answer::answer;
 use super::escape::{cut_front, printable};
 use super::findings::findings_section;

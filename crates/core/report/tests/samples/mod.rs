@@ -369,6 +369,7 @@ pub fn group(name: &str, kind: OperationKind, count: u64, turns: u64) -> Operati
         turns,
         most_turns: turns.checked_div(count).unwrap_or(0),
         spread: spread(count, turns / count * 10_400),
+        median_range: (count > 5).then(|| [10_100, 10_700].map(|each| micros(turns / count * each))),
         attribution: attribution(
             count * 3_120,
             turns * 241,
@@ -1322,6 +1323,32 @@ pub fn planned() -> PlanOutcome {
 }
 
 /// A page that fetches its articles one by one, against budgets of each kind.
+/// A change beyond scatter, one within, one of few operations, and a name of each run.
+pub fn comparison() -> report::outcome::ComparisonReport {
+    let http = OperationKind::Http;
+    let before = ReadOutcome {
+        operations: vec![
+            group("GET /article/?", http, 250, 50_250),
+            group("GET /basket", http, 40, 1_160),
+            group("PUT /basket", http, 3, 87),
+            group("GET /old", http, 12, 24),
+        ],
+        warnings: Vec::new(),
+        ..read_outcome()
+    };
+    let now = ReadOutcome {
+        operations: vec![
+            group("GET /article/?", http, 241, 723),
+            group("GET /basket", http, 44, 1_276),
+            group("PUT /basket", http, 4, 116),
+            group("GET /<a>&\"b\"\u{1b}[0m", http, 12, 36),
+        ],
+        ..read_outcome()
+    };
+    let titles = ["before.pcap", "after.pcap"].map(str::to_owned);
+    report::outcome::ComparisonReport::new(titles, [before, now])
+}
+
 pub fn checked() -> CheckReport {
     let statement = "SELECT name FROM article WHERE id = ?";
     let verdict = |name: &str, measure: BudgetMeasure, remedy: Option<String>| BudgetVerdict {

@@ -262,9 +262,13 @@ fn written_of_ranges() -> [String; 6] {
     ]
 }
 
-fn written_of_samples() -> [String; 13] {
+fn written_of_samples() -> [String; 14] {
     [
         crate::samples::line(|writer| writer.tune(&crate::samples::tune())),
+        crate::samples::line(|writer| {
+            let mut pairs = crate::samples::comparison().operations.into_iter();
+            pairs.try_for_each(|pair| writer.comparison(&pair))
+        }),
         crate::samples::line(|writer| writer.check(&crate::samples::checked())),
         crate::samples::line(|writer| writer.plan(&crate::samples::planned())),
         crate::samples::line(|writer| writer.program(&crate::samples::program())),

@@ -219,6 +219,7 @@ mod tests {
                 p50: Some(Duration::from_millis(median)),
                 ..model::Distribution::default()
             },
+            median_range: None,
             attribution: Attribution {
                 client: Duration::from_millis(median),
                 ..Attribution::default()

@@ -158,7 +158,7 @@ fn remedy(row: &FindingRow<'_>, most: usize, style: &Style) -> String {
 }
 
 /// Wrapped, never cut: the first in any case, and others that fit.
-fn warnings(warnings: &[Warning], left: &mut usize, style: &Style) -> String {
+pub(in crate::text) fn warnings(warnings: &[Warning], left: &mut usize, style: &Style) -> String {
     let mut out = String::new();
     let mut shown = 0;
     for warning in warnings {
@@ -196,6 +196,6 @@ fn more_line(outcome: &ReadOutcome, style: &Style) -> String {
     out
 }
 
-const LINES: usize = 24;
+pub(in crate::text) const LINES: usize = 24;
 const INDENT: &str = "  ";
 const REMEDY_INDENT: &str = "      ";
