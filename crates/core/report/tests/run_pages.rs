@@ -5,7 +5,7 @@ mod axe;
 mod samples;
 mod well_formed;
 
-use model::{Distribution, SampleOutcome};
+use model::{Distribution, PlacementOutcome, PlanLink, SampleOutcome};
 use report::html::{
     LoadCourse, PingPage, write_check, write_comparison, write_echo, write_load, write_ping, write_plan,
     write_split,
@@ -43,6 +43,8 @@ fn pages(name: &str) -> Vec<(&'static str, String)> {
         ("ping", ping_page(name)),
         ("load", load_page(name)),
         ("plan", plan_page(name)),
+        ("plan of four places", plan_of_places(name, 4)),
+        ("plan of seven places", plan_of_places(name, 7)),
     ]
 }
 
@@ -81,6 +83,31 @@ fn plan_page(name: &str) -> String {
     plan.held_back[0].service = name.into();
     plan.held_back[0].fixes[0].remedy = name.to_owned();
     plan.held_back[0].statements[0].fingerprint = Some(name.into());
+    page(|out| write_plan(&plan, &conditions(), out))
+}
+
+/// Links between all places, and a cheaper placement.
+fn plan_of_places(name: &str, places: usize) -> String {
+    let mut plan = planned();
+    plan.title = name.to_owned();
+    plan.places = (1..=places)
+        .map(|place| format!("region-{place}").into())
+        .collect();
+    let link = plan.links.remove(0);
+    for (index, from) in plan.places.iter().enumerate() {
+        plan.links
+            .extend(plan.places.iter().skip(index + 1).map(|to| PlanLink {
+                between: [from.clone(), to.clone()],
+                ..link.clone()
+            }));
+    }
+    for (index, placed) in plan.today.services.iter_mut().enumerate() {
+        placed.place = plan.places[index].clone();
+    }
+    plan.cheapest = Some(PlacementOutcome {
+        moved: 1,
+        ..plan.today.clone()
+    });
     page(|out| write_plan(&plan, &conditions(), out))
 }
 

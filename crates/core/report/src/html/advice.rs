@@ -68,8 +68,10 @@ fn drawing(advice: &Advice) -> Markup {
     html! {
         figure.map tabindex="0" {
             svg viewBox={ "0 0 " (WIDTH) " " (whole) } role="img" aria-label="time saved by level and rate" {
+                text.axis.side x="0" y="36" { "level and codec" }
+                text.axis x=(px(f64::midpoint(LABEL, WIDTH))) y="12" { "rate of the link (bit/s)" }
                 @for (column, rate) in rates.iter().enumerate() {
-                    text.head x=(px(x(column) + width / 2.0)) y="18" { (display(rate)) }
+                    text.head x=(px(x(column) + width / 2.0)) y="36" { (display(rate)) }
                 }
                 @for (index, level) in advice.levels.iter().enumerate() {
                     @let y = HEAD + height * index as f64;
@@ -250,6 +252,6 @@ const FULL: f64 = 0.55;
 /// In user units of the SVG.
 const WIDTH: f64 = 960.0;
 const LABEL: f64 = 110.0;
-const HEAD: f64 = 30.0;
+const HEAD: f64 = 50.0;
 /// The records hold all rates.
 const MAX_RATES: usize = 10;

@@ -67,7 +67,7 @@ pub fn labels(attribution: &Attribution, operations: u64, client: &str) -> Marku
                     " " span { (share_of(attribution, class, part)) }
                     " " span.faint {
                         @match class {
-                            "server" => (duration_range(mean, each(attribution.server_margin, operations.max(1)))),
+                            "server" => (duration_range(mean, each(attribution.server_margin, operations.max(1))).replace(" us", " µs")),
                             _ => (time(mean)),
                         }
                     }

@@ -3,7 +3,7 @@
 
 use super::grid::{GridRow, View, drawn_bounds};
 use super::markup::{px, time};
-use super::scale::{LogScale, log_ticks, nanos, tick_text};
+use super::scale::{LogScale, axis_title, log_ticks, nanos, tick_text};
 use maud::{Markup, html};
 use model::Prediction;
 use std::time::Duration;
@@ -129,19 +129,20 @@ fn upwards(curve: &[Place], points: &[&Prediction], here: Option<Duration>, size
 
 fn axes(x: LogScale, y: LogScale, size: Size) -> Markup {
     let along = log_ticks(RTT_UNIT, x.most, size.ticks);
+    let upwards = log_ticks(y.least, y.most, TICKS_UP);
     html! {
-        @for tick in log_ticks(y.least, y.most, TICKS_UP) {
-            @let up = y.position(tick);
+        @for tick in &upwards {
+            @let up = y.position(*tick);
             line.rule x1=(px(x.from)) x2=(px(x.to)) y1=(px(up)) y2=(px(up)) {}
-            text.tick x=(px(x.from - 8.0)) y=(px(up + 4.0)) text-anchor="end" { (tick_text(tick)) }
+            text.tick x=(px(x.from - 8.0)) y=(px(up + 4.0)) text-anchor="end" { (tick_text(*tick)) }
         }
-        @for tick in std::iter::once(0.0).chain(along) {
-            text.tick x=(px(x.position(tick))) y=(px(y.from + 18.0)) text-anchor="middle" { (tick_text(tick)) }
+        @for tick in std::iter::once(&0.0).chain(&along) {
+            text.tick x=(px(x.position(*tick))) y=(px(y.from + 18.0)) text-anchor="middle" { (tick_text(*tick)) }
         }
         text.axis x=(px(f64::midpoint(x.from, x.to))) y=(px(y.from + 38.0)) text-anchor="middle" {
-            "round-trip time of the link"
+            (axis_title("round-trip time of the link", &along))
         }
-        text.axis x="8.0" y="14" { "duration of one operation" }
+        text.axis x="8.0" y="14" { (axis_title("duration of one operation", &upwards)) }
     }
 }
 
@@ -204,15 +205,15 @@ fn dot(point: &Prediction, x: LogScale, y: LogScale) -> Markup {
 
 const WIDE: Size = Size {
     class: "wide",
-    width: 660.0,
-    height: 360.0,
+    width: 740.0,
+    height: 390.0,
     ticks: 8,
 };
 const NARROW: Size = Size {
     class: "narrow",
     width: 328.0,
     height: 270.0,
-    ticks: 5,
+    ticks: 4,
 };
 const LEFT: f64 = 58.0;
 const RIGHT: f64 = 64.0;

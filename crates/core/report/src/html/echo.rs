@@ -85,7 +85,7 @@ fn trips(echoes: &[EchoOutcome]) -> Markup {
         .collect();
     let rows: Vec<Vec<String>> = echoes.iter().map(trip).collect();
     let content = html! {
-        (spreads::draw("round trips of each combination", &drawn))
+        (spreads::draw(["request and reply, streams", "round trip"], &drawn))
         (opening::table(
             &[
                 "request", "reply", "streams", "median", "95 %", "99 %", "longest", "per second",
@@ -135,7 +135,7 @@ fn rates(bulks: &[BulkOutcome]) -> Markup {
         .collect();
     let rows: Vec<Vec<String>> = bulks.iter().map(rate).collect();
     let content = html! {
-        (spreads::draw("round trips without and with load", &drawn))
+        (spreads::draw(["way of the load", "round trip"], &drawn))
         (opening::table(
             &["way", "rate", "rtt idle", "loaded", "queue's delay", "payload", "resent"],
             &rows

@@ -23,7 +23,7 @@ pub fn section(outcome: &ReadOutcome) -> Markup {
     let savings = first
         .savings
         .iter()
-        .map(|saving| format!("saves at {}", time(saving.rtt)));
+        .map(|saving| format!("saves at {}", time(saving.rtt).replace(' ', "\u{a0}")));
     let others = ["trips saved", "of", "seen", "operations"].map(str::to_owned);
     let content = html! {
         table.stack {

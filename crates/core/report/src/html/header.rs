@@ -7,7 +7,7 @@ use crate::ranges::server_share;
 use crate::text::answer::answer;
 use crate::text::escape::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use model::{ByteCount, Summary};
+use model::{Attribution, ByteCount, Summary};
 use std::io;
 
 /// Title, answer, links to the sections, and key figures.
@@ -108,7 +108,6 @@ fn lead(summary: &Summary) -> String {
 }
 
 fn figures(summary: &Summary) -> Markup {
-    let whole = summary.attribution.total();
     let rows = [
         (
             "operations",
@@ -121,24 +120,33 @@ fn figures(summary: &Summary) -> Markup {
             spread(summary),
         ),
         (
-            "turns each",
+            "round trips each",
             per_one(summary.turns, summary.operations),
-            "waits for one round trip".to_owned(),
+            "waits of the client".to_owned(),
         ),
-        (
-            "network",
-            share(summary.attribution.network(), whole),
-            format!(
-                "server {}, {}client {}",
-                server_share(&summary.attribution, share),
-                match summary.attribution.pooler.is_zero() {
-                    true => String::new(),
-                    false => format!("pooler {}, ", share(summary.attribution.pooler, whole)),
-                },
-                share(summary.attribution.client, whole)
-            ),
-        ),
+        network_tile(&summary.attribution, "client"),
     ];
+    tiles(rows)
+}
+
+/// The network's share, and those of the others. `client` names the client.
+pub fn network_tile(parts: &Attribution, client: &str) -> (&'static str, String, String) {
+    let whole = parts.total();
+    let pooler = match parts.pooler.is_zero() {
+        true => String::new(),
+        false => format!("pooler {}, ", share(parts.pooler, whole)),
+    };
+    let server = server_share(parts, share);
+    let client = format!("{client} {}", share(parts.client, whole));
+    (
+        "network",
+        share(parts.network(), whole),
+        format!("server {server}, {pooler}{client}"),
+    )
+}
+
+/// Key figures, each with its name and a note.
+pub fn tiles(rows: [(&str, String, String); 4]) -> Markup {
     html! {
         dl.figures {
             @for (name, figure, note) in rows {

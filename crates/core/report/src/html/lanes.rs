@@ -1,6 +1,6 @@
 //! Timing of each step's parts, as its client saw them; and all steps by connection.
 
-use super::markup::{cut, small_print};
+use super::markup::{cut, small_print, time};
 use maud::{Markup, html};
 use model::{ConnectionId, ConnectionOutcome, Operation, OperationStep, Step};
 use std::collections::HashMap;
@@ -210,6 +210,7 @@ impl Lanes {
             }
         }
         html! {
+            p.axis { "connection, over the " (time(operation.duration)) " of the operation" }
             ol.lanes {
                 @for (place, strip) in lanes.iter().enumerate() {
                     li {

@@ -5,7 +5,7 @@ use super::markup::{
     turns,
 };
 use super::opening::{self, Opening, name_cell};
-use super::scale::{Scale, tick_text, ticks};
+use super::scale::{Scale, axis_title, tick_text, ticks};
 use super::spreads;
 use crate::outcome::{LoadInterval, LoadReport, LoadWork};
 use maud::{Markup, Render, html};
@@ -157,7 +157,7 @@ fn spread(report: &LoadReport) -> Markup {
         })
         .collect();
     let content = html! {
-        (spreads::draw("durations of operations", &rows))
+        (spreads::draw(["operations", "duration"], &rows))
         (opening::table(
             &["what", "count", "average", "shortest", "median", "90 %", "95 %", "99 %", "longest"],
             &cells
@@ -214,14 +214,19 @@ fn rate(course: &LoadCourse) -> Markup {
 }
 
 fn axes(along: &Scale, up: &Scale) -> Markup {
+    let seconds: Vec<f64> = ticks(along.most, 6.0).iter().map(|tick| tick * 1e9).collect();
     html! {
+        text.axis.side x="0" y="10" { "operations a second" }
+        text.axis x=(px(f64::midpoint(along.from, along.to))) y=(px(HEIGHT - BOTTOM + 38.0)) {
+            (axis_title("time since the start", &seconds))
+        }
         @for tick in ticks(up.most, 4.0) {
             @let at = px(up.position(tick));
             line.rule x1=(LEFT) x2=(px(WIDTH - RIGHT)) y1=(at) y2=(at) {}
             text.end x=(px(LEFT - 8.0)) y=(at) { (turns(tick)) }
         }
-        @for tick in ticks(along.most, 6.0) {
-            text x=(px(along.position(tick))) y=(px(HEIGHT - BOTTOM + 16.0)) { (tick_text(tick * 1e9)) }
+        @for tick in &seconds {
+            text x=(px(along.position(tick / 1e9))) y=(px(HEIGHT - BOTTOM + 16.0)) { (tick_text(*tick)) }
         }
     }
 }
@@ -246,7 +251,7 @@ fn totals(report: &LoadReport) -> Markup {
     let content = html! {
         (opening::table(
             &[
-                "succeeded", "failed", "turns each", "sent each", "received each",
+                "succeeded", "failed", "round trips each", "sent each", "received each",
                 "processor time each", "connecting, all",
             ],
             &[row]
@@ -273,7 +278,7 @@ fn statements(report: &LoadReport) -> Markup {
             ]
         })
         .collect();
-    let headings = ["statement", "calls", "turns each", "average", "errors"];
+    let headings = ["statement", "calls", "round trips each", "average", "errors"];
     section("statements", "Statements", opening::table(&headings, &rows))
 }
 
@@ -295,11 +300,11 @@ const MAX_POINTS: usize = 600;
 const SHOWN: usize = 30;
 const MAX_REASON_LEN: usize = 600;
 const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 240.0;
+const HEIGHT: f64 = 270.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 20.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 30.0;
+const TOP: f64 = 28.0;
+const BOTTOM: f64 = 48.0;
 
 #[cfg(test)]
 mod tests {

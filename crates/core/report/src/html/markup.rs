@@ -7,9 +7,11 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// Escapes characters that control a terminal or change the order of others; for whole sections.
+/// Line breaks stay: to a browser they are blanks, but for tooltips.
 pub fn harmless(markup: Markup) -> Markup {
     // Markup stays escaped: this adds only backslashes, letters, digits and braces.
-    PreEscaped(printable(&markup.0).into_owned())
+    let lines: Vec<_> = markup.0.split('\n').map(printable).collect();
+    PreEscaped(lines.join("\n"))
 }
 
 /// `id` is unique in the page.

@@ -16,6 +16,8 @@
   const tickText = (ns) =>
     ns <= 0 ? "0" : ns < 999.5 ? `${bare(ns)} ns` : ns < 999500 ? `${bare(ns / 1e3)} µs`
       : ns < 999500000 ? `${bare(ns / 1e6)} ms` : `${bare(ns / 1e9)} s`;
+  const axisTitle = (quantity, ticks) =>
+    `${quantity} (${[...new Set(ticks.map((ns) => tickText(ns).split(" ")[1]).filter(Boolean))].join(", ")})`;
   const whole = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
   const number = (n) =>
     !Number.isFinite(n) ? dash : Math.abs(n) < 10 ? n.toFixed(2) : Math.abs(n) < 1000 ? n.toFixed(1) : whole(n);
@@ -158,13 +160,15 @@
       `<text class="${kind}" x="${px.toFixed(1)}" y="${py.toFixed(1)}" text-anchor="${anchor}">${words}</text>`;
     const base = height - bottom;
     let out = "";
-    for (const tick of logTicks(leastY, mostY, 6)) {
+    const upwards = logTicks(leastY, mostY, 6);
+    const rttTicks = logTicks(rttUnit, mostX, svg.classList.contains("wide") ? 8 : 4);
+    for (const tick of upwards) {
       out += `<line class="rule" x1="${left}" x2="${width - right}" y1="${y(tick).toFixed(1)}" y2="${y(tick).toFixed(1)}"/>`;
       out += text("tick", left - 8, y(tick) + 4, "end", tickText(tick));
     }
-    for (const tick of [0, ...logTicks(rttUnit, mostX, svg.classList.contains("wide") ? 8 : 5)]) out += text("tick", x(tick), base + 18, "middle", tickText(tick));
-    out += text("axis", (left + width - right) / 2, base + 38, "middle", "round-trip time of the link");
-    out += text("axis", 8, 14, "start", "duration of one operation");
+    for (const tick of [0, ...rttTicks]) out += text("tick", x(tick), base + 18, "middle", tickText(tick));
+    out += text("axis", (left + width - right) / 2, base + 38, "middle", axisTitle("round-trip time of the link", rttTicks));
+    out += text("axis", 8, 14, "start", axisTitle("duration of one operation", upwards));
     out += `<path class="band" d="M${line("high").join("L")}L${line("low").reverse().join("L")}Z"/>`;
     out += `<path class="line" d="M${line("median").join("L")}"/>`;
     const [last, end] = [cells[cells.length - 1], curve[curve.length - 1]];
@@ -195,7 +199,9 @@
   // The steps of one operation, as measured or at the slider's round trip. As in waterfall/moved.rs.
   const steps = byId("steps") && JSON.parse(byId("steps").textContent);
   const plot = byId("plot");
-  const [asMeasured, ticksAsMeasured] = steps ? [plot.innerHTML, byId("ticks").innerHTML] : ["", ""];
+  const redrawn = steps ? [plot, byId("ticks"), byId("since")] : [];
+  const asMeasured = redrawn.map((part) => part.innerHTML);
+  const sinceBegin = "time since the operation began";
   const movedSteps = () => {
     const longer = Math.max(0, state.rtt - steps.rtt);
     const moved = [];
@@ -231,15 +237,17 @@
       out += "</g>";
     });
     plot.innerHTML = out;
-    byId("ticks").innerHTML = [0, 0.25, 0.5, 0.75, 1].map((part) =>
+    const quarters = [0, 0.25, 0.5, 0.75, 1];
+    byId("ticks").innerHTML = quarters.map((part) =>
       `<span style="left:${(part * 100).toFixed(0)}%">${part === 0 ? "0" : time(end * part)}</span>`).join("");
+    byId("since").textContent = axisTitle(sinceBegin, quarters.map((part) => end * part));
   };
   const showSteps = () => {
     if (!steps) return;
     const wanted = byId("s-steps").checked;
     byId("v-steps").textContent = wanted ? time(state.rtt) : "as measured";
     if (wanted) drawSteps();
-    else [plot.innerHTML, byId("ticks").innerHTML] = [asMeasured, ticksAsMeasured];
+    else redrawn.forEach((part, place) => { part.innerHTML = asMeasured[place]; });
   };
   if (steps) byId("s-steps").addEventListener("change", showSteps);
 

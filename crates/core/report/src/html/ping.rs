@@ -77,7 +77,7 @@ fn spread(targets: &[PingOutcome]) -> Markup {
         })
         .collect();
     let content = html! {
-        (spreads::draw("times of replies, round trips, server and floor", &rows))
+        (spreads::draw(["part, target", "duration"], &rows))
         (small_print(
             "Reply: until its last byte. rtt: that without the server's time, per round trip. Floor: the same \
              exchange with an echo on this machine; a round trip near it says little of the distance."

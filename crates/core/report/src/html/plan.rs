@@ -11,8 +11,6 @@ use model::{Conditions, HeldBack, OrderOfMoves, PlacementOutcome, PlanOutcome};
 use std::io;
 
 pub fn write_plan(plan: &PlanOutcome, conditions: &Conditions, out: &mut impl io::Write) -> io::Result<()> {
-    let best = plan.cheapest.as_ref().filter(|best| best.moved > 0);
-    let cheapest = |best| map::section("cheapest", "The cheapest that keeps all budgets", plan, best);
     opening::write(
         &Opening {
             title: &format!("Placements of {}", plan.title),
@@ -20,8 +18,7 @@ pub fn write_plan(plan: &PlanOutcome, conditions: &Conditions, out: &mut impl io
             answer: &plan_answer(plan),
         },
         vec![
-            map::section("today", "Today", plan, &plan.today),
-            best.map(cheapest).unwrap_or_default(),
+            maps(plan),
             moves(plan),
             held_back(plan),
             placements(plan),
@@ -31,6 +28,21 @@ pub fn write_plan(plan: &PlanOutcome, conditions: &Conditions, out: &mut impl io
         conditions,
         out,
     )
+}
+
+fn maps(plan: &PlanOutcome) -> Markup {
+    let best = plan.cheapest.as_ref().filter(|best| best.moved > 0);
+    let content = html! {
+        div.pair {
+            (map::figure("Today", plan, &plan.today))
+            @if let Some(best) = best { (map::figure("The cheapest that keeps all budgets", plan, best)) }
+        }
+        (small_print(
+            "A dot is a place, with its services. A line is a link, with its round-trip time and the price of a gigabyte; where these have \
+             no room, the table of links has them. Distances are not to scale."
+        ))
+    };
+    section("map", "Places and services", content)
 }
 
 fn links(plan: &PlanOutcome) -> Markup {
@@ -60,9 +72,11 @@ fn moves(plan: &PlanOutcome) -> Markup {
     let rows: Vec<Vec<String>> = rows.collect();
     let content = html! {
         @if plan.order == OrderOfMoves::AllAtOnce {
-            p { "No order keeps all budgets at every step: these move together." }
+            @if let Some(best) = &plan.cheapest {
+                p { "No order keeps all budgets at every step. Move together: " (placement_name(plan, best)) "." }
+            }
         }
-        (opening::table(&["service", "from", "to", "a month after it"], &rows))
+        @if !rows.is_empty() { (opening::table(&["service", "from", "to", "a month after it"], &rows)) }
     };
     section("moves", "The order of moves", content)
 }
@@ -72,7 +86,7 @@ fn held_back(plan: &PlanOutcome) -> Markup {
         return Markup::default();
     }
     let content = html! {
-        @for held in &plan.held_back { (obstacles(plan, held)) }
+        div.pair { @for held in &plan.held_back { div { (obstacles(plan, held)) } } }
     };
     section("held-back", "Obstacles to moving services", content)
 }

@@ -72,7 +72,7 @@ fn introduction(grid: Option<&Grid>, view: &View) -> Markup {
                 "Each millisecond of round-trip time adds about " b { (turns_text(slope)) " ms" } " to " code { (name) }
                 ", which has " (turns_text(turns)) " round trips. "
             } @else {
-                "The most time-consuming operation waits for no turn on the connections that move. "
+                "The most time-consuming operation waits for no round trip on the connections that move. "
             }
             (at_once)
             @if let Some(grid) = grid.filter(|grid| !grid.moved.is_empty()) {
@@ -120,7 +120,7 @@ fn readout(view: &View, row: &GridRow) -> Markup {
     let rows = [
         ("o-bounds", "in 9 of 10 runs", bounds),
         ("o-per-second", "per second", number(cell.per_second)),
-        ("o-turns", "turns", turns_text(cell.turns)),
+        ("o-turns", "round trips", turns_text(cell.turns)),
         ("o-bound-by", "bound by", bound_words(cell.bound_by).to_owned()),
     ];
     let whole = cell.attribution.total();
@@ -191,7 +191,7 @@ fn caption(view: &View) -> String {
         "Line: predicted median; both axes are logarithmic. Band: between its bounds low and high."
             .to_owned();
     if view.rows.iter().any(|row| row.removed > 0.0) {
-        text.push_str(" Dashed: without the turns that the findings would remove.");
+        text.push_str(" Dashed: without the round trips that the findings would remove.");
     }
     if view.measured_rtt.is_some() {
         text.push_str(" Hollow dot: as measured, where the operations come from.");

@@ -103,6 +103,16 @@ pub fn tick_text(nanoseconds: f64) -> String {
     format!("{} {name}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// The quantity of an axis, with the units of its ticks: `duration (ms, s)`.
+pub fn axis_title(quantity: &str, ticks: &[f64]) -> String {
+    let texts = ticks.iter().map(|tick| tick_text(*tick));
+    let mut units: Vec<String> = texts
+        .filter_map(|text| Some(text.split_once(' ')?.1.to_owned()))
+        .collect();
+    units.dedup();
+    format!("{quantity} ({})", units.join(", "))
+}
+
 pub fn nanos(span: Duration) -> f64 {
     span.as_nanos() as f64
 }

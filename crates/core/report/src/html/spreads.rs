@@ -1,20 +1,20 @@
 //! Distributions on one axis: 50th, 90th and 99th percentile.
 
 use super::markup::{cut, px, small_print, time_or_dash};
-use super::scale::{nanos, tick_text};
+use super::scale::{axis_title, nanos, tick_text};
 use super::tune::LogAxis;
 use maud::{Markup, html};
 use model::Distribution;
 
 pub type Row<'a> = (String, &'a Distribution);
 
-/// Draws the rows that have samples.
-pub fn draw(label: &str, rows: &[Row<'_>]) -> Markup {
+/// Draws the rows that have samples. The titles are those of the rows and of the axis.
+pub fn draw(titles: [&str; 2], rows: &[Row<'_>]) -> Markup {
     let rows: Vec<&Row<'_>> = rows.iter().filter(|(_, spread)| spread.p50.is_some()).collect();
     let shown = &rows[..rows.len().min(SHOWN)];
     html! {
         @if !shown.is_empty() {
-            (drawing(label, shown))
+            (drawing(titles, shown))
             ul.parts.key {
                 @for (class, meaning) in KEY { li { i class={ "swatch s-" (class) } {} b { (meaning) } } }
             }
@@ -23,21 +23,27 @@ pub fn draw(label: &str, rows: &[Row<'_>]) -> Markup {
     }
 }
 
-fn drawing(label: &str, rows: &[&Row<'_>]) -> Markup {
+fn drawing([of_rows, quantity]: [&str; 2], rows: &[&Row<'_>]) -> Markup {
     // The axis ends at the 99th percentiles; outliers are in tables. It is logarithmic, because
     // rows differ by powers of ten.
     let amounts = rows
         .iter()
         .flat_map(|(_, spread)| [spread.min.map_or(end(spread), nanos), end(spread)]);
-    let axis = LogAxis::over(amounts.flat_map(around), [LEFT, WIDTH - RIGHT]);
+    let axis = LogAxis::over(amounts, [LEFT, WIDTH - RIGHT]);
     let bottom = TOP + rows.len() as f64 * ROW;
+    let ticks = axis.ticks(6);
     html! {
         figure.map tabindex="0" {
-            svg.tuned viewBox={ "0 0 " (WIDTH) " " (bottom + BOTTOM) } role="img" aria-label=(label) {
-                @for tick in axis.ticks(6) {
-                    @let along = px(axis.position(tick));
+            svg.tuned viewBox={ "0 0 " (WIDTH) " " (bottom + BOTTOM) } role="img"
+                aria-label={ (quantity) " by " (of_rows) } {
+                text.axis.side x="0" y="10" { (of_rows) }
+                text.axis x=(px(f64::midpoint(LEFT, WIDTH - RIGHT))) y=(px(bottom + 38.0)) {
+                    (axis_title(quantity, &ticks))
+                }
+                @for tick in &ticks {
+                    @let along = px(axis.position(*tick));
                     line.rule x1=(along) x2=(along) y1=(TOP) y2=(px(bottom)) {}
-                    text x=(along) y=(px(bottom + 16.0)) { (tick_text(tick)) }
+                    text x=(along) y=(px(bottom + 16.0)) { (tick_text(*tick)) }
                 }
                 @for (number, (name, spread)) in rows.iter().enumerate() {
                     (row(name, spread, TOP + number as f64 * ROW, &axis))
@@ -45,15 +51,6 @@ fn drawing(label: &str, rows: &[&Row<'_>]) -> Markup {
             }
         }
     }
-}
-
-/// The nearest 1, 2 or 5 times a power of ten below and above, so that each end has a tick.
-fn around(amount: f64) -> [f64; 2] {
-    let power = 10_f64.powf(amount.max(1.0).log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-    let below = steps.into_iter().rfind(|step| *step <= amount);
-    let above = steps.into_iter().find(|step| *step >= amount);
-    [below.unwrap_or(amount), above.unwrap_or(amount)]
 }
 
 /// End of a row: the 99th percentile, or the maximum if there are too few samples.
@@ -98,8 +95,8 @@ const MAX_NAME_LEN: usize = 30;
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 200.0;
 const RIGHT: f64 = 30.0;
-const TOP: f64 = 4.0;
-const BOTTOM: f64 = 30.0;
+const TOP: f64 = 24.0;
+const BOTTOM: f64 = 48.0;
 const ROW: f64 = 28.0;
 const BAR: f64 = 14.0;
 
@@ -110,8 +107,6 @@ mod tests {
 
     #[test]
     fn a_narrow_axis_has_ticks_and_an_outlier_does_not_press_the_others() {
-        assert_eq!(around(3e6), [2e6, 5e6]);
-        assert_eq!(around(1e6), [1e6, 1e6]);
         let spread = |micros: [u64; 3]| Distribution {
             count: 1000,
             min: Some(Duration::from_micros(micros[0])),
@@ -120,13 +115,13 @@ mod tests {
             ..Distribution::default()
         };
         let (near, far) = (spread([2300, 2400, 2500]), spread([90, 95, 40_000]));
-        let out = draw("round trips", &[("near".to_owned(), &near)]).0;
+        let out = draw(["place", "round trips"], &[("near".to_owned(), &near)]).0;
         assert!(
             out.contains(">2 ms</text>") && out.contains(">5 ms</text>"),
             "{out}"
         );
         let rows = [("near".to_owned(), &near), ("far".to_owned(), &far)];
-        let out = draw("round trips", &rows).0;
+        let out = draw(["place", "round trips"], &rows).0;
         let widths = out
             .split(" width=\"")
             .skip(1)

@@ -4,9 +4,10 @@ mod moved;
 mod rows;
 
 use super::lanes::{Lanes, Strip, nanos};
-use super::markup::{self, DASH, count, counted, cut, px, time};
-use super::scale::{tick_text, ticks};
-use super::{Page, attribution, operations};
+use super::markup::{self, DASH, count, counted, cut, px, time, time_or_dash};
+use super::scale::{axis_title, tick_text, ticks};
+use super::{Page, attribution, header, operations};
+use crate::text::answer;
 use maud::{Markup, html};
 use model::{Operation, OperationStep};
 use rows::{Waited, WaterfallRow};
@@ -22,7 +23,8 @@ pub fn section(page: &Page<'_>) -> Markup {
     let shown: usize = rows.iter().map(|row| row.steps.len()).sum();
     let client = operations::client_word(operation.kind);
     let content = html! {
-        (introduction(page, operation))
+        p { code { (cut(&operation.name, MAX_NAME_LEN)) } }
+        (key_figures(page, operation, client))
         div.whole {
             (attribution::bar(&operation.attribution))
             (attribution::labels(&operation.attribution, 1, client))
@@ -36,30 +38,37 @@ pub fn section(page: &Page<'_>) -> Markup {
     markup::section("one", "One operation, step by step", content)
 }
 
-fn introduction(page: &Page<'_>, operation: &Operation) -> Markup {
-    let group = page
-        .outcome
-        .operations
-        .iter()
-        .find(|group| group.name == operation.name && group.kind == operation.kind);
+fn key_figures(page: &Page<'_>, operation: &Operation, client: &str) -> Markup {
+    let mut groups = page.outcome.operations.iter();
+    let group = groups.find(|group| group.name == operation.name && group.kind == operation.kind);
     let which = match group {
         Some(group) if group.count > 1 => {
-            format!(
-                "the one of {} whose duration is nearest to their median",
-                count(group.count)
-            )
+            format!("the one of {} nearest to their median", count(group.count))
         }
         _ => "the only one of its name".to_owned(),
     };
-    html! {
-        p {
-            code { (cut(&operation.name, MAX_NAME_LEN)) }
-            ": " (which) ". " (time(operation.duration))
-            " with " (counted(u64::from(operation.turns), "round trip"))
-            " in " (counted(operation.steps.len() as u64, "exchange"))
-            ", on " (counted(u64::from(operation.connections), "connection")) "."
-        }
-    }
+    let saved = group.and_then(|group| answer::saved(page.outcome, group));
+    header::tiles([
+        ("response time", time(operation.duration), which),
+        (
+            "round trips",
+            count(u64::from(operation.turns)),
+            format!(
+                "in {}, on {}",
+                counted(operation.steps.len() as u64, "exchange"),
+                counted(u64::from(operation.connections), "connection")
+            ),
+        ),
+        header::network_tile(&operation.attribution, client),
+        (
+            "findings would save",
+            time_or_dash(saved.map(|saved| saved.saves)),
+            match saved {
+                Some(saved) => format!("of {} predicted at {}", time(saved.predicted), time(saved.rtt)),
+                None => "no finding with a price".to_owned(),
+            },
+        ),
+    ])
 }
 
 fn waterfall(operation: &Operation, rows: &[WaterfallRow<'_>], lanes: &Lanes) -> Markup {
@@ -78,6 +87,8 @@ fn waterfall(operation: &Operation, rows: &[WaterfallRow<'_>], lanes: &Lanes) ->
     let steps = counted(shown as u64, "step");
     html! {
         div.waterfall {
+            span.axis { "round trip, statement, duration" }
+            span #since.axis { (axis_title("time since the operation began", &ticks)) }
             div #ticks.ticks aria-hidden="true" {
                 @for tick in &ticks { span style=(left(*tick)) { (tick_text(*tick)) } }
             }
@@ -193,7 +204,7 @@ fn tooltip(row: &WaterfallRow<'_>) -> String {
     let step = &row.steps[0];
     let exchange = &step.exchange;
     let turns = match row.turns {
-        0 => "no turn of its own".to_owned(),
+        0 => "no round trip of its own".to_owned(),
         1 => format!("round trip {}", row.first_turn),
         turns => format!("round trips {} to {}", row.first_turn, row.first_turn + turns - 1),
     };

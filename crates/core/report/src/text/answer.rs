@@ -162,12 +162,46 @@ fn of_remedies(
         (_, removed) => format!(
             ". {changes} remove{verb} about {} of them, and it takes {}",
             number(each(removed as f64).min(one.turns as f64)),
-            format_duration(
-                one.without
-                    .unwrap_or_else(|| without(there, one.predicted, given_back))
-            ),
+            format_duration(remedied(group, there, one, &remedies)),
         ),
     }
+}
+
+fn remedied(
+    group: &OperationGroup,
+    there: &Prediction,
+    one: &PredictedOperation,
+    remedies: &Remedies,
+) -> Duration {
+    let given_back = remedies.saves.div_f64(group.count.max(1) as f64);
+    one.without
+        .unwrap_or_else(|| without(there, one.predicted, given_back))
+}
+
+/// The typical operation of a name at the longest distance with a price.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Saved {
+    pub(crate) rtt: Duration,
+    pub(crate) predicted: Duration,
+    /// By all its findings together.
+    pub(crate) saves: Duration,
+}
+
+/// `None` if nothing is found in it, or it was not predicted.
+pub(crate) fn saved(outcome: &ReadOutcome, group: &OperationGroup) -> Option<Saved> {
+    let rtt = outcome.findings.first()?.savings.last()?.rtt;
+    let mut predictions = outcome.predictions.iter();
+    let there = predictions.find(|there| there.rtt == rtt && there.operation_name == group.name)?;
+    let one = there.examples?.typical;
+    let remedies = Remedies::new(group, rtt, outcome.sure_findings());
+    // A loop across operations leaves most of them out, and shortens none.
+    (remedies.count > 0 && one.turns > 1).then(|| Saved {
+        rtt,
+        predicted: one.predicted,
+        saves: one
+            .predicted
+            .saturating_sub(remedied(group, there, &one, &remedies)),
+    })
 }
 
 const NO_STATEMENT: &str = "no statement was seen";

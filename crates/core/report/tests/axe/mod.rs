@@ -17,7 +17,7 @@ impl Axe {
         }
     }
 
-    /// Tests the widths of a phone and a desktop, light and dark.
+    /// Tests the widths of a phone and a desktop, light and dark; and that charts can be read.
     pub fn clean(&self, name: &str, html: &str) {
         let directory = tempfile::tempdir().expect("a private directory can be made");
         let file = directory.path().join("page.html");
@@ -47,9 +47,41 @@ impl Axe {
                 Value::Array(Vec::new()),
                 "{name}, {width} pixels, {scheme}"
             );
+            for (script, fault) in [(UNTITLED, "charts without titled axes"), (UNREADABLE, "labels")] {
+                let found = self.browser.run(script);
+                assert_eq!(found, json!([]), "{name}, {width} pixels: {fault}");
+            }
         }
     }
 }
+
+/// Charts without a title on each axis, at least one of which has a unit. A bar has its figures next
+/// to it, a map has no axes.
+const UNTITLED: &str = r"
+    const titles = (svg) => [...(svg.closest('.waterfall') ?? svg).querySelectorAll('.axis')].map((title) => title.textContent);
+    return [...document.querySelectorAll('svg')]
+      .filter((svg) => svg.checkVisibility() && !svg.matches('.bar, .places'))
+      .filter((svg) => titles(svg).length < 2 || titles(svg).some((title) => /^$|\(\)/.test(title)) ||
+        !titles(svg).some((title) => /\(.+\)/.test(title)))
+      .map((svg) => svg.getAttribute('aria-label'));";
+
+/// Labels of a drawing that overlap, or leave it.
+const UNREADABLE: &str = "
+    const found = [];
+    for (const svg of document.querySelectorAll('svg')) {
+      const edge = svg.getBoundingClientRect();
+      const texts = [...svg.querySelectorAll('text')].filter((text) => text.checkVisibility());
+      const places = texts.map((text) => text.getBoundingClientRect());
+      places.forEach((a, one) => {
+        if (a.left < edge.left - 1 || a.right > edge.right + 1) found.push(texts[one].textContent);
+        places.slice(one + 1).forEach((b, other) => {
+          const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+          const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+          if (wide > 1 && high > 3) found.push(texts[one].textContent + ' / ' + texts[one + 1 + other].textContent);
+        });
+      });
+    }
+    return found;";
 
 fn script() -> PathBuf {
     let environment = testbed::python::environment(&["axe-core-python==0.1.0"]);

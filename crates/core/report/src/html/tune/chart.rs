@@ -2,7 +2,7 @@
 
 use super::{place_words, words};
 use crate::html::markup::{count, px};
-use crate::html::scale::{nanos, tick_text};
+use crate::html::scale::{axis_title, nanos, tick_text};
 use crate::outcome::TuneReport;
 use maud::{Markup, html};
 use model::{Job, Method, TrialSource, Tuned};
@@ -14,9 +14,9 @@ pub struct LogAxis {
 }
 
 impl LogAxis {
-    /// Adds a margin around the amounts.
+    /// Adds a margin around the amounts, so that each end has a tick.
     pub fn over(amounts: impl Iterator<Item = f64>, places: [f64; 2]) -> Self {
-        let logs = amounts.map(|amount| amount.max(1.0).log10());
+        let logs = amounts.flat_map(around).map(|amount| amount.max(1.0).log10());
         let (least, most) = logs.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), log| {
             (least.min(log), most.max(log))
         });
@@ -52,6 +52,15 @@ impl LogAxis {
     }
 }
 
+/// The nearest 1, 2 or 5 times a power of ten below and above, so that each end has a tick.
+fn around(amount: f64) -> [f64; 2] {
+    let power = 10_f64.powf(amount.max(1.0).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    let below = steps.into_iter().rfind(|step| *step <= amount);
+    let above = steps.into_iter().find(|step| *step >= amount);
+    [below.unwrap_or(amount), above.unwrap_or(amount)]
+}
+
 pub fn draw(report: &TuneReport, job: Job, link: Option<&str>) -> Markup {
     let methods: Vec<(&Method, Vec<&Tuned>)> = report
         .methods
@@ -70,7 +79,7 @@ pub fn draw(report: &TuneReport, job: Job, link: Option<&str>) -> Markup {
         figure.map tabindex="0" {
             figcaption.small { (place) }
             svg.tuned viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(label) {
-                (axes(&x, &y))
+                (axes(&x, &y, &setting_title(&methods)))
                 @for (number, (method, tuned)) in methods.iter().enumerate() {
                     g class={ "ink" (number % INKS) } {
                         @if method.parameter.is_some() { (line(report, tuned, &x, &y)) }
@@ -88,13 +97,28 @@ pub fn draw(report: &TuneReport, job: Job, link: Option<&str>) -> Markup {
     }
 }
 
-fn axes(x: &LogAxis, y: &LogAxis) -> Markup {
+/// The setting with the units of the methods.
+fn setting_title(methods: &[(&Method, Vec<&Tuned>)]) -> String {
+    let parameters = methods.iter().filter_map(|(method, _)| method.parameter.as_ref());
+    let mut units: Vec<&str> = parameters.map(|parameter| parameter.unit.name()).collect();
+    units.sort_unstable();
+    units.dedup();
+    match units.is_empty() {
+        true => "no method has a setting".to_owned(),
+        false => format!("setting ({})", units.join(", ")),
+    }
+}
+
+fn axes(x: &LogAxis, y: &LogAxis, setting: &str) -> Markup {
     let [left, right] = x.places;
+    let upwards = y.ticks(9);
     html! {
-        @for tick in y.ticks(9) {
-            @let up = px(y.position(tick));
+        text.axis.side x="0" y="10" { (axis_title("time of the whole job", &upwards)) }
+        text.axis x=(px(f64::midpoint(left, right))) y=(px(HEIGHT - BOTTOM + 38.0)) { (setting) }
+        @for tick in &upwards {
+            @let up = px(y.position(*tick));
             line.rule x1=(px(left)) x2=(px(right)) y1=(up) y2=(up) {}
-            text.end x=(px(left - 8.0)) y=(up) { (tick_text(tick)) }
+            text.end x=(px(left - 8.0)) y=(up) { (tick_text(*tick)) }
         }
         @for tick in x.ticks(4) {
             text x=(px(x.position(tick))) y=(px(HEIGHT - BOTTOM + 16.0)) { (count(tick as u64)) }
@@ -174,9 +198,21 @@ fn ring(report: &TuneReport, job: Job, link: Option<&str>, x: &LogAxis, y: &LogA
 
 const INKS: usize = 6;
 const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 340.0;
+const HEIGHT: f64 = 366.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 190.0;
-const TOP: f64 = 16.0;
-const BOTTOM: f64 = 34.0;
+const TOP: f64 = 28.0;
+const BOTTOM: f64 = 48.0;
 const LINE_HEIGHT: f64 = 16.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_of_one_amount_has_a_tick_at_each_end() {
+        assert_eq!(around(3e6), [2e6, 5e6]);
+        assert_eq!(around(1e6), [1e6, 1e6]);
+        assert_eq!(LogAxis::over([3e6].into_iter(), [0.0, 1.0]).ticks(9), [2e6, 5e6]);
+    }
+}
