@@ -34,7 +34,10 @@ fn every_part_is_there_and_well_formed() {
         "the error of a prediction"
     );
     assert!(text.contains("17 queue, 5 loss"), "drops by cause");
-    assert!(text.contains("\nbegan with the operation, "), "a tooltip has lines");
+    assert!(
+        text.contains("\nbegan with the operation, "),
+        "a tooltip has lines"
+    );
     assert!(
         text.contains("\"here\":40000"),
         "the round trip of the measurement"

@@ -69,7 +69,7 @@ fn drawing(advice: &Advice) -> Markup {
         figure.map tabindex="0" {
             svg viewBox={ "0 0 " (WIDTH) " " (whole) } role="img" aria-label="time saved by level and rate" {
                 text.axis.side x="0" y="36" { "level and codec" }
-                text.axis x=(px(f64::midpoint(LABEL, WIDTH))) y="12" { "rate of the link (bit/s)" }
+                text.axis.side x=(px(LABEL)) y="12" { "rate of the link (bit/s)" }
                 @for (column, rate) in rates.iter().enumerate() {
                     text.head x=(px(x(column) + width / 2.0)) y="36" { (display(rate)) }
                 }
@@ -202,7 +202,7 @@ fn bill_row(name: &str, advice: &Advice) -> Markup {
             th scope="row" { (name) }
             (cell("bytes an operation", display(bytes)))
             (cell("of payload", "100 %"))
-            @for _ in 0..3 { td.n { (DASH) } }
+            @for heading in ["compress", "decompress", "break-even rate"] { (cell(heading, DASH)) }
             (bill(advice, advice.payload()))
         }
     }

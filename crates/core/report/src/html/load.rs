@@ -184,37 +184,41 @@ fn rate(course: &LoadCourse) -> Markup {
     if most <= 0.0 || last.elapsed <= first.elapsed {
         return Markup::default();
     }
-    let along = Scale {
-        most: last.elapsed.as_secs_f64(),
-        from: LEFT,
-        to: WIDTH - RIGHT,
-    };
-    let up = Scale {
-        most: most * 1.05,
-        from: HEIGHT - BOTTOM,
-        to: TOP,
-    };
-    let path: Vec<String> = course
-        .points
-        .iter()
-        .map(|point| {
-            let x = along.position(point.elapsed.as_secs_f64());
-            format!("{x:.1} {:.1}", up.position(point.per_second()))
-        })
-        .collect();
     let content = html! {
-        figure.map tabindex="0" {
-            svg.tuned viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label="operations a second over time" {
-                (axes(&along, &up))
-                g.ink3 { path.line d={ "M" (path.join("L")) } {} }
-            }
-        }
+        figure.map { @for (class, width) in SIZES { (course_drawing(course, [last.elapsed.as_secs_f64(), most], class, width)) } }
     };
     section("rate", "Operations a second over time", content)
 }
 
+/// Up to the given seconds and rate.
+fn course_drawing(course: &LoadCourse, [seconds, rate]: [f64; 2], class: &str, width: f64) -> Markup {
+    let along = Scale {
+        most: seconds,
+        from: LEFT,
+        to: width - RIGHT,
+    };
+    let up = Scale {
+        most: rate * 1.05,
+        from: HEIGHT - BOTTOM,
+        to: TOP,
+    };
+    let place = |point: &RatePoint| {
+        let x = along.position(point.elapsed.as_secs_f64());
+        format!("{x:.1} {:.1}", up.position(point.per_second()))
+    };
+    let path: Vec<String> = course.points.iter().map(place).collect();
+    html! {
+        svg class={ "tuned " (class) } viewBox={ "0 0 " (width) " " (HEIGHT) } role="img"
+            aria-label="operations a second over time" {
+            (axes(&along, &up))
+            g.ink3 { path.line d={ "M" (path.join("L")) } {} }
+        }
+    }
+}
+
 fn axes(along: &Scale, up: &Scale) -> Markup {
-    let seconds: Vec<f64> = ticks(along.most, 6.0).iter().map(|tick| tick * 1e9).collect();
+    let wanted = ((along.to - along.from) / 60.0).min(6.0);
+    let seconds: Vec<f64> = ticks(along.most, wanted).iter().map(|tick| tick * 1e9).collect();
     html! {
         text.axis.side x="0" y="10" { "operations a second" }
         text.axis x=(px(f64::midpoint(along.from, along.to))) y=(px(HEIGHT - BOTTOM + 38.0)) {
@@ -222,8 +226,8 @@ fn axes(along: &Scale, up: &Scale) -> Markup {
         }
         @for tick in ticks(up.most, 4.0) {
             @let at = px(up.position(tick));
-            line.rule x1=(LEFT) x2=(px(WIDTH - RIGHT)) y1=(at) y2=(at) {}
-            text.end x=(px(LEFT - 8.0)) y=(at) { (turns(tick)) }
+            line.rule x1=(px(along.from)) x2=(px(along.to)) y1=(at) y2=(at) {}
+            text.end x=(px(along.from - 8.0)) y=(at) { (turns(tick)) }
         }
         @for tick in &seconds {
             text x=(px(along.position(tick / 1e9))) y=(px(HEIGHT - BOTTOM + 16.0)) { (tick_text(*tick)) }
@@ -299,9 +303,9 @@ fn failures(report: &LoadReport) -> Markup {
 const MAX_POINTS: usize = 600;
 const SHOWN: usize = 30;
 const MAX_REASON_LEN: usize = 600;
-const WIDTH: f64 = 960.0;
+const SIZES: [(&str, f64); 2] = [("wide", 960.0), ("narrow", 358.0)];
 const HEIGHT: f64 = 270.0;
-const LEFT: f64 = 70.0;
+const LEFT: f64 = 56.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 28.0;
 const BOTTOM: f64 = 48.0;

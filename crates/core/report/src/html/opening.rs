@@ -43,6 +43,8 @@ pub fn table(headings: &[&str], rows: &[Vec<impl Render>]) -> Markup {
         .enumerate()
         .map(|(column, heading)| (*heading, if column == 0 { "" } else { class(column) }))
         .collect();
+    // A figure that names its row needs its heading where there is no head.
+    let label = headings.first().filter(|_| class(0) == "n");
     html! {
         table.stack {
             thead { tr {
@@ -51,7 +53,7 @@ pub fn table(headings: &[&str], rows: &[Vec<impl Render>]) -> Markup {
             tbody {
                 @for row in &shown {
                     tr {
-                        @for name in row.iter().take(1) { th scope="row" { (name) } }
+                        @for name in row.iter().take(1) { th scope="row" data-label=[label] { (name) } }
                         @for ((heading, class), figure) in columns.iter().zip(row).skip(1) {
                             td class=(class) data-label=(heading) { (figure) }
                         }

@@ -201,7 +201,6 @@
   const plot = byId("plot");
   const redrawn = steps ? [plot, byId("ticks"), byId("since")] : [];
   const asMeasured = redrawn.map((part) => part.innerHTML);
-  const sinceBegin = "time since the operation began";
   const movedSteps = () => {
     const longer = Math.max(0, state.rtt - steps.rtt);
     const moved = [];
@@ -240,7 +239,7 @@
     const quarters = [0, 0.25, 0.5, 0.75, 1];
     byId("ticks").innerHTML = quarters.map((part) =>
       `<span style="left:${(part * 100).toFixed(0)}%">${part === 0 ? "0" : time(end * part)}</span>`).join("");
-    byId("since").textContent = axisTitle(sinceBegin, quarters.map((part) => end * part));
+    byId("since").textContent = axisTitle("time since the operation began", quarters.map((part) => end * part));
   };
   const showSteps = () => {
     if (!steps) return;

@@ -14,7 +14,7 @@ pub fn draw(titles: [&str; 2], rows: &[Row<'_>]) -> Markup {
     let shown = &rows[..rows.len().min(SHOWN)];
     html! {
         @if !shown.is_empty() {
-            (drawing(titles, shown))
+            figure.map { @for size in [WIDE, NARROW] { (drawing(titles, shown, size)) } }
             ul.parts.key {
                 @for (class, meaning) in KEY { li { i class={ "swatch s-" (class) } {} b { (meaning) } } }
             }
@@ -23,31 +23,42 @@ pub fn draw(titles: [&str; 2], rows: &[Row<'_>]) -> Markup {
     }
 }
 
-fn drawing([of_rows, quantity]: [&str; 2], rows: &[&Row<'_>]) -> Markup {
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    class: &'static str,
+    width: f64,
+    /// Begin of the axis.
+    left: f64,
+    row: f64,
+    /// Middle of a name, from the top of its row. A narrow drawing has names above the bars.
+    name: f64,
+    max_name_len: usize,
+    ticks: usize,
+}
+
+fn drawing([of_rows, quantity]: [&str; 2], rows: &[&Row<'_>], size: Size) -> Markup {
     // The axis ends at the 99th percentiles; outliers are in tables. It is logarithmic, because
     // rows differ by powers of ten.
     let amounts = rows
         .iter()
         .flat_map(|(_, spread)| [spread.min.map_or(end(spread), nanos), end(spread)]);
-    let axis = LogAxis::over(amounts, [LEFT, WIDTH - RIGHT]);
-    let bottom = TOP + rows.len() as f64 * ROW;
-    let ticks = axis.ticks(6);
+    let axis = LogAxis::over(amounts, [size.left, size.width - RIGHT]);
+    let bottom = TOP + rows.len() as f64 * size.row;
+    let ticks = axis.ticks(size.ticks);
     html! {
-        figure.map tabindex="0" {
-            svg.tuned viewBox={ "0 0 " (WIDTH) " " (bottom + BOTTOM) } role="img"
-                aria-label={ (quantity) " by " (of_rows) } {
-                text.axis.side x="0" y="10" { (of_rows) }
-                text.axis x=(px(f64::midpoint(LEFT, WIDTH - RIGHT))) y=(px(bottom + 38.0)) {
-                    (axis_title(quantity, &ticks))
-                }
-                @for tick in &ticks {
-                    @let along = px(axis.position(*tick));
-                    line.rule x1=(along) x2=(along) y1=(TOP) y2=(px(bottom)) {}
-                    text x=(along) y=(px(bottom + 16.0)) { (tick_text(*tick)) }
-                }
-                @for (number, (name, spread)) in rows.iter().enumerate() {
-                    (row(name, spread, TOP + number as f64 * ROW, &axis))
-                }
+        svg class={ "tuned " (size.class) } viewBox={ "0 0 " (size.width) " " (bottom + BOTTOM) } role="img"
+            aria-label={ (quantity) " by " (of_rows) } {
+            text.axis.side x="0" y="10" { (of_rows) }
+            text.axis x=(px(f64::midpoint(size.left, size.width - RIGHT))) y=(px(bottom + 38.0)) {
+                (axis_title(quantity, &ticks))
+            }
+            @for tick in &ticks {
+                @let along = px(axis.position(*tick));
+                line.rule x1=(along) x2=(along) y1=(TOP) y2=(px(bottom)) {}
+                text x=(along) y=(px(bottom + 16.0)) { (tick_text(*tick)) }
+            }
+            @for (number, (name, spread)) in rows.iter().enumerate() {
+                (row(name, spread, TOP + number as f64 * size.row, &axis, size))
             }
         }
     }
@@ -58,14 +69,14 @@ fn end(spread: &Distribution) -> f64 {
     spread.p99.or(spread.max).map_or(0.0, nanos)
 }
 
-fn row(name: &str, spread: &Distribution, top: f64, axis: &LogAxis) -> Markup {
-    let name = cut(name, MAX_NAME_LEN);
+fn row(name: &str, spread: &Distribution, top: f64, axis: &LogAxis, size: Size) -> Markup {
+    let name = cut(name, size.max_name_len);
     let median = spread.p50.map_or(0.0, nanos);
     let ninety = spread.p90.map_or(median, nanos);
     let first = spread.min.map_or(median, nanos);
     let bounds = [first, median, ninety, end(spread).max(ninety)].map(|amount| axis.position(amount));
     html! {
-        text.side x="0" y=(px(top + ROW / 2.0)) { (name) }
+        text.side x="0" y=(px(top + size.name)) { (name) }
         g {
             title {
                 (name) ": median " (time_or_dash(spread.p50)) ", 90 % " (time_or_dash(spread.p90))
@@ -74,7 +85,7 @@ fn row(name: &str, spread: &Distribution, top: f64, axis: &LogAxis) -> Markup {
             @for ((class, _), ends) in KEY.iter().zip(bounds.windows(2)) {
                 // At least one pixel, to be visible.
                 @let width = (ends[1] - ends[0]).max(1.0);
-                rect class={ "p-" (class) } x=(px(ends[0])) y=(px(top + (ROW - BAR) / 2.0))
+                rect class={ "p-" (class) } x=(px(ends[0])) y=(px(top + size.row - BAR - 7.0))
                     width=(px(width)) height=(BAR) {}
             }
         }
@@ -91,13 +102,27 @@ const KEY: [(&str, &str); 3] = [
     ),
 ];
 const SHOWN: usize = 24;
-const MAX_NAME_LEN: usize = 30;
-const WIDTH: f64 = 960.0;
-const LEFT: f64 = 200.0;
+const WIDE: Size = Size {
+    class: "wide",
+    width: 960.0,
+    left: 200.0,
+    row: 28.0,
+    name: 14.0,
+    max_name_len: 30,
+    ticks: 6,
+};
+const NARROW: Size = Size {
+    class: "narrow",
+    width: 358.0,
+    left: 6.0,
+    row: 46.0,
+    name: 14.0,
+    max_name_len: 48,
+    ticks: 3,
+};
 const RIGHT: f64 = 30.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 48.0;
-const ROW: f64 = 28.0;
 const BAR: f64 = 14.0;
 
 #[cfg(test)]
@@ -126,7 +151,7 @@ mod tests {
             .split(" width=\"")
             .skip(1)
             .filter_map(|rest| rest.split('"').next()?.parse::<f64>().ok());
-        assert_eq!(widths.clone().count(), 6, "three parts a row: {out}");
+        assert_eq!(widths.clone().count(), 12, "three parts a row, two sizes: {out}");
         let near: f64 = widths.take(3).sum();
         assert!(near > 5.0, "{out}");
     }

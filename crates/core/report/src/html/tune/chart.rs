@@ -114,7 +114,7 @@ fn axes(x: &LogAxis, y: &LogAxis, setting: &str) -> Markup {
     let upwards = y.ticks(9);
     html! {
         text.axis.side x="0" y="10" { (axis_title("time of the whole job", &upwards)) }
-        text.axis x=(px(f64::midpoint(left, right))) y=(px(HEIGHT - BOTTOM + 38.0)) { (setting) }
+        text.axis.side x=(px(left)) y=(px(HEIGHT - BOTTOM + 38.0)) { (setting) }
         @for tick in &upwards {
             @let up = px(y.position(*tick));
             line.rule x1=(px(left)) x2=(px(right)) y1=(up) y2=(up) {}
