@@ -1,5 +1,5 @@
 #!/bin/bash
-# same-records.sh: whether two builds of longwire read the same out of captures: records with exchanges, records without predictions, and the text.
+# same-records.sh: whether two builds of longwire read the same out of captures: records with exchanges, records without predictions, and all of the text.
 #
 # same-records.sh OLD NEW CAPTURE...: OLD and NEW are binaries. Compared is every byte but the record of the run itself (its first) and the digests
 # of requests, which are keyed anew in every run: each is replaced by the number of its first appearance, so that it is still compared which of them are
@@ -11,7 +11,7 @@ main() {
     local old=$1 new=$2 capture view differ=0 compared=0
     shift 2
     for capture in "$@"; do
-        for view in "--json --exchanges --rtt 10ms,40ms" "--json --rtt none" "--rtt 10ms,40ms"; do
+        for view in "--json --exchanges --rtt 10ms,40ms" "--json --rtt none" "--all --rtt 10ms,40ms"; do
             compared=$((compared + 1))
             if [ "$(sum "$old" "$capture" "$view")" != "$(sum "$new" "$capture" "$view")" ]; then
                 echo "differs: read $capture $view"

@@ -1,6 +1,7 @@
 //! One module per command: parses arguments, calls one engine, prints the outcome.
 
 pub mod agent;
+pub mod all_flag;
 pub mod check;
 pub mod cleartext_flag;
 #[cfg(feature = "demo")]

@@ -34,4 +34,4 @@ pub use program::ProgramReport;
 pub use progress::ProgressLine;
 pub use read::ReadOutcome;
 pub use split::SplitReport;
-pub use tune::{TuneDetail, TuneReport, TuneRuns};
+pub use tune::{TuneReport, TuneRuns};

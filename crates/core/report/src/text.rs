@@ -7,6 +7,7 @@
 
 pub mod advise;
 pub(crate) mod answer;
+mod bar;
 pub mod check;
 pub(crate) mod comparison;
 pub mod demo;
@@ -28,6 +29,7 @@ pub mod program;
 pub mod progress;
 pub mod read;
 pub mod rows;
+mod screen;
 mod sentences;
 pub mod split;
 pub mod style;
@@ -78,7 +80,7 @@ fn duration_or_dash(span: Option<Duration>) -> String {
 }
 
 /// `1 turn`, `2 turns`: for words with a plural in s.
-fn counted(count: u64, word: &str) -> String {
+pub(crate) fn counted(count: u64, word: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {word}{plural}")
 }

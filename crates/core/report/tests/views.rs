@@ -442,13 +442,19 @@ fn views_of_load() -> Vec<(&'static str, String)> {
     vec![
         (
             "load-pgbench.txt",
-            load_view(&load_with_statements(), LoadStyle::Pgbench),
+            load_view(&load_with_statements(), LoadStyle::Pgbench, &all(100)),
         ),
-        ("load-ab.txt", load_view(&load_of_http(), LoadStyle::Ab)),
-        ("load-jmeter.txt", load_view(&load_of_http(), LoadStyle::Jmeter)),
+        (
+            "load-ab.txt",
+            load_view(&load_of_http(), LoadStyle::Ab, &all(100)),
+        ),
+        (
+            "load-jmeter.txt",
+            load_view(&load_of_http(), LoadStyle::Jmeter, &all(100)),
+        ),
         (
             "load-none.txt",
-            load_view(&load_that_failed(), LoadStyle::Pgbench),
+            load_view(&load_that_failed(), LoadStyle::Pgbench, &all(100)),
         ),
         ("load-progress.txt", load_progress_line(&samples::load_interval())),
     ]
@@ -471,7 +477,7 @@ fn what_nobody_counted_of_a_load_is_a_dash_and_no_zero() {
         payload_bytes: PerDirection::default(),
         ..load_of_http()
     };
-    let view = load_view(&uncounted, LoadStyle::Jmeter);
+    let view = load_view(&uncounted, LoadStyle::Jmeter, &all(100));
     let value = |name: &str| {
         let line = view.lines().find(|line| line.starts_with(name)).expect("a line");
         line.trim_start_matches(name).trim().to_owned()
@@ -485,7 +491,7 @@ fn what_nobody_counted_of_a_load_is_a_dash_and_no_zero() {
         elapsed: std::time::Duration::ZERO,
         ..uncounted
     };
-    let view = load_view(&nothing, LoadStyle::Jmeter);
+    let view = load_view(&nothing, LoadStyle::Jmeter, &all(100));
     assert!(!view.contains("0.00") && !view.contains("0.0/"), "{view}");
 }
 

@@ -219,6 +219,9 @@ pub fn warn(warnings: &[Warning]) {
 }
 
 pub fn print_link(link: &LinkOutcome) -> io::Result<()> {
+    if is_quiet() {
+        return Ok(());
+    }
     io::stderr()
         .lock()
         .write_all(report::text::link_line(link).as_bytes())

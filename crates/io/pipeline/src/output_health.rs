@@ -43,6 +43,13 @@ impl OutputHealth {
         self.line("hint", text);
     }
 
+    /// As [`OutputHealth::print_line`], but not if [the user wants none](crate::output::be_quiet).
+    pub fn note(&self, text: &str) {
+        if !crate::output::is_quiet() {
+            self.print_line(text);
+        }
+    }
+
     /// Writes a line to stderr, unless that would block. A closed stderr counts as a lost output.
     pub fn print_line(&self, text: &str) {
         self.line("longwire", text);

@@ -3,6 +3,7 @@
 use crate::output;
 use crate::output_health::OutputHealth;
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Receives an engine's progress. Engines never write to the terminal themselves.
@@ -35,12 +36,64 @@ impl ProgressSink for StderrProgress {
     fn status(&self, text: &str) {
         let mut stderr = io::stderr().lock();
         if stderr.is_terminal() && !output::is_quiet() {
+            let width =
+                terminal_size::terminal_size_of(&stderr).map_or(80, |(width, _)| usize::from(width.0));
             let text = report::text::escape::printable(text);
+            let text = report::text::escape::cut(&text, width.saturating_sub(1));
             let _ = write!(stderr, "\r\x1b[K{text}");
             let _ = stderr.flush();
         }
     }
 }
+
+/// As [`StderrProgress`], and a line now and then where no line can be redrawn.
+#[derive(Debug)]
+pub struct LogProgress {
+    interval: Duration,
+    last: Mutex<Instant>,
+}
+
+impl LogProgress {
+    pub fn every(interval: Duration) -> Self {
+        Self {
+            interval,
+            last: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Omitted if it is too soon after the last.
+    pub fn line(&self, text: &str) {
+        if self.is_due(Instant::now()) {
+            output::print_note(text);
+        }
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = now.duration_since(*last) >= self.interval;
+        if is_due {
+            *last = now;
+        }
+        is_due
+    }
+}
+
+impl ProgressSink for LogProgress {
+    fn show_note(&self, text: &str) {
+        output::print_note(text);
+    }
+
+    fn status(&self, text: &str) {
+        if io::stderr().is_terminal() {
+            StderrProgress.status(text);
+        } else if !text.is_empty() {
+            self.line(text);
+        }
+    }
+}
+
+/// Between lines of progress in a log.
+pub const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Progress of a run without a planned end.
 #[derive(Debug)]
@@ -113,6 +166,14 @@ impl ProgressPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_progress_waits_for_its_time() {
+        let progress = LogProgress::every(LINE_INTERVAL);
+        let begin = Instant::now();
+        let due = [1, 6, 9, 12].map(|seconds| progress.is_due(begin + Duration::from_secs(seconds)));
+        assert_eq!(due, [false, true, false, true]);
+    }
 
     #[test]
     fn a_log_gets_a_line_every_ten_seconds_and_a_terminal_with_a_command_none() {

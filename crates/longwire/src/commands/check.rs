@@ -1,5 +1,6 @@
 //! `longwire check`: budgets for captures and recordings.
 
+use crate::commands::all_flag::AllArgument;
 use crate::commands::grouping::Grouping;
 use crate::commands::keys_flag::KeyLogArgument;
 use crate::commands::record_args::RecordArgs;
@@ -70,9 +71,8 @@ pub struct Args {
     /// the status is 2.
     #[arg(long, alias = "allow-guesses")]
     pub allow_unseen: bool,
-    /// Show all changes since the baseline, and all columns, at any width.
-    #[arg(long, conflicts_with = "records")]
-    pub all: bool,
+    #[command(flatten)]
+    pub all: AllArgument,
     /// Also write a JUnit report with one test case for each operation name.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
@@ -186,7 +186,7 @@ fn read_outcome(
 
 fn print_report(args: &Args, typed: &CommandLine, report: &CheckReport) -> Result<()> {
     let Some(format) = args.records.format() else {
-        let style = output::style_of(args.all);
+        let style = args.all.style();
         output::print(&report::text::check_view(report, &style))?;
         if args.github {
             output::print_commands(&report::text::github_view(report))?;

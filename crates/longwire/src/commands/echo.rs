@@ -2,6 +2,7 @@
 
 mod sweep;
 
+use crate::commands::all_flag::AllArgument;
 use crate::commands::record_args::RecordArgs;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
@@ -68,6 +69,8 @@ pub struct Args {
     /// Measure the rate in each direction, with round trips before and during it.
     #[arg(long)]
     pub bulk: bool,
+    #[command(flatten)]
+    pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
     /// Also write a page with distributions: one HTML file.
@@ -253,7 +256,10 @@ fn conditions(typed: &CommandLine, target: &Target) -> Conditions {
 fn print_report(args: &Args, conditions: &Conditions, report: &EchoReport, elapsed: Duration) -> Result<()> {
     output::warn(&report.warnings);
     let Some(format) = args.records.format() else {
-        return Ok(output::print(&report::text::echo_view(report, &output::style()))?);
+        return Ok(output::print(&report::text::echo_view(
+            report,
+            &args.all.style(),
+        ))?);
     };
     let summary = report.summary(elapsed);
     Ok(output::print_records(

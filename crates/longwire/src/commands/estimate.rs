@@ -2,6 +2,7 @@
 
 use super::distance::DistanceArgs;
 use super::record_args::RecordArgs;
+use crate::commands::all_flag::AllArgument;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
@@ -74,9 +75,8 @@ pub struct Args {
     pub compress_rate: Option<BitRate>,
     #[command(flatten)]
     pub distances: DistanceArgs,
-    /// Show all columns, at any width.
-    #[arg(long, conflicts_with = "records")]
-    pub all: bool,
+    #[command(flatten)]
+    pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
 }
@@ -100,7 +100,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let links = links(args)?;
     let report = args.report(&links)?;
     let Some(format) = args.records.format() else {
-        output::print(&report::text::estimate_view(&report, &output::style_of(args.all)))?;
+        output::print(&report::text::estimate_view(&report, &args.all.style()))?;
         return Ok(Status::Done);
     };
     let conditions = output::conditions(typed, "none", "given figures".to_owned());

@@ -106,7 +106,7 @@ fn print_summary(
     args: &Args,
 ) {
     if sessions > 0 {
-        return output_health.print_line(&format!(
+        return output_health.note(&format!(
             "keys of {} are in {}; whoever has this file can read these connections: remove it after use",
             counted(sessions, "TLS session", "TLS sessions"),
             file.display()
@@ -120,7 +120,9 @@ fn print_summary(
         true => format!("; {} has other lines: remove it after use", file.display()),
         false => String::new(),
     };
-    output_health.print_line(&format!("the command wrote no keys of TLS sessions{lines}"));
+    output_health.print_line(&format!(
+        "warning: the command wrote no keys of TLS sessions{lines}"
+    ));
     output_health.hint(&format!(
         "it opened no TLS connection, or does not write keys: OpenSSL linked into the program, Go, Rust, {java}, setuid programs. See \
          docs/keys.md for these"

@@ -1,5 +1,6 @@
 //! `longwire lab`: several hosts, links between them, real services, a workload, a sweep.
 
+use crate::commands::all_flag::AllArgument;
 use crate::commands::record_args::RecordArgs;
 use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Subcommand};
@@ -51,6 +52,9 @@ pub struct CheckArgs {
     /// The lab's file (TOML).
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// List all points.
+    #[arg(long)]
+    pub all: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -72,6 +76,8 @@ pub struct RunArgs {
     #[arg(long)]
     pub fresh: bool,
     #[command(flatten)]
+    pub all: AllArgument,
+    #[command(flatten)]
     pub records: RecordArgs,
     /// Also write a page: one HTML file with the points on the predicted curves, and the basis of
     /// each prediction.
@@ -88,7 +94,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
             let plan = LabPlan::new(&file)?;
             output::print(&report::text::lab_plan_view(
                 &plan.outline(&file.lab),
-                &output::style(),
+                &output::style_of(check.all),
             ))?;
             Ok(Status::Done)
         }
@@ -145,7 +151,7 @@ fn show(args: &RunArgs, outcome: &LabOutcome) -> Result<()> {
     if let Some(format) = args.records.format() {
         return write_records(format, outcome).context("could not write all records");
     }
-    output::print(&report::text::lab_view(outcome, &output::style()))?;
+    output::print(&report::text::lab_view(outcome, &args.all.style()))?;
     Ok(())
 }
 

@@ -16,11 +16,12 @@ use model::Protocol;
 use observed::ObservedLoad;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
-use report::RecordPrinter;
+use pipeline::progress::{ProgressSink, StderrProgress};
 use report::html::LoadCourse;
 use report::outcome::{LoadInterval, LoadReport, LoadWork};
 use report::text::LoadStyle;
-use std::io::{self, Stdout, Write};
+use report::{RecordPrinter, Style};
+use std::io::{self, IsTerminal, Stdout, Write};
 use std::time::Duration;
 use sys::StopToken;
 use sys::Target;
@@ -84,7 +85,8 @@ fn carry_out(
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let mut course = LoadCourse::default();
     let mut told = Told::begin(args, &conditions)?;
-    let progress = (args.progress > 0).then(|| Duration::from_secs(u64::from(args.progress)));
+    let progress = args.progress.unwrap_or(1);
+    let progress = (progress > 0).then(|| Duration::from_secs(u64::from(progress)));
     let mut observed = ObservedLoad::begin(args, &conditions)?;
     let ran = running::run(work, plan, progress, stop, &mut observed, &mut |interval| {
         course.add(interval);
@@ -98,7 +100,7 @@ fn carry_out(
             report.statements = statements;
         }
     }
-    told.end(&report, style(args, work))?;
+    told.end(&report, tool(args, work), &args.all.style())?;
     if let Some(page) = page {
         page.write_made(|out| report::html::write_load(&report, &course, &conditions, out))?;
     }
@@ -113,6 +115,8 @@ fn carry_out(
 
 struct Told {
     records: Option<RecordPrinter<Stdout>>,
+    /// Keeps each line of progress.
+    lines: bool,
 }
 
 impl Told {
@@ -122,7 +126,8 @@ impl Told {
             records.conditions(conditions)?;
             records.flush()?;
         }
-        Ok(Self { records })
+        let lines = args.progress.is_some() || !io::stderr().is_terminal();
+        Ok(Self { records, lines })
     }
 
     fn interval(&mut self, interval: &LoadInterval) -> Result<()> {
@@ -131,29 +136,34 @@ impl Told {
                 records.load_interval(interval)?;
                 records.flush()?;
             }
-            None => writeln!(
+            None if output::is_quiet() => {}
+            None if self.lines => writeln!(
                 io::stderr().lock(),
                 "{}",
                 report::text::load_progress_line(interval)
             )?,
+            None => StderrProgress.status(&report::text::load_progress_line(interval)),
         }
         Ok(())
     }
 
-    fn end(self, report: &LoadReport, style: LoadStyle) -> Result<()> {
+    fn end(self, report: &LoadReport, tool: LoadStyle, style: &Style) -> Result<()> {
+        if !self.lines {
+            StderrProgress.status("");
+        }
         match self.records {
             Some(mut records) => {
                 records.load(report)?;
                 records.summary(&report.summary())?;
                 records.flush()?;
             }
-            None => output::print(&report::text::load_view(report, style))?,
+            None => output::print(&report::text::load_view(report, tool, style))?,
         }
         Ok(())
     }
 }
 
-fn style(args: &Args, work: &ClientWork) -> LoadStyle {
+fn tool(args: &Args, work: &ClientWork) -> LoadStyle {
     match (args.summary, &work.told) {
         (Some(summary), _) => summary.style(),
         (None, LoadWork::Sql { .. }) => LoadStyle::Pgbench,

@@ -4,6 +4,7 @@ mod ping_output;
 mod rows;
 mod via;
 
+use crate::commands::all_flag::AllArgument;
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::driver::DriverArgs;
 use crate::commands::record_args::RecordArgs;
@@ -83,6 +84,8 @@ pub struct Args {
     /// Serve histograms for Prometheus at http://ADDRESS/metrics while it runs.
     #[arg(long, value_parser = to_serve, value_name = "ADDRESS")]
     pub prometheus: Option<SocketAddr>,
+    #[command(flatten)]
+    pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
     /// Also write a page with distributions: one HTML file.

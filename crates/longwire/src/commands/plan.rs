@@ -4,6 +4,7 @@ mod asked;
 
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
+use crate::commands::all_flag::AllArgument;
 use crate::commands::record_args::RecordArgs;
 use analysis::findings::Distances;
 use analysis::hosts::HostChoice;
@@ -47,9 +48,8 @@ pub struct Args {
     pub grouping: Grouping,
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// Show all placements and columns, at any width.
-    #[arg(long, conflicts_with = "records")]
-    pub all: bool,
+    #[command(flatten)]
+    pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
     /// Also write a page: one HTML file with a map and a table.
@@ -75,7 +75,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     if let Some(format) = args.records.format() {
         write_records(format, &plan, &conditions).context("could not write all records")?;
     } else {
-        output::print(&report::text::plan_view(&plan, &output::style_of(args.all)))?;
+        output::print(&report::text::plan_view(&plan, &args.all.style()))?;
     }
     output::warn(&plan.warnings);
     if let Some(page) = page {

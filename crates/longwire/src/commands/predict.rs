@@ -5,6 +5,7 @@ use super::emulation_level::{self, Level};
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
 use super::per_file::PerFileArg;
+use crate::commands::all_flag::AllArgument;
 use crate::commands::record_args::RecordArgs;
 use anyhow::{Result, bail};
 use clap::Args as ClapArgs;
@@ -82,9 +83,8 @@ pub struct Args {
     /// Level of the emulated link: packet if namespaces are available, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
     pub level: Option<Level>,
-    /// Show all names and columns, at any width.
-    #[arg(long, conflicts_with = "records")]
-    pub all: bool,
+    #[command(flatten)]
+    pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
     #[command(flatten)]
@@ -173,7 +173,7 @@ fn predict(
 }
 
 fn view(args: &Args, outcome: &ReadOutcome, wanted: &AggregatorConfig, moved: &MovedConnections) -> String {
-    let style = output::style_of(args.all);
+    let style = args.all.style();
     let mut text = report::text::prediction_view(&outcome.predictions, &outcome.unmoved, &style);
     text.push_str(&report::text::held_view(
         &outcome.held,

@@ -92,10 +92,7 @@ fn read(args: &Args, files: &[PathBuf], file: Option<RunFile>, typed: &CommandLi
     if args.reporting.records.is_given() {
         output::warn(&outcome.warnings);
     } else {
-        output::print(&report::text::read_view(
-            &outcome,
-            &output::style_of(args.reporting.all),
-        ))?;
+        output::print(&report::text::read_view(&outcome, &args.reporting.all.style()))?;
     }
     if let Some(page) = page {
         page.write(&PageRun {

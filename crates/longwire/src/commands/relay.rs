@@ -133,6 +133,9 @@ fn print_ended(output_health: &OutputHealth, ended: &[EndedRelay]) {
 }
 
 fn print_counts(ended: &EndedRelay) -> io::Result<()> {
+    if output::is_quiet() {
+        return Ok(());
+    }
     let counters = &ended.counters;
     let [up, down] = counters.payload_bytes.into_array();
     writeln!(

@@ -1,6 +1,7 @@
 //! Flags of reports, the same for `read` and `watch`.
 
 use super::grouping::Grouping;
+use crate::commands::all_flag::AllArgument;
 use crate::commands::record_args::RecordArgs;
 use analysis::findings::Distances;
 use anyhow::Result;
@@ -25,9 +26,8 @@ pub struct Reporting {
     /// of compression.
     #[arg(long, value_parser = BitRate::parse, value_name = "RATE")]
     pub rate: Option<BitRate>,
-    /// Show all rows and columns of all tables, at any width.
-    #[arg(long, conflicts_with = "records")]
-    pub all: bool,
+    #[command(flatten)]
+    pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
     /// Also write one record for each exchange.

@@ -62,7 +62,7 @@ fn print_report(args: &Args, conditions: &Conditions, report: &SplitReport, bega
     let Some(format) = args.records.format() else {
         return Ok(output::print(&report::text::split_view(
             report,
-            &output::style(),
+            &args.all.style(),
         ))?);
     };
     let operations = report.points.iter().map(|point| point.transactions).sum();

@@ -3,6 +3,7 @@
 mod jobs;
 mod program;
 
+use crate::commands::all_flag::AllArgument;
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::distance::DistanceArgs;
 use crate::commands::driver::DriverArgs;
@@ -87,13 +88,12 @@ pub struct Args {
     #[arg(
         long,
         requires = "command",
-        conflicts_with_all = ["rows", "row_bytes", "select_rows", "like", "jobs", "ways", "predict", "patience", "exhaustive", "yes", "driver", "all"],
+        conflicts_with_all = ["rows", "row_bytes", "select_rows", "like", "jobs", "ways", "predict", "patience", "exhaustive", "yes", "driver"],
         value_name = "SETTING"
     )]
     pub set: Vec<String>,
-    /// Show every setting, not only the best of each method.
-    #[arg(long)]
-    pub all: bool,
+    #[command(flatten)]
+    pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
     /// Also write a page with charts: one HTML file.

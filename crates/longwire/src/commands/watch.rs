@@ -12,7 +12,7 @@ use anyhow::Result;
 use clap::Args as ClapArgs;
 use live::watch::RunPlan;
 use pipeline::aggregator::AggregatorConfig;
-use pipeline::output::{self, Status};
+use pipeline::output::Status;
 use pipeline::page::PageFile;
 use report::Style;
 use std::ffi::OsString;
@@ -99,7 +99,7 @@ impl Args {
 
     /// Of the view; `None` for records.
     fn style(&self) -> Option<Style> {
-        (!self.reporting.records.is_given()).then(|| output::style_of(self.reporting.all))
+        (!self.reporting.records.is_given()).then(|| self.reporting.all.style())
     }
 }
 

@@ -32,6 +32,7 @@ mod pcapng;
 mod places;
 mod remedies;
 mod requests;
+mod screens;
 mod server_range;
 mod table_output;
 mod two_runs;

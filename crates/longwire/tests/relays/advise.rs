@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use testbed::binary::{records, refused, run, stderr, stdout};
+use testbed::binary::{records, refused, run, stderr, stdout, unwrapped};
 use testbed::{Capture, Postgres};
 
 fn captured(name: &str) -> String {
@@ -183,7 +183,7 @@ fn the_view_fits_a_screen_and_the_page_has_its_map() {
         "a million operations",
         "20.0 ms",
     ] {
-        assert!(view.contains(word), "'{word}' is missing in:\n{view}");
+        assert!(unwrapped(&view).contains(word), "'{word}' is missing in:\n{view}");
     }
     let html = std::fs::read_to_string(&page).expect("the page was written");
     assert!(html.contains("<svg") && html.contains("break-even rate"));

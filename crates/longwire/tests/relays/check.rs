@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use testbed::Postgres;
-use testbed::binary::{self, run, stderr, stdout};
+use testbed::binary::{self, run, stderr, stdout, unwrapped};
 
 struct Recorded {
     directory: tempfile::TempDir,
@@ -136,7 +136,7 @@ fn forbidden_waste_is_found_and_its_remedy_told() {
             &short.display().to_string(),
         ],
     );
-    let text = stdout(&output);
+    let text = unwrapped(&stdout(&output));
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
         text.contains("select name from article where i = ?: forbidden n+1 of select name from article where i = ?: ran 30 times, 30 round trips"),
@@ -144,7 +144,7 @@ fn forbidden_waste_is_found_and_its_remedy_told() {
     );
     assert!(!text.contains("forbid: row-by-row"), "{text}");
     assert!(
-        text.contains("    n+1 (select name from article where i = ?): "),
+        text.contains(" n+1 (select name from article where i = ?): "),
         "the remedy: {text}"
     );
     assert!(

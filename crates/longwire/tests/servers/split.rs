@@ -101,7 +101,7 @@ fn round_trips_come_from_the_echo_that_is_named() {
     let view = binary::bounded(
         &[
             &short[..],
-            &["--level", "stream", "--verify", "--link", "rtt=4ms"],
+            &["--level", "stream", "--verify", "--link", "rtt=4ms", "--all"],
         ]
         .concat(),
     )

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
-use testbed::binary::{self, longwire, number, stderr, stdout};
+use testbed::binary::{self, longwire, number, stderr, stdout, unwrapped};
 use testbed::waiting::wait_until;
 use testbed::{JavaProgram, MariaDb, Postgres};
 
@@ -134,7 +134,7 @@ fn a_parameter_that_the_driver_ignores_shows_itself() {
     arguments.extend(["sh", "-c", "psql -X -q -c 'select 1' >/dev/null"]);
     let output = tune(&arguments);
     assert!(output.status.success(), "{}", stderr(&output));
-    let text = stdout(&output);
+    let text = unwrapped(&stdout(&output));
     assert!(
         text.contains("URL:ziplevel=0, URL:ziplevel=9: the setting changed nothing on the wire"),
         "{text}"
@@ -198,7 +198,7 @@ fn a_program_that_goes_past_the_relay_is_no_comparison() {
     let output = tune(&[&server.url(), "--rounds", "1", "--set", "X=1,2", "--", "true"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(
-        stdout(&output).contains("made no connection through longwire"),
+        unwrapped(&stdout(&output)).contains("made no connection through longwire"),
         "{}",
         stdout(&output)
     );

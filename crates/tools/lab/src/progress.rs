@@ -2,13 +2,15 @@
 //! point.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pipeline::progress::ProgressSink;
+use pipeline::output;
+use pipeline::progress::{LogProgress, ProgressSink};
 use std::io::{self, IsTerminal};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 pub struct LabProgress {
     bar: Option<ProgressBar>,
+    log: LogProgress,
     left: Mutex<Left>,
 }
 
@@ -23,8 +25,10 @@ struct Left {
 }
 
 impl LabProgress {
-    pub fn new() -> Self {
-        let bar = io::stderr().is_terminal().then(|| {
+    /// Without a bar at most a line each `interval`.
+    pub fn new(interval: Duration) -> Self {
+        let has_bar = io::stderr().is_terminal() && !output::is_quiet();
+        let bar = has_bar.then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}") {
                 bar.set_style(style);
@@ -33,6 +37,7 @@ impl LabProgress {
         });
         Self {
             bar,
+            log: LogProgress::every(interval),
             left: Mutex::default(),
         }
     }
@@ -65,15 +70,15 @@ impl LabProgress {
 impl ProgressSink for LabProgress {
     fn show_note(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| line(text)),
-            None => line(text),
+            Some(bar) => bar.suspend(|| output::print_note(text)),
+            None => output::print_note(text),
         }
     }
 
     fn status(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(text.to_owned()),
-            None => line(text),
+            None => self.log.line(text),
         }
     }
 
@@ -104,19 +109,9 @@ impl ProgressSink for LabProgress {
         drop(left);
         match &self.bar {
             Some(bar) => bar.set_position(done),
-            None => line(&format!("{done} of {all}: {text}")),
+            None => self.log.line(&format!("{done} of {all}: {text}")),
         }
     }
-}
-
-impl Default for LabProgress {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-fn line(text: &str) {
-    pipeline::output::print_note(text);
 }
 
 /// Rough, as the remaining time is an estimate: `12 s`, `3 min 20 s`.

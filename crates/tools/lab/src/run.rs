@@ -56,7 +56,7 @@ impl<'a> LabRun<'a> {
             baselines: baselines.collect(),
             predictions: vec![None; plan.points.len()],
             warnings: Vec::new(),
-            progress: LabProgress::new(),
+            progress: LabProgress::new(Duration::ZERO),
             interrupted,
             store,
             plan,

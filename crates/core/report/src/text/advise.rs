@@ -15,11 +15,9 @@ pub fn advice_view(advice: &Advice, style: &Style) -> String {
         paragraph(&verdict, "", Ink::Heading, style, &mut out);
         out.push('\n');
     }
-    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading(advice)));
+    paragraph(&heading(advice), "", Ink::Heading, style, &mut out);
     map(advice, style, &mut out);
-    let mut faint = |text: &str| {
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
-    };
+    let mut faint = |text: &str| paragraph(text, "  ", Ink::Faint, style, &mut out);
     faint("0 (off): time of a mean operation; others: less (-) or more (+) than off; * fastest at this rate");
     faint(&format!(
         "CPU: compress + decompress, both ends, per operation{}; off is faster above break-even",
@@ -201,16 +199,16 @@ fn noise(advice: &Advice) -> String {
 fn money(advice: &Advice, style: &Style, out: &mut String) {
     let Some(price) = advice.price else { return };
     let heading = format!("At {price} a GB, both directions counted");
-    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
+    paragraph(&heading, "", Ink::Heading, style, out);
     let priced = |what: &str, cost: &dyn Fn(u64) -> Option<f64>, out: &mut String| {
         let Some(now) = cost(advice.payload()) else { return };
-        let mut line = format!("  {what}: now {}", amount(now));
+        let mut line = format!("{what}: now {}", amount(now));
         for level in &advice.levels {
             if let Some(then) = cost(level.bytes()) {
                 let _ = write!(line, ", {} {}", level.level, amount(then));
             }
         }
-        let _ = writeln!(out, "{line}");
+        paragraph(&line, "  ", Ink::Plain, style, out);
     };
     priced(
         "a million operations",

@@ -7,14 +7,14 @@ pub use github::github_view;
 pub use junit::junit_view;
 
 use super::escape::{cut, printable};
+use super::paragraph::wrapped;
+use super::screen::{PAGE, Screen};
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
 use crate::outcome::CheckReport;
 use model::{BudgetMeasure, BudgetVerdict, Change, Judgement, format_duration};
 use std::collections::BTreeSet;
-use std::fmt::Write;
-use std::time::Duration;
 
 impl CheckReport {
     pub fn broken(&self) -> impl Iterator<Item = &BudgetVerdict> {
@@ -28,28 +28,73 @@ impl CheckReport {
     }
 }
 
-/// One line per broken budget with its remedy below, the changes, and the number of kept budgets.
+/// The answer, then broken budgets with their remedies, those not judged, and changes.
 pub fn check_view(report: &CheckReport, style: &Style) -> String {
-    let mut out = String::new();
-    for verdict in report.broken() {
-        let line = format!(
-            "{}: {}",
-            printable(&verdict.operation_name),
-            sentence(&verdict.measure)
-        );
-        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &line));
-        if let Some(remedy) = &verdict.remedy {
-            let _ = writeln!(out, "    {}", printable(remedy));
+    let mut screen = Screen::new(style);
+    screen.put(&wrapped(&summary(report), "", Ink::Heading, style));
+    let unjudged = not_judged(report, style);
+    let warned = screen.lines_of_warnings(&report.warnings);
+    let after_unjudged = warned + report.changes.len().min(1) * CHANGES_LINES;
+    let first_unjudged = unjudged.first().map_or(0, |text| text.lines().count());
+    screen.keep(after_unjudged + first_unjudged);
+    broken(report, style, &mut screen);
+    screen.keep(after_unjudged);
+    unjudged
+        .iter()
+        .for_each(|line| screen.section("all that was not judged", line));
+    screen.keep(warned);
+    changes(&report.changes, style, &mut screen);
+    screen.keep(0);
+    screen.warnings(&report.warnings);
+    screen.finish(PAGE)
+}
+
+/// As many as fit, then as much of their remedies as fits.
+fn broken(report: &CheckReport, style: &Style, screen: &mut Screen<'_>) {
+    let lines = |text: &str| text.lines().count();
+    let all: Vec<(String, String)> = report
+        .broken()
+        .map(|verdict| broken_budget(verdict, style))
+        .collect();
+    let left = screen.left();
+    let fits = |shown: usize| {
+        let others = usize::from(shown < all.len());
+        all[..shown].iter().map(|(line, _)| lines(line)).sum::<usize>() + others <= left
+    };
+    let shown = (1..=all.len())
+        .rev()
+        .find(|shown| fits(*shown))
+        .unwrap_or(all.len().min(1));
+    let taken: usize = all[..shown].iter().map(|(line, _)| lines(line)).sum();
+    let mut room = left.saturating_sub(taken + 1);
+    for (line, remedy) in &all[..shown] {
+        screen.put(line);
+        if lines(remedy) <= room {
+            room -= lines(remedy);
+            screen.put(remedy);
+        } else {
+            screen.omit("all remedies");
         }
     }
-    not_judged(report, style, &mut out);
-    changes(&report.changes, style, &mut out);
-    for warning in &report.warnings {
-        let text = format!("warning: {}", printable(&warning.text));
-        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
+    if shown < all.len() {
+        let more = counted((all.len() - shown) as u64, "more broken budget");
+        screen.put(&wrapped(
+            &format!("and {more}: --all lists all"),
+            "",
+            Ink::Warning,
+            style,
+        ));
     }
-    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &summary(report)));
-    out
+}
+
+/// The budget, and its remedy.
+fn broken_budget(verdict: &BudgetVerdict, style: &Style) -> (String, String) {
+    let line = format!("{}: {}", verdict.operation_name, sentence(&verdict.measure));
+    let remedy = verdict.remedy.as_deref().unwrap_or_default();
+    (
+        wrapped(&line, "", Ink::Warning, style),
+        wrapped(remedy, "    ", Ink::Plain, style),
+    )
 }
 
 fn summary(report: &CheckReport) -> String {
@@ -62,15 +107,15 @@ fn summary(report: &CheckReport) -> String {
     let operations: u64 = report.operations.iter().map(|group| group.count).sum();
     format!(
         "{}: {} of {}; {} broken, {kept} kept{unjudged}",
-        printable(&report.title),
+        report.title,
         counted(operations, "operation"),
         counted(report.operations.len() as u64, "name"),
         counted(broken, "budget"),
     )
 }
 
-/// One line per reason why budgets are not judged, with the names of their operations.
-fn not_judged(report: &CheckReport, style: &Style, out: &mut String) {
+/// One sentence per reason why budgets are not judged, with the names of their operations.
+fn not_judged(report: &CheckReport, style: &Style) -> Vec<String> {
     let mut reasons: Vec<(&str, BTreeSet<&str>, BTreeSet<&str>)> = Vec::new();
     for verdict in report.verdicts_with(Judgement::NotJudged) {
         let why = why_not_judged(verdict);
@@ -83,25 +128,21 @@ fn not_judged(report: &CheckReport, style: &Style, out: &mut String) {
         budgets.insert(verdict.measure.name());
         names.insert(&verdict.operation_name);
     }
-    for (why, budgets, names) in reasons {
-        let shown: Vec<String> = names
-            .iter()
-            .take(style.rows(SHOWN_UNJUDGED))
-            .map(|name| printable(name).into_owned())
-            .collect();
+    let sentence = |(why, budgets, names): (&str, BTreeSet<&str>, BTreeSet<&str>)| {
+        let shown: Vec<&str> = names.iter().take(style.rows(SHOWN_UNJUDGED)).copied().collect();
         let more = match names.len() - shown.len() {
             0 => String::new(),
             more => format!(" and {}", counted(more as u64, "more name")),
         };
         let budgets: Vec<&str> = budgets.into_iter().collect();
         let line = format!(
-            "not judged: {} of {}{more}: {}",
+            "not judged: {} of {}{more}: {why}",
             budgets.join(", "),
             shown.join(", "),
-            printable(why)
         );
-        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &line));
-    }
+        wrapped(&line, "", Ink::Warning, style)
+    };
+    reasons.into_iter().map(sentence).collect()
 }
 
 const SHOWN_UNJUDGED: usize = 5;
@@ -177,15 +218,15 @@ fn are(turns: u64) -> String {
     }
 }
 
-fn changes(all: &[Change], style: &Style, out: &mut String) {
+fn changes(all: &[Change], style: &Style, screen: &mut Screen<'_>) {
     let Some(first) = all.first() else { return };
     let changed: Vec<&Change> = all.iter().filter(|change| !change.is_none()).collect();
     if changed.is_empty() {
-        let _ = writeln!(
-            out,
+        let text = format!(
             "since the baseline: the same round trips and no new finding in {}",
             counted(all.len() as u64, "name")
         );
+        screen.put(&wrapped(&text, "", Ink::Plain, style));
         return;
     }
     let at = format!("at {}", first.link);
@@ -197,32 +238,29 @@ fn changes(all: &[Change], style: &Style, out: &mut String) {
         "now",
     ]);
     let turns = |turns: Option<u64>| turns.map_or_else(|| DASH.to_owned(), |turns| turns.to_string());
-    let span = |span: Option<Duration>| duration_or_dash(span);
-    for change in changed.iter().take(style.rows(SHOWN)) {
+    for change in &changed {
         table.row([
             change.operation_name.to_string(),
             turns(change.turns[0]),
             turns(change.turns[1]),
-            span(change.predicted[0]),
-            span(change.predicted[1]),
+            duration_or_dash(change.predicted[0]),
+            duration_or_dash(change.predicted[1]),
         ]);
     }
-    table.render(style, out);
+    screen.table("changes", "", &table, "");
     for change in &changed {
         for (kind, fingerprint) in &change.new_findings {
-            let of = fingerprint
-                .as_ref()
-                .map(|text| format!(" of {}", printable(text)));
-            let name = printable(&change.operation_name);
-            let _ = writeln!(out, "  new in {name}: {kind}{}", of.unwrap_or_default());
+            let of = fingerprint.as_ref().map(|text| format!(" of {text}"));
+            let text = format!(
+                "new in {}: {kind}{}",
+                change.operation_name,
+                of.unwrap_or_default()
+            );
+            screen.section("all new findings", &wrapped(&text, "  ", Ink::Plain, style));
         }
-    }
-    let left_out = changed.len().saturating_sub(style.rows(SHOWN));
-    if left_out > 0 {
-        let more = format!("and {left_out} more: --all lists all");
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &more));
     }
 }
 
 const MAX_NAME_LEN: usize = 80;
-const SHOWN: usize = 20;
+/// A heading, three rows, and two lines on hidden ones.
+const CHANGES_LINES: usize = 6;

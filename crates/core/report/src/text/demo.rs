@@ -18,8 +18,7 @@ pub fn demo_view(demo: &DemoOutcome, style: &Style) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "A web shop's page of {} products, {} times, its database on this machine;\n\
-         then the same page with its queries joined. All of it seen on the wire.\n",
+        "A shop's page of {} products, {} times: query by query, then with a join.",
         demo.rows, demo.pages
     );
     heading(&mut out, style, "1. Measured at distance 0");
@@ -27,22 +26,22 @@ pub fn demo_view(demo: &DemoOutcome, style: &Style) -> String {
     heading(
         &mut out,
         style,
-        "\n2. Predicted with the database further away, and proved over an emulated link",
+        "2. Predicted with the database further away, and proved over an emulated link",
     );
     predicted(demo).render(style, &mut out);
     realised(demo, style, &mut out);
-    heading(&mut out, style, "\n3. The finding");
+    heading(&mut out, style, "3. The finding");
     finding(demo, &mut out);
-    heading(&mut out, style, "\n4. Effect of the remedy");
+    heading(&mut out, style, "4. Effect of the remedy");
     remedy(demo, &mut out);
     if let Some(page) = &demo.page {
         let _ = writeln!(
             out,
-            "\nWith charts, and sliders for other distances: {}",
+            "With charts, and sliders for other distances: {}",
             printable(page)
         );
     }
-    out.push_str("\nYour own application: longwire watch postgres://user@host/database -- COMMAND\n");
+    out.push_str("Your own application: longwire watch postgres://user@host/database -- COMMAND\n");
     out
 }
 

@@ -1,12 +1,12 @@
 //! The view of `echo`.
 
-use super::paragraph::paragraph;
+use super::paragraph::{paragraph, wrapped};
+use super::screen::{PAGE, Screen};
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{WITHHELD, counted, duration_or_dash, prediction::number};
 use crate::outcome::EchoReport;
 use model::{ByteCount, Direction, EchoOutcome, Warning, WarningKind, format_duration};
-use std::fmt::Write;
 
 impl EchoReport {
     pub fn warn(&mut self, kind: WarningKind, text: impl Into<String>) {
@@ -45,60 +45,61 @@ impl EchoReport {
 }
 
 pub fn echo_view(report: &EchoReport, style: &Style) -> String {
-    let mut out = String::new();
+    if report.echoes.is_empty() && report.bulks.is_empty() {
+        return "Nothing was measured.\n".to_owned();
+    }
+    let mut screen = Screen::new(style);
     if !report.echoes.is_empty() {
-        trips(report, style, &mut out);
+        trips(report, style, &mut screen);
     }
     if !report.bulks.is_empty() {
-        rates(report, style, &mut out);
+        rates(report, style, &mut screen);
     }
-    if out.is_empty() {
-        out.push_str("Nothing was measured.\n");
-        return out;
-    }
-    let faint = |out: &mut String, text: &str| paragraph(text, "  ", Ink::Faint, style, out);
-    if let Some(floor) = report.floor {
-        let text = format!(
-            "floor {}: the median round-trip time of one stream inside this process, over loopback",
-            format_duration(floor)
-        );
-        faint(&mut out, &text);
-    }
-    if report.same_host {
-        faint(
-            &mut out,
-            "both sides are on this machine and share its processors",
-        );
-    }
-    out
+    notes(report).iter().for_each(|note| screen.note(note));
+    screen.finish(PAGE)
 }
 
-fn trips(report: &EchoReport, style: &Style, out: &mut String) {
+fn notes(report: &EchoReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    if report.same_host {
+        notes.push("both sides are on this machine and share its processors".to_owned());
+    }
+    notes.extend(polling_line(&report.echoes));
+    if let Some(floor) = report.floor {
+        notes.push(format!(
+            "floor {}: the median round-trip time of one stream inside this process, over loopback",
+            format_duration(floor)
+        ));
+    }
+    if !report.echoes.is_empty() {
+        notes.push(PROCESSOR_TIME.to_owned());
+    }
+    notes
+}
+
+fn trips(report: &EchoReport, style: &Style, screen: &mut Screen<'_>) {
     let spin = if report.echoes.iter().any(|echo| echo.spin) {
         ", both sides polling"
     } else {
         ""
     };
+    let mut heading = String::new();
     if let Some(sentence) = report.echoes.first().and_then(|echo| sentence(report, echo)) {
-        paragraph(&sentence, "", Ink::Heading, style, out);
-        out.push('\n');
+        paragraph(&sentence, "", Ink::Heading, style, &mut heading);
+        heading.push('\n');
     }
-    let heading = format!(
+    let words = format!(
         "TCP round-trip times to {}, {} each{spin}; half of one is one way, as qperf's tcp_lat has it",
         super::escape::printable(&report.server),
         format_duration(report.time)
     );
-    paragraph(&heading, "", Ink::Heading, style, out);
+    paragraph(&words, "", Ink::Heading, style, &mut heading);
     let table = trips_table(&report.echoes);
-    table.render(style, out);
-    if table.has_dash(style) {
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
-    }
-    if let Some(text) = polling_line(&report.echoes) {
-        paragraph(&text, "  ", Ink::Faint, style, out);
-    }
-    let cpu = "cpu: processor time per round trip, of this side's threads and of the other side's process";
-    paragraph(cpu, "  ", Ink::Faint, style, out);
+    let withheld = match table.has_dash(style) {
+        true => wrapped(WITHHELD, "  ", Ink::Faint, style),
+        false => String::new(),
+    };
+    screen.table("round-trip times", &heading, &table, &withheld);
 }
 
 fn trips_table(echoes: &[EchoOutcome]) -> Table {
@@ -168,13 +169,13 @@ fn sentence(report: &EchoReport, echo: &EchoOutcome) -> Option<String> {
     ))
 }
 
-fn rates(report: &EchoReport, style: &Style, out: &mut String) {
-    let heading = format!(
+fn rates(report: &EchoReport, style: &Style, screen: &mut Screen<'_>) {
+    let words = format!(
         "Rates to and from {}, {} each, and round-trip times without and with that load",
         super::escape::printable(&report.server),
         format_duration(report.time)
     );
-    paragraph(&heading, "", Ink::Heading, style, out);
+    let heading = wrapped(&words, "", Ink::Heading, style);
     let mut table = Table::new([
         "way",
         "rate",
@@ -207,7 +208,10 @@ fn rates(report: &EchoReport, style: &Style, out: &mut String) {
                 .map_or_else(|| super::DASH.to_owned(), |count| count.to_string()),
         ]);
     }
-    table.render(style, out);
-    let note = "rates are of payload by one connection, by the receiver's clock; headers come on top";
-    paragraph(note, "  ", Ink::Faint, style, out);
+    let note = wrapped(RATES, "  ", Ink::Faint, style);
+    screen.table("rates", &heading, &table, &note);
 }
+
+const PROCESSOR_TIME: &str =
+    "cpu: processor time per round trip, of this side's threads and of the other side's process";
+const RATES: &str = "rates are of payload by one connection, by the receiver's clock; headers come on top";

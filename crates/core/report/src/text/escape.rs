@@ -154,7 +154,7 @@ pub(crate) fn is_dangerous(character: char) -> bool {
 }
 
 /// Unicode's East Asian Width (UAX 11) by blocks: exact for scripts in use, not for every symbol.
-fn columns_of(character: char) -> usize {
+pub(super) fn columns_of(character: char) -> usize {
     match character {
         '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ff}' | '\u{fe00}'..='\u{fe0f}' => 0,
         '\u{1100}'..='\u{115f}'

@@ -1,34 +1,28 @@
 //! The view of `estimate`.
 
 use super::escape::printable;
+use super::paragraph::wrapped;
+use super::screen::Screen;
 use super::style::{Ink, Style};
 use super::table::Table;
 use crate::outcome::{EstimateBase, EstimateReport};
 use model::{BitRate, Compression, Estimate, Share};
-use std::fmt::Write;
 use std::time::Duration;
 
 pub fn estimate_view(report: &EstimateReport, style: &Style) -> String {
-    let mut out = String::new();
+    let mut screen = Screen::new(style);
     if let Some(here) = &report.here {
-        let _ = writeln!(out, "{}", style.paint(Ink::Heading, &base_words(here)));
+        screen.put(&wrapped(&base_words(here), "", Ink::Heading, style));
     }
-    table(&report.estimates, style, &mut out);
-    let faint = |out: &mut String, text: &str| {
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
+    let compression = report.compression.as_ref().map(compression_words);
+    let model = match report.here {
+        Some(_) => WITH_WORK,
+        None => NETWORK_ONLY,
     };
-    if let Some(compression) = &report.compression {
-        faint(&mut out, &compression_words(compression));
-    }
-    faint(
-        &mut out,
-        if report.here.is_some() {
-            WITH_WORK
-        } else {
-            NETWORK_ONLY
-        },
-    );
-    out
+    let notes = compression.as_deref().into_iter().chain([model]);
+    let notes: String = notes.map(|note| wrapped(note, "  ", Ink::Faint, style)).collect();
+    screen.table("estimates", "", &table(&report.estimates), &notes);
+    screen.finish("")
 }
 
 fn base_words(here: &EstimateBase) -> String {
@@ -74,7 +68,7 @@ const COLUMNS: [(&str, Cell); 12] = [
     ("compressing", |estimate| span(estimate.compressing)),
 ];
 
-fn table(estimates: &[Estimate], style: &Style, out: &mut String) {
+fn table(estimates: &[Estimate]) -> Table {
     let columns: Vec<(&str, Cell)> = COLUMNS
         .into_iter()
         .filter(|(_, cell)| estimates.iter().any(|estimate| cell(estimate).is_some()))
@@ -84,7 +78,7 @@ fn table(estimates: &[Estimate], style: &Style, out: &mut String) {
         let cells = columns.iter().map(|(_, cell)| cell(estimate));
         table.row(cells.map(|cell| cell.unwrap_or_else(|| super::DASH.to_owned())));
     }
-    table.render(style, out);
+    table
 }
 
 fn compression_words(compression: &Compression) -> String {

@@ -3,7 +3,9 @@
 mod comparison;
 
 use super::escape::printable;
+use super::paragraph::wrapped;
 use super::prediction::{bound_words, error_text, number};
+use super::screen::{PAGE, Screen};
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
@@ -95,30 +97,41 @@ pub fn lab_view(outcome: &LabOutcome, style: &Style) -> String {
     } else {
         format!("{heading}, time of one {operation}, measured and predicted")
     };
-    let mut out = style.paint(Ink::Heading, &heading);
-    out.push('\n');
+    let mut screen = Screen::new(style);
+    screen.put(&wrapped(&heading, "", Ink::Heading, style));
+    let closing = closing(outcome);
+    let closing: Vec<String> = closing
+        .iter()
+        .map(|line| wrapped(line, "", Ink::Plain, style))
+        .collect();
+    let warned = screen.lines_of_warnings(&outcome.warnings);
+    screen.keep(1 + closing.iter().map(|text| text.lines().count()).sum::<usize>() + warned);
     if outcome.is_comparison() {
-        out.push_str(&comparison::tables(outcome, style));
+        comparison::tables(outcome, style, &mut screen);
     } else {
-        out.push_str(&with_chart(outcome, style));
+        screen.lines("all points", &with_chart(outcome, style));
     }
-    out.push('\n');
-    for slope in &outcome.slopes {
-        out.push_str(&slope_line(slope, &outcome.operation));
-    }
-    for drift in outcome.drifts.iter().filter(|drift| !drift.later.is_empty()) {
-        out.push_str(&drift_line(drift));
-    }
-    out.push_str(&floor_line(outcome));
+    screen.keep(0);
+    screen.put("\n");
+    closing.iter().for_each(|text| screen.put(text));
+    screen.warnings(&outcome.warnings);
+    screen.finish(PAGE)
+}
+
+/// Slopes, drifts, the links and the errors of predictions, a sentence each.
+fn closing(outcome: &LabOutcome) -> Vec<String> {
+    let slopes = outcome
+        .slopes
+        .iter()
+        .map(|slope| slope_line(slope, &outcome.operation));
+    let drifts = outcome.drifts.iter().filter(|drift| !drift.later.is_empty());
+    let mut lines: Vec<String> = slopes.chain(drifts.map(drift_line)).collect();
+    lines.push(floor_line(outcome));
     if let Some(errors) = outcome.errors() {
-        out.push_str(&errors_line(outcome, &errors));
+        lines.push(errors_line(outcome, &errors));
     }
-    out.push_str(&baseline_line(outcome));
-    for warning in &outcome.warnings {
-        let text = format!("warning: {}", printable(&warning.text));
-        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
-    }
-    out
+    lines.push(baseline_line(outcome));
+    lines
 }
 
 /// Adds a bar to each row if there is room: its length is the measurement, its mark the prediction.

@@ -1,31 +1,33 @@
 //! The view of `lab check`: placement of services, and the points of the sweep.
 
 use super::counted;
-use super::escape::printable;
+use super::paragraph::wrapped;
+use super::screen::Screen;
 use super::style::{Ink, Style};
 use super::table::Table;
 use crate::outcome::LabOutline;
-use std::fmt::Write;
 
 pub fn lab_plan_view(outline: &LabOutline, style: &Style) -> String {
-    let mut out = style.paint(Ink::Heading, &format!("Lab {}", printable(&outline.name)));
-    out.push('\n');
-    for (name, [a, b]) in &outline.links {
-        let line = format!("  link      {name}: {a} to {b}");
-        let _ = writeln!(out, "{}", printable(&line));
-    }
-    for [name, kind, host] in &outline.services {
-        let line = format!("  service   {name}: {kind} on {host}");
-        let _ = writeln!(out, "{}", printable(&line));
-    }
-    let _ = writeln!(out, "  workload  {}", printable(&outline.workload));
-    let _ = writeln!(
-        out,
-        "  measured  {}, {}, after {} without distance\n",
+    let mut screen = Screen::new(style);
+    let name = format!("Lab {}", outline.name);
+    screen.put(&wrapped(&name, "", Ink::Heading, style));
+    let line = |text: &str| wrapped(text, "  ", Ink::Plain, style);
+    let measured = line(&format!(
+        "measured: {}, {}, after {} without distance",
         counted(outline.points.len() as u64, "point"),
         outline.amount,
         counted(outline.baselines as u64, "capture")
-    );
+    ));
+    screen.keep(measured.lines().count() + 1 + POINTS_LINES);
+    for (name, [a, b]) in &outline.links {
+        screen.section("links", &line(&format!("link {name}: {a} to {b}")));
+    }
+    for [name, kind, host] in &outline.services {
+        screen.section("services", &line(&format!("service {name}: {kind} on {host}")));
+    }
+    screen.section("workload", &line(&format!("workload: {}", outline.workload)));
+    screen.keep(0);
+    screen.put(&measured);
     if !outline.settings.is_empty() {
         let mut headings = vec!["point".to_owned()];
         headings.extend(outline.settings.iter().cloned());
@@ -35,7 +37,9 @@ pub fn lab_plan_view(outline: &LabOutline, style: &Style) -> String {
             cells.extend(values.iter().cloned());
             table.row(cells);
         }
-        table.render(style, &mut out);
+        screen.table("points", "\n", &table, "");
     }
-    out
+    screen.finish("")
 }
+
+const POINTS_LINES: usize = 6;

@@ -3,9 +3,16 @@
 //! The words are those of these tools ("latency" too). Longwire's own lines follow: percentiles,
 //! round trips, bytes and processor time per operation.
 
+mod tools;
+
+use super::escape::columns;
+use super::paragraph::wrapped;
+use super::prediction::number;
+use super::screen::{PAGE, Screen};
+use super::style::{Extent, Ink, Style};
 use super::{DASH, WITHHELD, counted};
 use crate::outcome::{LoadInterval, LoadReport, LoadWork};
-use model::{ByteCount, Direction, Distribution, PerDirection, format_duration};
+use model::{ByteCount, Direction, Distribution, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -59,21 +66,77 @@ pub fn load_progress_line(interval: &LoadInterval) -> String {
     line
 }
 
-pub fn load_view(report: &LoadReport, style: LoadStyle) -> String {
-    let mut out = String::new();
-    match style {
-        LoadStyle::Pgbench => pgbench(report, &mut out),
-        LoadStyle::Ab => ab(report, &mut out),
-        LoadStyle::Jmeter => jmeter(report, &mut out),
+/// The answer, the figures in the words of a tool, then longwire's own.
+pub fn load_view(report: &LoadReport, tool: LoadStyle, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    screen.put(&wrapped(&answer(report), "", Ink::Heading, style));
+    screen.put("\n");
+    let lines = |write: fn(&LoadReport, &mut String)| {
+        let mut text = String::new();
+        write(report, &mut text);
+        text.lines()
+            .map(|line| wrapped_line(line, style))
+            .collect::<String>()
+    };
+    screen.put(&lines(match tool {
+        LoadStyle::Pgbench => pgbench,
+        LoadStyle::Ab => tools::ab,
+        LoadStyle::Jmeter => tools::jmeter,
+    }));
+    screen.keep(report.failures.len().min(1) * 2);
+    if tool == LoadStyle::Ab {
+        screen.section("percentiles", &lines(tools::ab_percentiles));
     }
-    open_loop(report, &mut out);
-    if style != LoadStyle::Jmeter {
-        of_each(report, &mut out);
+    screen.section("open loop", &lines(open_loop));
+    screen.keep(0);
+    screen.lines("all failures", &lines(failures));
+    if tool != LoadStyle::Jmeter {
+        screen.section("round trips and processor time", &lines(of_each));
     }
-    scripts(report, &mut out);
-    statements(report, &mut out);
-    failures(report, &mut out);
-    out
+    screen.section("scripts", &lines(scripts));
+    screen.section("statements", &lines(statements));
+    screen.finish(PAGE)
+}
+
+/// A line that is too long is wrapped; others keep their columns.
+fn wrapped_line(line: &str, style: &Style) -> String {
+    match columns(line) <= style.columns() || style.extent == Extent::All {
+        true => format!("{line}\n"),
+        false => wrapped(line, "", Ink::Plain, style),
+    }
+}
+
+fn answer(report: &LoadReport) -> String {
+    let (one, trips) = match report.work {
+        LoadWork::Sql { .. } if report.turns > 0 => (
+            "transaction",
+            format!(", {:.1} round trips", report.each(report.turns)),
+        ),
+        LoadWork::Sql { .. } => ("transaction", String::new()),
+        LoadWork::Http { .. } => ("request", String::new()),
+    };
+    let failed = match report.failed {
+        0 => String::new(),
+        failed => format!("; {failed} of {} failed", report.begun()),
+    };
+    let [requested, start] = match report.asked_per_second {
+        None => Default::default(),
+        Some(asked) => [
+            format!(" of {} requested", number(asked)),
+            " from its scheduled start".to_owned(),
+        ],
+    };
+    let p99 = report
+        .spread
+        .p99
+        .map(|span| format!(", p99 {}", format_duration(span)));
+    format!(
+        "{} {one}s a second{requested} with {}; a {one}{start}: median {}{}{trips}{failed}.",
+        number(report.per_second),
+        counted(report.clients.into(), "client"),
+        super::duration_or_dash(report.spread.p50),
+        p99.unwrap_or_default(),
+    )
 }
 
 fn pgbench(report: &LoadReport, out: &mut String) {
@@ -144,118 +207,6 @@ fn rate_lines(report: &LoadReport, out: &mut String) {
         "tps = {:.6} (with initial connection time)",
         per(report.succeeded as f64, all)
     );
-}
-
-fn ab(report: &LoadReport, out: &mut String) {
-    let spread = &report.spread;
-    let seconds = report.elapsed.as_secs_f64();
-    let mean = spread.mean.map(|mean| mean.as_secs_f64() * 1e3);
-    let rows = [
-        ("Target:", report.target.clone()),
-        ("Concurrency Level:", report.clients.to_string()),
-        ("Time taken for tests:", format!("{seconds:.3} seconds")),
-        ("Complete requests:", report.begun().to_string()),
-        ("Failed requests:", report.failed.to_string()),
-        (
-            "Total transferred:",
-            format!("{} bytes", report.payload_bytes[Direction::ServerToClient]),
-        ),
-        (
-            "Requests per second:",
-            format!("{:.2} [#/sec] (mean)", report.per_second),
-        ),
-        (
-            "Time per request:",
-            format!(
-                "{} [ms] (mean)",
-                mean.map_or_else(|| DASH.to_owned(), |mean| format!("{mean:.3}"))
-            ),
-        ),
-        (
-            "Time per request:",
-            format!(
-                "{} [ms] (mean, across all concurrent requests)",
-                mean.map_or_else(
-                    || DASH.to_owned(),
-                    |_| format!("{:.3}", per(1e3, report.per_second))
-                )
-            ),
-        ),
-        (
-            "Transfer rate:",
-            format!(
-                "{:.2} [Kbytes/sec] received",
-                per(
-                    report.payload_bytes[Direction::ServerToClient] as f64 / KILOBYTE,
-                    seconds
-                )
-            ),
-        ),
-    ];
-    for (name, value) in rows {
-        let _ = writeln!(out, "{name:<24}{value}");
-    }
-    out.push_str("\nPercentage of the requests served within a certain time (ms)\n");
-    for (name, value) in percentiles(spread) {
-        let _ = writeln!(out, "{name:>5}  {:>9}", milliseconds(value));
-    }
-    if is_withheld(spread) {
-        let _ = writeln!(out, "  {WITHHELD}");
-    }
-    out.push('\n');
-}
-
-fn jmeter(report: &LoadReport, out: &mut String) {
-    let spread = &report.spread;
-    let seconds = report.elapsed.as_secs_f64();
-    let kilobytes = |direction| {
-        let bytes = counted_bytes(report).filter(|_| seconds > 0.0);
-        bytes.map_or_else(
-            || DASH.to_owned(),
-            |bytes| format!("{:.2}", bytes[direction] as f64 / KILOBYTE / seconds),
-        )
-    };
-    let known = |is_known: bool, text: String| if is_known { text } else { DASH.to_owned() };
-    let rows = [
-        ("Samples", report.begun().to_string()),
-        ("Average", format!("{} ms", milliseconds(spread.mean))),
-        ("Median", format!("{} ms", milliseconds(spread.p50))),
-        ("90% Line", format!("{} ms", milliseconds(spread.p90))),
-        ("95% Line", format!("{} ms", milliseconds(spread.p95))),
-        ("99% Line", format!("{} ms", milliseconds(spread.p99))),
-        ("Min", format!("{} ms", milliseconds(spread.min))),
-        ("Max", format!("{} ms", milliseconds(spread.max))),
-        (
-            "Error %",
-            known(report.begun() > 0, format!("{:.2}%", report.failed_percent())),
-        ),
-        (
-            "Throughput",
-            known(seconds > 0.0, throughput(per(report.begun() as f64, seconds))),
-        ),
-        ("Received KB/sec", kilobytes(Direction::ServerToClient)),
-        ("Sent KB/sec", kilobytes(Direction::ClientToServer)),
-    ];
-    for (name, value) in rows {
-        let _ = writeln!(out, "{name:<16}{value:>16}");
-    }
-    if is_withheld(spread) {
-        let _ = writeln!(out, "{WITHHELD}");
-    }
-}
-
-/// Payload bytes each way. `None` if they were not counted, as for a driver's connections.
-fn counted_bytes(report: &LoadReport) -> Option<PerDirection<u64>> {
-    (report.payload_bytes != PerDirection::default()).then_some(report.payload_bytes)
-}
-
-/// Per minute below one a second, as in JMeter.
-fn throughput(per_second: f64) -> String {
-    if per_second < 1.0 {
-        format!("{:.1}/min", per_second * 60.0)
-    } else {
-        format!("{per_second:.1}/sec")
-    }
 }
 
 fn open_loop(report: &LoadReport, out: &mut String) {
@@ -407,6 +358,3 @@ fn bytes(count: f64) -> String {
 fn per(sum: f64, count: f64) -> f64 {
     if count > 0.0 { sum / count } else { 0.0 }
 }
-
-/// As in ab and JMeter.
-const KILOBYTE: f64 = 1024.0;

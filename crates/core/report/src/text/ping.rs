@@ -1,5 +1,6 @@
 //! The view of `ping`: a line per sample, ping's summary, and a table of several targets.
 
+use super::bar::{self, Part};
 use super::escape::printable;
 use super::paragraph::paragraph;
 use super::style::{Ink, Style};
@@ -10,13 +11,13 @@ use model::{Distribution, Intermediary, Sample, SampleOutcome, Share};
 use std::fmt::Write;
 use std::time::Duration;
 
-pub fn ping_opening(opening: &PingOpening) -> String {
-    let mut line = format!("PING {}", printable(&opening.target));
+pub fn ping_opening(opening: &PingOpening, style: &Style) -> String {
+    let mut line = format!("PING {}", opening.target);
     if let Some(server) = &opening.server {
         let _ = write!(line, " ({server})");
     }
     if let Some(version) = &opening.version {
-        let _ = write!(line, ", {}", printable(version));
+        let _ = write!(line, ", {version}");
     }
     if !opening.legs.is_empty() {
         let turns: u64 = opening.legs.iter().map(|leg| leg.turns).sum();
@@ -28,8 +29,11 @@ pub fn ping_opening(opening: &PingOpening) -> String {
             milliseconds(time)
         );
     }
-    let _ = write!(line, "\n{}\n", printable(&opening.question));
-    line
+    let mut out = String::new();
+    for text in [line.as_str(), &opening.question] {
+        paragraph(text, "", Ink::Heading, style, &mut out);
+    }
+    out
 }
 
 /// Starts with the target's name if `named`.
@@ -68,70 +72,94 @@ pub fn ping_line(sample: &Sample, named: bool, style: &Style) -> String {
     line
 }
 
-/// ping's summary, with percentiles, the round trip without server time, and the floor.
+/// The network's share, then ping's summary with percentiles, the round trip without server time,
+/// and the floor.
 pub fn ping_summary(outcome: &PingOutcome, style: &Style) -> String {
     let samples = &outcome.samples;
-    let totals = &samples.totals;
     let mut out = format!("\n--- {} ---\n", printable(&outcome.target));
     if let Some(failed) = &outcome.failed {
-        let _ = writeln!(out, "{}", printable(failed));
+        paragraph(failed, "", Ink::Warning, style, &mut out);
         return out;
     }
-    let _ = write!(
-        out,
-        "{} sent, {} answered, {} lost",
-        totals.sent,
-        totals.answered,
-        percent(totals.lost, totals.sent)
-    );
-    if totals.errors > 0 {
-        let _ = write!(out, ", {}", counted(totals.errors, "error"));
-    }
-    let _ = writeln!(out, ", in {}", model::format_duration(outcome.elapsed));
+    network(samples, style, &mut out);
+    paragraph(&counts(outcome), "", Ink::Plain, style, &mut out);
+    let mut line = |name: &str, text: &str| labelled(name, text, style, &mut out);
     if let Some(first) = samples.first {
-        let _ = writeln!(out, "first call  {} (not included below)", milliseconds(first));
+        line(
+            "first call",
+            &format!("{} (not included below)", milliseconds(first)),
+        );
     }
-    spread(&mut out, "time", &samples.time, totals.mdev);
-    if samples.round_trip.count > 0 && samples.round_trip != samples.time {
-        spread(&mut out, "rtt", &samples.round_trip, samples.round_trip_mdev);
+    spread("time", &samples.time, samples.totals.mdev, &mut line);
+    if samples.round_trip != samples.time {
+        spread("rtt", &samples.round_trip, samples.round_trip_mdev, &mut line);
     }
-    if samples.server.count > 0 {
-        spread(&mut out, "server", &samples.server, None);
-    }
+    spread("server", &samples.server, None, &mut line);
     if let Some(rtt) = samples.kernel_rtt {
-        let _ = writeln!(out, "kernel rtt  {}", milliseconds(rtt));
+        line("kernel rtt", &milliseconds(rtt));
     }
-    floor(&mut out, samples);
-    if let Some(sentence) = network_sentence(samples) {
-        paragraph(&sentence, "", Ink::Heading, style, &mut out);
-    }
-    if let Some(intermediary) = &outcome.intermediary {
-        paragraph(&intermediary_note(intermediary), "", Ink::Faint, style, &mut out);
+    if let Some(words) = floor_words(samples) {
+        line("floor", &words);
     }
     if samples.time.count > 0 && samples.time.p99.is_none() {
         out.push_str("-: withheld, p90 needs 100 samples and p99 1000\n");
     }
+    if let Some(intermediary) = &outcome.intermediary {
+        paragraph(&intermediary_note(intermediary), "", Ink::Faint, style, &mut out);
+    }
     out
 }
 
-/// The network's share of the median sample: time without the server's, else the kernel's round
-/// trips. `None` if neither is known.
-fn network_sentence(samples: &SampleOutcome) -> Option<String> {
-    let whole = samples.time.p50?;
-    let (network, source) = match (samples.round_trip.p50, samples.kernel_rtt) {
-        (Some(network), _) if samples.server.count > 0 => (network, "without the server's own time"),
-        (_, Some(rtt)) => (
-            rtt.saturating_mul(u32::try_from(samples.turns).ok()?),
-            "by the kernel's round-trip time",
-        ),
-        _ => return None,
+fn counts(outcome: &PingOutcome) -> String {
+    let totals = &outcome.samples.totals;
+    let errors = match totals.errors {
+        0 => String::new(),
+        errors => format!(", {}", counted(errors, "error")),
     };
-    let share = Share::from_parts(network, whole)?;
-    Some(format!(
-        "{share} of {} is the network: {}, {source}.",
-        milliseconds(whole),
-        milliseconds(network)
-    ))
+    format!(
+        "{} sent, {} answered, {} lost{errors}, in {}",
+        totals.sent,
+        totals.answered,
+        percent(totals.lost, totals.sent),
+        model::format_duration(outcome.elapsed)
+    )
+}
+
+/// A name in a column of its own.
+fn labelled(name: &str, text: &str, style: &Style, out: &mut String) {
+    let mut lines = String::new();
+    paragraph(text, LABEL_INDENT, Ink::Plain, style, &mut lines);
+    let (_, first) = lines.split_at(LABEL_INDENT.len().min(lines.len()));
+    let _ = write!(out, "{name:0$}{first}", LABEL_INDENT.len());
+}
+
+/// The network's share of the median sample, also as a bar: time without the server's, else the
+/// kernel's round trips. Nothing if neither is known.
+fn network(samples: &SampleOutcome, style: &Style, out: &mut String) {
+    let found = samples.time.p50.and_then(|whole| {
+        let (network, source) = match (samples.round_trip.p50, samples.kernel_rtt) {
+            (Some(network), _) if samples.server.count > 0 => (network, "without the server's own time"),
+            (_, Some(rtt)) => (
+                rtt.saturating_mul(u32::try_from(samples.turns).ok()?),
+                "by the kernel's round-trip time",
+            ),
+            _ => return None,
+        };
+        Some((whole, network, source, Share::from_parts(network, whole)?))
+    });
+    let Some((whole, network, source, share)) = found else {
+        return;
+    };
+    let [all, part] = [whole, network].map(milliseconds);
+    let sentence = format!("{share} of {all} is the network: {part}, {source}.");
+    paragraph(&sentence, "", Ink::Heading, style, out);
+    let rest = whole.saturating_sub(network);
+    let rest_words = format!("and hosts ({})", milliseconds(rest));
+    let parts = [
+        Part::new(bar::NETWORK, network, &format!("({part})")),
+        Part::new(bar::SERVER, rest, &rest_words),
+    ];
+    bar::bar(&parts, style, out);
 }
 
 pub fn intermediary_note(found: &Intermediary) -> String {
@@ -178,7 +206,7 @@ pub fn ping_table(outcomes: &[PingOutcome], style: &Style) -> String {
     out
 }
 
-fn spread(out: &mut String, name: &str, spread: &Distribution, mdev: Option<Duration>) {
+fn spread(name: &str, spread: &Distribution, mdev: Option<Duration>, line: &mut impl FnMut(&str, &str)) {
     let (Some(min), Some(mean), Some(max)) = (spread.min, spread.mean, spread.max) else {
         return;
     };
@@ -190,34 +218,26 @@ fn spread(out: &mut String, name: &str, spread: &Distribution, mdev: Option<Dura
         words.push_str("/mdev");
         let _ = write!(values, "/{}", plain(mdev));
     }
-    let or_dash = |span: Option<Duration>| span.map_or_else(|| DASH.to_owned(), plain);
-    let _ = writeln!(
-        out,
-        "{name:<10}  {words} = {values} ms, median {}, p90 {}, p99 {}",
-        or_dash(spread.p50),
-        or_dash(spread.p90),
-        or_dash(spread.p99)
-    );
+    let [p50, p90, p99] =
+        [spread.p50, spread.p90, spread.p99].map(|span| span.map_or_else(|| DASH.to_owned(), plain));
+    let text = format!("{words} = {values} ms, median {p50}, p90 {p90}, p99 {p99}");
+    line(name, &text);
 }
 
-/// The floor, with a warning if the round trip is close to it.
-fn floor(out: &mut String, samples: &SampleOutcome) {
-    let (Some(floor), Some(round_trip)) = (samples.totals.floor, samples.round_trip.p50) else {
-        return;
+/// With a warning if the round trip is close to the floor.
+fn floor_words(samples: &SampleOutcome) -> Option<String> {
+    let (floor, round_trip) = (samples.totals.floor?, samples.round_trip.p50?);
+    let near = match round_trip < floor * NEAR {
+        true => {
+            ". The round-trip time is near the floor: most of it may be this machine's own handling, not the distance"
+        }
+        false => "",
     };
-    let _ = write!(
-        out,
-        "floor       {}: overhead of this machine, measured with a local echo ({})",
+    Some(format!(
+        "{}: this machine's own overhead, by a local echo ({}){near}",
         milliseconds(floor),
         counted(samples.floor.count, "time")
-    );
-    if round_trip < floor * NEAR {
-        let _ = write!(
-            out,
-            "\nThe round-trip time is near the floor: most of it may be this machine's own handling, not the distance"
-        );
-    }
-    out.push('\n');
+    ))
 }
 
 fn percent(part: u64, whole: u64) -> String {
@@ -241,3 +261,4 @@ fn plain(span: Duration) -> String {
 
 /// A round trip below this many floors is near the floor.
 const NEAR: u32 = 3;
+const LABEL_INDENT: &str = "            ";

@@ -2,34 +2,30 @@
 //! moves.
 
 use super::escape::{cut, printable};
+use super::paragraph::wrapped;
+use super::screen::{PAGE, Screen};
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{counted, duration_or_dash};
 use crate::outcome::placement_words;
 use model::{HeldBack, OrderOfMoves, PlacementOutcome, PlanOutcome, format_duration};
-use std::fmt::Write;
 
 pub fn plan_view(plan: &PlanOutcome, style: &Style) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{}\n",
-        style.paint(Ink::Heading, &printable(&plan_answer(plan)))
-    );
-    placements(plan, style, &mut out);
-    moves(plan, &mut out);
-    for held in plan.held_back.iter().take(style.rows(USUAL_ROWS)) {
-        held_back(plan, held, &mut out);
+    let mut screen = Screen::new(style);
+    screen.put(&wrapped(&plan_answer(plan), "", Ink::Heading, style));
+    screen.put("\n");
+    let moves = moves(plan);
+    screen.keep(moves.lines().count() + plan.held_back.len().min(1) * HELD_BACK_LINES);
+    for (name, outcome) in shown(plan, style) {
+        let heading = wrapped(&placement_sentence(plan, &name, outcome), "", Ink::Plain, style);
+        screen.table("all placements", &heading, &operations(outcome), "");
     }
-    let more = plan.held_back.len().saturating_sub(style.rows(USUAL_ROWS));
-    if more > 0 {
-        let _ = writeln!(
-            out,
-            "and {} that break a budget: --all lists all",
-            counted(more as u64, "move")
-        );
+    screen.keep(0);
+    screen.section("order of moves", &moves);
+    for held in &plan.held_back {
+        held_back(plan, held, style, &mut screen);
     }
-    out
+    screen.finish(PAGE)
 }
 
 pub fn plan_answer(plan: &PlanOutcome) -> String {
@@ -95,104 +91,98 @@ fn shown<'a>(plan: &'a PlanOutcome, style: &Style) -> Vec<(String, &'a Placement
     shown
 }
 
-fn placements(plan: &PlanOutcome, style: &Style, out: &mut String) {
-    let month = format!(
-        "{} a month",
-        if plan.currency.is_empty() {
-            "price"
+fn placement_sentence(plan: &PlanOutcome, name: &str, outcome: &PlacementOutcome) -> String {
+    let currency = match plan.currency.as_str() {
+        "" => "price",
+        currency => currency,
+    };
+    format!(
+        "{name}: {:.2} {currency} a month, {:.3} GB between places{}",
+        outcome.price,
+        outcome.gigabytes,
+        if outcome.broken.is_empty() {
+            ""
         } else {
-            &plan.currency
+            "; breaks budgets"
         }
-    );
-    let mut table = Table::new(["operation", "median", "p95", "a second", "open", "verdict"]);
-    for (name, outcome) in shown(plan, style) {
-        let _ = writeln!(
-            out,
-            "{}: {:.2} {month}, {:.3} GB between places{}",
-            printable(&name),
-            outcome.price,
-            outcome.gigabytes,
-            if outcome.broken.is_empty() {
-                ""
-            } else {
-                "; breaks budgets"
-            }
-        );
-        for operation in outcome.operations.iter().take(style.rows(USUAL_ROWS)) {
-            let held = outcome
-                .transactions
-                .iter()
-                .filter(|held| held.operation_name == operation.name);
-            let is_broken = outcome
-                .broken
-                .iter()
-                .any(|broken| broken.operation_name == operation.name);
-            table.row([
-                cut(&printable(&operation.name), MAX_NAME_LEN).into_owned(),
-                format_duration(operation.median),
-                duration_or_dash(operation.p95),
-                format!("{:.1}", operation.per_second),
-                duration_or_dash(held.map(|held| held.median).max()),
-                if is_broken { "broken" } else { "kept" }.to_owned(),
-            ]);
-        }
-        table.render(style, out);
-        table = Table::new(["operation", "median", "p95", "a second", "open", "verdict"]);
-    }
-    out.push('\n');
+    )
 }
 
-fn moves(plan: &PlanOutcome, out: &mut String) {
+fn operations(outcome: &PlacementOutcome) -> Table {
+    let mut table = Table::new(["operation", "median", "p95", "a second", "open", "verdict"]);
+    for operation in &outcome.operations {
+        let held = outcome
+            .transactions
+            .iter()
+            .filter(|held| held.operation_name == operation.name);
+        let is_broken = outcome
+            .broken
+            .iter()
+            .any(|broken| broken.operation_name == operation.name);
+        table.row([
+            cut(&printable(&operation.name), MAX_NAME_LEN).into_owned(),
+            format_duration(operation.median),
+            duration_or_dash(operation.p95),
+            format!("{:.1}", operation.per_second),
+            duration_or_dash(held.map(|held| held.median).max()),
+            if is_broken { "broken" } else { "kept" }.to_owned(),
+        ]);
+    }
+    table
+}
+
+fn moves(plan: &PlanOutcome) -> String {
     match plan.order {
-        OrderOfMoves::Nothing => {}
+        OrderOfMoves::Nothing => String::new(),
         OrderOfMoves::AllAtOnce => {
-            out.push_str(
-                "Order of moves: no order keeps all budgets at every step; these move together.\n\n",
-            );
+            "\nOrder of moves: no order keeps all budgets at every step; these move together.\n".to_owned()
         }
         OrderOfMoves::Found => {
-            out.push_str("Order of moves, each of which keeps the budgets:\n");
-            for (index, step) in plan.moves.iter().enumerate() {
-                let _ = writeln!(
-                    out,
-                    "  {}. {} from {} to {}: {} a month",
+            let steps = plan.moves.iter().enumerate().map(|(index, step)| {
+                format!(
+                    "  {}. {} from {} to {}: {} a month\n",
                     index + 1,
                     printable(&step.service),
                     printable(&step.from),
                     printable(&step.to),
                     money(plan, step.price)
-                );
-            }
-            out.push('\n');
+                )
+            });
+            let steps: String = steps.collect();
+            format!("\nOrder of moves, each of which keeps the budgets:\n{steps}")
         }
     }
 }
 
-fn held_back(plan: &PlanOutcome, held: &HeldBack, out: &mut String) {
-    let _ = writeln!(out, "{}", printable(&held_back_sentence(plan, held)));
+/// The sentence, then its statements and remedies, as far as they fit.
+fn held_back(plan: &PlanOutcome, held: &HeldBack, style: &Style, screen: &mut Screen<'_>) {
+    let sentence = wrapped(&held_back_sentence(plan, held), "", Ink::Plain, style);
+    let mut details = Vec::new();
     for statement in &held.statements {
         let text = statement.fingerprint.as_deref().unwrap_or("opening connections");
-        let _ = writeln!(
-            out,
-            "    {} of the added time, {:.1} round trips, {} to {}: {}",
+        details.push(format!(
+            "{} of the added time, {:.1} round trips, {} to {}: {}",
             statement.share,
             statement.turns,
-            printable(&statement.between[0]),
-            printable(&statement.between[1]),
+            statement.between[0],
+            statement.between[1],
             cut(&printable(text), MAX_NAME_LEN)
-        );
+        ));
     }
     for fix in &held.fixes {
         let of = fix.fingerprint.as_deref().map_or_else(String::new, |text| {
             format!(" ({})", cut(&printable(text), MAX_NAME_LEN))
         });
-        let _ = writeln!(
-            out,
-            "    {}{of} saves {}: {}",
+        details.push(format!(
+            "{}{of} saves {}: {}",
             fix.kind.name(),
             format_duration(fix.saves),
-            printable(&fix.remedy)
-        );
+            fix.remedy
+        ));
+    }
+    screen.section(MOVES_HELD_BACK, &format!("\n{sentence}"));
+    for detail in details {
+        screen.section(MOVES_HELD_BACK, &wrapped(&detail, "    ", Ink::Plain, style));
     }
 }
 
@@ -225,5 +215,7 @@ pub fn placement_name(plan: &PlanOutcome, outcome: &PlacementOutcome) -> String 
     }
 }
 
-const USUAL_ROWS: usize = 5;
+const MOVES_HELD_BACK: &str = "moves that break a budget";
+/// An empty line, a sentence and two details.
+const HELD_BACK_LINES: usize = 8;
 const MAX_NAME_LEN: usize = 60;

@@ -119,8 +119,8 @@ pub fn cores_line(cores: [Option<u32>; 2]) -> String {
     )
 }
 
-/// One row per operation name, one column per link. Also returns the number of names.
-pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> (Table, usize) {
+/// One row per operation name, one column per link.
+pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> Table {
     let mut links: Vec<(Duration, LinkRates)> = Vec::new();
     for prediction in predictions {
         let link = (prediction.rtt, prediction.rate);
@@ -132,8 +132,7 @@ pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> (Table, 
     headings.extend(links.iter().map(|link| link_text(*link)));
     headings.extend(["trips", "bound by"].map(str::to_owned));
     let mut table = Table::new(headings);
-    let names = names(predictions);
-    for name in names.iter().take(style.rows(SHOWN_PRICES)) {
+    for name in names(predictions).iter().take(style.rows(SHOWN_PRICES)) {
         let of_name = || {
             predictions
                 .iter()
@@ -149,7 +148,7 @@ pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> (Table, 
         }
         table.row(cells);
     }
-    (table, names.len())
+    table
 }
 
 /// Columns are omitted if all figures are equal and none was measured.

@@ -1,11 +1,12 @@
 //! The view of tuning a program.
 
+use super::paragraph::{paragraph, wrapped};
+use super::screen::Screen;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash, escape::printable};
 use crate::outcome::ProgramReport;
 use model::{ByteCount, ProgramBest, ProgramRun, ProgramTuned, format_duration};
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,47 +27,50 @@ impl ProgramReport {
     }
 }
 
-/// A table per distance, then the best settings.
+/// The best settings, then a table per distance.
 pub fn program_view(report: &ProgramReport, style: &Style) -> String {
-    let mut out = String::new();
+    let mut screen = Screen::new(style);
+    screen.put(&best(report, style));
     let heading = format!(
         "{} on {}: {} of each setting",
-        printable(&report.program),
-        printable(&report.server),
+        report.program,
+        report.server,
         counted(report.rounds.into(), "run")
     );
-    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
-    for link in report.links() {
-        distance(report, link.as_ref(), style, &mut out);
+    screen.put(&format!("\n{}", wrapped(&heading, "", Ink::Heading, style)));
+    let links = report.links();
+    let after: Vec<String> = report
+        .unchanged
+        .iter()
+        .map(|names| unchanged(names, style))
+        .collect();
+    let closing = after.iter().map(|text| text.lines().count()).sum::<usize>();
+    let closing = closing + screen.lines_of_warnings(&report.warnings);
+    for (index, link) in links.iter().enumerate() {
+        let share = screen.left().saturating_sub(closing) / (links.len() - index);
+        screen.keep(screen.left().saturating_sub(share));
+        distance(report, link.as_ref(), &mut screen);
+        screen.keep(0);
     }
-    let mut faint = |text: &str| {
-        let _ = writeln!(out, "  {}", style.paint(Ink::Faint, text));
-    };
-    faint(
-        "time, connected: medians, of the whole program and of first to last byte on its connections; low, high: of time",
-    );
-    faint("trips to memory: of the run of the median time");
-    best(report, style, &mut out);
-    for settings in &report.unchanged {
-        let names: Vec<&str> = settings.iter().map(AsRef::as_ref).collect();
-        let text = format!(
-            "{}: the setting changed nothing on the wire: the same round trips, the same bytes both ways",
-            printable(&names.join(", "))
-        );
-        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
-    }
-    for warning in &report.warnings {
-        let text = format!("warning: {}", printable(&warning.text));
-        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
-    }
-    out
+    after.iter().for_each(|text| screen.put(text));
+    screen.warnings(&report.warnings);
+    screen.note(MEDIANS);
+    screen.note("trips to memory: of the run of the median time");
+    screen.finish("")
 }
 
-fn distance(report: &ProgramReport, link: Option<&Arc<str>>, style: &Style, out: &mut String) {
+fn unchanged(settings: &[Arc<str>], style: &Style) -> String {
+    let names = settings.join(", ");
+    let text = format!(
+        "{names}: the setting changed nothing on the wire: the same round trips, the same bytes both ways"
+    );
+    wrapped(&text, "", Ink::Warning, style)
+}
+
+fn distance(report: &ProgramReport, link: Option<&Arc<str>>, screen: &mut Screen<'_>) {
     let place = link.map_or_else(|| "as it is here".to_owned(), |link| format!("over {link}"));
-    let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &place));
     let mut table = Table::new([
-        "setting",
+        &*place,
         "time",
         "low",
         "high",
@@ -81,7 +85,7 @@ fn distance(report: &ProgramReport, link: Option<&Arc<str>>, style: &Style, out:
     for tuned in report.tuned.iter().filter(|tuned| tuned.link.as_ref() == link) {
         table.row(cells(tuned));
     }
-    table.render(style, out);
+    screen.table("every distance", "\n", &table, "");
 }
 
 fn cells(tuned: &ProgramTuned) -> [String; 11] {
@@ -107,20 +111,18 @@ fn cells(tuned: &ProgramTuned) -> [String; 11] {
     ]
 }
 
-fn best(report: &ProgramReport, style: &Style, out: &mut String) {
+fn best(report: &ProgramReport, style: &Style) -> String {
     if report.best.is_empty() {
-        let _ = writeln!(
-            out,
-            "{}",
-            style.paint(Ink::Warning, "no run ended with status 0: nothing can be said")
-        );
+        return wrapped(NO_RUN, "", Ink::Warning, style);
     }
+    let mut out = String::new();
     for best in &report.best {
         let place = best.link.as_deref().unwrap_or("as it is here");
-        let text = format!("best, {place}: {}", printable(&best.setting));
-        let _ = writeln!(out, "{}", style.paint(Ink::Heading, &text));
-        let _ = writeln!(out, "  {}", stake(best));
+        let text = format!("best, {place}: {}", best.setting);
+        paragraph(&text, "", Ink::Heading, style, &mut out);
+        paragraph(&stake(best), "  ", Ink::Plain, style, &mut out);
     }
+    out
 }
 
 /// Cost of the other settings, if it can be determined.
@@ -153,3 +155,6 @@ fn times(longer: Duration, shorter: Duration) -> String {
         ratio => format!("{ratio:.0}"),
     }
 }
+
+const NO_RUN: &str = "no run ended with status 0: nothing can be said";
+const MEDIANS: &str = "time, connected: medians, of the whole program and of first to last byte on its connections; low, high: of time";

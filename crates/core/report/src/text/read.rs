@@ -2,7 +2,7 @@
 
 mod screen;
 
-pub(super) use screen::{LINES, warnings};
+pub(super) use screen::warnings;
 
 use super::answer::answer;
 use super::escape::{cut_front, printable};
@@ -48,8 +48,8 @@ fn everything(outcome: &ReadOutcome, style: &Style) -> String {
         out.push('\n');
     }
     out.push_str(&seen_lines(&outcome.conditions, summary, style));
-    let (prices, names) = price_table(&outcome.predictions, style);
-    section(&prices, names, style, &mut out);
+    let prices = price_table(&outcome.predictions, style);
+    section(&prices, style, &mut out);
     if !outcome.predictions.is_empty() {
         out.push_str(&unmoved_line(&outcome.unmoved, style));
     }
@@ -57,19 +57,14 @@ fn everything(outcome: &ReadOutcome, style: &Style) -> String {
     time_section(summary, style, &mut out);
     let operations = operations_table(&outcome.operations);
     let statements = statements_table(&outcome.statements);
-    section(&operations, operations.len(), style, &mut out);
-    section(&statements, statements.len(), style, &mut out);
+    section(&operations, style, &mut out);
+    section(&statements, style, &mut out);
     recognised_line(&outcome.recognised, style, &mut out);
     if operations.has_dash(style) || statements.has_dash(style) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
-    let seen = usize::try_from(summary.connections).unwrap_or(usize::MAX);
-    section(
-        &connections_table(&outcome.connections),
-        seen.max(outcome.connections.len()),
-        style,
-        &mut out,
-    );
+    section(&connections_table(&outcome.connections), style, &mut out);
+    unlisted_line(outcome, style, &mut out);
     held_section(&outcome.held, &outcome.held_predictions, style, &mut out);
     warnings_section(&outcome.warnings, style, &mut out);
     let _ = write!(out, "\n{}", summary_line(summary));
@@ -337,6 +332,16 @@ fn connections_table(connections: &[ConnectionOutcome]) -> Table {
     table
 }
 
+/// Memory holds those with most round trips.
+fn unlisted_line(outcome: &ReadOutcome, style: &Style, out: &mut String) {
+    let listed = outcome.connections.len() as u64;
+    let others = outcome.summary.connections.saturating_sub(listed);
+    if others > 0 {
+        let text = format!("and {} with fewer round trips", counted(others, "connection"));
+        paragraph(&text, "  ", Ink::Faint, style, out);
+    }
+}
+
 /// Programs of both sides of a connection, client first, as far as known.
 pub fn programs(processes: &PerSide<Option<Arc<HostProcess>>>) -> String {
     let texts = processes.each_ref().map(|process| match process {
@@ -358,13 +363,12 @@ fn protocol_cell(connection: &ConnectionOutcome) -> String {
     }
 }
 
-/// A table, and the number of rows that it omits. Empty tables are not printed.
-fn section(table: &Table, all: usize, style: &Style, out: &mut String) {
-    if table.len() == 0 {
-        return;
+/// A table with an empty line before it, unless it has no row.
+fn section(table: &Table, style: &Style, out: &mut String) {
+    if table.len() > 0 {
+        out.push('\n');
+        table.render(style, out);
     }
-    out.push('\n');
-    table.render_part(all.saturating_sub(table.len()), style, out);
 }
 
 fn warnings_section(warnings: &[Warning], style: &Style, out: &mut String) {

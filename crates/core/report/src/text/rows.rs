@@ -1,5 +1,6 @@
 //! The view of `ping --rows`: rows of one packet each.
 
+use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::{counted, duration_or_dash};
 use model::{RowTrain, format_duration};
@@ -7,59 +8,65 @@ use std::fmt::Write;
 
 pub fn rows_view(train: &RowTrain, style: &Style) -> String {
     let mut view = String::new();
-    let _ = writeln!(
-        view,
+    let sizes = format!(
         "{}, {} of payload each: {} of filler and its framing; {} with headers of IP and TCP.",
         counted(train.rows, "row"),
         exact(train.segment.as_bytes()),
         exact(train.filler.as_bytes()),
         exact(train.wire_bytes().as_bytes())
     );
+    paragraph(&sizes, "", Ink::Plain, style, &mut view);
     let (packets, ink) = packets(train);
-    let _ = writeln!(view, "{}", style.paint(ink, &packets));
-    let _ = writeln!(
-        view,
-        "Round-trip time {} (shortest of a few statements; kernel {}); first row after {}.",
-        duration_or_dash(train.round_trip),
-        duration_or_dash(train.kernel_min_rtt),
-        format_duration(train.first_row)
-    );
-    let gaps = &train.gaps;
-    let _ = writeln!(
-        view,
-        "Gaps between rows: mean {}, min {}, median {}, p90 {}, p99 {}, max {}.",
-        duration_or_dash(gaps.mean),
-        duration_or_dash(gaps.min),
-        duration_or_dash(gaps.p50),
-        duration_or_dash(gaps.p90),
-        duration_or_dash(gaps.p99),
-        duration_or_dash(gaps.max)
-    );
-    if let Some(rate) = train.rate() {
-        let _ = write!(view, "Rate {rate}");
-        if let Some(between) = train
-            .rate_between_pauses()
-            .filter(|_| train.pauses > 0 && train.shared_stamps * 2 < train.rows)
-        {
-            let _ = write!(view, ", {between} by the median gap");
-        }
-        let _ = writeln!(view, ": {} rows in {}.", gaps.count, format_duration(train.span));
-    }
-    if train.pauses > 0 {
-        let _ = writeln!(
-            view,
-            "{} of half a round trip or more: the server waited for acknowledgements, sent a packet again, or had no row ready.",
-            counted(train.pauses, "gap")
-        );
-    }
-    if train.shared_stamps > 0 {
-        let _ = writeln!(
-            view,
-            "{} came together with the one before: single gaps say little then, their mean is right.",
-            counted(train.shared_stamps, "row")
-        );
+    paragraph(&packets, "", ink, style, &mut view);
+    for line in times(train) {
+        paragraph(&line, "", Ink::Plain, style, &mut view);
     }
     view
+}
+
+fn times(train: &RowTrain) -> Vec<String> {
+    let gaps = &train.gaps;
+    let mut lines = vec![
+        format!(
+            "Round-trip time {} (shortest of a few statements; kernel {}); first row after {}.",
+            duration_or_dash(train.round_trip),
+            duration_or_dash(train.kernel_min_rtt),
+            format_duration(train.first_row)
+        ),
+        format!(
+            "Gaps between rows: mean {}, min {}, median {}, p90 {}, p99 {}, max {}.",
+            duration_or_dash(gaps.mean),
+            duration_or_dash(gaps.min),
+            duration_or_dash(gaps.p50),
+            duration_or_dash(gaps.p90),
+            duration_or_dash(gaps.p99),
+            duration_or_dash(gaps.max)
+        ),
+    ];
+    if let Some(rate) = train.rate() {
+        let between = train
+            .rate_between_pauses()
+            .filter(|_| train.pauses > 0 && train.shared_stamps * 2 < train.rows);
+        let between = between.map_or_else(String::new, |rate| format!(", {rate} by the median gap"));
+        lines.push(format!(
+            "Rate {rate}{between}: {} rows in {}.",
+            gaps.count,
+            format_duration(train.span)
+        ));
+    }
+    if train.pauses > 0 {
+        lines.push(format!(
+            "{} of half a round trip or more: the server waited for acknowledgements, sent a packet again, or had no row ready.",
+            counted(train.pauses, "gap")
+        ));
+    }
+    if train.shared_stamps > 0 {
+        lines.push(format!(
+            "{} came together with the one before: single gaps say little then, their mean is right.",
+            counted(train.shared_stamps, "row")
+        ));
+    }
+    lines
 }
 
 /// Whether every row is exactly one full packet.

@@ -1,6 +1,8 @@
 //! The view of `split`.
 
+use super::bar::{self, Part};
 use super::paragraph::paragraph;
+use super::screen::{PAGE, Screen};
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{
@@ -9,34 +11,55 @@ use super::{
 };
 use crate::outcome::SplitReport;
 use model::{BoundBy, RoundTripSource, Share, SplitOutcome, SplitPrediction, format_duration};
-use std::fmt::Write;
 use std::time::Duration;
 
 pub fn split_view(report: &SplitReport, style: &Style) -> String {
-    let mut out = String::new();
-    points(report, style, &mut out);
+    let mut screen = Screen::new(style);
+    if let Some(point) = report.points.first() {
+        screen.put(&answer(point, style));
+    }
     if !report.predictions.is_empty() {
-        predictions(report, style, &mut out);
+        screen.keep(ELSEWHERE_LINES);
     }
-    if !report.proofs.is_empty() {
-        proofs(report, style, &mut out);
-    }
+    screen.table("points", &heading(report, style), &points(report), "");
+    screen.keep(0);
+    proofs(report, style, &mut screen);
+    predictions(report, style, &mut screen);
+    notes(report, style, &mut screen);
+    screen.finish(PAGE)
+}
+
+/// The network's share, and all shares in one bar.
+fn answer(point: &SplitOutcome, style: &Style) -> String {
+    let mut out = String::new();
+    paragraph(&network_sentence(point), "", Ink::Heading, style, &mut out);
+    let parts = [
+        (bar::CLIENT, point.client.median),
+        (bar::NETWORK, point.network.median),
+        (bar::SERVER, point.server.median),
+    ];
+    let parts = parts.map(|(kind, time)| {
+        let share = share(time, point.transaction.median);
+        Part::new(kind, time, &format!("{share} ({})", format_duration(time)))
+    });
+    bar::bar(&parts, style, &mut out);
     out
 }
 
-fn points(report: &SplitReport, style: &Style, out: &mut String) {
+fn heading(report: &SplitReport, style: &Style) -> String {
     let heading = format!(
-        "{} on {}: a transaction of one client, {} of {} a visit",
+        "{} on {}; {} of {} a visit",
         super::escape::printable(&report.work),
         super::escape::printable(&report.server),
         counted(report.rounds.into(), "round"),
         format_duration(report.visit)
     );
-    if let Some(point) = report.points.first() {
-        paragraph(&network_sentence(point), "", Ink::Heading, style, out);
-        out.push('\n');
-    }
-    paragraph(&heading, "", Ink::Heading, style, out);
+    let mut out = "\n".to_owned();
+    paragraph(&heading, "", Ink::Heading, style, &mut out);
+    out
+}
+
+fn points(report: &SplitReport) -> Table {
     let mut table = Table::new([
         "clients",
         "per second",
@@ -68,39 +91,52 @@ fn points(report: &SplitReport, style: &Style, out: &mut String) {
             point.transactions.to_string(),
         ]);
     }
-    table.render(style, out);
-    let mut faint = |text: &str| paragraph(text, "  ", Ink::Faint, style, out);
-    faint("clients / per second = client + network + server; network = round trips x round-trip time");
-    faint(&format!("low, high: of server; {}", confidence(report)));
-    if let Some(point) = report.points.first() {
-        faint(source_words(point.source));
-    }
+    table
+}
+
+/// How to read the tables; the most important first.
+fn notes(report: &SplitReport, style: &Style, screen: &mut Screen<'_>) {
+    let mut notes = Vec::new();
     if report.points.iter().any(is_saturated) {
-        faint(
-            "where clients wait for processors, network and server do too: their sum is exact, their split is not",
-        );
+        notes.push(SATURATED.to_owned());
     }
+    notes.extend(
+        report
+            .points
+            .first()
+            .map(|point| source_words(point.source).to_owned()),
+    );
+    notes.push(ARITHMETIC.to_owned());
+    notes.push(format!("low, high of the server: {}", confidence(report)));
+    if !report.predictions.is_empty() {
+        notes.extend([PREDICTED_BOUNDS, REPLACED].map(str::to_owned));
+    }
+    notes.iter().for_each(|note| screen.note(note));
+    let mut links = String::new();
+    for link in &report.links {
+        paragraph(&super::link_line(link), "", Ink::Faint, style, &mut links);
+    }
+    screen.section("links", &links);
+}
+
+fn share(part: Duration, whole: Duration) -> String {
+    Share::from_parts(part, whole).map_or_else(|| DASH.to_owned(), |share| share.to_string())
 }
 
 fn network_sentence(point: &SplitOutcome) -> String {
     let whole = point.transaction.median;
-    let share = |part: Duration| {
-        Share::from_parts(part, whole).map_or_else(|| DASH.to_owned(), |share| share.to_string())
-    };
     let [up, down] = point.payload_bytes.into_array();
     let network = match point.source {
         RoundTripSource::UnixSocket => "the local socket",
         RoundTripSource::Echo | RoundTripSource::OwnEcho | RoundTripSource::Kernel => "the network",
     };
     format!(
-        "{} of {} is {network}, with {}: {} round trips of {}, {up:.0} B there and {down:.0} B back; server {}, client {}.",
-        share(point.network.median),
+        "{} of {} is {network}, with {}: {} round trips of {}, {up:.0} B there and {down:.0} B back.",
+        share(point.network.median, whole),
         format_duration(whole),
         counted(point.clients.into(), "client"),
         number(point.turns),
         format_duration(point.round_trip.median),
-        share(point.server.median),
-        share(point.client.median),
     )
 }
 
@@ -138,8 +174,10 @@ fn source_words(source: RoundTripSource) -> &'static str {
     }
 }
 
-fn predictions(report: &SplitReport, style: &Style, out: &mut String) {
-    let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, "Predicted elsewhere"));
+fn predictions(report: &SplitReport, style: &Style, screen: &mut Screen<'_>) {
+    if report.predictions.is_empty() {
+        return;
+    }
     let mut table = Table::new([
         "place",
         "clients",
@@ -152,22 +190,31 @@ fn predictions(report: &SplitReport, style: &Style, out: &mut String) {
     for prediction in &report.predictions {
         table.row(predicted(prediction));
     }
-    table.render(style, out);
-    let mut faint = |text: &str| paragraph(text, "  ", Ink::Faint, style, out);
-    for prediction in &report.predictions {
-        if let Some(refusal) = prediction.refusal() {
-            let clients = counted(prediction.clients.into(), "client");
-            faint(&format!(
-                "{NOT_PREDICTED} {}, {clients}: {refusal}",
-                prediction.place
-            ));
-        }
+    let mut notes = String::new();
+    let mut faint = |text: &str| paragraph(text, "  ", Ink::Faint, style, &mut notes);
+    if report
+        .predictions
+        .iter()
+        .any(|prediction| prediction.forecast.is_ok())
+    {
+        faint(PREDICTED_CLIENT);
     }
-    faint(PREDICTED_CLIENT);
-    faint(
-        "low, high: the rounds' spread and the error of the model; each round visited the workload with pauses in place of the distance",
-    );
-    faint("--link replaces the round-trip time of packets; wake-ups of processes stay");
+    let refused = |prediction: &SplitPrediction| {
+        let clients = counted(prediction.clients.into(), "client");
+        let refusal = prediction.refusal()?;
+        Some(format!(
+            "{NOT_PREDICTED} {}, {clients}: {refusal}",
+            prediction.place
+        ))
+    };
+    let refusals: Vec<String> = report.predictions.iter().filter_map(refused).collect();
+    let shown = refusals.len().min(style.rows(1));
+    refusals[..shown].iter().for_each(|text| faint(text));
+    if refusals.len() > shown {
+        screen.omit("reasons");
+    }
+    let heading = format!("\n{}\n", style.paint(Ink::Heading, "Predicted elsewhere"));
+    screen.table("predictions", &heading, &table, &notes);
 }
 
 fn predicted(prediction: &SplitPrediction) -> Vec<String> {
@@ -201,15 +248,12 @@ fn rates(clients: u32, low: Duration, high: Duration) -> [f64; 2] {
     [high, low].map(|span| f64::from(clients) / span.as_secs_f64().max(f64::MIN_POSITIVE))
 }
 
-fn proofs(report: &SplitReport, style: &Style, out: &mut String) {
-    let _ = writeln!(
-        out,
-        "\n{}",
-        style.paint(
-            Ink::Heading,
-            "Proved over emulated links, predicted from runs over them without delay"
-        )
-    );
+fn proofs(report: &SplitReport, style: &Style, screen: &mut Screen<'_>) {
+    if report.proofs.is_empty() {
+        return;
+    }
+    let mut heading = "\n".to_owned();
+    paragraph(PROVED, "", Ink::Heading, style, &mut heading);
     let mut table = Table::new([
         "link",
         "clients",
@@ -239,15 +283,18 @@ fn proofs(report: &SplitReport, style: &Style, out: &mut String) {
                 .to_owned(),
         ]);
     }
-    table.render(style, out);
-    let note = "per second; low, high: of the measurement";
-    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, note));
-    report
-        .links
-        .iter()
-        .for_each(|link| out.push_str(&super::link_line(link)));
+    screen.table("proofs", &heading, &table, "");
 }
 
 /// Printed next to each predicted throughput.
 pub(crate) const PREDICTED_CLIENT: &str = "predicted for clients as fast as longwire's own on this machine; slower ones (pgbench, an application) reach less";
 const NOT_PREDICTED: &str = "not predicted";
+const PROVED: &str = "Proved over emulated links, predicted from runs over them without delay, per second; low, high: of the measurement";
+const ARITHMETIC: &str =
+    "clients / per second = client + network + server; network = round trips x round-trip time";
+const SATURATED: &str =
+    "where clients wait for processors, network and server do too: their sum is exact, their split is not";
+const PREDICTED_BOUNDS: &str = "low, high: the rounds' spread and the error of the model; each round visited the workload with pauses in place of the distance";
+const REPLACED: &str = "--link replaces the round-trip time of packets; wake-ups of processes stay";
+/// An empty line, two headings, six rows and two of notes.
+const ELSEWHERE_LINES: usize = 11;

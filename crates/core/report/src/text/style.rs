@@ -25,6 +25,7 @@ pub enum Colour {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ink {
+    Plain,
     Heading,
     Client,
     Server,
@@ -55,7 +56,7 @@ impl Style {
 
     pub(super) fn paint(&self, ink: Ink, text: &str) -> String {
         let code = match (self.colour, ink) {
-            (Colour::Plain, _) => return text.to_owned(),
+            (Colour::Plain, _) | (Colour::Ansi, Ink::Plain) => return text.to_owned(),
             (Colour::Ansi, Ink::Heading) => "1",
             (Colour::Ansi, Ink::Client) => "34",
             (Colour::Ansi, Ink::Server) => "32",

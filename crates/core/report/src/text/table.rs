@@ -1,6 +1,7 @@
 //! Aligned columns within a width.
 
 use super::escape::{columns, cut, printable};
+use super::paragraph::paragraph;
 use super::style::{Extent, Ink, Style};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -39,11 +40,11 @@ impl Table {
     }
 
     pub(super) fn render(&self, style: &Style, out: &mut String) {
-        self.render_part(0, style, out);
+        self.render_first(self.rows.len(), style, out);
     }
 
-    /// Writes the rows of a longer table, and below them the number omitted.
-    pub(super) fn render_part(&self, left_out: usize, style: &Style, out: &mut String) {
+    /// Writes the first rows, and below them the number of others and the hidden columns.
+    pub(super) fn render_first(&self, most: usize, style: &Style, out: &mut String) {
         let mut widths = self.widths(style.table_columns() - INDENT.len());
         let with_long_texts = style.extent == Extent::All;
         if let Some(text) = widths.first_mut().filter(|_| with_long_texts) {
@@ -52,7 +53,7 @@ impl Table {
         let heading = line(&self.headings, &widths);
         out.push_str(&style.paint(Ink::Heading, &heading));
         out.push('\n');
-        for row in &self.rows {
+        for row in self.rows.iter().take(most) {
             out.push_str(&match row.split_first() {
                 Some((text, _)) if with_long_texts && columns(text) > MAX_TEXT => below(row, &widths),
                 _ => line(row, &widths),
@@ -60,20 +61,15 @@ impl Table {
             out.push('\n');
         }
         let hidden = self.headings.get(widths.len()..).unwrap_or_default();
-        let left_out = match (left_out, hidden) {
+        let hidden = hidden.join(", ");
+        let left_out = match (self.rows.len().saturating_sub(most), hidden.as_str()) {
             _ if self.rows.is_empty() => return,
-            (0, []) => return,
-            (0, hidden) => format!("hidden at this width: {} (use --all)", hidden.join(", ")),
-            (more, []) => format!("and {more} more: --all lists all"),
-            (more, hidden) => format!(
-                "and {more} more: --all lists all; hidden at this width: {}",
-                hidden.join(", ")
-            ),
+            (0, "") => return,
+            (0, hidden) => format!("hidden at this width: {hidden} (use --all)"),
+            (more, "") => format!("and {more} more: --all lists all"),
+            (more, hidden) => format!("and {more} more: --all lists all; hidden at this width: {hidden}"),
         };
-        let left_out = cut(&left_out, style.table_columns() - INDENT.len());
-        out.push_str(INDENT);
-        out.push_str(&style.paint(Ink::Faint, &left_out));
-        out.push('\n');
+        paragraph(&left_out, INDENT, Ink::Faint, style, out);
     }
 
     fn widths(&self, room: usize) -> Vec<usize> {
@@ -173,16 +169,18 @@ mod tests {
     #[test]
     fn what_is_left_out_is_named() {
         let mut table = Table::new(["statement", "calls in all", "time in all", "rows in all"]);
-        table.row(["commit", "1", "2", "3"]);
+        for _ in 0..8 {
+            table.row(["commit", "1", "2", "3"]);
+        }
         let style = Style {
             width: 46,
             colour: Colour::Plain,
             extent: Extent::First,
         };
         let mut out = String::new();
-        table.render_part(7, &style, &mut out);
+        table.render_first(1, &style, &mut out);
         assert!(
-            out.ends_with("\n  and 7 more: --all lists all; hidden at th...\n"),
+            out.ends_with("\n  and 7 more: --all lists all; hidden at this\n  width: rows in all\n"),
             "{out}"
         );
     }

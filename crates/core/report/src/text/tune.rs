@@ -1,157 +1,79 @@
 //! The view of `tune`.
 
-use super::escape::printable;
-use super::style::{Ink, Style};
+use super::paragraph::{paragraph, wrapped};
+use super::screen::{PAGE, Screen};
+use super::style::{Extent, Ink, Style};
 use super::table::Table;
 use super::{DASH, counted};
-use crate::outcome::{TuneDetail, TuneReport, TuneRuns};
+use crate::outcome::{TuneReport, TuneRuns};
 use model::{ByteCount, Job, Method, PerDirection, Recommendation, TrialSource, Tuned, format_duration};
-use std::fmt::Write;
-
-impl TuneReport {
-    /// Amount of work, as in `32000 rows of 322 bytes`.
-    pub fn work(&self, job: Job) -> String {
-        let rows = match job {
-            Job::Insert | Job::Update => self.rows,
-            Job::Select => self.select_rows,
-        };
-        let kind = match (&self.like, self.row_bytes) {
-            (Some(table), _) => format!(" like {}'s", printable(table)),
-            (None, Some(bytes)) => format!(" of {}", counted(bytes.into(), "byte")),
-            (None, None) => String::new(),
-        };
-        let transaction = match job {
-            Job::Insert => " in one transaction",
-            Job::Select => "",
-            Job::Update => " one by one in one transaction",
-        };
-        format!("{job} {}{kind}{transaction}", counted(rows, "row"))
-    }
-
-    /// The distances, the present one first.
-    pub fn places(&self, job: Job) -> Vec<Option<&str>> {
-        let mut places: Vec<Option<&str>> = Vec::new();
-        for tuned in self.tuned.iter().filter(|tuned| tuned.job == job) {
-            let place = tuned.link.as_deref();
-            if !places.contains(&place) {
-                places.push(place);
-            }
-        }
-        places
-    }
-
-    /// Runs and predictions of a method at a distance, by value.
-    pub fn of_method(&self, method: &Method, link: Option<&str>) -> Vec<&Tuned> {
-        let of_method = |tuned: &&Tuned| {
-            tuned.job == method.job && tuned.method == method.name && tuned.link.as_deref() == link
-        };
-        let mut all: Vec<&Tuned> = self.tuned.iter().filter(of_method).collect();
-        all.sort_by_key(|tuned| tuned.value);
-        all
-    }
-
-    pub fn recommended(&self, job: Job, link: Option<&str>) -> Option<&Recommendation> {
-        let mut all = self.recommendations.iter();
-        all.find(|one| one.job == job && one.link.as_deref() == link)
-    }
-
-    /// Whether a setting other than the recommended one is within 5 % of the best.
-    pub fn is_within_reach(&self, tuned: &Tuned) -> bool {
-        let recommended = self.recommended(tuned.job, tuned.link.as_deref());
-        recommended.is_some_and(|one| {
-            let is_chosen = one.method == tuned.method && one.value == tuned.value;
-            let ran = tuned.source != TrialSource::Predicted;
-            ran && !is_chosen && tuned.median() <= one.best + one.best / 20
-        })
-    }
-
-    /// The row of a method at a distance: the recommended setting, or the best.
-    pub fn shown(&self, method: &Method, link: Option<&str>) -> Option<&Tuned> {
-        let all = self.of_method(method, link);
-        let chosen = self
-            .recommended(method.job, link)
-            .filter(|recommended| recommended.method == method.name)
-            .and_then(|recommended| all.iter().find(|tuned| tuned.value == recommended.value));
-        chosen
-            .or_else(|| all.iter().min_by_key(|tuned| tuned.median()))
-            .copied()
-    }
-
-    /// The setting of a method, as in `100 rows`. `None` if the method has none.
-    pub fn setting(&self, job: Job, method: &str, value: Option<u64>) -> Option<String> {
-        let method = self
-            .methods
-            .iter()
-            .find(|known| known.job == job && &*known.name == method)?;
-        Some(method.parameter.as_ref()?.unit.words(value?))
-    }
-
-    /// Settings as good as a recommendation, as in `copy, 4 KiB`. `None` if there are none.
-    pub fn as_good(&self, one: &Recommendation) -> Option<String> {
-        let words = one.as_good.iter().map(|setting| {
-            let value = self.setting(one.job, &setting.method, setting.value);
-            value.map_or_else(
-                || setting.method.to_string(),
-                |value| format!("{}, {value}", setting.method),
-            )
-        });
-        let words: Vec<String> = words.collect();
-        (!words.is_empty()).then(|| words.join("; "))
-    }
-}
 
 /// Recommendations, then the measurements behind them.
-pub fn tune_view(report: &TuneReport, detail: TuneDetail, style: &Style) -> String {
-    let mut out = String::new();
-    Job::ALL
-        .into_iter()
-        .for_each(|job| recommended(report, job, style, &mut out));
-    if !out.is_empty() {
-        out.push('\n');
+pub fn tune_view(report: &TuneReport, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    let state = heading(report, style);
+    let closing = RUNS_LINES + screen.lines_of_warnings(&report.warnings);
+    screen.keep(state.lines().count() + closing);
+    recommended(report, style, &mut screen);
+    screen.put(&state);
+    screen.keep(closing);
+    let jobs = Job::ALL.into_iter();
+    for job in jobs.filter(|job| report.tuned.iter().any(|tuned| tuned.job == *job)) {
+        screen.section("every way and setting", &job_view(report, job, style));
+        screen.section("charts", &charts(report, job, style));
     }
-    let product = report
-        .product
-        .as_deref()
-        .map_or_else(String::new, |product| format!("{}, ", printable(product)));
+    if style.extent == Extent::First {
+        screen.omit("every way and setting");
+    }
+    screen.keep(0);
+    screen.put(&format!(
+        "\n{}",
+        wrapped(&runs(&report.runs), "", Ink::Plain, style)
+    ));
+    screen.warnings(&report.warnings);
+    screen.finish(PAGE)
+}
+
+fn heading(report: &TuneReport, style: &Style) -> String {
+    let product = report.product.as_deref();
+    let product = product.map_or_else(String::new, |product| format!("{product}, "));
     let state = match report.is_removed {
         true => "removed",
         false => "NOT REMOVED",
     };
     let heading = format!(
         "tuned on {}: {product}scratch schema {} ({state})",
-        printable(&report.server),
-        printable(&report.scratch)
+        report.server, report.scratch
     );
-    let _ = writeln!(out, "{}", style.paint(Ink::Heading, &heading));
-    for job in Job::ALL {
-        if report.tuned.iter().any(|tuned| tuned.job == job) {
-            job_view(report, job, detail, style, &mut out);
-        }
-    }
-    closing(report, style, &mut out);
-    out
+    let line_before = if report.recommendations.is_empty() {
+        ""
+    } else {
+        "\n"
+    };
+    format!("{line_before}{}", wrapped(&heading, "", Ink::Heading, style))
 }
 
-fn job_view(report: &TuneReport, job: Job, detail: TuneDetail, style: &Style, out: &mut String) {
-    let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &report.work(job)));
+/// The best of each way, or every setting.
+fn job_view(report: &TuneReport, job: Job, style: &Style) -> String {
+    let mut out = format!("\n{}\n", style.paint(Ink::Heading, &report.work(job)));
     let mut table = Table::new([
         "way", "setting", "time", "x", "trips", "packets", "mean", "payload", "client", "server",
     ]);
     for place in report.places(job) {
         table.row([format!("{}:", place_words(place))]);
         for method in report.methods.iter().filter(|method| method.job == job) {
-            let shown: Vec<&Tuned> = match detail {
-                TuneDetail::Best => report.shown(method, place).into_iter().collect(),
-                TuneDetail::All => report.of_method(method, place),
+            let shown: Vec<&Tuned> = match style.extent {
+                Extent::First => report.shown(method, place).into_iter().collect(),
+                Extent::All => report.of_method(method, place),
             };
             shown
                 .into_iter()
                 .for_each(|tuned| table.row(cells(report, tuned)));
         }
     }
-    table.render(style, out);
-    legend(report, job, style, out);
-    charts(report, job, style, out);
+    table.render(style, &mut out);
+    paragraph(&legend(report, job), "  ", Ink::Faint, style, &mut out);
+    out
 }
 
 fn cells(report: &TuneReport, tuned: &Tuned) -> [String; 10] {
@@ -229,7 +151,7 @@ fn sparkline(method: &Method, tuned: &[&Tuned]) -> String {
 }
 
 /// Time over the setting: one chart per distance, one line per method.
-fn charts(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
+fn charts(report: &TuneReport, job: Job, style: &Style) -> String {
     let places = report.places(job);
     let mut table = Table::new(places.iter().fold(
         vec!["time over the setting".to_owned(), "settings".to_owned()],
@@ -259,18 +181,19 @@ fn charts(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
         );
         table.row(row);
     }
+    let mut out = String::new();
     if table.len() > 0 {
         out.push('\n');
-        table.render(style, out);
-        out.push('\n');
+        table.render(style, &mut out);
     }
+    out
 }
 
 fn place_words(place: Option<&str>) -> String {
     place.map_or_else(|| "here".to_owned(), |link| format!("over {link}"))
 }
 
-fn legend(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
+fn legend(report: &TuneReport, job: Job) -> String {
     let has = |source: TrialSource| {
         let mut all = report.tuned.iter();
         all.any(|tuned| tuned.job == job && tuned.source == source)
@@ -288,66 +211,107 @@ fn legend(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
         words.push("~ predicted from the run here");
     }
     words.push("time: median; x: of the best; round trips, packets, bytes: one run, both ways");
-    let _ = writeln!(out, "  {}", style.paint(Ink::Faint, &words.join("; ")));
+    words.join("; ")
 }
 
-fn recommended(report: &TuneReport, job: Job, style: &Style, out: &mut String) {
-    for one in report.recommendations.iter().filter(|one| one.job == job) {
-        let place = place_words(one.link.as_deref());
-        let heading = style.paint(Ink::Heading, &format!("recommended to {job} {place}:"));
-        let setting = report
-            .setting(job, &one.method, one.value)
-            .map_or_else(String::new, |setting| format!(", {setting}"));
-        let _ = writeln!(
-            out,
-            "{heading} {}{setting}, {}{}",
-            printable(&one.method),
+/// The answer where most is at stake, and a row for each job and distance, with its spelling if
+/// that fits.
+fn recommended(report: &TuneReport, style: &Style, screen: &mut Screen<'_>) {
+    let all: Vec<&Recommendation> = Job::ALL
+        .iter()
+        .flat_map(|job| report.recommendations.iter().filter(|one| one.job == *job))
+        .collect();
+    let most = all.iter().rev();
+    let most = most.max_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+    let Some(most) = most else { return };
+    screen.put(&wrapped(&answer(report, most), "", Ink::Heading, style));
+    screen.put("\n");
+    let mut table = Table::new(["recommended", "setting", "time", "instead of", "x"]);
+    for one in &all {
+        table.row([
+            format!("{} {}: {}", one.job, place_words(one.link.as_deref()), one.method),
+            setting(report, one).unwrap_or_else(|| DASH.to_owned()),
             format_duration(one.duration),
-            at_stake(one)
-        );
-        if one.spelling != *one.method {
-            let _ = writeln!(out, "  {}", printable(&one.spelling));
-        }
-        if let Some(others) = report.as_good(one) {
-            let _ = writeln!(out, "  as good: {}", printable(&others));
+            one.worst_method.to_string(),
+            factor(one.ratio()),
+        ]);
+    }
+    let mut rendered = String::new();
+    let rows = all.len().min(screen.left().saturating_sub(2).max(1));
+    table.render_first(rows, style, &mut rendered);
+    let mut room = screen.left().saturating_sub(rendered.lines().count());
+    let details = all[..rows].iter().map(|one| spelling(report, one, style));
+    let details = std::iter::once(String::new())
+        .chain(details)
+        .chain(std::iter::repeat(String::new()));
+    for (line, detail) in rendered.lines().zip(details) {
+        screen.put(&format!("{line}\n"));
+        match room.checked_sub(detail.lines().count()) {
+            Some(left) => {
+                room = left;
+                screen.put(&detail);
+            }
+            None => screen.omit("spellings"),
         }
     }
 }
 
-fn at_stake(one: &Recommendation) -> String {
-    if one.worst_method == one.method || one.ratio() < NO_DIFFERENCE {
-        return String::new();
-    }
+fn answer(report: &TuneReport, one: &Recommendation) -> String {
+    let setting = setting(report, one).map_or_else(String::new, |setting| format!(", {setting}"));
+    let at_stake = match one.worst_method == one.method || one.ratio() < NO_DIFFERENCE {
+        true => String::new(),
+        false => format!(
+            "; {} takes {} times as long",
+            one.worst_method,
+            factor(one.ratio())
+        ),
+    };
     format!(
-        "; {} takes {} times as long",
-        printable(&one.worst_method),
-        factor(one.ratio())
+        "Recommended to {} {}: {}{setting}, {}{at_stake}.",
+        one.job,
+        place_words(one.link.as_deref()),
+        one.method,
+        format_duration(one.duration),
     )
 }
 
-fn closing(report: &TuneReport, style: &Style, out: &mut String) {
-    let TuneRuns {
-        taken,
-        full_sweep,
-        watched,
-        warm_ups,
-    } = report.runs;
-    let watched = match watched {
+fn setting(report: &TuneReport, one: &Recommendation) -> Option<String> {
+    report.setting(one.job, &one.method, one.value)
+}
+
+/// As drivers spell it, and settings as good.
+fn spelling(report: &TuneReport, one: &Recommendation, style: &Style) -> String {
+    let mut out = String::new();
+    if one.spelling != *one.method {
+        paragraph(&one.spelling, "      ", Ink::Faint, style, &mut out);
+    }
+    if let Some(others) = report.as_good(one) {
+        paragraph(
+            &format!("as good: {others}"),
+            "      ",
+            Ink::Faint,
+            style,
+            &mut out,
+        );
+    }
+    out
+}
+
+fn runs(runs: &TuneRuns) -> String {
+    let watched = match runs.watched {
         0 => String::new(),
         count => format!(", {}", counted(count, "watched run")),
     };
-    let _ = writeln!(
-        out,
-        "\n{}; a full sweep would have taken {full_sweep}. Not counted: {}{watched}.",
-        counted(taken, "run"),
-        counted(warm_ups, "warm-up run"),
-    );
-    for warning in &report.warnings {
-        let text = format!("warning: {}", printable(&warning.text));
-        let _ = writeln!(out, "{}", style.paint(Ink::Warning, &text));
-    }
+    format!(
+        "{}; a full sweep would have taken {}. Not counted: {}{watched}.",
+        counted(runs.taken, "run"),
+        runs.full_sweep,
+        counted(runs.warm_ups, "warm-up run"),
+    )
 }
 
+/// An empty line and two of text.
+const RUNS_LINES: usize = 3;
 /// A smaller factor counts as no difference.
 pub(crate) const NO_DIFFERENCE: f64 = 1.05;
 const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -355,7 +319,7 @@ const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Colour, Extent};
+    use crate::Colour;
     use model::Distribution;
     use std::time::Duration;
 
@@ -425,7 +389,7 @@ mod tests {
             colour: Colour::Plain,
             extent: Extent::All,
         };
-        let view = tune_view(&report(), TuneDetail::All, &style);
+        let view = tune_view(&report(), &style);
         let rows = |mark: &str| -> Vec<&str> {
             let rows = view.lines().filter(|line| {
                 line.trim_start()
@@ -443,6 +407,10 @@ mod tests {
             panic!("{view}")
         };
         assert!(first.contains("32 rows") && second.contains("8 rows"), "{view}");
-        assert!(view.contains("; = within 5 % of the best too"), "{view}");
+        assert!(
+            view.replace("\n  ", " ")
+                .contains("; = within 5 % of the best too"),
+            "{view}"
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! The view of one end of a tunnel.
 
+use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
@@ -16,12 +17,11 @@ pub fn tunnel_view(end: &str, totals: &TunnelTotals, style: &Style) -> String {
     ways(totals, style, &mut out);
     for (way, name) in totals.ways.iter().zip(&NAMES) {
         if let Some(levels) = levels(way) {
-            let _ = writeln!(out, "  levels {name}: {levels}");
+            let text = format!("levels {name}: {levels}");
+            paragraph(&text, "  ", Ink::Plain, style, &mut out);
         }
     }
-    let mut line = |text: &str| {
-        let _ = writeln!(out, "  {text}");
-    };
+    let mut line = |text: &str| paragraph(text, "  ", Ink::Plain, style, &mut out);
     line(&processor(totals));
     line(&lanes(totals));
     if let Some(trouble) = trouble(totals) {
@@ -34,12 +34,12 @@ fn ways(totals: &TunnelTotals, style: &Style, out: &mut String) {
     let mut table = Table::new([
         "",
         "payload",
-        "in the tunnel",
+        "tunnelled",
         "ratio",
-        "codec time",
+        "codec",
         "stalls",
         "stalled",
-        "reader stalls",
+        "at reader",
     ]);
     for (way, name) in totals.ways.iter().zip(&NAMES) {
         table.row([
@@ -147,9 +147,9 @@ mod tests {
         let text = tunnel_view("near", &totals, &Style::default());
         let expected = "\
 Tunnel, near end: 37 streams in 60.0 s
-                 payload  in the tunnel  ratio  codec time  stalls  stalled  reader stalls
-  to the server  4.00 kB        5.00 kB    0.8        0 ns       0     0 ns              0
-  to the client  14.0 MB        1.00 MB   14.0           -      12   2.00 s              0
+                 payload  tunnelled  ratio  codec  stalls  stalled  at reader
+  to the server  4.00 kB    5.00 kB    0.8   0 ns       0     0 ns          0
+  to the client  14.0 MB    1.00 MB   14.0      -      12   2.00 s          0
   levels to the server: off 99 %, level 6 under 1 %
   processor time 1.23 s: 0.02 of one on average
   2 lanes up

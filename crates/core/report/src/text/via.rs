@@ -1,6 +1,7 @@
 //! The view of a database link: the path from one database to another.
 
 use super::escape::printable;
+use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::{counted, duration_or_dash};
 use model::{DatabaseLinkOutcome, Sample, format_duration};
@@ -34,22 +35,23 @@ pub fn via_line(sample: &Sample, style: &Style) -> String {
 /// Printed at the end of `ping --via`, and by `read` for a script's output.
 pub fn via_view(outcome: &DatabaseLinkOutcome, style: &Style) -> String {
     let mut view = String::new();
-    let _ = writeln!(
-        view,
-        "{}",
-        style.paint(
-            Ink::Heading,
-            &format!(
-                "--- {} through {} ---",
-                printable(&outcome.link),
-                printable(&outcome.through)
-            )
-        )
-    );
+    let heading = format!("--- {} through {} ---", outcome.link, outcome.through);
+    paragraph(&heading, "", Ink::Heading, style, &mut view);
+    for line in lines(outcome) {
+        paragraph(&line, "", Ink::Plain, style, &mut view);
+    }
+    if outcome.failed > 0 {
+        let failed = format!("{} failed.", counted(outcome.failed, "sample"));
+        paragraph(&failed, "", Ink::Warning, style, &mut view);
+    }
+    view
+}
+
+fn lines(outcome: &DatabaseLinkOutcome) -> Vec<String> {
+    let mut lines = Vec::new();
     let trips = &outcome.round_trips;
     if trips.count > 0 {
-        let _ = writeln!(
-            view,
+        lines.push(format!(
             "Round-trip time between the databases: median {}, mean {}, min {}, p90 {}, p99 {}, max {} ({}).",
             duration_or_dash(trips.p50),
             duration_or_dash(trips.mean),
@@ -58,36 +60,30 @@ pub fn via_view(outcome: &DatabaseLinkOutcome, style: &Style) -> String {
             duration_or_dash(trips.p99),
             duration_or_dash(trips.max),
             counted(trips.count, "sample")
-        );
+        ));
     }
     let turns = outcome.turns_per_call.map_or_else(
         || "round trips unknown".to_owned(),
         |turns| counted(turns, "round trip"),
     );
-    let _ = writeln!(
-        view,
+    lines.push(format!(
         "A call: {turns}, median {}, mean {}, min {}.",
         duration_or_dash(outcome.calls.p50),
         duration_or_dash(outcome.calls.mean),
         duration_or_dash(outcome.calls.min)
-    );
-    let _ = writeln!(view, "Round trips: {}.", printable(&outcome.evidence));
+    ));
+    lines.push(format!("Round trips: {}.", outcome.evidence));
     if let Some(connect) = outcome.connect {
-        let _ = writeln!(view, "Opening the link: {}.", format_duration(connect));
+        lines.push(format!("Opening the link: {}.", format_duration(connect)));
     }
     if let Some(first) = outcome.first_call {
-        let _ = writeln!(view, "First call: {}.", format_duration(first));
+        lines.push(format!("First call: {}.", format_duration(first)));
     }
     if let Some(rtt) = outcome.client_rtt {
-        let _ = writeln!(
-            view,
+        lines.push(format!(
             "From here to the source: {}, in none of these figures: the source timed them.",
             format_duration(rtt)
-        );
+        ));
     }
-    if outcome.failed > 0 {
-        let failed = format!("{} failed.", counted(outcome.failed, "sample"));
-        let _ = writeln!(view, "{}", style.paint(Ink::Warning, &failed));
-    }
-    view
+    lines
 }

@@ -1,7 +1,7 @@
 use anyhow::{Context, Result};
 use link::LinkDescription;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::Command;
 
@@ -15,10 +15,7 @@ pub(super) fn behind(link: &LinkDescription) -> Result<Command> {
     let mark = format!("[{link}] ");
     let mut command = Command::new(&shell);
     if std::io::stdin().is_terminal() {
-        let _ = writeln!(
-            std::io::stderr().lock(),
-            "longwire: a shell behind {link}; exit ends it"
-        );
+        pipeline::output::print_note(&format!("a shell behind {link}; exit ends it"));
     }
     if Path::new(&shell).file_name().is_some_and(|name| name == "bash") {
         let settings = netns::sandbox::file_for_child(&format!(

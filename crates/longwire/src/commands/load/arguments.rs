@@ -1,5 +1,6 @@
 //! Arguments of `longwire load`, spelled as pgbench and ab spell them.
 
+use crate::commands::all_flag::AllArgument;
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::driver::DriverArgs;
 use crate::commands::record_args::RecordArgs;
@@ -114,9 +115,9 @@ pub struct Args {
     /// Seed of random values: same values as pgbench with the same seed.
     #[arg(long, visible_alias = "random-seed", default_value_t = 1, value_name = "SEED")]
     pub seed: u64,
-    /// Seconds between lines of progress; 0 for none.
-    #[arg(short = 'P', long, default_value_t = 1, value_name = "SECONDS")]
-    pub progress: u32,
+    /// Seconds between lines of progress; 0 for none. Default: 1, on a terminal in the same line.
+    #[arg(short = 'P', long, value_name = "SECONDS")]
+    pub progress: Option<u32>,
     /// Report the time, round trips and errors of each statement, without literals. Decoding the
     /// bytes costs time.
     #[arg(short = 'r', long = "report-per-command")]
@@ -124,6 +125,8 @@ pub struct Args {
     /// Write the run to a recording, for read and predict. Decoding the bytes costs time.
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
     /// Also write a page with distributions and the rate over time: one HTML file.

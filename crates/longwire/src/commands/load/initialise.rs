@@ -53,6 +53,9 @@ struct Progress {
 
 impl Progress {
     fn show_progress(&mut self, making: Making) {
+        if output::is_quiet() {
+            return;
+        }
         let mut stderr = io::stderr().lock();
         // A failed write is harmless.
         if self.step != Some(making.step) {

@@ -22,6 +22,9 @@ pub struct PingOutput {
     records: Option<RecordPrinter<io::Stdout>>,
     metrics: Option<Prometheus>,
     table: Option<LiveTable>,
+    /// The last line of a sample, which the next replaces.
+    line: Option<LiveTable>,
+    samples: usize,
     style: Style,
     quiet: bool,
     page: Option<(PageFile, Conditions)>,
@@ -50,9 +53,10 @@ impl PingOutput {
         names: &[String],
         metrics: Option<Prometheus>,
     ) -> Result<Self> {
-        let style = output::style();
-        let is_table =
-            names.len() > 1 && !args.records.is_given() && !output::is_quiet() && io::stdout().is_terminal();
+        let style = args.all.style();
+        let is_live = !args.records.is_given() && !output::is_quiet() && io::stdout().is_terminal();
+        let is_table = names.len() > 1 && is_live;
+        let is_line = !is_table && is_live && !args.all.all && style.width >= MIN_LINE_WIDTH;
         let clock = "kernel receive timestamps where the socket gives them, else the monotonic clock";
         let conditions = output::conditions(typed, clock, "the client's sockets".to_owned());
         let page = args.html.as_deref().map(PageFile::create).transpose()?;
@@ -68,6 +72,8 @@ impl PingOutput {
             records: args.records.printer(),
             metrics,
             table: is_table.then(LiveTable::default),
+            line: is_line.then(LiveTable::default),
+            samples: 0,
             style,
             quiet: output::is_quiet(),
             page: None,
@@ -94,6 +100,7 @@ impl PingOutput {
                 if target.openings == 1 {
                     self.opened(number, opening)?;
                 } else {
+                    self.line.iter_mut().for_each(LiveTable::keep);
                     output::print_note(&format!("connected to {} again", target.name));
                 }
             }
@@ -106,7 +113,17 @@ impl PingOutput {
                     records.sample(&sample)?;
                     records.flush()?;
                 } else if self.table.is_none() && !self.quiet {
-                    output::print(&ping_line(&sample, several, &self.style))?;
+                    let text = ping_line(&sample, several, &self.style);
+                    self.samples += 1;
+                    match &mut self.line {
+                        None => output::print(&text)?,
+                        Some(line) => {
+                            line.draw(&text)?;
+                            if self.samples <= SHOWN_SAMPLES || sample.error.is_some() {
+                                line.keep();
+                            }
+                        }
+                    }
                 }
                 target.last = Some(sample);
             }
@@ -123,7 +140,10 @@ impl PingOutput {
                     target.waterfalls.push(legs);
                 }
             }
-            PingEvent::Caution(caution) => target.caution(caution),
+            PingEvent::Caution(caution) => {
+                self.line.iter_mut().for_each(LiveTable::keep);
+                target.caution(caution);
+            }
             PingEvent::Floor(floor) => target.sums.add_floor(floor),
             PingEvent::Failed(error) => {
                 if several {
@@ -148,7 +168,7 @@ impl PingOutput {
         target.handshake = tcp.map(|leg| leg.duration);
         target.answer_time = opening.answer_time;
         if self.records.is_none() && self.table.is_none() && !self.quiet {
-            output::print(&ping_opening(&PingOpening {
+            let opening = PingOpening {
                 target: name,
                 server: opening.server.map(|address| match address.port() {
                     0 => address.ip().to_string(),
@@ -157,7 +177,8 @@ impl PingOutput {
                 version: opening.version,
                 question: opening.question,
                 legs: opening.legs,
-            }))?;
+            };
+            output::print(&ping_opening(&opening, &self.style))?;
         }
         Ok(())
     }
@@ -347,6 +368,11 @@ impl LiveTable {
         self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW)
     }
 
+    /// What was drawn stays.
+    const fn keep(&mut self) {
+        self.lines = 0;
+    }
+
     fn draw(&mut self, text: &str) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         if self.lines > 0 {
@@ -363,4 +389,8 @@ impl LiveTable {
 
 /// Enough for a median; each takes a few hundred bytes.
 const MAX_WATERFALLS: usize = 10_000;
+/// Of the first call and later ones, before a line replaces another.
+const SHOWN_SAMPLES: usize = 4;
+/// In columns; narrower terminals wrap lines of samples.
+const MIN_LINE_WIDTH: usize = 80;
 const REDRAW: Duration = Duration::from_millis(100);

@@ -41,7 +41,7 @@ pub fn run(args: &Args, rows: u64, typed: &CommandLine) -> Result<Status> {
     let Some(format) = args.records.format() else {
         output::print(&format!(
             "{target}\n{}",
-            report::text::rows_view(&train, &output::style())
+            report::text::rows_view(&train, &args.all.style())
         ))?;
         return Ok(Status::Done);
     };

@@ -1,5 +1,6 @@
 //! The arguments of `split`.
 
+use crate::commands::all_flag::AllArgument;
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::distance::DistanceArgs;
 use crate::commands::emulation_level::Level;
@@ -91,6 +92,8 @@ pub struct Args {
     /// Level of the emulated links: packet if namespaces are available, else stream.
     #[arg(long, requires = "verify", value_name = "LEVEL")]
     pub level: Option<Level>,
+    #[command(flatten)]
+    pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
     /// Also write a page with bars of client, network and server: one HTML file.

@@ -8,8 +8,8 @@ use link::LinkDescription;
 use model::{ByteCount, Conditions, Job, Summary};
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
-use pipeline::progress::StderrProgress;
-use report::outcome::{TuneDetail, TuneReport};
+use pipeline::progress::{LINE_INTERVAL, LogProgress};
+use report::outcome::TuneReport;
 use report::text::tune_view;
 use std::time::Instant;
 use sys::StopToken;
@@ -41,7 +41,8 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         timeout: args.patience,
     };
     let links = args.distances.links(&[]);
-    let outcome = plan(args, &target, &links, limits).run(workbench, &StderrProgress)?;
+    let progress = LogProgress::every(LINE_INTERVAL);
+    let outcome = plan(args, &target, &links, limits).run(workbench, &progress)?;
     let report = &outcome.report;
     let conditions = conditions(args, typed, &target);
     print_report(args, &conditions, report, began)?;
@@ -127,11 +128,7 @@ fn conditions(args: &Args, typed: &CommandLine, target: &Target) -> Conditions {
 
 fn print_report(args: &Args, conditions: &Conditions, report: &TuneReport, began: Instant) -> Result<()> {
     let Some(format) = args.records.format() else {
-        let detail = match args.all {
-            true => TuneDetail::All,
-            false => TuneDetail::Best,
-        };
-        return Ok(output::print(&tune_view(report, detail, &output::style()))?);
+        return Ok(output::print(&tune_view(report, &args.all.style()))?);
     };
     output::warn(&report.warnings);
     let summary = Summary {

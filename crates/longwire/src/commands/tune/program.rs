@@ -6,6 +6,7 @@ use lab::progress::LabProgress;
 use live::relaying;
 use model::{Summary, counted};
 use pipeline::output::{self, Status};
+use pipeline::progress::LINE_INTERVAL;
 use std::time::Instant;
 use sys::Target;
 use sys::arguments::CommandLine;
@@ -30,7 +31,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let tls = relaying::tls_to_be_seen(&target, !links.is_empty(), relaying::REACH)?;
     let stop = output::stop_on_signals()?;
     let began = Instant::now();
-    let progress = LabProgress::new();
+    let progress = LabProgress::new(LINE_INTERVAL);
     let plan = ProgramPlan {
         target,
         tls,
@@ -83,7 +84,7 @@ fn print_outcome(
 ) -> Result<()> {
     let report = &outcome.report;
     let Some(format) = args.records.format() else {
-        let text = report::text::program_view(report, &output::style());
+        let text = report::text::program_view(report, &args.all.style());
         return Ok(output::print(&text)?);
     };
     output::warn(&report.warnings);

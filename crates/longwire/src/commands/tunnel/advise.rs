@@ -2,6 +2,7 @@
 
 mod work;
 
+use crate::commands::all_flag::AllArgument;
 use crate::commands::cleartext_flag::CleartextArgument;
 use crate::commands::keys_flag::KeyLogArgument;
 use crate::commands::record_args::RecordArgs;
@@ -70,6 +71,8 @@ pub struct Args {
     pub asking: work::Asking,
     #[command(flatten)]
     pub cleartext: CleartextArgument,
+    #[command(flatten)]
+    pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
     /// Also write a page: one HTML file with the map.
@@ -145,7 +148,7 @@ fn print_advice(
     let Some(format) = args.records.format() else {
         return Ok(output::print(&report::text::advice_view(
             advice,
-            &output::style(),
+            &args.all.style(),
         ))?);
     };
     let summary = Summary {

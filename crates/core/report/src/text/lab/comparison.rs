@@ -3,8 +3,9 @@
 
 use super::short;
 use crate::outcome::{LabOutcome, LabPoint, LabRound, LabTimes};
-use crate::text::escape::printable;
+use crate::text::paragraph::wrapped;
 use crate::text::prediction::{error_text, number};
+use crate::text::screen::Screen;
 use crate::text::style::{Ink, Style};
 use crate::text::table::Table;
 use crate::text::{DASH, WITHHELD, duration_or_dash};
@@ -12,7 +13,6 @@ use model::{
     ByteCount, Direction, Distribution, DistributionBuilder, MeasuredDurations, Prediction, format_duration,
     median_number,
 };
-use std::fmt::Write;
 use std::time::Duration;
 
 impl LabTimes {
@@ -55,26 +55,23 @@ impl LabPoint {
 }
 
 /// Three tables for each combination of the settings other than the variant.
-pub(super) fn tables(outcome: &LabOutcome, style: &Style) -> String {
-    let mut out = String::new();
+pub(super) fn tables(outcome: &LabOutcome, style: &Style, screen: &mut Screen<'_>) {
     let mut withheld = false;
     for (place, points) in places(outcome) {
-        if !place.is_empty() {
-            let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &printable(&place)));
-        }
+        let heading = match place.as_str() {
+            "" => "\n".to_owned(),
+            place => format!("\n{}", wrapped(place, "", Ink::Heading, style)),
+        };
         let durations = durations(&points);
-        durations.render(style, &mut out);
         withheld |= durations.has_dash(style);
-        out.push('\n');
-        throughputs(&points).render(style, &mut out);
-        out.push('\n');
-        costs(&points).render(style, &mut out);
+        screen.table("durations", &heading, &durations, "");
+        screen.table("throughput", "\n", &throughputs(&points), "");
+        screen.table("bytes and processor time", "\n", &costs(&points), "");
     }
     if withheld {
-        let _ = writeln!(out, "\n{}", style.paint(Ink::Faint, WITHHELD));
+        screen.note(WITHHELD);
     }
-    let _ = writeln!(out, "\n{NOTE}");
-    out
+    screen.note(NOTE);
 }
 
 /// Groups points by their settings other than the variant, in the order of the file.
@@ -237,9 +234,7 @@ fn processor(point: &LabPoint, host: &str) -> Duration {
     used.filter(|used| used.host == host).map(|used| used.time).sum()
 }
 
-const NOTE: &str = "Durations are those of all rounds together; a minute is over all the time to the end of the last operation, as JMeter
-counts. times: that over the same of the variant it is compared with, in the same round. Bytes (of the links, with all
-headers) and processor time (logins included) are those of one operation.";
+const NOTE: &str = "Durations are those of all rounds together; a minute is over all the time to the end of the last operation, as JMeter counts. times: that over the same of the variant it is compared with, in the same round. Bytes (of the links, with all headers) and processor time (logins included) are those of one operation.";
 const VARIANT: &str = "variant";
 /// A kilobyte as JMeter counts it.
 const KILOBYTE: f64 = 1024.0;

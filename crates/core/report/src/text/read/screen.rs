@@ -4,31 +4,39 @@
 //! take the lines that are left, remedies those after them.
 
 use super::super::answer::answer;
+use super::super::bar::{self, Part};
 use super::super::counted;
 use super::super::findings::{
     FindingRow, FindingsTable, GUESSED, doubtful_words, findings_table, guessed_words,
 };
 use super::super::paragraph::paragraph;
 use super::super::prediction::{price_table, unmoved_line};
+use super::super::screen::LINES;
 use super::super::style::{Ink, Style};
 use super::{mean, share, summary_line};
 use crate::outcome::ReadOutcome;
 use crate::ranges::{duration_range, each, server_share};
-use model::{Share, Summary, Warning, format_duration};
+use model::{Summary, Warning, format_duration};
 use std::fmt::Write;
-use std::time::Duration;
 
 pub(super) fn screen(outcome: &ReadOutcome, style: &Style) -> String {
     let top = top(outcome, style);
     let predictions = predictions(outcome, style);
     let more = more_line(outcome, style);
-    let findings = findings_table(outcome, style);
+    let mut findings = findings_table(outcome, style);
     let notes = notes(outcome, findings.as_ref(), style);
     let fixed = [&top, &predictions, &more, &notes];
     let lines = |text: &String| text.lines().count();
     let rows = findings.as_ref().map_or(0, |table| table.rows.len() + 2);
-    let mut left = LINES.saturating_sub(fixed.map(lines).iter().sum::<usize>() + rows);
+    let fixed = fixed.map(lines).iter().sum::<usize>() + rows;
+    let mut left = LINES.saturating_sub(fixed);
     let warnings = warnings(&outcome.warnings, &mut left, style);
+    let excess = (fixed + lines(&warnings)).saturating_sub(LINES);
+    if let Some(table) = &mut findings {
+        table
+            .rows
+            .truncate(table.rows.len().saturating_sub(excess).max(1));
+    }
     let mut out = top;
     if let Some(table) = findings {
         let _ = writeln!(out, "\n{}", table.heading);
@@ -72,54 +80,36 @@ fn top(outcome: &ReadOutcome, style: &Style) -> String {
     out
 }
 
-/// Parts of the time, each with its mark in the bar.
 fn bar(summary: &Summary, style: &Style, out: &mut String) {
     let parts = &summary.attribution;
-    let whole = parts.total();
-    let shares = [
-        ("client", parts.client, '#', Ink::Client),
-        ("server", parts.server, '=', Ink::Server),
-        ("pooler", parts.pooler, '+', Ink::Server),
-        ("network", parts.network(), '-', Ink::Network),
-        ("unknown", parts.unknown, '?', Ink::Faint),
+    let shown = [
+        (bar::CLIENT, parts.client),
+        (bar::SERVER, parts.server),
+        (bar::POOLER, parts.pooler),
+        (bar::NETWORK, parts.network()),
+        (bar::UNKNOWN, parts.unknown),
     ];
-    let shares = shares
+    let shown = shown
         .into_iter()
-        .filter(|(name, part, ..)| !part.is_zero() || matches!(*name, "client" | "server" | "network"));
-    let room = style.columns() - INDENT.len();
-    let (mut legend, mut bar) = (String::new(), String::new());
-    let (mut drawn, mut sum) = (0, Duration::ZERO);
-    for (name, part, mark, ink) in shares {
-        let text = match name {
-            "server" => server_share(parts, share),
-            _ => share(part, whole),
+        .filter(|(kind, time)| !time.is_zero() || !matches!(*kind, bar::POOLER | bar::UNKNOWN));
+    let shown = shown.map(|(kind, time)| {
+        let one = mean(time, summary.operations).unwrap_or_default();
+        let [share, one] = match kind {
+            bar::SERVER => [
+                server_share(parts, share),
+                duration_range(one, each(parts.server_margin, summary.operations)),
+            ],
+            _ => [share(time, parts.total()), format_duration(one)],
         };
-        let one = mean(part, summary.operations).unwrap_or_default();
-        let one = match name {
-            "server" => duration_range(one, each(parts.server_margin, summary.operations)),
-            _ => format_duration(one),
-        };
-        let _ = write!(
-            legend,
-            "{}{mark} {name} {text} ({one})",
-            if legend.is_empty() { "" } else { "   " }
-        );
-        sum += part;
-        let until = Share::from_parts(sum, whole).map_or(0.0, Share::as_fraction) * room as f64;
-        let length = (until.round() as usize).saturating_sub(drawn);
-        drawn += length;
-        if length > 0 {
-            bar += &style.paint(ink, &mark.to_string().repeat(length));
-        }
-    }
-    paragraph(&legend, INDENT, Ink::Faint, style, out);
-    let _ = writeln!(out, "{INDENT}{bar}");
+        Part::new(kind, time, &format!("{share} ({one})"))
+    });
+    bar::bar(&shown.collect::<Vec<_>>(), style, out);
 }
 
 /// The operations with most time, at each requested distance.
 fn predictions(outcome: &ReadOutcome, style: &Style) -> String {
     let mut out = String::new();
-    let (prices, _) = price_table(&outcome.predictions, style);
+    let prices = price_table(&outcome.predictions, style);
     if prices.len() > 0 {
         out.push('\n');
         prices.render(style, &mut out);
@@ -196,6 +186,5 @@ fn more_line(outcome: &ReadOutcome, style: &Style) -> String {
     out
 }
 
-pub(in crate::text) const LINES: usize = 24;
 const INDENT: &str = "  ";
 const REMEDY_INDENT: &str = "      ";
