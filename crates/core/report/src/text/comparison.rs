@@ -39,7 +39,17 @@ pub fn comparison_view(report: &ComparisonReport, style: &Style) -> String {
     let warned = warnings(&report.warnings, &mut left, style);
     if shown > 0 {
         out.push('\n');
-        table(&report.operations[..shown]).render_part(report.operations.len() - shown, style, &mut out);
+        table(&report.operations[..shown]).render(style, &mut out);
+        let others = report.operations.len() - shown;
+        if others > 0 {
+            paragraph(
+                &format!("and {others} more: --all lists all"),
+                "  ",
+                Ink::Faint,
+                style,
+                &mut out,
+            );
+        }
         out += &notes;
     }
     out + &warned
@@ -208,7 +218,7 @@ pub(crate) const NOTE: &str = "Beyond scatter: the 95 % ranges of the two median
                                inside each run, not that from one run to the next.";
 const MAX_NAME_LEN: usize = 50;
 const MAX_PLACE_LEN: usize = 40;
-/// An empty line, the heading, and the line that counts the others.
-const TABLE_LINES: usize = 3;
+/// An empty line, the heading, and the lines of hidden columns and of the others.
+const TABLE_LINES: usize = 4;
 /// One warning, an empty line, and the count of the others.
 const WARNING_LINES: usize = 5;

@@ -23,7 +23,7 @@ pub fn run(args: &Args, baseline: &Path, typed: &CommandLine) -> Result<Status> 
         page.write_made(|out| report::html::write_comparison(&report, &conditions, out))?;
     }
     let Some(format) = args.reporting.records.format() else {
-        let style = output::style_of(args.reporting.all);
+        let style = args.reporting.all.style();
         output::print(&report::text::comparison_view(&report, &style))?;
         return Ok(Status::Done);
     };
