@@ -30,6 +30,8 @@ pub struct Prediction {
     pub low: Duration,
     /// Upper bound of the median.
     pub high: Duration,
+    /// Sources of error within the bounds, those without effect omitted.
+    pub margins: Vec<BoundsMargin>,
     /// Spread of the predicted durations.
     pub spread: Distribution,
     /// Operations per second of all clients.
@@ -53,6 +55,41 @@ pub struct Prediction {
     pub measured: Option<MeasuredDurations>,
 }
 
+/// How far one source of error alone widens the bounds. Margins are independent, so their squares
+/// add up; those of [`MarginSource::Hosts`] are added.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoundsMargin {
+    /// The source.
+    pub source: MarginSource,
+    /// Seconds below and above the median.
+    pub seconds: [f64; 2],
+}
+
+/// A source of error of a predicted median.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarginSource {
+    /// Few operations, or operations that differ.
+    Sampling,
+    /// TCP's model, and wake-ups per round trip.
+    Model,
+    /// Windows that depend on random losses.
+    Loss,
+    /// Client and server times of another run.
+    Computing,
+    /// The allowance for longer rests.
+    WakingUp,
+    /// Round-trip times of the measurement that vary, and so the server time within.
+    ServerTime,
+    /// Senders that pace packets (BBR).
+    Pacing,
+    /// Windows that a server may keep while idle.
+    KeptWindows,
+    /// Round trips assigned to the wrong operation.
+    Owners,
+    /// Addresses that may be one host.
+    Hosts,
+}
+
 /// Measured time beyond the replay over the measured paths, assumed not to change with distance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unexplained {
@@ -63,15 +100,14 @@ pub struct Unexplained {
 }
 
 impl Prediction {
-    /// Low and high bounds, unless they differ by more than [`WIDEST_BOUNDS`]; the duration is then
-    /// no prediction either.
+    /// Low and high bounds, unless they differ by more than [`WIDEST_BOUNDS`].
     pub fn bounds(&self) -> Option<[Duration; 2]> {
         (self.high <= self.low.saturating_mul(WIDEST_BOUNDS)).then_some([self.low, self.high])
     }
 
-    /// The duration, if it has [`Prediction::bounds`].
+    /// The duration, unless the bounds differ by more than [`WIDEST_WITH_MEDIAN`].
     pub fn bounded(&self) -> Option<Duration> {
-        self.bounds().map(|_| self.duration)
+        (self.high <= self.low.saturating_mul(WIDEST_WITH_MEDIAN)).then_some(self.duration)
     }
 
     /// Whether some operations have more than twice the typical round trips.
@@ -90,6 +126,7 @@ impl Prediction {
 
 /// Maximum ratio of meaningful bounds.
 const WIDEST_BOUNDS: u32 = 20;
+const WIDEST_WITH_MEDIAN: u32 = 3;
 
 /// Above this multiple of the typical round trips, unlike operations determine the slope.
 const MIXED_SLOPE: f64 = 1.5;
@@ -123,10 +160,12 @@ pub struct PredictedOperation {
 
 impl Prediction {
     /// Predicted minus measured median, relative to the measured one (+0.03 is 3 % too long).
-    /// Misleads for few operations, or near the instrument's floor.
+    /// `None` without [`Prediction::bounded`]. Misleads for few operations, or near the
+    /// instrument's floor.
     pub fn error(&self) -> Option<f64> {
         let measured = self.measured.as_ref()?.duration.as_secs_f64();
-        (measured > 0.0).then(|| self.duration.as_secs_f64() / measured - 1.0)
+        let predicted = self.bounded()?.as_secs_f64();
+        (measured > 0.0).then(|| predicted / measured - 1.0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bounds of a predicted median.
 
 use crate::wake_up::{FEWER, MORE, SLEEP};
-use model::{Attribution, DistributionBuilder};
+use model::{Attribution, BoundsMargin, DistributionBuilder, MarginSource};
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy)]
@@ -28,10 +28,8 @@ pub struct BoundsEvidence<'a> {
 }
 
 impl BoundsEvidence<'_> {
-    /// Bounds of the median in a run with as many operations as measured; `None` without
-    /// `durations`.
-    ///
-    /// The errors are independent, so their squares add up:
+    /// Margins around the median in a run with as many operations as measured; `None` without
+    /// `durations`:
     /// - Sampling, in both runs: the order statistics that hold the median nine times in ten.
     /// - The model: [`MODEL_ERROR`] of network time, and [`LOSS_ERROR`] of transfers over a lossy link.
     /// - Client and server time vary between runs: [`COMPUTING_ERROR`], and [`TURN_ERROR`] per round trip.
@@ -41,23 +39,57 @@ impl BoundsEvidence<'_> {
     ///   paced senders may be faster by [`FASTER_THAN_LOSS`].
     /// - Windows that do not shrink while idle.
     /// - Round trips wrongly assigned to this operation or to others.
-    pub fn bounds(&self, durations: &mut DistributionBuilder) -> Option<(Duration, Duration)> {
+    pub fn margins(&self, durations: &mut DistributionBuilder) -> Option<Vec<BoundsMargin>> {
         let ranks = self.ranks();
         let median = durations.percentile(50)?;
         let [below, above] = [durations.percentile(ranks.0)?, durations.percentile(ranks.1)?];
-        let pacing = self.pacing_errors(median.as_secs_f64());
-        let kept_windows = self.kept_windows(median.as_secs_f64());
-        let margin = |drawn: Duration, of_waking: f64, way: usize| {
-            let other = self.other_errors(median.as_secs_f64()).hypot(of_waking);
-            let other = other.hypot(self.server_margin[way]).hypot(pacing[way]);
-            let other = other.hypot(if way == 0 { kept_windows } else { 0.0 });
-            Duration::from_secs_f64(drawn.as_secs_f64().hypot(other).min(MAX_MARGIN_SECONDS))
-        };
-        let low = margin(median.saturating_sub(below), self.waking * FEWER, 0);
+        let drawn = [median.saturating_sub(below), above.saturating_sub(median)];
         let asleep = self.turns.max(0.0) * SLEEP.as_secs_f64();
         let most = self.waking.max(self.waking_alone) * (1.0 + MORE);
-        let high = margin(above.saturating_sub(median), most - self.waking + asleep, 1);
-        Some((median.saturating_sub(low), median.saturating_add(high)))
+        let seconds = median.as_secs_f64();
+        let total = self.attribution.total().as_secs_f64().max(1e-9);
+        let computing = self.attribution.client + self.attribution.server + self.attribution.unknown;
+        let share = computing.as_secs_f64() / total;
+        let unknown = UNKNOWN_VARIATION / (self.operations.max(1) as f64).sqrt();
+        let model = (seconds * (1.0 - share) * MODEL_ERROR).hypot(self.turns.max(0.0) * TURN_ERROR);
+        let loss = if self.is_lossy {
+            LOSS_ERROR * self.transfer(seconds)
+        } else {
+            0.0
+        };
+        let margins = [
+            (MarginSource::Sampling, drawn.map(|drawn| drawn.as_secs_f64())),
+            (MarginSource::Model, [model; 2]),
+            (MarginSource::Loss, [loss; 2]),
+            (
+                MarginSource::Computing,
+                [seconds * share * COMPUTING_ERROR.hypot(unknown); 2],
+            ),
+            (
+                MarginSource::WakingUp,
+                [self.waking * FEWER, most - self.waking + asleep],
+            ),
+            (MarginSource::ServerTime, self.server_margin),
+            (MarginSource::Pacing, self.pacing_errors(seconds)),
+            (MarginSource::KeptWindows, [self.kept_windows(seconds), 0.0]),
+            (MarginSource::Owners, [seconds * (1.0 - share) * self.others; 2]),
+        ];
+        let margins = margins
+            .into_iter()
+            .filter(|(_, seconds)| *seconds != [0.0; 2])
+            .map(|(source, seconds)| BoundsMargin { source, seconds });
+        Some(margins.collect())
+    }
+
+    /// Bounds around `median`.
+    pub fn around(median: Duration, margins: &[BoundsMargin]) -> (Duration, Duration) {
+        let [low, high] = [0, 1].map(|way| {
+            let sum = margins
+                .iter()
+                .fold(0.0, |sum: f64, margin| sum.hypot(margin.seconds[way]));
+            Duration::from_secs_f64(sum.min(MAX_MARGIN_SECONDS))
+        });
+        (median.saturating_sub(low), median.saturating_add(high))
     }
 
     /// Percentiles that hold the median nine times in ten if it and its prediction have as many
@@ -93,22 +125,6 @@ impl BoundsEvidence<'_> {
     fn transfer(&self, median: f64) -> f64 {
         let transfer = (self.attribution.transfer + self.attribution.recovery).as_secs_f64();
         median * transfer / self.attribution.total().as_secs_f64().max(1e-9)
-    }
-
-    fn other_errors(&self, median: f64) -> f64 {
-        let total = self.attribution.total().as_secs_f64().max(1e-9);
-        let computing = self.attribution.client + self.attribution.server + self.attribution.unknown;
-        let share = computing.as_secs_f64() / total;
-        let unknown = UNKNOWN_VARIATION / (self.operations.max(1) as f64).sqrt();
-        let transfer = (self.attribution.transfer + self.attribution.recovery).as_secs_f64() / total;
-        let windows = if self.is_lossy { LOSS_ERROR * transfer } else { 0.0 };
-        let model = median * ((1.0 - share) * MODEL_ERROR).hypot(windows);
-        let computing = median * share * COMPUTING_ERROR.hypot(unknown);
-        let owners = median * (1.0 - share) * self.others;
-        model
-            .hypot(computing)
-            .hypot(self.turns.max(0.0) * TURN_ERROR)
-            .hypot(owners)
     }
 }
 
@@ -151,7 +167,8 @@ mod tests {
     fn bounds_of(evidence: BoundsEvidence<'_>) -> [Duration; 2] {
         let mut durations = DistributionBuilder::new();
         (0..100).for_each(|_| durations.add(Duration::from_millis(50)));
-        let (low, high) = evidence.bounds(&mut durations).expect("durations");
+        let margins = evidence.margins(&mut durations).expect("durations");
+        let (low, high) = BoundsEvidence::around(Duration::from_millis(50), &margins);
         [low, high]
     }
 

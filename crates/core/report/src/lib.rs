@@ -17,6 +17,7 @@ mod ranges;
 pub mod recording;
 pub mod records;
 pub mod text;
+pub mod trace;
 
 pub use error::Error;
 pub use outcome::ReadOutcome;

@@ -51,7 +51,7 @@ fn statements() -> impl Strategy<Value = Vec<StatementOutcome>> {
 
 fn predictions() -> impl Strategy<Value = Vec<Prediction>> {
     vec(
-        (1_u64..90_000_000, 50_u64..100, 100_u64..200, 500_u64..2_000),
+        (1_u64..90_000_000, 67_u64..100, 100_u64..200, 500_u64..2_000),
         1..9,
     )
     .prop_map(|rows| {

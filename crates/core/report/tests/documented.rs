@@ -226,6 +226,8 @@ fn what_has_no_bounds_has_no_duration_but_a_reason() {
         ["duration_ns", "low_ns", "high_ns", "slope", "no_duration"].map(|key| record.get(key).is_some())
     };
     assert_eq!(keys(&unlike), [true, true, true, true, false]);
+    unlike.low = unlike.high / 4;
+    assert_eq!(keys(&unlike), [false, true, true, true, true], "wide");
     unlike.low = unlike.high / 21;
     assert_eq!(keys(&unlike), [false, false, false, false, true]);
 }

@@ -52,6 +52,11 @@ fn views() -> Vec<(&'static str, String)> {
             "rows-not-exact.txt",
             rows_view(&uneven_rows(), &style(100, Colour::Plain)),
         ),
+        ("trace.json", report::trace::chrome_trace(&samples::explanation())),
+        (
+            "wide.txt",
+            prediction_view(&wide(), &[], &style(100, Colour::Plain)),
+        ),
         (
             "via.txt",
             via_view(&samples::database_link(), &style(100, Colour::Plain)),
@@ -576,4 +581,13 @@ fn what_is_open_only_may_pass_at_once() {
         let line = "Each millisecond of round-trip time adds about 2.0 ms to GET /page.\n";
         assert!(with(order).contains(line), "{}", with(order));
     }
+}
+
+/// The interval is too wide for a median.
+fn wide() -> [Prediction; 1] {
+    let prediction = samples::prediction("GET /article/?", 40, 27.6, None);
+    [Prediction {
+        low: prediction.high / 4,
+        ..prediction
+    }]
 }

@@ -2,7 +2,7 @@
 
 use crate::aggregator::AggregatorConfig;
 use crate::moved::MovedConnections;
-use model::{Operation, OperationStep, PerDirection};
+use model::{Operation, OperationStep, PerDirection, Prediction};
 use predict::{Assumption, PredictionTarget};
 use report::outcome::{ExplainOutcome, ExplainedExchange};
 
@@ -12,6 +12,7 @@ pub fn explain(
     target: &PredictionTarget,
     wanted: &AggregatorConfig,
     moved: &MovedConnections,
+    predictions: &[Prediction],
 ) -> ExplainOutcome {
     let moves = |step: &OperationStep| moved.moves(step);
     let explanation = predict::explain(operation, target, wanted.computing, wanted.wake_up, &moves);
@@ -20,6 +21,7 @@ pub fn explain(
             Some(fingerprint) => fingerprint.to_string(),
             None => step.phase.name().to_owned(),
         },
+        connection: step.connection,
         moved: step.moved,
         turns: step.turns,
         bytes: PerDirection::new(step.request_bytes, step.reply_bytes),
@@ -39,6 +41,11 @@ pub fn explain(
             _ => format!("{}, by one client alone", target.link),
         },
         assumptions: explanation.assumptions.iter().map(assumption).collect(),
+        prediction: predictions
+            .iter()
+            .rev()
+            .find(|prediction| prediction.operation_name == operation.name)
+            .cloned(),
         steps: steps.collect(),
     }
 }

@@ -7,23 +7,27 @@ use super::keys_flag::KeyLogArgument;
 use super::per_file::PerFileArg;
 use crate::commands::all_flag::AllArgument;
 use crate::commands::record_args::RecordArgs;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::DEFAULT_RTTS;
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::explain::explain;
 use pipeline::input;
-use pipeline::moved::{ConnectionChoice, MovedConnections};
+use pipeline::moved::ConnectionChoice;
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun, Samples};
+use pipeline::private_file;
 use pipeline::progress::StderrProgress;
 use pipeline::sinks::LongestOperation;
 use predict::{Computing, PredictionTarget, WakeUp, Workers};
 use proof::{Backend, BackendSearch, Claim};
 use report::ReadOutcome;
 use report::RunFile;
-use std::path::PathBuf;
+use report::outcome::ExplainOutcome;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use sys::StopToken;
 use sys::arguments::CommandLine;
 
@@ -72,9 +76,14 @@ pub struct Args {
     pub grouping: Grouping,
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// Show the assumptions of the prediction, and the replay of the longest operation.
+    /// Show the assumptions of the prediction, what its interval is made of, and the replay of the
+    /// longest operation.
     #[arg(long, conflicts_with = "records")]
     pub explain: bool,
+    /// Write the replay of the longest operation as a Chrome trace, for chrome://tracing or
+    /// ui.perfetto.dev.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["records", "per_file"])]
+    pub trace: Option<PathBuf>,
     /// Replay the median operation of the longest names over an emulated link, and show it next to
     /// its prediction. Takes about a minute. Clients and servers then share no cores, in the
     /// prediction too.
@@ -127,6 +136,7 @@ fn predict(
     typed: &CommandLine,
 ) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
+    let trace = args.trace.as_deref().map(create_trace).transpose()?;
     let samples = page.as_ref().map(PageFile::samples);
     let samples = samples.or_else(|| backend.map(|_| Samples::default()));
     let wanted = AggregatorConfig {
@@ -155,7 +165,14 @@ fn predict(
         }
     })?;
     if !args.records.is_given() {
-        output::print(&view(args, &outcome, &wanted, &moved))?;
+        let longest = wanted.longest.as_ref().and_then(LongestOperation::take_operation);
+        let explained = longest
+            .zip(wanted.targets.last())
+            .map(|(longest, target)| explain(&longest, target, &wanted, &moved, &outcome.predictions));
+        output::print(&view(args, &outcome, &wanted, explained.as_ref()))?;
+        if let Some(trace) = trace {
+            write_trace(trace, explained.as_ref())?;
+        }
     }
     output::warn(&outcome.warnings);
     if let Some(page) = page {
@@ -172,7 +189,22 @@ fn predict(
     Ok(status)
 }
 
-fn view(args: &Args, outcome: &ReadOutcome, wanted: &AggregatorConfig, moved: &MovedConnections) -> String {
+fn create_trace(path: &Path) -> Result<File> {
+    private_file::create(path).with_context(|| format!("could not create the trace {}", path.display()))
+}
+
+fn write_trace(mut file: File, explained: Option<&ExplainOutcome>) -> Result<()> {
+    let explained = explained.context("no operation was seen, so there is nothing to trace")?;
+    file.write_all(report::trace::chrome_trace(explained).as_bytes())
+        .context("could not write the trace")
+}
+
+fn view(
+    args: &Args,
+    outcome: &ReadOutcome,
+    wanted: &AggregatorConfig,
+    explained: Option<&ExplainOutcome>,
+) -> String {
     let style = args.all.style();
     let mut text = report::text::prediction_view(&outcome.predictions, &outcome.unmoved, &style);
     text.push_str(&report::text::held_view(
@@ -184,10 +216,8 @@ fn view(args: &Args, outcome: &ReadOutcome, wanted: &AggregatorConfig, moved: &M
         let cores = [wanted.computing.client, wanted.computing.server];
         text.push_str(&report::text::cores_line(cores));
     }
-    let longest = wanted.longest.as_ref().and_then(LongestOperation::take_operation);
-    if let (Some(longest), Some(target)) = (longest, wanted.targets.last()) {
-        let explained = explain(&longest, target, wanted, moved);
-        text.push_str(&report::text::explain_view(&explained, &style));
+    if let Some(explained) = explained.filter(|_| args.explain) {
+        text.push_str(&report::text::explain_view(explained, &style));
     }
     text.extend(outcome.links.iter().map(report::text::link_line));
     text
@@ -222,7 +252,7 @@ fn wanted(args: &Args, files: &[PathBuf], samples: Option<Samples>) -> Aggregato
         },
         moved: args.on.clone(),
         records: args.records.format(),
-        longest: args.explain.then(LongestOperation::default),
+        longest: (args.explain || args.trace.is_some()).then(LongestOperation::default),
         samples,
         ..args.grouping.config_for(files)
     }

@@ -81,6 +81,7 @@ fn prediction(name: &str, long: u64) -> Prediction {
         duration,
         low: duration,
         high: duration,
+        margins: Vec::new(),
         spread: Distribution::default(),
         per_second: 0.0,
         turns: 1.0,

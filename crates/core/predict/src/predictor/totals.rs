@@ -3,7 +3,7 @@
 use crate::bounds::BoundsEvidence;
 use crate::critical_path::{CriticalPath, Within};
 use crate::target::PredictionTarget;
-use model::{Attribution, BoundBy, DistributionBuilder, Prediction};
+use model::{Attribution, BoundBy, BoundsMargin, DistributionBuilder, MarginSource, Prediction};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ impl Sum {
         let duration = self.durations.percentile(50)?;
         let replays = self.durations.count();
         let turns = self.turns as f64 / replays as f64;
-        let (low, high) = self.bounds(duration, operations, target, margins)?;
+        let (low, high, margins) = self.bounds(duration, operations, target, margins)?;
         let per_second = match self.elapsed {
             Some(elapsed) => replays as f64 / elapsed.as_secs_f64().max(1e-9),
             None => f64::from(target.clients) / self.durations.mean()?.as_secs_f64().max(1e-9),
@@ -102,6 +102,7 @@ impl Sum {
             duration,
             low,
             high,
+            margins,
             spread: self.durations.distribution(),
             per_second,
             turns,
@@ -122,7 +123,7 @@ impl Sum {
         operations: u64,
         target: &PredictionTarget,
         margins: NameMargins,
-    ) -> Option<(Duration, Duration)> {
+    ) -> Option<(Duration, Duration, Vec<BoundsMargin>)> {
         let replays = self.durations.count() as f64;
         let evidence = BoundsEvidence {
             operations,
@@ -138,13 +139,21 @@ impl Sum {
             others: margins.others,
             attribution: &self.attribution,
         };
-        let (evidence_low, evidence_high) = evidence.bounds(&mut self.durations)?;
-        let (mut low, mut high) = (evidence_low, evidence_high);
+        let mut margins = evidence.margins(&mut self.durations)?;
+        let (mut low, mut high) = BoundsEvidence::around(duration, &margins);
+        let [evidence_low, evidence_high] = [low, high];
         for other in &self.medians {
             low = low.min(evidence_low.saturating_sub(duration.saturating_sub(*other)));
             high = high.max(evidence_high.saturating_add(other.saturating_sub(duration)));
         }
-        Some((low, high))
+        let hosts = [evidence_low - low, high - evidence_high];
+        if hosts != [Duration::ZERO; 2] {
+            margins.push(BoundsMargin {
+                source: MarginSource::Hosts,
+                seconds: hosts.map(|margin| margin.as_secs_f64()),
+            });
+        }
+        Some((low, high, margins))
     }
 }
 

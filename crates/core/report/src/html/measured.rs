@@ -1,6 +1,8 @@
 //! Predictions next to measurements.
 
-use super::markup::{self, DASH, cell, count, counted, cut, number, small_print, table_head, time};
+use super::markup::{
+    self, DASH, cell, count, counted, cut, number, small_print, table_head, time, time_or_dash,
+};
 use super::predicted::rate_words;
 use crate::accuracy::{Accuracy, is_within_bounds};
 use crate::outcome::LabOutcome;
@@ -70,7 +72,7 @@ fn row(prediction: &Prediction) -> Markup {
             (cell("rtt", time(prediction.rtt)))
             (cell("rate", rate_words(prediction.rate)))
             (cell("clients", count(prediction.clients.into())))
-            td.n data-label="predicted" { b { (time(prediction.duration)) } }
+            td.n data-label="predicted" { b { (time_or_dash(prediction.bounded())) } }
             td.n data-label="low to high" {
                 (time(prediction.low)) " to " (time(prediction.high))
                 @if !is_within_bounds(prediction) { " " span.kind.bad { "outside" } }

@@ -2,7 +2,8 @@
 
 use super::grid::{GridRow, View};
 use super::markup::{
-    cell, count, counted, cut, number, share, small_print, table_head, time, turns as turns_text,
+    cell, count, counted, cut, number, share, small_print, table_head, time, time_or_dash,
+    turns as turns_text,
 };
 use super::{Grid, Page, attribution, curve};
 use crate::text::bound_words;
@@ -262,11 +263,6 @@ fn bounded_cell(prediction: &Prediction) -> Markup {
             small { (bounds.unwrap_or_default()) }
         }
     }
-}
-
-/// A dash for a prediction without bounds.
-fn time_or_dash(figure: Option<Duration>) -> String {
-    figure.map_or_else(|| "-".to_owned(), time)
 }
 
 /// Requested links with bounds. Measured ones have their own table.

@@ -1,9 +1,9 @@
 //! Basis of a prediction: its assumptions, and one operation replayed step by step.
 
-use model::{Assigned, PerDirection, Share};
+use model::{Assigned, ConnectionId, PerDirection, Prediction, Share};
 use std::time::Duration;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ExplainOutcome {
     pub operation_name: String,
     pub measured: Duration,
@@ -15,6 +15,8 @@ pub struct ExplainOutcome {
     pub link: String,
     /// Assumptions of the model, each with its source.
     pub assumptions: Vec<(String, String)>,
+    /// The prediction of its name.
+    pub prediction: Option<Prediction>,
     /// In order of their start.
     pub steps: Vec<ExplainedExchange>,
 }
@@ -23,6 +25,7 @@ pub struct ExplainOutcome {
 pub struct ExplainedExchange {
     /// The statement, or the phase if there is none.
     pub name: String,
+    pub connection: ConnectionId,
     pub moved: bool,
     pub turns: u32,
     /// Payload bytes.

@@ -82,7 +82,11 @@ record! {
         duration_ns: prediction.bounded(),
         low_ns: prediction.bounds().map(|[low, _]| low),
         high_ns: prediction.bounds().map(|[_, high]| high),
-        no_duration: prediction.bounds().is_none().then_some("unlike"),
+        no_duration: match (prediction.bounds(), prediction.bounded()) {
+            (None, _) => Some("unlike"),
+            (Some(_), None) => Some("wide"),
+            (Some(_), Some(_)) => None,
+        },
         per_second: finite(prediction.per_second),
         turns: finite(prediction.turns),
         slope: prediction.has_slope().then_some(prediction.slope),

@@ -218,7 +218,7 @@ pub(crate) const NOTE: &str = "Beyond scatter: the 95 % ranges of the two median
                                inside each run, not that from one run to the next.";
 const MAX_NAME_LEN: usize = 50;
 const MAX_PLACE_LEN: usize = 40;
-/// An empty line, the heading, and the lines of hidden columns and of the others.
-const TABLE_LINES: usize = 4;
+/// An empty line, the heading, and the line that counts the others.
+const TABLE_LINES: usize = 3;
 /// One warning, an empty line, and the count of the others.
 const WARNING_LINES: usize = 5;

@@ -2,10 +2,11 @@
 
 use super::counted;
 use super::escape::printable;
+use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use crate::outcome::ExplainOutcome;
-use model::{Assigned, ByteCount, Direction, format_duration};
+use model::{Assigned, BoundsMargin, ByteCount, Direction, MarginSource, Prediction, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
             "  - {text} {}",
             style.paint(Ink::Faint, &format!("[{source}]"))
         );
+    }
+    if let Some(prediction) = &explained.prediction {
+        margins(prediction, style, &mut out);
     }
     let heading = format!(
         "The longest operation, {}, on a link of {}: measured {}, predicted {}",
@@ -48,6 +52,83 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
         );
     }
     out
+}
+
+/// What widens the interval of a name, largest first.
+fn margins(prediction: &Prediction, style: &Style, out: &mut String) {
+    let heading = format!(
+        "The interval of {}, {} to {} at {}, is made of",
+        printable(&prediction.operation_name),
+        format_duration(prediction.low),
+        format_duration(prediction.high),
+        printable(&prediction.link),
+    );
+    out.push('\n');
+    paragraph(&heading, "", Ink::Heading, style, out);
+    let mut margins = prediction.margins.clone();
+    margins.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    for margin in &margins {
+        let [below, above] = margin.seconds.map(|seconds| {
+            let seconds = seconds.clamp(0.0, MAX_SECONDS);
+            format_duration(Duration::from_secs_f64(seconds))
+        });
+        let [words, narrowed] = words(margin.source);
+        let line = format!("- {words}: {below} shorter, {above} longer. {narrowed}");
+        paragraph(&line, "  ", Ink::Plain, style, out);
+    }
+}
+
+/// The source of the largest margin.
+pub(super) fn largest_margin(prediction: &Prediction) -> Option<&'static str> {
+    let largest = prediction
+        .margins
+        .iter()
+        .max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    Some(words(largest.source)[0])
+}
+
+fn size(margin: &BoundsMargin) -> f64 {
+    margin.seconds[0].max(margin.seconds[1])
+}
+
+/// The source, and what would narrow it.
+const fn words(source: MarginSource) -> [&'static str; 2] {
+    match source {
+        MarginSource::Sampling => [
+            "few operations, or unlike ones",
+            "Narrower with more operations in the measurement.",
+        ],
+        MarginSource::Model => [
+            "TCP's model",
+            "Nothing narrows it: docs/accuracy.md has its errors.",
+        ],
+        MarginSource::Loss => ["random losses", "Narrower on a link without loss."],
+        MarginSource::Computing => [
+            "client and server times of another run",
+            "15 % is assumed; `watch --link` measures your own.",
+        ],
+        MarginSource::WakingUp => [
+            "waking up after longer rests",
+            "Assumed; a measurement behind `watch --link`, at such a distance, contains it.",
+        ],
+        MarginSource::ServerTime => [
+            "round-trip times of the measurement that vary",
+            "Narrower with a capture on the server's host, or a steadier path.",
+        ],
+        MarginSource::Pacing => [
+            "senders that pace packets (BBR)",
+            "Narrower with cubic on both hosts.",
+        ],
+        MarginSource::KeptWindows => [
+            "windows that a server may keep while idle",
+            "Not visible without distance.",
+        ],
+        MarginSource::Owners => [
+            "round trips that may belong to other operations",
+            "Narrower with fewer requests at once, or with `--host`.",
+        ],
+        MarginSource::Hosts => ["addresses that may be one host", "`--host` names them."],
+    }
 }
 
 fn steps_table(explained: &ExplainOutcome, style: &Style) -> Table {
@@ -99,5 +180,7 @@ fn unexplained(explained: &ExplainOutcome) -> String {
     }
 }
 
+/// A margin of more than a year says no more.
+const MAX_SECONDS: f64 = 3.2e7;
 /// Further steps are counted.
 const SHOWN_STEPS: usize = 20;

@@ -1,6 +1,7 @@
 //! Predictions printed as tables.
 
 use super::escape::{cut, printable};
+use super::explain::largest_margin;
 use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
@@ -61,6 +62,7 @@ pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: 
     }
     let notes = [
         unlike_lines(predictions, shown),
+        wide_lines(predictions, shown),
         order_lines(predictions, shown),
         workers_line(predictions),
     ];
@@ -141,7 +143,7 @@ pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> Table {
         let mut cells = vec![name.to_string()];
         for link in &links {
             let there = of_name().find(|prediction| (prediction.rtt, prediction.rate) == *link);
-            cells.push(duration_or_dash(there.map(|prediction| prediction.duration)));
+            cells.push(there.map_or_else(|| super::DASH.to_owned(), price));
         }
         if let Some(last) = of_name().next_back() {
             cells.extend([number(last.turns), bound_words(last.bound_by).to_owned()]);
@@ -290,6 +292,34 @@ pub(super) fn unlike_lines(predictions: &[Prediction], names: &[Arc<str>]) -> St
         }
     }
     out
+}
+
+/// One line per name without a median.
+fn wide_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
+    let mut out = String::new();
+    for name in names {
+        let wide = of_names(predictions, std::slice::from_ref(name))
+            .find(|one| one.bounds().is_some() && one.bounded().is_none());
+        if let Some(one) = wide {
+            let mostly =
+                largest_margin(one).map_or_else(String::new, |words| format!(", mostly for {words}"));
+            let _ = writeln!(
+                out,
+                "{}: no median is predicted where the interval is wider than a factor of three{mostly}; --explain says more.",
+                printable(name),
+            );
+        }
+    }
+    out
+}
+
+/// The median, or the interval where that is too wide for one.
+fn price(prediction: &Prediction) -> String {
+    match (prediction.bounded(), prediction.bounds()) {
+        (Some(median), _) => format_duration(median),
+        (None, Some([low, high])) => format!("{} to {}", format_duration(low), format_duration(high)),
+        (None, None) => super::DASH.to_owned(),
+    }
 }
 
 /// Says whether they differ in round trips or only in durations.

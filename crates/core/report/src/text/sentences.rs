@@ -130,7 +130,8 @@ fn prediction_words(outcome: &ReadOutcome, one: &Prediction) -> Option<String> {
         "At {}, \"{}\" takes {}{instead} (median of {}; {low} to {high} with 90 % probability), for {} round trips each; bound by: {}.",
         link_text((one.rtt, one.rate)),
         cut(&one.operation_name, MAX_NAME_LEN),
-        format_duration(one.duration),
+        one.bounded()
+            .map_or_else(|| format!("{low} to {high}"), format_duration),
         one.operations,
         number(one.turns),
         bound_words(one.bound_by),
