@@ -30,7 +30,7 @@ use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 /// The one for names replaces the general one. Status 0: all budgets are kept. 1: one is broken. 2:
 /// nothing could be checked, or a budget could not be judged, or it names operations that do not
 /// occur.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 #[command(after_help = r"Examples:
   longwire check app.pcap --max-round-trips 20 --max-predicted 200ms@40ms \
     --forbid n+1,row-by-row
@@ -39,7 +39,7 @@ use sys::files::{MAX_CONFIG_BYTES, read_small_text};
   longwire check run.lwr --baseline main.lwr --max-round-trips +0 --github
   longwire check run.lwr --budgets longwire.toml --operations transaction")]
 pub struct Args {
-    /// Capture or recording files; `-` reads stdin.
+    /// Capture or recording files, or folders of them; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Maximum round trips of an operation: 20, or +2 more than in the baseline.
@@ -59,7 +59,7 @@ pub struct Args {
     /// File with budgets, before those of the command line. See docs/check.md.
     #[arg(long, value_name = "FILE")]
     pub budgets: Option<PathBuf>,
-    /// Report changes since this capture or recording.
+    /// Report changes since this capture or recording, or those of this folder.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     #[command(flatten)]
@@ -89,6 +89,10 @@ pub struct Args {
 /// # Errors
 /// When a file cannot be read, or a budget cannot be checked against the data.
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
+    let args = &Args {
+        files: input::with_folders(&args.files)?,
+        ..args.clone()
+    };
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let file = args.budgets.as_deref().map(read_budgets).transpose()?;
     let BudgetFile { budgets, hosts } = file.unwrap_or_default();
@@ -100,7 +104,10 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let before = args
         .baseline
         .as_ref()
-        .map(|file| read_outcome(std::slice::from_ref(file), &grouping, &links, &args.keys, typed))
+        .map(|file| {
+            let files = input::with_folders(std::slice::from_ref(file))?;
+            read_outcome(&files, &grouping, &links, &args.keys, typed)
+        })
         .transpose()?;
     let title = input::title(&args.files);
     let report = check::outcome(title, &budgets, &links[0], now, before, args.allow_unseen)?;

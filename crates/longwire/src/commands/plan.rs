@@ -28,7 +28,7 @@ use sys::files::{MAX_CONFIG_BYTES, read_small_text};
 ///
 /// The file names services, places, the links between places, prices and budgets: docs/plan.md.
 /// Operations found in the data are predicted in each placement, all links at once.
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 #[command(after_help = r"Examples:
   longwire plan estate.toml app.pcap
   longwire plan estate.toml app.pcap \
@@ -37,7 +37,7 @@ pub struct Args {
     /// The estate (TOML): services, places, links, prices, budgets.
     #[arg(value_name = "ESTATE")]
     pub estate: PathBuf,
-    /// Capture or recording files; `-` reads stdin.
+    /// Capture or recording files, or folders of them; `-` reads stdin.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// A placement to show, given as the services that move: shop=frankfurt,orders=frankfurt. Can
@@ -60,6 +60,10 @@ pub struct Args {
 /// # Errors
 /// When the estate or a file cannot be read, or holds nothing to plan with.
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
+    let args = &Args {
+        files: input::with_folders(&args.files)?,
+        ..args.clone()
+    };
     let estate = read_estate(&args.estate)?;
     let asked = asked::placements(&estate, &args.placement)?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;

@@ -80,8 +80,14 @@ fn a_folder_is_the_captures_in_it() {
     let of_files = records(&run(&["read", "--json", &sorted[0], &sorted[1]]));
     assert_eq!(of_type(&of_folder, "summary"), of_type(&of_files, "summary"));
     let empty = folder.path().join("older").display().to_string();
-    for command in ["read", "predict"] {
-        let output = run(&[command, &empty]);
+    for command in [
+        &["read"][..],
+        &["predict"],
+        &["check", "--max-round-trips", "9"],
+        &["plan", "estate.toml"],
+        &["tunnel", "advise"],
+    ] {
+        let output = run(&[command, &[&empty]].concat());
         assert_eq!(output.status.code(), Some(2));
         assert!(
             stderr(&output).contains("no capture or recording in"),

@@ -36,7 +36,7 @@ use tunnel_io::advise::{self, AdviceRequest};
   longwire tunnel advise mysql://app@db1/shop \
     --statement 'select * from article'")]
 pub struct Args {
-    /// Capture or recording files (`-` reads stdin), or one server: postgres://, mysql://, mariadb:// or
+    /// Capture or recording files, or folders of them (`-` reads stdin), or one server: postgres://, mysql://, mariadb:// or
     /// http://.
     #[arg(required = true, value_name = "FILE|TARGET")]
     pub sources: Vec<PathBuf>,
@@ -98,8 +98,9 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let (name, observed, moved, traffic) = match target(&args.sources)? {
         None => {
             args.asking.refuse_for_files()?;
-            let name = input::title(&args.sources);
-            let traffic = advise::files(&args.sources, levels.clone(), args.on.clone(), args.keys.open()?)?;
+            let files = input::with_folders(&args.sources)?;
+            let name = input::title(&files);
+            let traffic = advise::files(&files, levels.clone(), args.on.clone(), args.keys.open()?)?;
             (name.clone(), name, args.on.clone(), traffic)
         }
         Some(url) => {
