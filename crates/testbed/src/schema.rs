@@ -16,6 +16,16 @@ pub fn assert_described(record: &Value) {
     }
 }
 
+/// The keys of a type, besides `type` and `schema`.
+///
+/// # Panics
+/// If the schema has no such type.
+pub fn keys(name: &str) -> Vec<String> {
+    let keys = SCHEMA["$defs"][name]["properties"].as_object();
+    let keys = keys.unwrap_or_else(|| panic!("no type '{name}' in {PATH}"));
+    keys.keys().cloned().collect()
+}
+
 const PATH: &str = "docs/records.schema.json";
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
@@ -33,7 +43,10 @@ fn wrong(place: &str, value: &Value, schema: &Value) -> Option<String> {
         Some("array") => value.is_array(),
         _ => value.is_object(),
     };
-    if !is_right {
+    let is_listed = schema["enum"]
+        .as_array()
+        .is_none_or(|values| values.contains(value));
+    if !is_right || !is_listed {
         return Some(format!("{place} is {value}"));
     }
     match value {
