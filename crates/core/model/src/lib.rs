@@ -54,7 +54,7 @@ pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste, Judgement}
 pub use compared::ComparedOperation;
 pub use config::{ConfigError, ConfigFile};
 pub use connection_map::{ConnectionHasher, ConnectionMap};
-pub use database_link::DatabaseLinkOutcome;
+pub use database_link::{DatabaseLinkOutcome, LinkRows};
 pub use distance::{DEFAULT_PRICE_RTT, DEFAULT_RTTS};
 pub use distribution::{DistributionBuilder, median, median_number};
 pub use echo::{BulkOutcome, EchoOutcome};

@@ -437,6 +437,7 @@ fn unknown_turns() -> DatabaseLinkOutcome {
         evidence: "not established: the two are so near that the servers' own time is most of a call"
             .to_owned(),
         connect: None,
+        rows: None,
         client_rtt: None,
         failed: 2,
         ..samples::database_link()

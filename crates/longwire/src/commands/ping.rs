@@ -65,8 +65,9 @@ pub struct Args {
     /// Prepare the statement once and execute it. The first call shows the cost of preparing.
     #[arg(long, conflicts_with = "no_login")]
     pub prepared: bool,
-    /// Fetch N rows, one full packet each, and show the gaps between packets.
-    #[arg(long, value_name = "COUNT", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "count", "prometheus", "via", "print_script", "connect", "driver"])]
+    /// Fetch N rows, one full packet each, and show the gaps between packets. With --via: also time
+    /// calls over the link that read N rows.
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["no_login", "statement", "prepared", "icmp", "flood", "interval", "prometheus", "connect", "driver"])]
     pub rows: Option<u64>,
     #[command(flatten)]
     pub via: ViaArgs,
@@ -98,11 +99,11 @@ pub struct Args {
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let targets = args.targets.iter().chain(&args.via.via);
     args.cleartext.allow_for(targets.map(String::as_str))?;
-    if let Some(rows) = args.rows {
-        return rows::run(args, rows, typed);
-    }
     if let Some(done) = args.via.run(args, typed) {
         return done;
+    }
+    if let Some(rows) = args.rows {
+        return rows::run(args, rows, typed);
     }
     let plans = plans(args)?;
     let names: Vec<String> = plans.iter().map(PingPlan::name).collect();

@@ -140,6 +140,19 @@ fn far(port: u16) -> Relay {
     relay::start(options, Clock::anchored_now(), Arc::new(Unseen)).expect("the relay starts")
 }
 
+fn links_of_postgres(source: &Postgres, port: u16) {
+    for (name, extension, wrapper) in [
+        ("by_dblink", "dblink", "dblink_fdw"),
+        ("by_wrapper", "postgres_fdw", "postgres_fdw"),
+    ] {
+        source.sql(&format!(
+            "create extension {extension}; \
+             create server {name} foreign data wrapper {wrapper} options (host '127.0.0.1', port '{port}', dbname 'postgres'); \
+             create user mapping for postgres server {name} options (user 'postgres')"
+        ));
+    }
+}
+
 /// Measures from the source at `url` through `link`, locally and with the client 30 ms away.
 /// Retries, because a machine may be busy for a whole run.
 fn is_20_ms_away(url: &str, port: u16, link: &str, through: &str, turns: u64) {
@@ -186,16 +199,7 @@ fn one_postgres_is_as_far_from_another_as_their_link_whoever_asks() {
     let (source, far_one) = (Postgres::start(), Postgres::start());
     let relay = far(far_one.port());
     let port = relay.local_addr().port();
-    for (name, extension, wrapper) in [
-        ("by_dblink", "dblink", "dblink_fdw"),
-        ("by_wrapper", "postgres_fdw", "postgres_fdw"),
-    ] {
-        source.sql(&format!(
-            "create extension {extension}; \
-             create server {name} foreign data wrapper {wrapper} options (host '127.0.0.1', port '{port}', dbname 'postgres'); \
-             create user mapping for postgres server {name} options (user 'postgres')"
-        ));
-    }
+    links_of_postgres(&source, port);
     is_20_ms_away(&source.url(), source.port(), "by_dblink", "dblink", 1);
     is_20_ms_away(&source.url(), source.port(), "by_wrapper", "postgres_fdw", 4);
     refuses(
@@ -203,6 +207,61 @@ fn one_postgres_is_as_far_from_another_as_their_link_whoever_asks() {
         "no foreign server 'nowhere' (it has by_dblink, by_wrapper)",
     );
     relay.stop(std::time::Duration::ZERO);
+}
+
+/// Over a link of 20 ms. Bounds from below hold on a busy machine too.
+#[test]
+fn many_rows_over_a_link_of_postgres_take_its_round_trips() {
+    let (source, far_one) = (Postgres::start(), Postgres::start());
+    let relay = far(far_one.port());
+    let port = relay.local_addr().port();
+    links_of_postgres(&source, port);
+    let rows = |link: &str, rows: &str| {
+        let url = source.url();
+        run(&[
+            "ping",
+            "--via",
+            &url,
+            "--database-link",
+            link,
+            "--rows",
+            rows,
+            "-n",
+            "3",
+            "--json",
+        ])
+    };
+    // START TRANSACTION, DECLARE, a FETCH for each 100 rows, CLOSE; dblink sends all rows at once.
+    for (link, turns) in [("by_wrapper", 8), ("by_dblink", 1)] {
+        let found = record(&rows(link, "500"), "database_link");
+        let least = found["rows_min_ns"].as_u64().expect("a number");
+        assert_eq!(found["rows"], 500, "{found}");
+        assert!(least >= turns * 19_900_000, "{found}");
+        assert!(found["rows_in_round_trips"].is_f64(), "{found}");
+    }
+    let words = |link, count| String::from_utf8_lossy(&rows(link, count).stderr).into_owned();
+    assert!(words("by_dblink", "1").contains("write a number from 2 to 100000"));
+    assert!(
+        words("by_wrapper", "90000")
+            .contains("the far database's pg_proc, which the foreign table reads, has ")
+    );
+    relay.stop(std::time::Duration::ZERO);
+    refuses(
+        &[
+            "ping",
+            "--via",
+            "mysql://u@127.0.0.1:1/x",
+            "--database-link",
+            "branch",
+            "--rows",
+            "5",
+        ],
+        "rows over a link are measured from PostgreSQL and Oracle",
+    );
+    refuses(
+        &["ping", &source.url(), "--rows", "5", "-n", "5"],
+        "none but with --via",
+    );
 }
 
 #[test]

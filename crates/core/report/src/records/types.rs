@@ -72,8 +72,8 @@ types! {
          samples min_ns max_ns mean_ns p50_ns p90_ns p95_ns p99_ns",
     distance::DatabaseLinkRecord<'_> => "database_link":
         "link through turns_per_call calls_in_round_trips evidence connect_ns first_call_ns calls \
-         call_min_ns call_p50_ns client_rtt_ns failed samples min_ns max_ns mean_ns p50_ns p90_ns p95_ns \
-         p99_ns",
+         call_min_ns call_p50_ns rows rows_min_ns rows_p50_ns rows_in_round_trips client_rtt_ns failed \
+         samples min_ns max_ns mean_ns p50_ns p90_ns p95_ns p99_ns",
     model::EchoOutcome => "echo":
         "request_bytes reply_bytes streams spin polled_replies duration_ns per_second samples min_ns max_ns \
          mean_ns p50_ns p90_ns p95_ns p99_ns client_processor_ns server_processor_ns other_clients \

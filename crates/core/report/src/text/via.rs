@@ -73,6 +73,9 @@ fn lines(outcome: &DatabaseLinkOutcome) -> Vec<String> {
         duration_or_dash(outcome.calls.min)
     ));
     lines.push(format!("Round trips: {}.", outcome.evidence));
+    if let Some(line) = rows_line(outcome) {
+        let _ = writeln!(view, "{line}");
+    }
     if let Some(connect) = outcome.connect {
         lines.push(format!("Opening the link: {}.", format_duration(connect)));
     }
@@ -86,4 +89,19 @@ fn lines(outcome: &DatabaseLinkOutcome) -> Vec<String> {
         ));
     }
     lines
+}
+
+fn rows_line(outcome: &DatabaseLinkOutcome) -> Option<String> {
+    let rows = outcome.rows.as_ref()?;
+    let turns = match (rows.turns, outcome.rows_in_round_trips()) {
+        (Some(turns), _) => counted(turns, "round trip"),
+        (None, Some(ratio)) => format!("as long as {ratio:.1} round trips"),
+        (None, None) => "round trips unknown".to_owned(),
+    };
+    Some(format!(
+        "A call for {}: {turns}, median {}, min {}.",
+        counted(rows.rows, "row"),
+        duration_or_dash(rows.calls.p50),
+        duration_or_dash(rows.calls.min)
+    ))
 }

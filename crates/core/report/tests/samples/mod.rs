@@ -9,7 +9,7 @@ use model::{
     ConnectionOutcome, ConnectionTotals, DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome,
     Endpoint, Evidence, Exchange, Finding, FindingKind, FindingOwners, ForbiddenWaste, HeldBack,
     HeldPrediction, HeldTransactions, HoldingStatement, HostProcess, Interval, LevelAdvice,
-    LinkDirectionOutcome, LinkOutcome, MarginSource, MeasuredDurations, Operation, OperationGroup,
+    LinkDirectionOutcome, LinkOutcome, LinkRows, MarginSource, MeasuredDurations, Operation, OperationGroup,
     OperationKind, OperationStep, Order, OrderKind, OrderOfMoves, PerDirection, PerSide, Phase,
     PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix, PlanLink, PlanMeasure,
     PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction, ProgramBest, ProgramRun,
@@ -1046,6 +1046,14 @@ pub fn database_link() -> DatabaseLinkOutcome {
         calls_in_round_trips: Some(4.003),
         evidence: "a call takes 4.00 times as long as a round trip: START TRANSACTION, DECLARE, FETCH and CLOSE where it is 4"
             .to_owned(),
+        rows: Some(LinkRows {
+            rows: 500,
+            calls: Distribution {
+                min: Some(micros(281_050)),
+                ..spread(5, 281_400)
+            },
+            turns: None,
+        }),
         client_rtt: Some(micros(8_120)),
         failed: 0,
     }

@@ -14,6 +14,7 @@ mod sums;
 
 pub use error::ViaError;
 
+use super::rows::MAX_ROWS;
 use client::ErrorReply;
 use client::session::{Rows, Session, SessionError, SessionOptions};
 use model::{DatabaseLinkOutcome, Protocol, Sample};
@@ -31,6 +32,8 @@ pub struct ViaOptions<'a> {
     pub target: Arc<str>,
     /// Without a count, it runs until stopped.
     pub count: Option<u64>,
+    /// Also times calls that read this many rows, from 2 to [`MAX_ROWS`].
+    pub rows: Option<u64>,
     /// From start to start, if the sample has ended by then.
     pub interval: Duration,
     pub timeout: Duration,
@@ -49,16 +52,23 @@ pub fn run(
     options: &ViaOptions<'_>,
     each: &mut dyn FnMut(&Sample),
 ) -> Result<(DatabaseLinkOutcome, EarlyEnd), ViaError> {
-    if source.scheme.protocol() == Protocol::Oracle {
+    let protocol = source.scheme.protocol();
+    if protocol == Protocol::Oracle {
         return Err(ViaError::Oracle);
+    }
+    if let Some(rows) = options.rows {
+        check_rows(rows)?;
+        if protocol != Protocol::Postgres {
+            return Err(ViaError::RowsScheme);
+        }
     }
     let mut session = open(source, options, options.stop)?;
     let mut database = Source {
         session: &mut session,
         timeout: options.timeout,
     };
-    let link = match source.scheme.protocol() {
-        Protocol::Postgres => postgres::open(&mut database, options.link)?,
+    let link = match protocol {
+        Protocol::Postgres => postgres::open(&mut database, options.link, options.rows)?,
         Protocol::Mysql => mariadb::open(&mut database, options.link)?,
         _ => {
             return Err(ViaError::Scheme {
@@ -67,7 +77,9 @@ pub fn run(
         }
     };
     let mut sums = SampleSums::default();
-    let first = sums.first(&mut database, &link);
+    let first = sums
+        .first(&mut database, &link)
+        .and_then(|()| sums.many_rows(&mut database, &link, options));
     let measured = match &first {
         Ok(()) => sums.measure(&mut database, &link, options, each),
         Err(_) => Ok(()),
@@ -105,6 +117,13 @@ fn open<'a>(
     Session::open(source, session)
 }
 
+fn check_rows(rows: u64) -> Result<(), ViaError> {
+    match rows {
+        2..=MAX_ROWS => Ok(()),
+        _ => Err(ViaError::RowCount { rows }),
+    }
+}
+
 /// In a new session: the first may be broken, or left in the middle of a reply by Ctrl-C.
 fn drop_table(source: &Target, options: &ViaOptions<'_>, table: &str) -> Result<(), ViaError> {
     let unstopped = StopToken::never();
@@ -131,6 +150,8 @@ struct OpenLink {
     sample: String,
     /// Returns the spans as one text for [`Spans::parse`].
     read: &'static str,
+    /// Reads many rows, and stores the microseconds and their number for `read`.
+    rows: Option<String>,
     /// Round trips of the second span, or its surplus over the third.
     turns: u32,
     established: Established,

@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::password;
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use model::{Summary, Warning, WarningKind};
 use pipeline::output::{self, Status};
 use probe::ping::rows::{RowsOptions, measure};
@@ -14,6 +14,10 @@ pub fn run(args: &Args, rows: u64, typed: &CommandLine) -> Result<Status> {
     let [target] = args.targets.as_slice() else {
         bail!("--rows takes one target: rows of several would share the client's packets and time");
     };
+    ensure!(
+        args.count.is_none(),
+        "-n counts samples, and --rows takes none but with --via: leave one out"
+    );
     let mut target = password::completed(Target::parse(target)?);
     // TLS is only preferred: inside it, rows are not packets.
     if !TlsSettings::from_target(&target)?.mode.insists() {

@@ -58,7 +58,7 @@ impl ViaArgs {
 }
 
 fn print_script(args: &Args, link: &str) -> Result<Status> {
-    let script = via::oracle::script(link, args.count.unwrap_or(CALLS_OF_SCRIPT))?;
+    let script = via::oracle::script(link, args.count.unwrap_or(CALLS_OF_SCRIPT), args.rows)?;
     output::print(&script)?;
     Ok(Status::Done)
 }
@@ -71,6 +71,7 @@ fn measure(args: &Args, typed: &CommandLine, source: &str, link: &str) -> Result
         link,
         target: target.to_string().into(),
         count: args.count,
+        rows: args.rows,
         interval: if args.flood { Duration::ZERO } else { args.interval },
         timeout: args.timeout,
         stop: &stop,

@@ -14,6 +14,12 @@ pub enum ViaError {
     LinkName,
     #[error("{calls} calls: write a number from 1 to 100000")]
     Calls { calls: u64 },
+    #[error("--rows {rows}: write a number from 2 to {}", super::MAX_ROWS)]
+    RowCount { rows: u64 },
+    #[error("rows over a link are measured from PostgreSQL and Oracle")]
+    RowsScheme,
+    #[error("--rows {rows}: the far database's pg_proc, which the foreign table reads, has {there}")]
+    FewRows { rows: u64, there: u64 },
     #[error("the source database has no foreign server '{link}'{}", listed(there))]
     NoSuchLink {
         link: String,
@@ -54,7 +60,13 @@ impl ViaError {
     pub const fn blame(&self) -> Blame {
         match self {
             Self::Session(error) => error.blame(),
-            Self::Scheme { .. } | Self::Oracle | Self::LinkName | Self::Calls { .. } => Blame::Longwire,
+            Self::Scheme { .. }
+            | Self::Oracle
+            | Self::LinkName
+            | Self::Calls { .. }
+            | Self::RowCount { .. }
+            | Self::RowsScheme
+            | Self::FewRows { .. } => Blame::Longwire,
             Self::NoSuchLink { .. }
             | Self::NoDblink { .. }
             | Self::CannotTime { .. }
@@ -84,7 +96,12 @@ impl ViaError {
             Self::ClockStands => "start it without --sysdate-is-now",
             Self::NoDatabase => "name one in the URL: mariadb://user@host/DATABASE",
             Self::Statement { code, .. } => statement_hint(code)?,
-            Self::NoSpans | Self::LinkName | Self::Calls { .. } => return None,
+            Self::FewRows { .. } => "name fewer, or a link of dblink, where rows are made",
+            Self::NoSpans
+            | Self::LinkName
+            | Self::Calls { .. }
+            | Self::RowCount { .. }
+            | Self::RowsScheme => return None,
         };
         Some(hint.to_owned())
     }

@@ -85,6 +85,7 @@ fn open_federated(source: &mut Source<'_, '_>, table: &str, columns: &str) -> Re
         connect: None,
         sample,
         read: READ,
+        rows: None,
         turns: MORE,
         established: Established::ByDivision {
             words: "the table's status and its rows where it is 2",
@@ -115,6 +116,7 @@ fn open_connect(source: &mut Source<'_, '_>, server: &str) -> Result<OpenLink, V
         connect: None,
         sample,
         read: READ,
+        rows: None,
         turns: MORE,
         established: Established::ByDivision {
             words: "CONNECT opens a connection for every call: TCP's handshake, greeting, login and the statement where it is 4",

@@ -7,8 +7,8 @@
 //! Output lines begin with [`MARK`], also inside other output of the client. Neither script nor
 //! output contains a secret.
 
-use super::ViaError;
-use model::{DatabaseLinkOutcome, Distribution, DistributionBuilder};
+use super::{ViaError, check_rows};
+use model::{DatabaseLinkOutcome, Distribution, DistributionBuilder, LinkRows};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub const MARK: &str = "longwire-via";
 ///
 /// # Errors
 /// Fails with [`ViaError::LinkName`] if the name is not valid.
-pub fn script(link: &str, calls: u64) -> Result<String, ViaError> {
+pub fn script(link: &str, calls: u64, rows: Option<u64>) -> Result<String, ViaError> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_$#.@".contains(letter);
     if link.is_empty() || link.len() > MAX_NAME_LEN || !link.chars().all(plain) {
         return Err(ViaError::LinkName);
@@ -26,9 +26,15 @@ pub fn script(link: &str, calls: u64) -> Result<String, ViaError> {
     if !(1..=MAX_CALLS).contains(&calls) {
         return Err(ViaError::Calls { calls });
     }
+    rows.map_or(Ok(()), check_rows)?;
+    let many = rows.map_or_else(String::new, |rows| {
+        format!(", and {rows} rows made from it six times,")
+    });
     Ok(SCRIPT
         .replace("{LINK}", link)
         .replace("{CALLS}", &calls.to_string())
+        .replace("{MANY}", &many)
+        .replace("{ROWS}", &rows.unwrap_or_default().to_string())
         .replace("{MARK}", MARK))
 }
 
@@ -66,6 +72,8 @@ struct Seen {
     connect: Option<Duration>,
     first_call: Option<Duration>,
     calls: Vec<(Duration, Option<u64>)>,
+    rows: Option<u64>,
+    many_rows: Vec<(Duration, Option<u64>)>,
     failed: u64,
     complete: bool,
 }
@@ -77,6 +85,10 @@ impl Seen {
             Some("connect") => self.connect = span(line),
             Some("first") => self.first_call = span(line),
             Some("sample") => self.calls.extend(span(line).map(|span| (span, turns(line)))),
+            Some("rows") => {
+                self.rows = value(line, "n").and_then(|rows| rows.parse().ok());
+                self.many_rows.extend(span(line).map(|span| (span, turns(line))));
+            }
             Some("error") => self.failed += 1,
             Some("end") => self.complete = true,
             _ => {}
@@ -111,9 +123,21 @@ impl Seen {
             turns_per_call: usual,
             calls_in_round_trips: None,
             evidence: evidence(&counts, self.complete),
+            rows: self.rows.map(|rows| many_rows(rows, &self.many_rows)),
             client_rtt: None,
             failed: self.failed,
         }
+    }
+}
+
+fn many_rows(rows: u64, calls: &[(Duration, Option<u64>)]) -> LinkRows {
+    let mut spans = DistributionBuilder::new();
+    calls.iter().for_each(|(span, _)| spans.add(*span));
+    let counts: Vec<_> = calls.iter().map(|(_, turns)| *turns).collect();
+    LinkRows {
+        rows,
+        calls: spans.distribution(),
+        turns: usual(&counts),
     }
 }
 
@@ -199,7 +223,7 @@ PL/SQL procedure successfully completed.\n";
 
     #[test]
     fn the_script_prints_what_is_read_and_takes_names_only() {
-        let script = script("FAR.EXAMPLE@Q1", 40).expect("script");
+        let script = script("FAR.EXAMPLE@Q1", 40, None).expect("script");
         for word in ["begin", "connect", "first", "sample", "error", "end"] {
             assert!(script.contains(&format!("'{MARK} {word}")), "{word}");
         }
@@ -207,8 +231,29 @@ PL/SQL procedure successfully completed.\n";
             script.contains("dual@FAR.EXAMPLE@Q1") && !script.contains('{'),
             "{script}"
         );
-        assert!(super::script("far'; drop table x --", 40).is_err());
-        assert!(super::script("FAR", 0).is_err());
+        assert!(!script.contains("rows made from it"));
+        let script = super::script("FAR", 40, Some(500)).expect("script");
+        for words in [
+            "'longwire-via rows n=500'",
+            "500 rows made from it six times",
+            "connect by level <= 500",
+        ] {
+            assert!(script.contains(words), "{words}: {script}");
+        }
+        assert!(super::script("FAR", 40, Some(1)).is_err());
+        assert!(super::script("far'; drop table x --", 40, None).is_err());
+        assert!(super::script("FAR", 0, None).is_err());
+    }
+
+    #[test]
+    fn many_rows_have_the_round_trips_that_the_source_counted() {
+        let rows =
+            "longwire-via rows n=500 us=81000 roundtrips=2\nlongwire-via rows n=500 us=80000 roundtrips=2\n";
+        let outcome = parse_outcome(&format!("{rows}{OUTPUT}")).expect("output");
+        let found = outcome.rows.expect("rows");
+        assert_eq!((found.rows, found.turns, found.calls.count), (500, Some(2), 2));
+        assert_eq!(found.calls.min, Some(Duration::from_millis(80)));
+        assert_eq!(outcome.rows_in_round_trips(), Some(2.0));
     }
 
     #[test]

@@ -2,13 +2,16 @@
 -- Run it with SQL*Plus or SQLcl and keep what it prints:
 --     sqlplus -S USER@DATABASE @ping.sql > ping.out
 --     longwire read ping.out
--- It reads DUAL of the far database {CALLS} times and changes nothing. Times are of this database's clock.
+-- It reads DUAL of the far database {CALLS} times{MANY} and changes nothing. Times are of this database's clock.
 -- To count the round trips of each call the user needs SELECT on V_$MYSTAT and V_$STATNAME.
 set serveroutput on size unlimited format wrapped
 set feedback off verify off define off linesize 200 trimspool on termout on
 declare
+  type texts_table is table of varchar2(1400) index by pls_integer;
   far_call constant varchar2(200) := 'select 1 from dual@{LINK}';
+  far_rows constant varchar2(300) := 'select rpad(''x'', 1400, ''x'') from dual@{LINK} connect by level <= {ROWS}';
   calls    constant pls_integer := {CALLS};
+  row_calls constant pls_integer := case when {ROWS} > 0 then 5 else 0 end;
   started  timestamp with time zone;
   took     number;
   turns    number;
@@ -45,6 +48,18 @@ declare
     turns := roundtrips - before_call;
   end;
 
+  procedure call_rows is
+    before_call number := roundtrips;
+    ended timestamp with time zone;
+    texts texts_table;
+  begin
+    started := systimestamp;
+    execute immediate far_rows bulk collect into texts;
+    ended := systimestamp;
+    took := microseconds(started, ended);
+    turns := roundtrips - before_call;
+  end;
+
   function figures return varchar2 is
   begin
     return ' us=' || to_char(took, 'FM99999999999999990') || ' roundtrips=' || nvl(to_char(turns, 'FM9999999990'), '-');
@@ -56,6 +71,14 @@ begin
   dbms_output.put_line('{MARK} connect' || figures);
   call_far;
   dbms_output.put_line('{MARK} first' || figures);
+  -- The first is not counted: it parses.
+  for n in 0 .. row_calls loop
+    exit when row_calls = 0;
+    call_rows;
+    if n > 0 then
+      dbms_output.put_line('{MARK} rows n={ROWS}' || figures);
+    end if;
+  end loop;
   for n in 1 .. calls loop
     begin
       call_far;

@@ -9,11 +9,14 @@
 //! **postgres_fdw** reads through a cursor: `START TRANSACTION`, `DECLARE`, `FETCH`, `CLOSE`, with
 //! `COMMIT` after the timed part. With `fetch_size 1` every further row is one `FETCH` statement
 //! and one round trip. The time of a call divided by this is its number of round trips.
+//!
+//! Many rows: dblink reads rows that the far server makes, postgres_fdw those of its catalogue
+//! `pg_proc`, with the foreign server's own `fetch_size`.
 
 use super::{Established, OpenLink, Source, ViaError};
 
 /// `link` is a foreign server of the source database.
-pub fn open(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, ViaError> {
+pub fn open(source: &mut Source<'_, '_>, link: &str, rows: Option<u64>) -> Result<OpenLink, ViaError> {
     let handler = source.value(&format!(
         "select coalesce(p.proname, '') from pg_foreign_server s join pg_foreign_data_wrapper w on w.oid = s.srvfdw \
          left join pg_proc p on p.oid = w.fdwhandler where s.srvname = {}",
@@ -27,14 +30,14 @@ pub fn open(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, ViaErro
         });
     };
     if handler == "postgres_fdw_handler" {
-        return open_wrapper(source, link);
+        return open_wrapper(source, link, rows);
     }
     let schema = source.value(
         "select quote_ident(n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace \
          where e.extname = 'dblink'",
     )?;
     match schema {
-        Some(schema) => open_dblink(source, link, &schema),
+        Some(schema) => open_dblink(source, link, &schema, rows),
         None => Err(ViaError::NoDblink {
             link: link.to_owned(),
             wrapper: if handler.is_empty() {
@@ -46,7 +49,12 @@ pub fn open(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, ViaErro
     }
 }
 
-fn open_dblink(source: &mut Source<'_, '_>, link: &str, schema: &str) -> Result<OpenLink, ViaError> {
+fn open_dblink(
+    source: &mut Source<'_, '_>,
+    link: &str,
+    schema: &str,
+    rows: Option<u64>,
+) -> Result<OpenLink, ViaError> {
     let connect = format!(
         "declare t timestamptz; begin t := clock_timestamp(); perform {schema}.dblink_connect('longwire', {}); \
          perform set_config('longwire.via', {}, false); end",
@@ -69,6 +77,13 @@ fn open_dblink(source: &mut Source<'_, '_>, link: &str, schema: &str) -> Result<
         connect: connect.and_then(super::microseconds),
         sample: block(&sample),
         read: READ,
+        rows: rows.map(|rows| {
+            let far = format!("select repeat('x', {ROW_BYTES}) from generate_series(1, {rows})");
+            many_rows(&format!(
+                "* from {schema}.dblink('longwire', {}) as d(x text)",
+                literal(&far)
+            ))
+        }),
         turns: 1,
         established: statements_per_call(source, schema)?,
         reopen: Some(block(&format!(
@@ -110,7 +125,14 @@ fn statements_per_call(source: &mut Source<'_, '_>, schema: &str) -> Result<Esta
     })
 }
 
-fn open_wrapper(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, ViaError> {
+fn open_wrapper(source: &mut Source<'_, '_>, link: &str, rows: Option<u64>) -> Result<OpenLink, ViaError> {
+    if rows.is_some() {
+        source.run(&format!(
+            "create foreign table pg_temp.longwire_rows (proname text, prosrc text) server {} \
+             options (schema_name 'pg_catalog', table_name 'pg_proc')",
+            identifier(link)
+        ))?;
+    }
     source.run(&format!(
         "create foreign table pg_temp.longwire_far (oid oid) server {} options (schema_name 'pg_catalog', \
          table_name 'pg_type', fetch_size '1')",
@@ -141,6 +163,11 @@ fn open_wrapper(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, Via
         connect: connect.and_then(super::microseconds),
         sample: block(&sample),
         read: READ,
+        rows: rows.map(|rows| {
+            many_rows(&format!(
+                "proname, prosrc from pg_temp.longwire_rows limit {rows}"
+            ))
+        }),
         turns: 1,
         established: Established::ByDivision {
             words: "START TRANSACTION, DECLARE, FETCH and CLOSE where it is 4; one more, for COMMIT, comes when the \
@@ -149,6 +176,15 @@ fn open_wrapper(source: &mut Source<'_, '_>, link: &str) -> Result<OpenLink, Via
         reopen: None,
         leftover: None,
     })
+}
+
+/// `from` is a query without its `select`.
+fn many_rows(from: &str) -> String {
+    block(&format!(
+        "declare t timestamptz; n bigint; begin t := clock_timestamp(); perform {from}; \
+         get diagnostics n = row_count; perform set_config('longwire.via', concat_ws(' ', {}, n), false); end",
+        since("t")
+    ))
 }
 
 /// A simple query is one transaction, so the link's transaction ends with it.
@@ -176,6 +212,8 @@ fn identifier(name: &str) -> String {
 
 const READ: &str = "select current_setting('longwire.via')";
 const CALLS_TO_COUNT: usize = 3;
+/// About an Ethernet packet each.
+const ROW_BYTES: usize = 1400;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! Samples of a link and their summary.
 
-use super::{Established, OpenLink, Source, Spans, ViaError, ViaOptions};
-use model::{DatabaseLinkOutcome, DistributionBuilder, Sample};
+use super::{Established, OpenLink, Source, Spans, ViaError, ViaOptions, microseconds};
+use model::{DatabaseLinkOutcome, DistributionBuilder, LinkRows, Sample};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ pub(super) struct SampleSums {
     /// delayed call does not make a round trip look short.
     fewer: DistributionBuilder,
     least_turns: Option<Duration>,
+    rows: Option<(u64, DistributionBuilder)>,
     failed: u64,
 }
 
@@ -23,6 +24,38 @@ impl SampleSums {
         let cold = source.spans(link)?;
         self.first_call = Some(cold.call);
         self.turns(&cold);
+        Ok(())
+    }
+
+    /// Calls for many rows, if requested. The first warms up plans and the congestion window.
+    pub(super) fn many_rows(
+        &mut self,
+        source: &mut Source<'_, '_>,
+        link: &OpenLink,
+        options: &ViaOptions<'_>,
+    ) -> Result<(), ViaError> {
+        let Some((rows, sql)) = options.rows.zip(link.rows.as_ref()) else {
+            return Ok(());
+        };
+        let mut calls = DistributionBuilder::new();
+        for number in 0..=CALLS_FOR_ROWS {
+            source.run(sql)?;
+            let text = source.value(link.read)?.unwrap_or_default();
+            let (span, there) = text.split_once(' ').ok_or(ViaError::NoSpans)?;
+            let span = span
+                .parse()
+                .ok()
+                .and_then(microseconds)
+                .ok_or(ViaError::NoSpans)?;
+            let there = there.parse().map_err(|_| ViaError::NoSpans)?;
+            if there < rows {
+                return Err(ViaError::FewRows { rows, there });
+            }
+            if number > 0 {
+                calls.add(span);
+            }
+        }
+        self.rows = Some((rows, calls));
         Ok(())
     }
 
@@ -147,6 +180,11 @@ impl SampleSums {
             turns_per_call,
             calls_in_round_trips,
             evidence,
+            rows: self.rows.map(|(rows, mut calls)| LinkRows {
+                rows,
+                calls: calls.distribution(),
+                turns: None,
+            }),
             client_rtt,
             failed: self.failed,
         }
@@ -175,6 +213,8 @@ fn divide(ratio: Option<f64>, round_trip: Option<Duration>, words: &str) -> (Opt
     (Some(whole as u64), how)
 }
 
+/// Of many rows.
+const CALLS_FOR_ROWS: usize = 5;
 /// Shorter calls are mostly server time, so the division means little.
 const MIN_DIVISIBLE: Duration = Duration::from_millis(2);
 /// Maximum deviation from a whole number of round trips.
