@@ -39,6 +39,7 @@ use tls_keys::Secrets;
 pub struct Stream {
     server_port: u16,
     secrets: Option<Arc<dyn Secrets>>,
+    is_inside_tls: bool,
     state: State,
     protocol: Protocol,
     encrypted: bool,
@@ -119,6 +120,15 @@ impl Stream {
         Self { secrets, ..self }
     }
 
+    /// For payload as one end sees it: behind an agreement on TLS comes what is inside.
+    #[must_use]
+    pub fn inside_tls(self) -> Self {
+        Self {
+            is_inside_tls: true,
+            ..self
+        }
+    }
+
     fn inside(protocol: Protocol, decoder: Box<dyn Decoder + Send>) -> Self {
         Self {
             state: State::Decoding(decoder),
@@ -132,6 +142,7 @@ impl Stream {
         Self {
             server_port: of.server_port,
             secrets: None,
+            is_inside_tls: false,
             state: State::Detecting(Box::new(Detector::new(of))),
             protocol: Protocol::Unknown,
             encrypted: false,
@@ -405,6 +416,12 @@ impl Stream {
         let State::Decoding(decoder) = &mut self.state else {
             return;
         };
+        if self.is_inside_tls
+            && let Some(inside) = decoder.go_on_inside()
+        {
+            self.state = State::Decoding(inside);
+            return self.process_rest(direction, input, sink);
+        }
         (self.row, self.state) = match secrets {
             Some(secrets) => {
                 let inside = match decoder.go_on_inside() {
@@ -418,6 +435,11 @@ impl Stream {
         };
         self.encrypted = true;
         self.reason = Some(ENCRYPTED.to_owned());
+        self.process_rest(direction, input, sink);
+    }
+
+    /// The bytes that the decoder before has not emitted.
+    fn process_rest(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         let behind = usize::try_from(self.given[direction].saturating_sub(self.handed_out[direction]))
             .unwrap_or(usize::MAX);
         let bytes = input.bytes();

@@ -267,6 +267,10 @@ impl<'a> Session<'a> {
         self.line.transport().socket().peer().ok()
     }
 
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self.line.transport(), Transport::Tls(_))
+    }
+
     /// Current figures of the kernel for the connection; `None` for a Unix-domain socket.
     pub fn kernel(&self) -> Option<KernelFigures> {
         self.line.transport().socket().info()

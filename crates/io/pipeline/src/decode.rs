@@ -23,6 +23,7 @@ pub struct ConnectionDecoders {
     reply_budget: PendingReplyBudget,
     paths: Paths,
     secrets: Option<Arc<dyn Secrets>>,
+    is_inside_tls: bool,
     boxes: ExchangePool,
 }
 
@@ -47,6 +48,7 @@ impl ConnectionDecoders {
             reply_budget: PendingReplyBudget::default(),
             paths: Paths::default(),
             secrets: None,
+            is_inside_tls: false,
             boxes: ExchangePool::default(),
         }
     }
@@ -59,6 +61,15 @@ impl ConnectionDecoders {
     #[must_use]
     pub fn with_secrets(self, secrets: Option<Arc<dyn Secrets>>) -> Self {
         Self { secrets, ..self }
+    }
+
+    /// See [`Stream::inside_tls`].
+    #[must_use]
+    pub fn inside_tls(self) -> Self {
+        Self {
+            is_inside_tls: true,
+            ..self
+        }
     }
 
     /// Shares a digest key with the run's other decoders, so that equal reads of all connections
@@ -164,6 +175,10 @@ impl Opened {
         let stream = match self.sides_certain {
             true => Stream::new(self.server.port),
             false => Stream::joined(self.server.port),
+        };
+        let stream = match of.is_inside_tls {
+            true => stream.inside_tls(),
+            false => stream,
         };
         Connection {
             opened: self,

@@ -40,6 +40,7 @@ pub struct FactChannel {
     reply_budget: PendingReplyBudget,
     paths: Paths,
     payload: Option<Arc<AtomicU64>>,
+    is_inside_tls: bool,
 }
 
 #[derive(Debug)]
@@ -126,6 +127,7 @@ impl FactChannel {
             reply_budget: PendingReplyBudget::default(),
             paths: Paths::default(),
             payload: None,
+            is_inside_tls: false,
         })
     }
 
@@ -133,6 +135,14 @@ impl FactChannel {
     #[must_use]
     pub fn with_payload(mut self) -> Self {
         self.payload = Some(Arc::default());
+        self
+    }
+
+    /// For connections that are observed by their own client: payload is what is inside TLS. Round
+    /// trips of its handshake are not seen.
+    #[must_use]
+    pub fn inside_tls(mut self) -> Self {
+        self.is_inside_tls = true;
         self
     }
 
@@ -190,12 +200,16 @@ impl FactChannel {
 
 impl ObserverFactory for FactChannel {
     fn observe(&self, _id: ConnectionId) -> Box<dyn Observer + Send> {
+        let connections = ConnectionDecoders::new(self.keep_literals)
+            .with_digests(self.digests.clone())
+            .with_fingerprints(self.fingerprints.clone())
+            .with_reply_budget(self.reply_budget.clone())
+            .with_paths(self.paths.clone());
         Box::new(Posting {
-            connections: ConnectionDecoders::new(self.keep_literals)
-                .with_digests(self.digests.clone())
-                .with_fingerprints(self.fingerprints.clone())
-                .with_reply_budget(self.reply_budget.clone())
-                .with_paths(self.paths.clone()),
+            connections: match self.is_inside_tls {
+                true => connections.inside_tls(),
+                false => connections,
+            },
             non_blocking_writer: FactSender::new(
                 self.sender.clone(),
                 self.room.clone(),

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use testbed::binary::{records, refused, run, stderr, stdout, unwrapped};
-use testbed::{Capture, Postgres};
+use testbed::{Capture, MariaDb, Postgres};
 
 fn captured(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/captures");
@@ -122,6 +122,40 @@ fn server_capture_and_recording_agree_and_no_literal_leaves_memory() {
         off(&of_server) > 5 * smallest(&of_server),
         "repeated text becomes smaller"
     );
+}
+
+/// Longwire is the client: it compresses inside of TLS.
+#[test]
+fn a_server_that_offers_tls_is_advised_on_the_same_bytes() {
+    let (postgres, mariadb) = (
+        Postgres::options().tls().start(),
+        MariaDb::options().tls().start(),
+    );
+    for (url, plain, tls) in [
+        (postgres.url(), "sslmode=disable", "sslmode=require"),
+        (mariadb.url(), "ssl-mode=disabled", "ssl-mode=required"),
+    ] {
+        let of = |option: &str| {
+            let url = format!("{url}{option}");
+            let sql = "select repeat('delivery expected ', 4000)";
+            let output = run(&["tunnel", "advise", &url, "--statement", sql, "-n", "5", "--json"]);
+            assert!(output.status.success(), "{url}: {}", stderr(&output));
+            (records(&output), stderr(&output))
+        };
+        let (without, said) = of(&format!("?{plain}"));
+        assert!(!said.contains("TLS"), "{said}");
+        for option in [String::new(), format!("?{tls}")] {
+            let (within, said) = of(&option);
+            assert!(
+                said.contains("only if clients connect to its near end without TLS"),
+                "{said}"
+            );
+            for at in [0, 9] {
+                let [plain, inside] = [&without, &within].map(|records| bytes(levels(records)[at]));
+                assert!(plain.abs_diff(inside) * 20 <= plain, "{at}: {plain} {inside}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub fn load(
     moved: Vec<ConnectionChoice>,
     stop: &StopToken,
 ) -> Result<Traffic> {
-    let channel = FactChannel::waiting(false)?.with_payload();
+    let channel = FactChannel::waiting(false)?.with_payload().inside_tls();
     let mut meter = CompressionMeter::new(compressing(levels, moved));
     let mut facts = Vec::new();
     let begins = Mutex::new(Vec::new());

@@ -8,7 +8,7 @@ use client::session::{Session, SessionOptions};
 use load::http::HttpLoad;
 use load::sql::SqlLoad;
 use load::{Workload, tables};
-use model::Protocol;
+use model::{Protocol, Warning, WarningKind};
 use pipeline::moved::ConnectionChoice;
 use std::time::Duration;
 use sys::StopToken;
@@ -99,9 +99,16 @@ impl Asking {
         moved: Vec<ConnectionChoice>,
         stop: &StopToken,
     ) -> Result<Traffic> {
+        let mut warning = None;
         let workload: Box<dyn Workload> = match target.scheme.protocol() {
             Protocol::Http => http(url, target, stop)?,
-            Protocol::Postgres | Protocol::Mysql => self.statements(target, stop)?,
+            Protocol::Postgres | Protocol::Mysql => {
+                let mut session = Session::open(target, SessionOptions::new(stop))?;
+                warning = session.is_encrypted().then(plain_to_the_tunnel);
+                let workload = self.statements(target, &mut session)?;
+                session.close();
+                workload
+            }
             _ => bail!(
                 "advise cannot load {}:// servers: capture the traffic of one and give the file, or use postgres://, mysql://, mariadb:// or http://",
                 target.scheme.name()
@@ -112,10 +119,12 @@ impl Asking {
             duration: Some(self.time.unwrap_or(USUAL_TIME)),
             ..load::Plan::default()
         };
-        advise::load(workload.as_ref(), &plan, levels, moved, stop)
+        let mut traffic = advise::load(workload.as_ref(), &plan, levels, moved, stop)?;
+        traffic.warnings.extend(warning);
+        Ok(traffic)
     }
 
-    fn statements(&self, target: &Target, stop: &StopToken) -> Result<Box<dyn Workload>> {
+    fn statements(&self, target: &Target, session: &mut Session<'_>) -> Result<Box<dyn Workload>> {
         let mut sources = Vec::new();
         if !self.statement.is_empty() {
             let ended = self
@@ -135,9 +144,7 @@ impl Asking {
         }
         let mut scripts = parsed(&sources, load::sql::quoting(target.scheme))?;
         let is_scaled = sources.iter().any(|source| source.is_builtin);
-        let mut session = Session::open(target, SessionOptions::new(stop))?;
-        let scale = is_scaled.then(|| scale(&mut session)).transpose()?;
-        session.close();
+        let scale = is_scaled.then(|| scale(session)).transpose()?;
         scripts.define("scale", &scale.unwrap_or(1).to_string())?;
         let mode = self.mode.unwrap_or(Mode::Simple).query_mode();
         Ok(Box::new(SqlLoad::new(target, scripts, mode)?))
@@ -150,6 +157,12 @@ fn http(url: &str, target: &Target, stop: &StopToken) -> Result<Box<dyn Workload
         .server()
         .context("an http:// target needs a TCP address")?;
     Ok(Box::new(HttpLoad::new(url, address, true)?))
+}
+
+fn plain_to_the_tunnel() -> Warning {
+    let text = "the server was asked over TLS, and these are the bytes inside: a tunnel can compress them only if \
+                clients connect to its near end without TLS (sslmode=disable)";
+    Warning::new(WarningKind::NoEffect, text)
 }
 
 fn scale(session: &mut Session<'_>) -> Result<u64> {
