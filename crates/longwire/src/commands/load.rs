@@ -36,16 +36,16 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     args.cleartext.allow_for([url])?;
     let stop = output::stop_on_signals()?;
     if args.driver.is_given() {
-        let plan = args.plan()?;
+        let plans = args.plans()?;
         let (work, shown) = work::driver(args, url, &stop)?;
         let clock = "System.nanoTime in Java, around the driver's calls";
-        return carry_out(args, typed, &plan, &work, &shown, clock, &stop);
+        return carry_out(args, typed, &plans, &work, &shown, clock, &stop);
     }
     let target = password::completed(Target::parse(url)?);
     if args.initialise {
         return initialise::run(args, &target, &stop);
     }
-    let plan = args.plan()?;
+    let plans = args.plans()?;
     let work = match target.scheme.protocol() {
         Protocol::Http => work::http(args, url, &target, &stop)?,
         Protocol::Postgres | Protocol::Mysql => work::sql(args, &target, &stop)?,
@@ -59,7 +59,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         server: target.server(),
     };
     let clock = "monotonic clock; kernel receive timestamps where the socket gives them";
-    carry_out(args, typed, &plan, &work, &shown, clock, &stop)
+    carry_out(args, typed, &plans, &work, &shown, clock, &stop)
 }
 
 pub struct Shown {
@@ -70,7 +70,7 @@ pub struct Shown {
 fn carry_out(
     args: &Args,
     typed: &CommandLine,
-    plan: &load::Plan,
+    plans: &[load::Plan],
     work: &ClientWork,
     shown: &Shown,
     clock: &'static str,
@@ -78,21 +78,41 @@ fn carry_out(
 ) -> Result<Status> {
     let conditions = output::conditions(typed, clock, format!("clients of {}", shown.server));
     let conditions = model::Conditions {
-        seed: Some(plan.seed),
+        seed: Some(args.seed),
         generated: true,
         ..conditions
     };
+    let mut told = Told::begin(args, &conditions)?;
+    let mut status = Status::Done;
+    for plan in plans {
+        match run_once(args, &conditions, plan, work, &shown.target, &mut told, stop)? {
+            Status::Done => {}
+            Status::Interrupted => return Ok(Status::Interrupted),
+            other => status = other,
+        }
+    }
+    Ok(status)
+}
+
+fn run_once(
+    args: &Args,
+    conditions: &model::Conditions,
+    plan: &load::Plan,
+    work: &ClientWork,
+    target: &str,
+    told: &mut Told,
+    stop: &StopToken,
+) -> Result<Status> {
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let mut course = LoadCourse::default();
-    let mut told = Told::begin(args, &conditions)?;
     let progress = args.progress.unwrap_or(1);
     let progress = (progress > 0).then(|| Duration::from_secs(u64::from(progress)));
-    let mut observed = ObservedLoad::begin(args, &conditions)?;
+    let mut observed = ObservedLoad::begin(args, conditions)?;
     let ran = running::run(work, plan, progress, stop, &mut observed, &mut |interval| {
         course.add(interval);
         told.interval(interval)
     })?;
-    let mut report = outcome::report(work, plan, &ran, &shown.target);
+    let mut report = outcome::report(work, plan, &ran, target);
     if let Some(observed) = observed {
         let (statements, warnings) = observed.finish()?;
         output::warn(&warnings);
@@ -102,7 +122,7 @@ fn carry_out(
     }
     told.end(&report, tool(args, work), &args.all.style())?;
     if let Some(page) = page {
-        page.write_made(|out| report::html::write_load(&report, &course, &conditions, out))?;
+        page.write_made(|out| report::html::write_load(&report, &course, conditions, out))?;
     }
     Ok(if ran.interrupted {
         Status::Interrupted
@@ -147,12 +167,12 @@ impl Told {
         Ok(())
     }
 
-    fn end(self, report: &LoadReport, tool: LoadStyle, style: &Style) -> Result<()> {
+    fn end(&mut self, report: &LoadReport, tool: LoadStyle, style: &Style) -> Result<()> {
         if !self.lines {
             StderrProgress.status("");
         }
-        match self.records {
-            Some(mut records) => {
+        match &mut self.records {
+            Some(records) => {
                 records.load(report)?;
                 records.summary(&report.summary())?;
                 records.flush()?;

@@ -34,6 +34,28 @@ fn script(text: &str) -> tempfile::NamedTempFile {
 }
 
 #[test]
+fn each_number_of_clients_is_a_run() {
+    let server = Postgres::start();
+    let url = server.url();
+    let asked = ["-c", "1,4", "-t", "5", "-P", "0", "--statement", "select 1", &url];
+    let records = records(&load(&[&asked[..], &["--json"]].concat()));
+    let figures = |kind: &str, key: &str| -> Vec<u64> {
+        let of_type = binary::of_type(&records, kind).into_iter();
+        of_type
+            .map(|record| record[key].as_u64().expect("a number"))
+            .collect()
+    };
+    assert_eq!(figures("load", "clients"), [1, 4]);
+    assert_eq!(figures("summary", "operations"), [5, 20]);
+    assert_eq!(binary::of_type(&records, "conditions").len(), 1);
+    let text = load(&asked);
+    assert_ended(&text, 0, "number of clients: 1");
+    assert_ended(&text, 0, "number of clients: 4");
+    let page = ["--html", "/nonexistent/page.html"];
+    assert_ended(&load(&[&asked[..], &page].concat()), 2, "holds one run");
+}
+
+#[test]
 fn tables_are_made_and_the_builtin_scripts_run_on_them() {
     let server = Postgres::start();
     let url = server.url();

@@ -76,9 +76,9 @@ pub struct Args {
     pub driver: DriverArgs,
     #[command(flatten)]
     pub cleartext: CleartextArgument,
-    /// Concurrent clients.
-    #[arg(short, long, alias = "client", default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CLIENTS)))]
-    pub clients: u32,
+    /// Concurrent clients; each number is a run.
+    #[arg(short, long, alias = "client", default_value = "1", value_delimiter = ',', value_name = "COUNT,...", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CLIENTS)))]
+    pub clients: Vec<u32>,
     /// Threads that run the clients. Default: one for each processor.
     #[arg(short = 'j', long, alias = "jobs", value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
@@ -174,9 +174,18 @@ impl Args {
             .is_some_and(|text| number(text).is_none())
     }
 
+    /// A plan for each number of clients.
+    ///
     /// # Errors
     /// When settings contradict each other.
-    pub fn plan(&self) -> Result<load::Plan> {
+    pub fn plans(&self) -> Result<Vec<load::Plan>> {
+        if self.clients.len() > 1 && (self.output.is_some() || self.html.is_some()) {
+            bail!("a recording or a page holds one run: give one number of clients");
+        }
+        self.clients.iter().map(|clients| self.plan(*clients)).collect()
+    }
+
+    fn plan(&self, clients: u32) -> Result<load::Plan> {
         let operations = match self.requests.as_deref().filter(|text| !text.is_empty()) {
             None => None,
             Some(text) => match number(text) {
@@ -191,7 +200,7 @@ impl Args {
         }
         let endless = self.time.is_none() && self.transactions.is_none() && operations.is_none();
         Ok(load::Plan {
-            clients: self.clients,
+            clients,
             threads: self.threads,
             operations,
             operations_per_client: self.transactions,
