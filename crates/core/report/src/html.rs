@@ -21,6 +21,7 @@ mod grid;
 mod header;
 mod held;
 mod lanes;
+mod legs;
 mod links;
 mod load;
 mod markup;
@@ -98,6 +99,7 @@ pub fn write(page: &Page<'_>, out: &mut impl io::Write) -> io::Result<()> {
     let sections = vec![
         notes::warnings(&outcome.warnings),
         compared::section(page.lab),
+        legs::section(page.lab),
         findings::section(outcome),
         predicted::section(page, view),
         measured::section(&outcome.predictions, page.lab),

@@ -22,7 +22,7 @@ fn the_page_of_a_capture() {
 
 #[test]
 fn the_page_of_a_lab() {
-    let (sample, lab) = (full(), samples::lab());
+    let (sample, lab) = (full(), samples::lab_of_two_legs());
     let page = Page {
         lab: Some(&lab),
         ..sample.page()

@@ -250,6 +250,46 @@ fn variants_of_a_lab_stand_beside_each_other() {
 }
 
 #[test]
+fn both_legs_of_a_lab_are_drawn_on_one_scale() {
+    let (sample, lab) = (full(), samples::lab_of_two_legs());
+    let text = html(&Page {
+        lab: Some(&lab),
+        ..sample.page()
+    });
+    well_formed(&text);
+    let legs = section_of(&text, "legs");
+    assert_eq!(legs.matches("class=\"leg wide\"").count(), 2);
+    for words in ["added round-trip time (ms)", "median time of one request (ms)"] {
+        assert_eq!(legs.matches(words).count(), 4, "two plots of two sizes: {words}");
+    }
+    assert!(
+        legs.contains("measured median 12.3 ms at 0 ms, 51.8 ms at 10 ms, 173.3 ms at 40 ms"),
+        "{legs}"
+    );
+    assert!(legs.contains("Each ms of round trip adds 27.2 ms, predicted 27.2; 27.2 round trips counted."));
+    // One scale: the same distance and time are at the same place of both.
+    let dots: Vec<&str> = legs.split("<circle class=\"dot\"").skip(2).collect();
+    let at = |words: &str| {
+        let dot = dots.iter().find(|dot| dot.contains(words));
+        dot.and_then(|dot| dot.split("\" cy").next()).map(str::to_owned)
+    };
+    assert_eq!(
+        at(">measured: 173.3 ms at 40 ms"),
+        at(">measured: 1,099 ms at 40 ms")
+    );
+    assert!(at(">measured: 173.3 ms at 40 ms").is_some());
+}
+
+/// From its heading to the next section.
+fn section_of<'a>(text: &'a str, id: &str) -> &'a str {
+    let start = text
+        .find(&format!("h2 id=\"h-{id}\""))
+        .expect("the section is there");
+    let rest = &text[start..];
+    &rest[..rest.find("</section>").unwrap_or(rest.len())]
+}
+
+#[test]
 fn without_a_grid_the_asked_links_carry_the_curve() {
     let sample = full();
     let outcome = ReadOutcome {

@@ -84,7 +84,11 @@ fn slope(plan: &LabPlan, outcomes: &[LabPoint], link: usize, group: &[usize]) ->
         measured: least_squares(&measured)?,
         predicted: least_squares(&predicted),
         turns,
-        points: measured.len(),
+        points: group
+            .iter()
+            .filter(|&&index| outcomes[index].measured.is_some())
+            .map(|&index| (plan.points[index].lab.links[link].link.rtt, index))
+            .collect(),
     })
 }
 

@@ -80,7 +80,8 @@ pub struct LabSlope {
     pub predicted: Option<f64>,
     /// Round trips per operation on this link's connections, counted in the capture.
     pub turns: Option<f64>,
-    pub points: usize,
+    /// Measured points: the link's round-trip time, and the index in [`LabOutcome::points`].
+    pub points: Vec<(Duration, usize)>,
 }
 
 /// Change during the run of a point without distance.

@@ -76,7 +76,7 @@ record! {
     SlopeRecord(slope: &'a LabSlope) {
         link_name: &slope.link,
         settings: &slope.beside.iter().map(|(name, value)| (name, value)).collect::<BTreeMap<_, _>>(),
-        points: slope.points,
+        points: slope.points.len(),
         measured_turns: slope.measured,
         predicted_turns: slope.predicted,
         counted_turns: slope.turns,

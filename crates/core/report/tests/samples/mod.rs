@@ -970,7 +970,7 @@ pub fn lab() -> report::outcome::LabOutcome {
             measured: 27.25,
             predicted: Some(27.1),
             turns: Some(27.2),
-            points: 3,
+            points: [0, 0, 0].map(|point| (millis(40), point)).to_vec(),
         }],
         drifts: vec![LabDrift {
             beside,
@@ -979,6 +979,48 @@ pub fn lab() -> report::outcome::LabOutcome {
         }],
         ..LabOutcome::default()
     }
+}
+
+/// The published experiment: a page with its visitor far away, then its database.
+pub fn lab_of_two_legs() -> report::outcome::LabOutcome {
+    use report::outcome::{LabOutcome, LabPoint, LabSlope};
+    let legs = [
+        (
+            "client-web",
+            4.0,
+            &[(0, 12_300), (10, 51_800), (40, 173_300), (120, 491_900)][..],
+        ),
+        (
+            "web-database",
+            27.2,
+            &[(0, 12_300), (10, 286_700), (40, 1_099_300)][..],
+        ),
+    ];
+    let mut lab = LabOutcome {
+        points: Vec::new(),
+        slopes: Vec::new(),
+        ..lab()
+    };
+    for (link, turns, measurements) in legs {
+        let first = lab.points.len();
+        let points = measurements.iter().zip(first..);
+        let points: Vec<(Duration, usize)> = points.map(|((rtt, _), point)| (millis(*rtt), point)).collect();
+        lab.points
+            .extend(measurements.iter().map(|(rtt, median)| LabPoint {
+                measured: Some(measured(100, *median)),
+                prediction: Some(prediction("request", *rtt, turns, None)),
+                ..LabPoint::default()
+            }));
+        lab.slopes.push(LabSlope {
+            link: link.to_owned(),
+            measured: turns + 0.02,
+            predicted: Some(turns),
+            turns: Some(turns),
+            points,
+            ..LabSlope::default()
+        });
+    }
+    lab
 }
 
 fn lab_round() -> report::outcome::LabRound {
