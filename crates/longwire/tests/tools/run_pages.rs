@@ -92,7 +92,8 @@ fn page_number(page: &str, heading: &str) -> String {
         .split(&format!("<th scope=\"col\">{heading}</th>"))
         .nth(1)
         .expect("the heading");
-    let cell = behind.split("<th scope=\"row\">").nth(1).expect("a row");
+    let row = behind.split("<th scope=\"row\"").nth(1).expect("a row");
+    let (_, cell) = row.split_once('>').expect("a cell");
     cell.chars()
         .take_while(|c| *c != '<')
         .filter(char::is_ascii_digit)

@@ -38,24 +38,24 @@ pub fn table(headings: &[&str], rows: &[Vec<impl Render>]) -> Markup {
     let render = |row: &Vec<_>| -> Vec<Markup> { row.iter().map(Render::render).collect() };
     let shown: Vec<Vec<Markup>> = rows.iter().take(SHOWN).map(render).collect();
     let class = |column: usize| class_of(shown.iter().filter_map(|row| row.get(column)));
-    let columns: Vec<(&str, &str)> = headings
+    let columns: Vec<(&str, Option<&str>)> = headings
         .iter()
         .enumerate()
-        .map(|(column, heading)| (*heading, if column == 0 { "" } else { class(column) }))
+        .map(|(column, heading)| (*heading, (column > 0).then(|| class(column))))
         .collect();
     // A figure that names its row needs its heading where there is no head.
     let label = headings.first().filter(|_| class(0) == "n");
     html! {
         table.stack {
             thead { tr {
-                @for (heading, class) in &columns { th class=(class) scope="col" { (heading) } }
+                @for (heading, class) in &columns { th class=[class] scope="col" { (heading) } }
             } }
             tbody {
                 @for row in &shown {
                     tr {
                         @for name in row.iter().take(1) { th scope="row" data-label=[label] { (name) } }
                         @for ((heading, class), figure) in columns.iter().zip(row).skip(1) {
-                            td class=(class) data-label=(heading) { (figure) }
+                            td class=[class] data-label=(heading) { (figure) }
                         }
                     }
                 }
