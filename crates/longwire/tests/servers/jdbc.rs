@@ -60,7 +60,7 @@ fn ping_names_the_driver_and_what_the_bridge_adds() {
         "of the bridge's own",
         "2 answered",
     ] {
-        assert!(output.contains(wanted), "{output}");
+        assert!(binary::unwrapped(&output).contains(wanted), "{output}");
     }
     assert!(!output.contains(Postgres::PASSWORD), "{output}");
     let connect = ["--connect", "-n", "2", "-i", "10ms", "--json"];
@@ -108,6 +108,7 @@ fn tune_works_through_a_driver_and_leaves_nothing() {
         "2",
         "--link",
         "rtt=1ms",
+        "--all",
     ];
     let output = said(&ends(longwire("tune", &url(server.port()), &tune), 0));
     assert!(output.contains("rewritten batch"), "{output}");

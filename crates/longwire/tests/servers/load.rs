@@ -144,6 +144,7 @@ fn a_recording_is_read_and_predicted_from() {
         &recording,
         "--summary",
         "jmeter",
+        "--all",
         &url,
     ]);
     assert_ended(&ran, 0, "Samples                       40");

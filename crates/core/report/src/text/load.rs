@@ -5,7 +5,7 @@
 
 mod tools;
 
-use super::escape::columns;
+use super::escape::{columns, cut};
 use super::paragraph::wrapped;
 use super::prediction::number;
 use super::screen::{PAGE, Screen};
@@ -94,7 +94,11 @@ pub fn load_view(report: &LoadReport, tool: LoadStyle, style: &Style) -> String 
         screen.section("round trips and processor time", &lines(of_each));
     }
     screen.section("scripts", &lines(scripts));
-    screen.section("statements", &lines(statements));
+    let mut text = String::new();
+    statements(report, &mut text);
+    let room = style.table_columns();
+    let cut_lines = text.lines().map(|line| format!("{}\n", cut(line, room)));
+    screen.lines("all statements", &cut_lines.collect::<String>());
     screen.finish(PAGE)
 }
 

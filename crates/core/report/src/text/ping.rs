@@ -84,12 +84,6 @@ pub fn ping_summary(outcome: &PingOutcome, style: &Style) -> String {
     network(samples, style, &mut out);
     paragraph(&counts(outcome), "", Ink::Plain, style, &mut out);
     let mut line = |name: &str, text: &str| labelled(name, text, style, &mut out);
-    if let Some(first) = samples.first {
-        line(
-            "first call",
-            &format!("{} (not included below)", milliseconds(first)),
-        );
-    }
     spread("time", &samples.time, samples.totals.mdev, &mut line);
     if samples.round_trip != samples.time {
         spread("rtt", &samples.round_trip, samples.round_trip_mdev, &mut line);
@@ -116,8 +110,11 @@ fn counts(outcome: &PingOutcome) -> String {
         0 => String::new(),
         errors => format!(", {}", counted(errors, "error")),
     };
+    let first = outcome.samples.first.map_or_else(String::new, |first| {
+        format!("; first call {} not included", milliseconds(first))
+    });
     format!(
-        "{} sent, {} answered, {} lost{errors}, in {}",
+        "{} sent, {} answered, {} lost{errors}, in {}{first}",
         totals.sent,
         totals.answered,
         percent(totals.lost, totals.sent),
@@ -228,9 +225,7 @@ fn spread(name: &str, spread: &Distribution, mdev: Option<Duration>, line: &mut 
 fn floor_words(samples: &SampleOutcome) -> Option<String> {
     let (floor, round_trip) = (samples.totals.floor?, samples.round_trip.p50?);
     let near = match round_trip < floor * NEAR {
-        true => {
-            ". The round-trip time is near the floor: most of it may be this machine's own handling, not the distance"
-        }
+        true => ". The rtt is near the floor: most of it may be this machine, not the distance",
         false => "",
     };
     Some(format!(
