@@ -66,8 +66,9 @@ struct Trial {
 }
 
 impl Auto {
-    pub fn new(at: Timestamp) -> Self {
-        Self {
+    /// `window_rate` is the rate that the lane's first congestion window allows, `None` if unknown.
+    pub fn new(at: Timestamp, window_rate: Option<BitRate>) -> Self {
+        let mut auto = Self {
             level: CompressionLevel::OFF,
             throughput: ThroughputEstimator::default(),
             path: Path::default(),
@@ -77,7 +78,12 @@ impl Auto {
             rests: [Rest::default(); 10],
             free_since: at,
             settling: 0,
+        };
+        // Until the window has grown, each window of bytes less saves a round trip.
+        if window_rate.is_some_and(|rate| bytes_per_second(rate) < DOUBTFUL) {
+            auto.change(FIRST);
         }
+        auto
     }
 
     pub fn level(&mut self, at: Timestamp) -> CompressionLevel {
@@ -142,8 +148,7 @@ impl Auto {
 
     /// The kernel's figures for the lane's connection.
     pub fn path(&mut self, at: Timestamp, delivered: BitRate, rtt: Duration) {
-        self.path
-            .seen(at, delivered.as_bits_per_second() as f64 / 8.0, rtt);
+        self.path.seen(at, bytes_per_second(delivered), rtt);
     }
 
     /// Knowledge does not age in idle time; otherwise every pause would cost new trials.
@@ -309,6 +314,10 @@ impl Span {
     }
 }
 
+fn bytes_per_second(rate: BitRate) -> f64 {
+    rate.as_bits_per_second() as f64 / 8.0
+}
+
 const SPAN: Duration = Duration::from_millis(25);
 const SPAN_CHUNKS: u32 = 8;
 /// With slow chunks, two are enough after this time.
@@ -320,6 +329,8 @@ const SETTLING: u64 = 128 * 1024;
 const FREE_FOR: Duration = Duration::from_secs(2);
 /// Bytes per second above which a full lane may be due to a slow reader.
 const DOUBTFUL: f64 = 20e6;
+/// Used at the start over a distance.
+const FIRST: CompressionLevel = CompressionLevel::ALL[6];
 /// Used if the thread is busy.
 const CHEAP: CompressionLevel = CompressionLevel::ALL[2];
 /// Required ratio of payload rates for a tried level to stay.

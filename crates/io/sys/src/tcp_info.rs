@@ -33,6 +33,10 @@ pub struct KernelFigures {
     pub data_packets_out: Option<u32>,
     pub data_packets_in: Option<u32>,
     pub retransmitted: Option<u32>,
+    /// Bytes in the send buffer that were not sent yet.
+    pub unsent: Option<u32>,
+    /// The congestion window in packets.
+    pub window: Option<u32>,
     /// Whether packets carry TCP timestamps, which take 12 header bytes.
     pub timestamps: Option<bool>,
 }
@@ -57,8 +61,17 @@ impl KernelFigures {
             data_packets_out: word(given, DATA_SEGS_OUT),
             data_packets_in: word(given, DATA_SEGS_IN),
             retransmitted: word(given, TOTAL_RETRANS),
+            unsent: word(given, NOTSENT_BYTES),
+            window: word(given, SND_CWND),
             timestamps: given.get(OPTIONS).map(|options| options & OPTION_TIMESTAMPS != 0),
         })
+    }
+
+    /// The rate that the congestion window allows.
+    pub fn window_rate(&self) -> Option<BitRate> {
+        let bytes = u64::from(self.window?) * u64::from(self.segment_size?);
+        let rate = bytes as f64 * 8.0 / self.min_rtt.filter(|rtt| !rtt.is_zero())?.as_secs_f64();
+        BitRate::from_bits_per_second(rate as u64)
     }
 }
 
@@ -79,9 +92,11 @@ const SND_MSS: usize = 16;
 const RCV_MSS: usize = 20;
 const RTT: usize = 68;
 const RTT_DEVIATION: usize = 72;
+const SND_CWND: usize = 80;
 const TOTAL_RETRANS: usize = 100;
 const SEGS_OUT: usize = 136;
 const SEGS_IN: usize = 140;
+const NOTSENT_BYTES: usize = 144;
 const MIN_RTT: usize = 148;
 const DATA_SEGS_IN: usize = 152;
 const DATA_SEGS_OUT: usize = 156;
@@ -109,7 +124,9 @@ mod tests {
             info.min_rtt < Some(Duration::from_secs(1)) && info.min_rtt.is_some(),
             "{info:?}"
         );
-        assert_eq!(info.retransmitted, Some(0));
+        assert_eq!((info.retransmitted, info.unsent), (Some(0), Some(0)));
+        assert!(info.window > Some(1), "{info:?}");
+        assert!(info.window_rate().is_some());
         assert_eq!((info.data_packets_in, info.data_packets_out), (Some(1), Some(0)));
         assert!(
             info.rtt >= info.min_rtt && info.rtt_deviation.is_some(),

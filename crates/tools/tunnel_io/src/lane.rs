@@ -84,6 +84,7 @@ impl LaneLoop {
         transport.socket().forget_stamps();
         transport.socket().limit_unsent(MAX_UNSENT_IN_KERNEL);
         let now = counters.now();
+        let auto = auto_of(preferences, now, &transport);
         Ok(Self {
             role,
             figures: counters.lane_begins(),
@@ -100,7 +101,7 @@ impl LaneLoop {
             // Bytes may have arrived with the handshake.
             readable: true,
             ending: false,
-            auto: auto_of(preferences, now),
+            auto,
             blocked: None,
             began: now,
             heard: now,
@@ -290,7 +291,7 @@ impl LaneLoop {
                     compress_login: preferences.compress_login,
                 };
                 self.lane.isolate(self.preferences.isolation);
-                self.auto = auto_of(self.preferences, self.counters.now());
+                self.auto = auto_of(self.preferences, self.counters.now(), &self.transport);
             }
         }
         let lanes = self.counters.lane_up();
@@ -397,9 +398,12 @@ impl LaneLoop {
     }
 }
 
-fn auto_of(preferences: LanePreferences, at: Timestamp) -> Option<Auto> {
+fn auto_of(preferences: LanePreferences, at: Timestamp, transport: &Transport) -> Option<Auto> {
     match preferences.level {
-        LevelChoice::Auto => Some(Auto::new(at)),
+        LevelChoice::Auto => {
+            let figures = transport.socket().info();
+            Some(Auto::new(at, figures.and_then(|figures| figures.window_rate())))
+        }
         LevelChoice::Fixed(_) => None,
     }
 }

@@ -4,6 +4,7 @@
 use link::LinkDescription;
 use link::impairments::outage::Outage;
 use link::network::{ConnectionNumber, FlowId, NetworkEvent, SimulatedNetwork};
+use link::tcp::INITIAL_WINDOW;
 use model::{BitRate, ByteCount, Direction, PerDirection, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -139,7 +140,10 @@ impl Simulation {
     }
 
     pub fn auto(&self, span: Duration) -> Outcome {
-        let auto = Auto::new(Timestamp::default());
+        let window = f64::from(INITIAL_WINDOW * self.link.payload_per_packet());
+        let rtt = self.link.rtt.as_secs_f64();
+        let window_rate = (rtt > 0.0).then(|| bit_rate(window / rtt));
+        let auto = Auto::new(Timestamp::default(), window_rate);
         Ends::new(self, Some(auto)).run(span, 0)
     }
 }

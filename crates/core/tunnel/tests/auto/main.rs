@@ -80,6 +80,17 @@ fn results_that_never_fill_the_lane_are_compressed_where_they_take_long() {
 }
 
 #[test]
+fn the_first_results_of_a_new_lane_are_compressed_over_a_distance() {
+    for (rate, rtt) in [(450e3, 10), (1.25e6, 40), (12.5e6, 40)] {
+        for (name, data) in DATA {
+            let simulation = Simulation::new(rate, data, clients(1, 100_000)).rtt(Duration::from_millis(rtt));
+            let what = format!("{name} at {rate:.3e}, {rtt} ms");
+            check(&what, &simulation, Duration::from_millis(400), 0.96);
+        }
+    }
+}
+
+#[test]
 fn clients_that_wait_for_each_other_s_results_get_a_good_level() {
     for rate in [450e3, 1.25e6, 12.5e6, 125e6] {
         for (name, data) in DATA {
@@ -127,7 +138,7 @@ fn a_lane_that_stands_still_for_a_while_goes_on_as_before() {
 
 #[test]
 fn after_a_pause_what_was_found_out_is_still_known() {
-    let mut auto = Auto::new(Timestamp::default());
+    let mut auto = Auto::new(Timestamp::default(), None);
     let mut at = Timestamp::default();
     for _ in 0..40 {
         let level = auto.level(at);
