@@ -47,7 +47,7 @@ pub const POOL: usize = 64 * 1024 * 1024;
 /// at least [`MIN_UNSENT`]. Bounds the wait of a small message.
 const ENOUGH_UNSENT: usize = 32 * 1024;
 const MIN_UNSENT: usize = 4 * 1024;
-const ENOUGH_TIME: Duration = Duration::from_millis(10);
+const ENOUGH_TIME: Duration = Duration::from_millis(4);
 /// For replies to the other end; a peer that causes more without reading is not a tunnel.
 const MAX_UNSENT: usize = 1024 * 1024;
 /// Limit of CREDITs of a stream, plus one for every [`BYTES_A_CREDIT`] bytes sent. An end returns

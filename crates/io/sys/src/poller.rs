@@ -34,6 +34,11 @@ impl ReadyEvent {
 const READABLE: EventFlags = EventFlags::IN;
 const WRITABLE: EventFlags = EventFlags::OUT;
 const GONE: EventFlags = EventFlags::HUP.union(EventFlags::ERR);
+const ALL: EventFlags = READABLE
+    .union(WRITABLE)
+    .union(EventFlags::RDHUP)
+    .union(EventFlags::PRI)
+    .union(EventFlags::ET);
 const ENDING: EventFlags = GONE.union(EventFlags::RDHUP).union(EventFlags::PRI);
 
 #[derive(Debug)]
@@ -89,8 +94,12 @@ impl Poller {
     /// Watches for readable, writable, and the end, edge-triggered: `fd` must be used until it
     /// would block.
     pub fn watch(&self, fd: BorrowedFd<'_>, token: u64) -> Result<(), LiveError> {
-        let flags = READABLE | WRITABLE | EventFlags::RDHUP | EventFlags::PRI | EventFlags::ET;
-        self.register(fd, token, flags)
+        self.register(fd, token, ALL)
+    }
+
+    /// Reports a watched `fd` again once it is ready, although it was not used until it blocked.
+    pub fn rewatch(&self, fd: BorrowedFd<'_>, token: u64) -> Result<(), OsError> {
+        epoll::modify(&self.epoll, fd, EventData::new_u64(token), ALL).map_err(OsError::from)
     }
 
     pub fn register_waker(&self, waker: &Waker, token: u64) -> Result<(), LiveError> {

@@ -3,7 +3,8 @@
 use super::super::Error;
 use super::super::login::Part;
 use super::super::notice::Notice;
-use super::{LaneLoop, MAX_UNSENT_IN_KERNEL};
+use super::{LANE, LaneLoop, MAX_UNSENT_IN_KERNEL};
+use std::os::fd::AsFd;
 use sys::socket::{Received, Sent};
 use tunnel::lane::TINY;
 use tunnel::{CompressionLevel, LevelChoice, Pick, StreamId};
@@ -33,7 +34,7 @@ impl LaneLoop {
         match self.transport.send(unsent) {
             Sent::Bytes(count) => {
                 self.lane.sent(count);
-                let is_full = count < offered || self.transport.has_unsent();
+                let is_full = count < offered || self.transport.has_unsent() || self.is_over_limit();
                 if is_full || self.auto.is_some() {
                     self.took(count, is_full);
                 }
@@ -41,6 +42,15 @@ impl LaneLoop {
             }
             Sent::Broken(reason) => Err(self.broken(reason)),
         }
+    }
+
+    /// The kernel takes bytes beyond its limit into a buffer that has room, up to 64 KiB. On a slow
+    /// lane the limit is kept here, and the poller reports when less than half is unsent.
+    fn is_over_limit(&self) -> bool {
+        let socket = self.transport.socket();
+        self.unsent_limit < MAX_UNSENT_IN_KERNEL
+            && socket.info().and_then(|info| info.unsent) >= Some(self.unsent_limit)
+            && self.poller.rewatch(socket.as_fd(), LANE).is_ok()
     }
 
     /// The lane's socket accepted `count` bytes, and is perhaps full.
