@@ -73,9 +73,7 @@ fn lines(outcome: &DatabaseLinkOutcome) -> Vec<String> {
         duration_or_dash(outcome.calls.min)
     ));
     lines.push(format!("Round trips: {}.", outcome.evidence));
-    if let Some(line) = rows_line(outcome) {
-        let _ = writeln!(view, "{line}");
-    }
+    lines.extend(rows_line(outcome));
     if let Some(connect) = outcome.connect {
         lines.push(format!("Opening the link: {}.", format_duration(connect)));
     }
