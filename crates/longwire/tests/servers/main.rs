@@ -9,6 +9,7 @@ mod password;
 mod ping;
 mod plan;
 mod split;
+mod tables;
 mod tune;
 mod tune_capture;
 mod tune_program;
