@@ -114,7 +114,7 @@ fn user_file() -> Option<PathBuf> {
     Some(folder.join("longwire.toml"))
 }
 
-/// Another user's folder counts as absent: `sudo` leaves its caller's HOME.
+/// Also a folder of another user, as `sudo` may leave its caller's HOME.
 fn is_absent(kind: ErrorKind) -> bool {
     matches!(
         kind,

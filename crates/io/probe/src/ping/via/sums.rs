@@ -213,7 +213,6 @@ fn divide(ratio: Option<f64>, round_trip: Option<Duration>, words: &str) -> (Opt
     (Some(whole as u64), how)
 }
 
-/// Of many rows.
 const CALLS_FOR_ROWS: usize = 5;
 /// Shorter calls are mostly server time, so the division means little.
 const MIN_DIVISIBLE: Duration = Duration::from_millis(2);

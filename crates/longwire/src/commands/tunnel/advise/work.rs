@@ -160,8 +160,8 @@ fn http(url: &str, target: &Target, stop: &StopToken) -> Result<Box<dyn Workload
 }
 
 fn plain_to_the_tunnel() -> Warning {
-    let text = "the server was asked over TLS, and these are the bytes inside: a tunnel can compress them only if \
-                clients connect to its near end without TLS (sslmode=disable)";
+    let text = "asked over TLS: a tunnel compresses these bytes only if clients connect to its near end without TLS \
+                (sslmode=disable)";
     Warning::new(WarningKind::NoEffect, text)
 }
 
