@@ -35,7 +35,7 @@ impl JobsPlan<'_> {
         }
         let (mut scratch, prepared) = Scratch::prepare(workbench, &self.shape, progress)?;
         progress.show_note(&format!(
-            "working in the scratch schema {}, which is removed at the end",
+            "works in scratch schema {}, removed at the end",
             prepared.scratch
         ));
         let methods = self.chosen(&prepared)?;

@@ -300,18 +300,17 @@ fn spelling(report: &TuneReport, one: &Recommendation, style: &Style) -> String 
 fn runs(runs: &TuneRuns) -> String {
     let watched = match runs.watched {
         0 => String::new(),
-        count => format!(", {}", counted(count, "watched run")),
+        count => format!(", {count} watched"),
     };
     format!(
-        "{}; a full sweep would have taken {}. Not counted: {}{watched}.",
+        "{}; a full sweep would have taken {}. Not counted: {} warm-up{watched}.",
         counted(runs.taken, "run"),
         runs.full_sweep,
-        counted(runs.warm_ups, "warm-up run"),
+        runs.warm_ups,
     )
 }
 
-/// An empty line and two of text.
-const RUNS_LINES: usize = 3;
+const RUNS_LINES: usize = 1;
 /// A smaller factor counts as no difference.
 pub(crate) const NO_DIFFERENCE: f64 = 1.05;
 const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
