@@ -36,7 +36,7 @@ links.network.rtt = ["0ms", "10ms", "30ms"]
 "#;
 
 /// Short points without network traffic.
-const SLEEP: &str = r#"
+pub(super) const SLEEP: &str = r#"
 hosts = ["application", "database"]
 
 [links.network]

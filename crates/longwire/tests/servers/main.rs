@@ -8,6 +8,7 @@ mod load;
 mod password;
 mod ping;
 mod plan;
+mod quiet;
 mod split;
 mod tables;
 mod tune;
