@@ -120,7 +120,7 @@ impl Stream {
         Self { secrets, ..self }
     }
 
-    /// For payload as one end sees it: behind an agreement on TLS comes what is inside.
+    /// For payload as one end sees it: plain after an agreement on TLS.
     #[must_use]
     pub fn inside_tls(self) -> Self {
         Self {

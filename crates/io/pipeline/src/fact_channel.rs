@@ -138,8 +138,8 @@ impl FactChannel {
         self
     }
 
-    /// For connections that are observed by their own client: payload is what is inside TLS. Round
-    /// trips of its handshake are not seen.
+    /// For connections that are observed by their own client: payload is that inside TLS. Round trips
+    /// of its handshake are not seen.
     #[must_use]
     pub fn inside_tls(mut self) -> Self {
         self.is_inside_tls = true;

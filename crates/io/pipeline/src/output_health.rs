@@ -44,7 +44,7 @@ impl OutputHealth {
     }
 
     /// As [`OutputHealth::print_line`], but not if [the user wants none](crate::output::be_quiet).
-    pub fn note(&self, text: &str) {
+    pub fn print_unless_quiet(&self, text: &str) {
         if !crate::output::is_quiet() {
             self.print_line(text);
         }

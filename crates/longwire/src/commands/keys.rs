@@ -106,7 +106,7 @@ fn print_summary(
     args: &Args,
 ) {
     if sessions > 0 {
-        return output_health.note(&format!(
+        return output_health.print_unless_quiet(&format!(
             "keys of {} are in {}; whoever has this file can read these connections: remove it after use",
             counted(sessions, "TLS session", "TLS sessions"),
             file.display()

@@ -76,7 +76,7 @@ pub struct Args {
     pub grouping: Grouping,
     #[command(flatten)]
     pub keys: KeyLogArgument,
-    /// Show the assumptions of the prediction, what its interval is made of, and the replay of the
+    /// Show the assumptions of the prediction, the parts of its interval, and the replay of the
     /// longest operation.
     #[arg(long, conflicts_with = "records")]
     pub explain: bool,

@@ -1,4 +1,4 @@
-//! What captures and recordings show on a terminal of 24 lines and 80 columns.
+//! Captures and recordings on a terminal of 24 lines and 80 columns.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

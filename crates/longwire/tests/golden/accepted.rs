@@ -39,7 +39,7 @@ const HEAD: &str = "# product\tclients\trtt_ms\toperation\tround_trips\tmedian_m
 const NONE: &str = "-";
 
 impl Accepted {
-    pub fn of(cells: &[Cell], predicted: &BTreeMap<String, Prediction>) -> Self {
+    pub fn from_predictions(cells: &[Cell], predicted: &BTreeMap<String, Prediction>) -> Self {
         let rows = cells
             .iter()
             .map(|cell| (cell.key(), predicted.get(&cell.key()).copied()));

@@ -1,4 +1,4 @@
-//! What was measured, and its predictions from the captures beside it.
+//! Measured cells, and their predictions from the captures beside them.
 
 use super::{Accepted, Prediction};
 use serde_json::Value;
@@ -24,8 +24,7 @@ impl Cell {
         f64::midpoint(self.far_ms[0], self.far_ms[1])
     }
 
-    /// Difference of the halves as a share of the measured time: what the measurement itself is
-    /// worth.
+    /// Difference of the halves as a share of the measured time.
     pub fn repeatability(&self) -> f64 {
         (self.far_ms[1] - self.far_ms[0]).abs() / self.measured()
     }

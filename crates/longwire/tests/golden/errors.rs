@@ -1,4 +1,4 @@
-//! Errors of predictions beside what the measurement itself is worth, by class.
+//! Errors of predictions beside the repeatability of the measurement, by class.
 
 use super::{Accepted, Cell, Prediction};
 use crate::cells::judged;
@@ -29,7 +29,7 @@ pub fn summary(cells: &[Cell], accepted: &Accepted) -> String {
             .copied()
             .filter(|(cell, _)| is_of_class(cell, class))
             .collect();
-        let figures = Figures::of(&of_class);
+        let figures = Figures::from_judged(&of_class);
         write!(
             table,
             "\n| {} | {} of {} | {} | {} | {:.0} % |",
@@ -76,7 +76,7 @@ const HEAD: &str = "\
 /// The median error and coverage, in one line.
 pub fn headline(cells: &[Cell], accepted: &Accepted) -> String {
     let all = judged(cells, accepted);
-    let figures = Figures::of(&all);
+    let figures = Figures::from_judged(&all);
     format!(
         "median {}, mean {}, inside {}",
         percent(figures.median),
@@ -97,7 +97,7 @@ fn row(class: &str, judged: &[Judged<'_>]) -> String {
         rank,
         inside,
         width,
-    } = Figures::of(judged);
+    } = Figures::from_judged(judged);
     format!(
         "| {class} | {} | {predicted} | {} | {} | {} | {:+.0} % | {:.0} % | {} | {rank:.3} | {:.0} % | {:.0} % |",
         judged.len(),
@@ -133,7 +133,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(judged: &[Judged<'_>]) -> Self {
+    fn from_judged(judged: &[Judged<'_>]) -> Self {
         let predicted: Vec<(&Cell, Prediction)> = judged
             .iter()
             .filter_map(|(cell, prediction)| prediction.map(|prediction| (*cell, prediction)))

@@ -19,7 +19,7 @@ fn folder() -> PathBuf {
 fn predictions_are_those_accepted() {
     let cells = cells::all(&folder());
     let predicted = cells::predict(&folder(), &cells);
-    let now = Accepted::of(&cells, &predicted);
+    let now = Accepted::from_predictions(&cells, &predicted);
     let before = Accepted::read(&folder());
     if let Ok(reason) = std::env::var("LONGWIRE_GOLDEN_ACCEPT") {
         return review::accept(&folder(), &cells, &before, &now, &reason);

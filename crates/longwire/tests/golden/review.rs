@@ -10,7 +10,7 @@ pub struct Change {
     line: String,
 }
 
-/// Largest first.
+/// The largest change comes first.
 pub fn changes(cells: &[Cell], before: &Accepted, now: &Accepted) -> Vec<Change> {
     let mut changes: Vec<Change> = cells
         .iter()
@@ -77,11 +77,11 @@ pub fn text(changes: &[Change], cells: &[Cell], before: &Accepted, now: &Accepte
         changes.len(),
         cells.len()
     );
-    for Change { line, .. } in changes.iter().take(MOST_SHOWN) {
+    for Change { line, .. } in changes.iter().take(MAX_SHOWN) {
         writeln!(text, "  {line}").expect("a string");
     }
-    if changes.len() > MOST_SHOWN {
-        writeln!(text, "  and {} more", changes.len() - MOST_SHOWN).expect("a string");
+    if changes.len() > MAX_SHOWN {
+        writeln!(text, "  and {} more", changes.len() - MAX_SHOWN).expect("a string");
     }
     let [before, now] = [before, now].map(|accepted| errors::table(cells, accepted));
     write!(text, "\nerrors before\n{before}\n\nerrors now\n{now}").expect("a string");
@@ -158,4 +158,4 @@ fn with_table(text: &str, table: &str) -> String {
 
 const BEGIN: &str = "<!-- errors of tests/golden -->";
 const END: &str = "<!-- end of errors -->";
-const MOST_SHOWN: usize = 30;
+const MAX_SHOWN: usize = 30;

@@ -123,7 +123,7 @@ impl<'a> Agent<'a> {
         let mut aggregator = Aggregator::new(&wanted, conditions.clone())?;
         aggregator.export(exporting.exports());
         if let Some(address) = exporting.address() {
-            output_health.note(&format!(
+            output_health.print_unless_quiet(&format!(
                 "series for Prometheus are at http://{address}/metrics, whether all is well at /health"
             ));
         }
@@ -267,7 +267,8 @@ impl<'a> Agent<'a> {
         self.seen.reloaded(changed.is_ok());
         let trouble = match changed {
             Ok(()) => {
-                self.output_health.note("the configuration was read again");
+                self.output_health
+                    .print_unless_quiet("the configuration was read again");
                 None
             }
             Err(error) => {
@@ -289,7 +290,7 @@ impl<'a> Agent<'a> {
         self.exporting
             .finish(self.config.stop_within, &self.output_health);
         self.output_health
-            .note(&self.totals.line((self.clock)().duration_since(self.began)));
+            .print_unless_quiet(&self.totals.line((self.clock)().duration_since(self.began)));
         Ok(self.output_health.status(Status::Done))
     }
 }

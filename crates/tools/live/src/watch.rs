@@ -74,7 +74,8 @@ impl Run {
             let started = Exporting::start(plan.exports, &seen)?;
             aggregator.export(started.exports());
             if let Some(address) = started.address() {
-                output_health.note(&format!("series for Prometheus are at http://{address}/metrics"));
+                output_health
+                    .print_unless_quiet(&format!("series for Prometheus are at http://{address}/metrics"));
             }
             exporting = Some(started);
         }

@@ -38,8 +38,8 @@ fn maps(plan: &PlanOutcome) -> Markup {
             @if let Some(best) = best { (map::figure("The cheapest that keeps all budgets", plan, best)) }
         }
         (small_print(
-            "A dot is a place, with its services. A line is a link, with its round-trip time and the price of a gigabyte; where these have \
-             no room, the table of links has them. Distances are not to scale."
+            "A dot is a place, with its services. A line is a link, with its round-trip time and the price of a gigabyte. The table of \
+             links has those without room here. Distances are not to scale."
         ))
     };
     section("map", "Places and services", content)

@@ -58,7 +58,7 @@ pub fn comparison_view(report: &ComparisonReport, style: &Style) -> String {
 /// The largest change beyond the scatter, and how many names changed.
 pub(crate) fn answer(report: &ComparisonReport) -> String {
     let all = &report.operations;
-    let with = |change: Change| all.iter().filter(move |pair| Change::of(pair) == change);
+    let with = |change: Change| all.iter().filter(move |pair| Change::from_pair(pair) == change);
     let counts: Vec<String> = Change::ALL
         .into_iter()
         .map(|change| (with(change).count(), change))
@@ -125,7 +125,7 @@ impl Change {
         Self::OnlyNow,
     ];
 
-    fn of(pair: &ComparedOperation) -> Self {
+    fn from_pair(pair: &ComparedOperation) -> Self {
         match (&pair.groups, pair.is_beyond_scatter()) {
             ([None, _], _) => Self::OnlyNow,
             ([_, None], _) => Self::OnlyBefore,
@@ -148,7 +148,7 @@ impl Change {
 
 /// A change beyond scatter as a factor, any other as the reason for none.
 pub(crate) fn change_words(pair: &ComparedOperation) -> String {
-    let change = Change::of(pair);
+    let change = Change::from_pair(pair);
     match pair.medians().filter(|_| change == Change::Beyond) {
         Some(medians) => factor(medians),
         None => change.words().to_owned(),

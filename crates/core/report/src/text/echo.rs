@@ -55,7 +55,7 @@ pub fn echo_view(report: &EchoReport, style: &Style) -> String {
     if !report.bulks.is_empty() {
         rates(report, style, &mut screen);
     }
-    notes(report).iter().for_each(|note| screen.note(note));
+    notes(report).iter().for_each(|note| screen.add_note(note));
     screen.finish(PAGE)
 }
 

@@ -54,7 +54,7 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
     out
 }
 
-/// What widens the interval of a name, largest first.
+/// Margins of the interval of a name, largest first.
 fn margins(prediction: &Prediction, style: &Style, out: &mut String) {
     let heading = format!(
         "The interval of {}, {} to {} at {}, is made of",
@@ -91,7 +91,7 @@ fn size(margin: &BoundsMargin) -> f64 {
     margin.seconds[0].max(margin.seconds[1])
 }
 
-/// The source, and what would narrow it.
+/// The source, and a way to narrow it.
 const fn words(source: MarginSource) -> [&'static str; 2] {
     match source {
         MarginSource::Sampling => [

@@ -305,7 +305,7 @@ fn wide_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
                 largest_margin(one).map_or_else(String::new, |words| format!(", mostly for {words}"));
             let _ = writeln!(
                 out,
-                "{}: no median is predicted where the interval is wider than a factor of three{mostly}; --explain says more.",
+                "{}: no median is predicted, as the interval is wider than a factor of three.{mostly} --explain has all parts.",
                 printable(name),
             );
         }

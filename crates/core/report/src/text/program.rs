@@ -54,8 +54,8 @@ pub fn program_view(report: &ProgramReport, style: &Style) -> String {
     }
     after.iter().for_each(|text| screen.put(text));
     screen.warnings(&report.warnings);
-    screen.note(MEDIANS);
-    screen.note("trips to memory: of the run of the median time");
+    screen.add_note(MEDIANS);
+    screen.add_note("trips to memory: of the run of the median time");
     screen.finish("")
 }
 

@@ -56,7 +56,7 @@ impl<'a> Screen<'a> {
     }
 
     /// How to read the sections above.
-    pub(super) fn note(&mut self, text: &str) {
+    pub(super) fn add_note(&mut self, text: &str) {
         self.section("notes", &wrapped(text, "  ", Ink::Faint, self.style));
     }
 

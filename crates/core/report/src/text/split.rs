@@ -111,7 +111,7 @@ fn notes(report: &SplitReport, style: &Style, screen: &mut Screen<'_>) {
     if !report.predictions.is_empty() {
         notes.extend([PREDICTED_BOUNDS, REPLACED].map(str::to_owned));
     }
-    notes.iter().for_each(|note| screen.note(note));
+    notes.iter().for_each(|note| screen.add_note(note));
     let mut links = String::new();
     for link in &report.links {
         paragraph(&super::link_line(link), "", Ink::Faint, style, &mut links);

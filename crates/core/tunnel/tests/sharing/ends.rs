@@ -132,7 +132,7 @@ impl Tunnel {
         ends.send();
         while let Some(event) = ends.network.advance_to(Timestamp::default().after(SPAN)) {
             match event {
-                NetworkEvent::Wake(()) => ends.ask(),
+                NetworkEvent::Wake(()) => ends.send_question(),
                 NetworkEvent::Received(flow) => ends.receive(flow),
                 NetworkEvent::Arrived(_) => {}
             }
@@ -141,7 +141,7 @@ impl Tunnel {
         ends.statements.outcome(ends.came)
     }
 
-    fn ask(&mut self) {
+    fn send_question(&mut self) {
         if self.large.is_none() {
             self.large = self.near.open();
             self.small = self.near.open();

@@ -368,7 +368,7 @@ impl LiveTable {
         self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW)
     }
 
-    /// What was drawn stays.
+    /// The drawn lines stay.
     const fn keep(&mut self) {
         self.lines = 0;
     }

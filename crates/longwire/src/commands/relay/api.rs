@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args, at: &ServedAddress, typed: &CommandLine) -> Resul
         .into_iter()
         .filter_map(|link| link.stop(Duration::ZERO).link);
     let links: Vec<LinkOutcome> = stopped.collect();
-    output_health.note(&summary(counters));
+    output_health.print_unless_quiet(&summary(counters));
     for link in &links {
         output_health.record_written("the relay's counts are", output::print_link(link));
     }

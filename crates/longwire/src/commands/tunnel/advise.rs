@@ -36,8 +36,8 @@ use tunnel_io::advise::{self, AdviceRequest};
   longwire tunnel advise mysql://app@db1/shop \
     --statement 'select * from article'")]
 pub struct Args {
-    /// Capture or recording files, or folders of them (`-` reads stdin), or one server: postgres://, mysql://, mariadb:// or
-    /// http://.
+    /// Capture or recording files, or folders of them (`-` reads stdin), or one server: postgres://,
+    /// mysql://, mariadb:// or http://.
     #[arg(required = true, value_name = "FILE|TARGET")]
     pub sources: Vec<PathBuf>,
     #[command(flatten)]

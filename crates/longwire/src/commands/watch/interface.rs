@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let status = if let Some(mut child) = child {
         run.until_ended(&mut traffic, Some(&mut child), &asked)
     } else {
-        output_health.note(&format!("observing {point}{ENDS}"));
+        output_health.print_unless_quiet(&format!("observing {point}{ENDS}"));
         run.until_ended(&mut traffic, None, &asked)
     };
     let aggregator = &mut run.aggregator;

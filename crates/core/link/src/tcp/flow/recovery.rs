@@ -4,8 +4,9 @@ use super::{Flow, PacketState, Recovery, Sending};
 use model::{Nanos, Timestamp};
 
 impl Flow {
-    /// Marks packets lost that were not just reordered. Otherwise first retransmits the last packet as a probe (the tail loss probe of RFC 8985), next time
-    /// marks all packets lost for [`Flow::next_packet`]. Due at [`Flow::gives_up_at`].
+    /// Marks packets lost that were not just reordered. Otherwise first retransmits the last packet
+    /// as a probe (the tail loss probe of RFC 8985), next time marks all packets lost for
+    /// [`Flow::next_packet`]. Due at [`Flow::gives_up_at`].
     pub fn gives_up(&mut self, at: Timestamp) -> Option<Sending> {
         if self.reordering.is_over(at) {
             let is_first = self.recovery.is_none();

@@ -6,7 +6,7 @@ use crate::text::plan::money;
 use maud::{Markup, html};
 use model::{PlacementOutcome, PlanLink, PlanOutcome};
 
-/// `title` says whose placement it is.
+/// `title` names the placement.
 pub(super) fn figure(title: &str, plan: &PlanOutcome, outcome: &PlacementOutcome) -> Markup {
     html! {
         figure.map {

@@ -69,9 +69,9 @@ pub(super) fn tables(outcome: &LabOutcome, style: &Style, screen: &mut Screen<'_
         screen.table("bytes and processor time", "\n", &costs(&points), "");
     }
     if withheld {
-        screen.note(WITHHELD);
+        screen.add_note(WITHHELD);
     }
-    screen.note(NOTE);
+    screen.add_note(NOTE);
 }
 
 /// Groups points by their settings other than the variant, in the order of the file.
@@ -234,7 +234,7 @@ fn processor(point: &LabPoint, host: &str) -> Duration {
     used.filter(|used| used.host == host).map(|used| used.time).sum()
 }
 
-const NOTE: &str = "Durations are those of all rounds together; a minute is over all the time to the end of the last operation, as JMeter counts. times: that over the same of the variant it is compared with, in the same round. Bytes (of the links, with all headers) and processor time (logins included) are those of one operation.";
+const NOTE: &str = "Durations are those of all rounds together. A minute is over all the time to the end of the last operation, as JMeter counts. The column times is that over the same of the compared variant, in the same round. Bytes (of the links, with all headers) and processor time (logins included) are those of one operation.";
 const VARIANT: &str = "variant";
 /// A kilobyte as JMeter counts it.
 const KILOBYTE: f64 = 1024.0;
