@@ -301,11 +301,11 @@ fn wide_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
         let wide = of_names(predictions, std::slice::from_ref(name))
             .find(|one| one.bounds().is_some() && one.bounded().is_none());
         if let Some(one) = wide {
-            let mostly =
-                largest_margin(one).map_or_else(String::new, |words| format!(", mostly for {words}"));
+            let largest = largest_margin(one)
+                .map_or_else(String::new, |words| format!(" Its largest part is for {words}."));
             let _ = writeln!(
                 out,
-                "{}: no median is predicted, as the interval is wider than a factor of three.{mostly} --explain has all parts.",
+                "{}: no median is predicted, as the interval is wider than a factor of three.{largest} All parts: --explain.",
                 printable(name),
             );
         }
