@@ -34,6 +34,8 @@ SCENARIOS = {
         dict(rtt=40, writes=[(0, 200), (150, 200), (700, 200)], drop={n: 1 for n in range(370, 399)}),
     "the-tail-of-a-burst-is-lost-and-probed":
         dict(rtt=40, writes=[(0, 200), (150, 200), (900, 200)], drop={n: 1 for n in range(370, 400)}),
+    "a-packet-sent-again-and-acknowledged-shows-the-lost-tail":
+        dict(rtt=40, writes=[(0, 200), (150, 200), (900, 200)], drop={350: 1} | {n: 1 for n in range(380, 400)}),
     "idle-time-moves-the-epoch":
         dict(rtt=40, writes=[(0, 400)] + [(900 + 200 * n, 120) for n in range(14)], drop={150: 1}),
     "idle-time-moves-the-epoch-after-a-loss":

@@ -24,7 +24,7 @@ use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use capture::Machines;
 use captured::CaptureDecoding;
-pub use folders::with_folders;
+pub use folders::{ensure_not_read, with_folders};
 use merging::MergedRecordings;
 use model::{Conditions, Warning, WarningKind};
 use numbering::Numbering;

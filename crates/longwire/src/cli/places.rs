@@ -29,8 +29,8 @@ fn with_place(argument: Arg, command: &str, places: &Places) -> Arg {
         (_, "rtt") => parser(places, parse_duration),
         ("relay" | "watch" | "top", "link") => parser(places, |text| Ok::<_, Infallible>(text.to_owned())),
         (_, "link") => parser(places, str::parse::<LinkDescription>),
-        ("check", "max_predicted") => parser(places, predicted),
-        ("check", "max_held") => parser(places, held),
+        ("check", "max_predicted") => budget_parser(places, predicted),
+        ("check", "max_held") => budget_parser(places, held),
         ("predict", "files") => {
             let places = places.clone();
             PathBufValueParser::new()
@@ -40,6 +40,19 @@ fn with_place(argument: Arg, command: &str, places: &Places) -> Arg {
         _ => return argument,
     };
     argument.value_parser(parser)
+}
+
+/// The link of a budget follows its last `@`; the name of an operation before it stays as it is.
+fn budget_parser<T, E>(places: &Places, parse: fn(&str) -> Result<T, E>) -> ValueParser
+where
+    T: Clone + Send + Sync + 'static,
+    E: Display + 'static,
+{
+    let places = places.clone();
+    ValueParser::from(move |text: &str| match text.rsplit_once('@') {
+        Some((budget, link)) => places.parse_with(link, |link| parse(&format!("{budget}@{link}"))),
+        None => parse(text).map_err(|fault| fault.to_string()),
+    })
 }
 
 fn parser<T, E>(places: &Places, parse: fn(&str) -> Result<T, E>) -> ValueParser

@@ -93,6 +93,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         files: input::with_folders(&args.files)?,
         ..args.clone()
     };
+    input::ensure_not_read(&args.files, args.html.as_deref())?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let file = args.budgets.as_deref().map(read_budgets).transpose()?;
     let BudgetFile { budgets, hosts } = file.unwrap_or_default();

@@ -54,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
     /// Print the link as commands of tc (netem, tbf) for DEVICE, and end.
-    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["forward", "records", "capture", "let_sleep", "command"])]
+    #[arg(long, value_name = "DEVICE", value_parser = parse_device, conflicts_with_all = ["forward", "records", "capture", "let_sleep", "command"])]
     pub tc: Option<String>,
     /// Let processors sleep while packets are on the link. Saves power, but adds up to half a
     /// millisecond to round trips.
@@ -64,6 +64,21 @@ pub struct Args {
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
+
+/// As the kernel does (`dev_valid_name`).
+fn parse_device(text: &str) -> Result<String, String> {
+    let is_name = (1..MAX_DEVICE_NAME).contains(&text.len())
+        && ![".", ".."].contains(&text)
+        && text
+            .chars()
+            .all(|letter| letter.is_ascii_graphic() && !"/:;&|<>()$`\\\"'*?#".contains(letter));
+    is_name
+        .then(|| text.to_owned())
+        .ok_or_else(|| "a network device has a name of up to 15 letters, such as eth0".to_owned())
+}
+
+/// `IFNAMSIZ`.
+const MAX_DEVICE_NAME: usize = 16;
 
 /// # Errors
 /// When the system refuses the namespaces or devices, or a file cannot be written.

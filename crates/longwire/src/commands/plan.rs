@@ -66,6 +66,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     };
     let estate = read_estate(&args.estate)?;
     let asked = asked::placements(&estate, &args.placement)?;
+    input::ensure_not_read(&args.files, args.html.as_deref())?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let data = read_data(args, typed, &estate)?;
     ensure!(

@@ -7,7 +7,7 @@ use super::keys_flag::KeyLogArgument;
 use super::per_file::PerFileArg;
 use crate::commands::all_flag::AllArgument;
 use crate::commands::record_args::RecordArgs;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
 use model::DEFAULT_RTTS;
@@ -25,7 +25,6 @@ use proof::{Backend, BackendSearch, Claim};
 use report::ReadOutcome;
 use report::RunFile;
 use report::outcome::ExplainOutcome;
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use sys::StopToken;
@@ -135,8 +134,14 @@ fn predict(
     backend: Option<&Backend>,
     typed: &CommandLine,
 ) -> Result<Status> {
+    for output in [&args.html, &args.trace] {
+        input::ensure_not_read(files, output.as_deref())?;
+    }
+    ensure!(
+        args.trace.is_none() || args.trace != args.html,
+        "--trace and --html name the same file"
+    );
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
-    let trace = args.trace.as_deref().map(create_trace).transpose()?;
     let samples = page.as_ref().map(PageFile::samples);
     let samples = samples.or_else(|| backend.map(|_| Samples::default()));
     let wanted = AggregatorConfig {
@@ -170,8 +175,8 @@ fn predict(
             .zip(wanted.targets.last())
             .map(|(longest, target)| explain(&longest, target, &wanted, &moved, &outcome.predictions));
         output::print(&view(args, &outcome, &wanted, explained.as_ref()))?;
-        if let Some(trace) = trace {
-            write_trace(trace, explained.as_ref())?;
+        if let Some(path) = &args.trace {
+            write_trace(path, explained.as_ref())?;
         }
     }
     output::warn(&outcome.warnings);
@@ -189,14 +194,12 @@ fn predict(
     Ok(status)
 }
 
-fn create_trace(path: &Path) -> Result<File> {
-    private_file::create(path).with_context(|| format!("could not create the trace {}", path.display()))
-}
-
-fn write_trace(mut file: File, explained: Option<&ExplainOutcome>) -> Result<()> {
+fn write_trace(path: &Path, explained: Option<&ExplainOutcome>) -> Result<()> {
     let explained = explained.context("no operation was seen, so there is nothing to trace")?;
-    file.write_all(report::trace::chrome_trace(explained).as_bytes())
-        .context("could not write the trace")
+    let trace = report::trace::chrome_trace(explained);
+    private_file::create(path)
+        .and_then(|mut file| file.write_all(trace.as_bytes()))
+        .with_context(|| format!("could not write the trace {}", path.display()))
 }
 
 fn view(

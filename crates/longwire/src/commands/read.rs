@@ -7,7 +7,7 @@ use super::keys_flag::KeyLogArgument;
 use super::per_file::PerFileArg;
 use super::reporting::Reporting;
 use analysis::exchange_pool::ExchangePool;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
 use pipeline::aggregator::{Aggregator, AggregatorConfig, TablesInput};
 use pipeline::input::{self, Reading};
@@ -51,6 +51,11 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     if let [file] = args.files.as_slice()
         && let Some(outcome) = script_output::find(file)?
     {
+        ensure!(
+            args.baseline.is_none(),
+            "--baseline compares captures and recordings; {} is the output of a script",
+            file.display()
+        );
         return script_output::show(&outcome, args.reporting.records.format(), typed);
     }
     sys::memory::keep_freed();
@@ -64,6 +69,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
 }
 
 fn read(args: &Args, files: &[PathBuf], file: Option<RunFile>, typed: &CommandLine) -> Result<Status> {
+    input::ensure_not_read(files, args.reporting.html.as_deref())?;
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let boxes = ExchangePool::default();
     let wanted = AggregatorConfig {

@@ -46,7 +46,7 @@ pub fn summary(cells: &[Cell], accepted: &Accepted) -> String {
 }
 
 const SUMMARY_HEAD: &str = "\
-| class | predicted | median error | two measurements differ by | inside the bounds |
+| class | predicted | median error | halves of a measurement differ by | inside the bounds |
 |---|---|---|---|---|";
 
 /// All cells, then by clients, round trip and product.

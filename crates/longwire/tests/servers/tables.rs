@@ -13,7 +13,7 @@ use testbed::{Postgres, Started};
 /// records. Records of other types are none of the command.
 #[track_caller]
 fn assert_tables(words: &str, arguments: &[&str]) {
-    assert_tables_of(words, arguments, |words| run(words));
+    assert_tables_of(words, arguments, run);
 }
 
 #[track_caller]

@@ -298,7 +298,7 @@ impl Cubic {
         grown
     }
 
-    /// Once per window and 31 ms; the curve is read once per tick of the kernel's clock.
+    /// Once per window and 32 ms; the curve is read once per tick of the kernel's clock.
     fn update(&mut self, at: Timestamp, window: u32, acked: u32) {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked += acked;

@@ -281,7 +281,14 @@ impl Flow {
         if self.written < self.produced && self.written - self.acked <= MAX_BUFFER - WAKE_AT_FREE {
             self.fill_buffer();
         }
-        let (beyond_gap, lost) = beyond.map_or((0, false), |beyond| self.mark_arrived(at, beyond));
+        self.recovery = self.recovery.filter(|recovery| self.acked < recovery.until);
+        if self.recovery.is_none() {
+            self.congestion.recovered();
+        }
+        let (beyond_gap, lost) = match beyond {
+            Some(beyond) => self.mark_arrived(at, beyond),
+            None => (0, self.recovery.is_some() && self.mark_lost(at)),
+        };
         if packets > 0 {
             (self.timeouts, self.probed) = (0, false);
             self.timer_from = at;
@@ -289,13 +296,8 @@ impl Flow {
         if let Some(rtt) = rtt {
             self.round_trip.sample(rtt, self.unacknowledged());
         }
-        self.recovery = self.recovery.filter(|recovery| self.acked < recovery.until);
-        match self.recovery {
-            None => self.congestion.recovered(),
-            Some(_) => self
-                .congestion
-                .reduce(self.in_flight, packets + beyond_gap, packets > 0 && !lost),
-        }
+        self.congestion
+            .reduce(self.in_flight, packets + beyond_gap, packets > 0 && !lost);
         if packets > 0 && self.recovery.is_none_or(|recovery| recovery.by_timeout) {
             let ack = Acknowledged {
                 at,
@@ -332,8 +334,16 @@ impl Flow {
             }
             count += u32::from(packet.state != PacketState::Arrived);
             // One that had arrived before, known or not, has waited for others since.
-            if !packet.resent && packet.state == PacketState::InFlight {
-                rtt = Some(at.nanos_since(packet.sent_at));
+            if packet.state == PacketState::InFlight {
+                self.reordering.delivered(
+                    at,
+                    packet.sent_at,
+                    packet.end,
+                    packet.resent.then_some(self.base_rtt),
+                );
+                if !packet.resent {
+                    rtt = Some(at.nanos_since(packet.sent_at));
+                }
             }
         }
         (count, rtt)

@@ -115,6 +115,7 @@ macro_rules! rules {
 }
 
 rules! {
+    a_packet_sent_again_and_acknowledged_shows_the_lost_tail "a-packet-sent-again-and-acknowledged-shows-the-lost-tail",
     a_loss_keeps_0_7_and_cubic_grows "a-loss-keeps-0.7-and-cubic-grows",
     a_timeout_forgets_cubic "a-timeout-forgets-cubic",
     a_window_half_used_does_not_grow "a-window-half-used-does-not-grow",

@@ -103,7 +103,7 @@ fn rows(pair: &ComparedOperation) -> Markup {
                     }
                     td.way data-label="run" { (RUNS[run]) }
                     @if let Some(group) = group { (figures(group)) } @else { (nothing()) }
-                    td.lane { (bar(group.as_ref(), means[run] / longest)) }
+                    td.lane { (bar(group.as_ref(), means[run] / longest.max(f64::MIN_POSITIVE))) }
                 }
             }
         }

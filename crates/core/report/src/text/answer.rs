@@ -40,10 +40,18 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
     Some(format!(
         "At {}, {who} takes {} instead of {}{}.",
         format_duration(there.rtt),
-        format_duration(one.predicted),
+        predicted(there, one.predicted),
         format_duration(one.measured),
         found(outcome, group, there, &one),
     ))
+}
+
+/// The interval where it is too wide for a median.
+fn predicted(there: &Prediction, one: Duration) -> String {
+    match (there.bounded(), there.bounds()) {
+        (None, Some([low, high])) => format!("{} to {}", format_duration(low), format_duration(high)),
+        _ => format_duration(one),
+    }
 }
 
 /// Operations with most time at the longest distance that has findings with a price; without
@@ -75,6 +83,8 @@ fn most_time_there(outcome: &ReadOutcome) -> Option<(&OperationGroup, &Predictio
 /// The longest predicted distance; of the default ones, the one at which findings are priced.
 fn unpriced_rtt(predictions: &[Prediction]) -> Option<Duration> {
     let mut rtts: Vec<Duration> = predictions.iter().map(|there| there.rtt).collect();
+    // A page's grid begins without distance.
+    rtts.retain(|rtt| !rtt.is_zero());
     rtts.sort_unstable();
     rtts.dedup();
     match rtts == DEFAULT_RTTS {
@@ -268,7 +278,8 @@ pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
     let there = outcome
         .predictions
         .iter()
-        .find(|there| there.operation_name == group.name && there.rtt == saving.rtt)?;
+        .find(|there| there.operation_name == group.name && there.rtt == saving.rtt)
+        .filter(|there| there.bounded().is_some())?;
     let saves = saving
         .saves
         .checked_div(u32::try_from(group.count).unwrap_or(u32::MAX))?;

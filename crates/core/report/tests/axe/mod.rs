@@ -60,7 +60,7 @@ impl Axe {
 const UNTITLED: &str = r"
     const titles = (svg) => [...(svg.closest('.waterfall') ?? svg).querySelectorAll('.axis')].map((title) => title.textContent);
     return [...document.querySelectorAll('svg')]
-      .filter((svg) => svg.checkVisibility() && !svg.matches('.bar, .places'))
+      .filter((svg) => svg.checkVisibility() && !svg.matches('.bar, .places, [aria-hidden]'))
       .filter((svg) => titles(svg).length < 2 || titles(svg).some((title) => /^$|\(\)/.test(title)) ||
         !titles(svg).some((title) => /\(.+\)/.test(title)))
       .map((svg) => svg.getAttribute('aria-label'));";

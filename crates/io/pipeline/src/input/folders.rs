@@ -25,16 +25,40 @@ pub fn with_folders(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(all)
 }
 
+/// # Errors
+/// If `output` is one of the files that are read.
+pub fn ensure_not_read(files: &[PathBuf], output: Option<&Path>) -> Result<()> {
+    let Some(output) = output.and_then(|output| output.canonicalize().ok()) else {
+        return Ok(());
+    };
+    let is_read = |file: &PathBuf| file.canonicalize().is_ok_and(|file| file == output);
+    ensure!(
+        !files.iter().any(is_read),
+        "{} would be overwritten, and is read: name another file to write",
+        output.display()
+    );
+    Ok(())
+}
+
 fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in folder.read_dir()? {
         let path = entry?.path();
-        if path.is_file() && has_traffic(&path)? {
+        // A damaged capture is an error later, not left out.
+        if path.is_file() && (is_named_so(&path) || has_traffic(&path)?) {
             found.push(path);
         }
     }
     found.sort();
     Ok(found)
+}
+
+fn is_named_so(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    [".pcap", ".pcapng", ".lwr"]
+        .iter()
+        .any(|end| plain.ends_with(end))
 }
 
 fn has_traffic(path: &Path) -> io::Result<bool> {

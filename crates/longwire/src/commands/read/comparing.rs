@@ -12,9 +12,12 @@ use std::path::{Path, PathBuf};
 use sys::arguments::CommandLine;
 
 pub fn run(args: &Args, baseline: &Path, typed: &CommandLine) -> Result<Status> {
-    let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let [before, now] = [&[baseline.to_owned()][..], &args.files].map(input::with_folders);
     let files = [before?, now?];
+    for files in &files {
+        input::ensure_not_read(files, args.reporting.html.as_deref())?;
+    }
+    let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let [before, now] = files.each_ref().map(|files| outcome(args, files, typed));
     let titles = files.each_ref().map(|files| input::title(files));
     let report = ComparisonReport::new(titles, [before?, now?]);

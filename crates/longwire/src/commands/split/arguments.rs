@@ -151,6 +151,10 @@ impl Args {
         let session = Session::open(&target, SessionOptions::new(stop))?;
         let address = session.server();
         session.close();
+        anyhow::ensure!(
+            address.is_some() || target.socket.is_some(),
+            "the server closed the connection after the login"
+        );
         anyhow::ensure!(address.is_some() || !self.verify, NO_ADDRESS);
         let mut clients = self.clients.clone();
         clients.sort_unstable();

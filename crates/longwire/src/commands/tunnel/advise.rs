@@ -85,6 +85,7 @@ pub struct Args {
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let begun = Instant::now();
     args.cleartext.allow_for(target(&args.sources)?)?;
+    input::ensure_not_read(&args.sources, args.html.as_deref())?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
     let mut levels = vec![CompressionLevel::OFF];
     levels.extend(

@@ -30,6 +30,24 @@ impl Reordering {
         self.until.map_or(timeout, |until| until.min(timeout))
     }
 
+    /// `tcp_rack_advance`. The acknowledgement of a packet that was sent again may be for the first
+    /// of both, if it comes within `least`.
+    pub(super) fn delivered(
+        &mut self,
+        at: Timestamp,
+        sent_at: Timestamp,
+        end: StreamOffset,
+        least: Option<Nanos>,
+    ) {
+        let rtt = at.nanos_since(sent_at);
+        let is_newest = self
+            .newest
+            .is_none_or(|newest| (newest.sent_at, newest.end) < (sent_at, end));
+        if is_newest && least.is_none_or(|least| rtt >= least) {
+            self.newest = Some(Delivered { sent_at, end, rtt });
+        }
+    }
+
     pub(super) fn shift(&mut self, by: i64) {
         self.until = self.until.map(|until| shift(until, by));
         if let Some(newest) = &mut self.newest {
@@ -55,14 +73,7 @@ impl Flow {
         packet.state = PacketState::Arrived;
         let (sent_at, end) = (packet.sent_at, packet.end);
         self.reordering.beyond_gap += 1;
-        if self
-            .reordering
-            .newest
-            .is_none_or(|newest| (newest.sent_at, newest.end) < (sent_at, end))
-        {
-            let rtt = at.nanos_since(sent_at);
-            self.reordering.newest = Some(Delivered { sent_at, end, rtt });
-        }
+        self.reordering.delivered(at, sent_at, end, None);
         (1, self.mark_lost(at))
     }
 
