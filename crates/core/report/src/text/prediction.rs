@@ -57,7 +57,7 @@ pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: 
             style.paint(Ink::Faint, &format!("and {more}: --all lists all"))
         );
     }
-    if table.has_dash(style) {
+    if table.has_dash_below(style, |heading| PERCENTILES.contains(&heading)) {
         let _ = writeln!(out, "  {}", style.paint(Ink::Faint, WITHHELD));
     }
     let notes = [
@@ -188,17 +188,9 @@ fn headings(optional: Optional) -> Vec<&'static str> {
         true => &["predicted", "measured", "error"][..],
         false => &["median"],
     });
-    headings.extend([
-        "low",
-        "high",
-        "bound by",
-        "trips",
-        "per second",
-        "p90",
-        "p95",
-        "p99",
-        "count",
-    ]);
+    headings.extend(["low", "high", "bound by", "trips", "per second"]);
+    headings.extend(PERCENTILES);
+    headings.push("count");
     headings
 }
 
@@ -443,5 +435,6 @@ const SAME: f64 = 0.05;
 const SHOWN_UNMOVED: usize = 3;
 /// In columns, within a sentence.
 const MAX_NAME_LEN: usize = 40;
+const PERCENTILES: [&str; 3] = ["p90", "p95", "p99"];
 const SHOWN_ROWS: usize = 9;
 const SHOWN_PRICES: usize = 3;

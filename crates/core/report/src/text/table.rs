@@ -32,11 +32,16 @@ impl Table {
 
     /// Whether any visible cell is withheld.
     pub(super) fn has_dash(&self, style: &Style) -> bool {
+        self.has_dash_below(style, |_| true)
+    }
+
+    /// In columns with these headings.
+    pub(super) fn has_dash_below(&self, style: &Style, of: impl Fn(&str) -> bool) -> bool {
         let shown = self.widths(style.table_columns() - INDENT.len()).len();
         self.rows
             .iter()
-            .flat_map(|row| row.iter().take(shown))
-            .any(|cell| cell == super::DASH)
+            .flat_map(|row| self.headings.iter().zip(row).take(shown))
+            .any(|(heading, cell)| cell == super::DASH && of(heading))
     }
 
     pub(super) fn render(&self, style: &Style, out: &mut String) {
