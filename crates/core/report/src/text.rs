@@ -38,7 +38,7 @@ pub mod tune;
 pub mod tunnel;
 pub mod tunnel_metrics;
 pub mod via;
-pub mod waterfall;
+mod waterfall;
 
 pub use advise::advice_view;
 pub use check::{check_view, github_view, junit_view};
@@ -53,7 +53,7 @@ pub use lab::lab_view;
 pub use lab_plan::lab_plan_view;
 pub use link::{link_line, link_warnings};
 pub use load::{LoadStyle, load_progress_line, load_view};
-pub use ping::{intermediary_note, ping_line, ping_opening, ping_summary, ping_table};
+pub use ping::{intermediary_note, ping_line, ping_opening, ping_table, ping_view};
 pub use plan::plan_view;
 pub(crate) use prediction::bound_words;
 pub use prediction::{cores_line, prediction_view};
@@ -69,7 +69,6 @@ pub(crate) use tune::{NO_DIFFERENCE, factor};
 pub use tunnel::tunnel_view;
 pub use tunnel_metrics::tunnel_metrics;
 pub use via::{via_line, via_view};
-pub use waterfall::waterfall;
 
 use model::format_duration;
 use std::time::Duration;

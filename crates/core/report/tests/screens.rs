@@ -3,7 +3,7 @@
 
 mod samples;
 
-use model::{BudgetMeasure, BudgetVerdict, Distribution, OperationKind, SampleOutcome};
+use model::{BudgetMeasure, BudgetVerdict, Distribution, Intermediary, Leg, OperationKind, SampleOutcome};
 use report::outcome::{CheckReport, EchoReport, EstimateBase, EstimateReport, LabOutline, LoadReport};
 use report::outcome::{LoadFailure, LoadWork, PingOpening, PingOutcome, SplitReport, TuneReport};
 use report::text::{self, LoadStyle};
@@ -58,7 +58,8 @@ fn screens() -> Vec<(&'static str, String)> {
 fn of_a_server() -> Vec<(&'static str, String)> {
     let load = |report: &LoadReport, tool| text::load_view(report, tool, &SCREEN);
     vec![
-        ("ping", pinged()),
+        ("ping", pinged(None)),
+        ("ping-proxy", pinged(Some(samples::intermediary()))),
         ("ping-connect", opened()),
         ("ping-several", text::ping_table(&[ping(), ping()], &SCREEN)),
         ("ping-via", text::via_view(&samples::database_link(), &SCREEN)),
@@ -199,8 +200,8 @@ fn ping() -> PingOutcome {
     }
 }
 
-/// The opening, the first call and three samples, and the summary.
-fn pinged() -> String {
+/// The opening, the first call and the last sample, and the summary.
+fn pinged(intermediary: Option<Intermediary>) -> String {
     let opening = PingOpening {
         target: ping().target,
         server: Some("127.0.0.1:5432".to_owned()),
@@ -214,13 +215,23 @@ fn pinged() -> String {
         error: None,
         ..samples::sample()
     };
-    let lines = (0..4).map(|number| text::ping_line(&sample(number), false, &SCREEN));
+    let lines = (0..2).map(|number| text::ping_line(&sample(number), false, &SCREEN));
     let lines: String = lines.collect();
-    text::ping_opening(&opening, &SCREEN) + &lines + &text::ping_summary(&ping(), &SCREEN)
+    let above = text::ping_opening(&opening, &SCREEN) + &lines;
+    let outcome = PingOutcome {
+        intermediary,
+        ..ping()
+    };
+    below(above, &outcome, Vec::new())
+}
+
+fn below(above: String, outcome: &PingOutcome, legs: Vec<Leg>) -> String {
+    let lines = above.lines().count();
+    above + &text::ping_view(&[(outcome, legs)], lines, &SCREEN)
 }
 
 fn opened() -> String {
-    let legs = vec![samples::leg(); 5];
+    let legs = vec![samples::leg(); 8];
     let outcome = PingOutcome {
         samples: SampleOutcome {
             time: samples::spread(3, 489_000),
@@ -230,7 +241,7 @@ fn opened() -> String {
         },
         ..ping()
     };
-    text::waterfall(&outcome.target, &legs, &SCREEN) + &text::ping_summary(&outcome, &SCREEN)
+    below("\n".repeat(4), &outcome, legs)
 }
 
 fn echoed(count: usize) -> EchoReport {

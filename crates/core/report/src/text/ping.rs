@@ -1,13 +1,15 @@
-//! The view of `ping`: a line per sample, ping's summary, and a table of several targets.
+//! The view of `ping`: a line per sample, the summary in one screen, and a table of several targets.
 
 use super::bar::{self, Part};
 use super::escape::printable;
-use super::paragraph::paragraph;
-use super::style::{Ink, Style};
+use super::paragraph::{paragraph, wrapped};
+use super::screen::{LINES, Screen};
+use super::style::{Extent, Ink, Style};
 use super::table::Table;
+use super::waterfall::{remedies, waterfall};
 use super::{DASH, counted};
 use crate::outcome::{PingOpening, PingOutcome};
-use model::{Distribution, Intermediary, Sample, SampleOutcome, Share};
+use model::{Distribution, Intermediary, Leg, Sample, SampleOutcome, Share};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -72,36 +74,126 @@ pub fn ping_line(sample: &Sample, named: bool, style: &Style) -> String {
     line
 }
 
-/// The network's share, then ping's summary with percentiles, the round trip without server time,
-/// and the floor.
-pub fn ping_summary(outcome: &PingOutcome, style: &Style) -> String {
-    let samples = &outcome.samples;
-    let mut out = format!("\n--- {} ---\n", printable(&outcome.target));
-    if let Some(failed) = &outcome.failed {
-        paragraph(failed, "", Ink::Warning, style, &mut out);
-        return out;
+/// Of each target the waterfall of a typical connection, if connections were opened, and the
+/// summary; `above` lines of the terminal are taken.
+pub fn ping_view(targets: &[(&PingOutcome, Vec<Leg>)], above: usize, style: &Style) -> String {
+    let all = Style {
+        extent: Extent::All,
+        ..*style
+    };
+    let whole = summaries(targets, above, &all);
+    match above + whole.lines().count() <= LINES {
+        true => whole,
+        false => summaries(targets, above, style),
     }
-    network(samples, style, &mut out);
-    paragraph(&counts(outcome), "", Ink::Plain, style, &mut out);
-    let mut line = |name: &str, text: &str| labelled(name, text, style, &mut out);
-    spread("time", &samples.time, samples.totals.mdev, &mut line);
+}
+
+fn summaries(targets: &[(&PingOutcome, Vec<Leg>)], above: usize, style: &Style) -> String {
+    let mut screen = Screen::below(above, style);
+    let targets: Vec<TargetSummary<'_>> = targets
+        .iter()
+        .map(|(outcome, legs)| TargetSummary::new(outcome, legs, style))
+        .collect();
+    let mut later: usize = targets.iter().map(TargetSummary::lines).sum();
+    for (number, target) in targets.iter().enumerate() {
+        later -= target.lines();
+        screen.keep(0);
+        if number > 0 && target.lines() > screen.left() {
+            screen.omit("other targets");
+        } else {
+            target.show(later, style, &mut screen);
+        }
+    }
+    screen.finish("")
+}
+
+/// With texts that are shown in any case.
+struct TargetSummary<'a> {
+    outcome: &'a PingOutcome,
+    legs: &'a [Leg],
+    waterfall: String,
+    /// With the network's share.
+    heading: String,
+    bar: String,
+    /// With the times.
+    counts: String,
+    intermediary: String,
+}
+
+impl<'a> TargetSummary<'a> {
+    fn new(outcome: &'a PingOutcome, legs: &'a [Leg], style: &Style) -> Self {
+        let samples = &outcome.samples;
+        let mut summary = Self {
+            outcome,
+            legs,
+            waterfall: String::new(),
+            heading: format!("\n--- {} ---\n", printable(&outcome.target)),
+            bar: String::new(),
+            counts: String::new(),
+            intermediary: String::new(),
+        };
+        if !legs.is_empty() {
+            summary.waterfall = format!("\n{}", waterfall(&outcome.target, legs, style));
+        }
+        if let Some(failed) = &outcome.failed {
+            summary.heading += &wrapped(failed, "", Ink::Warning, style);
+            return summary;
+        }
+        if let Some([sentence, bar]) = network(samples, style) {
+            summary.heading += &sentence;
+            summary.bar = bar;
+        }
+        summary.counts = wrapped(&counts(outcome), "", Ink::Plain, style)
+            + &spread("time", &samples.time, samples.totals.mdev, style);
+        if let Some(found) = &outcome.intermediary {
+            summary.intermediary = wrapped(&intermediary_note(found), "", Ink::Faint, style);
+        }
+        summary
+    }
+
+    fn lines(&self) -> usize {
+        self.waterfall.lines().count() + self.lines_of_times() + self.heading.lines().count()
+    }
+
+    fn lines_of_times(&self) -> usize {
+        self.counts.lines().count() + self.intermediary.lines().count()
+    }
+
+    /// Keeps lines for `later` targets.
+    fn show(&self, later: usize, style: &Style, screen: &mut Screen<'_>) {
+        screen.put(&self.waterfall);
+        screen.keep(later + self.heading.lines().count() + self.lines_of_times());
+        for remedy in remedies(self.legs, style) {
+            screen.section("remedies", &remedy);
+        }
+        screen.put(&self.heading);
+        screen.keep(later + self.lines_of_times());
+        screen.section("bar", &self.bar);
+        screen.put(&self.counts);
+        screen.keep(later + self.intermediary.lines().count());
+        if self.outcome.failed.is_none() {
+            others(&self.outcome.samples, style, screen);
+        }
+        screen.put(&self.intermediary);
+    }
+}
+
+/// The round trip without server time, the server's, the kernel's, and the floor.
+fn others(samples: &SampleOutcome, style: &Style, screen: &mut Screen<'_>) {
     if samples.round_trip != samples.time {
-        spread("rtt", &samples.round_trip, samples.round_trip_mdev, &mut line);
+        let rtt = spread("rtt", &samples.round_trip, samples.round_trip_mdev, style);
+        screen.section("rtt", &rtt);
     }
-    spread("server", &samples.server, None, &mut line);
+    screen.section("server", &spread("server", &samples.server, None, style));
     if let Some(rtt) = samples.kernel_rtt {
-        line("kernel rtt", &milliseconds(rtt));
+        screen.section("kernel rtt", &labelled("kernel rtt", &milliseconds(rtt), style));
     }
     if let Some(words) = floor_words(samples) {
-        line("floor", &words);
+        screen.section("floor", &labelled("floor", &words, style));
     }
     if samples.time.count > 0 && samples.time.p99.is_none() {
-        out.push_str("-: withheld, p90 needs 100 samples and p99 1000\n");
+        screen.section("notes", "-: withheld, p90 needs 100 samples and p99 1000\n");
     }
-    if let Some(intermediary) = &outcome.intermediary {
-        paragraph(&intermediary_note(intermediary), "", Ink::Faint, style, &mut out);
-    }
-    out
 }
 
 fn counts(outcome: &PingOutcome) -> String {
@@ -123,17 +215,16 @@ fn counts(outcome: &PingOutcome) -> String {
 }
 
 /// A name in a column of its own.
-fn labelled(name: &str, text: &str, style: &Style, out: &mut String) {
-    let mut lines = String::new();
-    paragraph(text, LABEL_INDENT, Ink::Plain, style, &mut lines);
+fn labelled(name: &str, text: &str, style: &Style) -> String {
+    let lines = wrapped(text, LABEL_INDENT, Ink::Plain, style);
     let (_, first) = lines.split_at(LABEL_INDENT.len().min(lines.len()));
-    let _ = write!(out, "{name:0$}{first}", LABEL_INDENT.len());
+    format!("{name:0$}{first}", LABEL_INDENT.len())
 }
 
-/// The network's share of the median sample, also as a bar: time without the server's, else the
-/// kernel's round trips. Nothing if neither is known.
-fn network(samples: &SampleOutcome, style: &Style, out: &mut String) {
-    let found = samples.time.p50.and_then(|whole| {
+/// The network's share of the median sample, and its bar: time without the server's, else the
+/// kernel's round trips. `None` if neither is known.
+fn network(samples: &SampleOutcome, style: &Style) -> Option<[String; 2]> {
+    let (whole, network, source, share) = samples.time.p50.and_then(|whole| {
         let (network, source) = match (samples.round_trip.p50, samples.kernel_rtt) {
             (Some(network), _) if samples.server.count > 0 => (network, "without the server's own time"),
             (_, Some(rtt)) => (
@@ -143,20 +234,18 @@ fn network(samples: &SampleOutcome, style: &Style, out: &mut String) {
             _ => return None,
         };
         Some((whole, network, source, Share::from_parts(network, whole)?))
-    });
-    let Some((whole, network, source, share)) = found else {
-        return;
-    };
+    })?;
     let [all, part] = [whole, network].map(milliseconds);
     let sentence = format!("{share} of {all} is the network: {part}, {source}.");
-    paragraph(&sentence, "", Ink::Heading, style, out);
     let rest = whole.saturating_sub(network);
     let rest_words = format!("and hosts ({})", milliseconds(rest));
     let parts = [
         Part::new(bar::NETWORK, network, &format!("({part})")),
         Part::new(bar::SERVER, rest, &rest_words),
     ];
-    bar::bar(&parts, style, out);
+    let mut bar = String::new();
+    bar::bar(&parts, style, &mut bar);
+    Some([wrapped(&sentence, "", Ink::Heading, style), bar])
 }
 
 pub fn intermediary_note(found: &Intermediary) -> String {
@@ -203,9 +292,9 @@ pub fn ping_table(outcomes: &[PingOutcome], style: &Style) -> String {
     out
 }
 
-fn spread(name: &str, spread: &Distribution, mdev: Option<Duration>, line: &mut impl FnMut(&str, &str)) {
+fn spread(name: &str, spread: &Distribution, mdev: Option<Duration>, style: &Style) -> String {
     let (Some(min), Some(mean), Some(max)) = (spread.min, spread.mean, spread.max) else {
-        return;
+        return String::new();
     };
     let (mut words, mut values) = (
         "min/avg/max".to_owned(),
@@ -218,7 +307,7 @@ fn spread(name: &str, spread: &Distribution, mdev: Option<Duration>, line: &mut 
     let [p50, p90, p99] =
         [spread.p50, spread.p90, spread.p99].map(|span| span.map_or_else(|| DASH.to_owned(), plain));
     let text = format!("{words} = {values} ms, median {p50}, p90 {p90}, p99 {p99}");
-    line(name, &text);
+    labelled(name, &text, style)
 }
 
 /// With a warning if the round trip is close to the floor.

@@ -8,6 +8,7 @@ use model::Warning;
 
 pub(super) struct Screen<'a> {
     style: &'a Style,
+    above: usize,
     out: String,
     kept: usize,
     omitted: Vec<&'static str>,
@@ -15,8 +16,14 @@ pub(super) struct Screen<'a> {
 
 impl<'a> Screen<'a> {
     pub(super) const fn new(style: &'a Style) -> Self {
+        Self::below(0, style)
+    }
+
+    /// Below lines that were printed before.
+    pub(super) const fn below(above: usize, style: &'a Style) -> Self {
         Self {
             style,
+            above,
             out: String::new(),
             kept: 0,
             omitted: Vec::new(),
@@ -25,7 +32,7 @@ impl<'a> Screen<'a> {
 
     /// Lines for the next sections.
     pub(super) fn left(&self) -> usize {
-        let taken = self.out.lines().count() + self.kept + MORE_LINES;
+        let taken = self.above + self.out.lines().count() + self.kept + MORE_LINES;
         self.style.rows(LINES.saturating_sub(taken))
     }
 

@@ -7,9 +7,8 @@ use model::{Direction, Leg, Phase};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// A table of legs with bars along the time, totals, and avoidable round trips with their remedies.
-/// `title` is a target without password.
-pub fn waterfall(title: &str, legs: &[Leg], style: &Style) -> String {
+/// A table of legs with bars along the time, totals, and the avoidable round trips. `title` is a target without password.
+pub(super) fn waterfall(title: &str, legs: &[Leg], style: &Style) -> String {
     let total: Duration = legs.iter().map(|leg| leg.duration).sum();
     let turns: u64 = legs.iter().map(|leg| leg.turns).sum();
     let mut out = String::new();
@@ -30,7 +29,16 @@ pub fn waterfall(title: &str, legs: &[Leg], style: &Style) -> String {
         began += leg.duration;
     }
     out.push_str(&shape.total(legs));
-    remedies(legs, turns, style, &mut out);
+    let saved: u64 = legs.iter().map(|leg| leg.saves_turns).sum();
+    if saved > 0 {
+        let line = format!(
+            "Could be dropped: {saved} of {}, leaving {}.",
+            counted(turns, "round trip"),
+            turns - saved.min(turns)
+        );
+        out.push_str(&cut(&line, style.columns()));
+        out.push('\n');
+    }
     out
 }
 
@@ -116,41 +124,31 @@ impl Shape {
     }
 }
 
-/// Avoidable round trips, the remedies, and the rest.
-fn remedies(legs: &[Leg], turns: u64, style: &Style, out: &mut String) {
-    let saved: u64 = legs.iter().map(|leg| leg.saves_turns).sum();
+/// For avoidable round trips, and for the rest.
+pub(super) fn remedies(legs: &[Leg], style: &Style) -> Vec<String> {
     let opening = legs
         .iter()
         .filter(|leg| leg.phase < Phase::Work)
         .map(|leg| leg.turns)
         .sum::<u64>();
-    if saved > 0 {
-        let line = format!(
-            "Could be dropped: {saved} of {}, leaving {}.",
-            counted(turns, "round trip"),
-            turns - saved.min(turns)
-        );
-        out.push_str(&cut(&line, style.columns()));
-        out.push('\n');
-    }
-    for (remedy, names, saved) in by_remedy(legs) {
-        let names = names.join(", ");
+    let each = by_remedy(legs).into_iter().map(|(remedy, names, saved)| {
         let line = format!(
             "{} ({}): {}",
-            printable(&names),
+            printable(&names.join(", ")),
             counted(saved, "round trip"),
             printable(remedy)
         );
-        out.push_str(&wrapped(&line, style.columns()));
-    }
+        wrapped(&line, style.columns())
+    });
+    let mut parts: Vec<String> = each.collect();
     if opening > 0 {
         let line = format!(
             "A pool that keeps connections open pays these {} once.",
             counted(opening, "round trip")
         );
-        out.push_str(&cut(&line, style.columns()));
-        out.push('\n');
+        parts.push(format!("{}\n", cut(&line, style.columns())));
     }
+    parts
 }
 
 /// Each remedy once, with its legs and total savings.
@@ -250,7 +248,7 @@ mod tests {
             extent: Extent::First,
         };
         assert_eq!(
-            waterfall("postgres://app@db1:5432/shop", &legs(), &style),
+            waterfall("postgres://app@db1:5432/shop", &legs(), &style) + &remedies(&legs(), &style).concat(),
             "\
 Opening postgres://app@db1:5432/shop: 203 ms, 7 round trips
   leg                time  trips      sent  received
@@ -283,7 +281,7 @@ A pool that keeps connections open pays these 6 round trips once.
             let long = "x".repeat(200);
             let mut legs = legs();
             legs.push(leg(&long, Phase::Work, 1, 1, Some(&long)));
-            let out = waterfall(&long, &legs, &style);
+            let out = waterfall(&long, &legs, &style) + &remedies(&legs, &style).concat();
             for line in out.lines() {
                 assert!(columns(line) <= width, "{width}: {line}");
             }

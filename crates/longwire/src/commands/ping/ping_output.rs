@@ -10,8 +10,8 @@ use pipeline::page::PageFile;
 use probe::ping::{AnswerTime, Opened, PingError, PingEvent, Prometheus, find_intermediary};
 use report::html::PingPage;
 use report::outcome::{PingOpening, PingOutcome};
-use report::text::{intermediary_note, ping_line, ping_opening, ping_summary, ping_table, waterfall};
-use report::{RecordPrinter, Style};
+use report::text::{intermediary_note, ping_line, ping_opening, ping_table, ping_view};
+use report::{Extent, RecordPrinter, Style};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use sys::arguments::CommandLine;
@@ -24,7 +24,8 @@ pub struct PingOutput {
     table: Option<LiveTable>,
     /// The last line of a sample, which the next replaces.
     line: Option<LiveTable>,
-    samples: usize,
+    /// Lines of the terminal, besides those of the tables.
+    printed: usize,
     style: Style,
     quiet: bool,
     page: Option<(PageFile, Conditions)>,
@@ -73,7 +74,7 @@ impl PingOutput {
             metrics,
             table: is_table.then(LiveTable::default),
             line: is_line.then(LiveTable::default),
-            samples: 0,
+            printed: 0,
             style,
             quiet: output::is_quiet(),
             page: None,
@@ -114,12 +115,11 @@ impl PingOutput {
                     records.flush()?;
                 } else if self.table.is_none() && !self.quiet {
                     let text = ping_line(&sample, several, &self.style);
-                    self.samples += 1;
                     match &mut self.line {
                         None => output::print(&text)?,
                         Some(line) => {
                             line.draw(&text)?;
-                            if self.samples <= SHOWN_SAMPLES || sample.error.is_some() {
+                            if sample.first || sample.error.is_some() {
                                 line.keep();
                             }
                         }
@@ -142,6 +142,7 @@ impl PingOutput {
             }
             PingEvent::Caution(caution) => {
                 self.line.iter_mut().for_each(LiveTable::keep);
+                self.printed += CAUTION_LINES;
                 target.caution(caution);
             }
             PingEvent::Floor(floor) => target.sums.add_floor(floor),
@@ -162,6 +163,7 @@ impl PingOutput {
         };
         let name = target.name.clone();
         if let Some(caution) = opening.caution {
+            self.printed += CAUTION_LINES;
             target.caution(caution);
         }
         let tcp = opening.legs.iter().find(|leg| &*leg.name == "tcp");
@@ -178,7 +180,9 @@ impl PingOutput {
                 question: opening.question,
                 legs: opening.legs,
             };
-            output::print(&ping_opening(&opening, &self.style))?;
+            let text = ping_opening(&opening, &self.style);
+            self.printed += text.lines().count();
+            output::print(&text)?;
         }
         Ok(())
     }
@@ -213,15 +217,20 @@ impl PingOutput {
         })
     }
 
-    /// Prints the summaries, after the waterfall of a typical connection if connections were
-    /// opened.
+    /// One screen at a terminal, with the lines above; all elsewhere, as of the samples.
     fn show(&self, outcomes: &[PingOutcome]) -> Result<()> {
-        for (target, outcome) in self.targets.iter().zip(outcomes) {
-            if let Some(legs) = target.typical() {
-                output::print(&format!("\n{}", waterfall(&outcome.target, &legs, &self.style)))?;
-            }
-            output::print(&ping_summary(outcome, &self.style))?;
+        let legs = self
+            .targets
+            .iter()
+            .map(|target| target.typical().unwrap_or_default());
+        let targets: Vec<(&PingOutcome, Vec<Leg>)> = outcomes.iter().zip(legs).collect();
+        let mut style = self.style;
+        if !io::stdout().is_terminal() {
+            style.extent = Extent::All;
         }
+        let tables = self.table.iter().chain(&self.line);
+        let above = self.printed + tables.map(LiveTable::shown).sum::<usize>();
+        output::print(&ping_view(&targets, above, &style))?;
         Ok(())
     }
 
@@ -360,6 +369,7 @@ impl TargetState {
 #[derive(Default)]
 struct LiveTable {
     lines: usize,
+    kept: usize,
     drawn: Option<Instant>,
 }
 
@@ -370,7 +380,12 @@ impl LiveTable {
 
     /// The drawn lines stay.
     const fn keep(&mut self) {
+        self.kept += self.lines;
         self.lines = 0;
+    }
+
+    const fn shown(&self) -> usize {
+        self.kept + self.lines
     }
 
     fn draw(&mut self, text: &str) -> io::Result<()> {
@@ -389,8 +404,8 @@ impl LiveTable {
 
 /// Enough for a median; each takes a few hundred bytes.
 const MAX_WATERFALLS: usize = 10_000;
-/// Of the first call and later ones, before a line replaces another.
-const SHOWN_SAMPLES: usize = 4;
 /// In columns; narrower terminals wrap lines of samples.
 const MIN_LINE_WIDTH: usize = 80;
+/// About, of each at a terminal.
+const CAUTION_LINES: usize = 3;
 const REDRAW: Duration = Duration::from_millis(100);
