@@ -100,7 +100,7 @@ impl PingOutput {
                 target.openings += 1;
                 if target.openings == 1 {
                     self.opened(number, opening)?;
-                } else {
+                } else if self.table.is_none() {
                     self.line.iter_mut().for_each(LiveTable::keep);
                     output::print_note(&format!("connected to {} again", target.name));
                 }
