@@ -63,6 +63,13 @@ impl Tmux {
         run(command)
     }
 
+    /// Lines that the terminal wrapped are one.
+    pub fn unwrapped(&self) -> String {
+        let mut command = self.command();
+        command.args(["capture-pane", "-p", "-J"]);
+        run(command)
+    }
+
     /// The value of a tmux format, such as `alternate_on`.
     pub fn value(&self, name: &str) -> String {
         let mut command = self.command();

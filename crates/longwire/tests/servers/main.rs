@@ -9,6 +9,7 @@ mod password;
 mod ping;
 mod plan;
 mod quiet;
+mod screens;
 mod split;
 mod tables;
 mod tune;
