@@ -26,7 +26,6 @@ pub(crate) struct Flows<'o> {
     last: Option<(Key, Place)>,
     copies: Copies,
     comparisons: u32,
-    opened: u32,
     /// Connections with a FIN or RST, and when to check them again.
     leaving: VecDeque<(Timestamp, u32, ConnectionId)>,
     holding: Vec<(u32, ConnectionId)>,
@@ -53,6 +52,7 @@ struct Span {
     first_at: Option<Timestamp>,
     last_at: Timestamp,
     ended: bool,
+    opened: u32,
 }
 
 impl<'o> Flows<'o> {
@@ -72,7 +72,6 @@ impl<'o> Flows<'o> {
             last: None,
             copies: Copies::default(),
             comparisons: MAX_COMPARISONS,
-            opened: 0,
             leaving: VecDeque::new(),
             holding: Vec::new(),
             due: Timestamp::from_nanos(u64::MAX),
@@ -85,7 +84,7 @@ impl<'o> Flows<'o> {
     }
 
     pub fn opened(&self) -> u32 {
-        self.opened
+        self.spans.iter().map(|span| span.opened).sum()
     }
 
     pub fn open_connections(&self) -> usize {
@@ -313,8 +312,7 @@ impl<'o> Flows<'o> {
         while self.by_key.len() >= MAX_FLOWS {
             self.make_room(head.at);
         }
-        let id = ConnectionId(self.opened);
-        self.opened = self.opened.saturating_add(1);
+        let id = self.next_id(source);
         let (certain, from_client) = self.judge_sides(head);
         let mut flow = Flow::new(id, source, from_client == from_low, head.at);
         let (client_host, server_host) = if from_client {
@@ -350,6 +348,15 @@ impl<'o> Flows<'o> {
             flipped: false,
             copy: 0,
         }
+    }
+
+    /// Sources take turns in the numbers: a source alone counts from 0.
+    fn next_id(&mut self, source: usize) -> ConnectionId {
+        let sources = self.spans.len() as u32;
+        let opened = &mut self.spans[source].opened;
+        let number = opened.saturating_mul(sources).saturating_add(source as u32);
+        *opened = opened.saturating_add(1);
+        ConnectionId(number)
     }
 
     /// Returns whether the first packet determines the sides, and whether it comes from the client.

@@ -71,7 +71,8 @@ use source::{Frame, Reader};
 /// Reads all sources to their ends and reports their events to `observer`.
 ///
 /// Several sources are merged by packet time. A connection in several of them is reported from the
-/// first, unless the others continue where that one ends (a rotated capture).
+/// first, unless the others continue where that one ends (a rotated capture). Its number modulo the
+/// number of sources is the source that it begins in.
 ///
 /// # Errors
 /// If a source cannot be opened or is not a capture. All sources are opened before the first event

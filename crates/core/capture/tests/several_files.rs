@@ -40,6 +40,8 @@ fn files_of_a_rotated_capture_are_one_in_any_order() {
         let files = order.map(|number| pieces[number].clone());
         let (observed, report) = read_captures(&files);
         assert_eq!(observed.len(), 1);
+        let begins_in = order.iter().position(|piece| *piece == 0);
+        assert_eq!(Some(observed[0].id.0 as usize), begins_in);
         assert_eq!(observed[0].segments, whole.segments);
         assert_eq!(observed[0].totals(), whole.totals());
         assert_eq!(report.warnings, []);

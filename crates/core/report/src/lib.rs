@@ -23,7 +23,7 @@ pub use error::Error;
 pub use outcome::ReadOutcome;
 pub use recording::{RecordingWriter, is_recording};
 pub use records::RecordLine;
-pub use records::printer::{RecordFormat, RecordPrinter, RunFile};
+pub use records::printer::{FileColumn, RecordFormat, RecordPrinter, RunFile};
 pub use records::reader::RecordReader;
 pub use records::record::Record;
 pub use records::types::RecordType;

@@ -28,6 +28,7 @@ pub use folders::{ensure_not_read, with_folders};
 use merging::MergedRecordings;
 use model::{Conditions, Warning, WarningKind};
 use numbering::Numbering;
+pub use numbering::RunFiles;
 use opening::{InputFile, open};
 pub use reader::FactReader;
 use recording::{Recording, RecordingFacts};
@@ -62,6 +63,7 @@ pub struct Reading {
     pub fingerprints: KnownFingerprints,
     /// The pool of boxes for exchanges. The receiver of facts may return empty ones.
     pub boxes: ExchangePool,
+    pub files: RunFiles,
 }
 
 impl Reading {
@@ -91,6 +93,12 @@ pub fn read_files(files: &[PathBuf], reading: Reading, facts: &mut dyn FnMut(Fac
             InputFile::Tables(runs) => recordings.extend(runs),
         }
     }
+    let names = captures.iter().map(|source| match source {
+        capture::Source::File(path) => path.display().to_string(),
+        capture::Source::Stream { name, .. } => (*name).to_owned(),
+    });
+    let names = names.chain(recordings.iter().map(|(name, _)| name.clone()));
+    reading.files.name(names);
     reading.keys.search_in(FilesAhead::among(files, None));
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(WAITING_BATCHES);
@@ -150,7 +158,7 @@ fn decode(
     let mut input = InputSummary::default();
     let known = reading.fingerprints.clone();
     let captures_absent = captures.is_empty();
-    let first = usize::from(!captures_absent);
+    let first = captures.len();
     let sources = first + recordings.len();
     let recordings = recordings.into_iter().enumerate().map(|(place, recording)| {
         let numbering = Numbering::new(first + place, sources);
@@ -167,8 +175,12 @@ fn decode(
             }
             facts(fact);
         };
-        let mut observer =
-            CaptureDecoding::new(connections, meter, &mut in_order, Numbering::new(0, sources));
+        let mut observer = CaptureDecoding::new(
+            connections,
+            meter,
+            &mut in_order,
+            Numbering::of_captures(first, sources),
+        );
         let keys = &reading.keys;
         let report = capture::read_with_keys(captures, &mut observer, &|line| keys.line(line))?;
         input.compressed = observer.finish()?;

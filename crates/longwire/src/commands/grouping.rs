@@ -23,6 +23,7 @@ impl Grouping {
             rule: self.operations,
             hosts: self.hosts_in(files),
             statements_alone: input::are_of_load(files),
+            files: (files.len() > 1).then(input::RunFiles::default),
             ..AggregatorConfig::default()
         }
     }

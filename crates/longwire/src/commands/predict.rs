@@ -13,7 +13,7 @@ use link::LinkDescription;
 use model::DEFAULT_RTTS;
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::explain::explain;
-use pipeline::input;
+use pipeline::input::{self, Reading};
 use pipeline::moved::ConnectionChoice;
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun, Samples};
@@ -149,7 +149,11 @@ fn predict(
         ..wanted(args, files, samples.clone())
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(files, typed))?;
-    let input = input::read_files(files, args.keys.reading()?, &mut |fact| aggregator.fact(fact))?;
+    let reading = Reading {
+        files: wanted.files.clone().unwrap_or_default(),
+        ..args.keys.reading()?
+    };
+    let input = input::read_files(files, reading, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();
     let stop = match args.verify {
         true => output::stop_on_signals()?,

@@ -91,6 +91,7 @@ fn read(args: &Args, files: &[PathBuf], file: Option<RunFile>, typed: &CommandLi
         keys: args.keys.open()?,
         boxes,
         fingerprints: aggregator.fingerprints(),
+        files: wanted.files.clone().unwrap_or_default(),
     };
     let input = input::read_files(files, reading, &mut |fact| aggregator.fact(fact))?;
     let moved = aggregator.moved();

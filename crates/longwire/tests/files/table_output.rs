@@ -98,6 +98,31 @@ fn a_folder_is_the_captures_in_it() {
 }
 
 #[test]
+fn records_of_a_connection_name_the_file_where_it_begins() {
+    let folder = folder();
+    let path = folder.path().display().to_string();
+    let of = |file: &str| run(&["read", file, "--json", "--exchanges"]);
+    fs::write(folder.path().join("again.lwr"), of(&capture(CAPTURES[0])).stdout).expect("a recording");
+    let all = records(&of(&path));
+    let names = [CAPTURES[0], "again.lwr", CAPTURES[1]];
+    for name in names.map(|name| folder.path().join(name).display().to_string()) {
+        let alone = records(&of(&name));
+        assert!(alone.iter().all(|record| record.get("file").is_none()), "{name}");
+        for table in ["opened", "exchange", "connection"] {
+            let expected = of_type(&alone, table).len();
+            let of_file = of_type(&all, table).into_iter();
+            let of_file = of_file.filter(|record| record["file"] == *name);
+            assert!(expected > 0 && of_file.count() == expected, "{table} {name}");
+            let rows = csv(&run(&["read", &path, "--csv", table]));
+            assert_eq!(rows.len(), of_type(&all, table).len());
+            assert_eq!(rows.iter().filter(|row| row["file"] == name).count(), expected);
+        }
+    }
+    let others = all.iter().filter(|record| record["type"] == "statement");
+    assert!(others.clone().count() > 0 && others.into_iter().all(|record| record.get("file").is_none()));
+}
+
+#[test]
 fn each_file_has_its_outcome() {
     let folder = folder();
     let path = folder.path().display().to_string();

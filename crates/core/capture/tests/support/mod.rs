@@ -16,6 +16,7 @@ use std::time::Duration;
 
 #[derive(Debug, Clone)]
 pub struct ObservedConnection {
+    pub id: ConnectionId,
     pub at: Timestamp,
     pub client: Endpoint,
     pub server: Endpoint,
@@ -75,6 +76,8 @@ impl ObservedConnection {
 pub struct Recorder {
     pub connections: BTreeMap<ConnectionId, ObservedConnection>,
     latest: BTreeMap<(ConnectionId, usize), Timestamp>,
+    /// 0 as 1.
+    sources: u32,
 }
 
 impl Observer for Recorder {
@@ -86,12 +89,15 @@ impl Observer for Recorder {
             sides_certain,
         } = event
         {
+            let sources = self.sources.max(1);
+            let of_source = |id: &&ConnectionId| id.0 % sources == connection.0 % sources;
             assert_eq!(
-                connection.0 as usize,
-                self.connections.len(),
-                "connections are counted from 0"
+                (connection.0 / sources) as usize,
+                self.connections.keys().filter(of_source).count(),
+                "connections of a source are counted from 0"
             );
             let observed = ObservedConnection {
+                id: connection,
                 at,
                 client,
                 server,
@@ -157,7 +163,10 @@ pub fn read_bytes(bytes: &[u8]) -> Result<(Vec<ObservedConnection>, Report), Err
 }
 
 pub fn read_sources(sources: Vec<Source<'_>>) -> Result<(Vec<ObservedConnection>, Report), Error> {
-    let mut recorder = Recorder::default();
+    let mut recorder = Recorder {
+        sources: sources.len() as u32,
+        ..Recorder::default()
+    };
     let report = capture::read_sources(sources, &mut recorder)?;
     let observed: Vec<ObservedConnection> = recorder.connections.into_values().collect();
     assert_eq!(observed.len(), report.connections as usize);

@@ -33,7 +33,35 @@ pub type RecordPrinter<W> = RecordWriter<PrintedRecords<W>>;
 pub struct PrintedRecords<W: Write> {
     out: BufWriter<W>,
     format: RecordFormat,
-    file: Option<RunFile>,
+    file: FileColumn,
+}
+
+/// The key `file`, of runs with several files.
+#[derive(Debug, Clone)]
+pub enum FileColumn {
+    None,
+    /// In each record.
+    OfRun(RunFile),
+    /// In the records of a connection: the file with its first packet.
+    OfConnections(Option<Arc<str>>),
+}
+
+impl FileColumn {
+    fn is_in(&self, table: RecordType) -> bool {
+        match self {
+            Self::None => false,
+            Self::OfRun(_) => true,
+            Self::OfConnections(_) => ["connection", "exchange", "opened"].contains(&table.name),
+        }
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::OfRun(file) => Some(&file.name),
+            Self::OfConnections(name) => name.as_deref(),
+        }
+    }
 }
 
 /// One of several files, each with an outcome of its own.
@@ -47,15 +75,22 @@ pub struct RunFile {
 
 impl<W: Write> RecordPrinter<W> {
     pub fn new(format: RecordFormat, out: W) -> Self {
-        Self::of_file(format, None, out)
+        Self::with_files(format, FileColumn::None, out)
     }
 
-    pub fn of_file(format: RecordFormat, file: Option<RunFile>, out: W) -> Self {
+    pub fn with_files(format: RecordFormat, file: FileColumn, out: W) -> Self {
         Self::encoding(PrintedRecords {
             out: BufWriter::with_capacity(BUFFER_BYTES, out),
             format,
             file,
         })
+    }
+
+    /// Sets the file of a connection's records that follow.
+    pub fn in_file(&mut self, name: Option<Arc<str>>) {
+        if let FileColumn::OfConnections(file) = &mut self.encoder().file {
+            *file = name;
+        }
     }
 
     pub fn flush(&mut self) -> io::Result<()> {
@@ -65,7 +100,7 @@ impl<W: Write> RecordPrinter<W> {
 
 impl<W: Write> RecordEncoder for PrintedRecords<W> {
     fn encode<B: Serialize>(&mut self, line: &RecordLine<'_, B>) -> io::Result<()> {
-        let file = self.file.as_ref().map(|file| &*file.name);
+        let file = self.file.name();
         let line = &RecordLine { file, ..*line };
         let (table, row): (_, fn(&[Cell]) -> String) = match self.format {
             RecordFormat::JsonLines => return write_line(&mut self.out, line),
@@ -73,8 +108,13 @@ impl<W: Write> RecordEncoder for PrintedRecords<W> {
             RecordFormat::Markdown(table) => (table, markdown_row),
         };
         // Conditions are the first record of a run, also of one without rows.
-        if line.name() == Conditions::NAME && self.file.as_ref().is_none_or(|file| file.is_first) {
-            let keys = file.map(|_| "file").into_iter().chain(table.keys());
+        let has_file = self.file.is_in(table);
+        let is_first = match &self.file {
+            FileColumn::OfRun(file) => file.is_first,
+            FileColumn::None | FileColumn::OfConnections(_) => true,
+        };
+        if line.name() == Conditions::NAME && is_first {
+            let keys = has_file.then_some("file").into_iter().chain(table.keys());
             let names: Vec<Cell> = keys.map(|key| Cell::Plain(key.to_owned())).collect();
             self.out.write_all(row(&names).as_bytes())?;
             if let RecordFormat::Markdown(_) = self.format {
@@ -88,7 +128,7 @@ impl<W: Write> RecordEncoder for PrintedRecords<W> {
         let Value::Object(mut record) = serde_json::to_value(line.body())? else {
             return Ok(());
         };
-        let of_file = file.map(|name| Cell::new(Some(Value::from(name))));
+        let of_file = has_file.then(|| Cell::new(file.map(Value::from)));
         let keys = table.keys().map(|key| Cell::new(record.remove(key)));
         let cells = of_file.into_iter().chain(keys);
         let cells = cells.collect::<io::Result<Vec<Cell>>>()?;

@@ -1,6 +1,7 @@
 //! Requested outputs of a run.
 
 use super::{KeptOperations, LongestOperation, Samples};
+use crate::input::RunFiles;
 use crate::moved::ConnectionChoice;
 use crate::output_health::OutputHealth;
 use analysis::exchange_pool::ExchangePool;
@@ -34,6 +35,8 @@ pub struct AggregatorConfig {
     pub records: Option<RecordFormat>,
     /// The file of a run that is one of several.
     pub file: Option<RunFile>,
+    /// The files of a run that has several: records of connections name one.
+    pub files: Option<RunFiles>,
     pub exchanges: bool,
     /// Also writes all facts to this file.
     pub recording: Option<PathBuf>,

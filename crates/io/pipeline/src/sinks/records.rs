@@ -3,17 +3,19 @@
 use super::faults::NOT_WRITTEN;
 use super::record_output::RecordOutput;
 use super::{AggregatorConfig, InspectedOperation, Requested, RunSink, boxed};
+use crate::input::RunFiles;
 use crate::non_blocking_writer::NonBlockingWriter;
 use analysis::fact::Fact;
 use anyhow::Context;
-use model::{Conditions, ConnectionOutcome, Exchange, LinkOutcome, Protocol};
-use report::{ReadOutcome, RecordPrinter};
+use model::{Conditions, ConnectionId, ConnectionOutcome, Exchange, LinkOutcome, Protocol};
+use report::{FileColumn, ReadOutcome, RecordPrinter};
 use std::io;
 
 struct RunRecords {
     records: RecordPrinter<RecordOutput>,
     non_blocking: Option<NonBlockingWriter>,
     exchanges: bool,
+    files: Option<RunFiles>,
 }
 
 /// Writes the conditions, if records are requested.
@@ -26,13 +28,34 @@ pub(super) fn requested(config: &AggregatorConfig, conditions: &Conditions) -> R
     let output = non_blocking
         .clone()
         .map_or_else(RecordOutput::stdout, RecordOutput::NonBlocking);
-    let mut records = RecordPrinter::of_file(format, config.file.clone(), output);
+    let files = config.files.clone();
+    let column = match &files {
+        Some(_) => FileColumn::OfConnections(None),
+        None => config.file.clone().map_or(FileColumn::None, FileColumn::OfRun),
+    };
+    let mut records = RecordPrinter::with_files(format, column, output);
     records.conditions(conditions).context(NOT_WRITTEN)?;
     boxed(Some(RunRecords {
         records,
         non_blocking,
         exchanges: config.exchanges,
+        files,
     }))
+}
+
+impl RunRecords {
+    /// Writes records of a connection.
+    fn write_in_file(
+        &mut self,
+        connection: ConnectionId,
+        write: impl FnOnce(&mut RecordPrinter<RecordOutput>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let file = self.files.as_ref().and_then(|files| files.name_of(connection));
+        self.records.in_file(file);
+        write(&mut self.records)?;
+        self.records.in_file(None);
+        Ok(())
+    }
 }
 
 impl RunSink for RunRecords {
@@ -45,7 +68,9 @@ impl RunSink for RunRecords {
                 server,
             } = fact
         {
-            self.records.opened(*connection, *at, *client, *server)?;
+            self.write_in_file(*connection, |records| {
+                records.opened(*connection, *at, *client, *server)
+            })?;
         }
         Ok(())
     }
@@ -54,20 +79,26 @@ impl RunSink for RunRecords {
         let operation = &inspected.operation;
         if self.exchanges {
             let mut steps = operation.steps.iter();
-            steps.try_for_each(|step| self.records.step(step, operation.id))?;
+            steps.try_for_each(|step| {
+                self.write_in_file(step.exchange.connection, |records| {
+                    records.step(step, operation.id)
+                })
+            })?;
         }
         self.records.operation(operation)
     }
 
     fn exchange(&mut self, exchange: &Exchange, protocol: Protocol) -> io::Result<()> {
         match self.exchanges {
-            true => self.records.exchange(exchange, protocol, None),
+            true => self.write_in_file(exchange.connection, |records| {
+                records.exchange(exchange, protocol, None)
+            }),
             false => Ok(()),
         }
     }
 
     fn connection(&mut self, outcome: &ConnectionOutcome) -> io::Result<()> {
-        self.records.connection(outcome)
+        self.write_in_file(outcome.id, |records| records.connection(outcome))
     }
 
     fn link(&mut self, link: &LinkOutcome) -> io::Result<()> {

@@ -215,8 +215,8 @@ impl SplitMeasurement {
         if let Some(point) = points.iter().find(is_disturbed) {
             let clients = model::counted(point.clients.into(), "client", "clients");
             let text = format!(
-                "with {clients}, the round trips measured beside take longer than the transaction: something else disturbed one of \
-                 them, so the server's share is not established; measure again on a quieter machine"
+                "with {clients}, the round trips measured beside take longer than the transaction. The server's share is not \
+                 established. Measure again on a quieter machine"
             );
             warnings.push(Warning::new(WarningKind::RoundTripBiased, text));
         }
