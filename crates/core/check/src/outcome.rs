@@ -31,6 +31,7 @@ pub fn outcome(
         verdicts,
         allows_unseen: allow_unseen,
         changes: changes.unwrap_or_default(),
+        summary: now.summary,
         warnings: now.warnings.into_iter().chain(of_baseline).collect(),
     })
 }

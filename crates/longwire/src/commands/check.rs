@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use check::{Budget, BudgetFile, budget};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::{Judgement, Summary};
+use model::Judgement;
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::input;
 use pipeline::output::{self, Status};
@@ -127,7 +127,9 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         Err(error) if failure::is_broken_pipe(&error) => {}
         told => told?,
     }
-    let is_judged = args.allow_unseen || report.verdicts_with(Judgement::NotJudged).next().is_none();
+    let is_compared = !report.verdicts.is_empty() || !report.has_nothing_to_compare();
+    let is_judged = report.verdicts_with(Judgement::NotJudged).next().is_none() && is_compared;
+    let is_judged = args.allow_unseen || is_judged;
     Ok(match (report.broken().next(), is_judged) {
         (Some(_), _) => Status::Negative,
         (None, true) => Status::Done,
@@ -203,16 +205,11 @@ fn print_report(args: &Args, typed: &CommandLine, report: &CheckReport) -> Resul
     };
     output::warn(&report.warnings);
     let conditions = input::conditions(&args.files, typed);
-    let summary = Summary {
-        operations: report.operations.iter().map(|group| group.count).sum(),
-        turns: report.operations.iter().map(|group| group.turns).sum(),
-        ..Summary::default()
-    };
     Ok(output::print_records(
         format,
         &conditions,
         &report.warnings,
-        &summary,
+        &report.summary,
         |records| records.check(report),
     )?)
 }

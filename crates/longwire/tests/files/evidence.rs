@@ -255,3 +255,17 @@ fn unlike_operations_have_no_median_and_no_slope() {
     );
     assert!(!said.contains("Each millisecond"), "{said}");
 }
+
+#[test]
+fn a_baseline_without_a_common_name_compares_nothing() {
+    let [now, before] = ["redis7-session.pcap", "db2jcc1159-derby.pcap"]
+        .map(|name| format!("{}/tests/data/captures/{name}", env!("CARGO_MANIFEST_DIR")));
+    let output = binary::run(&["check", &now, "--baseline", &before]);
+    assert_eq!(output.status.code(), Some(2), "{}", binary::shown(&output));
+    assert!(
+        binary::unwrapped(&binary::stdout(&output))
+            .contains("no operation has a name of before, so none was compared"),
+        "{}",
+        binary::shown(&output)
+    );
+}

@@ -46,6 +46,13 @@ impl Accepted {
         Self(rows.collect())
     }
 
+    /// Accepted predictions without a cell.
+    pub fn stale(&self, cells: &[Cell]) -> Vec<&str> {
+        let keys: Vec<String> = cells.iter().map(Cell::key).collect();
+        let all = self.0.keys().map(String::as_str);
+        all.filter(|key| !keys.iter().any(|known| known == key)).collect()
+    }
+
     pub fn of_cell(&self, cell: &Cell) -> Option<Prediction> {
         self.0.get(&cell.key()).copied().flatten()
     }

@@ -118,6 +118,7 @@ fn percent(share: f64) -> String {
 
 /// Shares, but for the count.
 struct Figures {
+    /// With a median, not bounds alone.
     predicted: usize,
     mean: f64,
     median: f64,
@@ -156,7 +157,7 @@ impl Figures {
             .map(|(cell, prediction)| prediction.width(cell.measured()))
             .collect();
         Self {
-            predicted: predicted.len(),
+            predicted: signed.len(),
             mean: errors.iter().sum::<f64>() / errors.len() as f64,
             median: percentile(errors.clone(), 50),
             p90: percentile(errors, 90),

@@ -24,6 +24,11 @@ fn predictions_are_those_accepted() {
     if let Ok(reason) = std::env::var("LONGWIRE_GOLDEN_ACCEPT") {
         return review::accept(&folder(), &cells, &before, &now, &reason);
     }
+    assert_eq!(
+        before.stale(&cells),
+        [""; 0],
+        "no cell any more: make golden-accept"
+    );
     let changes = review::changes(&cells, &before, &now);
     assert!(
         changes.is_empty(),

@@ -1,6 +1,6 @@
 //! Budgets, kept and broken.
 
-use model::{BudgetVerdict, Change, OperationGroup, Warning};
+use model::{BudgetVerdict, Change, OperationGroup, Summary, Warning};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CheckReport {
@@ -13,5 +13,14 @@ pub struct CheckReport {
     pub allows_unseen: bool,
     /// Empty without a baseline.
     pub changes: Vec<Change>,
+    pub summary: Summary,
     pub warnings: Vec<Warning>,
+}
+
+impl CheckReport {
+    /// Whether no operation of the baseline has the name of one now.
+    pub fn has_nothing_to_compare(&self) -> bool {
+        let is_in_both = |change: &Change| change.turns.iter().all(Option::is_some);
+        !self.changes.is_empty() && !self.changes.iter().any(is_in_both)
+    }
 }

@@ -229,6 +229,10 @@ fn changes(all: &[Change], style: &Style, screen: &mut Screen<'_>) {
         screen.put(&wrapped(&text, "", Ink::Plain, style));
         return;
     }
+    if all.iter().all(|change| change.turns.contains(&None)) {
+        let text = "since the baseline: no operation has a name of before, so none was compared";
+        screen.put(&wrapped(text, "", Ink::Warning, style));
+    }
     let at = format!("at {}", first.link);
     let mut table = Table::new([
         "since the baseline",

@@ -19,11 +19,7 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
         style.paint(Ink::Heading, "Assumptions of the prediction")
     );
     for (text, source) in &explained.assumptions {
-        let _ = writeln!(
-            out,
-            "  - {text} {}",
-            style.paint(Ink::Faint, &format!("[{source}]"))
-        );
+        paragraph(&format!("- {text} [{source}]"), "  ", Ink::Plain, style, &mut out);
     }
     if let Some(prediction) = &explained.prediction {
         margins(prediction, style, &mut out);
@@ -35,8 +31,9 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
         format_duration(explained.measured),
         format_duration(explained.predicted),
     );
-    let _ = writeln!(out, "\n{}", style.paint(Ink::Heading, &heading));
-    let _ = writeln!(out, "  {}", unexplained(explained));
+    out.push('\n');
+    paragraph(&heading, "", Ink::Heading, style, &mut out);
+    paragraph(&unexplained(explained), "  ", Ink::Plain, style, &mut out);
     steps_table(explained, style).render(style, &mut out);
     if let Some(more) = explained
         .steps

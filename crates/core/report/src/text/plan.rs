@@ -39,15 +39,21 @@ pub fn plan_answer(plan: &PlanOutcome) -> String {
             money(plan, plan.price_at_least)
         )
     };
-    let budgets = counted(plan.budgets, "budget");
+    let that_keeps = match plan.budgets {
+        0 => ", without budgets for durations,".to_owned(),
+        budgets => format!(" that keeps the {}", counted(budgets, "budget")),
+    };
     match &plan.cheapest {
-        None => format!("No placement keeps the {budgets}, {extent}."),
+        None => format!(
+            "No placement keeps the {}, {extent}.",
+            counted(plan.budgets, "budget")
+        ),
         Some(best) if best.moved == 0 => format!(
-            "Cheapest {extent} that keeps the {budgets} is today's: {} a month.",
+            "Cheapest {extent}{that_keeps} is today's: {} a month.",
             money(plan, best.price)
         ),
         Some(best) => format!(
-            "Cheapest {extent} that keeps the {budgets}: {}, {} a month instead of {}{}.",
+            "Cheapest {extent}{that_keeps}: {}, {} a month instead of {}{}.",
             moved(plan, best),
             money(plan, best.price),
             money(plan, plan.today.price),

@@ -1405,6 +1405,8 @@ pub fn comparison() -> report::outcome::ComparisonReport {
     report::outcome::ComparisonReport::new(titles, [before, now])
 }
 
+const REMEDY: &str = "n+1 (SELECT name FROM article WHERE id = ?): Ask for all of them at once.";
+
 pub fn checked() -> CheckReport {
     let statement = "SELECT name FROM article WHERE id = ?";
     let verdict = |name: &str, measure: BudgetMeasure, remedy: Option<String>| BudgetVerdict {
@@ -1418,7 +1420,6 @@ pub fn checked() -> CheckReport {
         allowed: Duration::from_millis(200),
         found: Some(Duration::from_millis(found)),
     };
-    let remedy = format!("n+1 ({statement}): Ask for all of them at once.");
     CheckReport {
         title: "app.pcap".to_owned(),
         operations: vec![
@@ -1426,7 +1427,7 @@ pub fn checked() -> CheckReport {
             group("GET /<a>&\"b\"\u{1b}[0m", OperationKind::Http, 1, 2),
         ],
         verdicts: vec![
-            verdict("GET /basket", predicted(1300), Some(remedy)),
+            verdict("GET /basket", predicted(1300), Some(REMEDY.to_owned())),
             verdict(
                 "GET /basket",
                 BudgetMeasure::Forbidden {
@@ -1484,6 +1485,7 @@ pub fn checked() -> CheckReport {
             predicted: [180, 1300].map(|millis| Some(Duration::from_millis(millis))),
             new_findings: vec![(FindingKind::NPlusOne, Some(statement.into()))],
         }],
+        summary: summary(),
         warnings: Vec::new(),
     }
 }

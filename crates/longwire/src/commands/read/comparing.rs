@@ -1,17 +1,25 @@
 //! `read --baseline`: two runs next to each other.
 
 use super::Args;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use pipeline::aggregator::Aggregator;
 use pipeline::input;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
-use report::ReadOutcome;
 use report::outcome::ComparisonReport;
+use report::{ReadOutcome, RecordFormat};
 use std::path::{Path, PathBuf};
 use sys::arguments::CommandLine;
 
 pub fn run(args: &Args, baseline: &Path, typed: &CommandLine) -> Result<Status> {
+    if let Some(RecordFormat::Csv(table) | RecordFormat::Markdown(table)) = args.reporting.records.format() {
+        ensure!(
+            TABLES.contains(&table.name),
+            "a comparison has no table {}; it has {}",
+            table.name,
+            TABLES.join(", ")
+        );
+    }
     let [before, now] = [&[baseline.to_owned()][..], &args.files].map(input::with_folders);
     let files = [before?, now?];
     for files in &files {
@@ -45,6 +53,8 @@ pub fn run(args: &Args, baseline: &Path, typed: &CommandLine) -> Result<Status> 
     )?;
     Ok(Status::Done)
 }
+
+const TABLES: [&str; 4] = ["comparison", "summary", "warning", "conditions"];
 
 fn outcome(args: &Args, files: &[PathBuf], typed: &CommandLine) -> Result<ReadOutcome> {
     let wanted = args.reporting.grouping.config_for(files);
