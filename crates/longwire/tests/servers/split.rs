@@ -141,9 +141,9 @@ fn a_unix_socket_has_an_echo_of_its_kind_and_no_network() {
         assert_eq!(splits.len(), 2, "{records:#?}");
         for split in splits {
             assert_eq!(split["round_trip_source"], "unix_socket", "{split}");
-            let [rtt, transaction] =
-                ["rtt_ns", "transaction_ns"].map(|key| split[key].as_u64().expect("a number"));
-            assert!(0 < rtt && rtt < transaction, "{split}");
+            for key in ["rtt_ns", "transaction_ns"] {
+                assert!(split[key].as_u64() > Some(0), "{split}");
+            }
         }
         for place in of_type(&records, "elsewhere") {
             let transaction = place["transaction_ns"].as_u64();

@@ -64,11 +64,14 @@ fn is_proved(level: &str, name: &str) {
             number("measured_ns") >= least - number("rtt_ns"),
             "faster than light: {prediction}"
         );
+        // Without a median where six connections leave too wide an interval for one.
+        let is_wide = prediction["no_duration"] == "wide";
+        let predicted = number(if is_wide { "high_ns" } else { "duration_ns" });
         assert!(
-            number("measured_ns") < 2 * number("duration_ns") + 300_000_000,
+            number("measured_ns") < 2 * predicted + 300_000_000,
             "{prediction}"
         );
-        assert!(prediction["error_share"].as_f64().is_some());
+        assert_eq!(prediction["error_share"].as_f64().is_none(), is_wide);
     }
     let links = of_type(&records, "link");
     assert_eq!(links.len(), 2);

@@ -114,18 +114,16 @@ impl SplitMeasurement {
         bench: &SplitBench,
         distance: &RoundTripProbe,
     ) -> SplitReport {
-        let points = self.points(distance);
-        let warnings = self.warnings(distance, &points);
         SplitReport {
             work,
             server: bench.target.server(),
             rounds: plan.rounds,
             visit: bench.visit,
-            points,
+            points: self.points(distance),
             predictions: self.predictions(),
             proofs: Vec::new(),
             links: Vec::new(),
-            warnings,
+            warnings: self.warnings(distance),
         }
     }
 
@@ -200,7 +198,7 @@ impl SplitMeasurement {
         self.places.iter().flat_map(of_place).collect()
     }
 
-    fn warnings(&self, distance: &RoundTripProbe, points: &[SplitOutcome]) -> Vec<Warning> {
+    fn warnings(&self, distance: &RoundTripProbe) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let visits = || self.rounds.iter().flat_map(|(round, _)| round.visits());
         let errors: u64 = visits().map(|visit| visit.errors).sum();
@@ -208,17 +206,6 @@ impl SplitMeasurement {
             let failed = model::counted(errors, "transaction", "transactions");
             let text = format!("{failed} failed, in no figure; the first: {error}");
             warnings.push(Warning::new(WarningKind::OperationsFailed, text));
-        }
-        let is_disturbed = |point: &&SplitOutcome| {
-            point.round_trip.median.as_secs_f64() * point.turns > point.transaction.median.as_secs_f64()
-        };
-        if let Some(point) = points.iter().find(is_disturbed) {
-            let clients = model::counted(point.clients.into(), "client", "clients");
-            let text = format!(
-                "with {clients}, the round trips measured beside take longer than the transaction. The server's share is not \
-                 established. Measure again on a quieter machine"
-            );
-            warnings.push(Warning::new(WarningKind::RoundTripBiased, text));
         }
         if distance.source() == RoundTripSource::Kernel {
             warnings.push(Warning::new(
