@@ -5,7 +5,7 @@ mod samples;
 
 use model::{BudgetMeasure, BudgetVerdict, Distribution, Intermediary, Leg, OperationKind, SampleOutcome};
 use report::outcome::{CheckReport, EchoReport, EstimateBase, EstimateReport, LabOutline, LoadReport};
-use report::outcome::{LoadFailure, LoadWork, PingOpening, PingOutcome, SplitReport, TuneReport};
+use report::outcome::{LoadFailure, PingOpening, PingOutcome, SplitReport, TuneReport};
 use report::text::{self, LoadStyle};
 use report::{Colour, Extent, ReadOutcome, Style};
 use samples::micros;
@@ -289,20 +289,11 @@ fn many_failures() -> LoadReport {
 
 fn requests() -> LoadReport {
     LoadReport {
-        target: "http://web1:8080/a.html".to_owned(),
-        work: LoadWork::Http { keep_alive: true },
-        failed: 0,
-        asked_per_second: None,
-        begun: None,
-        lag: None,
-        not_begun: 0,
-        scripts: Vec::new(),
-        failures: Vec::new(),
         spread: Distribution {
             p99: None,
             ..samples::spread(97, 11_450)
         },
-        ..samples::load_report()
+        ..samples::load_of_http()
     }
 }
 

@@ -452,11 +452,11 @@ fn views_of_load() -> Vec<(&'static str, String)> {
         ),
         (
             "load-ab.txt",
-            load_view(&load_of_http(), LoadStyle::Ab, &all(100)),
+            load_view(&samples::load_of_http(), LoadStyle::Ab, &all(100)),
         ),
         (
             "load-jmeter.txt",
-            load_view(&load_of_http(), LoadStyle::Jmeter, &all(100)),
+            load_view(&samples::load_of_http(), LoadStyle::Jmeter, &all(100)),
         ),
         (
             "load-none.txt",
@@ -481,7 +481,7 @@ fn load_with_statements() -> LoadReport {
 fn what_nobody_counted_of_a_load_is_a_dash_and_no_zero() {
     let uncounted = LoadReport {
         payload_bytes: PerDirection::default(),
-        ..load_of_http()
+        ..samples::load_of_http()
     };
     let view = load_view(&uncounted, LoadStyle::Jmeter, &all(100));
     let value = |name: &str| {
@@ -501,21 +501,6 @@ fn what_nobody_counted_of_a_load_is_a_dash_and_no_zero() {
     assert!(!view.contains("0.00") && !view.contains("0.0/"), "{view}");
 }
 
-fn load_of_http() -> LoadReport {
-    LoadReport {
-        target: "http://web1:8080/a.html".to_owned(),
-        work: LoadWork::Http { keep_alive: true },
-        failed: 0,
-        asked_per_second: None,
-        begun: None,
-        lag: None,
-        not_begun: 0,
-        scripts: Vec::new(),
-        failures: Vec::new(),
-        ..samples::load_report()
-    }
-}
-
 fn load_that_failed() -> LoadReport {
     LoadReport {
         work: LoadWork::Sql {
@@ -530,7 +515,7 @@ fn load_that_failed() -> LoadReport {
         spread: model::Distribution::default(),
         deviation: None,
         failures: samples::load_report().failures,
-        ..load_of_http()
+        ..samples::load_of_http()
     }
 }
 

@@ -1114,6 +1114,21 @@ pub fn load_interval() -> LoadInterval {
 }
 
 /// Transactions of two scripts at a rate, of which some failed.
+pub fn load_of_http() -> LoadReport {
+    LoadReport {
+        target: "http://web1:8080/a.html".to_owned(),
+        work: LoadWork::Http { keep_alive: true },
+        failed: 0,
+        asked_per_second: None,
+        begun: None,
+        lag: None,
+        not_begun: 0,
+        scripts: Vec::new(),
+        failures: Vec::new(),
+        ..load_report()
+    }
+}
+
 pub fn load_report() -> LoadReport {
     let script = |name: &str, weight, count| LoadScript {
         name: name.to_owned(),

@@ -85,14 +85,14 @@ impl Flow {
             return false;
         };
         let at_once = self.recovery.is_some() || self.reordering.beyond_gap >= DUPLICATES_BEFORE_LOSS;
-        let patience = if at_once { Nanos::ZERO } else { self.base_rtt / 4 };
+        let wait = if at_once { Nanos::ZERO } else { self.base_rtt / 4 };
         let mut any_lost = false;
         let before_newest = self.packets.iter_mut().filter(|packet| {
             packet.state == PacketState::InFlight
                 && (packet.sent_at, packet.end) < (newest.sent_at, newest.end)
         });
         for packet in before_newest {
-            let due = packet.sent_at.plus(newest.rtt + patience);
+            let due = packet.sent_at.plus(newest.rtt + wait);
             if due <= at {
                 packet.state = PacketState::Lost;
                 self.in_flight = self.in_flight.saturating_sub(1);
