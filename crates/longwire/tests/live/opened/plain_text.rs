@@ -27,7 +27,9 @@ pub fn opened(capture: &Path, keys: &Path) -> [Vec<u8>; 2] {
 
 pub fn followed(capture: &Path, keys: &Path, port: u16) -> [Vec<u8>; 2] {
     let mut command = Command::new(process::require("tshark"));
-    command.args(["-o", &format!("tls.keylog_file:{}", keys.display()), "-q", "-r"]);
+    command.args(["-o", &format!("tls.keylog_file:{}", keys.display())]);
+    // The client's port may be registered for another protocol, such as 34980 for EtherCAT.
+    command.args(["-o", "tcp.try_heuristic_first:TRUE", "-q", "-r"]);
     command.arg(capture).args(["-z", "follow,tls,raw,0"]);
     let mut text: [Vec<u8>; 2] = Default::default();
     let said = process::run(command);
