@@ -10,7 +10,7 @@ prints predicted next to measured, and judges other builds by the same folder la
 APP.json: {"start": "command that places its processes with `ip netns exec $WEB ...` and `ip netns exec $DB ...`", "stop": "command",
   "base": "http://10.88.1.2:8000", "n": 20, "warm": 2, "vars": "$PRODUCTS/NAME/vars.json",
   "ops": [{"name": "page", "method": "GET", "path": "/page?u={u}", "body": null, "headers": {}, "match": "regex on operation_name"}]}
-The database listens on 10.88.2.2. {u} is a number never used before; in headers and bodies {c} is the client's number (from 0), and a name in the
+The database listens on 10.88.2.2. {u} is a number never used before; {c} is the client's number (from 0), and a name in the
 file `vars` (JSON: name -> a list of strings, one for each client; written by `start`) is replaced too. `n` requests an operation and client are
 counted, after `warm` rounds of as many. LW names the binary. A cell of which more than 1 % of the requests failed is left out.
 """
@@ -32,7 +32,7 @@ import score
 HERE = Path(__file__).resolve().parent
 PREFIX = os.environ.setdefault("P", "cell")
 LONGWIRE = os.environ.get("LW", "target/release/longwire")
-NEAR, FAR, WARM, SETTLE = 60, 100, 4, 1  # seconds after which an operation's loop ends, however few requests it made
+NEAR, FAR, WARM, SETTLE = 60, 100, 4, 0.5  # seconds after which an operation's loop ends, however few requests it made
 
 
 class Requests:
@@ -61,7 +61,7 @@ class Requests:
         body = self.op.get("body")
         body = self.fill(body, client).replace("{u}", number).encode() if body else None
         headers = {name: self.fill(value, client) for name, value in (self.op.get("headers") or {}).items()}
-        path = self.op["path"].replace("{u}", number)
+        path = self.fill(self.op["path"], client).replace("{u}", number)
         began = time.perf_counter()
         try:
             connection.request(self.op.get("method", "GET"), path, body, headers)
@@ -75,16 +75,16 @@ class Requests:
         if response.status >= 400:
             self.failed.append(str(response.status))
 
-    def client(self, number, end):
+    def client(self, number, end, least):
         connection = http.client.HTTPConnection(self.address.hostname, self.address.port, timeout=60)
         sent = 0
-        while (unique := self.take()) is not None and (sent < 4 or time.monotonic() < end):
+        while (unique := self.take()) is not None and (sent < least or time.monotonic() < end):
             self.send(connection, number, unique)
             sent += 1
 
     def run(self, clients, seconds):
         end = time.monotonic() + seconds
-        threads = [threading.Thread(target=self.client, args=(number, end)) for number in range(clients)]
+        threads = [threading.Thread(target=self.client, args=(number, end, 4 if seconds >= NEAR else 1)) for number in range(clients)]
         for thread in threads:
             thread.start()
         for thread in threads:
