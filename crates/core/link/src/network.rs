@@ -87,6 +87,13 @@ impl<W: Ord> SimulatedNetwork<W> {
             .begin_with(packets);
     }
 
+    /// Lets both sides of an unused connection send as BBR does.
+    pub fn use_bbr(&mut self, connection: ConnectionNumber) {
+        for flow in connection.flows() {
+            self.flow(flow).use_bbr();
+        }
+    }
+
     /// The current flows, two per connection.
     pub fn into_flows(self) -> Vec<Flow> {
         self.flows
@@ -242,6 +249,7 @@ impl<W: Ord> SimulatedNetwork<W> {
                 What::GiveUpTimer { flow } => self.give_up_timer(flow),
                 What::SendControl(control) => self.send_control(control),
                 What::OpenWindow { flow } => self.open_window(flow),
+                What::Continue { flow } => self.send(flow),
             }
         }
     }
@@ -272,6 +280,9 @@ impl<W: Ord> SimulatedNetwork<W> {
         }
         if sent {
             self.flows[flow.index()].sent_all_it_can();
+        }
+        if let Some(at) = self.flows[flow.index()].continues_at(self.now) {
+            self.push(at, What::Continue { flow });
         }
         self.arm_ack_timer(flow);
     }

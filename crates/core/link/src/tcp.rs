@@ -4,7 +4,9 @@
 //! window), 9406 and Linux's `tcp_cubic.c` (early exit from slow start), 9438 (cubic), 8985 (loss
 //! detection); the Linux source, version 6, where it differs. Congestion windows are packets.
 
+mod bbr;
 mod congestion;
+mod control;
 mod flow;
 mod receiver;
 mod round_trip;

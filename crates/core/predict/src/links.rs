@@ -60,6 +60,13 @@ impl<W: Ord> Links<W> {
         }
     }
 
+    /// Lets both sides of an unused connection send as BBR does.
+    pub fn use_bbr(&mut self, connection: ReplayConnection) {
+        if let Some((link, number)) = self.connections.get(connection.index()) {
+            self.networks[*link].use_bbr(*number);
+        }
+    }
+
     /// Current flows, two per connection, in the order the connections were added.
     pub fn into_flows(self) -> Vec<Flow> {
         let mut flows: Vec<Vec<Option<Flow>>> = self

@@ -14,6 +14,7 @@ pub use measured::nanos;
 pub use node::{After, Bytes, Crossing, Dependencies, Measured, PlanNode, Work};
 
 use crate::first_window::first_window;
+use crate::senders::Senders;
 use link::LinkDescription;
 use measured::{FIRST_WINDOW, UNSCALED_WINDOW, is_limited_by_window, measured, node, pause_between};
 use model::{ConnectionId, Nanos, Operation, OperationStep, Step, Timestamp, TransactionState};
@@ -33,6 +34,8 @@ pub struct OperationPlan {
     /// First window of each connection's server in packets, where the first large reply shows more
     /// than that of a new connection.
     pub first_windows: Vec<Option<u32>>,
+    /// How senders on its new connections send.
+    pub senders: Senders,
     pub roots: Vec<NodeId>,
     /// Dependencies of nodes beyond [`Dependencies::after`].
     pub joins: Joins,
@@ -58,6 +61,7 @@ impl OperationPlan {
             links: Vec::new(),
             windows: Vec::new(),
             first_windows: Vec::new(),
+            senders: Senders::default(),
             roots: Vec::new(),
             joins: Joins::default(),
             reply_joins: Joins::default(),

@@ -192,6 +192,8 @@ impl Predictor {
         self.waiting_steps = 0;
         self.concurrency.learn(&operations);
         self.concurrency.derive_dependencies(&operations);
+        let steps = operations.iter().flat_map(|operation| &operation.steps);
+        steps.for_each(|step| self.paced_replies.learn(&step.exchange));
         for (place, operation) in operations.iter().enumerate() {
             let ordered = self.concurrency.ordered(operation);
             self.replay(operation, &ordered, left_out.get(&place).map(Vec::as_slice));
@@ -201,7 +203,7 @@ impl Predictor {
     /// `left_out` is `None` if findings were not searched.
     fn replay(&mut self, measured: &Operation, ordered: &Ordered, left_out: Option<&[LeftOut]>) {
         let operation = ordered.expected.as_ref().unwrap_or(measured);
-        let plan = OperationPlan::new(operation, &self.moved);
+        let plan = self.plan(operation);
         let place = self.name_index(&operation.name);
         self.replay_open(measured, ordered, place);
         self.learn_margins(operation, place);
@@ -234,6 +236,22 @@ impl Predictor {
         }
     }
 
+    fn plan(&self, operation: &Operation) -> OperationPlan {
+        OperationPlan {
+            senders: self.senders_known(),
+            ..OperationPlan::new(operation, &self.moved)
+        }
+    }
+
+    /// As seen in the replies so far, unless they were set.
+    const fn senders_known(&self) -> Senders {
+        if self.paced_replies.are_paced() {
+            Senders::Paced
+        } else {
+            self.senders
+        }
+    }
+
     fn learn_margins(&mut self, operation: &Operation, place: usize) {
         let named = &mut self.names[place];
         named.server_margin.add(operation.attribution.server_margin);
@@ -241,7 +259,6 @@ impl Predictor {
         for step in &operation.steps {
             let exchange = &step.exchange;
             named.evidence.step(step);
-            self.paced_replies.learn(exchange);
             if exchange.phase == Phase::Connect {
                 opened.insert(exchange.connection);
             }
@@ -262,7 +279,7 @@ impl Predictor {
         let at_once = ordered.at_once.as_ref().unwrap_or(expected);
         let in_sequence = ordered.in_sequence.as_ref().unwrap_or(expected);
         for (index, operation) in [expected, at_once, in_sequence].into_iter().enumerate() {
-            let plan = OperationPlan::new(operation, &self.moved);
+            let plan = self.plan(operation);
             for target in 0..self.targets.len() {
                 let links = &self.links[target];
                 let connections = &self.connections[target];
@@ -290,7 +307,7 @@ impl Predictor {
             .sort_by_key(|named| (Reverse(named.cost()), named.first_ended));
         let each = |named: &Named| named.paced_round_trips / named.operations.max(1) as f64;
         let paced_round_trips = self.names.iter().map(each).fold(0.0, f64::max);
-        let paced = self.senders == Senders::Paced || self.paced_replies.are_paced();
+        let paced = self.senders_known() == Senders::Paced;
         let mut predictions = Vec::with_capacity(self.names.len() * self.targets.len());
         let mut names = std::mem::take(&mut self.names);
         names.retain(|named| named.evidence.enough_own().is_ok());

@@ -18,6 +18,7 @@ use crate::cores::Whose;
 use crate::links::{Links, ReplayConnection};
 use crate::locks::{Locks, SimulatedLocks};
 use crate::plan::{After, NodeId, OperationPlan, PlanNode};
+use crate::senders::Senders;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
 use link::LinkDescription;
@@ -211,6 +212,11 @@ impl<'a> SimulatedRun<'a> {
             if let Some(packets) = packets {
                 self.network.begin_with(*connection, *packets);
             }
+        }
+        if plan.senders == Senders::Paced {
+            connections
+                .iter()
+                .for_each(|connection| self.network.use_bbr(*connection));
         }
         (this.plan, this.connections, this.begin) = (plan, connections, at);
         this.generation = this.generation.next();

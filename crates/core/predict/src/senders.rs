@@ -1,5 +1,4 @@
-//! Detects paced senders such as BBR. The model sends as cubic does, so the bounds allow for the
-//! difference.
+//! Detects paced senders such as BBR, which are replayed as such.
 
 use link::LinkDescription;
 use model::{Exchange, PerDirection, Step};
@@ -32,7 +31,7 @@ impl PacedReplies {
 
     /// Whether senders pace. Not every reply shows it, as remaining credit leaves at once after
     /// idle time.
-    pub fn are_paced(&self) -> bool {
+    pub const fn are_paced(&self) -> bool {
         self.paced >= MIN_PACED && self.paced * 5 >= self.replies
     }
 }

@@ -19,7 +19,7 @@ fn congestion_control() -> Option<String> {
     Some(name.trim().to_owned())
 }
 
-/// Warns of wider bounds, because not all senders send like the model.
+/// Warns that senders are replayed with BBR.
 pub(crate) fn warning(senders: Senders, predicted: &Predicted) -> Option<Warning> {
     let replies = &predicted.paced_replies;
     let seen = if predicted.paced_round_trips < MIN_PACED_ROUND_TRIPS {
@@ -35,8 +35,8 @@ pub(crate) fn warning(senders: Senders, predicted: &Predicted) -> Option<Warning
         return None;
     };
     let text = format!(
-        "{seen}. Predictions assume {CONGESTION_CONTROL}, which is faster with messages of several packets. Bounds are wider by the delay \
-         that {PACED} adds (docs/prediction.md, Senders)"
+        "{seen}. Predictions let both ends send by {PACED}; {CONGESTION_CONTROL} is faster with messages of several packets, which `low` \
+         allows for (docs/prediction.md, Senders)"
     );
     Some(Warning::new(WarningKind::PacedSenders, text))
 }

@@ -270,7 +270,8 @@ impl<W: Ord> SimulatedNetwork<W> {
             | What::AckTimer { .. }
             | What::GiveUpTimer { .. }
             | What::SendControl(_)
-            | What::OpenWindow { .. } => None,
+            | What::OpenWindow { .. }
+            | What::Continue { .. } => None,
         };
         if let Some((flow, wire_bytes)) = arrived {
             emulation.counts[flow.direction()].arrived_bytes += u64::from(wire_bytes);
@@ -306,7 +307,8 @@ const fn flow_of<W>(what: &What<W>) -> Option<FlowId> {
         | What::Write { flow, .. }
         | What::AckTimer { flow }
         | What::GiveUpTimer { flow }
-        | What::OpenWindow { flow } => Some(flow),
+        | What::OpenWindow { flow }
+        | What::Continue { flow } => Some(flow),
         What::Emit(_) | What::SendControl(_) => None,
     }
 }

@@ -51,6 +51,9 @@ pub(super) enum What<W> {
     OpenWindow {
         flow: FlowId,
     },
+    Continue {
+        flow: FlowId,
+    },
 }
 
 /// An awaited packet without payload, retransmitted after timeouts that double (RFC 6298).

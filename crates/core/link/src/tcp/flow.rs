@@ -3,7 +3,9 @@
 mod recovery;
 mod reordering;
 
+use super::bbr::Bbr;
 use super::congestion::{Acknowledged, Congestion};
+use super::control::{Brought, Control, Recovering};
 use super::receiver::{Reaction, Receiver};
 use super::round_trip::RttEstimator;
 use super::stream_offset::StreamOffset;
@@ -40,7 +42,9 @@ pub struct Flow {
     reordering: Reordering,
     timeouts: u32,
     probed: bool,
-    congestion: Congestion,
+    congestion: Control,
+    /// When a paced sender continues.
+    continues_at: Option<Timestamp>,
     receiver: Receiver,
     /// Offset and waiter in ascending order of offsets.
     marks: VecDeque<(StreamOffset, Waiter)>,
@@ -93,7 +97,8 @@ impl Flow {
             reordering: Reordering::default(),
             timeouts: 0,
             probed: false,
-            congestion: Congestion::default(),
+            congestion: Control::Cubic(Congestion::default()),
+            continues_at: None,
             receiver: Receiver::default(),
             marks: VecDeque::new(),
             announced: StreamOffset::START,
@@ -104,6 +109,14 @@ impl Flow {
     pub fn opened(&mut self) {
         self.receiver.opened();
         self.round_trip = RttEstimator::first(self.base_rtt);
+        self.congestion.opened();
+    }
+
+    /// Lets an unused flow send as BBR does.
+    pub fn use_bbr(&mut self) {
+        if self.is_unused() && matches!(self.congestion, Control::Cubic(_)) {
+            self.congestion = Control::Bbr(Box::new(Bbr::new(self.packet_bytes, self.base_rtt)));
+        }
     }
 
     /// Limits the receive window to `most` bytes.
@@ -123,6 +136,7 @@ impl Flow {
 
     /// Shifts all times by `by` nanoseconds.
     pub fn shift(&mut self, by: i64) {
+        self.continues_at = self.continues_at.map(|at| shift(at, by));
         self.last_sent = shift(self.last_sent, by);
         self.timer_from = shift(self.timer_from, by);
         self.packets
@@ -145,6 +159,7 @@ impl Flow {
             self.congestion
                 .after_idle(at, at.nanos_since(self.last_sent), self.round_trip.timeout());
         }
+        self.congestion.writes(self.produced - self.sent, self.in_flight);
         self.produced += bytes;
         if self.written - self.acked < MAX_BUFFER {
             self.fill_buffer();
@@ -159,11 +174,13 @@ impl Flow {
 
     /// The next packet to send, if any. Call until `None`, then call [`Flow::sent_all_it_can`].
     pub fn next_packet(&mut self, at: Timestamp) -> Option<Sending> {
-        if self.in_flight >= self.congestion.window {
+        if self.in_flight >= self.congestion.window() || !self.congestion.may_send(at) {
             return None;
         }
+        let in_flight = self.in_flight;
         if let Some(lost) = self.next_lost(at) {
-            self.congestion.sent_packet();
+            let bytes = (lost.end - lost.start) as u32;
+            self.congestion.sent_packet(at, bytes, lost.end, in_flight);
             return Some(lost);
         }
         let end = self.written.min(self.sent + u64::from(self.packet_bytes));
@@ -179,7 +196,8 @@ impl Flow {
             self.timer_from = at;
         }
         self.in_flight += 1;
-        self.congestion.sent_packet();
+        let bytes = (end - sending.start) as u32;
+        self.congestion.sent_packet(at, bytes, end, in_flight);
         self.last_sent = at;
         let packet = Packet {
             start: sending.start,
@@ -196,6 +214,15 @@ impl Flow {
     pub fn sent_all_it_can(&mut self) {
         self.congestion
             .after_sending(self.in_flight, self.unacknowledged());
+    }
+
+    /// When a sender that spaces out its packets sends the next; `None` if it waits for something
+    /// else, or that time is known.
+    pub fn continues_at(&mut self, at: Timestamp) -> Option<Timestamp> {
+        let until = self.congestion.paced_until().filter(|until| *until > at)?;
+        let may_send_more = self.sent < self.written.min(self.allowed) || self.recovery.is_some();
+        let waits = may_send_more && self.in_flight < self.congestion.window();
+        (waits && self.continues_at.replace(until) != Some(until)).then_some(until)
     }
 
     /// A packet reached the receiver.
@@ -276,6 +303,7 @@ impl Flow {
     /// gap.
     pub fn acknowledged(&mut self, at: Timestamp, ack: Acknowledgement, beyond: Option<StreamOffset>) {
         self.allowed = self.allowed.max(ack.allowed);
+        let in_flight_before = self.in_flight;
         let (packets, rtt) = self.take_acknowledged(at, ack.received);
         self.acked = self.acked.max(ack.received);
         if self.written < self.produced && self.written - self.acked <= MAX_BUFFER - WAKE_AT_FREE {
@@ -296,23 +324,29 @@ impl Flow {
         if let Some(rtt) = rtt {
             self.round_trip.sample(rtt, self.unacknowledged());
         }
-        self.congestion
-            .reduce(self.in_flight, packets + beyond_gap, packets > 0 && !lost);
-        if packets > 0 && self.recovery.is_none_or(|recovery| recovery.by_timeout) {
-            let ack = Acknowledged {
+        let recovery = self.recovery.map(|recovery| match recovery.by_timeout {
+            true => Recovering::AfterTimeout,
+            false => Recovering::AfterLoss,
+        });
+        self.congestion.acknowledged(Brought {
+            acked: Acknowledged {
                 at,
                 packets,
                 rtt,
                 unacknowledged: self.unacknowledged(),
-            };
-            self.congestion.acknowledged(ack);
-        }
+            },
+            beyond_gap,
+            in_flight: self.in_flight,
+            in_flight_before,
+            shows_loss: lost,
+            recovery,
+        });
     }
 
     /// Congestion window and unacknowledged packets on the way.
     #[cfg(test)]
-    pub(super) const fn window_and_in_flight(&self) -> (u32, u32) {
-        (self.congestion.window, self.in_flight)
+    pub(super) fn window_and_in_flight(&self) -> (u32, u32) {
+        (self.congestion.window(), self.in_flight)
     }
 
     const fn unacknowledged(&self) -> Unacknowledged {
@@ -332,7 +366,10 @@ impl Flow {
                 PacketState::Arrived => self.reordering.beyond_gap -= 1,
                 PacketState::Lost => (),
             }
-            count += u32::from(packet.state != PacketState::Arrived);
+            if packet.state != PacketState::Arrived {
+                count += 1;
+                self.congestion.delivered(packet.end);
+            }
             // One that had arrived before, known or not, has waited for others since.
             if packet.state == PacketState::InFlight {
                 self.reordering.delivered(

@@ -58,7 +58,10 @@ impl Named {
             server: [self.server_margin.below, self.server_margin.above]
                 .map(|margin| each(margin.as_secs_f64())),
             paced_round_trips: paced.then(|| each(self.paced_round_trips)),
-            kept_windows: self.kept_windows.seconds(&target.link, self.operations),
+            kept_windows: match paced {
+                true => [0.0; 2],
+                false => self.kept_windows.seconds(&target.link, self.operations),
+            },
             others: self.evidence.others().map_or(0.0, Share::as_fraction),
         };
         let mut prediction = sum.prediction(&self.name, self.operations, target, margins)?;

@@ -11,7 +11,7 @@ impl Flow {
         if self.reordering.is_over(at) {
             let is_first = self.recovery.is_none();
             if self.mark_lost(at) && is_first {
-                self.congestion.reduce(self.in_flight, 1, false);
+                self.congestion.lost_by_timer(self.in_flight);
             }
             return None;
         }
@@ -45,6 +45,7 @@ impl Flow {
             .filter(|packet| packet.state == PacketState::InFlight)
         {
             packet.state = PacketState::Lost;
+            self.congestion.lost_packet();
         }
         self.in_flight = 0;
         None

@@ -74,6 +74,7 @@ impl Flow {
         let (sent_at, end) = (packet.sent_at, packet.end);
         self.reordering.beyond_gap += 1;
         self.reordering.delivered(at, sent_at, end, None);
+        self.congestion.delivered(end);
         (1, self.mark_lost(at))
     }
 
@@ -97,6 +98,7 @@ impl Flow {
                 packet.state = PacketState::Lost;
                 self.in_flight = self.in_flight.saturating_sub(1);
                 any_lost = true;
+                self.congestion.lost_packet();
             } else {
                 let ticks_later = (due.nanos_since(at) + MIN_TIMER).get().div_ceil(TICK.get());
                 // A timer expires with the tick after its own.

@@ -1,0 +1,497 @@
+//! Congestion control BBR, version 1, as in Linux (`tcp_bbr.c`). Not modelled: its guess that the
+//! network polices a rate, which needs a loss of one packet in five.
+
+mod delivery;
+mod greatest;
+mod pacing;
+
+use super::congestion::INITIAL_WINDOW;
+use super::{StreamOffset, shift};
+use delivery::{Delivery, Sample};
+use greatest::Greatest;
+use model::{Nanos, Timestamp};
+use pacing::Pacing;
+
+/// Bandwidths are packets per microsecond, times [`BANDWIDTH_UNIT`]; gains are 256ths.
+#[derive(Debug, Clone)]
+pub struct Bbr {
+    pub window: u32,
+    packet_bytes: u32,
+    mode: Mode,
+    delivery: Delivery,
+    pacing: Pacing,
+    bandwidth: Greatest,
+    rounds: u64,
+    round_ends: u64,
+    round_started: bool,
+    full: FullPipe,
+    cycle: Cycle,
+    min_rtt: Option<Nanos>,
+    min_rtt_at: Timestamp,
+    least_rtt: Nanos,
+    probing: ProbeRtt,
+    restarts_idle: bool,
+    window_before: u32,
+    conserves_packets: bool,
+    was_recovering: bool,
+    lost: u32,
+    aggregation: Aggregation,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBandwidth,
+    ProbeRtt,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct FullPipe {
+    bandwidth: u64,
+    rounds: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Cycle {
+    phase: usize,
+    at: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct ProbeRtt {
+    until: Option<Timestamp>,
+    round_over: bool,
+}
+
+/// Packets acknowledged beyond what the bandwidth explains.
+#[derive(Debug, Clone, Copy, Default)]
+struct Aggregation {
+    since: Timestamp,
+    acked: u64,
+    extra: [u32; 2],
+    place: usize,
+    rounds: u32,
+}
+
+/// What an acknowledgement told.
+#[derive(Debug, Clone, Copy)]
+pub struct Told {
+    pub at: Timestamp,
+    pub delivered: u32,
+    pub rtt: Option<Nanos>,
+    pub in_flight: u32,
+    pub in_flight_before: u32,
+    pub is_recovering: bool,
+}
+
+impl Bbr {
+    pub fn new(packet_bytes: u32, rtt: Nanos) -> Self {
+        let mut bbr = Self {
+            window: INITIAL_WINDOW,
+            packet_bytes,
+            mode: Mode::Startup,
+            delivery: Delivery::default(),
+            pacing: Pacing::default(),
+            bandwidth: Greatest::default(),
+            rounds: 0,
+            round_ends: 0,
+            round_started: false,
+            full: FullPipe::default(),
+            cycle: Cycle::default(),
+            min_rtt: None,
+            min_rtt_at: Timestamp::default(),
+            least_rtt: rtt,
+            probing: ProbeRtt::default(),
+            restarts_idle: false,
+            window_before: 0,
+            conserves_packets: false,
+            was_recovering: false,
+            lost: 0,
+            aggregation: Aggregation::default(),
+        };
+        bbr.pacing = Pacing::of_old_connection(bbr.first_rate(rtt));
+        bbr
+    }
+
+    /// Its first packets are not paced.
+    pub fn opened(&mut self) {
+        self.pacing.opened();
+    }
+
+    /// `bbr_init_pacing_rate_from_rtt`: 2.885 windows per round trip.
+    fn first_rate(&self, rtt: Nanos) -> u64 {
+        let bandwidth = u64::from(self.window) * BANDWIDTH_UNIT / micros(rtt).max(1);
+        self.rate(bandwidth, HIGH_GAIN)
+    }
+
+    pub fn begin_with(&mut self, packets: u32) {
+        self.window = self.window.max(packets);
+    }
+
+    pub fn writes(&mut self, unsent: u64, in_flight: u32) {
+        if unsent < u64::from(self.packet_bytes) && in_flight < self.window {
+            self.delivery.app_limited(in_flight);
+        }
+    }
+
+    pub fn may_send(&self, at: Timestamp) -> bool {
+        self.pacing.allows(at, self.packets_in_burst())
+    }
+
+    fn packets_in_burst(&self) -> u32 {
+        let most = (self.window / 2).max(1);
+        self.pacing
+            .packets_in_burst(self.packet_bytes, self.least_rtt)
+            .min(most)
+    }
+
+    pub const fn paced_until(&self) -> Timestamp {
+        self.pacing.until()
+    }
+
+    pub fn sent_packet(&mut self, at: Timestamp, bytes: u32, end: StreamOffset, in_flight_before: u32) {
+        if in_flight_before == 0 && self.delivery.is_app_limited() {
+            self.begins_after_idle(at);
+        }
+        self.delivery.sent(at, end);
+        self.pacing.sent(at, bytes, self.packets_in_burst());
+    }
+
+    /// `CA_EVENT_TX_START`.
+    fn begins_after_idle(&mut self, at: Timestamp) {
+        self.restarts_idle = true;
+        (self.aggregation.since, self.aggregation.acked) = (at, 0);
+        match self.mode {
+            Mode::ProbeBandwidth => self.set_rate(UNIT),
+            Mode::ProbeRtt => self.end_probe_rtt(at),
+            Mode::Startup | Mode::Drain => (),
+        }
+    }
+
+    pub fn sent_all_it_can(&mut self) {
+        self.pacing.sent_all_it_can();
+    }
+
+    pub fn delivered(&mut self, end: StreamOffset) {
+        self.delivery.delivered(end);
+    }
+
+    pub fn lost_packet(&mut self) {
+        self.lost += 1;
+    }
+
+    /// `bbr_save_cwnd`.
+    pub fn lost(&mut self) {
+        self.window_before = if self.was_recovering || self.mode == Mode::ProbeRtt {
+            self.window_before.max(self.window)
+        } else {
+            self.window
+        };
+    }
+
+    pub fn timed_out(&mut self) {
+        self.window = 1;
+        self.was_recovering = true;
+        self.full.bandwidth = 0;
+        self.round_started = true;
+    }
+
+    /// `bbr_main`.
+    pub fn acknowledged(&mut self, told: Told) {
+        self.least_rtt = told.rtt.map_or(self.least_rtt, |rtt| rtt.min(self.least_rtt));
+        let sample = self.delivery.sample(told.at, self.least_rtt);
+        self.update_bandwidth(sample);
+        self.update_aggregation(sample, told);
+        let lost = std::mem::take(&mut self.lost);
+        if self.mode == Mode::ProbeBandwidth && self.is_phase_over(told, lost) {
+            self.next_phase();
+        }
+        self.check_full(sample);
+        self.check_drained(told);
+        self.update_min_rtt(told, sample);
+        self.set_rate(self.pacing_gain());
+        self.set_window(told, lost);
+    }
+
+    fn update_bandwidth(&mut self, sample: Option<Sample>) {
+        self.round_started = false;
+        let Some(sample) = sample else {
+            return;
+        };
+        if sample.delivered_before >= self.round_ends {
+            self.round_ends = self.delivery.delivered;
+            self.rounds += 1;
+            self.round_started = true;
+            self.conserves_packets = false;
+        }
+        let bandwidth = sample.delivered * BANDWIDTH_UNIT / micros(sample.interval).max(1);
+        if !sample.is_app_limited || bandwidth >= self.bandwidth.value() {
+            self.bandwidth.add(self.rounds, bandwidth);
+        }
+    }
+
+    fn update_aggregation(&mut self, sample: Option<Sample>, told: Told) {
+        if sample.is_none() || told.delivered == 0 {
+            return;
+        }
+        let aggregation = &mut self.aggregation;
+        if self.round_started {
+            aggregation.rounds += 1;
+            if aggregation.rounds >= AGGREGATION_ROUNDS {
+                aggregation.rounds = 0;
+                aggregation.place = 1 - aggregation.place;
+                aggregation.extra[aggregation.place] = 0;
+            }
+        }
+        let span = micros(told.at.nanos_since(aggregation.since));
+        let mut expected = self.bandwidth.value().saturating_mul(span) / BANDWIDTH_UNIT;
+        if aggregation.acked <= expected {
+            (aggregation.acked, aggregation.since, expected) = (0, told.at, 0);
+        }
+        aggregation.acked += u64::from(told.delivered);
+        let extra = (aggregation.acked - expected).min(u64::from(self.window)) as u32;
+        let known = &mut aggregation.extra[aggregation.place];
+        *known = extra.max(*known);
+    }
+
+    /// `bbr_is_next_cycle_phase`.
+    fn is_phase_over(&self, told: Told, lost: u32) -> bool {
+        let is_long = told.at.nanos_since(self.cycle.at) > self.min_rtt.unwrap_or(Nanos::MAX);
+        let gain = self.pacing_gain();
+        if gain == UNIT {
+            return is_long;
+        }
+        let in_flight = self.in_flight_when_paced(told.at, told.in_flight_before);
+        if gain > UNIT {
+            return is_long && (lost > 0 || in_flight >= self.in_flight_at(gain));
+        }
+        is_long || in_flight <= self.in_flight_at(UNIT)
+    }
+
+    fn next_phase(&mut self) {
+        self.cycle.phase = (self.cycle.phase + 1) % PHASES.len();
+        self.cycle.at = self.delivery.at;
+    }
+
+    const fn is_full(&self) -> bool {
+        self.full.rounds >= FULL_ROUNDS
+    }
+
+    /// The pipe is full once three rounds did not raise the bandwidth by a quarter.
+    fn check_full(&mut self, sample: Option<Sample>) {
+        let counts = self.round_started && sample.is_none_or(|sample| !sample.is_app_limited);
+        if self.is_full() || !counts {
+            return;
+        }
+        if self.bandwidth.value() >= self.full.bandwidth * 5 / 4 {
+            self.full = FullPipe {
+                bandwidth: self.bandwidth.value(),
+                rounds: 0,
+            };
+        } else {
+            self.full.rounds += 1;
+        }
+    }
+
+    fn check_drained(&mut self, told: Told) {
+        if self.mode == Mode::Startup && self.is_full() {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain
+            && self.in_flight_when_paced(told.at, told.in_flight) <= self.in_flight_at(UNIT)
+        {
+            self.probe_bandwidth();
+        }
+    }
+
+    fn probe_bandwidth(&mut self) {
+        self.mode = Mode::ProbeBandwidth;
+        self.cycle.phase = FIRST_PHASE;
+        self.cycle.at = self.delivery.at;
+    }
+
+    fn update_min_rtt(&mut self, told: Told, sample: Option<Sample>) {
+        let is_expired = told.at > self.min_rtt_at.plus(MIN_RTT_HOLDS);
+        if let Some(rtt) = told
+            .rtt
+            .filter(|rtt| is_expired || self.min_rtt.is_none_or(|least| *rtt < least))
+        {
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), told.at);
+        }
+        if is_expired && self.rounds > 1 && !self.restarts_idle && self.mode != Mode::ProbeRtt {
+            self.lost();
+            self.mode = Mode::ProbeRtt;
+            self.probing = ProbeRtt::default();
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(told);
+        }
+        if sample.is_some_and(|sample| sample.delivered > 0) {
+            self.restarts_idle = false;
+        }
+    }
+
+    fn probe_rtt(&mut self, told: Told) {
+        self.delivery.app_limited(told.in_flight);
+        if self.probing.until.is_none() {
+            if told.in_flight <= MIN_WINDOW {
+                self.probing.until = Some(told.at.plus(PROBE_RTT_LASTS));
+                self.round_ends = self.delivery.delivered;
+            }
+            return;
+        }
+        self.probing.round_over |= self.round_started;
+        if self.probing.round_over {
+            self.end_probe_rtt(told.at);
+        }
+    }
+
+    fn end_probe_rtt(&mut self, at: Timestamp) {
+        if self.probing.until.is_none_or(|until| at <= until) {
+            return;
+        }
+        self.min_rtt_at = at;
+        self.window = self.window.max(self.window_before);
+        if self.is_full() {
+            self.probe_bandwidth();
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    const fn pacing_gain(&self) -> u64 {
+        match self.mode {
+            Mode::Startup => HIGH_GAIN,
+            Mode::Drain => DRAIN_GAIN,
+            Mode::ProbeBandwidth => PHASES[self.cycle.phase],
+            Mode::ProbeRtt => UNIT,
+        }
+    }
+
+    const fn window_gain(&self) -> u64 {
+        match self.mode {
+            Mode::Startup | Mode::Drain => HIGH_GAIN,
+            Mode::ProbeBandwidth => 2 * UNIT,
+            Mode::ProbeRtt => UNIT,
+        }
+    }
+
+    fn rate(&self, bandwidth: u64, gain: u64) -> u64 {
+        let rate = bandwidth * u64::from(self.packet_bytes) * gain / UNIT;
+        // A percent less, so that no queue grows.
+        rate.saturating_mul(990_000) / BANDWIDTH_UNIT
+    }
+
+    fn set_rate(&mut self, gain: u64) {
+        let rate = self.rate(self.bandwidth.value(), gain);
+        if self.is_full() || rate > self.pacing.rate {
+            self.pacing.rate = rate;
+        }
+    }
+
+    fn set_window(&mut self, told: Told, lost: u32) {
+        if told.delivered > 0 {
+            self.window = self.next_window(told, lost).max(MIN_WINDOW);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.window = self.window.min(MIN_WINDOW);
+        }
+    }
+
+    fn next_window(&mut self, told: Told, lost: u32) -> u32 {
+        let mut window = self.window.saturating_sub(lost).max(1);
+        let was_recovering = std::mem::replace(&mut self.was_recovering, told.is_recovering);
+        if told.is_recovering && !was_recovering {
+            self.conserves_packets = true;
+            self.round_ends = self.delivery.delivered;
+            window = told.in_flight + told.delivered;
+        } else if was_recovering && !told.is_recovering {
+            window = window.max(self.window_before);
+            self.conserves_packets = false;
+        }
+        if self.conserves_packets {
+            return window.max(told.in_flight + told.delivered);
+        }
+        let aggregated = if self.is_full() {
+            let most = self.bandwidth.value() * MAX_AGGREGATED_MICROS / BANDWIDTH_UNIT;
+            self.aggregation.extra[0]
+                .max(self.aggregation.extra[1])
+                .min(most as u32)
+        } else {
+            0
+        };
+        let target = self.whole_bursts(self.on_the_way(self.window_gain()) + aggregated);
+        if self.is_full() {
+            (window + told.delivered).min(target)
+        } else if window < target || self.delivery.delivered < u64::from(INITIAL_WINDOW) {
+            window + told.delivered
+        } else {
+            window
+        }
+    }
+
+    /// `bbr_bdp`: packets on the way at `gain` times the bandwidth.
+    fn on_the_way(&self, gain: u64) -> u32 {
+        let Some(min_rtt) = self.min_rtt else {
+            return INITIAL_WINDOW;
+        };
+        let packets = self.bandwidth.value().saturating_mul(micros(min_rtt));
+        (packets.saturating_mul(gain) / UNIT).div_ceil(BANDWIDTH_UNIT) as u32
+    }
+
+    /// `bbr_quantization_budget`.
+    fn whole_bursts(&self, packets: u32) -> u32 {
+        let even = (packets + 3 * self.pacing.packets_at_once(self.packet_bytes)).next_multiple_of(2);
+        let is_probing_up = self.mode == Mode::ProbeBandwidth && self.cycle.phase == 0;
+        even + 2 * u32::from(is_probing_up)
+    }
+
+    /// `bbr_inflight`.
+    fn in_flight_at(&self, gain: u64) -> u32 {
+        self.whole_bursts(self.on_the_way(gain))
+    }
+
+    /// Packets in flight when the next may leave (`bbr_packets_in_net_at_edt`).
+    fn in_flight_when_paced(&self, at: Timestamp, in_flight: u32) -> u32 {
+        let pause = micros(self.pacing.until().nanos_since(at));
+        let delivered = self.bandwidth.value().saturating_mul(pause) / BANDWIDTH_UNIT;
+        let more = if self.pacing_gain() > UNIT {
+            self.pacing.packets_at_once(self.packet_bytes)
+        } else {
+            0
+        };
+        (in_flight + more).saturating_sub(delivered as u32)
+    }
+
+    pub fn shift(&mut self, by: i64) {
+        let times = [
+            &mut self.cycle.at,
+            &mut self.min_rtt_at,
+            &mut self.aggregation.since,
+        ];
+        times.into_iter().for_each(|time| *time = shift(*time, by));
+        self.probing.until = self.probing.until.map(|until| shift(until, by));
+        self.delivery.shift(by);
+        self.pacing.shift(by);
+    }
+}
+
+const fn micros(nanos: Nanos) -> u64 {
+    nanos.get() / 1000
+}
+
+const BANDWIDTH_UNIT: u64 = 1 << 24;
+const UNIT: u64 = 256;
+/// 2 / ln 2: doubles the rate each round.
+const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
+const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
+const PHASES: [u64; 8] = [UNIT * 5 / 4, UNIT * 3 / 4, UNIT, UNIT, UNIT, UNIT, UNIT, UNIT];
+/// Linux draws one of 2 to 7 and 0.
+const FIRST_PHASE: usize = 5;
+const FULL_ROUNDS: u32 = 3;
+const MIN_WINDOW: u32 = 4;
+const MIN_RTT_HOLDS: Nanos = Nanos::from_millis(10_000);
+const PROBE_RTT_LASTS: Nanos = Nanos::from_millis(200);
+const AGGREGATION_ROUNDS: u32 = 5;
+const MAX_AGGREGATED_MICROS: u64 = 100_000;
