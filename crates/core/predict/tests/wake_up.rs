@@ -3,7 +3,7 @@
 mod made;
 
 use made::{Made, in_sequence};
-use model::Prediction;
+use model::{Phase, Prediction};
 use predict::{Computing, PredictionTarget, Predictor, WakeUp};
 use std::time::Duration;
 
@@ -116,4 +116,65 @@ fn a_core_that_others_keep_busy_is_hardly_slowed_down() {
     let (alone, shared) = (alone(None), alone(Some(1)));
     assert!(alone.abs_diff(shared) < micros(10), "{alone:?}, {shared:?}");
     assert!(alone > micros(5_500), "{alone:?}");
+}
+
+/// Psycopg 3 and PostgreSQL 15: client and server time of each exchange near the database, in
+/// microseconds, from the opening of a connection to its first query.
+const CONNECTING: [(Phase, u64, u64); 6] = [
+    (Phase::Connect, 335, 0),
+    (Phase::Login, 46, 1334),
+    (Phase::Login, 58, 38),
+    (Phase::Login, 2126, 820),
+    (Phase::Work, 176, 82),
+    (Phase::Work, 51, 142),
+];
+const CONNECTING_BY_TLS: [(Phase, u64, u64); 9] = [
+    (Phase::Connect, 378, 0),
+    (Phase::Tls, 46, 968),
+    (Phase::Tls, 572, 176),
+    (Phase::Tls, 110, 1068),
+    (Phase::Work, 404, 640),
+    (Phase::Work, 52, 42),
+    (Phase::Work, 2146, 960),
+    (Phase::Work, 212, 105),
+    (Phase::Work, 62, 176),
+];
+
+#[test]
+fn a_new_server_process_is_as_cold_near_as_far() {
+    let of = |exchanges: &[(Phase, u64, u64)], rtt: &str, wake_up| {
+        let made: Vec<Made> = exchanges
+            .iter()
+            .map(|&(phase, client, server)| {
+                let exchange = match phase {
+                    Phase::Connect => Made::handshake(),
+                    _ => Made::query(60, 80),
+                };
+                Made { phase, ..exchange }
+                    .client_before(micros(client))
+                    .server(micros(server))
+            })
+            .collect();
+        let target = PredictionTarget {
+            link: rtt.parse().expect("a link"),
+            clients: 1,
+        };
+        let mut predictor = Predictor::new(vec![target], Box::new(|_| true)).with_wake_up(wake_up);
+        predictor.add(&in_sequence(Duration::ZERO, &made));
+        predictor.finish().remove(0).duration
+    };
+    // Measured beyond the time near the database and the round trips.
+    for (exchanges, rtt, longer) in [
+        (&CONNECTING[..], "rtt=10.2ms", 3_050),
+        (&CONNECTING, "rtt=40.2ms", 3_060),
+        (&CONNECTING_BY_TLS, "rtt=10.2ms", 3_530),
+        (&CONNECTING_BY_TLS, "rtt=40.2ms", 4_420),
+    ] {
+        let allowed = of(exchanges, rtt, WakeUp::Assumed) - of(exchanges, rtt, WakeUp::None);
+        assert!(
+            allowed.abs_diff(micros(longer)) < micros(longer) / 3,
+            "{} exchanges over {rtt}: {allowed:?}, measured {longer} us",
+            exchanges.len()
+        );
+    }
 }

@@ -1,7 +1,8 @@
 //! Measured rests of clients and servers.
 
 use super::{After, OperationPlan, nanos};
-use model::{Nanos, Operation, Step, Timestamp};
+use model::{ConnectionId, Exchange, Nanos, Operation, Phase, Step, Timestamp};
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// Sets the measured rests of clients and servers, as far as the operation shows them. The first on
@@ -27,7 +28,36 @@ pub(super) fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
             node.measured.rested[1] = waits[reply_after.index()];
         }
     }
+    let mut sealed_logins = HashMap::new();
+    for (index, step) in operation.steps.iter().enumerate() {
+        if is_server_new(&step.exchange, &mut sealed_logins) {
+            let nodes = plan.nodes_of(index).iter_mut();
+            nodes.for_each(|node| node.measured.rested[1] = Nanos::MAX);
+        }
+    }
 }
+
+/// Whether the exchange opens a connection: its server's process is new, and cold at every
+/// distance.
+fn is_server_new(exchange: &Exchange, sealed_logins: &mut HashMap<ConnectionId, u32>) -> bool {
+    match exchange.phase {
+        Phase::Connect | Phase::Login => true,
+        Phase::Tls => {
+            sealed_logins.insert(exchange.connection, SEALED_LOGIN_TURNS);
+            true
+        }
+        Phase::Work if exchange.fingerprint.is_none() => {
+            let left = sealed_logins.entry(exchange.connection).or_default();
+            let is_login = *left > 0;
+            *left = left.saturating_sub(exchange.turns);
+            is_login
+        }
+        Phase::Work | Phase::Close => false,
+    }
+}
+
+/// Round trips of a login (SCRAM) inside TLS that nothing opens.
+const SEALED_LOGIN_TURNS: u32 = 3;
 
 fn wait_of_client(part: &Step) -> Duration {
     let seen = part
