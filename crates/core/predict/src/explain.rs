@@ -77,6 +77,7 @@ pub fn explain(
     if target.clients > 1 || computing != Computing::default() {
         assumptions.push(cores(computing));
         assumptions.extend_from_slice(OF_SEVERAL);
+        assumptions.extend(unseen_rows(operation));
     }
     Explanation {
         assumptions,
@@ -198,11 +199,37 @@ pub const OF_SEVERAL: &[Assumption] = &[
     },
     Assumption {
         text: Cow::Borrowed(
-            "No client waits for another client's locks longer than measured, and disks have room for all.",
+            "Clients wait for locks on rows that several operations wrote, and where statements of the measurement did, and nowhere else; \
+             disks have room for all.",
         ),
-        source: "not visible on the wire",
+        source: "docs/prediction.md#several-clients; other locks are not visible on the wire",
     },
 ];
+
+/// Writes by prepared statements, of rows that only their parameters name.
+fn unseen_rows(operation: &Operation) -> Option<Assumption> {
+    let exchanges = operation.steps.iter().map(|step| &step.exchange);
+    let mut unseen = exchanges.filter(|exchange| {
+        let prepared = exchange.asked.prepared_executions > 0 && exchange.asked.rows_digest.is_none();
+        let verb = exchange
+            .fingerprint
+            .as_deref()
+            .and_then(|text| text.split_whitespace().next());
+        prepared && verb.is_some_and(|verb| WRITES.iter().any(|write| verb.eq_ignore_ascii_case(write)))
+    });
+    let first = unseen.next()?.fingerprint.as_deref()?;
+    Some(Assumption {
+        text: format!(
+            "Rows that {} prepared `update` or `delete` of it writes are not told apart, as parameters are not seen (the first: {first}): \
+             locks on them are not predicted.",
+            1 + unseen.count()
+        )
+        .into(),
+        source: "docs/prediction.md#several-clients",
+    })
+}
+
+const WRITES: [&str; 2] = ["update", "delete"];
 
 fn waking(wake_up: WakeUp) -> Assumption {
     match wake_up {

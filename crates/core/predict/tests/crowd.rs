@@ -4,7 +4,7 @@ mod made;
 
 use made::{Made, in_sequence, operation, operation_step, step};
 use model::{BoundBy, ConnectionId, Operation, Prediction, Timestamp, TransactionState};
-use predict::{Computing, PredictionTarget, Predictor};
+use predict::{Computing, PredictionTarget, Predictor, WakeUp};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -325,6 +325,28 @@ fn transactions_that_write_one_row_wait_for_each_other() {
 fn transactions_that_write_other_rows_do_not_wait() {
     let there = predicted("rtt=10ms", 16, ALONE, &writing(|number| number));
     assert_eq!(there.duration, 30 * MS);
+}
+
+/// A prepared statement's rows are told by its parameters alone.
+#[test]
+fn prepared_writes_of_unseen_rows_are_said() {
+    let mut operation = writing(|_| 7).remove(0);
+    let said = |operation: &Operation, clients| {
+        let target = PredictionTarget {
+            link: "rtt=10ms".parse().expect("a link"),
+            clients,
+        };
+        let explained = predict::explain(operation, &target, ALONE, WakeUp::None, &|_| true);
+        let texts = explained
+            .assumptions
+            .into_iter()
+            .map(|assumption| assumption.text);
+        texts.filter(|text| text.contains("prepared")).count()
+    };
+    assert_eq!(said(&operation, 8), 0);
+    let asked = &mut operation.steps[1].exchange.asked;
+    (asked.rows_digest, asked.prepared_executions) = (None, 1);
+    assert_eq!((said(&operation, 8), said(&operation, 1)), (1, 0));
 }
 
 /// Back-to-back transactions of eight clients: BEGIN, a write of 0.2 ms, a read of 0.3 ms, COMMIT.
