@@ -11,24 +11,16 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . bench/machine.sh
+. bench/remedies/programs.sh
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 longwire=${LONGWIRE:-$target/release/longwire}
 keep=${BENCH_KEEP:-$target/remedies}
 [ -n "${LONGWIRE:-}" ] || cargo build --release --locked --package longwire
 
-programs() {
-    mkdir -p "$keep"/{python,node,java,go}
-    gcc -O2 -w -o "$keep/reflink" bench/products/reflink.c
-    [ -x "$keep/python/bin/python" ] || python3 -m venv "$keep/python"
-    "$keep/python/bin/python" -m pip install --quiet --requirement bench/remedies/python/requirements.txt
-    cp bench/remedies/node/{app.js,package.json} "$keep/node"
-    npm install --silent --prefix "$keep/node"
-    mvn --quiet --file bench/remedies/java/pom.xml dependency:copy-dependencies -DoutputDirectory="$keep/java"
-    javac -cp "$keep/java/*" -d "$keep/java" bench/remedies/java/Pages.java
-    (cd bench/remedies/go && go build -o "$keep/go/pages" .)
-}
-programs >&2
+mkdir -p "$keep/go"
+programs "$keep" >&2
+(cd bench/remedies/go && go build -o "$keep/go/pages" .) >&2
 
 results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
 mkdir -p "$results"

@@ -1,5 +1,6 @@
 """Django, psycopg: orders with their customers, one query for each (page), one for all (mended) or a join (joined)."""
 
+import os
 import sys
 
 import django
@@ -15,7 +16,8 @@ settings.configure(
     DATABASES={
         "default": {
             "ENGINE": "django.db.backends.postgresql",
-            "HOST": "10.88.2.2",
+            "HOST": os.environ.get("PGHOST", "10.88.2.2"),
+            "PORT": os.environ.get("PGPORT", "5432"),
             "USER": "pages",
             "PASSWORD": "pages",
             "NAME": "pages",

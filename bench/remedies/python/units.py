@@ -1,13 +1,18 @@
-"""Flask, SQLAlchemy, PyMySQL: six units of work, with pool_pre_ping (page) and without (mended)."""
+"""Flask, SQLAlchemy, PyMySQL: six units of work, with pool_pre_ping (page) and without (mended), or with a connection each (fresh)."""
 
+import os
 import sys
 
 from flask import Flask
-from sqlalchemy import create_engine, text
+from sqlalchemy import NullPool, create_engine, text
 from waitress import serve
 
-URL = "mysql+pymysql://pages:pages@10.88.2.2/pages"
-ENGINES = {"page": create_engine(URL, pool_pre_ping=True), "mended": create_engine(URL)}
+URL = f"mysql+pymysql://pages:pages@{os.environ.get('MYSQL_HOST', '10.88.2.2')}:{os.environ.get('MYSQL_TCP_PORT', 3306)}/pages"
+ENGINES = {
+    "page": create_engine(URL, pool_pre_ping=True),
+    "mended": create_engine(URL),
+    "fresh": create_engine(URL, poolclass=NullPool),
+}
 TEXTS = [
     "select name from customers where id = :id",
     "select total from orders where id = :id",

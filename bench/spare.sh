@@ -1,0 +1,33 @@
+#!/bin/bash
+# spare.sh: whether `--spare` proves of a finding what its real fix gives.
+#
+# Four programs, each with a waste and the same page without it: Django (a query for each row -> select_related), Express and mysql2 (a loop -> a
+# join), HikariCP and pgjdbc (single inserts -> one batch), PDO (a connection for each request -> a kept one); and Express once more, whose page asks
+# 24 queries at once. Each runs behind `longwire relay`: without a link, with 5 and with 20 ms, both pages in turn, in alternating blocks. The
+# distance's part of the real fix is [before(d) - after(d)] - [before(0) - after(0)]; next to it what `relay --link d --spare` proves from the first page
+# alone, and what `read` promises from a recording without distance. Of all connections, both legs of the relay are captured while it spares: same
+# bytes, same turns. One program is also measured behind an emulator that is not longwire's (bench/products/reflink.c).
+#
+# Arguments go to bench/spare/run.py: --apps, --links, --count, --blocks, --parts. About five minutes. Needs root (namespaces, tcpdump), gcc,
+# PostgreSQL, MariaDB, Redis, tshark, Python, Node, a JDK and PHP. Libraries come from PyPI, npm and Maven Central; programs are those of remedies.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. bench/machine.sh
+. bench/remedies/programs.sh
+
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+longwire=${LONGWIRE:-$target/release/longwire}
+keep=${BENCH_KEEP:-$target/remedies}
+[ -n "${LONGWIRE:-}" ] || cargo build --release --locked --package longwire
+export BENCH_HOSTS=${BENCH_HOSTS:-spare}
+
+programs "$keep" >&2
+
+results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
+mkdir -p "$results"
+{
+    describe_machine
+    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
+    echo
+    chrt --rr 10 python3 -B bench/spare/run.py --longwire "$longwire" --keep "$keep" "$@"
+} | tee "$results/spare.txt"
