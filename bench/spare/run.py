@@ -19,7 +19,9 @@ import streams  # noqa: E402
 
 ADDRESS, NEAR = "10.88.1.2", "0ms"
 POSTGRES, MARIADB = "postgres://pages:pages@10.88.2.2/pages", "mysql://pages:pages@10.88.2.2/pages"
-PYTHON, NODE, JAVA = ["{keep}/python/bin/python"], ["node", "{keep}/node/app.js"], ["java", "-cp", "{keep}/java/*:{keep}/java", "Pages"]
+PYTHON, NODE = ["{keep}/python/bin/python"], ["node", "{keep}/node/app.js"]
+# Without nodelay the JDK's HTTP server waits 40 ms for a delayed acknowledgement, near more often than far.
+JAVA = ["java", "-Dsun.net.httpserver.nodelay=true", "-cp", "{keep}/java/*:{keep}/java", "Pages"]
 # Each: how it is started, its database, the page before and after the fix, the finding (kind, and a part of its statement), the fix, and how many
 # round trips less it asks for.
 APPS = {
@@ -215,9 +217,17 @@ def table(settings, apps):
         for place, cell in kept.get("emulator", {}).items():
             if place != "0":
                 emulated_line(app, kept["emulator"]["0"], cell)
+    for app in apps:
+        for place, cell in json.loads((settings.keep / f"{app}.json").read_text()).get("spare", {}).items():
+            print(f"both legs of {app}, {place}: {carried(cell['streams'])}")
     if errors:
         sizes = sorted(map(abs, errors))
         print(f"proved against the distance's part: median error {statistics.median(sizes):.1f} %, worst {sizes[-1]:.1f} %")
+
+
+def carried(legs):
+    connections, sizes = (" and ".join(map(str, legs[key])) for key in ("connections", "bytes"))
+    return f"{connections} connections, {sizes} bytes, {legs['turns']} turns; without a twin of the same bytes {legs['bytes_differ']}, of the same turns {legs['turns_differ']}"
 
 
 def emulated_line(app, near, cell):
@@ -233,8 +243,8 @@ def number(value):
 
 def proof(kept, place, distance, errors):
     record = kept.get("spare", {}).get(place, {}).get("record")
-    if not record:
-        return f"{'-':>9}  {'-':<18}{'-':>8}"
+    if not record or record.get("saves_ns") is None:
+        return f"{'-':>9}  {(record or {}).get('refusal', '-'):<18}{'-':>8}"
     saved, low, high = (record[key] / 1e6 for key in ("saves_ns", "saves_low_ns", "saves_high_ns"))
     errors.append(100 * (saved / distance - 1))
     return f"{saved:>9.2f}  {f'{low:.2f} to {high:.2f}':<18}{errors[-1]:>+6.1f} %"
