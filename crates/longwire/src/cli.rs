@@ -5,8 +5,8 @@ mod places;
 mod tables;
 
 use crate::commands::{
-    agent, check, echo, estimate, generate, keys, lab, link, load, mcp, ping, plan, predict, read, relay,
-    split, top, tune, tunnel, watch,
+    agent, calibrate, check, echo, estimate, generate, keys, lab, link, load, mcp, ping, plan, predict, read,
+    relay, split, top, tune, tunnel, watch,
 };
 use crate::places::Places;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -82,6 +82,7 @@ pub enum Command {
     Echo(echo::Args),
     Split(split::Args),
     Estimate(estimate::Args),
+    Calibrate(calibrate::Args),
     Watch(watch::Args),
     Top(top::Args),
     Agent(agent::Args),
@@ -120,6 +121,7 @@ impl Command {
             Self::Ping(args) => ping::run(&args, typed),
             Self::Echo(args) => echo::run(&args, typed),
             Self::Estimate(args) => estimate::run(&args, typed),
+            Self::Calibrate(args) => calibrate::run(&args, typed),
             Self::Split(args) => split::run(&args, typed),
             Self::Watch(args) => watch::run(&args, typed),
             Self::Top(args) => top::run(&args, typed),

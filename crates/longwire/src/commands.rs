@@ -2,6 +2,8 @@
 
 pub mod agent;
 pub mod all_flag;
+pub mod calibrate;
+pub mod calibration_flag;
 pub mod check;
 pub mod cleartext_flag;
 #[cfg(feature = "demo")]

@@ -98,7 +98,7 @@ pub fn hint_for(arguments: &[OsString]) -> Option<String> {
     }
     let asks_servers = matches!(
         typed.command.as_str(),
-        "watch" | "relay" | "ping" | "split" | "tune"
+        "watch" | "relay" | "ping" | "split" | "calibrate" | "tune"
     );
     let file = typed.values().find(|word| is_capture(word))?;
     asks_servers.then(|| {

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+mod calibration;
 pub mod check;
 mod compared;
 pub mod config;
@@ -50,6 +51,7 @@ pub mod tunnel;
 pub mod warning;
 
 pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
+pub use calibration::{CalibratedFactor, CalibratedRest, Calibration};
 pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste, Judgement};
 pub use compared::ComparedOperation;
 pub use config::{ConfigError, ConfigFile};

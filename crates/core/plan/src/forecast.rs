@@ -19,6 +19,7 @@ pub struct Observed<'a> {
     pub estate: &'a Estate,
     pub traffic: &'a Arc<EstateTraffic>,
     pub operations: &'a [Operation],
+    pub wake_up: WakeUp,
 }
 
 /// Predicts operation times, broken budgets and monthly costs for each of `placements`, in order.
@@ -45,7 +46,7 @@ pub fn forecast(observed: Observed<'_>, placements: &[Placement]) -> Vec<Placeme
             .map(|&index| target(observed, &placements[index], &moved))
             .collect();
         let mut predictor = Predictor::over_links(targets, link_of_step(observed.traffic, moved))
-            .with_wake_up(WakeUp::Assumed);
+            .with_wake_up(observed.wake_up);
         observed
             .operations
             .iter()

@@ -5,6 +5,7 @@ use crate::{Estate, EstateTraffic, Placement, choice, obstacles, placement};
 use model::{
     Finding, Operation, OrderOfMoves, PlacementOutcome, PlanLink, PlanMove, PlanOutcome, Warning, WarningKind,
 };
+use predict::WakeUp;
 use std::sync::Arc;
 
 pub struct Data {
@@ -12,6 +13,7 @@ pub struct Data {
     pub operations: Vec<Operation>,
     pub findings: Vec<Finding>,
     pub warnings: Vec<Warning>,
+    pub wake_up: WakeUp,
 }
 
 pub fn plan(estate: &Estate, data: Data, asked: &[Placement], title: String) -> PlanOutcome {
@@ -19,6 +21,7 @@ pub fn plan(estate: &Estate, data: Data, asked: &[Placement], title: String) -> 
         estate,
         traffic: &data.traffic,
         operations: &data.operations,
+        wake_up: data.wake_up,
     };
     let placements = placement::placements(estate, MAX_PLACEMENTS);
     let predicted = forecast(observed, &placements);

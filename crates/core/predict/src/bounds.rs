@@ -1,6 +1,5 @@
 //! Bounds of a predicted median.
 
-use crate::wake_up::{FEWER, MORE, SLEEP};
 use model::{Attribution, BoundsMargin, DistributionBuilder, MarginSource};
 use std::time::Duration;
 
@@ -9,10 +8,10 @@ pub struct BoundsEvidence<'a> {
     pub operations: u64,
     /// Round trips per operation, on the moved connections.
     pub turns: f64,
-    /// Wake-up allowance per operation, in seconds.
-    pub waking: f64,
-    /// The same if client and server each had a core that other clients do not keep awake.
-    pub waking_alone: f64,
+    /// How much less and more than the wake-up allowance of an operation it may be, in seconds.
+    pub waking: [f64; 2],
+    /// Error per round trip of processors that sleep.
+    pub sleep: Duration,
     pub is_lossy: bool,
     /// How much shorter and longer the server time of an operation may be, in seconds.
     pub server_margin: [f64; 2],
@@ -33,7 +32,7 @@ impl BoundsEvidence<'_> {
     /// - Sampling, in both runs: the order statistics that hold the median nine times in ten.
     /// - The model: [`MODEL_ERROR`] of network time, and [`LOSS_ERROR`] of transfers over a lossy link.
     /// - Client and server time vary between runs: [`COMPUTING_ERROR`], and [`TURN_ERROR`] per round trip.
-    /// - The assumed wake-up allowance: [`FEWER`] less, [`MORE`] more and [`SLEEP`] per round trip.
+    /// - The wake-up allowance: assumed between none and twice it, or as calibrated; a sleep per round trip.
     /// - Server time, a range where round trips of the measurement vary.
     /// - Senders that seem to pace may not, and send the first round of each message at once. On a lossy link,
     ///   where BBR was not compared, transfers may be faster and slower by [`PACED_LOSS_ERROR`].
@@ -44,8 +43,8 @@ impl BoundsEvidence<'_> {
         let median = durations.percentile(50)?;
         let [below, above] = [durations.percentile(ranks.0)?, durations.percentile(ranks.1)?];
         let drawn = [median.saturating_sub(below), above.saturating_sub(median)];
-        let asleep = self.turns.max(0.0) * SLEEP.as_secs_f64();
-        let most = self.waking.max(self.waking_alone) * (1.0 + MORE);
+        let asleep = self.turns.max(0.0) * self.sleep.as_secs_f64();
+        let [less, more] = self.waking;
         let seconds = median.as_secs_f64();
         let total = self.attribution.total().as_secs_f64().max(1e-9);
         let computing = self.attribution.client + self.attribution.server + self.attribution.unknown;
@@ -65,10 +64,7 @@ impl BoundsEvidence<'_> {
                 MarginSource::Computing,
                 [seconds * share * COMPUTING_ERROR.hypot(unknown); 2],
             ),
-            (
-                MarginSource::WakingUp,
-                [self.waking * FEWER, most - self.waking + asleep],
-            ),
+            (MarginSource::WakingUp, [less, more + asleep]),
             (MarginSource::ServerTime, self.server_margin),
             (MarginSource::Pacing, self.pacing_errors(seconds)),
             (MarginSource::KeptWindows, [self.kept_windows(seconds), 0.0]),
@@ -150,8 +146,8 @@ mod tests {
         BoundsEvidence {
             operations: 100,
             turns: 0.0,
-            waking: 0.0,
-            waking_alone: 0.0,
+            waking: [0.0; 2],
+            sleep: Duration::from_micros(150),
             is_lossy: false,
             server_margin: [0.0; 2],
             pacing: None,
@@ -232,17 +228,15 @@ mod tests {
     #[test]
     fn bounds_hold_what_waking_takes_where_no_other_client_keeps_a_processor_awake() {
         let attribution = distance_only();
-        let bounds = |waking_alone: f64| {
+        let bounds = |more: f64| {
             bounds_of(BoundsEvidence {
-                waking: MS,
-                waking_alone,
+                waking: [MS, more],
                 ..evidence(&attribution)
             })
         };
         let [low, high] = bounds(MS);
-        let [same_low, higher] = bounds(4.0 * MS);
+        let [same_low, higher] = bounds(7.0 * MS);
         assert_eq!(low, same_low);
-        // The allowance again, and twice 4 ms less 1 ms.
         assert!(high < Duration::from_micros(51_500), "{high:?}");
         assert!(higher > Duration::from_micros(57_000), "{higher:?}");
     }

@@ -20,8 +20,9 @@ pub struct CriticalPath {
 pub struct Within {
     /// Wake-up allowance within client and server time.
     pub waking: Duration,
-    /// The same if each side had a separate core.
-    pub waking_alone: Duration,
+    pub waking_low: Duration,
+    /// As if each side had a separate core.
+    pub waking_high: Duration,
     /// Part of the transfer: bytes held back for a delayed acknowledgement.
     pub held_back: Duration,
     /// Part of the transfer: bytes waiting for the receiver's window.
@@ -33,7 +34,8 @@ pub struct Within {
 impl Within {
     pub fn add(&mut self, other: &Self) {
         self.waking += other.waking;
-        self.waking_alone += other.waking_alone;
+        self.waking_low += other.waking_low;
+        self.waking_high += other.waking_high;
         self.held_back += other.held_back;
         self.window += other.window;
         self.unexplained += other.unexplained;
@@ -77,8 +79,9 @@ pub fn along(
         duration: end.saturating_add(after).into(),
         attribution: parts.attribution(),
         within: Within {
-            waking: parts.waking.into(),
-            waking_alone: parts.waking_alone.into(),
+            waking: parts.waking.expected.into(),
+            waking_low: parts.waking.low.into(),
+            waking_high: parts.waking.high.into(),
             held_back: parts.held_back.into(),
             window: parts.window.into(),
             unexplained: Duration::ZERO,
@@ -103,8 +106,7 @@ struct Parts {
     transfer: Nanos,
     recovery: Nanos,
     unknown: Nanos,
-    waking: Nanos,
-    waking_alone: Nanos,
+    waking: Waking,
     held_back: Nanos,
     is_limited: bool,
     window: Nanos,
@@ -202,8 +204,9 @@ impl Parts {
     }
 
     fn wake(&mut self, waking: Waking) {
-        self.waking += waking.expected;
-        self.waking_alone += waking.alone;
+        self.waking.expected += waking.expected;
+        self.waking.low += waking.low;
+        self.waking.high += waking.high;
     }
 
     fn reply(&mut self, what: &PlanNode, when: Times) {

@@ -4,7 +4,7 @@ use crate::replay::{Replayed, StepTimes, replay};
 use crate::run::Computing;
 use crate::target::PredictionTarget;
 use crate::unexplained::replay_here;
-use crate::wake_up::{COLD_FACTOR, FEWER, HALF_COLD, MAX_ALLOWANCE, MORE, WakeUp};
+use crate::wake_up::{ASSUMED, COLD_FACTOR, HALF_COLD, MAX_ALLOWANCE, WakeUp};
 use model::{Assigned, ConnectionId, Fingerprint, Operation, OperationStep, Phase, Share};
 use std::borrow::Cow;
 
@@ -243,11 +243,27 @@ fn waking(wake_up: WakeUp) -> Assumption {
                  time, at most {} ms, and half of it after a rest of {} ms. The bounds allow for {} to {} times that.",
                 MAX_ALLOWANCE.as_millis(),
                 HALF_COLD.as_millis(),
-                1.0 - FEWER,
-                1.0 + MORE
+                ASSUMED.factor_low,
+                ASSUMED.factor_high
             )
             .into(),
             source: "assumed, from measurements of other programs: docs/prediction.md#waking-up; --wake-up none leaves it out",
+        },
+        WakeUp::Calibrated(curves) => Assumption {
+            text: format!(
+                "{} the time measured, and longer after longer rests, as a calibration measured; the bounds hold its scatter.{}",
+                match curves.map(|curve| curve.is_some()).into_array() {
+                    [true, false] => "Clients take",
+                    [false, true] => "Servers take",
+                    [true, true] | [false, false] => "Client and server take",
+                },
+                match curves.iter().all(Option::is_some) {
+                    true => "",
+                    false => " The other side is assumed to, as without a calibration.",
+                }
+            )
+            .into(),
+            source: "longwire calibrate: docs/prediction.md#waking-up",
         },
     }
 }

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod bounds;
+pub mod calibration;
 mod client_node;
 mod closed_loop;
 pub mod concurrency;

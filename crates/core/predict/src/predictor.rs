@@ -315,7 +315,7 @@ impl Predictor {
             let order = self.concurrency.order(&named.name);
             let before = predictions.len();
             for (index, target) in self.targets.iter().enumerate() {
-                predictions.extend(named.prediction(index, target, order, paced));
+                predictions.extend(named.prediction(index, target, order, paced, self.wake_up.sleep()));
             }
             set_slopes(&mut predictions[before..]);
         }

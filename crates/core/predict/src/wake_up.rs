@@ -7,14 +7,17 @@
 //! A shared processor rests less than each of its users. Common data stays loaded then; data of one
 //! connection (its process, its memory) does not.
 
-use model::Nanos;
+use crate::calibration::CalibratedCurve;
+use model::{CalibratedFactor, Nanos, PerSide, Side};
 use std::time::Duration;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum WakeUp {
     #[default]
     Assumed,
     None,
+    /// Measured by `longwire calibrate`; a side without a curve as assumed.
+    Calibrated(PerSide<Option<CalibratedCurve>>),
 }
 
 /// Rest before computing.
@@ -32,37 +35,55 @@ pub struct Rest {
 pub struct Waking {
     /// On the expected processor.
     pub expected: Nanos,
+    pub low: Nanos,
     /// On a separate processor, which rests as long as the side itself.
-    pub alone: Nanos,
+    pub high: Nanos,
 }
 
 impl WakeUp {
-    pub fn waking(self, work: Nanos, rest: Rest) -> Waking {
+    pub fn waking(self, side: Side, work: Nanos, rest: Rest) -> Waking {
+        let factor = match self {
+            Self::None => return Waking::default(),
+            Self::Assumed => ASSUMED,
+            Self::Calibrated(curves) => match curves[side] {
+                Some(curve) => curve.at(rest.own.saturating_sub(rest.measured)),
+                None => ASSUMED,
+            },
+        };
         let alone = Rest {
             processor: None,
             ..rest
         };
+        let expected = allowance(work, rest);
+        let times = |allowance: f64, factor: f64| Nanos::from_f64((allowance * factor).max(0.0));
         Waking {
-            expected: self.allowance(work, rest),
-            alone: self.allowance(work, alone),
+            expected: times(expected, factor.factor),
+            low: times(expected, factor.factor_low),
+            high: times(allowance(work, alone), factor.factor_high),
         }
     }
 
-    fn allowance(self, work: Nanos, rest: Rest) -> Nanos {
-        if self == Self::None {
-            return Nanos::ZERO;
-        }
-        let colder = |rested: Nanos| (coldness(rested) - coldness(rest.measured)).max(0.0);
-        let most = most_for(work);
-        let own = colder(rest.own);
-        let allowance = match rest.processor.filter(|rested| *rested < rest.own) {
-            None => own * most,
-            Some(rested) => {
-                let apart = at_most(work.as_f64() * OWN_FACTOR, MAX_CONNECTION_ALLOWANCE).min(most);
-                own * apart + colder(rested) * (most - apart)
-            }
+    /// Additional error per round trip that no curve contains.
+    pub fn sleep(self) -> Duration {
+        let measured = match self {
+            Self::Assumed | Self::None => 0,
+            Self::Calibrated(curves) => curves.iter().flatten().count() as u32,
         };
-        Nanos::from_f64(allowance)
+        SLEEP * (3 - measured) / 3
+    }
+}
+
+/// Assumed additional time in nanoseconds.
+pub(crate) fn allowance(work: Nanos, rest: Rest) -> f64 {
+    let colder = |rested: Nanos| (coldness(rested) - coldness(rest.measured)).max(0.0);
+    let most = most_for(work);
+    let own = colder(rest.own);
+    match rest.processor.filter(|rested| *rested < rest.own) {
+        None => own * most,
+        Some(rested) => {
+            let apart = at_most(work.as_f64() * OWN_FACTOR, MAX_CONNECTION_ALLOWANCE).min(most);
+            own * apart + colder(rested) * (most - apart)
+        }
     }
 }
 
@@ -94,12 +115,15 @@ pub const OWN_FACTOR: f64 = 1.5;
 /// Limit of the per-connection part for long work.
 pub const MAX_CONNECTION_ALLOWANCE: Duration = Duration::from_micros(150);
 
-/// Error below and above, as shares of the allowance: nine in ten programs.
-pub const FEWER: f64 = 1.0;
-pub const MORE: f64 = 1.0;
+/// Nine in ten programs are within.
+pub const ASSUMED: CalibratedFactor = CalibratedFactor {
+    factor: 1.0,
+    factor_low: 0.0,
+    factor_high: 2.0,
+};
 /// Additional error per round trip: client, server and link each have a processor that sleeps
 /// deeper when idle.
-pub const SLEEP: Duration = Duration::from_micros(150);
+const SLEEP: Duration = Duration::from_micros(150);
 
 #[cfg(test)]
 mod tests {
@@ -114,8 +138,8 @@ mod tests {
             own: Nanos::new(own),
             processor: processor.map(Nanos::new),
         };
-        assert_eq!(WakeUp::None.allowance(work, rest), Nanos::ZERO);
-        WakeUp::Assumed.allowance(work, rest).get()
+        assert_eq!(WakeUp::None.waking(Side::Server, work, rest), Waking::default());
+        WakeUp::Assumed.waking(Side::Server, work, rest).expected.get()
     }
 
     #[test]

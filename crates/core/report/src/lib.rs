@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod accuracy;
+pub mod calibration;
 pub mod error;
 pub mod html;
 pub mod outcome;

@@ -8,6 +8,7 @@
 pub mod advise;
 pub(crate) mod answer;
 mod bar;
+pub mod calibration;
 pub mod check;
 pub(crate) mod comparison;
 pub mod demo;
@@ -41,6 +42,7 @@ pub mod via;
 mod waterfall;
 
 pub use advise::advice_view;
+pub use calibration::calibration_view;
 pub use check::{check_view, github_view, junit_view};
 pub use comparison::comparison_view;
 pub use demo::demo_view;

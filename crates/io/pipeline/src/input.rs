@@ -32,7 +32,7 @@ pub use numbering::RunFiles;
 use opening::{InputFile, open};
 pub use reader::FactReader;
 use recording::{Recording, RecordingFacts};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use sys::arguments::CommandLine;
 use tls_keys::Secrets;
@@ -228,19 +228,26 @@ fn captures(files: &[PathBuf]) -> impl Iterator<Item = capture::Source<'_>> {
 /// Whether all `files` are recordings of `longwire load`, in which clients wait for transactions.
 /// Pipes are not inspected.
 pub fn are_of_load(files: &[PathBuf]) -> bool {
-    let is_of_load = |path: &PathBuf| {
-        if path.as_os_str() == "-" || !path.is_file() {
-            return false;
-        }
-        let Ok(InputFile::Recording((_, bytes))) = open(path, None) else {
-            return false;
-        };
-        let begun = report::RecordReader::new(bytes)
-            .ok()
-            .and_then(|mut records| records.next());
-        matches!(begun, Some(Ok(report::Record::Conditions(run))) if run.generated)
-    };
+    let is_of_load = |path: &PathBuf| recorded_conditions(path).is_some_and(|run| run.generated);
     !files.is_empty() && files.iter().all(is_of_load)
+}
+
+/// The machine of the first recording among `files`.
+pub fn recorded_on(files: &[PathBuf]) -> Option<String> {
+    files.iter().find_map(|path| recorded_conditions(path)?.host)
+}
+
+fn recorded_conditions(path: &Path) -> Option<Conditions> {
+    if path.as_os_str() == "-" || !path.is_file() {
+        return None;
+    }
+    let Ok(InputFile::Recording((_, bytes))) = open(path, None) else {
+        return None;
+    };
+    match report::RecordReader::new(bytes).ok()?.next()? {
+        Ok(report::Record::Conditions(run)) => Some(run),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 pub fn title(files: &[PathBuf]) -> String {

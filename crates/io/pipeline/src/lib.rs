@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregator;
+pub mod calibration;
 pub mod codec;
 pub mod compression;
 pub mod computing;

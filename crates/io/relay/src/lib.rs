@@ -39,6 +39,7 @@ mod recorder;
 pub mod replay;
 mod sequence;
 mod shaped;
+pub mod spacing;
 mod unseen;
 mod worker;
 

@@ -21,6 +21,7 @@ const HEADINGS: [Heading; 6] = [
             "server-cores",
             "client-cores",
             "wake-up",
+            "calibration",
         ],
     ),
     (

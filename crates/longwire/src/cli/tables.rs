@@ -15,6 +15,7 @@ const TABLES: &[Tables] = &[
     ),
     ("echo", &["echo", "bulk"]),
     ("estimate", &["estimate"]),
+    ("calibrate", &["calibrated"]),
     ("split", &["split", "elsewhere", "link"]),
     ("watch", OF_A_RUN),
     ("agent", &["statement", "finding"]),

@@ -1,6 +1,7 @@
 //! `longwire lab`: several hosts, links between them, real services, a workload, a sweep.
 
 use crate::commands::all_flag::AllArgument;
+use crate::commands::calibration_flag::CalibrationArgument;
 use crate::commands::record_args::RecordArgs;
 use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Subcommand};
@@ -76,6 +77,8 @@ pub struct RunArgs {
     #[arg(long)]
     pub fresh: bool,
     #[command(flatten)]
+    pub calibration: CalibrationArgument,
+    #[command(flatten)]
     pub all: AllArgument,
     #[command(flatten)]
     pub records: RecordArgs,
@@ -116,7 +119,8 @@ fn run_lab(args: &RunArgs, typed: &CommandLine) -> Result<Status> {
         own.join(&file.lab.name)
     });
     let store = Store::open(&directory, args.fresh)?;
-    let mut run = LabRun::new(&file, &plan, store, interrupted);
+    let wake_up = args.calibration.wake_up(std::slice::from_ref(&args.file))?;
+    let mut run = LabRun::new(&file, &plan, store, interrupted).with_wake_up(wake_up);
     let measured = run.measure(&sandbox);
     let conditions = output::conditions(
         typed,

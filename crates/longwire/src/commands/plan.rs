@@ -5,6 +5,7 @@ mod asked;
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
 use crate::commands::all_flag::AllArgument;
+use crate::commands::calibration_flag::CalibrationArgument;
 use crate::commands::record_args::RecordArgs;
 use analysis::findings::Distances;
 use analysis::hosts::HostChoice;
@@ -48,6 +49,8 @@ pub struct Args {
     pub grouping: Grouping,
     #[command(flatten)]
     pub keys: KeyLogArgument,
+    #[command(flatten)]
+    pub calibration: CalibrationArgument,
     #[command(flatten)]
     pub all: AllArgument,
     #[command(flatten)]
@@ -159,6 +162,7 @@ fn read_data(args: &Args, typed: &CommandLine, estate: &Estate) -> Result<Data> 
         operations,
         findings: outcome.findings,
         warnings,
+        wake_up: args.calibration.wake_up(&args.files)?,
     })
 }
 

@@ -6,6 +6,7 @@ use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
 use super::per_file::PerFileArg;
 use crate::commands::all_flag::AllArgument;
+use crate::commands::calibration_flag::CalibrationArgument;
 use crate::commands::record_args::RecordArgs;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
@@ -64,9 +65,12 @@ pub struct Args {
     /// ignores it.
     #[arg(long, default_value = "inferred", value_parser = parse_workers, value_name = "COUNT")]
     pub workers: Workers,
-    /// Allowance for client and server being slower after longer rests than measured.
-    #[arg(long, value_enum, default_value = "assumed", value_name = "ALLOWANCE")]
-    pub wake_up: WakeUpChoice,
+    /// Allowance for client and server being slower after longer rests than measured. Default: as
+    /// calibrated, else assumed.
+    #[arg(long, value_enum, value_name = "ALLOWANCE", conflicts_with = "calibration")]
+    pub wake_up: Option<WakeUpChoice>,
+    #[command(flatten)]
+    pub calibration: CalibrationArgument,
     /// Connections that move: postgres, mysql, redis, oracle, informix, drda, tds,
     /// http, fastcgi, tls or HOST:PORT. Default: all database connections.
     #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "CONNECTION,...")]
@@ -146,7 +150,7 @@ fn predict(
     let samples = samples.or_else(|| backend.map(|_| Samples::default()));
     let wanted = AggregatorConfig {
         file,
-        ..wanted(args, files, samples.clone())
+        ..wanted(args, files, samples.clone())?
     };
     let mut aggregator = Aggregator::new(&wanted, input::conditions(files, typed))?;
     let reading = Reading {
@@ -247,11 +251,11 @@ fn with_links_between_files(mut args: Args) -> Args {
     args
 }
 
-fn wanted(args: &Args, files: &[PathBuf], samples: Option<Samples>) -> AggregatorConfig {
-    AggregatorConfig {
+fn wanted(args: &Args, files: &[PathBuf], samples: Option<Samples>) -> Result<AggregatorConfig> {
+    Ok(AggregatorConfig {
         targets: PredictionTarget::grid(&args.distances.links(&DEFAULT_RTTS), &args.clients),
         computing: computing(args),
-        wake_up: wake_up(args),
+        wake_up: wake_up(args, files)?,
         workers: if args.verify {
             Workers::Unlimited
         } else {
@@ -262,7 +266,7 @@ fn wanted(args: &Args, files: &[PathBuf], samples: Option<Samples>) -> Aggregato
         longest: (args.explain || args.trace.is_some()).then(LongestOperation::default),
         samples,
         ..args.grouping.config_for(files)
-    }
+    })
 }
 
 /// Cores shared by clients and servers. Several clients default to this system's. A replay over
@@ -292,10 +296,11 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
 
 /// A replay over sockets sleeps instead of computing, so the prediction that it proves has no
 /// allowance.
-fn wake_up(args: &Args) -> WakeUp {
+fn wake_up(args: &Args, files: &[PathBuf]) -> Result<WakeUp> {
     match (args.wake_up, args.verify) {
-        (WakeUpChoice::None, _) | (_, true) => WakeUp::None,
-        (WakeUpChoice::Assumed, false) => WakeUp::Assumed,
+        (Some(WakeUpChoice::None), _) | (_, true) => Ok(WakeUp::None),
+        (Some(WakeUpChoice::Assumed), false) => Ok(WakeUp::Assumed),
+        (None, false) => args.calibration.wake_up(files),
     }
 }
 

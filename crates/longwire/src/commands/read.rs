@@ -6,6 +6,7 @@ mod script_output;
 use super::keys_flag::KeyLogArgument;
 use super::per_file::PerFileArg;
 use super::reporting::Reporting;
+use crate::commands::calibration_flag::CalibrationArgument;
 use analysis::exchange_pool::ExchangePool;
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
@@ -42,6 +43,8 @@ pub struct Args {
     #[command(flatten)]
     pub keys: KeyLogArgument,
     #[command(flatten)]
+    pub calibration: CalibrationArgument,
+    #[command(flatten)]
     pub reporting: Reporting,
     #[command(flatten)]
     pub per_file: PerFileArg,
@@ -74,6 +77,7 @@ fn read(args: &Args, files: &[PathBuf], file: Option<RunFile>, typed: &CommandLi
     let boxes = ExchangePool::default();
     let wanted = AggregatorConfig {
         targets: args.reporting.targets(page.is_some()),
+        wake_up: args.calibration.wake_up(files)?,
         records: args.reporting.records.format(),
         file,
         exchanges: args.reporting.has_exchanges(),
@@ -108,7 +112,7 @@ fn read(args: &Args, files: &[PathBuf], file: Option<RunFile>, typed: &CommandLi
             moved: &moved,
             asked: &wanted.targets,
             computing: predict::Computing::default(),
-            wake_up: predict::WakeUp::default(),
+            wake_up: wanted.wake_up,
             links: &[],
         })?;
     }

@@ -184,7 +184,10 @@ fn the_flag_for_clear_text_passwords_is_of_commands_that_log_in() {
         .map(|(name, _)| name)
         .collect();
     having.sort();
-    assert_eq!(having, ["load", "ping", "split", "tune", "tunnel advise"]);
+    assert_eq!(
+        having,
+        ["calibrate", "load", "ping", "split", "tune", "tunnel advise"]
+    );
 }
 
 #[test]

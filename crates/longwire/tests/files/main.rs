@@ -1,6 +1,7 @@
 //! Tests on files, arguments and configurations, without servers, browsers or other languages.
 
 mod arguments;
+mod calibration;
 mod captures;
 mod content;
 mod conversation;

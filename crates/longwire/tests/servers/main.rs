@@ -1,5 +1,6 @@
 //! Longwire as a client of real servers: ping, load, split, tune, labs and the demo.
 
+mod calibrate;
 mod demo;
 mod derby;
 mod jdbc;

@@ -30,6 +30,7 @@ fn ending(url: &str, echo: &str) -> Vec<(&'static str, Vec<String>)> {
         ("ping", with(&[url], "-n 2 -i 10ms")),
         ("echo", with(&[echo], "-T 50ms")),
         ("estimate", with(&[], "--duration 12ms --trips 4")),
+        ("calibrate", with(&[], "-T 5s")),
         ("split", with(&[url], "-c 1 -T 500ms --rounds 1 --link 5ms")),
         ("watch", with(&[url], "--html page.html -- true")),
         ("agent", with(&[], "--config agent.toml --check-config")),

@@ -83,6 +83,8 @@ fn commands_on_files_write_the_tables_that_they_offer() {
     assert_tables("plan", &[&estate_file.display().to_string(), &captures]);
     assert_tables("tunnel advise", &[&captures, "--levels", "1"]);
     assert_tables("estimate", &["--duration", "12ms", "--trips", "4"]);
+    let calibration = folder.path().join("calibration.json").display().to_string();
+    assert_tables("calibrate", &["-T", "5s", "-o", &calibration]);
 }
 
 const LAB: &str = r#"

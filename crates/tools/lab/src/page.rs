@@ -135,7 +135,12 @@ fn grid(plan: &LabPlan, basis: &Basis<'_>) -> Grid {
         };
         let places = rates.iter().flat_map(|rate| rtts.iter().map(|rtt| (*rtt, *rate)));
         let points: Vec<SweepPoint> = places.map(point).collect();
-        let of_link = predict(&observed, basis.measured, &points.iter().collect::<Vec<_>>());
+        let of_link = predict(
+            &observed,
+            basis.measured,
+            &points.iter().collect::<Vec<_>>(),
+            basis.wake_up,
+        );
         // Without distance no step moves and no round trip is counted.
         let turns = of_link.iter().flatten().map(|prediction| prediction.turns);
         let turns = turns.fold(0.0, f64::max);

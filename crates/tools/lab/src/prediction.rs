@@ -16,6 +16,7 @@ pub fn predict(
     observed: &ObservedOperations,
     measured: &MeasuredDurations,
     points: &[&SweepPoint],
+    wake_up: WakeUp,
 ) -> Vec<Option<Prediction>> {
     let Some(first) = points.first() else {
         return Vec::new();
@@ -30,7 +31,7 @@ pub fn predict(
     for (changed, members) in groups {
         let targets = members.iter().map(|&index| target(&points[index].lab, &changed));
         let mut predictor =
-            Predictor::over_links(targets.collect(), moved(&links, changed)).with_wake_up(WakeUp::Assumed);
+            Predictor::over_links(targets.collect(), moved(&links, changed)).with_wake_up(wake_up);
         if first.lab.workload.clients > 1 {
             predictor = predictor.with_computing(pipeline::computing::on_this_system());
         }

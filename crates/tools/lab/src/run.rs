@@ -16,6 +16,7 @@ use netns::Sandbox;
 use pipeline::interruption::is_interruption;
 use pipeline::order::shuffled;
 use pipeline::progress::ProgressSink;
+use predict::WakeUp;
 use report::outcome::{LabProcessor, LabRound};
 use std::time::Duration;
 use sys::StopToken;
@@ -32,6 +33,7 @@ pub struct LabRun<'a> {
     pub predictions: Vec<Option<Prediction>>,
     /// Missing parts of the baselines' captures.
     pub warnings: Vec<Warning>,
+    wake_up: WakeUp,
 }
 
 /// Input of a page: lab, capture and operations of one baseline.
@@ -40,6 +42,7 @@ pub struct Basis<'a> {
     pub observed: ObservedOperations,
     /// By the workload's own clock.
     pub measured: &'a MeasuredDurations,
+    pub wake_up: WakeUp,
 }
 
 impl<'a> LabRun<'a> {
@@ -56,12 +59,17 @@ impl<'a> LabRun<'a> {
             baselines: baselines.collect(),
             predictions: vec![None; plan.points.len()],
             warnings: Vec::new(),
+            wake_up: WakeUp::default(),
             progress: LabProgress::new(Duration::ZERO),
             interrupted,
             store,
             plan,
             file,
         }
+    }
+
+    pub fn with_wake_up(self, wake_up: WakeUp) -> Self {
+        Self { wake_up, ..self }
     }
 
     /// Returns true if interrupted by the user.
@@ -100,6 +108,7 @@ impl<'a> LabRun<'a> {
             lab: &baseline.lab,
             observed,
             measured,
+            wake_up: self.wake_up,
         }))
     }
 
@@ -327,7 +336,7 @@ impl<'a> LabRun<'a> {
             .filter(|&point| self.plan.points[point].baseline == Some(index))
             .collect();
         let of_baseline: Vec<&SweepPoint> = points.iter().map(|&point| &self.plan.points[point]).collect();
-        let predictions = predict(&observed, measured, &of_baseline);
+        let predictions = predict(&observed, measured, &of_baseline, self.wake_up);
         for (point, prediction) in points.into_iter().zip(predictions) {
             self.predictions[point] = prediction;
         }

@@ -51,6 +51,7 @@ impl Named {
         target: &PredictionTarget,
         order: Option<Order>,
         paced: bool,
+        sleep: Duration,
     ) -> Option<Prediction> {
         let sum = std::mem::take(&mut self.sums[index]);
         let each = |sum: f64| sum / self.operations.max(1) as f64;
@@ -63,6 +64,7 @@ impl Named {
                 false => self.kept_windows.seconds(&target.link, self.operations),
             },
             others: self.evidence.others().map_or(0.0, Share::as_fraction),
+            sleep,
         };
         let mut prediction = sum.prediction(&self.name, self.operations, target, margins)?;
         prediction.order = order;

@@ -37,6 +37,7 @@ pub(super) struct NameMargins {
     pub(super) paced_round_trips: Option<f64>,
     pub(super) kept_windows: [f64; 2],
     pub(super) others: f64,
+    pub(super) sleep: Duration,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -125,11 +126,16 @@ impl Sum {
         margins: NameMargins,
     ) -> Option<(Duration, Duration, Vec<BoundsMargin>)> {
         let replays = self.durations.count() as f64;
+        let within = &self.within;
         let evidence = BoundsEvidence {
             operations,
             turns: self.turns as f64 / replays,
-            waking: self.within.waking.as_secs_f64() / replays,
-            waking_alone: self.within.waking_alone.as_secs_f64() / replays,
+            waking: [
+                within.waking.saturating_sub(within.waking_low),
+                within.waking_high.saturating_sub(within.waking),
+            ]
+            .map(|margin| margin.as_secs_f64() / replays),
+            sleep: margins.sleep,
             is_lossy: target.link.loss.is_some(),
             server_margin: margins.server,
             pacing: margins
@@ -160,7 +166,8 @@ impl Sum {
 fn bound_by(attribution: &Attribution, within: &Within) -> BoundBy {
     let Within {
         waking: _,
-        waking_alone: _,
+        waking_low: _,
+        waking_high: _,
         held_back,
         window,
         unexplained,

@@ -64,7 +64,7 @@ impl SimulatedRun<'_> {
             own: before.map_or(own, |before| own.max(now.since(before))),
             processor: shared.and_then(|shared| shared.rest_of_next(now)),
         };
-        self.wake_up.waking(work, rest)
+        self.wake_up.waking(side, work, rest)
     }
 
     /// `None` if each job has a core of its own.

@@ -48,6 +48,8 @@ types! {
         "level codec request_tunnel_bytes reply_tunnel_bytes compressing_ns turning_back_ns noise pays \
          break_even_bits_per_second cost_per_million cost_per_month",
     advice::PaysRecord<'_> => "pays": "level rate_bits_per_second duration_ns saved_ns fastest",
+    model::CalibratedRest => "calibrated":
+        "side longer_ns samples work_ns additional_ns factor factor_low factor_high refused",
     check::CheckRecord<'_> => "check":
         "operation_name budget kept not_judged allowed_turns turns link allowed_ns predicted_ns \
          transaction_name held_ns kind fingerprint count found_turns places remedy",

@@ -31,11 +31,11 @@ use crate::outcome::{
 };
 use crate::text::escape::{begins_a_command, is_dangerous};
 use model::{
-    Advice, BulkOutcome, ComparedOperation, Conditions, ConnectionId, ConnectionOutcome, DatabaseLinkOutcome,
-    Direction, EchoOutcome, Endpoint, Estimate, Exchange, Finding, Fingerprint, HeldPrediction,
-    HeldTransactions, Intermediary, Leg, LinkOutcome, Operation, OperationStep, PlacementOutcome,
-    PlanOutcome, Prediction, Protocol, RecognisedStatement, RequestId, RowTrain, Sample, SplitOutcome,
-    SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
+    Advice, BulkOutcome, CalibratedRest, ComparedOperation, Conditions, ConnectionId, ConnectionOutcome,
+    DatabaseLinkOutcome, Direction, EchoOutcome, Endpoint, Estimate, Exchange, Finding, Fingerprint,
+    HeldPrediction, HeldTransactions, Intermediary, Leg, LinkOutcome, Operation, OperationStep,
+    PlacementOutcome, PlanOutcome, Prediction, Protocol, RecognisedStatement, RequestId, RowTrain, Sample,
+    SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
 };
 use serde::Serialize;
 use serde_json::Serializer;
@@ -96,6 +96,8 @@ one_record_each! {
     split: SplitOutcome => SplitRecord,
     /// Throughput of the workload elsewhere.
     elsewhere: SplitPrediction => ElsewhereRecord,
+    /// Computing of one side after longer rests.
+    calibrated: CalibratedRest,
     /// An operation elsewhere, from figures.
     estimate: Estimate => EstimateRecord,
     /// Operations of one name in two runs.

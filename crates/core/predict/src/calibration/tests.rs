@@ -1,0 +1,142 @@
+use super::*;
+use proptest::prelude::*;
+
+const DELAYS: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_millis(1),
+    Duration::from_millis(5),
+    Duration::from_millis(20),
+];
+
+/// Statements of 50 us to 1 ms after rests of 200 us, where the additional time is `factor` of that
+/// assumed, and each computation differs by up to `noise` of itself.
+fn samples(rounds: u32, repeats: u32, factor: f64, noise: f64, seed: u64) -> Vec<ComputingSample> {
+    let mut state = seed | 1;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as f64 / (1_u64 << 53) as f64 * 2.0 - 1.0
+    };
+    let mut samples = Vec::new();
+    for round in 0..rounds {
+        for delay in DELAYS {
+            for statement in 1..=20_u64 {
+                for _ in 0..repeats {
+                    let work = Nanos::new(statement * 50_000);
+                    let near = Nanos::new(200_000);
+                    let own = near.saturating_add(delay.into());
+                    let rest = Rest {
+                        measured: near,
+                        own,
+                        processor: None,
+                    };
+                    let whole = work.as_f64() + factor * wake_up::allowance(work, rest);
+                    samples.push(ComputingSample {
+                        statement,
+                        round,
+                        delay,
+                        computing: Nanos::from_f64(whole * (1.0 + noise * random())),
+                        rest: own,
+                    });
+                }
+            }
+        }
+    }
+    samples
+}
+
+proptest! {
+    #[test]
+    fn a_known_factor_comes_back_within_its_scatter(
+        factor in 0.0..1.5_f64,
+        noise in 0.0..0.15_f64,
+        seed in any::<u64>(),
+    ) {
+        for rest in fit(Side::Server, &samples(10, 4, factor, noise, seed), &DELAYS[2..]) {
+            prop_assert_eq!(&rest.refused, &None);
+            let found = rest.factor.expect("not refused");
+            prop_assert!((found.factor - factor).abs() < 0.02 + noise, "{:?}", found);
+            prop_assert!(found.factor_low <= factor + 1e-6 && factor <= found.factor_high + 1e-6, "{:?}", found);
+            prop_assert_eq!(rest.samples, 800);
+        }
+    }
+}
+
+#[test]
+fn exact_samples_have_no_scatter() {
+    for rest in fit(Side::Server, &samples(4, 1, 0.5, 0.0, 1), &DELAYS) {
+        let found = rest.factor.expect("not refused");
+        for value in [found.factor, found.factor_low, found.factor_high] {
+            assert!((value - 0.5).abs() < 1e-3, "{found:?}");
+        }
+    }
+}
+
+#[test]
+fn too_few_are_refused_and_say_so() {
+    let few: Vec<_> = samples(10, 1, 0.5, 0.0, 1).into_iter().take(80 * 3).collect();
+    let [rest] = fit(Side::Server, &few, &DELAYS[3..])
+        .try_into()
+        .expect("one delay");
+    assert_eq!(rest.factor, None);
+    assert_eq!(
+        rest.refused.as_deref(),
+        Some("too few: 60 of 30 requests, 3 of 4 rounds")
+    );
+    let [none] = fit(Side::Server, &[], &DELAYS[3..])
+        .try_into()
+        .expect("one delay");
+    assert_eq!((none.samples, none.factor), (0, None));
+}
+
+#[test]
+fn an_effect_that_the_scatter_hides_is_refused() {
+    let [rest] = fit(Side::Server, &samples(10, 1, 0.2, 0.95, 7), &DELAYS[1..2])
+        .try_into()
+        .expect("one delay");
+    assert!(rest.refused.is_some_and(|reason| reason.starts_with("scatter")));
+}
+
+#[test]
+fn a_drift_over_the_rounds_does_not_count_as_an_effect() {
+    let mut samples = samples(8, 2, 0.0, 0.0, 1);
+    for sample in &mut samples {
+        let slower = 1.0 + f64::from(sample.round) * 0.1;
+        sample.computing = Nanos::from_f64(sample.computing.as_f64() * slower);
+    }
+    for rest in fit(Side::Server, &samples, &DELAYS) {
+        assert!(
+            rest.factor.is_some_and(|found| found.factor.abs() < 1e-3),
+            "{rest:?}"
+        );
+    }
+}
+
+#[test]
+fn factors_are_interpolated_between_the_measured_rests_and_kept_beyond() {
+    let rest = |longer: u64, factor: Option<f64>| CalibratedRest {
+        side: Side::Client,
+        longer: Duration::from_millis(longer),
+        samples: 100,
+        work: Duration::from_micros(100),
+        additional_ns: 0,
+        factor: factor.map(|factor| CalibratedFactor {
+            factor,
+            factor_low: factor - 0.1,
+            factor_high: factor + 0.2,
+        }),
+        refused: None,
+    };
+    let curve = CalibratedCurve::new(
+        Side::Client,
+        &[rest(1, None), rest(5, Some(1.0)), rest(20, Some(0.4))],
+    );
+    let curve = curve.expect("two factors");
+    for (longer, factor) in [(0, 1.0), (5, 1.0), (10, 0.8), (20, 0.4), (500, 0.4)] {
+        let found = curve.at(Nanos::from_millis(longer));
+        assert!((found.factor - factor).abs() < 1e-9, "{longer} ms: {found:?}");
+        assert!((found.factor_high - factor - 0.2).abs() < 1e-9);
+    }
+    assert_eq!(CalibratedCurve::new(Side::Client, &[rest(1, None)]), None);
+}

@@ -1,0 +1,297 @@
+//! A relay that holds each reply back for a time that can change while connections are open, so
+//! that both sides rest longer between messages.
+//!
+//! It shows each side to observers of its own, by the times at that side: a request reaches the
+//! server later than it left the client. So computing times of both are exact, and neither the
+//! relay nor the delay is in them. A thread carries each direction. One that holds a reply back
+//! polls at the end, because a late wake-up would count as the client's.
+
+use crate::connection::endpoint;
+use crate::{ConnectionNumbers, READ_LIMIT};
+use model::{
+    Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Observer, ObserverFactory,
+    PerDirection, PerSide, Segment, Side, Timestamp,
+};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{JoinHandle, Scope};
+use std::time::Duration;
+use sys::clock::WallOffset;
+use sys::socket::{Received, Sent, Socket};
+use sys::wait::PollFlags;
+use sys::{Clock, LiveError, OsError, StopToken, Target, TlsSettings, listening, resolve, threads};
+
+#[derive(Debug)]
+pub struct SpacingRelay {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+}
+
+struct Shared {
+    target: Target,
+    addresses: Vec<SocketAddr>,
+    clock: Clock,
+    observers: PerSide<Arc<dyn ObserverFactory>>,
+    numbers: ConnectionNumbers,
+    delay_nanos: AtomicU64,
+    stop: StopToken,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Shared")
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SpacingRelay {
+    /// Listens on a free port of loopback.
+    ///
+    /// # Errors
+    /// If the target's host has no address or insists on TLS, or the system refuses a socket or a
+    /// thread.
+    pub fn start(
+        target: Target,
+        clock: Clock,
+        observers: PerSide<Arc<dyn ObserverFactory>>,
+    ) -> Result<Self, LiveError> {
+        if TlsSettings::from_target(&target)?.mode.insists() {
+            return Err(LiveError::TlsThroughLink);
+        }
+        let refused = |error: std::io::Error| LiveError::System {
+            operation: "listen on loopback",
+            reason: OsError::from_io_error(&error),
+        };
+        let listener = listening::on_loopback().map_err(refused)?;
+        listener.set_nonblocking(true).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let shared = Arc::new(Shared {
+            addresses: resolve::addresses(&target)?,
+            target,
+            clock,
+            observers,
+            numbers: ConnectionNumbers::default(),
+            delay_nanos: AtomicU64::new(0),
+            stop: StopToken::new()?,
+        });
+        let accepting = shared.clone();
+        let thread = threads::spawn("spacing".to_owned(), move || accepting.accept_all(&listener))?;
+        Ok(Self {
+            address,
+            shared,
+            thread,
+        })
+    }
+
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How long replies are held back that arrive from now on.
+    pub fn hold_back(&self, delay: Duration) {
+        let nanos = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+        self.shared.delay_nanos.store(nanos, Ordering::Release);
+    }
+
+    /// Closes all connections; the observers have had their last event when this returns.
+    pub fn stop(self) {
+        self.shared.stop.stop();
+        // A thread panics only if an observer is defective.
+        self.thread.join().ok();
+    }
+}
+
+impl Shared {
+    fn accept_all(&self, listener: &TcpListener) {
+        std::thread::scope(|scope| {
+            while !self.stop.is_stopped() {
+                self.stop.until_ready(listener.as_fd(), PollFlags::IN, LONG);
+                while let Ok((client, _)) = listener.accept() {
+                    scope.spawn(move || self.connect(client, scope));
+                }
+            }
+        });
+    }
+
+    /// A client whose server cannot be reached sees its connection end.
+    fn connect<'scope>(&'scope self, client: TcpStream, scope: &'scope Scope<'scope, '_>) {
+        let Ok(server) = resolve::connect(&self.target, &self.addresses, CONNECT_LIMIT) else {
+            return;
+        };
+        let at = self.clock.now();
+        let (Ok(from), Ok(to)) = (client.peer_addr(), server.peer_addr()) else {
+            return;
+        };
+        let (Ok(client), Ok(server)) = (Socket::adopt(client), Socket::adopt(server)) else {
+            return;
+        };
+        let id = self.numbers.next();
+        let views = PerSide::from_fn(|side| {
+            let mut view = View {
+                id,
+                observer: self.observers[side].observe(id),
+                last: at,
+                bytes: PerDirection::default(),
+            };
+            view.observer.event(
+                id,
+                ConnectionEvent::Opened {
+                    at,
+                    client: endpoint(from),
+                    server: endpoint(to),
+                    sides_certain: true,
+                },
+            );
+            view
+        });
+        let open = Arc::new(Open {
+            sockets: PerSide::new(client, server),
+            views: Mutex::new(views),
+        });
+        let other = open.clone();
+        scope.spawn(move || self.carry(Direction::ServerToClient, &other));
+        self.carry(Direction::ClientToServer, &open);
+    }
+
+    fn carry(&self, direction: Direction, open: &Open) {
+        let mut buffer = vec![0; READ_LIMIT];
+        let source = &open.sockets[direction.sender()];
+        let sink = &open.sockets[direction.receiver()];
+        while !self.stop.is_stopped() {
+            if !self
+                .stop
+                .until_ready(source.stream().as_fd(), PollFlags::IN, LONG)
+            {
+                continue;
+            }
+            match source.receive(&mut buffer) {
+                Received::Bytes { count, stamp, .. } => {
+                    let now = self.clock.now();
+                    let stamped = stamp.map(|stamp| self.clock.to_timestamp(stamp, WallOffset::now()));
+                    let arrived = stamped.map_or(now, |at| at.min(now));
+                    let bytes = buffer.get(..count).unwrap_or_default();
+                    if !self.pass_on(direction, open, bytes, arrived) {
+                        break;
+                    }
+                }
+                Received::Nothing => {}
+                Received::End | Received::Broken(_) => break,
+            }
+        }
+        sink.finish();
+    }
+
+    /// Returns false if the receiver is gone.
+    fn pass_on(&self, direction: Direction, open: &Open, bytes: &[u8], arrived: Timestamp) -> bool {
+        let sent = match direction {
+            Direction::ClientToServer => {
+                // The other thread must not show the reply first.
+                let mut views = open.views();
+                let sent = self.send(&open.sockets[Side::Server], bytes);
+                let now = self.clock.now();
+                views[Side::Client].show(direction, arrived, bytes);
+                views[Side::Server].show(direction, now, bytes);
+                sent
+            }
+            Direction::ServerToClient => {
+                open.views()[Side::Server].show(direction, arrived, bytes);
+                self.wait_until(
+                    arrived.after(Duration::from_nanos(self.delay_nanos.load(Ordering::Acquire))),
+                );
+                let mut views = open.views();
+                let sent = self.send(&open.sockets[Side::Client], bytes);
+                views[Side::Client].show(direction, self.clock.now(), bytes);
+                sent
+            }
+        };
+        sent && !self.stop.is_stopped()
+    }
+
+    fn wait_until(&self, due: Timestamp) {
+        let left = due.since(self.clock.now());
+        if left > POLLED {
+            self.stop.wait_timeout(left - POLLED);
+        }
+        while self.clock.now() < due && !self.stop.is_stopped() {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn send(&self, sink: &Socket, mut bytes: &[u8]) -> bool {
+        while !bytes.is_empty() {
+            match sink.send(bytes) {
+                Sent::Bytes(0) if self.stop.is_stopped() => return false,
+                Sent::Bytes(0) => {
+                    self.stop.until_ready(sink.stream().as_fd(), PollFlags::OUT, LONG);
+                }
+                Sent::Bytes(count) => bytes = bytes.get(count..).unwrap_or_default(),
+                Sent::Broken(_) => return false,
+            }
+        }
+        true
+    }
+}
+
+struct Open {
+    sockets: PerSide<Socket>,
+    views: Mutex<PerSide<View>>,
+}
+
+impl Open {
+    fn views(&self) -> MutexGuard<'_, PerSide<View>> {
+        self.views.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection as one side's observer sees it.
+struct View {
+    id: ConnectionId,
+    observer: Box<dyn Observer + Send>,
+    last: Timestamp,
+    bytes: PerDirection<u64>,
+}
+
+impl View {
+    fn show(&mut self, direction: Direction, at: Timestamp, payload: &[u8]) {
+        self.last = self.last.max(at);
+        self.bytes[direction] += payload.len() as u64;
+        let segment = Segment {
+            direction,
+            at: self.last,
+            payload,
+            unseen: 0,
+            sender_idle: None,
+        };
+        self.observer.event(self.id, ConnectionEvent::Segment(segment));
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        let totals = ConnectionTotals {
+            payload_bytes: self.bytes,
+            packets: None,
+            wire_bytes: None,
+            retransmitted_packets: None,
+            unseen_bytes: PerDirection::default(),
+            seen: PerDirection::splat(true),
+        };
+        let closed = ConnectionEvent::Closed {
+            at: self.last,
+            how: Closing::Finished,
+            totals,
+        };
+        self.observer.event(self.id, closed);
+    }
+}
+
+/// A timer of Linux is late by up to this on an idle machine.
+const POLLED: Duration = Duration::from_micros(300);
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// A stop ends each wait.
+const LONG: Duration = Duration::from_secs(3600);

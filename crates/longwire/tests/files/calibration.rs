@@ -1,0 +1,136 @@
+//! Predictions with the file of a calibration, and files that are none.
+
+use std::fs;
+use std::path::Path;
+use testbed::binary::{self, done, of_type, refused, run, stderr, stdout, unwrapped};
+
+const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/remedies/django.pcap.gz");
+
+/// Of both sides after rests that are longer by 20 ms.
+fn calibration(host: &str, factor: [f64; 3]) -> String {
+    let [factor, low, high] = factor;
+    let rest = |side: &str| {
+        format!(
+            r#"{{"side":"{side}","longer_ns":20000000,"samples":400,"work_ns":200000,"additional_ns":100000,"factor":{factor},"factor_low":{low},"factor_high":{high}}}"#
+        )
+    };
+    format!(
+        r#"{{"calibration":1,"host":"{host}","kernel":"Linux 6.1","work":"./app","rests":[{},{}]}}"#,
+        rest("client"),
+        rest("server")
+    )
+}
+
+fn predicted(arguments: &[&str]) -> [f64; 3] {
+    let output = run(&[&["predict"], arguments, &["--link", "10ms", "--json"]].concat());
+    done(&output);
+    let records = binary::records(&output);
+    let sum = |key: &str| -> f64 {
+        let predictions = of_type(&records, "prediction");
+        predictions.iter().filter_map(|record| record[key].as_f64()).sum()
+    };
+    ["duration_ns", "low_ns", "high_ns"].map(sum)
+}
+
+#[test]
+fn a_calibration_replaces_the_assumed_allowance_and_its_interval() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("calibration.json");
+    let path = file.display().to_string();
+    let with = |factor| {
+        fs::write(&file, calibration("here", factor)).expect("written");
+        predicted(&[CAPTURE, "--calibration", &path])
+    };
+    let [assumed, _, assumed_high] = predicted(&[CAPTURE]);
+    assert_eq!(predicted(&[CAPTURE, "--wake-up", "assumed"])[0], assumed);
+    let [none, ..] = predicted(&[CAPTURE, "--wake-up", "none"]);
+    let [nothing, low, high] = with([0.0, 0.0, 0.0]);
+    let [half, ..] = with([0.5, 0.4, 0.6]);
+    assert_eq!(with([1.0, 0.0, 2.0])[0], assumed);
+    assert_eq!(nothing, none);
+    assert!(none < half && half < assumed, "{none} {half} {assumed}");
+    assert!(high - low < assumed_high - low);
+}
+
+#[test]
+fn one_next_to_the_capture_is_found_and_said() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let capture = folder.path().join("app.pcap.gz");
+    fs::copy(CAPTURE, &capture).expect("copied");
+    let capture = capture.display().to_string();
+    let text = calibration("db-host", [0.0, 0.0, 0.1]);
+    fs::write(folder.path().join("longwire-calibration.json"), text).expect("written");
+    let output = run(&["predict", &capture, "40ms", "--explain"]);
+    done(&output);
+    assert!(
+        stderr(&output).contains("measured on db-host"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(unwrapped(&stdout(&output)).contains("as a calibration measured"));
+    let output = run(&["read", &capture]);
+    assert!(
+        stderr(&output).contains("measured on db-host"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run(&["predict", &capture, "40ms", "--wake-up", "none"]);
+    assert!(!stderr(&output).contains("db-host"), "{}", stderr(&output));
+}
+
+#[test]
+fn files_that_are_no_calibration_are_refused() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = folder.path().join("calibration.json");
+    let path = file.display().to_string();
+    let with = |text: &str, words: &[&str]| {
+        fs::write(&file, text).expect("written");
+        refused(&["predict", CAPTURE, "10ms", "--calibration", &path], words);
+    };
+    let whole = calibration("here", [0.5, 0.4, 0.6]);
+    with(&whole[..whole.len() / 2], &["damaged", "calibration.json"]);
+    with("", &["damaged"]);
+    with("{\"type\":\"conditions\"}", &["not a calibration"]);
+    with(
+        &whole.replace("\"calibration\":1", "\"calibration\":7"),
+        &["version 7", "version 1"],
+    );
+    with(&whole.replace("\"client\"", "\"proxy\""), &["proxy"]);
+    let missing = folder.path().join("none.json").display().to_string();
+    refused(&["plan", CAPTURE, CAPTURE, "--calibration", &missing], &[]);
+    refused(
+        &["predict", CAPTURE, "10ms", "--calibration", &missing],
+        &["none.json"],
+    );
+    refused(
+        &[
+            "predict",
+            CAPTURE,
+            "10ms",
+            "--calibration",
+            &path,
+            "--wake-up",
+            "none",
+        ],
+        &["--wake-up"],
+    );
+}
+
+#[test]
+fn one_of_another_machine_than_the_recording_is_refused_or_left_out() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let recording = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/symptoms/pages.lwr");
+    let copy = folder.path().join("pages.lwr");
+    fs::copy(recording, &copy).expect("copied");
+    let copy = copy.display().to_string();
+    let file = folder.path().join("longwire-calibration.json");
+    fs::write(&file, calibration("no-such-machine", [0.5, 0.4, 0.6])).expect("written");
+    let path = file.display().to_string();
+    refused(
+        &["predict", &copy, "10ms", "--calibration", &path],
+        &["no-such-machine", "another machine"],
+    );
+    let output = run(&["predict", &copy, "10ms"]);
+    done(&output);
+    assert!(stderr(&output).contains("it is not used"), "{}", stderr(&output));
+}
