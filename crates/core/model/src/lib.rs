@@ -40,6 +40,7 @@ pub mod quantity;
 pub mod row_train;
 pub mod sample;
 pub mod serde_units;
+pub mod sparing;
 pub mod split;
 mod stage_output;
 pub mod tags;
@@ -103,6 +104,7 @@ pub use quantity::{
 };
 pub use row_train::RowTrain;
 pub use sample::{Intermediary, Leg, Sample, SampleTotals};
+pub use sparing::{SavedTime, SparedExecutions, SparedOperation, SparingOutcome};
 pub use split::{
     Interval, RoundTripSource, SplitBase, SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal,
 };

@@ -26,6 +26,7 @@ mod outcome;
 mod plan;
 mod program;
 mod sample;
+mod sparing;
 mod split;
 mod tune;
 mod tunnel;

@@ -40,11 +40,13 @@ pub mod replay;
 mod sequence;
 mod shaped;
 pub mod spacing;
+mod sparing;
 mod unseen;
 mod worker;
 
 pub use counters::Counters;
 pub use probe::{offers_tls, probe};
+pub use sparing::{SparedConnection, Sparing};
 pub use unseen::Unseen;
 
 use acceptor::Acceptor;
@@ -71,13 +73,15 @@ use sys::tls::TlsSettings;
 use sys::tls::security::is_postgres;
 use worker::{Mailbox, Worker};
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Options {
     pub listen: SocketAddr,
     /// Resolved once, and every address is tried for every client.
     pub target: Target,
     /// The target must then not insist on TLS.
     pub link: Option<LinkDescription>,
+    /// Which exchanges are spared the link's delay.
+    pub sparing: Option<Arc<dyn Sparing>>,
     pub tls: RelayTls,
     /// Whether clients on other machines may be plain if the target insists on TLS.
     pub plain_clients: PlainClients,
@@ -103,6 +107,7 @@ impl Options {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             target,
             link: None,
+            sparing: None,
             tls: RelayTls::default(),
             plain_clients: PlainClients::default(),
             numbers: ConnectionNumbers::default(),
@@ -234,7 +239,11 @@ pub(crate) fn start_with_floor(
     });
     let (finished, done) = mpsc::sync_channel(worker_count());
     let crew = match options.link.zip(check.clone()) {
-        Some((link, check)) => vec![start_shaper(&shared, link, check, finished)?],
+        Some((link, check)) => {
+            let sockets = |mailbox| Sockets::new(shared.clone(), mailbox);
+            let shaper = |sockets| Shaper::new(sockets, link, check).with_sparing(options.sparing);
+            vec![start_shaper(sockets, shaper, finished)?]
+        }
         None => (0..worker_count())
             .map(|number| start_worker(number, &shared, finished.clone()))
             .collect::<Result<_, _>>()?,
@@ -328,14 +337,12 @@ fn start_worker(
 }
 
 fn start_shaper(
-    shared: &Arc<Shared>,
-    link: LinkDescription,
-    check: Arc<Check>,
+    sockets: impl FnOnce(Arc<Mailbox>) -> Result<Sockets, LiveError>,
+    shaper: impl FnOnce(Sockets) -> Shaper<Sockets>,
     finished: mpsc::SyncSender<()>,
 ) -> Result<WorkerHandle, LiveError> {
     let mailbox = Arc::new(Mailbox::new()?);
-    let sockets = Sockets::new(shared.clone(), mailbox.clone())?;
-    let shaper = Shaper::new(sockets, link, check);
+    let shaper = shaper(sockets(mailbox.clone())?);
     let thread = spawn("relay-link".to_owned(), move || {
         shaper.run();
         finished.send(()).ok();

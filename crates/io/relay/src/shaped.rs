@@ -37,7 +37,8 @@ pub(super) use sockets::Sockets;
 
 use super::READ_LIMIT;
 use super::counters::Batch;
-use connection::{Delivery, Shaped};
+use super::sparing::{SparedConnection, Sparing};
+use connection::{Delivery, Passing, Shaped};
 use connection_state::{ConnectionState, Control};
 use link::LinkDescription;
 use link::network::{ConnectionNumber, FlowId, NetworkEvent, SimulatedNetwork};
@@ -52,6 +53,7 @@ pub(super) struct Shaper<O> {
     outside: O,
     check: Arc<Check>,
     link: LinkDescription,
+    sparing: Option<Arc<dyn Sparing>>,
     /// Wakes name slots with pending events for their observers.
     network: SimulatedNetwork<u32>,
     slots: Vec<Slot>,
@@ -80,6 +82,9 @@ struct Slot {
     controls: u32,
     opened: Timestamp,
     syn: Timestamp,
+    /// Until it is open.
+    sparing: Option<Box<dyn SparedConnection + Send>>,
+    spares_connecting: bool,
 }
 
 impl<O: Outside> Shaper<O> {
@@ -89,6 +94,7 @@ impl<O: Outside> Shaper<O> {
             outside,
             check,
             link,
+            sparing: None,
             network,
             slots: Vec::new(),
             over: VecDeque::new(),
@@ -100,6 +106,10 @@ impl<O: Outside> Shaper<O> {
             buffer: vec![0; READ_LIMIT],
             batch: Batch::default(),
         }
+    }
+
+    pub(super) fn with_sparing(self, sparing: Option<Arc<dyn Sparing>>) -> Self {
+        Self { sparing, ..self }
     }
 
     /// When [`Shaper::settle`] must be called, unless something happens before.
@@ -157,8 +167,7 @@ impl<O: Outside> Shaper<O> {
     }
 
     fn read_socket(&mut self, slot: usize, direction: Direction) {
-        let flow = flow(slot, direction);
-        let room = usize::try_from(self.network.room(flow))
+        let room = usize::try_from(self.room(slot, direction))
             .unwrap_or(usize::MAX)
             .min(READ_LIMIT);
         let Some(connection) = self.open(slot).filter(|connection| connection.reads(direction)) else {
@@ -202,7 +211,8 @@ impl<O: Outside> Shaper<O> {
 
     fn enter(&mut self, slot: usize, direction: Direction, bytes: &[u8], at: Option<Timestamp>) {
         let now = self.outside.now();
-        self.catch_up(at.map_or(now, |at| at.min(now)));
+        let at = at.map_or(now, |at| at.min(now));
+        self.catch_up(at);
         let flow = flow(slot, direction);
         let idle = self.network.idle(flow);
         let Some(connection) = self
@@ -211,8 +221,22 @@ impl<O: Outside> Shaper<O> {
         else {
             return;
         };
+        let is_spared = connection.is_spared(direction, at, bytes);
         connection.lane(direction).enter(bytes, idle);
-        self.network.write_bytes(flow, bytes.len() as u64);
+        match is_spared {
+            true => self.spare(slot, direction, bytes.len()),
+            false => self.network.write_bytes(flow, bytes.len() as u64),
+        }
+    }
+
+    /// Bytes that entered at rest pass without the link.
+    fn spare(&mut self, slot: usize, direction: Direction, count: usize) {
+        let now = self.network.now();
+        if let Some(connection) = self.open(slot) {
+            connection.lane(direction).spare(count);
+        }
+        self.arrived(slot, direction, now, Passing::Spared);
+        self.deliver(slot, direction, None);
     }
 
     /// The end enters the link as one byte, as in TCP.
@@ -244,18 +268,26 @@ impl<O: Outside> Shaper<O> {
     }
 
     fn read_where_there_is_room(&mut self) {
-        let network = &self.network;
-        let with_room = self
-            .held_back
+        let mut held_back = std::mem::take(&mut self.held_back);
+        let with_room = held_back
             .extract_if(.., |(slot, direction)| {
-                network.room(flow(*slot, *direction)) >= MIN_ROOM as u64
+                self.room(*slot, *direction) >= MIN_ROOM as u64
             })
             .collect::<Vec<_>>();
+        self.held_back = held_back;
         for (slot, direction) in with_room {
             if let Some(connection) = self.open(slot) {
                 connection.lane(direction).held_back = false;
                 self.to_read.push_back((slot, direction));
             }
+        }
+    }
+
+    /// Spared bytes occupy no sender's buffer, so those before them must have left.
+    fn room(&self, slot: usize, direction: Direction) -> u64 {
+        match self.slots.get(slot).map(|slot| &slot.stage) {
+            Some(ConnectionState::Open(connection)) if connection.waits_for_sink(direction) => 0,
+            _ => self.network.room(flow(slot, direction)),
         }
     }
 
@@ -307,20 +339,19 @@ impl<O: Outside> Shaper<O> {
             // Bytes imply the acknowledgement that ends the handshake.
             self.establish(slot);
         }
+        self.arrived(slot, direction, arrival.last, Passing::Link);
+        self.deliver(slot, direction, Some(arrival.first));
+    }
+
+    fn arrived(&mut self, slot: usize, direction: Direction, at: Timestamp, passing: Passing) {
         let Some(ConnectionState::Open(connection)) = self.slots.get_mut(slot).map(|slot| &mut slot.stage)
         else {
             return;
         };
-        if connection.arrived(
-            direction,
-            arrival.flow,
-            arrival.last,
-            &mut self.network,
-            &self.outside,
-        ) {
+        let flow = flow(slot, direction);
+        if connection.arrived(flow, at, passing, &mut self.network, &self.outside) {
             self.show_later(slot as u32);
         }
-        self.deliver(slot, direction, Some(arrival.first));
     }
 
     fn deliver(&mut self, slot: usize, direction: Direction, due: Option<Timestamp>) {

@@ -17,9 +17,9 @@ const TABLES: &[Tables] = &[
     ("estimate", &["estimate"]),
     ("calibrate", &["calibrated"]),
     ("split", &["split", "elsewhere", "link"]),
-    ("watch", OF_A_RUN),
+    ("watch", OF_WATCH),
     ("agent", &["statement", "finding"]),
-    ("relay", &["link"]),
+    ("relay", &["spared", "link"]),
     ("read", OF_FILES),
     (
         "predict",
@@ -82,6 +82,21 @@ const OF_A_RUN: &[&str] = &[
     "recognised",
     "held",
     "held_prediction",
+    "link",
+];
+
+const OF_WATCH: &[&str] = &[
+    "operation",
+    "statement",
+    "finding",
+    "prediction",
+    "connection",
+    "exchange",
+    "opened",
+    "recognised",
+    "held",
+    "held_prediction",
+    "spared",
     "link",
 ];
 

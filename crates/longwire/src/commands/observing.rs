@@ -5,10 +5,12 @@ use anyhow::{Result, ensure};
 use live::address::to_serve;
 use live::exporting::{ExportPlan, otlp_settings};
 use live::interface::{InterfacePlan, parse_ring};
+use live::sparing::Sparing;
 use live::targets::{PlannedRelay, RelayTexts};
 use model::ByteCount;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use sys::listening::PlainClients;
 
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
@@ -45,6 +47,26 @@ impl RelayArgs {
             plain_clients: self.plain_clients.choice(),
         };
         texts.plan()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+pub struct SparingArgs {
+    /// Measure what the remedy of one finding gives: in every second operation, the round trips that
+    /// it removes pass without the link's delay. A statement (all executions of an operation but the
+    /// first; ... stands for any text), n+1, row-by-row, unrewritten-batch, reconnect, or control,
+    /// which spares nothing. See docs/links.md.
+    #[arg(long, value_name = "FINDING|STATEMENT|control", requires = "link")]
+    pub spare: Option<String>,
+}
+
+impl SparingArgs {
+    /// # Errors
+    /// When it cannot be spared.
+    pub fn plan(&self, planned: &[PlannedRelay]) -> Result<Option<Arc<Sparing>>> {
+        let by_request = planned.iter().any(PlannedRelay::is_application);
+        let sparing = self.spare.as_deref().map(|spare| Sparing::new(spare, by_request));
+        sparing.transpose()
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod api;
 
-use crate::commands::observing::RelayArgs;
+use crate::commands::observing::{RelayArgs, SparingArgs};
 use crate::commands::record_args::RecordArgs;
 use anyhow::Result;
 use clap::Args as ClapArgs;
@@ -12,7 +12,7 @@ use live::relaying;
 use live::relays::{self, EndedRelay, Relays};
 use live::targets::PlannedRelay;
 use live::unused::UnusedRelays;
-use model::{PerDirection, Summary, counted};
+use model::{PerDirection, SparingOutcome, Summary, counted};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use relay::{Counters, Unseen};
@@ -50,6 +50,8 @@ A link: rtt=40ms rate=10mbit/2mbit burst=32KiB queue=64KiB loss=0.1% jitter=2ms 
 pub struct Args {
     #[command(flatten)]
     pub relays: RelayArgs,
+    #[command(flatten)]
+    pub sparing: SparingArgs,
     /// Serve toxiproxy's HTTP API (version 2.x) at this address, without authentication: use an
     /// address that only this host reaches. Each target is a proxy from the start, over its link
     /// and without toxics; clients create more. See docs/relay-api.md.
@@ -79,13 +81,18 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let planned = args.relays.plan()?;
     let mut with_tls = Vec::new();
     relaying::check_servers(&planned, relaying::REACH)?;
+    let sparing = args.sparing.plan(&planned)?;
     for planned in &planned {
-        with_tls.push((planned.clone(), relaying::tls_as_asked(&planned.target)?));
+        let tls = match sparing.is_some() && !args.command.is_empty() {
+            true => relaying::tls_to_be_seen(&planned.target, planned.link.is_some(), relaying::REACH)?,
+            false => relaying::tls_as_asked(&planned.target)?,
+        };
+        with_tls.push((planned.clone(), tls));
     }
     let asked = EndRequest::on_signals()?;
     let output_health = OutputHealth::default();
     let began = Instant::now();
-    let relays = Relays::start(with_tls, &Arc::new(Unseen))?;
+    let relays = Relays::start(with_tls, &Arc::new(Unseen), sparing.as_ref())?;
     relays.announce(&output_health, !args.command.is_empty(), relays::ENDS);
     let status = if args.command.is_empty() {
         asked.wait();
@@ -103,11 +110,24 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     warnings.extend(unused.warnings.iter().cloned());
     output::warn(&warnings);
     print_ended(&output_health, &ended);
+    let proof = sparing.map(|sparing| sparing.finish());
+    if let Some(proof) = proof.as_ref().filter(|_| !args.records.is_given()) {
+        let printed = output::print(&report::text::sparing_view(proof, &output::style_of(false)));
+        output_health.record_written("the view on stdout is", printed);
+    }
     if let Some(hint) = &unused.hint {
         output_health.hint(hint);
     }
     if let Some(format) = args.records.format() {
-        let written = write_records(format, typed, &planned, &ended, began.elapsed(), &warnings);
+        let written = write_records(
+            format,
+            typed,
+            &planned,
+            &ended,
+            proof.as_ref(),
+            began.elapsed(),
+            &warnings,
+        );
         output_health.record_written("the records on stdout are", written);
     }
     Ok(output_health.status(unused.status(status)))
@@ -151,6 +171,7 @@ fn write_records(
     typed: &CommandLine,
     planned: &[PlannedRelay],
     ended: &[EndedRelay],
+    proof: Option<&SparingOutcome>,
     duration: Duration,
     warnings: &[model::Warning],
 ) -> io::Result<()> {
@@ -172,6 +193,7 @@ fn write_records(
     output::print_records(format, &conditions, warnings, &summary, |records| {
         relays::links(ended)
             .iter()
-            .try_for_each(|link| records.link(link))
+            .try_for_each(|link| records.link(link))?;
+        proof.into_iter().try_for_each(|proof| records.sparing(proof))
     })
 }

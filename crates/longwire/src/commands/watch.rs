@@ -7,7 +7,7 @@ mod relayed;
 use super::reporting::Reporting;
 use crate::commands::observing::ExportArgs;
 use crate::commands::observing::InterfaceArgs;
-use crate::commands::observing::RelayArgs;
+use crate::commands::observing::{RelayArgs, SparingArgs};
 use anyhow::Result;
 use clap::Args as ClapArgs;
 use live::watch::RunPlan;
@@ -61,6 +61,8 @@ use sys::arguments::CommandLine;
 pub struct Args {
     #[command(flatten)]
     pub relays: RelayArgs,
+    #[command(flatten)]
+    pub sparing: SparingArgs,
     #[command(flatten)]
     pub interface: InterfaceArgs,
     /// Write the run to a recording.

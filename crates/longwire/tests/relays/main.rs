@@ -12,6 +12,7 @@ mod poolers;
 mod redis;
 mod relay;
 mod session;
+mod spare;
 mod targets;
 mod tls;
 mod toxiproxy;

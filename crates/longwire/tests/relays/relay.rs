@@ -12,7 +12,7 @@ use testbed::waiting::wait_until;
 use testbed::{MariaDb, Postgres, Started, require};
 
 #[track_caller]
-fn with_application(options: &[&str], script: &str) -> Output {
+pub(crate) fn with_application(options: &[&str], script: &str) -> Output {
     let output = longwire(options)
         .args(["--", "sh", "-c", script])
         .output()
@@ -26,14 +26,14 @@ fn with_application(options: &[&str], script: &str) -> Output {
 }
 
 #[track_caller]
-fn one<'a>(records: &'a [Value], kind: &str) -> &'a Value {
+pub(crate) fn one<'a>(records: &'a [Value], kind: &str) -> &'a Value {
     let mut found = records.iter().filter(|record| record["type"] == kind);
     let first = found.next().unwrap_or_else(|| panic!("no {kind} in {records:?}"));
     assert!(found.next().is_none(), "more than one {kind}");
     first
 }
 
-fn milliseconds(record: &Value, key: &str) -> f64 {
+pub(crate) fn milliseconds(record: &Value, key: &str) -> f64 {
     record[key]
         .as_f64()
         .unwrap_or_else(|| panic!("no {key} in {record}"))

@@ -36,7 +36,7 @@ pub fn run(asked: &AgentPlan, config: AgentConfig, typed: &CommandLine) -> Resul
                 .iter()
                 .map(|planned| Ok((planned.clone(), relaying::tls_as_asked(&planned.target)?)));
             let with_tls = with_tls.collect::<Result<_>>()?;
-            let mut traffic = RelayedTraffic::start(with_tls, FactChannel::new(false)?, None)?;
+            let mut traffic = RelayedTraffic::start(with_tls, FactChannel::new(false)?, None, None)?;
             traffic.relays.announce(&OutputHealth::default(), false, "");
             let conditions = relaying::conditions(typed, &planned);
             let (mut agent, mut aggregator) = Agent::start(&Instant::now, asked, config, conditions, end)?;

@@ -51,6 +51,7 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
         held_predictions: Vec::new(),
         findings: findings.unwrap_or_default(),
         links,
+        sparing: None,
         summary: totals.summary,
     };
     page.write_page(&Page {

@@ -14,6 +14,7 @@ pub mod interface_command;
 pub mod relaying;
 pub mod relays;
 pub mod rights;
+pub mod sparing;
 pub mod targets;
 pub mod top;
 pub mod traffic;

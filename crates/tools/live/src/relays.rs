@@ -2,6 +2,7 @@
 
 use crate::child::{Child, CommandOutput};
 use crate::relaying;
+use crate::sparing::Sparing;
 use crate::targets::PlannedRelay;
 use anyhow::Result;
 use model::{Endpoint, LinkOutcome, ObserverFactory, Warning};
@@ -37,20 +38,28 @@ impl Relays {
     pub fn start(
         planned: Vec<(PlannedRelay, TlsPlan)>,
         observers: &Arc<impl ObserverFactory + 'static>,
+        sparing: Option<&Arc<Sparing>>,
     ) -> Result<Self> {
         let clock = Clock::anchored_now();
         let numbers = ConnectionNumbers::default();
         let started = planned.into_iter().map(|(planned, tls)| {
+            let port = planned.target.port;
+            let mut observers: Arc<dyn ObserverFactory> = observers.clone();
+            if let Some(sparing) = sparing.filter(|_| planned.is_application()) {
+                observers = sparing.of_application(port, observers);
+            }
+            let of_server = sparing.filter(|_| !planned.is_application());
             let options = relay::Options {
                 listen: planned.listen,
                 target: planned.target.clone(),
                 link: planned.link,
+                sparing: of_server.map(|sparing| sparing.of_server(port)),
                 tls: tls.relay,
                 plain_clients: planned.plain_clients,
                 numbers: numbers.clone(),
             };
             Ok(RunningRelay {
-                relay: relay::start(options, clock, observers.clone())?,
+                relay: relay::start(options, clock, observers)?,
                 planned,
                 tls,
             })

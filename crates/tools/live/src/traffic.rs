@@ -2,6 +2,7 @@
 
 use crate::interface::{InterfaceKeys, InterfaceSource};
 use crate::relays::{self, EndedRelay, Relays};
+use crate::sparing::Sparing;
 use crate::targets::PlannedRelay;
 use anyhow::Result;
 use model::{ConnectionId, HostProcess, PerSide, Warning};
@@ -76,13 +77,14 @@ impl RelayedTraffic {
         planned: Vec<(PlannedRelay, TlsPlan)>,
         mut channel: FactChannel,
         compressing: Option<CompressionPlan>,
+        sparing: Option<&Arc<Sparing>>,
     ) -> Result<Self> {
         if compressing.is_some() {
             channel = channel.with_payload();
         }
         let channel = Arc::new(channel);
         Ok(Self {
-            relays: Relays::start(planned, &channel)?,
+            relays: Relays::start(planned, &channel, sparing)?,
             meter: compressing.map(CompressionMeter::new),
             channel,
             fault: None,

@@ -4,7 +4,7 @@ use crate::child::Child;
 use crate::exporting::{ExportPlan, Exporting, SeenCounts};
 use crate::traffic::LiveTraffic;
 use anyhow::Result;
-use model::{Conditions, LinkOutcome, Warning};
+use model::{Conditions, LinkOutcome, SparingOutcome, Warning};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
@@ -51,6 +51,7 @@ pub struct Ended {
     pub warnings: Vec<Warning>,
     pub packets: Option<u64>,
     pub links: Vec<LinkOutcome>,
+    pub sparing: Option<SparingOutcome>,
     pub hint: Option<String>,
     pub fault: Option<anyhow::Error>,
 }
@@ -176,7 +177,11 @@ impl Run {
         self.output_health.show_status("");
         ended.links.iter().for_each(|link| self.aggregator.link(link));
         let moved = self.aggregator.moved();
-        let outcome = self.aggregator.finish(ended.warnings, ended.packets)?;
+        let outcome = self
+            .aggregator
+            .finish_amended(ended.warnings, ended.packets, |outcome| {
+                outcome.sparing = ended.sparing;
+            })?;
         if let Some(exporting) = self.exporting {
             exporting.found(&outcome.findings, self.began.elapsed());
             exporting.finish(LAST_EXPORT, &self.output_health);
@@ -184,7 +189,10 @@ impl Run {
         match style {
             None => output::warn(&outcome.warnings),
             Some(style) => {
-                let printed = output::print(&report::text::read_view(&outcome, style));
+                let sparing = outcome.sparing.as_ref();
+                let proof = sparing.map(|sparing| report::text::sparing_view(sparing, style));
+                let view = report::text::read_view(&outcome, style);
+                let printed = output::print(&(view + proof.as_deref().unwrap_or_default()));
                 self.output_health
                     .record_written("the view on stdout is", printed);
             }

@@ -5,8 +5,8 @@
 //! [`SimulatedNetwork::pass_time`] to the present, then outside events
 //! ([`SimulatedNetwork::attach`], [`SimulatedNetwork::write_bytes`], ...).
 
-use super::{ConnectionNumber, FlowId, SimulatedNetwork, What};
-use crate::tcp::{Flow, Sending, StreamOffset};
+use super::{ConnectionNumber, FlowId, NetworkEvent, SimulatedNetwork, What};
+use crate::tcp::{Flow, Sending, StreamOffset, Waiter};
 use crate::{DropCause, LinkDescription, PacketOutcome, Pipe, TCP_HEADER_BYTES};
 use model::{BitRate, Direction, Nanos, PerDirection, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
@@ -147,6 +147,11 @@ impl<W: Ord> SimulatedNetwork<W> {
     /// Writes `bytes` to `flow` now, at most [`SimulatedNetwork::room`].
     pub fn write_bytes(&mut self, flow: FlowId, bytes: u64) {
         self.write_now(flow, bytes);
+    }
+
+    /// A packet of `waiter` passes without the link.
+    pub fn pass_at_once(&mut self, waiter: Waiter) {
+        self.push(self.now, What::Emit(NetworkEvent::Arrived(waiter)));
     }
 
     /// Free bytes in the sender's buffer.

@@ -2,7 +2,7 @@
 
 use model::{
     Conditions, ConnectionOutcome, Finding, HeldPrediction, HeldTransactions, LinkOutcome, OperationGroup,
-    Prediction, RecognisedStatement, StatementOutcome, Strays, Summary, Warning,
+    Prediction, RecognisedStatement, SparingOutcome, StatementOutcome, Strays, Summary, Warning,
 };
 
 use std::sync::Arc;
@@ -30,6 +30,7 @@ pub struct ReadOutcome {
     /// Findings, most expensive first.
     pub findings: Vec<Finding>,
     pub links: Vec<LinkOutcome>,
+    pub sparing: Option<SparingOutcome>,
     pub summary: Summary,
 }
 

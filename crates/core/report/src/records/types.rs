@@ -2,7 +2,7 @@
 
 use super::{
     RecordBody, advice, check, comparison, connection, distance, echo, estimate, exchange, finding, held,
-    lab, leg, link, load, outcome, plan, program, sample, split, tune, tunnel,
+    lab, leg, link, load, outcome, plan, program, sample, sparing, split, tune, tunnel,
 };
 use std::fmt;
 
@@ -118,6 +118,9 @@ types! {
     leg::LegRecord<'_> => "leg":
         "number target name phase at_ns duration_ns turns client_payload_bytes server_payload_bytes remedy \
          saves_turns",
+    sparing::SparedRecord<'_> => "spared":
+        "spared operation_name executions removable_executions spared_executions refusal operations \
+         operations_spared operations_mixed p50_ns p50_spared_ns saves_ns saves_low_ns saves_high_ns",
     link::LinkRecord<'_> => "link":
         "name asked rtt_ns rtt_error_p50_ns rtt_error_p99_ns floor_ns client_packets server_packets \
          client_wire_bytes server_wire_bytes client_dropped_by_queue server_dropped_by_queue \

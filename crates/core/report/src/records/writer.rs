@@ -21,6 +21,7 @@ use super::plan::{
 };
 use super::program::{ProgramRecord, UnchangedRecord};
 use super::sample::SampleRecord;
+use super::sparing::SparedRecord;
 use super::split::{ElsewhereRecord, SplitRecord};
 use super::tune::{RecommendationRecord, TunedRecord};
 use super::tunnel::{NoticeRecord, TunnelDirectionRecord, TunnelRecord};
@@ -35,7 +36,8 @@ use model::{
     DatabaseLinkOutcome, Direction, EchoOutcome, Endpoint, Estimate, Exchange, Finding, Fingerprint,
     HeldPrediction, HeldTransactions, Intermediary, Leg, LinkOutcome, Operation, OperationStep,
     PlacementOutcome, PlanOutcome, Prediction, Protocol, RecognisedStatement, RequestId, RowTrain, Sample,
-    SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals, Warning,
+    SparingOutcome, SplitOutcome, SplitPrediction, StatementOutcome, Summary, Timestamp, TunnelTotals,
+    Warning,
 };
 use serde::Serialize;
 use serde_json::Serializer;
@@ -293,6 +295,11 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// `at` is the start of the leg. `number` is that of the connection, from 1.
     pub fn leg(&mut self, target: &str, number: u64, at: Timestamp, leg: &Leg) -> io::Result<()> {
         self.write(&LegRecord(target, number, at, leg))
+    }
+
+    pub fn sparing(&mut self, outcome: &SparingOutcome) -> io::Result<()> {
+        let mut each = outcome.concerned();
+        each.try_for_each(|operation| self.write(&SparedRecord(outcome, operation)))
     }
 
     pub fn tune(&mut self, report: &TuneReport) -> io::Result<()> {

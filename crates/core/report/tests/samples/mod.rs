@@ -14,9 +14,10 @@ use model::{
     PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix, PlanLink, PlanMeasure,
     PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction, ProgramBest, ProgramRun,
     ProgramTuned, Protocol, RecognisedStatement, Remedied, RequestId, RequestTraits, RoundTripSource,
-    RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SplitBase, SplitForecast, SplitOutcome,
-    SplitPrediction, SplitRefusal, StatementOutcome, Step, Summary, Tags, TextSource, Timestamp,
-    TransactionState, TunnelDirection, TunnelTotals, Unexplained, Warning, WarningKind,
+    RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SparedExecutions, SparedOperation,
+    SparingOutcome, SplitBase, SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal, StatementOutcome,
+    Step, Summary, Tags, TextSource, Timestamp, TransactionState, TunnelDirection, TunnelTotals, Unexplained,
+    Warning, WarningKind,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -482,6 +483,26 @@ pub fn link() -> LinkOutcome {
             },
         ),
         floor: Some(micros(62)),
+    }
+}
+
+pub fn sparing() -> SparingOutcome {
+    let mut orders = SparedOperation::new("GET /orders".into());
+    orders.concerned = 60;
+    for step in 0..30 {
+        orders.with.add(micros(841_000 + 70 * step));
+        orders.without.add(micros(95_000 + 70 * step));
+    }
+    SparingOutcome {
+        spared: "n+1".to_owned(),
+        executions: SparedExecutions {
+            all: 600,
+            removable: 570,
+            spared: 570,
+            not_at_rest: 0,
+        },
+        operations: vec![orders],
+        encrypted: 0,
     }
 }
 

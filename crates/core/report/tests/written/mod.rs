@@ -1,6 +1,6 @@
 //! One line of every type of records with every possible key.
 
-use model::{PerDirection, Protocol, RequestId, Timestamp};
+use model::{PerDirection, Protocol, RequestId, SparedExecutions, SparingOutcome, Timestamp};
 use std::sync::Arc;
 
 fn written_of_connections() -> [String; 5] {
@@ -112,6 +112,15 @@ pub fn written() -> Vec<String> {
         line(|writer| writer.finding(&crate::samples::doubtful_finding())),
         line(|writer| writer.finding(&crate::samples::unrated_finding())),
         line(|writer| writer.link(&crate::samples::link())),
+        line(|writer| writer.sparing(&crate::samples::sparing())),
+        line(|writer| {
+            let encrypted = SparingOutcome {
+                encrypted: 1,
+                executions: SparedExecutions::default(),
+                ..crate::samples::sparing()
+            };
+            writer.sparing(&encrypted)
+        }),
         line(|writer| {
             writer.lab_point(
                 11,

@@ -142,6 +142,10 @@ fn write_outcome(records: &mut RecordPrinter<RecordOutput>, outcome: &ReadOutcom
         .iter()
         .try_for_each(|finding| records.finding(finding))?;
     outcome.links.iter().try_for_each(|link| records.link(link))?;
+    outcome
+        .sparing
+        .iter()
+        .try_for_each(|sparing| records.sparing(sparing))?;
     records.warnings(&outcome.warnings)?;
     records.summary(&outcome.summary)?;
     records.flush()

@@ -3,6 +3,7 @@
 use super::event_reorderer::EventReorderer;
 use super::half_connection::{End, HalfConnection};
 use super::outside::Outside;
+use crate::sparing::SparedConnection;
 use link::network::{FlowId, SimulatedNetwork};
 use model::{
     Closing, ConnectionEvent, ConnectionTotals, Direction, Endpoint, PerDirection, PerSide, Side,
@@ -27,6 +28,15 @@ pub(super) struct Shaped {
     next_sample: Timestamp,
     /// Delay of the last bytes forwarded to the server, until it answers.
     pub(super) late_to_server: Option<Duration>,
+    sparing: Option<Box<dyn SparedConnection + Send>>,
+    /// Whether the exchange that the client began last is spared.
+    is_sparing: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passing {
+    Link,
+    Spared,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -76,12 +86,36 @@ impl Shaped {
             ended_at: None,
             next_sample: syn_ack,
             late_to_server: None,
+            sparing: None,
+            is_sparing: false,
         };
         for lane in &mut connection.lanes {
             lane.readable = true;
         }
         connection.sample(syn_ack, outside);
         connection
+    }
+
+    pub(super) fn set_sparing(
+        &mut self,
+        sparing: Option<Box<dyn SparedConnection + Send>>,
+        spares_connecting: bool,
+    ) {
+        (self.sparing, self.is_sparing) = (sparing, spares_connecting);
+    }
+
+    /// Whether bytes that are about to enter pass without the link. The client's decide, also for the
+    /// server's until its next.
+    pub(super) fn is_spared(&mut self, direction: Direction, at: Timestamp, bytes: &[u8]) -> bool {
+        let at_rest = self.established && self.lanes.iter().all(HalfConnection::is_at_rest);
+        if let (Direction::ClientToServer, Some(sparing)) = (direction, &mut self.sparing) {
+            self.is_sparing = sparing.request(at, bytes, at_rest) && at_rest;
+        }
+        self.is_sparing && self.lanes[direction].is_at_rest()
+    }
+
+    pub(super) fn waits_for_sink(&self, direction: Direction) -> bool {
+        self.is_sparing && self.lanes[direction].waiting() > 0
     }
 
     pub(super) fn lane(&mut self, direction: Direction) -> &mut HalfConnection {
@@ -110,12 +144,13 @@ impl Shaped {
     /// Returns true if [`Shaped::show_until`] must be called later.
     pub(super) fn arrived<W: Ord>(
         &mut self,
-        direction: Direction,
         flow: FlowId,
         at: Timestamp,
+        passing: Passing,
         network: &mut SimulatedNetwork<W>,
         outside: &impl Outside,
     ) -> bool {
+        let direction = flow.direction();
         let lane = &mut self.lanes[direction];
         let ended = lane.end();
         let fresh = lane.arrive(network.received(flow).bytes_before());
@@ -131,13 +166,22 @@ impl Shaped {
         let pieces = lane.newest(fresh);
         match direction {
             Direction::ClientToServer => {
-                self.reorderer.passed_to_server(at, pieces, idle, recovered);
+                let seen = match passing {
+                    Passing::Link => self.reorderer.passed_at(at),
+                    Passing::Spared => at,
+                };
+                self.reorderer.passed_to_server(seen, pieces, idle, recovered);
                 if at >= self.next_sample {
                     self.sample(at, outside);
                 }
                 false
             }
-            Direction::ServerToClient => self.reorderer.passed_to_client(at, pieces, idle, recovered),
+            Direction::ServerToClient => {
+                if let Some(sparing) = &mut self.sparing {
+                    pieces.iter().for_each(|piece| sparing.reply(at, piece));
+                }
+                self.reorderer.passed_to_client(at, pieces, idle, recovered)
+            }
         }
     }
 
@@ -186,6 +230,9 @@ impl Shaped {
         outside: &mut impl Outside,
     ) {
         self.sample(now, outside);
+        if let Some(mut sparing) = self.sparing.take() {
+            sparing.closed(now);
+        }
         let at = match how {
             Closing::Unfinished => now,
             Closing::Finished | Closing::Reset => self.ended_at.unwrap_or(now),

@@ -45,9 +45,14 @@ impl<O: Outside> Shaper<O> {
         let slot = self.free_slot();
         self.network.attach(ConnectionNumber::new(slot));
         let opened = self.network.now();
+        let sparing = self.sparing.as_ref().map(|sparing| sparing.connection(opened));
         if let Some(slot) = self.slots.get_mut(slot) {
             slot.stage = ConnectionState::Knocking;
             (slot.opened, slot.syn) = (opened, opened);
+            slot.spares_connecting = sparing
+                .as_ref()
+                .is_some_and(|sparing| sparing.spares_connecting());
+            slot.sparing = sparing;
         }
         self.send_control(slot, Control::Syn, Direction::ClientToServer);
         slot
@@ -66,16 +71,21 @@ impl<O: Outside> Shaper<O> {
             controls: 0,
             opened: Timestamp::default(),
             syn: Timestamp::default(),
+            sparing: None,
+            spares_connecting: false,
         });
         self.slots.len() - 1
     }
 
     pub(super) fn send_control(&mut self, slot: usize, control: Control, direction: Direction) {
         let waiter = Waiter((slot * Control::ALL.len() + control as usize) as u64);
+        let mut is_spared = false;
         if let Some(slot) = self.slots.get_mut(slot) {
             slot.controls += 1;
+            is_spared = slot.spares_connecting;
         }
         match control {
+            Control::Syn | Control::SynAck if is_spared => self.network.pass_at_once(waiter),
             Control::Syn | Control::SynAck => self.network.send_handshake(direction, waiter),
             Control::Ack | Control::Reset => self.network.send_empty(direction, waiter),
         }
@@ -162,9 +172,14 @@ impl<O: Outside> Shaper<O> {
         let lag = self.network.one_way(Direction::ClientToServer);
         let reorderer = EventReorderer::new(id, observer, lag);
         let mut connection = Shaped::open(slot, reorderer, ends, times, self.link.rtt, &self.outside);
+        let is_spared = self.slots[slot].spares_connecting;
+        connection.set_sparing(self.slots[slot].sparing.take(), is_spared);
         connection.lane(Direction::ServerToClient).ending = ending;
         self.put(slot, ConnectionState::Open(Box::new(connection)));
-        self.send_control(slot, Control::Ack, Direction::ClientToServer);
+        match is_spared {
+            true => self.establish(slot),
+            false => self.send_control(slot, Control::Ack, Direction::ClientToServer),
+        }
         self.to_read.push_back((slot, Direction::ClientToServer));
     }
 

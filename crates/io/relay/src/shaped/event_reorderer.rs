@@ -57,12 +57,12 @@ impl EventReorderer {
     /// dropped.
     pub(super) fn passed_to_server(
         &mut self,
-        arrived: Timestamp,
+        at: Timestamp,
         pieces: [&[u8]; 2],
         idle: Duration,
         recovered_since: Option<Timestamp>,
     ) {
-        let at = self.not_before(Direction::ClientToServer, self.passed_at(arrived));
+        let at = self.not_before(Direction::ClientToServer, at);
         self.show_until(at);
         let from = recovered_since.map(|from| self.passed_at(from));
         if let Some(from) = from.filter(|from| took_time(*from, at)) {
@@ -188,10 +188,10 @@ mod tests {
         );
         let at = Timestamp::from_nanos;
         let none = Duration::ZERO;
-        reorderer.passed_to_server(at(120), [b"first", b""], none, None);
+        reorderer.passed_to_server(at(100), [b"first", b""], none, None);
         // Sent at 130, seen to have passed only at 150; the reply that was in flight came at 140.
         assert!(reorderer.passed_to_client(at(140), [b"re", b"ply"], none, None));
-        reorderer.passed_to_server(at(150), [b"second", b""], none, None);
+        reorderer.passed_to_server(at(130), [b"second", b""], none, None);
         assert!(!reorderer.show_until(at(140)));
         let expected = [
             (Direction::ClientToServer, 100, b"first".to_vec()),

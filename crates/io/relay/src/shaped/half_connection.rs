@@ -12,6 +12,8 @@ pub(super) struct HalfConnection {
     /// From offset `taken` to offset `entered`.
     bytes: VecDeque<u8>,
     entered: u64,
+    /// Bytes that did not enter the model.
+    spared: u64,
     arrived: u64,
     taken: u64,
     pub(super) readable: bool,
@@ -44,12 +46,24 @@ impl HalfConnection {
         self.entered += bytes.len() as u64;
     }
 
+    /// The newest `count` bytes do not enter the model.
+    pub(super) fn spare(&mut self, count: usize) {
+        self.spared += count as u64;
+    }
+
+    /// Whether all that entered has left.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.end == End::NotYet && self.taken == self.entered
+    }
+
     pub(super) fn finish(&mut self) {
         self.end = self.end.max(End::OnTheWay);
     }
 
-    /// The end of the stream counts as one byte. Returns the number of new bytes.
+    /// `received` of the model, where the end of the stream counts as one byte. Returns the number
+    /// of new bytes.
     pub(super) fn arrive(&mut self, received: u64) -> usize {
+        let received = received + self.spared;
         if received > self.entered && self.end == End::OnTheWay {
             self.end = End::Arrived;
         }

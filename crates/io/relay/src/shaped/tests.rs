@@ -4,8 +4,10 @@ mod memory;
 mod thousand;
 
 use crate::recorder::Story;
+use crate::sparing::{SparedConnection, Sparing};
 use memory::{Server, World};
-use model::{BitRate, Closing, Direction, PerDirection, Side, TcpHandshake};
+use model::{BitRate, Closing, Direction, PerDirection, Side, TcpHandshake, Timestamp};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 const fn ms(milliseconds: u64) -> Duration {
@@ -221,4 +223,96 @@ fn a_server_that_breaks_off_after_its_end_leaves_no_connection() {
     world.finish(client, Side::Client);
     world.rest();
     assert_eq!(world.counters().open, 0);
+}
+
+/// Of every second connection every second request, and every fourth's handshake.
+#[derive(Default)]
+struct SparesByTurns(AtomicU32);
+
+struct Turns {
+    connection: u32,
+    requests: u32,
+}
+
+impl Sparing for SparesByTurns {
+    fn connection(&self, _at: Timestamp) -> Box<dyn SparedConnection + Send> {
+        Box::new(Turns {
+            connection: self.0.fetch_add(1, Ordering::Relaxed),
+            requests: 0,
+        })
+    }
+}
+
+impl SparedConnection for Turns {
+    fn spares_connecting(&self) -> bool {
+        self.connection % 4 == 2
+    }
+
+    fn request(&mut self, _at: Timestamp, _bytes: &[u8], _at_rest: bool) -> bool {
+        self.requests += 1;
+        self.connection.is_multiple_of(2) && self.requests.is_multiple_of(2)
+    }
+
+    fn reply(&mut self, _at: Timestamp, _bytes: &[u8]) {}
+
+    fn closed(&mut self, _at: Timestamp) {}
+}
+
+#[test]
+fn a_spared_exchange_takes_no_time_and_is_seen_without_any() {
+    let mut world = World::new("rtt=60ms").sparing(SparesByTurns::default());
+    let client = world.connected();
+    let turns = [0; 6].map(|_| turn(&mut world, client, b"!"));
+    assert_eq!(turns, [60, 0, 60, 0, 60, 0].map(ms));
+    world.leave(client, Side::Client);
+    world.leave(client, Side::Server);
+    world.rest();
+    let story = story(&world, client);
+    let times: Vec<Duration> = story
+        .segments
+        .chunks(2)
+        .map(|turn| turn[1].at.since(turn[0].at))
+        .collect();
+    assert_eq!(times, turns);
+}
+
+#[test]
+fn beside_bytes_on_their_way_nothing_is_spared() {
+    let mut world = World::new("rtt=60ms").sparing(SparesByTurns::default());
+    let client = world.connected();
+    let began = world.elapsed();
+    world.write(client, Side::Client, b"one");
+    world.pass(ms(10));
+    world.write(client, Side::Client, b"two");
+    world.until(|world| world.peer(client, Side::Server).unread() == 6);
+    assert_eq!(world.elapsed() - began, ms(10 + 30));
+    assert_eq!(world.read(client, Side::Server, 100), b"onetwo");
+}
+
+#[test]
+fn a_spared_reply_waits_for_its_reader() {
+    let mut world = World::new("rtt=60ms").sparing(SparesByTurns::default());
+    let client = world.connected();
+    turn(&mut world, client, b"!");
+    pass_bytes(&mut world, client, Side::Client, b"?");
+    let reply: Vec<u8> = (0..3_000_000_u32).map(|number| number as u8).collect();
+    let (mut written, mut read) = (0, Vec::new());
+    while read.len() < reply.len() {
+        written += world.write(client, Side::Server, &reply[written..]);
+        world.pass(ms(1));
+        let held = world.held(client).expect("open")[Direction::ServerToClient];
+        assert!(held <= crate::READ_LIMIT, "{held} bytes");
+        read.extend(world.read(client, Side::Client, 100_000));
+    }
+    assert!(read == reply);
+}
+
+#[test]
+fn a_spared_handshake_takes_no_time() {
+    let mut world = World::new("rtt=60ms").sparing(SparesByTurns(AtomicU32::new(2)));
+    let client = world.connect(Server::Answers);
+    pass_bytes(&mut world, client, Side::Server, b"hello");
+    assert_eq!(world.elapsed(), ms(0));
+    assert_eq!(turn(&mut world, client, b"!"), ms(60));
+    assert_eq!(turn(&mut world, client, b"!"), ms(0));
 }

@@ -109,7 +109,7 @@ fn begin_relays(
     let planned = args.relays().plan()?;
     let with_tls = relaying::with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
-    let traffic = RelayedTraffic::start(with_tls, FactChannel::new(false)?, None)?;
+    let traffic = RelayedTraffic::start(with_tls, FactChannel::new(false)?, None, None)?;
     // Printed on the normal terminal, visible again after the screen.
     traffic.relays.announce(
         &OutputHealth::default(),

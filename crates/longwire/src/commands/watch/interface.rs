@@ -81,6 +81,7 @@ fn ended(summary: LiveSummary, point: &str) -> Ended {
         warnings,
         packets: Some(summary.packets),
         links: Vec::new(),
+        sparing: None,
         hint,
         fault: None,
     }

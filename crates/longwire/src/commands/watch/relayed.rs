@@ -21,7 +21,8 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
     let reporting = &args.reporting;
     let channel = FactChannel::new(reporting.keep_literals)?;
-    let mut traffic = RelayedTraffic::start(with_tls, channel, reporting.compressing())?;
+    let sparing = args.sparing.plan(&planned)?;
+    let mut traffic = RelayedTraffic::start(with_tls, channel, reporting.compressing(), sparing.as_ref())?;
     let mut run = Run::new(args.plan()?, relaying::conditions(typed, &planned))?;
     reporting.write_tables(&mut run.aggregator, TablesInput::Live)?;
     let output_health = run.output_health.clone();
@@ -41,7 +42,9 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     };
     let stopped = traffic.stop(status, &mut run.aggregator);
     let unused = UnusedRelays::among(&stopped.relays, &args.command);
-    run.finish(args.style().as_ref(), ended(stopped, &unused))?;
+    let mut ended = ended(stopped, &unused);
+    ended.sparing = sparing.map(|sparing| sparing.finish());
+    run.finish(args.style().as_ref(), ended)?;
     Ok(output_health.status(unused.status(status)))
 }
 
@@ -53,6 +56,7 @@ fn ended(stopped: EndedTraffic, unused: &UnusedRelays) -> Ended {
         warnings,
         packets: None,
         links: relays::links(&stopped.relays),
+        sparing: None,
         hint: unused.hint.clone(),
         fault: stopped.fault,
     }

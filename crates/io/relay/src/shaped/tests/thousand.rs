@@ -1,5 +1,6 @@
 //! A thousand connections that write, read, pause, end and break as a seed says.
 
+use super::SparesByTurns;
 use super::memory::{Peer, Random, Server, World};
 use model::{Closing, Direction, PerSide, Side, Timestamp};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -74,7 +75,9 @@ enum Ending {
 impl<'a> Play<'a> {
     fn new(link: &str, noise: &'a [u8], random: &mut Random) -> Self {
         Self {
-            world: World::new(link).split(random.next()),
+            world: World::new(link)
+                .split(random.next())
+                .sparing(SparesByTurns::default()),
             noise,
             players: Vec::new(),
         }

@@ -4,6 +4,7 @@ use super::{Connection, FOREVER, KERNEL_BUFFER, Memory, Peer, Random, START, Ser
 use crate::counters::AtomicCounters;
 use crate::recorder::{Recorder, Story};
 use crate::shaped::{Check, Shaper};
+use crate::sparing::Sparing;
 use link::LinkDescription;
 use model::{PerDirection, PerSide, Side, Timestamp};
 use std::collections::VecDeque;
@@ -177,6 +178,13 @@ impl World {
     pub(crate) fn split(mut self, seed: u64) -> Self {
         self.shaper.outside.split = Some(Random::new(seed));
         self
+    }
+
+    pub(crate) fn sparing(self, sparing: impl Sparing + 'static) -> Self {
+        Self {
+            shaper: self.shaper.with_sparing(Some(Arc::new(sparing))),
+            ..self
+        }
     }
 
     pub(crate) fn has_answered(&self, connection: usize) -> bool {

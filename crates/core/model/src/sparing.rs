@@ -1,0 +1,175 @@
+//! What sparing exchanges the link's delay gives, operation by operation.
+
+use crate::DistributionBuilder;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Operations with a link's delay for all exchanges, and without for some.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SparingOutcome {
+    /// As requested: a statement, a kind of finding, or `control`, which spares nothing.
+    pub spared: String,
+    /// Executions in operations without the delay.
+    pub executions: SparedExecutions,
+    /// By name.
+    pub operations: Vec<SparedOperation>,
+    /// Connections that longwire cannot read.
+    pub encrypted: u64,
+}
+
+/// Executions of spared statements, or connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SparedExecutions {
+    /// All of them.
+    pub all: u64,
+    /// Those that the remedy removes: all but the first of an operation.
+    pub removable: u64,
+    /// Removable ones that passed without delay.
+    pub spared: u64,
+    /// Removable ones beside bytes on their way.
+    pub not_at_rest: u64,
+}
+
+/// Operations of one name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SparedOperation {
+    /// Common name.
+    pub name: Arc<str>,
+    /// Durations with the delay for all exchanges.
+    pub with: DistributionBuilder,
+    /// Durations with spared exchanges.
+    pub without: DistributionBuilder,
+    /// Operations that had removable executions.
+    pub concerned: u64,
+    /// Operations that were only partly with or without, beside others.
+    pub mixed: u64,
+}
+
+/// A difference of medians, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SavedTime {
+    /// The difference.
+    pub saves_ns: i64,
+    /// Bounds, with at least 95 % probability.
+    pub bounds_ns: [i64; 2],
+}
+
+impl SparingOutcome {
+    /// Request for a run that spares nothing.
+    pub const CONTROL: &str = "control";
+
+    /// Why it proves nothing.
+    pub fn refusal(&self) -> Option<String> {
+        let SparedExecutions {
+            removable, spared, ..
+        } = self.executions;
+        match () {
+            () if self.spared == Self::CONTROL => None,
+            () if self.encrypted > 0 && removable == 0 => Some(ENCRYPTED.to_owned()),
+            () if removable == 0 => Some("none was seen that could be removed".to_owned()),
+            () if spared * 10 < removable * 9 => Some(format!(
+                "only {spared} of {removable} could be spared, too few for a difference"
+            )),
+            () => None,
+        }
+    }
+
+    /// Operations that say something: with removable executions, all in a control.
+    pub fn concerned(&self) -> impl Iterator<Item = &SparedOperation> {
+        let is_control = self.spared == Self::CONTROL;
+        let each = self.operations.iter();
+        each.filter(move |operation| is_control || operation.concerned > 0)
+    }
+}
+
+impl SparedOperation {
+    /// Without any operation yet.
+    pub const fn new(name: Arc<str>) -> Self {
+        Self {
+            name,
+            with: DistributionBuilder::new(),
+            without: DistributionBuilder::new(),
+            concerned: 0,
+            mixed: 0,
+        }
+    }
+
+    /// The medians with and without the delay.
+    pub fn medians(&self) -> [Option<Duration>; 2] {
+        [&self.with, &self.without].map(|arm| arm.clone().percentile(50))
+    }
+
+    /// `None` below 6 operations with or without. The bounds of both medians
+    /// ([`DistributionBuilder::median_range`]) add as independent errors do.
+    pub fn saved(&self) -> Option<SavedTime> {
+        let of = |arm: &DistributionBuilder| {
+            let mut arm = arm.clone();
+            let nanoseconds = |span: Duration| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+            let [low, high] = arm.median_range()?.map(nanoseconds);
+            Some([low, nanoseconds(arm.percentile(50)?), high])
+        };
+        let [with, without] = [of(&self.with)?, of(&self.without)?];
+        let saves_ns = with[1] - without[1];
+        let both = |one: i64, other: i64| (one as f64).hypot(other as f64).ceil() as i64;
+        Some(SavedTime {
+            saves_ns,
+            bounds_ns: [
+                saves_ns - both(with[1] - with[0], without[2] - without[1]),
+                saves_ns + both(with[2] - with[1], without[1] - without[0]),
+            ],
+        })
+    }
+}
+
+const ENCRYPTED: &str = "the connections are encrypted, and a relay with a link cannot read them: run the application without TLS \
+                         (sslmode=disable)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    fn operation(with: impl Iterator<Item = u64>, without: impl Iterator<Item = u64>) -> SparedOperation {
+        let mut operation = SparedOperation::new(Arc::from("GET /"));
+        with.for_each(|span| operation.with.add(ms(span)));
+        without.for_each(|span| operation.without.add(ms(span)));
+        operation
+    }
+
+    #[test]
+    fn the_difference_of_medians_has_the_errors_of_both() {
+        let saved = operation(800..830, 96..126).saved().expect("30 each");
+        assert_eq!(saved.saves_ns, 704_000_000);
+        let [low, high] = saved.bounds_ns;
+        assert!(low < saved.saves_ns && saved.saves_ns < high && high - low < 20_000_000);
+        let nothing = operation(90..120, 91..121).saved().expect("30 each");
+        let [low, high] = nothing.bounds_ns;
+        assert!(low <= 0 && high >= 0);
+        assert_eq!(operation(90..120, 91..96).saved(), None);
+    }
+
+    #[test]
+    fn too_few_spared_executions_prove_nothing() {
+        let mut outcome = SparingOutcome {
+            spared: "select ?".to_owned(),
+            ..SparingOutcome::default()
+        };
+        assert!(outcome.refusal().is_some_and(|why| why.contains("none was seen")));
+        outcome.executions = SparedExecutions {
+            all: 200,
+            removable: 190,
+            spared: 100,
+            not_at_rest: 90,
+        };
+        assert!(
+            outcome
+                .refusal()
+                .is_some_and(|why| why.starts_with("only 100 of 190"))
+        );
+        outcome.executions.spared = 180;
+        assert_eq!(outcome.refusal(), None);
+    }
+}

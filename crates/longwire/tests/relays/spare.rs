@@ -1,0 +1,79 @@
+//! `--spare`: some exchanges pass without the link's delay, in every second operation.
+
+use crate::relay::{milliseconds, one, with_application};
+use testbed::Postgres;
+use testbed::binary::records;
+
+const CHILD: &str = "select relname from pg_class where oid = ?";
+const OPERATIONS: usize = 16;
+const CHILDREN: usize = 5;
+
+/// Transactions of a loop, each with a number of its own.
+fn script() -> String {
+    let operations = (0..OPERATIONS).map(|operation| {
+        let rounds =
+            (0..CHILDREN).map(|round| format!("select relname from pg_class where oid = {};", 1247 + round));
+        let rounds: String = rounds.collect();
+        format!("begin; select {operation} as operation; {rounds} commit;")
+    });
+    let script: String = operations.collect();
+    format!("echo '{script}' | psql -X -q -A -t")
+}
+
+fn spared(flags: &[&str]) -> (serde_json::Value, String) {
+    let server = Postgres::start();
+    let (url, script) = (server.url(), script());
+    let plain = with_application(&["relay", &url], &script);
+    let arguments = [&["relay", &url, "--link", "20ms"], flags].concat();
+    let shown = with_application(&arguments, &script);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let plain = String::from_utf8_lossy(&plain.stdout).into_owned();
+    assert!(shown.starts_with(&plain), "{shown}\n{plain}");
+    assert_eq!(plain.lines().count(), OPERATIONS * (1 + CHILDREN));
+    let output = with_application(&[&arguments[..], &["--json"]].concat(), &script);
+    (one(&records(&output), "spared").clone(), shown)
+}
+
+#[test]
+fn of_every_second_transaction_all_rounds_but_the_first_take_no_delay() {
+    let (record, shown) = spared(&["--spare", CHILD]);
+    let half = OPERATIONS / 2;
+    let removed = half * (CHILDREN - 1);
+    for (key, count) in [
+        ("executions", half * CHILDREN),
+        ("removable_executions", removed),
+        ("spared_executions", removed),
+        ("operations", half),
+        ("operations_spared", half),
+        ("operations_mixed", 0),
+    ] {
+        assert_eq!(record[key], count, "{record}");
+    }
+    // Four round trips of 20 ms, and what a busy machine makes of them.
+    assert!(
+        (40.0..200.0).contains(&milliseconds(&record, "saves_ns")),
+        "{record}"
+    );
+    assert!(shown.contains(&format!("Spared {removed} of")), "{shown}");
+    assert!(shown.contains("removing them saves"), "{shown}");
+}
+
+#[test]
+fn a_control_alternates_and_saves_nothing() {
+    let (record, shown) = spared(&["--spare", "control"]);
+    assert_eq!(record["operations_spared"], OPERATIONS / 2, "{record}");
+    assert!(milliseconds(&record, "saves_ns").abs() < 40.0, "{record}");
+    assert!(shown.contains("Control: nothing was spared"), "{shown}");
+}
+
+#[test]
+fn of_two_transactions_no_difference_is_stated() {
+    let server = Postgres::start();
+    let arguments = ["relay", &server.url(), "--link", "5ms", "--spare", CHILD];
+    let output = with_application(&arguments, "psql -X -q -c 'select 1'");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        shown.contains("Nothing is proved: none was seen that could be removed."),
+        "{shown}"
+    );
+}

@@ -1,0 +1,189 @@
+use super::*;
+
+const PARENT: &str = "select id from orders limit ?";
+const CHILD: &str = "select name from customers where id = ?";
+
+/// Connections with a clock, that ask as told.
+struct Play {
+    operations: Operations,
+    spared: Spared,
+    now: Timestamp,
+}
+
+const fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+fn request(texts: &[&str]) -> Request {
+    Request {
+        executes: texts.iter().map(|text| Arc::from(*text)).collect(),
+        others: Vec::new(),
+    }
+}
+
+impl Play {
+    fn new(spared: &str, by_request: bool) -> Self {
+        Self {
+            operations: Operations::new(by_request),
+            spared: Spared::parse(spared).expect("spared"),
+            now: Timestamp::from_nanos(1_000_000_000),
+        }
+    }
+
+    fn pass(&mut self, span: Duration) {
+        self.now = self.now.after(span);
+    }
+
+    fn ask(&mut self, connection: Number, texts: &[&str], at_rest: bool) -> bool {
+        let piece = Piece {
+            requests: &[request(texts)],
+            one_way: false,
+            is_whole: true,
+            at_rest,
+        };
+        self.operations.asked(connection, self.now, piece, &self.spared)
+    }
+
+    /// Takes 20 ms, or 1 ms if it is spared.
+    fn turn(&mut self, connection: Number, text: &str, state: TransactionState) -> bool {
+        let is_spared = self.ask(connection, &[text], true);
+        self.pass(ms(if is_spared { 1 } else { 20 }));
+        self.operations.replied(connection, self.now, Some(state));
+        is_spared
+    }
+
+    fn loops(&mut self, connection: Number, rounds: usize) -> usize {
+        self.turn(connection, PARENT, TransactionState::Idle);
+        (0..rounds)
+            .filter(|_| self.turn(connection, CHILD, TransactionState::Idle))
+            .count()
+    }
+
+    fn page(&mut self, web: Number, connection: Number, rounds: usize) -> usize {
+        self.operations.http_request(web, self.now, &Arc::from("GET /"));
+        let spared = self.loops(connection, rounds);
+        self.operations.http_reply(web, self.now);
+        spared
+    }
+}
+
+#[test]
+fn of_each_second_request_all_executions_but_the_first_are_spared() {
+    let mut play = Play::new("select ... where id = ?", true);
+    let spared: Vec<usize> = (0..12).map(|_| play.page(0, 1, 5)).collect();
+    assert_eq!(spared, [0, 4, 4, 0, 0, 4, 4, 0, 0, 4, 4, 0]);
+    let outcome = play.operations.finish();
+    let executions = SparedExecutions {
+        all: 30,
+        removable: 24,
+        spared: 24,
+        not_at_rest: 0,
+    };
+    assert_eq!(outcome.executions, executions);
+    let page = &outcome.operations[0];
+    assert_eq!(page.medians(), [Some(ms(6 * 20)), Some(ms(2 * 20 + 4))]);
+    let saved = page.saved().expect("six each");
+    assert_eq!((saved.saves_ns, saved.bounds_ns), (76_000_000, [76_000_000; 2]));
+}
+
+#[test]
+fn without_requests_a_pause_and_a_transaction_end_an_operation() {
+    let mut play = Play::new(CHILD, false);
+    let bursts: Vec<usize> = (0..4)
+        .map(|_| {
+            play.pass(ms(50));
+            play.loops(1, 5)
+        })
+        .collect();
+    assert_eq!(bursts, [0, 4, 4, 0]);
+    let mut play = Play::new(CHILD, false);
+    let transactions: Vec<usize> = (0..4)
+        .map(|_| {
+            play.turn(1, "begin", TransactionState::Open);
+            let spared = (0..5)
+                .filter(|_| play.turn(1, CHILD, TransactionState::Open))
+                .count();
+            play.turn(1, "commit", TransactionState::Idle);
+            spared
+        })
+        .collect();
+    assert_eq!(transactions, [0, 4, 4, 0]);
+    let outcome = play.operations.finish();
+    assert_eq!(outcome.operations.len(), 1);
+    assert_eq!(outcome.operations[0].medians(), [Some(ms(140)), Some(ms(64))]);
+}
+
+#[test]
+fn what_is_not_at_rest_or_not_alone_is_not_spared() {
+    let mut play = Play::new(CHILD, true);
+    play.page(0, 1, 3);
+    play.operations.http_request(0, play.now, &Arc::from("GET /"));
+    assert!(!play.ask(1, &[CHILD], true), "the first");
+    assert!(!play.ask(1, &[CHILD], false), "beside others on their way");
+    assert!(!play.ask(1, &[PARENT, CHILD], true), "together with another");
+    assert!(play.ask(1, &[CHILD], true));
+    let executions = play.operations.finish().executions;
+    assert_eq!(
+        (executions.removable, executions.spared, executions.not_at_rest),
+        (3, 1, 1)
+    );
+}
+
+#[test]
+fn a_loop_is_known_once_an_operation_has_repeated_it() {
+    let mut play = Play::new("n+1", true);
+    let spared: Vec<usize> = (0..4).map(|_| play.page(0, 1, 5)).collect();
+    assert_eq!(spared, [0, 4, 4, 0]);
+}
+
+#[test]
+fn of_requests_at_once_each_connection_keeps_its_first() {
+    let mut play = Play::new(CHILD, true);
+    let mut spared = Vec::new();
+    play.operations.http_request(9, play.now, &Arc::from("GET /long"));
+    for _ in 0..40 {
+        spared.push(play.page(0, 1, 5));
+    }
+    assert!(spared.contains(&4), "{spared:?}");
+    assert!(spared.iter().all(|count| [0, 4].contains(count)), "{spared:?}");
+}
+
+#[test]
+fn a_control_alternates_and_spares_nothing() {
+    let mut play = Play::new("control", true);
+    for _ in 0..12 {
+        assert_eq!(play.page(0, 1, 5), 0);
+    }
+    let outcome = SparingOutcome {
+        spared: "control".to_owned(),
+        ..play.operations.finish()
+    };
+    let saved = outcome.concerned().next().and_then(SparedOperation::saved);
+    assert_eq!(saved.map(|saved| saved.saves_ns), Some(0));
+}
+
+/// Clients that never rest: each asks for its next page as soon as it has one.
+#[test]
+fn of_clients_at_once_whole_phases_are_with_or_without() {
+    let mut play = Play::new(CHILD, true);
+    for web in 0..4 {
+        play.operations.http_request(web, play.now, &Arc::from("GET /"));
+        play.pass(ms(3));
+    }
+    for _ in 0..60 {
+        for web in 0..4 {
+            play.turn(10 + web, PARENT, TransactionState::Idle);
+            for _ in 0..5 {
+                play.turn(10 + web, CHILD, TransactionState::Idle);
+            }
+            play.operations.http_reply(web, play.now);
+            play.operations.http_request(web, play.now, &Arc::from("GET /"));
+        }
+    }
+    let outcome = play.operations.finish();
+    let page = &outcome.operations[0];
+    let counts = [page.with.count(), page.without.count()];
+    assert!(counts.iter().all(|count| *count >= 60), "{counts:?}");
+    assert!(page.mixed < 80, "{}", page.mixed);
+    assert_eq!(outcome.executions.removable, outcome.executions.spared);
+}
