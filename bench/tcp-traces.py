@@ -43,6 +43,8 @@ SCENARIOS = {
     "round-trips-in-the-first-second-of-an-epoch-are-ignored":
         dict(rtt=lambda ms: 120 if ms < 700 else 20, writes=[(0, 2500)], drop={150: 1}),
     "two-losses-close-together-lower-the-goal": dict(rtt=40, writes=[(0, 2500)], drop={150: 1, 600: 1}),
+    "bbr-fills-the-pipe-and-drains-it": dict(rtt=40, writes=[(0, 900)], packet_us=1000, control="bbr"),
+    "bbr-keeps-its-window-in-a-pause": dict(rtt=40, writes=[(0, 60), (900, 60), (1900, 60)], control="bbr"),
 }
 
 def checksum(data):
@@ -162,7 +164,7 @@ def record(scenario):
                     " net.ipv4.tcp_slow_start_after_idle=1"]:
         subprocess.run(command.split(), check=True)
     sender = socket.socket()
-    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, scenario.get("control", "cubic").encode())
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sender.setsockopt(socket.SOL_SOCKET, 32, 64 << 20)  # SO_SNDBUFFORCE
     sender.setblocking(False)
@@ -214,7 +216,7 @@ def main():
             with open(os.path.join(OUT, name + ".txt"), "w") as out:
                 rtt = SCENARIOS[name]["rtt"]
                 first = rtt(0) if callable(rtt) else rtt
-                print(f"# Linux {platform.release().split(chr(45))[0]}, cubic, {PACKET} bytes a packet, round trip {first} ms", file=out)
+                print(f"# Linux {platform.release().split(chr(45))[0]}, {SCENARIOS[name].get('control', 'cubic')}, {PACKET} bytes a packet, round trip {first} ms", file=out)
                 print("# us event packets -> window in-flight state", file=out)
                 for at, what, (state, packets, in_flight) in trace:
                     print(f"{at} {what} -> {packets} {in_flight} {state}", file=out)
