@@ -13,6 +13,8 @@ pub struct Prediction {
     pub operation_name: Arc<str>,
     /// Number of replayed operations.
     pub operations: u64,
+    /// The first operations, left out because they were slower than the rest.
+    pub cold: u64,
     /// Round-trip time of the target link.
     pub rtt: Duration,
     /// Rates of the target link, where limited.

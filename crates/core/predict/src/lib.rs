@@ -37,6 +37,7 @@ mod target;
 mod unexplained;
 mod virtual_time;
 mod wake_up;
+mod warming_up;
 mod web_servers;
 mod workers;
 

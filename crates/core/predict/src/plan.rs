@@ -145,6 +145,13 @@ impl OperationPlan {
         (self.replied_at, self.replied_at.plus(self.client_after))
     }
 
+    /// Of clients and servers together.
+    pub fn computing(&self) -> Nanos {
+        let nodes = self.nodes.iter().map(|node| &node.measured);
+        let before = nodes.map(|times| times.client_before.saturating_add(times.server_before));
+        before.chain([self.client_after]).sum()
+    }
+
     pub fn forget_reply_waits(&mut self) {
         for node in &mut self.nodes {
             let of = &mut node.dependencies;

@@ -223,7 +223,7 @@ impl Predictor {
             self.unfinished.insert(operation.id, wholes);
         } else {
             self.ended += 1;
-            self.names[place].count(&wholes, self.ended);
+            self.names[place].count(wholes, self.ended);
         }
         if self.meet_others() {
             self.load.add(&plan);
@@ -302,6 +302,7 @@ impl Predictor {
     /// Returns all results, with no prediction for a name with too many of others' round trips.
     pub fn finish_all(mut self) -> Predicted {
         self.replay_waiting();
+        self.names.iter_mut().for_each(Named::count_first);
         self.simulate_contention();
         self.names
             .sort_by_key(|named| (Reverse(named.cost()), named.first_ended));
@@ -349,6 +350,7 @@ impl Predictor {
             first_ended: None,
             nodes_without: 0,
             sums: vec![Sum::default(); self.targets.len()],
+            first: Vec::new(),
             examples: vec![Examples::default(); self.targets.len()],
             open_sums: [(); 3].map(|()| vec![DistributionBuilder::new(); self.targets.len()]),
             pool: SamplePool::default(),

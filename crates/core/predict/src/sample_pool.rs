@@ -3,6 +3,7 @@
 use crate::plan::{Crossing, OperationPlan, Work};
 use crate::run::{Computing, RunProgress, SimulatedRun};
 use crate::virtual_time::VirtualTime;
+use crate::warming_up::{EXAMINED, Measured, cold};
 use link::LinkDescription;
 use model::{ConnectionId, DistributionBuilder, Nanos, Operation, Timestamp};
 use std::collections::HashMap;
@@ -16,6 +17,7 @@ pub struct SamplePool {
     /// One in `stride` operations is kept, and the total seen.
     stride: u64,
     came: u64,
+    left_out: u64,
     nodes: usize,
 }
 
@@ -68,6 +70,22 @@ impl SamplePool {
         self.plans().for_each(|plan| plan.keep_work_only(work));
     }
 
+    /// How many of the first operations were cold.
+    pub fn cold(&self) -> usize {
+        let first = self.operations.iter().take(EXAMINED);
+        let measured: Vec<Measured> = first.map(Recorded::without_link).collect();
+        cold(&measured) * self.stride.max(1) as usize
+    }
+
+    pub fn leave_out_first(&mut self, cold: usize) {
+        self.operations.drain(..cold / self.stride.max(1) as usize);
+        self.left_out = cold as u64;
+    }
+
+    pub const fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
     /// Whether the operations are requests with calls of their server.
     pub fn needs_workers(&self) -> bool {
         let first = self.operations.first().and_then(|one| one.parts.first());
@@ -117,6 +135,14 @@ impl Recorded {
     /// Measured duration.
     pub fn measured(&self) -> Nanos {
         self.parts.iter().map(|part| part.plan.measured).sum()
+    }
+
+    fn without_link(&self) -> Measured {
+        let plans = || self.parts.iter().map(|part| &part.plan);
+        Measured {
+            computing: plans().map(OperationPlan::computing).sum(),
+            round_trips: plans().map(|plan| plan.turns_moved).sum(),
+        }
     }
 
     /// Start in the measurement.

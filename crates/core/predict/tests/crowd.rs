@@ -79,6 +79,23 @@ fn cores_bound_what_servers_get_done() {
     }
 }
 
+/// 40 operations of 30 ms of server time, then 80 of 20 ms.
+#[test]
+fn operations_are_predicted_as_they_are_once_warm() {
+    let of = |server: Duration| in_sequence(Duration::ZERO, &[Made::query(50, 100).server(server)]);
+    let lengths = std::iter::repeat_n(30, 40).chain(std::iter::repeat_n(20, 80));
+    let operations: Vec<Operation> = lengths.map(|length| of(length * MS)).collect();
+    for clients in [1, 8] {
+        let there = predicted("rtt=10ms", clients, server_cores(1000), &operations);
+        assert_eq!((there.cold, there.operations), (40, 80));
+        assert_eq!((there.duration, there.spread.max), (30 * MS, Some(30 * MS)));
+        let warm = predicted("rtt=10ms", clients, server_cores(1000), &operations[40..]);
+        assert_eq!((warm.cold, warm.low, warm.high), (0, there.low, there.high));
+    }
+    let there = predicted("rtt=10ms", 1, ALONE, &operations);
+    assert_eq!((there.cold, there.operations, there.duration), (40, 80, 30 * MS));
+}
+
 #[test]
 fn clients_that_share_a_core_wait_for_it() {
     let operation = in_sequence(Duration::ZERO, &[Made::query(50, 100).client_before(MS)]);

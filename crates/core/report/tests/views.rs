@@ -335,6 +335,18 @@ fn bounds_that_bound_nothing_are_not_printed() {
 }
 
 #[test]
+fn operations_left_out_as_cold_are_said() {
+    let warm = Prediction {
+        operations: 80,
+        cold: 40,
+        ..samples::prediction("GET /tasks", 10, 2.0, None)
+    };
+    let shown = prediction_view(&[warm], &[], &style(120, Colour::Plain));
+    let line = "GET /tasks: the first 40 of 120 were slower (cold); predicted from the rest.";
+    assert!(shown.contains(line), "{shown}");
+}
+
+#[test]
 fn nothing_from_the_wire_reaches_the_terminal_raw() {
     let evil = "\u{1b}]0;owned\u{7}\u{9b}2J\r\nfake line\u{202e}";
     let mut outcome = samples::read_outcome();

@@ -116,8 +116,14 @@ impl Predictor {
         let others = others
             .into_iter()
             .map(|other| (other, work_only(kept.clone(), other)));
-        let on_other_cores = others.collect();
-        let kept = work_only(kept, expected);
+        let mut on_other_cores: Vec<(OwnCores, Vec<SamplePool>)> = others.collect();
+        let mut kept = work_only(kept, expected);
+        for (name, pool) in kept.iter_mut().enumerate() {
+            let cold = pool.cold();
+            pool.leave_out_first(cold);
+            let others = on_other_cores.iter_mut();
+            others.for_each(|(_, pools)| pools[name].leave_out_first(cold));
+        }
         Learned {
             limit,
             locked,
@@ -169,6 +175,7 @@ impl Predictor {
         for (named, pool) in self.names.iter_mut().zip(expected.kept) {
             let workers = expected.config.workers.filter(|_| pool.needs_workers());
             named.sums[target].workers = workers;
+            named.sums[target].cold = pool.left_out();
         }
         for other in others {
             let mut durations = vec![DistributionBuilder::new(); self.names.len()];

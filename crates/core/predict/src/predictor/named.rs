@@ -5,6 +5,7 @@ use super::totals::{NameMargins, ReplayTotals, Sum};
 use crate::sample_pool::SamplePool;
 use crate::senders::KeptWindows;
 use crate::target::PredictionTarget;
+use crate::warming_up::{EXAMINED, Measured, cold};
 use model::{DistributionBuilder, Evidence, Margin, Nanos, Order, OrderKind, Prediction, Share};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,8 @@ pub(super) struct Named {
     pub(super) first_ended: Option<u64>,
     pub(super) nodes_without: usize,
     pub(super) sums: Vec<Sum>,
+    /// The first operations that were replayed alone, until it is known which were cold.
+    pub(super) first: Vec<Vec<Vec<ReplayTotals>>>,
     /// Per target, of operations replayed alone.
     pub(super) examples: Vec<Examples>,
     /// Single-client replays of operations with an open order: as expected, all at once, and all in
@@ -31,9 +34,31 @@ pub(super) struct Named {
 }
 
 impl Named {
-    pub(super) fn count(&mut self, wholes: &[Vec<ReplayTotals>], number: u64) {
+    pub(super) fn count(&mut self, wholes: Vec<Vec<ReplayTotals>>, number: u64) {
         self.operations += 1;
         self.first_ended.get_or_insert(number);
+        if self.operations <= EXAMINED as u64 {
+            self.first.push(wholes);
+            return;
+        }
+        self.count_first();
+        self.sum(&wholes);
+    }
+
+    /// Counts those of the first operations that were not cold.
+    pub(super) fn count_first(&mut self) {
+        let first = std::mem::take(&mut self.first);
+        if first.is_empty() {
+            return;
+        }
+        let measured = |wholes: &Vec<Vec<ReplayTotals>>| Some(wholes.iter().flatten().next()?.without_link());
+        let measured: Option<Vec<Measured>> = first.iter().map(measured).collect();
+        let cold = measured.map_or(0, |measured| cold(&measured));
+        self.sums.iter_mut().for_each(|sum| sum.cold = cold as u64);
+        first[cold..].iter().for_each(|wholes| self.sum(wholes));
+    }
+
+    fn sum(&mut self, wholes: &[Vec<ReplayTotals>]) {
         for (sum, wholes) in self.sums.iter_mut().zip(wholes) {
             wholes.iter().for_each(|whole| sum.add(whole));
         }

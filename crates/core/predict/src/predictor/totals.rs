@@ -3,6 +3,7 @@
 use crate::bounds::BoundsEvidence;
 use crate::critical_path::{CriticalPath, Within};
 use crate::target::PredictionTarget;
+use crate::warming_up::Measured;
 use model::{Attribution, BoundBy, BoundsMargin, DistributionBuilder, MarginSource, Prediction};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,20 @@ pub struct ReplayTotals {
 }
 
 impl ReplayTotals {
+    pub(super) fn without_link(&self) -> Measured {
+        let Attribution {
+            client,
+            server,
+            pooler,
+            unknown,
+            ..
+        } = self.attribution;
+        Measured {
+            computing: (client + server + pooler + unknown).into(),
+            round_trips: self.turns,
+        }
+    }
+
     pub fn add(&mut self, critical_path: &CriticalPath, turns: u64) {
         self.duration += critical_path.duration;
         self.attribution.add(&critical_path.attribution);
@@ -49,6 +64,8 @@ pub(super) struct Sum {
     /// Operations without any wait: messages that are not answered.
     pub(super) idle: u64,
     pub(super) workers: Option<u32>,
+    /// The first operations, left out because they were slower than the rest.
+    pub(super) cold: u64,
     /// Duration of a closed loop; `None` for operations replayed alone.
     pub(super) elapsed: Option<Duration>,
     /// The median under alternative assumptions about the clients.
@@ -87,6 +104,7 @@ impl Sum {
         let duration = self.durations.percentile(50)?;
         let replays = self.durations.count();
         let turns = self.turns as f64 / replays as f64;
+        let operations = operations.saturating_sub(self.cold);
         let (low, high, margins) = self.bounds(duration, operations, target, margins)?;
         let per_second = match self.elapsed {
             Some(elapsed) => replays as f64 / elapsed.as_secs_f64().max(1e-9),
@@ -95,6 +113,7 @@ impl Sum {
         Some(Prediction {
             operation_name: Arc::clone(name),
             operations,
+            cold: self.cold,
             rtt: target.link.rtt,
             rate: target.link.rate,
             link: target.link.to_string().into(),

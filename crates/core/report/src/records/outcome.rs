@@ -73,6 +73,7 @@ record! {
     PredictionRecord(prediction: &'a Prediction) {
         operation_name: &prediction.operation_name,
         operations: prediction.operations,
+        cold_operations: (prediction.cold > 0).then_some(prediction.cold),
         rtt_ns: prediction.rtt,
         rate_bits_per_second: rate(prediction.rate, Direction::ServerToClient),
         request_rate_bits_per_second: rate(prediction.rate, Direction::ClientToServer),

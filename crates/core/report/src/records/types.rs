@@ -148,8 +148,8 @@ types! {
          server_min_ns server_max_ns pooler_ns network_ns round_trip_ns transfer_ns recovery_ns unknown_ns \
          setup_ns client_after_ns continues evidence",
     outcome::PredictionRecord<'_> => "prediction":
-        "operation_name operations rtt_ns rate_bits_per_second request_rate_bits_per_second link clients \
-         workers duration_ns low_ns high_ns no_duration per_second turns slope order order_operations \
+        "operation_name operations cold_operations rtt_ns rate_bits_per_second \
+         request_rate_bits_per_second link clients workers duration_ns low_ns high_ns no_duration per_second turns slope order order_operations \
          order_seen_at_once bound_by unexplained_ns unexplained_share client_ns server_ns pooler_ns \
          network_ns round_trip_ns transfer_ns recovery_ns unknown_ns samples min_ns max_ns mean_ns p50_ns \
          p90_ns p95_ns p99_ns measured_ns measured_operations measured_errors measured_min_ns \

@@ -63,6 +63,7 @@ pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: 
     let notes = [
         unlike_lines(predictions, shown),
         wide_lines(predictions, shown),
+        cold_lines(predictions, shown),
         order_lines(predictions, shown),
         workers_line(predictions),
     ];
@@ -299,6 +300,24 @@ fn wide_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
                 out,
                 "{}: no median is predicted, as the interval is wider than a factor of three.{largest} All parts: --explain.",
                 printable(name),
+            );
+        }
+    }
+    out
+}
+
+/// One line per name with operations that were slower than later ones.
+fn cold_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
+    let mut out = String::new();
+    for name in names {
+        let cold = of_names(predictions, std::slice::from_ref(name)).find(|one| one.cold > 0);
+        if let Some(one) = cold {
+            let _ = writeln!(
+                out,
+                "{}: the first {} of {} were slower (cold); predicted from the rest.",
+                printable(name),
+                one.cold,
+                one.cold + one.operations
             );
         }
     }

@@ -400,6 +400,7 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
     Prediction {
         operation_name: name.into(),
         operations: 250,
+        cold: 0,
         rtt: Duration::from_millis(rtt_millis),
         rate: PerDirection::splat(rate.and_then(|rate| BitRate::parse(rate).ok())),
         link: match rate {

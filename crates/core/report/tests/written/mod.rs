@@ -106,6 +106,7 @@ pub fn written() -> Vec<String> {
             prediction.measured = Some(crate::samples::measured(9, 1_102_371));
             prediction.order = Some(crate::samples::order(model::OrderKind::AtOnce));
             (prediction.clients, prediction.workers) = (8, Some(4));
+            prediction.cold = 40;
             writer.prediction(&prediction)
         }),
         line(|writer| writer.finding(&crate::samples::finding())),
