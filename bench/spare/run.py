@@ -13,7 +13,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 REMEDIES = HERE.parent / "remedies"
 sys.path.insert(0, str(REMEDIES))
-from hosts import CLIENT, WEB, Hosts, inside, run  # noqa: E402
+from hosts import CLIENT, PREFIX, WEB, Hosts, inside, run  # noqa: E402
 from servers import Servers, until  # noqa: E402
 import streams  # noqa: E402
 
@@ -30,6 +30,7 @@ APPS = {
     "pgjdbc": (JAVA, POSTGRES, "/rows", "/batch", ("row-by-row", "insert"), "batch", 29),
     "pdo": (["{remedies}/php/start.sh"], MARIADB, "/page", "/mended", ("reconnect", ""), "kept connection", 2),
     "sqlalchemy": ([*PYTHON, "{remedies}/python/units.py"], MARIADB, "/fresh", "/mended", ("reconnect", ""), "pool", 36),
+    "mysql2": (NODE, MARIADB, "/fresh", "/pooled", ("reconnect", ""), "pool", 3),
     "at-once": (NODE, MARIADB, "/at-once", "/one", ("n+1", "orders"), "one IN query", 23),
 }
 
@@ -55,7 +56,7 @@ class Instance:
 
     def asked(self, count, *paths, check=True):
         words = [sys.executable, "-B", REMEDIES / "drive.py", self.port, count, *paths]
-        return run_or_try([str(word) for word in inside(CLIENT, *words)], check)
+        return subprocess.run([str(word) for word in inside(CLIENT, *words)], capture_output=True, text=True, check=check)
 
     def times(self, count, *paths):
         return json.loads(self.asked(count, *paths).stdout)
@@ -67,10 +68,6 @@ class Instance:
             self.process.wait(20)
         lines = pathlib.Path(f"{self.log}.json").read_text().splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
-
-
-def run_or_try(words, check):
-    return run(*words, capture_output=True, text=True) if check else subprocess.run(words, capture_output=True, check=False)
 
 
 @contextlib.contextmanager
@@ -128,7 +125,8 @@ def spared(settings, app, place, port):
         with sniffed(one) as capture:
             one.times(2 * settings.blocks * settings.count, before)
     found = [record for record in one.ended() if record["type"] == "spared" and record["operation_name"] == f"GET {before}"]
-    return {"record": found[0] if found else None, "streams": streams.compared(capture, one.port + 1, 5432 if target == POSTGRES else 3306)}
+    port_of_server = 5432 if target == POSTGRES else 3306
+    return {"record": found[0] if found else None, "streams": streams.compared(capture, one.port + 1, port_of_server)}
 
 
 @contextlib.contextmanager
@@ -173,7 +171,7 @@ def measure(settings, apps):
     servers = None
     (settings.keep / "runs").mkdir(exist_ok=True)
     try:
-        servers = Servers(f"/var/tmp/longwire-{hosts.emulator and WEB}")
+        servers = Servers(f"/var/tmp/longwire-{PREFIX}")
         for app in apps:
             path = settings.keep / f"{app}.json"
             kept = json.loads(path.read_text()) if path.exists() else {}

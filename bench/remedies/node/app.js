@@ -1,14 +1,16 @@
 // Express, mysql2: thirty rows in a transaction, one INSERT for each (page) or one for all (mended); forty orders with their customers, one
-// query for each (list) or a join (joined); the totals of 24 orders, asked for at once over four connections (at-once) or in one query (one).
+// query for each (list) or a join (joined); the totals of 24 orders, asked for at once over four connections (at-once) or in one query (one);
+// three queries on a connection of their own (fresh) or one of the pool (pooled).
 const app = require("express")();
-const pool = require("mysql2/promise").createPool({
+const mysql = require("mysql2/promise");
+const place = {
   host: process.env.MYSQL_HOST || "10.88.2.2",
   port: process.env.MYSQL_TCP_PORT || 3306,
   user: "pages",
   password: "pages",
   database: "pages",
-  connectionLimit: 4,
-});
+};
+const pool = mysql.createPool({ ...place, connectionLimit: 4 });
 
 const rows = Array.from({ length: 30 }, (_, number) => [number, `article ${number}`, number * 3]);
 const into = "insert into entries (order_id, article, price) values ";
@@ -59,5 +61,23 @@ app.get("/at-once", async (_, response) => {
 app.get("/one", async (_, response) => {
   const [orders] = await pool.query("select id, total from orders where id in (?) order by id", [ids]);
   response.json(orders);
+});
+
+async function three(connection) {
+  const texts = ["select name from customers where id = ?", "select total from orders where id = ?", "select count(*) from orders where id < ?"];
+  const found = [];
+  for (const text of texts) found.push((await connection.query(text, [71]))[0][0]);
+  return found;
+}
+
+app.get("/fresh", async (_, response) => {
+  const connection = await mysql.createConnection(place);
+  response.json(await three(connection));
+  await connection.end();
+});
+app.get("/pooled", async (_, response) => {
+  const connection = await pool.getConnection();
+  response.json(await three(connection));
+  connection.release();
 });
 app.listen(Number(process.argv[2]), "10.88.1.2");
