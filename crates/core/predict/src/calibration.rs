@@ -153,8 +153,8 @@ fn calibrated(side: Side, cells: &Cells, delay: Duration) -> CalibratedRest {
         }
     }
     let mean = |sum: f64| sum / all.weight.max(1.0);
-    let by_time = scatter(rounds.values().map(|sums| (sums.factor(), 1.0)));
-    let by_statement = scatter(statements.values().map(|sums| (sums.factor(), sums.assumed)));
+    let by_time = scatter(rounds.values());
+    let by_statement = scatter(statements.values());
     let factor = all.factor();
     let distance = |way: usize| (by_time[way] - factor).hypot(by_statement[way] - factor);
     let factor = CalibratedFactor {
@@ -174,9 +174,10 @@ fn calibrated(side: Side, cells: &Cells, delay: Duration) -> CalibratedRest {
     }
 }
 
-/// Weighted 10th and 90th percentiles, interpolated between the middles of the weights.
-fn scatter(values: impl Iterator<Item = (f64, f64)>) -> [f64; 2] {
-    let mut values: Vec<(f64, f64)> = values.collect();
+/// 10th and 90th percentiles, weighted by the assumed allowance, interpolated between the middles of
+/// the weights.
+fn scatter<'a>(sums: impl Iterator<Item = &'a Sums>) -> [f64; 2] {
+    let mut values: Vec<(f64, f64)> = sums.map(|sums| (sums.factor(), sums.assumed)).collect();
     values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = values.iter().map(|(_, weight)| weight).sum();
     [0.1, 0.9].map(|share| {
