@@ -8,7 +8,7 @@ type Heading = (&'static str, &'static [&'static str]);
 const HEADINGS: [Heading; 6] = [
     (
         "Distance",
-        &["rtt", "rate", "link", "link-echo", "verify", "level"],
+        &["rtt", "rate", "link", "link-echo", "spare", "verify", "level"],
     ),
     (
         "Operations",
