@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             listen,
             target,
             link: None,
+            sparing: None,
             tls: relay::RelayTls::default(),
             plain_clients: sys::listening::PlainClients::default(),
             numbers: relay::ConnectionNumbers::default(),

@@ -13,6 +13,7 @@ fn start(listen: &str, target: &str) -> Result<relay::Relay, LiveError> {
         listen: listen.parse().expect("valid"),
         target: Target::parse(target).expect("valid"),
         link: None,
+        sparing: None,
         tls: relay::RelayTls::default(),
         plain_clients: sys::listening::PlainClients::default(),
         numbers: relay::ConnectionNumbers::default(),

@@ -33,6 +33,7 @@ fn start(target: &str, link: Option<link::LinkDescription>) -> Stand {
         listen: "127.0.0.1:0".parse().expect("valid"),
         target: Target::parse(target).expect("valid"),
         link,
+        sparing: None,
         tls: relay::RelayTls::default(),
         plain_clients: sys::listening::PlainClients::default(),
         numbers: relay::ConnectionNumbers::default(),
