@@ -92,6 +92,7 @@ golden:
 	$(GOLDEN)
 
 golden-accept:
+	LONGWIRE_GOLDEN_SCALES=1 $(GOLDEN) bounds_are_scaled
 	LONGWIRE_GOLDEN_ACCEPT="$(REASON)" $(GOLDEN) predictions_are_those_accepted
 
 bench-read:

@@ -6,6 +6,7 @@ use anyhow::{Result, bail, ensure};
 use link::LinkDescription;
 use model::{
     BudgetMeasure, BudgetVerdict, Change, Finding, FindingKind, Fingerprint, ForbiddenWaste, Judgement,
+    Prediction, format_duration,
 };
 use report::ReadOutcome;
 use report::text::escape::printable;
@@ -17,7 +18,7 @@ use std::time::Duration;
 pub struct Figures {
     /// Maximum over operations of the name.
     turns: BTreeMap<Arc<str>, u64>,
-    predicted: BTreeMap<(Arc<str>, Arc<str>), Duration>,
+    predicted: BTreeMap<(Arc<str>, Arc<str>), Predicted>,
     /// The transactions open longest in each operation: their name and median, over each link and
     /// as measured (`None`).
     held: BTreeMap<(Arc<str>, Option<Arc<str>>), Held>,
@@ -26,6 +27,23 @@ pub struct Figures {
 }
 
 type Held = (Duration, Arc<str>);
+
+/// The median, and the bounds instead where they are too wide for one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Predicted {
+    median: Option<Duration>,
+    bounds: Option<[Duration; 2]>,
+}
+
+impl From<&Prediction> for Predicted {
+    fn from(prediction: &Prediction) -> Self {
+        let median = prediction.bounded();
+        Self {
+            median,
+            bounds: prediction.bounds().filter(|_| median.is_none()),
+        }
+    }
+}
 
 impl Figures {
     pub fn from_outcome(outcome: &ReadOutcome) -> Self {
@@ -36,7 +54,7 @@ impl Figures {
         }
         let predicted = outcome.predictions.iter().map(|prediction| {
             let key = (prediction.operation_name.clone(), prediction.link.clone());
-            (key, prediction.duration)
+            (key, Predicted::from(prediction))
         });
         Self {
             turns,
@@ -62,9 +80,12 @@ impl Figures {
         self.turns.keys().chain(found).collect()
     }
 
-    fn predicted(&self, name: &Arc<str>, link: &Arc<str>) -> Option<Duration> {
+    fn predicted(&self, name: &Arc<str>, link: &Arc<str>) -> Predicted {
         let predicted = self.predicted.get(&(name.clone(), link.clone())).copied();
-        predicted.or_else(|| self.seen.unmoved(name))
+        predicted.unwrap_or_else(|| Predicted {
+            median: self.seen.unmoved(name),
+            bounds: None,
+        })
     }
 
     /// Time that transactions of the operation stay open, over a link or as measured. Zero if none
@@ -247,14 +268,24 @@ fn measure(
         },
         BudgetLimit::Predicted(most, link) => {
             let link = text_of(link);
+            let found = now.turns.get(name).map(|_| now.predicted(name, &link));
+            let found = found.unwrap_or_default();
+            let [low, high] = match found.bounds {
+                Some(bounds) => bounds.map(Some),
+                None => [None; 2],
+            };
             BudgetMeasure::Predicted {
                 allowed: match most {
                     Most::Absolute(span) => *span,
-                    Most::More(span) => before?.predicted(name, &link)?.saturating_add(*span),
+                    // Of the baseline's bounds the lower one, so that no slower run passes.
+                    Most::More(span) => {
+                        let Predicted { median, bounds } = before?.predicted(name, &link);
+                        median.or(bounds.map(|[low, _]| low))?.saturating_add(*span)
+                    }
                 },
-                found: now
-                    .predicted(name, &link)
-                    .filter(|_| now.turns.contains_key(name)),
+                found: found.median,
+                low,
+                high,
                 link,
             }
         }
@@ -303,9 +334,30 @@ fn not_judged(verdict: &BudgetVerdict, now: &Figures) -> Option<String> {
     match verdict.judgement() {
         Judgement::Broken => doubt.filter(|_| may_be_anothers(&verdict.measure, name, now)),
         Judgement::Kept | Judgement::NotJudged => {
-            doubt.or_else(|| now.seen.missing_for(&verdict.measure, name))
+            let missing = doubt.or_else(|| now.seen.missing_for(&verdict.measure, name));
+            missing.or_else(|| too_wide(&verdict.measure))
         }
     }
+}
+
+/// Clause for bounds with the budget between them.
+fn too_wide(measure: &BudgetMeasure) -> Option<String> {
+    let BudgetMeasure::Predicted {
+        allowed,
+        low: Some(low),
+        high: Some(high),
+        ..
+    } = measure
+    else {
+        return None;
+    };
+    (low <= allowed && allowed < high).then(|| {
+        format!(
+            "the prediction is between {} and {}, too wide for a median; predict --explain says why",
+            format_duration(*low),
+            format_duration(*high)
+        )
+    })
 }
 
 /// True if the cost that breaks a budget may belong to another operation. For findings, this covers
@@ -349,7 +401,7 @@ pub fn changes(before: &Figures, now: &Figures, link: &LinkDescription) -> Vec<C
         operation_name: name.clone(),
         turns: [before, now].map(|figures| figures.turns.get(name).copied()),
         link: link.clone(),
-        predicted: [before, now].map(|figures| figures.predicted(name, &link)),
+        predicted: [before, now].map(|figures| figures.predicted(name, &link).median),
         new_findings: now
             .findings(name)
             .filter(|finding| !known.contains(&identity(finding)))

@@ -49,9 +49,14 @@ impl BudgetVerdict {
         }
         let is_kept = match &self.measure {
             BudgetMeasure::Turns { allowed, found } => Some(found <= allowed),
-            BudgetMeasure::Predicted { allowed, found, .. } | BudgetMeasure::Held { allowed, found, .. } => {
-                found.map(|found| found <= *allowed)
-            }
+            BudgetMeasure::Held { allowed, found, .. } => found.map(|found| found <= *allowed),
+            BudgetMeasure::Predicted {
+                allowed,
+                low: Some(low),
+                high: Some(high),
+                ..
+            } => (high <= allowed || low > allowed).then_some(high <= allowed),
+            BudgetMeasure::Predicted { allowed, found, .. } => found.map(|found| found <= *allowed),
             BudgetMeasure::Forbidden { found, .. } => Some(found.is_none()),
         };
         match is_kept {
@@ -85,6 +90,20 @@ pub enum BudgetMeasure {
         /// Predicted median, if there is one.
         #[serde(rename = "predicted_ns", with = "ns", skip_serializing_if = "Option::is_none")]
         found: Option<Duration>,
+        /// Bounds where they are too wide for a median. They decide if the budget is outside.
+        #[serde(
+            rename = "predicted_low_ns",
+            with = "ns",
+            skip_serializing_if = "Option::is_none"
+        )]
+        low: Option<Duration>,
+        /// The upper one.
+        #[serde(
+            rename = "predicted_high_ns",
+            with = "ns",
+            skip_serializing_if = "Option::is_none"
+        )]
+        high: Option<Duration>,
     },
     /// Longest median time that transactions are open.
     Held {

@@ -94,8 +94,8 @@ pub use plan::{
     PlacedTransaction, PlacementOutcome, PlanFix, PlanLink, PlanMeasure, PlanMove, PlanOutcome,
 };
 pub use prediction::{
-    BoundBy, BoundsMargin, MarginSource, MeasuredDurations, Order, OrderKind, PredictedExamples,
-    PredictedOperation, Prediction, Unexplained,
+    BoundBy, BoundsMargin, BoundsScale, MarginSource, MeasuredCells, MeasuredDurations, Order, OrderKind,
+    PredictedExamples, PredictedOperation, Prediction, Unexplained,
 };
 pub use program::{ProgramBest, ProgramRun, ProgramTuned};
 pub use protocol::{Dialect, Protocol, ProtocolFacts, ProtocolKind, UrlScheme};

@@ -23,9 +23,15 @@ pub struct PlacedOperation {
     pub name: Arc<str>,
     /// Number of replayed operations.
     pub operations: u64,
-    /// Predicted median of the durations.
-    #[serde(rename = "predicted_ns", with = "ns")]
-    pub median: Duration,
+    /// Predicted median of the durations; `None` where the bounds are too wide for one.
+    #[serde(rename = "predicted_ns", with = "ns", skip_serializing_if = "Option::is_none")]
+    pub median: Option<Duration>,
+    /// Lower bound of the median.
+    #[serde(rename = "predicted_low_ns", with = "ns")]
+    pub low: Duration,
+    /// Upper bound of the median. It is held against budgets where there is no median.
+    #[serde(rename = "predicted_high_ns", with = "ns")]
+    pub high: Duration,
     /// Predicted 95th percentile, if enough operations.
     #[serde(rename = "p95_ns", with = "ns", skip_serializing_if = "Option::is_none")]
     pub p95: Option<Duration>,

@@ -32,8 +32,12 @@ pub struct Prediction {
     pub low: Duration,
     /// Upper bound of the median.
     pub high: Duration,
-    /// Sources of error within the bounds, those without effect omitted.
+    /// Sources of error within the bounds, those without effect omitted; not scaled.
     pub margins: Vec<BoundsMargin>,
+    /// Bounds by the margins alone.
+    pub unscaled: [Duration; 2],
+    /// Scale of the bounds.
+    pub scale: BoundsScale,
     /// Spread of the predicted durations.
     pub spread: Distribution,
     /// Operations per second of all clients.
@@ -90,6 +94,36 @@ pub enum MarginSource {
     Owners,
     /// Addresses that may be one host.
     Hosts,
+}
+
+/// Scale of all margins, from measured predictions of the same class.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BoundsScale {
+    /// Class of predictions.
+    pub class: &'static str,
+    /// Factor of the margins, at least 1 beyond what was measured.
+    pub factor: f64,
+    /// Measured predictions of the class; `None` if the link or the number of clients is beyond
+    /// theirs.
+    pub measured: Option<MeasuredCells>,
+}
+
+impl BoundsScale {
+    /// Margins as they are.
+    pub const NONE: Self = Self {
+        class: "",
+        factor: 1.0,
+        measured: None,
+    };
+}
+
+/// Predictions compared with a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeasuredCells {
+    /// Operation names, each by round trip and clients.
+    pub count: u32,
+    /// Measured applications.
+    pub applications: u32,
 }
 
 /// Measured time beyond the replay over the measured paths, assumed not to change with distance.

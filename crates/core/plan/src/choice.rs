@@ -13,7 +13,10 @@ pub fn cheapest(outcomes: &[PlacementOutcome]) -> Option<usize> {
         .enumerate()
         .filter(|(_, outcome)| outcome.broken.is_empty());
     let sum = |outcome: &PlacementOutcome| -> Duration {
-        outcome.operations.iter().map(|operation| operation.median).sum()
+        let operations = outcome.operations.iter();
+        operations
+            .map(|operation| operation.median.unwrap_or(operation.high))
+            .sum()
     };
     let best = kept.min_by(|(_, one), (_, other)| {
         let by_price = one.price.total_cmp(&other.price);

@@ -157,7 +157,9 @@ fn placed(prediction: &Prediction, under_way: &HashMap<Arc<str>, f64>) -> Placed
     PlacedOperation {
         name: Arc::clone(&prediction.operation_name),
         operations: prediction.operations,
-        median: prediction.duration,
+        median: prediction.bounded(),
+        low: prediction.low,
+        high: prediction.high,
         p95: prediction.spread.p95,
         per_second: at_once / mean.as_secs_f64().max(1e-9),
     }
@@ -188,7 +190,7 @@ pub fn figure(outcome: &PlacementOutcome, name: &str, measure: PlanMeasure) -> O
     let mut operations = outcome.operations.iter();
     let operation = operations.find(|operation| *operation.name == *name);
     match measure {
-        PlanMeasure::Median => operation.map(|operation| operation.median),
+        PlanMeasure::Median => operation.map(|operation| operation.median.unwrap_or(operation.high)),
         PlanMeasure::P95 => operation.and_then(|operation| operation.p95),
         PlanMeasure::Held => {
             let of_name = outcome

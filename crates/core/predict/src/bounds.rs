@@ -1,5 +1,9 @@
 //! Bounds of a predicted median.
 
+mod scale;
+
+pub use scale::scale;
+
 use model::{Attribution, BoundsMargin, DistributionBuilder, MarginSource};
 use std::time::Duration;
 
@@ -73,7 +77,10 @@ impl BoundsEvidence<'_> {
         let margins = margins
             .into_iter()
             .filter(|(_, seconds)| *seconds != [0.0; 2])
-            .map(|(source, seconds)| BoundsMargin { source, seconds });
+            .map(|(source, seconds)| BoundsMargin {
+                source,
+                seconds: seconds.map(|seconds| seconds.clamp(0.0, MAX_MARGIN_SECONDS)),
+            });
         Some(margins.collect())
     }
 
@@ -83,7 +90,7 @@ impl BoundsEvidence<'_> {
             let sum = margins
                 .iter()
                 .fold(0.0, |sum: f64, margin| sum.hypot(margin.seconds[way]));
-            Duration::from_secs_f64(sum.min(MAX_MARGIN_SECONDS))
+            Duration::from_secs_f64(sum)
         });
         (median.saturating_sub(low), median.saturating_add(high))
     }

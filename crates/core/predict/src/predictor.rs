@@ -9,6 +9,7 @@ mod without;
 
 pub use totals::{ReplayTotals, set_slopes};
 
+use crate::bounds;
 use crate::concurrency::{Concurrency, Ordered};
 use crate::connection_pools::PoolEvidence;
 use crate::connections::ConnectionHistory;
@@ -316,7 +317,11 @@ impl Predictor {
             let order = self.concurrency.order(&named.name);
             let before = predictions.len();
             for (index, target) in self.targets.iter().enumerate() {
-                predictions.extend(named.prediction(index, target, order, paced, self.wake_up.sleep()));
+                let mut prediction = named.prediction(index, target, order, paced, self.wake_up.sleep());
+                if let Some(prediction) = &mut prediction {
+                    bounds::scale(prediction, &self.links[index], self.wake_up);
+                }
+                predictions.extend(prediction);
             }
             set_slopes(&mut predictions[before..]);
         }

@@ -1,6 +1,7 @@
 //! Figures with margins as words: one figure if the margin is small, else a range.
 
-use model::{Attribution, Margin, format_duration};
+use crate::text::DASH;
+use model::{Attribution, Margin, Prediction, format_duration};
 use std::time::Duration;
 
 /// Whether only the range is shown: the middle would be off by more than 5 % of the longest value.
@@ -60,6 +61,15 @@ pub(crate) fn between([from, to]: [String; 2]) -> String {
 
 /// Minimum width of a range to be shown, as a share of its longest figure.
 const WIDE: f64 = 0.1;
+
+/// The predicted median, or its bounds where they are too wide for one.
+pub(crate) fn median_or_bounds(prediction: &Prediction) -> String {
+    match (prediction.bounded(), prediction.bounds()) {
+        (Some(median), _) => format_duration(median),
+        (None, Some(bounds)) => between(bounds.map(format_duration)),
+        (None, None) => DASH.to_owned(),
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -96,5 +96,5 @@ pub fn shown_statement(fingerprint: &str) -> &str {
     }
 }
 
-const DASH: &str = "-";
+pub(crate) const DASH: &str = "-";
 const WITHHELD: &str = "- = too few samples (p90 needs 100, p95 200, p99 1000)";

@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
     pub round_trips: f64,
-    /// `None` where only the bounds are stated.
-    pub median_ms: Option<f64>,
+    pub median_ms: f64,
+    /// Whether longwire states the median, not the bounds alone.
+    pub is_stated: bool,
     pub bounds_ms: [f64; 2],
+    /// Of the margins alone.
+    pub unscaled_ms: [f64; 2],
+    pub class: String,
 }
 
 impl Prediction {
@@ -25,7 +29,37 @@ impl Prediction {
 
     /// -0.05 is a prediction 5 % too short.
     pub fn error(&self, measured: f64) -> Option<f64> {
-        self.median_ms.map(|median| median / measured - 1.0)
+        self.is_stated.then_some(self.median_ms / measured - 1.0)
+    }
+
+    /// Factor of the margins with which the bounds would just hold `measured`.
+    pub fn score(&self, measured: f64) -> f64 {
+        let side = usize::from(measured > self.median_ms);
+        let margin = (self.unscaled_ms[side] - self.median_ms).abs().max(MIN_MARGIN_MS);
+        (measured - self.median_ms).abs() / margin
+    }
+
+    /// With margins scaled by `factor`.
+    pub fn scaled(self, factor: f64) -> Self {
+        let bound = |unscaled: f64| self.median_ms + (unscaled - self.median_ms) * factor;
+        Self {
+            bounds_ms: self.unscaled_ms.map(|unscaled| bound(unscaled).max(0.0)),
+            ..self
+        }
+    }
+}
+
+impl Prediction {
+    fn figures(&self) -> Vec<String> {
+        let median = match self.is_stated {
+            true => format!("{:.3}", self.median_ms),
+            false => format!("({:.3})", self.median_ms),
+        };
+        let bounds = self.bounds_ms.iter().chain(&self.unscaled_ms);
+        let mut figures = vec![self.round_trips.to_string(), median];
+        figures.extend(bounds.map(|bound| format!("{bound:.3}")));
+        figures.push(self.class.clone());
+        figures
     }
 }
 
@@ -34,7 +68,10 @@ impl Prediction {
 pub struct Accepted(BTreeMap<String, Option<Prediction>>);
 
 const FILE: &str = "predicted.tsv";
-const HEAD: &str = "# product\tclients\trtt_ms\toperation\tround_trips\tmedian_ms\tlow_ms\thigh_ms";
+const HEAD: &str = "# product\tclients\trtt_ms\toperation\tround_trips\tmedian_ms, in parentheses where it is not \
+                    stated\tlow_ms\thigh_ms\tunscaled_low_ms\tunscaled_high_ms\tclass";
+/// As precise as the file.
+const MIN_MARGIN_MS: f64 = 1e-3;
 /// Instead of a figure that is not stated.
 const NONE: &str = "-";
 
@@ -42,7 +79,7 @@ impl Accepted {
     pub fn from_predictions(cells: &[Cell], predicted: &BTreeMap<String, Prediction>) -> Self {
         let rows = cells
             .iter()
-            .map(|cell| (cell.key(), predicted.get(&cell.key()).copied()));
+            .map(|cell| (cell.key(), predicted.get(&cell.key()).cloned()));
         Self(rows.collect())
     }
 
@@ -54,21 +91,34 @@ impl Accepted {
     }
 
     pub fn of_cell(&self, cell: &Cell) -> Option<Prediction> {
-        self.0.get(&cell.key()).copied().flatten()
+        self.0.get(&cell.key()).cloned().flatten()
     }
 
     pub fn read(folder: &Path) -> Self {
         let text = std::fs::read_to_string(folder.join(FILE)).unwrap_or_default();
         let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
-            let [key @ .., round_trips, median, low, high] = &columns[..] else {
+            let [
+                key @ ..,
+                round_trips,
+                median,
+                low,
+                high,
+                unscaled_low,
+                unscaled_high,
+                class,
+            ] = &columns[..]
+            else {
                 panic!("{FILE}: {line}");
             };
-            let number = |text: &str| text.parse::<f64>().ok();
-            let prediction = number(round_trips).map(|round_trips| Prediction {
-                round_trips,
-                median_ms: number(median),
-                bounds_ms: [low, high].map(|bound| number(bound).expect("a bound")),
+            let number = |text: &str| text.parse::<f64>().expect("a number");
+            let prediction = (*round_trips != NONE).then(|| Prediction {
+                round_trips: number(round_trips),
+                median_ms: number(median.trim_matches(['(', ')'])),
+                is_stated: !median.starts_with('('),
+                bounds_ms: [low, high].map(|bound| number(bound)),
+                unscaled_ms: [unscaled_low, unscaled_high].map(|bound| number(bound)),
+                class: (*class).to_owned(),
             });
             (key.join("\t"), prediction)
         });
@@ -78,13 +128,10 @@ impl Accepted {
     pub fn write(&self, folder: &Path) {
         let mut text = HEAD.to_owned();
         for (key, prediction) in &self.0 {
-            let figures = prediction.map_or([NONE; 4].map(str::to_owned), |prediction| {
-                let [low, high] = prediction.bounds_ms.map(|bound| format!("{bound:.3}"));
-                let median = prediction
-                    .median_ms
-                    .map_or(NONE.to_owned(), |median| format!("{median:.3}"));
-                [prediction.round_trips.to_string(), median, low, high]
-            });
+            let figures = match prediction {
+                None => vec![NONE.to_owned(); 7],
+                Some(prediction) => prediction.figures(),
+            };
             write!(text, "\n{key}\t{}", figures.join("\t")).expect("a string");
         }
         std::fs::write(folder.join(FILE), text + "\n").expect("written");

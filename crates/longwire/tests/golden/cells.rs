@@ -134,10 +134,14 @@ fn of_cell(cell: &Cell, predictions: &[&Value]) -> Option<Prediction> {
         prediction["operation_name"] == cell.operation_name.as_str() && (rtt_ms - cell.rtt_ms).abs() < 0.002
     })?;
     let millis = |key: &str| prediction[key].as_f64().map(|nanos| (nanos / 1e3).round() / 1e3);
+    let duration = millis("duration_ns");
     Some(Prediction {
         round_trips: prediction["turns"].as_f64()?,
-        median_ms: millis("duration_ns"),
+        median_ms: duration.or_else(|| millis("p50_ns"))?,
+        is_stated: duration.is_some(),
         bounds_ms: [millis("low_ns")?, millis("high_ns")?],
+        unscaled_ms: [millis("unscaled_low_ns")?, millis("unscaled_high_ns")?],
+        class: prediction["bounds_class"].as_str()?.to_owned(),
     })
 }
 

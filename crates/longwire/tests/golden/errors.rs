@@ -1,10 +1,12 @@
-//! Errors of predictions beside the repeatability of the measurement, by class.
+//! Errors of predictions beside the repeatability of the measurement, by class. Bounds are scaled by
+//! the residuals of the other applications.
 
 use super::{Accepted, Cell, Prediction};
-use crate::cells::judged;
+use crate::conformal::{leave_one_out, products};
 use std::fmt::Write;
 
-type Judged<'a> = (&'a Cell, Option<Prediction>);
+/// A cell, and its prediction unless it was refused.
+pub type Judged<'a> = (&'a Cell, Option<Prediction>);
 
 const CLASSES: [(&str, u64, [f64; 2]); 6] = [
     ("1 client, 2 ms", 1, [0.0, 5.0]),
@@ -21,13 +23,13 @@ fn is_of_class(cell: &Cell, (_, clients, [least, most]): (&str, u64, [f64; 2])) 
 
 /// By clients and round trip, for the first page.
 pub fn summary(cells: &[Cell], accepted: &Accepted) -> String {
-    let all = judged(cells, accepted);
+    let all = leave_one_out(cells, accepted);
     let mut table = SUMMARY_HEAD.to_owned();
     for class in CLASSES {
         let of_class: Vec<Judged<'_>> = all
             .iter()
-            .copied()
             .filter(|(cell, _)| is_of_class(cell, class))
+            .cloned()
             .collect();
         let figures = Figures::from_judged(&of_class);
         write!(
@@ -51,19 +53,17 @@ const SUMMARY_HEAD: &str = "\
 
 /// All cells, then by clients, round trip and product.
 pub fn table(cells: &[Cell], accepted: &Accepted) -> String {
-    let all = judged(cells, accepted);
+    let all = leave_one_out(cells, accepted);
     let mut table = HEAD.to_owned();
     let mut add = |class: &str, holds: &dyn Fn(&Cell) -> bool| {
-        let of_class: Vec<Judged<'_>> = all.iter().copied().filter(|(cell, _)| holds(cell)).collect();
+        let of_class: Vec<Judged<'_>> = all.iter().filter(|(cell, _)| holds(cell)).cloned().collect();
         write!(table, "\n{}", row(class, &of_class)).expect("a string");
     };
     add("all", &|_| true);
     for class in CLASSES {
         add(class.0, &|cell| is_of_class(cell, class));
     }
-    let mut products: Vec<&str> = cells.iter().map(|cell| cell.product.as_str()).collect();
-    products.dedup();
-    for product in products {
+    for product in products(cells) {
         add(product, &|cell| cell.product == product);
     }
     table
@@ -75,7 +75,7 @@ const HEAD: &str = "\
 
 /// The median error and coverage, in one line.
 pub fn headline(cells: &[Cell], accepted: &Accepted) -> String {
-    let all = judged(cells, accepted);
+    let all = leave_one_out(cells, accepted);
     let figures = Figures::from_judged(&all);
     format!(
         "median {}, mean {}, inside {}",
@@ -135,9 +135,9 @@ struct Figures {
 
 impl Figures {
     fn from_judged(judged: &[Judged<'_>]) -> Self {
-        let predicted: Vec<(&Cell, Prediction)> = judged
+        let predicted: Vec<(&Cell, &Prediction)> = judged
             .iter()
-            .filter_map(|(cell, prediction)| prediction.map(|prediction| (*cell, prediction)))
+            .filter_map(|(cell, prediction)| Some((*cell, prediction.as_ref()?)))
             .collect();
         let signed: Vec<(&Cell, f64)> = predicted
             .iter()
@@ -175,16 +175,17 @@ impl Figures {
     }
 }
 
-fn percentile(mut values: Vec<f64>, percent: usize) -> f64 {
+pub fn percentile(mut values: Vec<f64>, percent: usize) -> f64 {
     values.sort_by(f64::total_cmp);
     let last = values.len().saturating_sub(1);
     values.get(last * percent / 100).copied().unwrap_or(f64::NAN)
 }
 
-fn rank_correlation(predicted: &[(&Cell, Prediction)]) -> f64 {
+fn rank_correlation(predicted: &[(&Cell, &Prediction)]) -> f64 {
     let pairs: Vec<(f64, f64)> = predicted
         .iter()
-        .filter_map(|(cell, prediction)| Some((prediction.median_ms?, cell.measured())))
+        .filter(|(_, prediction)| prediction.is_stated)
+        .map(|(cell, prediction)| (prediction.median_ms, cell.measured()))
         .collect();
     let ranks_of_predicted = ranks(pairs.iter().map(|pair| pair.0).collect());
     let ranks_of_measured = ranks(pairs.iter().map(|pair| pair.1).collect());

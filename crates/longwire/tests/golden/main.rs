@@ -3,6 +3,7 @@
 
 mod accepted;
 mod cells;
+mod conformal;
 mod errors;
 mod review;
 
@@ -34,6 +35,30 @@ fn predictions_are_those_accepted() {
         changes.is_empty(),
         "{}\n\nWhere this is meant: make golden-accept REASON=\"why\"",
         review::text(&changes, &cells, &before, &now)
+    );
+}
+
+/// With `LONGWIRE_GOLDEN_SCALES` it writes the scales.
+#[test]
+fn bounds_are_scaled_by_the_residuals() {
+    let cells = cells::all(&folder());
+    let file = conformal::file();
+    if std::env::var_os("LONGWIRE_GOLDEN_SCALES").is_some() {
+        let predicted = cells::predict(&folder(), &cells);
+        let now = Accepted::from_predictions(&cells, &predicted);
+        let scales = conformal::table_of_scales(&cells, &now);
+        // An unchanged file does not build the crate again.
+        if review::read(&file) != scales {
+            std::fs::write(&file, scales).expect("written");
+        }
+        return;
+    }
+    let accepted = Accepted::read(&folder());
+    assert_eq!(
+        review::read(&file),
+        conformal::table_of_scales(&cells, &accepted),
+        "{} has other scales: make golden-accept",
+        file.display()
     );
 }
 

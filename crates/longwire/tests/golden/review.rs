@@ -1,6 +1,6 @@
 //! Changes of predictions as a reviewer reads them, and how they are accepted.
 
-use super::{Accepted, Cell, Prediction, errors};
+use super::{Accepted, Cell, Prediction, conformal, errors};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -32,8 +32,8 @@ fn change(cell: &Cell, before: Option<Prediction>, now: Option<Prediction>) -> O
         ..
     } = cell;
     let measured = cell.measured();
-    let share = match (before, now) {
-        (Some(before), Some(now)) => difference(&before, &now),
+    let share = match (&before, &now) {
+        (Some(before), Some(now)) => difference(before, now),
         _ => f64::INFINITY,
     };
     let [before, now] = [before, now].map(|prediction| shown(prediction, measured));
@@ -49,9 +49,11 @@ fn change(cell: &Cell, before: Option<Prediction>, now: Option<Prediction>) -> O
 
 fn difference(before: &Prediction, now: &Prediction) -> f64 {
     let share = |before: f64, now: f64| (now / before - 1.0).abs();
-    match (before.median_ms, now.median_ms) {
-        (Some(before), Some(now)) if before.total_cmp(&now).is_ne() => share(before, now),
-        _ => share(before.bounds_ms[0], now.bounds_ms[0]).max(share(before.bounds_ms[1], now.bounds_ms[1])),
+    match before.median_ms.total_cmp(&now.median_ms).is_ne() {
+        true => share(before.median_ms, now.median_ms),
+        false => {
+            share(before.bounds_ms[0], now.bounds_ms[0]).max(share(before.bounds_ms[1], now.bounds_ms[1]))
+        }
     }
 }
 
@@ -60,10 +62,9 @@ fn shown(prediction: Option<Prediction>, measured: f64) -> String {
         return "refused".to_owned();
     };
     let [low, high] = prediction.bounds_ms;
-    let median = match (prediction.median_ms, prediction.error(measured)) {
-        (Some(median), Some(error)) => format!("{median:.3} ms ({:+.1} %) ", error * 100.0),
-        _ => String::new(),
-    };
+    let median = prediction.error(measured).map_or_else(String::new, |error| {
+        format!("{:.3} ms ({:+.1} %) ", prediction.median_ms, error * 100.0)
+    });
     let misses = if prediction.holds(measured) { "" } else { " missed" };
     format!(
         "{median}[{low:.3} .. {high:.3}{misses}], {} round trips",
@@ -124,7 +125,11 @@ pub fn accept(folder: &Path, cells: &[Cell], before: &Accepted, now: &Accepted, 
 /// Pages with a table of errors.
 pub fn pages(folder: &Path, cells: &[Cell], accepted: &Accepted) -> [(PathBuf, String); 3] {
     let root = folder.join("../..");
-    let table = errors::table(cells, accepted);
+    let table = format!(
+        "{}\n\n{}",
+        errors::table(cells, accepted),
+        conformal::coverage(cells, accepted)
+    );
     [
         (folder.join("README.md"), table.clone()),
         (root.join("docs/accuracy.md"), table),

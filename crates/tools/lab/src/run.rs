@@ -256,13 +256,9 @@ impl<'a> LabRun<'a> {
 
     fn result_words(&self, index: usize, measured: &MeasuredDurations) -> String {
         let took = model::format_duration(measured.duration);
-        match &self.predictions[index] {
-            Some(prediction) => {
-                format!(
-                    "{took}, predicted {}",
-                    model::format_duration(prediction.duration)
-                )
-            }
+        let predicted = self.predictions[index].as_ref();
+        match predicted.and_then(|prediction| prediction.bounded()) {
+            Some(predicted) => format!("{took}, predicted {}", model::format_duration(predicted)),
             None => took,
         }
     }

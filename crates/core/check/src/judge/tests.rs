@@ -18,14 +18,46 @@ fn finding(kind: FindingKind, name: &str, fingerprint: &str, turns: u64) -> Find
     }
 }
 
+fn median(millis: u64) -> Predicted {
+    Predicted {
+        median: Some(Duration::from_millis(millis)),
+        bounds: None,
+    }
+}
+
+#[test]
+fn bounds_too_wide_for_a_median_decide_unless_the_budget_is_between_them() {
+    let mut wide = shop();
+    let basket = ("GET /basket".into(), "rtt=40ms".into());
+    let bounds = [100, 400].map(Duration::from_millis);
+    let unknown = Predicted {
+        median: None,
+        bounds: Some(bounds),
+    };
+    wide.predicted.insert(basket, unknown);
+    let judged = |budget: &str| {
+        let verdicts = judge(&budgets(&[], &[budget], &[]), &wide, None).expect("a judgement");
+        let of_basket = verdicts
+            .into_iter()
+            .find(|one| &*one.operation_name == "GET /basket");
+        let of_basket = of_basket.expect("a verdict");
+        (of_basket.judgement(), of_basket.not_judged)
+    };
+    assert_eq!(judged("400ms@40ms").0, Judgement::Kept);
+    assert_eq!(judged("99ms@40ms").0, Judgement::Broken);
+    let (between, why) = judged("200ms@40ms");
+    assert_eq!(between, Judgement::NotJudged);
+    assert!(why.is_some_and(|why| why.contains("between 100 ms and 400 ms")));
+}
+
 /// `/basket` has 31 round trips, 30 of them an N+1, and `/` has only 2.
 fn shop() -> Figures {
     let link: Arc<str> = "rtt=40ms".into();
     Figures {
         turns: BTreeMap::from([("GET /".into(), 2), ("GET /basket".into(), 31)]),
         predicted: BTreeMap::from([
-            (("GET /".into(), link.clone()), Duration::from_millis(90)),
-            (("GET /basket".into(), link), Duration::from_millis(1300)),
+            (("GET /".into(), link.clone()), median(90)),
+            (("GET /basket".into(), link), median(1300)),
         ]),
         held: BTreeMap::from([
             (

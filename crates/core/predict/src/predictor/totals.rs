@@ -4,7 +4,7 @@ use crate::bounds::BoundsEvidence;
 use crate::critical_path::{CriticalPath, Within};
 use crate::target::PredictionTarget;
 use crate::warming_up::Measured;
-use model::{Attribution, BoundBy, BoundsMargin, DistributionBuilder, MarginSource, Prediction};
+use model::{Attribution, BoundBy, BoundsMargin, BoundsScale, DistributionBuilder, MarginSource, Prediction};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -123,6 +123,8 @@ impl Sum {
             low,
             high,
             margins,
+            unscaled: [low, high],
+            scale: BoundsScale::NONE,
             spread: self.durations.distribution(),
             per_second,
             turns,

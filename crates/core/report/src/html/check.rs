@@ -94,9 +94,18 @@ fn amounts(measure: &BudgetMeasure) -> [Markup; 2] {
         BudgetMeasure::Turns { allowed, found } => {
             [counted(*allowed, "round trip").render(), count(*found).render()]
         }
-        BudgetMeasure::Predicted { link, allowed, found } => [
+        BudgetMeasure::Predicted {
+            link,
+            allowed,
+            found,
+            low,
+            high,
+        } => [
             html! { (time(*allowed)) (at(link)) },
-            time_or_dash(*found).render(),
+            match low.zip(*high) {
+                Some((low, high)) => html! { (time(low)) " to " (time(high)) },
+                None => time_or_dash(*found).render(),
+            },
         ],
         BudgetMeasure::Held {
             link,

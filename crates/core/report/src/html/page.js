@@ -87,9 +87,10 @@
   const figures = () => {
     const [duration, low, high, perSecond, boundBy, parts] = atRtt(state.rtt);
     const operation = grid.operations[state.row];
-    byId("o-duration").textContent = time(duration);
+    const stated = low < high && high <= 3 * low;
+    byId("o-duration").textContent = stated ? time(duration) : low < high ? `${time(low)} to ${time(high)}` : "-";
     byId("o-link").textContent = linkText();
-    byId("o-times").textContent = operation.here ? `, ${factor(duration / operation.here)} times the ${time(operation.here)} measured` : "";
+    byId("o-times").textContent = operation.here && stated ? `, ${factor(duration / operation.here)} times the ${time(operation.here)} measured` : "";
     byId("o-bounds").textContent = low < high ? `${time(low)} to ${time(high)}` : "none: operations are unlike";
     byId("o-per-second").textContent = number(perSecond);
     byId("o-turns").textContent = number(operation.turns).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");

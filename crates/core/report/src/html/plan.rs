@@ -5,7 +5,7 @@ mod map;
 
 use super::markup::{section, small_print, time, time_or_dash};
 use super::opening::{self, Opening, name_cell};
-use crate::text::plan::{held_back_sentence, money, placement_name, plan_answer};
+use crate::text::plan::{held_back_sentence, money, placement_name, plan_answer, verdict};
 use maud::{Markup, Render, display, html};
 use model::{Conditions, HeldBack, OrderOfMoves, PlacementOutcome, PlanOutcome};
 use std::io;
@@ -146,10 +146,7 @@ fn operations<'a>(
                     Markup::default()
                 }
             };
-            let is_broken = outcome
-                .broken
-                .iter()
-                .any(|broken| broken.operation_name == operation.name);
+            let verdict = verdict(outcome, operation);
             let held = outcome
                 .transactions
                 .iter()
@@ -157,13 +154,16 @@ fn operations<'a>(
             vec![
                 of_placement(name_cell(&placement_name(plan, outcome))),
                 name_cell(&operation.name).render(),
-                time(operation.median).render(),
+                match operation.median {
+                    Some(median) => time(median).render(),
+                    None => html! { (time(operation.low)) " to " (time(operation.high)) },
+                },
                 time_or_dash(operation.p95).render(),
                 format_args!("{:.1}", operation.per_second).render(),
                 time_or_dash(held.map(|held| held.median).max()).render(),
                 of_placement(format!("{:.3}", outcome.gigabytes)),
                 of_placement(money(plan, outcome.price)),
-                html! { @if is_broken { b.bad { "broken" } } @else { "kept" } },
+                html! { @if verdict == "kept" { (verdict) } @else { b.bad { (verdict) } } },
             ]
         })
 }

@@ -6,6 +6,7 @@ use super::markup::{
     turns as turns_text,
 };
 use super::{Grid, Page, attribution, curve};
+use crate::ranges::median_or_bounds;
 use crate::text::bound_words;
 use maud::{Markup, html};
 use model::{BitRate, LinkRates, OrderKind, Prediction};
@@ -127,10 +128,10 @@ fn readout(view: &View, row: &GridRow) -> Markup {
     let whole = cell.attribution.total();
     html! {
         div.readout {
-            p.big { output #o-duration for="s-rtt s-rate s-clients s-operation" { (time(cell.duration)) } }
+            p.big { output #o-duration for="s-rtt s-rate s-clients s-operation" { (median_or_bounds(cell)) } }
             p.at {
                 "predicted median at " span #o-link { (link_words(cell)) }
-                span #o-times { (times(row.here, cell.duration)) }
+                span #o-times { (cell.bounded().map_or_else(String::new, |there| times(row.here, there))) }
             }
             dl { @for (id, name, text) in rows { div { dt { (name) } dd id=(id) { (text) } } } }
             svg #o-bar.bar viewBox="0 0 1000 10" preserveAspectRatio="none" role="img"

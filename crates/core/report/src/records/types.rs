@@ -51,7 +51,7 @@ types! {
     model::CalibratedRest => "calibrated":
         "side longer_ns samples work_ns additional_ns factor factor_low factor_high refused",
     check::CheckRecord<'_> => "check":
-        "operation_name budget kept not_judged allowed_turns turns link allowed_ns predicted_ns \
+        "operation_name budget kept not_judged allowed_turns turns link allowed_ns predicted_ns predicted_low_ns predicted_high_ns \
          transaction_name held_ns kind fingerprint count found_turns places remedy",
     check::ChangeRecord<'_> => "change":
         "operation_name turns_before turns link predicted_before_ns predicted_ns new_findings",
@@ -149,9 +149,9 @@ types! {
          setup_ns client_after_ns continues evidence",
     outcome::PredictionRecord<'_> => "prediction":
         "operation_name operations cold_operations rtt_ns rate_bits_per_second \
-         request_rate_bits_per_second link clients workers duration_ns low_ns high_ns no_duration per_second turns slope order order_operations \
-         order_seen_at_once bound_by unexplained_ns unexplained_share client_ns server_ns pooler_ns \
-         network_ns round_trip_ns transfer_ns recovery_ns unknown_ns samples min_ns max_ns mean_ns p50_ns \
+         request_rate_bits_per_second link clients workers duration_ns low_ns high_ns no_duration bounds_class bounds_cells unscaled_low_ns \
+         unscaled_high_ns per_second turns slope order order_operations order_seen_at_once bound_by \
+         unexplained_ns unexplained_share client_ns server_ns pooler_ns network_ns round_trip_ns transfer_ns recovery_ns unknown_ns samples min_ns max_ns mean_ns p50_ns \
          p90_ns p95_ns p99_ns measured_ns measured_operations measured_errors measured_min_ns \
          measured_max_ns measured_per_second error_share point",
     outcome::SummaryRecord => "summary":
@@ -162,7 +162,7 @@ types! {
          floor_ns",
     plan::PlacementRecord<'_> => "placement": "placement moved keeps_budgets gigabytes_a_month price_a_month",
     plan::PlacedOperationRecord<'_> => "placed_operation":
-        "placement operation_name operations predicted_ns p95_ns per_second",
+        "placement operation_name operations predicted_ns predicted_low_ns predicted_high_ns p95_ns per_second",
     plan::PlacedTransactionRecord<'_> => "placed_transaction":
         "placement transaction_name operation_name held_ns",
     plan::BrokenBudgetRecord<'_> => "broken_budget": "placement operation_name budget allowed_ns found_ns",

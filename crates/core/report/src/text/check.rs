@@ -13,6 +13,7 @@ use super::style::{Ink, Style};
 use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
 use crate::outcome::CheckReport;
+use crate::ranges::between;
 use model::{BudgetMeasure, BudgetVerdict, Change, Judgement, format_duration};
 use std::collections::BTreeSet;
 
@@ -165,9 +166,18 @@ fn sentence(measure: &BudgetMeasure) -> String {
                 are(*allowed)
             )
         }
-        BudgetMeasure::Predicted { link, allowed, found } => format!(
+        BudgetMeasure::Predicted {
+            link,
+            allowed,
+            found,
+            low,
+            high,
+        } => format!(
             "max-predicted: {} at {link}, allowed are {}",
-            duration_or_dash(*found),
+            low.zip(*high).map_or_else(
+                || duration_or_dash(*found),
+                |(low, high)| between([low, high].map(format_duration))
+            ),
             format_duration(*allowed)
         ),
         BudgetMeasure::Held {

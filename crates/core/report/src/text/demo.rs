@@ -7,7 +7,7 @@ use super::prediction::error_text;
 use super::style::{Ink, Style};
 use super::table::Table;
 use crate::outcome::DemoOutcome;
-use crate::ranges::server_share;
+use crate::ranges::{median_or_bounds, server_share};
 use model::{OperationGroup, Prediction, Share, format_duration};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn predicted(demo: &DemoOutcome) -> Table {
             let cells = [
                 name.to_string(),
                 format_duration(prediction.rtt),
-                format_duration(prediction.duration),
+                median_or_bounds(prediction),
                 measured.map_or_else(String::new, |measured| format_duration(measured.duration)),
                 prediction.error().map_or_else(String::new, error_text),
             ];

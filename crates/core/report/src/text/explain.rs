@@ -6,7 +6,10 @@ use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
 use crate::outcome::ExplainOutcome;
-use model::{Assigned, BoundsMargin, ByteCount, Direction, MarginSource, Prediction, format_duration};
+use model::{
+    Assigned, BoundsMargin, BoundsScale, ByteCount, Direction, MarginSource, MeasuredCells, Prediction,
+    format_duration,
+};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -65,13 +68,24 @@ fn margins(prediction: &Prediction, style: &Style, out: &mut String) {
     let mut margins = prediction.margins.clone();
     margins.sort_by(|a, b| size(b).total_cmp(&size(a)));
     for margin in &margins {
-        let [below, above] = margin.seconds.map(|seconds| {
-            let seconds = seconds.clamp(0.0, MAX_SECONDS);
-            format_duration(Duration::from_secs_f64(seconds))
-        });
+        let [below, above] = margin
+            .seconds
+            .map(|seconds| format_duration(Duration::from_secs_f64(seconds)));
         let [words, narrowed] = words(margin.source);
         let line = format!("- {words}: {below} shorter, {above} longer. {narrowed}");
         paragraph(&line, "  ", Ink::Plain, style, out);
+    }
+    paragraph(&scale(prediction.scale), "  ", Ink::Plain, style, out);
+}
+
+fn scale(scale: BoundsScale) -> String {
+    let BoundsScale { class, factor, .. } = scale;
+    match scale.measured {
+        Some(MeasuredCells { count, applications }) => format!(
+            "- all times {factor:.2}, which held 90 % of {count} measured predictions of {applications} applications ({class})."
+        ),
+        None => "- not backed by measurements, which have other links or fewer clients: docs/accuracy.md#real-products."
+            .to_owned(),
     }
 }
 
@@ -177,7 +191,5 @@ fn unexplained(explained: &ExplainOutcome) -> String {
     }
 }
 
-/// A margin of more than a year says no more.
-const MAX_SECONDS: f64 = 3.2e7;
 /// Further steps are counted.
 const SHOWN_STEPS: usize = 20;

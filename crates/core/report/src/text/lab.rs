@@ -11,6 +11,7 @@ use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
 use crate::accuracy::Accuracy;
 use crate::outcome::{LabDrift, LabErrors, LabOutcome, LabPoint, LabRound, LabSlope};
+use crate::ranges::median_or_bounds;
 use model::{LinkOutcome, Prediction, format_duration};
 use std::fmt::Write;
 use std::time::Duration;
@@ -178,7 +179,7 @@ fn longest(outcome: &LabOutcome) -> Duration {
     let predicted = outcome
         .points
         .iter()
-        .filter_map(|point| point.prediction.as_ref().map(|prediction| prediction.duration));
+        .filter_map(|point| point.prediction.as_ref()?.bounded());
     measured.chain(predicted).max().unwrap_or_default()
 }
 
@@ -191,7 +192,7 @@ fn bar(point: &LabPoint, longest: Duration, room: usize) -> String {
     let predicted = point
         .prediction
         .as_ref()
-        .map(|prediction| place(prediction.duration));
+        .and_then(|prediction| prediction.bounded().map(place));
     let cell = |column: usize| {
         if predicted == Some(column) {
             '\u{2502}'
@@ -232,7 +233,7 @@ fn figures_of(point: &LabPoint) -> [String; 5] {
     let dash = || DASH.to_owned();
     [
         duration_or_dash(point.measured.as_ref().map(|measured| measured.duration)),
-        duration_or_dash(prediction.map(|prediction| prediction.duration)),
+        prediction.map_or_else(dash, median_or_bounds),
         prediction
             .and_then(Prediction::error)
             .map_or_else(dash, error_text),

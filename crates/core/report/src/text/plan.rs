@@ -8,7 +8,11 @@ use super::style::{Ink, Style};
 use super::table::Table;
 use super::{counted, duration_or_dash};
 use crate::outcome::placement_words;
-use model::{HeldBack, OrderOfMoves, PlacementOutcome, PlanOutcome, format_duration};
+use crate::ranges::between;
+use model::{
+    BrokenBudget, HeldBack, OrderOfMoves, PlacedOperation, PlacementOutcome, PlanMeasure, PlanOutcome,
+    format_duration,
+};
 
 pub fn plan_view(plan: &PlanOutcome, style: &Style) -> String {
     let mut screen = Screen::new(style);
@@ -121,20 +125,36 @@ fn operations(outcome: &PlacementOutcome) -> Table {
             .transactions
             .iter()
             .filter(|held| held.operation_name == operation.name);
-        let is_broken = outcome
-            .broken
-            .iter()
-            .any(|broken| broken.operation_name == operation.name);
         table.row([
             cut(&printable(&operation.name), MAX_NAME_LEN).into_owned(),
-            format_duration(operation.median),
+            operation.median.map_or_else(
+                || between([operation.low, operation.high].map(format_duration)),
+                format_duration,
+            ),
             duration_or_dash(operation.p95),
             format!("{:.1}", operation.per_second),
             duration_or_dash(held.map(|held| held.median).max()),
-            if is_broken { "broken" } else { "kept" }.to_owned(),
+            verdict(outcome, operation).to_owned(),
         ]);
     }
     table
+}
+
+/// Of the budgets for an operation.
+pub(crate) fn verdict(outcome: &PlacementOutcome, operation: &PlacedOperation) -> &'static str {
+    let is_open = |broken: &BrokenBudget| {
+        let is_of_bounds = broken.measure == PlanMeasure::Median && operation.median.is_none();
+        is_of_bounds && operation.low <= broken.allowed
+    };
+    let all = outcome.broken.iter();
+    let broken: Vec<&BrokenBudget> = all
+        .filter(|broken| broken.operation_name == operation.name)
+        .collect();
+    match broken.iter().all(|broken| is_open(broken)) {
+        _ if broken.is_empty() => "kept",
+        true => "may be broken",
+        false => "broken",
+    }
 }
 
 fn moves(plan: &PlanOutcome) -> String {

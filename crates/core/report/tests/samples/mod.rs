@@ -4,20 +4,20 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use model::{
-    Advice, Assigned, AtLevel, Attribution, BitRate, BoundBy, BoundsMargin, BreakEven, BrokenBudget,
-    BudgetMeasure, BudgetVerdict, BulkOutcome, ByteCount, Change, Conditions, ConnectionId,
+    Advice, Assigned, AtLevel, Attribution, BitRate, BoundBy, BoundsMargin, BoundsScale, BreakEven,
+    BrokenBudget, BudgetMeasure, BudgetVerdict, BulkOutcome, ByteCount, Change, Conditions, ConnectionId,
     ConnectionOutcome, ConnectionTotals, DatabaseLinkOutcome, Decoding, Direction, Distribution, EchoOutcome,
     Endpoint, Evidence, Exchange, Finding, FindingKind, FindingOwners, ForbiddenWaste, HeldBack,
     HeldPrediction, HeldTransactions, HoldingStatement, HostProcess, Interval, LevelAdvice,
-    LinkDirectionOutcome, LinkOutcome, LinkRows, MarginSource, MeasuredDurations, Operation, OperationGroup,
-    OperationKind, OperationStep, Order, OrderKind, OrderOfMoves, PerDirection, PerSide, Phase,
-    PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix, PlanLink, PlanMeasure,
-    PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction, ProgramBest, ProgramRun,
-    ProgramTuned, Protocol, RecognisedStatement, Remedied, RequestId, RequestTraits, RoundTripSource,
-    RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SparedExecutions, SparedOperation,
-    SparingOutcome, SplitBase, SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal, StatementOutcome,
-    Step, Summary, Tags, TextSource, Timestamp, TransactionState, TunnelDirection, TunnelTotals, Unexplained,
-    Warning, WarningKind,
+    LinkDirectionOutcome, LinkOutcome, LinkRows, MarginSource, MeasuredCells, MeasuredDurations, Operation,
+    OperationGroup, OperationKind, OperationStep, Order, OrderKind, OrderOfMoves, PerDirection, PerSide,
+    Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix, PlanLink,
+    PlanMeasure, PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction, ProgramBest,
+    ProgramRun, ProgramTuned, Protocol, RecognisedStatement, Remedied, RequestId, RequestTraits,
+    RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SparedExecutions,
+    SparedOperation, SparingOutcome, SplitBase, SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal,
+    StatementOutcome, Step, Summary, Tags, TextSource, Timestamp, TransactionState, TunnelDirection,
+    TunnelTotals, Unexplained, Warning, WarningKind,
 };
 use report::outcome::{
     CheckReport, DemoOutcome, ExplainOutcome, ExplainedExchange, LoadFailure, LoadInterval, LoadReport,
@@ -416,6 +416,15 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
             source: MarginSource::Computing,
             seconds: [middle as f64 * 1e-7; 2],
         }],
+        unscaled: [micros(middle * 9 / 10), micros(middle * 11 / 10)],
+        scale: BoundsScale {
+            class: "one client, computing",
+            factor: 1.0,
+            measured: Some(MeasuredCells {
+                count: 120,
+                applications: 8,
+            }),
+        },
         spread: spread(250, middle),
         per_second: 1e6 / middle as f64,
         turns,
@@ -1353,7 +1362,9 @@ pub fn planned() -> PlanOutcome {
         operations: vec![PlacedOperation {
             name: "GET /basket".into(),
             operations: 400,
-            median: Duration::from_millis(40),
+            median: Some(Duration::from_millis(40)),
+            low: Duration::from_millis(36),
+            high: Duration::from_millis(46),
             p95: Some(Duration::from_millis(55)),
             per_second: 12.5,
         }],
@@ -1453,6 +1464,8 @@ pub fn checked() -> CheckReport {
         not_judged: None,
     };
     let predicted = |found| BudgetMeasure::Predicted {
+        low: None,
+        high: None,
         link: "rtt=40ms".into(),
         allowed: Duration::from_millis(200),
         found: Some(Duration::from_millis(found)),

@@ -128,10 +128,7 @@ mod tests {
         ] {
             let spared = Spared::parse(text).expect("a statement");
             assert!(spared.means(printed, 0), "{text}");
-            assert!(
-                !spared.means("delete from customers where id = ?", 0),
-                "{text}"
-            );
+            assert!(!spared.means("delete from customers where id = ?", 0), "{text}");
         }
     }
 

@@ -3,6 +3,7 @@
 
 use super::short;
 use crate::outcome::{LabOutcome, LabPoint, LabRound, LabTimes};
+use crate::ranges::median_or_bounds;
 use crate::text::paragraph::wrapped;
 use crate::text::prediction::{error_text, number};
 use crate::text::screen::Screen;
@@ -163,7 +164,7 @@ fn throughputs(points: &[(&str, &LabPoint)]) -> Table {
             or_dash(operations.map(|operations| a_second(operations * 60.0))),
             or_dash(point.times.as_ref().map(times)),
             or_dash(operations.map(|_| a_second(received as f64 / KILOBYTE))),
-            duration_or_dash(prediction.map(|prediction| prediction.duration)),
+            or_dash(prediction.map(median_or_bounds)),
             or_dash(prediction.and_then(Prediction::error).map(error_text)),
         ]);
     }
