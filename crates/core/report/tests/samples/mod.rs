@@ -883,6 +883,7 @@ pub fn read_outcome() -> ReadOutcome {
         held_predictions: held_predictions(),
         findings: vec![finding()],
         links: Vec::new(),
+        sparing: None,
         summary: summary(),
     }
 }
