@@ -1,7 +1,7 @@
 use super::*;
 use model::{
-    Attribution, BoundBy, Distribution, Exchange, LinkRates, OperationKind, OperationStep, Phase, Protocol,
-    RequestTraits, Step,
+    Attribution, BoundBy, BoundsScale, Distribution, Exchange, LinkRates, OperationKind, OperationStep,
+    Phase, Protocol, RequestTraits, Step,
 };
 
 /// `at` and `long` in milliseconds.
@@ -83,6 +83,8 @@ fn prediction(name: &str, long: u64) -> Prediction {
         low: duration,
         high: duration,
         margins: Vec::new(),
+        unscaled: [duration; 2],
+        scale: BoundsScale::NONE,
         spread: Distribution::default(),
         per_second: 0.0,
         turns: 1.0,
