@@ -86,7 +86,7 @@ pub enum WarningKind {
     NothingMoved,
     /// Measured time exceeds the model's explanation.
     UnexplainedWait,
-    /// Senders pace packets, which predictions do not replay.
+    /// Senders pace packets, and are replayed with BBR.
     PacedSenders,
     /// A figure was not predicted, or not proved by replays.
     NotPredicted,

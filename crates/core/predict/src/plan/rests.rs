@@ -30,29 +30,33 @@ pub(super) fn set_rests(plan: &mut OperationPlan, operation: &Operation) {
     }
     let mut sealed_logins = HashMap::new();
     for (index, step) in operation.steps.iter().enumerate() {
-        if is_server_new(&step.exchange, &mut sealed_logins) {
-            let nodes = plan.nodes_of(index).iter_mut();
-            nodes.for_each(|node| node.measured.rested[1] = Nanos::MAX);
+        let cold = are_cold(&step.exchange, &mut sealed_logins);
+        for node in plan.nodes_of(index) {
+            let sides = node.measured.rested.iter_mut().zip(cold);
+            sides
+                .filter(|(_, is_cold)| *is_cold)
+                .for_each(|(rested, _)| *rested = Nanos::MAX);
         }
     }
 }
 
-/// Whether the exchange opens a connection: its server's process is new, and cold at every
-/// distance.
-fn is_server_new(exchange: &Exchange, sealed_logins: &mut HashMap<ConnectionId, u32>) -> bool {
+/// Whether client and server are as cold at every distance: where a connection is opened, the
+/// server's process is new, and both compute cryptography.
+fn are_cold(exchange: &Exchange, sealed_logins: &mut HashMap<ConnectionId, u32>) -> [bool; 2] {
     match exchange.phase {
-        Phase::Connect | Phase::Login => true,
+        Phase::Connect => [false, true],
+        Phase::Login => [true; 2],
         Phase::Tls => {
             sealed_logins.insert(exchange.connection, SEALED_LOGIN_TURNS);
-            true
+            [true; 2]
         }
         Phase::Work if exchange.fingerprint.is_none() => {
             let left = sealed_logins.entry(exchange.connection).or_default();
             let is_login = *left > 0;
             *left = left.saturating_sub(exchange.turns);
-            is_login
+            [is_login; 2]
         }
-        Phase::Work | Phase::Close => false,
+        Phase::Work | Phase::Close => [false; 2],
     }
 }
 
