@@ -37,6 +37,7 @@ fn screens() -> Vec<(&'static str, String)> {
         ("check-kept", text::check_view(&without_broken_budgets(), &SCREEN)),
         ("plan", text::plan_view(&samples::planned(), &SCREEN)),
         ("demo", text::demo_view(&samples::demo(), &SCREEN)),
+        ("calibrate", text::calibration_view(&calibration(), &SCREEN)),
         ("estimate", text::estimate_view(&estimated(1), &SCREEN)),
         ("estimate-many", text::estimate_view(&estimated(60), &SCREEN)),
         ("lab-run", text::lab_view(&samples::lab(), &SCREEN)),
@@ -140,6 +141,22 @@ fn without_broken_budgets() -> CheckReport {
     report.verdicts.retain(is_kept);
     report.changes = Vec::new();
     report
+}
+
+fn calibration() -> model::Calibration {
+    let refused = model::CalibratedRest {
+        side: model::Side::Server,
+        factor: None,
+        refused: Some("scatter: -1.2 to 3.9".into()),
+        ..samples::calibrated()
+    };
+    model::Calibration {
+        calibration: model::Calibration::VERSION,
+        host: None,
+        kernel: None,
+        work: "./report.py".into(),
+        rests: [vec![samples::calibrated(); 3], vec![refused; 3]].concat(),
+    }
 }
 
 fn estimated(count: usize) -> EstimateReport {

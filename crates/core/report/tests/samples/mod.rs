@@ -644,6 +644,22 @@ pub fn echo() -> EchoOutcome {
     }
 }
 
+pub fn calibrated() -> model::CalibratedRest {
+    model::CalibratedRest {
+        side: model::Side::Client,
+        longer: millis(5),
+        samples: 410,
+        work: micros(412),
+        additional_ns: 64_000,
+        factor: Some(model::CalibratedFactor {
+            factor: 0.15,
+            factor_low: 0.02,
+            factor_high: 0.31,
+        }),
+        refused: None,
+    }
+}
+
 /// Every key has a value.
 pub fn estimate() -> model::Estimate {
     let row_bytes = ByteCount::from_bytes(322);

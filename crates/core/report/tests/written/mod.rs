@@ -153,6 +153,14 @@ pub fn written() -> Vec<String> {
         }),
         line(|writer| writer.echo(&crate::samples::echo())),
         line(|writer| writer.estimate(&crate::samples::estimate())),
+        line(|writer| writer.calibrated(&crate::samples::calibrated())),
+        line(|writer| {
+            writer.calibrated(&model::CalibratedRest {
+                factor: None,
+                refused: Some("too few: 12 of 30 requests, 2 of 4 rounds".into()),
+                ..crate::samples::calibrated()
+            })
+        }),
         line(|writer| writer.bulk(&crate::samples::bulk())),
         line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
     ];
