@@ -1532,6 +1532,18 @@ pub fn checked() -> CheckReport {
                 None,
             ),
             BudgetVerdict {
+                operation_name: "GET /search".into(),
+                measure: BudgetMeasure::Predicted {
+                    link: "rtt=40ms".into(),
+                    allowed: Duration::from_millis(200),
+                    found: None,
+                    low: Some(Duration::from_millis(100)),
+                    high: Some(Duration::from_millis(400)),
+                },
+                remedy: None,
+                not_judged: Some("the prediction is between 100 ms and 400 ms".to_owned()),
+            },
+            BudgetVerdict {
                 operation_name: "GET /secret".into(),
                 measure: BudgetMeasure::Forbidden {
                     kind: FindingKind::NPlusOne,
