@@ -128,7 +128,7 @@ impl Sums {
         self.weight += weight;
         self.work += weight * near.computing.as_f64();
         self.additional += weight * (far.computing.as_f64() - near.computing.as_f64());
-        self.assumed += weight * wake_up::allowance(near.computing, rest);
+        self.assumed += weight * wake_up::allowance(near.computing, rest).as_f64();
     }
 
     fn factor(&self) -> f64 {

@@ -55,7 +55,7 @@ impl WakeUp {
             ..rest
         };
         let expected = allowance(work, rest);
-        let times = |allowance: f64, factor: f64| Nanos::from_f64((allowance * factor).max(0.0));
+        let times = |allowance: Nanos, factor: f64| Nanos::from_f64((allowance.as_f64() * factor).max(0.0));
         Waking {
             expected: times(expected, factor.factor),
             low: times(expected, factor.factor_low),
@@ -73,18 +73,19 @@ impl WakeUp {
     }
 }
 
-/// Assumed additional time in nanoseconds.
-pub(crate) fn allowance(work: Nanos, rest: Rest) -> f64 {
+/// Assumed additional time.
+pub(crate) fn allowance(work: Nanos, rest: Rest) -> Nanos {
     let colder = |rested: Nanos| (coldness(rested) - coldness(rest.measured)).max(0.0);
     let most = most_for(work);
     let own = colder(rest.own);
-    match rest.processor.filter(|rested| *rested < rest.own) {
+    let allowance = match rest.processor.filter(|rested| *rested < rest.own) {
         None => own * most,
         Some(rested) => {
             let apart = at_most(work.as_f64() * OWN_FACTOR, MAX_CONNECTION_ALLOWANCE).min(most);
             own * apart + colder(rested) * (most - apart)
         }
-    }
+    };
+    Nanos::from_f64(allowance)
 }
 
 /// Cache state after a rest: 0 is warm, 1 is cold.

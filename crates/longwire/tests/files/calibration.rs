@@ -128,7 +128,7 @@ fn one_of_another_machine_than_the_recording_is_refused_or_left_out() {
     let path = file.display().to_string();
     refused(
         &["predict", &copy, "10ms", "--calibration", &path],
-        &["no-such-machine", "another machine"],
+        &["no-such-machine", "its machine alone"],
     );
     let output = run(&["predict", &copy, "10ms"]);
     done(&output);

@@ -31,7 +31,7 @@ fn samples(rounds: u32, repeats: u32, factor: f64, noise: f64, seed: u64) -> Vec
                         own,
                         processor: None,
                     };
-                    let whole = work.as_f64() + factor * wake_up::allowance(work, rest);
+                    let whole = work.as_f64() + factor * wake_up::allowance(work, rest).as_f64();
                     samples.push(ComputingSample {
                         statement,
                         round,
