@@ -2,7 +2,7 @@
 
 use std::fs;
 use testbed::Postgres;
-use testbed::binary::{self, done, longwire, number, of_type, run, shown, stderr, stdout};
+use testbed::binary::{self, done, longwire, number, of_type, run, shown, stderr, stdout, unwrapped};
 use testbed::waiting::wait_until;
 
 /// Statements of psql, one by one.
