@@ -58,7 +58,7 @@ fn a_command_is_calibrated_and_its_file_is_used_by_predict() {
         stderr(&output)
     );
     assert!(
-        stdout(&output).contains("longwire calibrate"),
+        unwrapped(&stdout(&output)).contains("longwire calibrate"),
         "{}",
         stdout(&output)
     );
