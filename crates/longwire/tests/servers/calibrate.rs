@@ -25,6 +25,8 @@ fn a_command_is_calibrated_and_its_file_is_used_by_predict() {
         output.expect("the binary starts")
     };
     let url = server.url();
+    let sessions = || server.sql("select count(*) from pg_stat_activity where backend_type = 'client backend'");
+    let before = sessions();
     let output = calibrate(&[&url, "-T", "10s", "--json", "--", "sh", "-c", SCRIPT]);
     let records = binary::records(&output);
     let rests = of_type(&records, "calibrated");
@@ -62,8 +64,7 @@ fn a_command_is_calibrated_and_its_file_is_used_by_predict() {
         "{}",
         stdout(&output)
     );
-    let sessions = "select count(*) from pg_stat_activity where application_name = 'psql'";
-    wait_until("its sessions end", || server.sql(sessions) == "1");
+    wait_until("its sessions end", || sessions() == before);
 }
 
 #[test]
