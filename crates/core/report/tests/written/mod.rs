@@ -3,9 +3,17 @@
 use model::{PerDirection, Protocol, RequestId, SparedExecutions, SparingOutcome, Timestamp};
 use std::sync::Arc;
 
-fn written_of_connections() -> [String; 5] {
-    use crate::samples::{conditions, connection, endpoint, line};
+fn written_of_connections_and_sparing() -> [String; 7] {
+    use crate::samples::{conditions, connection, endpoint, line, sparing};
     [
+        line(|writer| writer.sparing(&sparing())),
+        line(|writer| {
+            writer.sparing(&SparingOutcome {
+                encrypted: 1,
+                executions: SparedExecutions::default(),
+                ..sparing()
+            })
+        }),
         line(|writer| writer.conditions(&conditions())),
         line(|writer| {
             writer.conditions(&model::Conditions {
@@ -113,15 +121,6 @@ pub fn written() -> Vec<String> {
         line(|writer| writer.finding(&crate::samples::doubtful_finding())),
         line(|writer| writer.finding(&crate::samples::unrated_finding())),
         line(|writer| writer.link(&crate::samples::link())),
-        line(|writer| writer.sparing(&crate::samples::sparing())),
-        line(|writer| {
-            let encrypted = SparingOutcome {
-                encrypted: 1,
-                executions: SparedExecutions::default(),
-                ..crate::samples::sparing()
-            };
-            writer.sparing(&encrypted)
-        }),
         line(|writer| {
             writer.lab_point(
                 11,
@@ -164,7 +163,7 @@ pub fn written() -> Vec<String> {
         line(|writer| writer.bulk(&crate::samples::bulk())),
         line(|writer| writer.exchange(&exchange(), Protocol::Postgres, None)),
     ];
-    written_of_connections()
+    written_of_connections_and_sparing()
         .iter()
         .chain(&written_of_evidence())
         .chain(&written)

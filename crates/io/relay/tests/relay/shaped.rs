@@ -266,6 +266,7 @@ fn a_target_with_tls_is_refused_together_with_a_link() {
         listen: "127.0.0.1:0".parse().expect("valid"),
         target: sys::Target::parse("postgres://127.0.0.1/x?sslmode=require").expect("valid"),
         link: Some("rtt=1ms".parse().expect("a link")),
+        sparing: None,
         tls: relay::RelayTls::default(),
         plain_clients: sys::listening::PlainClients::default(),
         numbers: relay::ConnectionNumbers::default(),
