@@ -102,7 +102,7 @@ fn amounts(measure: &BudgetMeasure) -> [Markup; 2] {
             high,
         } => [
             html! { (time(*allowed)) (at(link)) },
-            match low.zip(*high) {
+            match low.zip(*high).filter(|_| found.is_none()) {
                 Some((low, high)) => html! { (time(low)) " to " (time(high)) },
                 None => time_or_dash(*found).render(),
             },

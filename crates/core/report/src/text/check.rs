@@ -174,7 +174,7 @@ fn sentence(measure: &BudgetMeasure) -> String {
             high,
         } => format!(
             "max-predicted: {} at {link}, allowed are {}",
-            low.zip(*high).map_or_else(
+            low.zip(*high).filter(|_| found.is_none()).map_or_else(
                 || duration_or_dash(*found),
                 |(low, high)| between([low, high].map(format_duration))
             ),
