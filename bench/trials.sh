@@ -14,7 +14,7 @@ include=python3,python3-venv,python3-psycopg2,curl
 limit=60
 here=$PWD
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-capture=measurements/2026-11-25-2cpu-linux-6.18.44/products/rt/near-1-1.pcap.zst
+capture=tests/golden/rt/near-1.pcap.zst
 postgres_bin=$(dirname "$(ls /usr/lib/postgresql/*/bin/initdb | tail -n 1)")
 processes=()
 

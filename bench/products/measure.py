@@ -184,8 +184,8 @@ class Bench:
         (self.out / "cells.jsonl").write_text("".join(lines))
 
     def print_all(self, clients):
-        """What a person is told about the first capture."""
-        capture = self.out / f"near-{clients}-1.pcap"
+        """What a person is told about the second capture."""
+        capture = self.out / f"near-{clients}-2.pcap"
         for name, more in (("read", []), ("predict", ["--rtt", "2ms,10ms,40ms", "--clients", str(clients)]), ("check", ["--forbid", "n+1"])):
             done = subprocess.run([LONGWIRE, name, capture, *more], capture_output=True, text=True)
             (self.out / f"{name}-{clients}.txt").write_text(f"{done.stdout}{done.stderr}\nstatus {done.returncode}\n")

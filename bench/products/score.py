@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """score.py [--longwire BINARY] [--json FILE] [--summary] FOLDER... [-- FLAGS OF predict]
 
-Judges a build of longwire by what was measured before: for each FOLDER with near captures (near-CLIENTS-1.pcap or .pcap.gz) and their truth
+Judges a build of longwire by what was measured before: for each FOLDER with near captures (near-CLIENTS.pcap.zst, or near-CLIENTS-2.pcap of measure.py) and their truth
 (cells.jsonl, as measure.py writes it) runs `longwire predict` as a person does who names nothing, prints predicted next to measured, and a summary of
 each product and of all. Nothing is measured again.
 
 A line of cells.jsonl is the truth of one operation, round trip and number of clients:
   {"app": "bench/products/NAME/APP.json", "op": "tasks", "clients": 1, "rtt": 10.2, "near": [4.81, 4.52], "far": [24.69, 26.96]}
-(milliseconds; `far` and `near` hold the medians of the two halves; the capture is that of the first near half). What else is in it is not read. The operations' names come from APP.json: that of the
+(milliseconds; `far` and `near` hold the medians of the two halves; the capture is that of the second near half, when programs are warm). What else is in it is not read. The operations' names come from APP.json: that of the
 line, or APP.json in the folder.
 """
 import argparse
@@ -40,9 +40,10 @@ def application(folder, cell):
 
 
 def capture(folder, clients):
-    found = sorted(glob.glob(f"{glob.escape(str(folder))}/near-{clients}-1.pcap*"))
+    names = (f"near-{clients}.pcap*", f"near-{clients}-2.pcap*")
+    found = [path for name in names for path in sorted(glob.glob(f"{glob.escape(str(folder))}/{name}"))]
     if not found:
-        sys.exit(f"score.py: no near-{clients}-1.pcap in {folder}")
+        sys.exit(f"score.py: no {' or '.join(names)} in {folder}")
     return found[0]
 
 

@@ -102,9 +102,14 @@ fn next<'a>(captures: &Mutex<Vec<(&'a str, u64)>>) -> Option<(&'a str, u64)> {
     captures.lock().expect("no panic").pop()
 }
 
+/// Recorded near the database.
+fn capture_name(clients: u64) -> String {
+    format!("near-{clients}.pcap.zst")
+}
+
 fn predict_capture(folder: &Path, cells: &[&Cell]) -> BTreeMap<String, Prediction> {
     let Cell { product, clients, .. } = cells[0];
-    let capture = folder.join(product).join(format!("near-{clients}-1.pcap.zst"));
+    let capture = folder.join(product).join(capture_name(*clients));
     let clients = clients.to_string();
     let mut rtts: Vec<f64> = cells.iter().map(|cell| cell.rtt_ms).collect();
     rtts.sort_by(f64::total_cmp);

@@ -25,7 +25,8 @@ fn a_command_is_calibrated_and_its_file_is_used_by_predict() {
         output.expect("the binary starts")
     };
     let url = server.url();
-    let sessions = || server.sql("select count(*) from pg_stat_activity where backend_type = 'client backend'");
+    let sessions =
+        || server.sql("select count(*) from pg_stat_activity where backend_type = 'client backend'");
     let before = sessions();
     let output = calibrate(&[&url, "-T", "10s", "--json", "--", "sh", "-c", SCRIPT]);
     let records = binary::records(&output);
