@@ -117,13 +117,15 @@ impl BoundsScale {
     };
 }
 
-/// Predictions compared with a measurement.
+/// Predictions of one class compared with a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredCells {
     /// Operation names, each by round trip and clients.
     pub count: u32,
     /// Measured applications.
     pub applications: u32,
+    /// Share of the cells within bounds scaled by the other applications alone, in percent.
+    pub inside_percent: u32,
 }
 
 /// Measured time beyond the replay over the measured paths, assumed not to change with distance.

@@ -335,14 +335,14 @@ fn bounds_that_bound_nothing_are_not_printed() {
 }
 
 #[test]
-fn operations_left_out_as_cold_are_said() {
+fn operations_left_out_as_slower_are_said() {
     let warm = Prediction {
         operations: 80,
         cold: 40,
         ..samples::prediction("GET /tasks", 10, 2.0, None)
     };
     let shown = prediction_view(&[warm], &[], &style(120, Colour::Plain));
-    let line = "GET /tasks: the first 40 of 120 were slower (cold); predicted from the rest.";
+    let line = "GET /tasks: the first 40 of 120 were slower than the rest, and are left out.";
     assert!(shown.contains(line), "{shown}");
 }
 

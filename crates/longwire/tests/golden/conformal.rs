@@ -1,5 +1,5 @@
-//! Bounds scaled by the residuals of the measured applications (split conformal), and what they
-//! hold of an application that is left out.
+//! Bounds scaled by the residuals of the measured applications (split conformal), and their coverage of
+//! an application that is left out.
 
 use super::{Accepted, Cell, Prediction};
 use crate::cells::judged;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Margins of a class, scaled.
 struct Scale {
     class: String,
-    cells: usize,
+    residuals: usize,
     applications: usize,
     factor: f64,
     max_clients: u64,
@@ -25,19 +25,26 @@ pub fn file() -> PathBuf {
 }
 
 pub fn table_of_scales(cells: &[Cell], accepted: &Accepted) -> String {
+    let all = leave_one_out(cells, accepted);
     let mut text = HEAD.to_owned();
     for scale in scales(&judged(cells, accepted), None) {
-        let Scale {
-            class,
+        let Coverage {
             cells,
             applications,
+            inside,
+            ..
+        } = Coverage::from_judged(&of_class(&all, &scale.class));
+        let Scale {
+            class,
             factor,
             max_clients,
             rtts_ms: [least, most],
+            ..
         } = scale;
+        let inside = inside * 100.0;
         write!(
             text,
-            "\n{class}\t{cells}\t{applications}\t{factor:.3}\t{max_clients}\t{least}\t{most}"
+            "\n{class}\t{cells}\t{applications}\t{inside:.0}\t{factor:.3}\t{max_clients}\t{least}\t{most}"
         )
         .expect("a string");
     }
@@ -108,7 +115,7 @@ fn scale_of_class(class: &str, residuals: &[(&Cell, &Prediction)], left_out: Opt
     let rtts = || own.iter().map(|(cell, _)| cell.rtt_ms);
     Scale {
         class: class.to_owned(),
-        cells: pool.len(),
+        residuals: pool.len(),
         applications: by_application(&pool).len(),
         factor: quantile(&pool),
         max_clients: own.iter().map(|(cell, _)| cell.clients).max().unwrap_or(0),
@@ -132,7 +139,8 @@ fn by_application<'a>(pool: &[(&'a Cell, &Prediction)]) -> BTreeMap<&'a str, usi
 }
 
 /// The score that [`LEVEL`] of the residuals, and of one more cell that may have any, do not exceed.
-/// Each application weighs the same.
+/// Each application weighs the same. The correction for one more cell is per cell, although applications
+/// are the exchangeable unit: it is too small for an application left out.
 fn quantile(pool: &[(&Cell, &Prediction)]) -> f64 {
     let counts = by_application(pool);
     let mut scores: Vec<(f64, f64)> = pool
@@ -152,20 +160,13 @@ fn quantile(pool: &[(&Cell, &Prediction)]) -> f64 {
     reached.or(scores.last()).map_or(1.0, |(score, _)| *score)
 }
 
-/// What bounds hold of left-out applications, by class.
+/// Coverage of left-out applications, by class.
 pub fn coverage(cells: &[Cell], accepted: &Accepted) -> String {
     let all = leave_one_out(cells, accepted);
     let mut text = COVERAGE_HEAD.to_owned();
     for scale in scales(&judged(cells, accepted), None) {
-        let of_class: Vec<Judged<'_>> = all
-            .iter()
-            .filter(|(_, prediction)| {
-                let class = prediction.as_ref().map(|prediction| &prediction.class);
-                class.is_some_and(|class| *class == scale.class)
-            })
-            .cloned()
-            .collect();
-        let pool = format!("{} of {} applications", scale.cells, scale.applications);
+        let of_class = of_class(&all, &scale.class);
+        let pool = format!("{} of {} applications", scale.residuals, scale.applications);
         writeln!(
             text,
             "{}",
@@ -176,6 +177,12 @@ pub fn coverage(cells: &[Cell], accepted: &Accepted) -> String {
     text += &coverage_row("all", "", "", &all);
     write!(text, "\n\n{}", words(cells, &all)).expect("a string");
     text
+}
+
+fn of_class<'a>(all: &[Judged<'a>], class: &str) -> Vec<Judged<'a>> {
+    let is_of = |prediction: &Option<Prediction>| prediction.as_ref().is_some_and(|one| one.class == class);
+    let of_class = all.iter().filter(|(_, prediction)| is_of(prediction));
+    of_class.cloned().collect()
 }
 
 fn coverage_row(class: &str, pool: &str, factor: &str, judged: &[Judged<'_>]) -> String {
@@ -206,6 +213,7 @@ fn words(cells: &[Cell], all: &[Judged<'_>]) -> String {
     let lowest = products
         .iter()
         .map(|product| (inside(product), *product))
+        .filter(|(inside, _)| inside.is_finite())
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .expect("an application");
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
@@ -231,6 +239,7 @@ fn words(cells: &[Cell], all: &[Judged<'_>]) -> String {
 
 struct Coverage {
     cells: usize,
+    applications: usize,
     inside: f64,
     /// Variance of `inside` over that of as many independent cells.
     design_effect: f64,
@@ -266,6 +275,7 @@ impl Coverage {
         let independent = all * share * (1.0 - share);
         Self {
             cells: widths.len(),
+            applications: applications.len(),
             inside: share,
             design_effect: match independent > 0.0 {
                 true => (clustered / independent).max(1.0),
@@ -291,7 +301,7 @@ const LEVEL: f64 = 0.9;
 const MIN_RESIDUALS: usize = 100;
 const MIN_APPLICATIONS: usize = 4;
 const Z_95: f64 = 1.96;
-const HEAD: &str = "# class\tcells\tapplications\tfactor of the margins\tclients up to\trtt_ms from\tto";
+const HEAD: &str = "# class\tcells\tapplications\t% inside when left out\tfactor of the margins\tclients up to\trtt_ms from\tto";
 const COVERAGE_HEAD: &str = "\
 | class | cells | residuals | margins times | inside the bounds | 95 % interval | width | width over the halves' difference |
 |---|---|---|---|---|---|---|---|

@@ -34,13 +34,13 @@ pub fn summary(cells: &[Cell], accepted: &Accepted) -> String {
         let figures = Figures::from_judged(&of_class);
         write!(
             table,
-            "\n| {} | {} of {} | {} | {} | {:.0} % |",
+            "\n| {} | {} of {} | {} | {} | {} |",
             class.0,
             figures.predicted,
             of_class.len(),
             percent(figures.median),
             percent(figures.halves),
-            figures.inside * 100.0
+            whole_percent(figures.inside)
         )
         .expect("a string");
     }
@@ -99,21 +99,34 @@ fn row(class: &str, judged: &[Judged<'_>]) -> String {
         width,
     } = Figures::from_judged(judged);
     format!(
-        "| {class} | {} | {predicted} | {} | {} | {} | {:+.0} % | {:.0} % | {} | {rank:.3} | {:.0} % | {:.0} % |",
+        "| {class} | {} | {predicted} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
         judged.len(),
         percent(mean),
         percent(median),
         percent(p90),
-        worst * 100.0,
-        within * 100.0,
+        stated(worst, |worst| format!("{:+.0} %", worst * 100.0)),
+        whole_percent(within),
         percent(halves),
-        inside * 100.0,
-        width * 100.0,
+        stated(rank, |rank| format!("{rank:.3}")),
+        whole_percent(inside),
+        whole_percent(width),
     )
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    stated(share, |share| format!("{:.1} %", share * 100.0))
+}
+
+fn whole_percent(share: f64) -> String {
+    stated(share, |share| format!("{:.0} %", share * 100.0))
+}
+
+/// Without any prediction there is no figure.
+fn stated(figure: f64, text: impl Fn(f64) -> String) -> String {
+    match figure.is_finite() {
+        true => text(figure),
+        false => "-".to_owned(),
+    }
 }
 
 /// Shares, but for the count.

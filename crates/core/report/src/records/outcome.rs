@@ -90,6 +90,7 @@ record! {
         },
         bounds_class: prediction.scale.class,
         bounds_cells: prediction.scale.measured.map(|cells| cells.count),
+        bounds_inside_percent: prediction.scale.measured.map(|cells| cells.inside_percent),
         unscaled_low_ns: prediction.bounds().map(|_| prediction.unscaled[0]),
         unscaled_high_ns: prediction.bounds().map(|_| prediction.unscaled[1]),
         per_second: finite(prediction.per_second),

@@ -149,8 +149,8 @@ types! {
          setup_ns client_after_ns continues evidence",
     outcome::PredictionRecord<'_> => "prediction":
         "operation_name operations cold_operations rtt_ns rate_bits_per_second \
-         request_rate_bits_per_second link clients workers duration_ns low_ns high_ns no_duration bounds_class bounds_cells unscaled_low_ns \
-         unscaled_high_ns per_second turns slope order order_operations order_seen_at_once bound_by \
+         request_rate_bits_per_second link clients workers duration_ns low_ns high_ns no_duration bounds_class bounds_cells bounds_inside_percent \
+         unscaled_low_ns unscaled_high_ns per_second turns slope order order_operations order_seen_at_once bound_by \
          unexplained_ns unexplained_share client_ns server_ns pooler_ns network_ns round_trip_ns transfer_ns recovery_ns unknown_ns samples min_ns max_ns mean_ns p50_ns \
          p90_ns p95_ns p99_ns measured_ns measured_operations measured_errors measured_min_ns \
          measured_max_ns measured_per_second error_share point",

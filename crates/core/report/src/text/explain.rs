@@ -81,8 +81,13 @@ fn margins(prediction: &Prediction, style: &Style, out: &mut String) {
 fn scale(scale: BoundsScale) -> String {
     let BoundsScale { class, factor, .. } = scale;
     match scale.measured {
-        Some(MeasuredCells { count, applications }) => format!(
-            "- all times {factor:.2}, which held 90 % of {count} measured predictions of {applications} applications ({class})."
+        Some(MeasuredCells {
+            count,
+            applications,
+            inside_percent,
+        }) => format!(
+            "- scaled by {factor:.2}: of {count} measured predictions of this class ({class}; {applications} applications) \
+             {inside_percent} % were inside when their application was left out."
         ),
         None => "- not backed by measurements, which have other links or fewer clients: docs/accuracy.md#real-products."
             .to_owned(),

@@ -314,7 +314,7 @@ fn cold_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
         if let Some(one) = cold {
             let _ = writeln!(
                 out,
-                "{}: the first {} of {} were slower (cold); predicted from the rest.",
+                "{}: the first {} of {} were slower than the rest, and are left out.",
                 printable(name),
                 one.cold,
                 one.cold + one.operations

@@ -423,6 +423,7 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
             measured: Some(MeasuredCells {
                 count: 120,
                 applications: 8,
+                inside_percent: 89,
             }),
         },
         spread: spread(250, middle),
