@@ -10,13 +10,13 @@ use crate::connection::endpoint;
 use crate::{ConnectionNumbers, READ_LIMIT};
 use model::{
     Closing, ConnectionEvent, ConnectionId, ConnectionTotals, Direction, Observer, ObserverFactory,
-    PerDirection, PerSide, Segment, Side, Timestamp,
+    PerDirection, PerSide, Segment, Timestamp,
 };
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{JoinHandle, Scope};
+use std::thread::{Builder, JoinHandle, Scope};
 use std::time::Duration;
 use sys::clock::WallOffset;
 use sys::socket::{Received, Sent, Socket};
@@ -110,9 +110,14 @@ impl Shared {
     fn accept_all(&self, listener: &TcpListener) {
         std::thread::scope(|scope| {
             while !self.stop.is_stopped() {
-                self.stop.until_ready(listener.as_fd(), PollFlags::IN, LONG);
-                while let Ok((client, _)) = listener.accept() {
-                    scope.spawn(move || self.connect(client, scope));
+                self.stop.until_ready(listener.as_fd(), PollFlags::IN, WAIT_LIMIT);
+                match listener.accept() {
+                    Ok((client, _)) => {
+                        spawn(scope, move || self.connect(client, scope));
+                    }
+                    Err(_) => {
+                        self.stop.wait_timeout(ACCEPT_PAUSE);
+                    }
                 }
             }
         });
@@ -154,8 +159,9 @@ impl Shared {
             views: Mutex::new(views),
         });
         let other = open.clone();
-        scope.spawn(move || self.carry(Direction::ServerToClient, &other));
-        self.carry(Direction::ClientToServer, &open);
+        if spawn(scope, move || self.carry(Direction::ServerToClient, &other)) {
+            self.carry(Direction::ClientToServer, &open);
+        }
     }
 
     fn carry(&self, direction: Direction, open: &Open) {
@@ -165,7 +171,7 @@ impl Shared {
         while !self.stop.is_stopped() {
             if !self
                 .stop
-                .until_ready(source.stream().as_fd(), PollFlags::IN, LONG)
+                .until_ready(source.stream().as_fd(), PollFlags::IN, WAIT_LIMIT)
             {
                 continue;
             }
@@ -188,28 +194,12 @@ impl Shared {
 
     /// Returns false if the receiver is gone.
     fn pass_on(&self, direction: Direction, open: &Open, bytes: &[u8], arrived: Timestamp) -> bool {
-        let sent = match direction {
-            Direction::ClientToServer => {
-                // The other thread must not show the reply first.
-                let mut views = open.views();
-                let sent = self.send(&open.sockets[Side::Server], bytes);
-                let now = self.clock.now();
-                views[Side::Client].show(direction, arrived, bytes);
-                views[Side::Server].show(direction, now, bytes);
-                sent
-            }
-            Direction::ServerToClient => {
-                open.views()[Side::Server].show(direction, arrived, bytes);
-                self.wait_until(
-                    arrived.after(Duration::from_nanos(self.delay_nanos.load(Ordering::Acquire))),
-                );
-                let mut views = open.views();
-                let sent = self.send(&open.sockets[Side::Client], bytes);
-                views[Side::Client].show(direction, self.clock.now(), bytes);
-                sent
-            }
-        };
-        sent && !self.stop.is_stopped()
+        open.views()[direction.sender()].show(direction, arrived, bytes);
+        if direction == Direction::ServerToClient {
+            let delay = Duration::from_nanos(self.delay_nanos.load(Ordering::Acquire));
+            self.wait_until(arrived.after(delay));
+        }
+        self.send(direction, open, bytes) && !self.stop.is_stopped()
     }
 
     fn wait_until(&self, due: Timestamp) {
@@ -222,12 +212,14 @@ impl Shared {
         }
     }
 
-    fn send(&self, sink: &Socket, mut bytes: &[u8]) -> bool {
+    fn send(&self, direction: Direction, open: &Open, mut bytes: &[u8]) -> bool {
+        let sink = &open.sockets[direction.receiver()];
         while !bytes.is_empty() {
-            match sink.send(bytes) {
+            match self.send_some(direction, open, bytes) {
                 Sent::Bytes(0) if self.stop.is_stopped() => return false,
                 Sent::Bytes(0) => {
-                    self.stop.until_ready(sink.stream().as_fd(), PollFlags::OUT, LONG);
+                    self.stop
+                        .until_ready(sink.stream().as_fd(), PollFlags::OUT, WAIT_LIMIT);
                 }
                 Sent::Bytes(count) => bytes = bytes.get(count..).unwrap_or_default(),
                 Sent::Broken(_) => return false,
@@ -235,6 +227,22 @@ impl Shared {
         }
         true
     }
+
+    /// Locked, so that the other thread does not show the answer first.
+    fn send_some(&self, direction: Direction, open: &Open, bytes: &[u8]) -> Sent {
+        let mut views = open.views();
+        let sent = open.sockets[direction.receiver()].send(bytes);
+        if let Sent::Bytes(count @ 1..) = sent {
+            let passed = bytes.get(..count).unwrap_or_default();
+            views[direction.receiver()].show(direction, self.clock.now(), passed);
+        }
+        sent
+    }
+}
+
+/// Returns false if the system refuses a thread; its connection is dropped.
+fn spawn<'scope>(scope: &'scope Scope<'scope, '_>, work: impl FnOnce() + Send + 'scope) -> bool {
+    Builder::new().spawn_scoped(scope, work).is_ok()
 }
 
 struct Open {
@@ -294,4 +302,6 @@ impl Drop for View {
 const POLLED: Duration = Duration::from_micros(300);
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// A stop ends each wait.
-const LONG: Duration = Duration::from_secs(3600);
+const WAIT_LIMIT: Duration = Duration::from_secs(3600);
+/// After an error, such as too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);

@@ -101,7 +101,7 @@ impl Run<'_> {
         progress.status("waiting for the first request");
         let waiting = Instant::now();
         while self.times[Side::Client].is_empty() && waiting.elapsed() < FIRST_REQUEST {
-            self.pass_time(COLLECT, application)?;
+            self.pass_time(COLLECT_INTERVAL, application)?;
             if self.stop.is_stopped() {
                 return Ok(());
             }
@@ -145,7 +145,7 @@ impl Run<'_> {
         while let Some(left) = length.checked_sub(began.elapsed())
             && !self.stop.is_stopped()
         {
-            self.pass_time(left.min(COLLECT), application)?;
+            self.pass_time(left.min(COLLECT_INTERVAL), application)?;
         }
         let block = Block {
             round,
@@ -181,5 +181,5 @@ const DELAYS: [(Duration, Duration); 4] = [
     (Duration::from_millis(20), Duration::from_millis(1500)),
 ];
 /// Facts are taken this often; more often would wake processors that should rest.
-const COLLECT: Duration = Duration::from_millis(200);
+const COLLECT_INTERVAL: Duration = Duration::from_millis(200);
 const FIRST_REQUEST: Duration = Duration::from_secs(15);

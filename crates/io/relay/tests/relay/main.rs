@@ -5,6 +5,7 @@ mod ends;
 mod faults;
 mod recorder;
 mod shaped;
+mod spacing;
 mod stand;
 mod timing;
 mod transfers;

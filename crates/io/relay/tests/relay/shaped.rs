@@ -270,7 +270,6 @@ fn a_target_with_tls_is_refused_together_with_a_link() {
         tls: relay::RelayTls::default(),
         plain_clients: sys::listening::PlainClients::default(),
         numbers: relay::ConnectionNumbers::default(),
-        sparing: None,
     };
     let recorder = std::sync::Arc::new(crate::recorder::Recorder::default());
     let error = relay::start(options, sys::Clock::anchored_now(), recorder).expect_err("refused");

@@ -1,4 +1,4 @@
-//! Whose requests are measured: those of a command, statements of longwire's own, or an echo.
+//! The measured requests: of a command, of longwire's own statements, or to an echo.
 
 use super::CalibrationPlan;
 use anyhow::{Context, Result, bail, ensure};
@@ -7,11 +7,13 @@ use relay::command::{NotStarted, RelayedTarget, prepare};
 use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
 use std::process::Stdio;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::program::Program;
-use sys::{ClientTls, StopToken, Target, listening};
+use sys::wait::PollFlags;
+use sys::{ClientTls, StopToken, Target, listening, threads};
 
 pub(super) struct Application<'a> {
     target: Target,
@@ -32,7 +34,9 @@ impl<'a> Application<'a> {
             None => {
                 let listener = listening::on_loopback().context("could not listen on loopback")?;
                 let target = Target::parse(&format!("tcp://{}", listener.local_addr()?))?;
-                (target, Some(std::thread::spawn(move || serve_echo(&listener))))
+                let stop = stop.clone();
+                let server = threads::spawn("echo".to_owned(), move || serve_echo(&listener, &stop))?;
+                (target, Some(server))
             }
         };
         Ok(Self {
@@ -59,10 +63,11 @@ impl<'a> Application<'a> {
         let stop = self.stop.clone();
         let own_server = self.server.is_some();
         let target = Target::parse(&self.target.url_through(endpoint(address), ClientTls::LeftOut))?;
-        self.client = Some(std::thread::spawn(move || match own_server {
-            true => ask_echo(address, &stop),
-            false => ask_server(&target, &stop),
-        }));
+        let client = std::thread::Builder::new().spawn(move || match own_server {
+            true => run_echo_client(address, &stop),
+            false => run_statements(&target, &stop),
+        });
+        self.client = Some(client.context("could not start a thread")?);
         Ok(())
     }
 
@@ -129,12 +134,12 @@ fn endpoint(address: SocketAddr) -> model::Endpoint {
 }
 
 /// Two statements in turn, computing between them.
-fn ask_server(target: &Target, stop: &StopToken) -> Result<()> {
+fn run_statements(target: &Target, stop: &StopToken) -> Result<()> {
     let mut session = Session::open(target, SessionOptions::new(stop))?;
     let mut work = Work::default();
     while !stop.is_stopped() {
         for (sql, size) in STATEMENTS.iter().zip(WORK_BYTES) {
-            let rows = session.query(sql, PATIENCE)?;
+            let rows = session.query(sql, STATEMENT_TIMEOUT)?;
             if let Some(error) = rows.reply.error {
                 bail!("the server refused a statement: {}", error.text);
             }
@@ -145,7 +150,7 @@ fn ask_server(target: &Target, stop: &StopToken) -> Result<()> {
     Ok(())
 }
 
-fn ask_echo(address: SocketAddr, stop: &StopToken) -> Result<()> {
+fn run_echo_client(address: SocketAddr, stop: &StopToken) -> Result<()> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     let mut work = Work::default();
@@ -162,8 +167,11 @@ fn ask_echo(address: SocketAddr, stop: &StopToken) -> Result<()> {
     Ok(())
 }
 
-/// Serves one connection until its end.
-fn serve_echo(listener: &TcpListener) {
+/// Serves one connection until its end; a stop ends the wait for it.
+fn serve_echo(listener: &TcpListener, stop: &StopToken) {
+    if !stop.until_ready(listener.as_fd(), PollFlags::IN, ACCEPT_LIMIT) {
+        return;
+    }
     let Ok((mut stream, _)) = listener.accept() else {
         return;
     };
@@ -210,4 +218,5 @@ const STATEMENTS: [&str; 2] = [
 ];
 /// Of the computing after each request.
 const WORK_BYTES: [usize; 2] = [64 << 10, 512 << 10];
-const PATIENCE: Duration = Duration::from_secs(10);
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+const ACCEPT_LIMIT: Duration = Duration::from_secs(3600);

@@ -1,0 +1,54 @@
+//! The relay that holds replies back.
+
+use crate::recorder::Recorder;
+use crate::stand::{TIMEOUT, accept, listen, noise};
+use model::{Direction, PerSide, Side};
+use relay::spacing::SpacingRelay;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::thread::{scope, spawn};
+use sys::{Clock, Target};
+
+/// Far more than the buffers of both connections.
+const BYTES: usize = 16 << 20;
+
+#[test]
+fn a_client_that_pipelines_does_not_block_it_and_each_side_sees_all_bytes() {
+    let (listener, address) = listen();
+    let server = spawn(move || {
+        let mut stream = accept(&listener);
+        let mut bytes = vec![0; 64 << 10];
+        while let count @ 1.. = stream.read(&mut bytes).expect("read") {
+            stream.write_all(&bytes[..count]).expect("the relay reads on");
+        }
+    });
+    let recorders = PerSide::from_fn(|_| Arc::new(Recorder::default()));
+    let observers = recorders
+        .clone()
+        .map(|recorder| recorder as Arc<dyn model::ObserverFactory>);
+    let target = Target::parse(&format!("tcp://{address}")).expect("valid");
+    let relay = SpacingRelay::start(target, Clock::anchored_now(), observers).expect("starts");
+    let client = TcpStream::connect(relay.local_addr()).expect("accepts");
+    client.set_read_timeout(Some(TIMEOUT)).expect("set");
+    let sent = noise(7, BYTES);
+    let mut received = Vec::new();
+    scope(|scope| {
+        scope.spawn(|| {
+            let mut client = &client;
+            client.write_all(&sent).expect("the relay reads on");
+            client.shutdown(Shutdown::Write).expect("shut down");
+        });
+        (&client).read_to_end(&mut received).expect("the relay sends on");
+    });
+    assert!(received == sent);
+    server.join().expect("no panic");
+    relay.stop();
+    for side in Side::ALL {
+        let [story] = recorders[side].stories().try_into().expect("one connection");
+        for direction in Direction::ALL {
+            assert!(story.bytes[direction] == sent, "{side:?} {direction:?}");
+        }
+        assert!(story.closed.is_some());
+    }
+}
