@@ -4,8 +4,8 @@
 //! ratio is a factor. It varies over time and from one statement to another, and both are its scatter.
 
 use crate::wake_up::{self, ASSUMED, Rest};
-use foldhash::HashMap;
 use model::{CalibratedFactor, CalibratedRest, Calibration, Nanos, PerSide, Side};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// One computation of one side.
@@ -38,8 +38,13 @@ impl CalibratedCurve {
         points[0].map(|_| Self(points))
     }
 
-    pub fn of_both_sides(calibration: &Calibration) -> PerSide<Option<Self>> {
-        PerSide::from_fn(|side| Self::new(side, &calibration.rests))
+    /// # Errors
+    /// If [`fit`] returns no such rests.
+    pub fn of_both_sides(calibration: &Calibration) -> Result<PerSide<Option<Self>>, String> {
+        for side in Side::ALL {
+            check(side, &calibration.rests)?;
+        }
+        Ok(PerSide::from_fn(|side| Self::new(side, &calibration.rests)))
     }
 
     /// Interpolated; beyond the measured rests that of the nearest.
@@ -53,6 +58,50 @@ impl CalibratedCurve {
         }
         before.map_or(ASSUMED, |(_, factor)| factor)
     }
+}
+
+fn check(side: Side, rests: &[CalibratedRest]) -> Result<(), String> {
+    let (mut count, mut before) = (0, Duration::ZERO);
+    for rest in rests.iter().filter(|rest| rest.side == side) {
+        if rest.longer <= before {
+            return Err("its rests are not in ascending order".to_owned());
+        }
+        (count, before) = (count + 1, rest.longer);
+        if count > MAX_POINTS {
+            return Err(format!("a side has more than {MAX_POINTS} rests"));
+        }
+        match rest.factor {
+            Some(factor) => check_factor(factor)?,
+            None if rest.refused.is_none() => {
+                return Err("a rest has neither a whole factor nor a reason for none".to_owned());
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_factor(factor: CalibratedFactor) -> Result<(), String> {
+    let CalibratedFactor {
+        factor,
+        factor_low,
+        factor_high,
+    } = factor;
+    let is_ordered = factor_low <= factor && factor <= factor_high;
+    // Text rounds.
+    if is_ordered && factor.is_finite() && factor_high - factor_low <= max_width() + 1e-9 {
+        return Ok(());
+    }
+    Err(format!(
+        "a factor of {factor} from {factor_low} to {factor_high}: it must be between them, and they at most {} \
+         apart",
+        max_width()
+    ))
+}
+
+/// Of percentiles.
+const fn max_width() -> f64 {
+    ASSUMED.factor_high - ASSUMED.factor_low
 }
 
 fn between(
@@ -69,7 +118,7 @@ fn between(
     }
 }
 
-/// What the computations of one side show for each of the `delays` above none.
+/// Factors of one side, for each of the `delays` above zero.
 pub fn fit(side: Side, samples: &[ComputingSample], delays: &[Duration]) -> Vec<CalibratedRest> {
     let cells = medians(samples);
     let delays = delays.iter().filter(|delay| !delay.is_zero());
@@ -84,10 +133,10 @@ struct Cell {
     rest: Nanos,
 }
 
-type Cells = HashMap<(Duration, u32, u64), Cell>;
+type Cells = BTreeMap<(Duration, u32, u64), Cell>;
 
 fn medians(samples: &[ComputingSample]) -> Cells {
-    let mut lists: HashMap<_, (Vec<Nanos>, Vec<Nanos>)> = HashMap::default();
+    let mut lists: BTreeMap<_, (Vec<Nanos>, Vec<Nanos>)> = BTreeMap::new();
     for sample in samples {
         let key = (sample.delay, sample.round, sample.statement);
         let (computing, rest) = lists.entry(key).or_default();
@@ -138,15 +187,15 @@ impl Sums {
 
 fn calibrated(side: Side, cells: &Cells, delay: Duration) -> CalibratedRest {
     let mut all = Sums::default();
-    let mut rounds: HashMap<u32, Sums> = HashMap::default();
-    let mut statements: HashMap<u64, Sums> = HashMap::default();
+    let mut rounds: BTreeMap<u32, Sums> = BTreeMap::new();
+    let mut statements: BTreeMap<u64, Sums> = BTreeMap::new();
     let mut samples = 0;
     for (&(longer, round, statement), far) in cells {
         let Some(near) = cells.get(&(Duration::ZERO, round, statement)) else {
             continue;
         };
         if longer == delay {
-            samples += far.count;
+            samples += near.count.min(far.count);
             all.add(*near, *far);
             rounds.entry(round).or_default().add(*near, *far);
             statements.entry(statement).or_default().add(*near, *far);
@@ -206,8 +255,7 @@ fn refusal(samples: u64, rounds: usize, factor: CalibratedFactor) -> Option<Stri
         ));
     }
     let width = factor.factor_high - factor.factor_low;
-    let assumed = ASSUMED.factor_high - ASSUMED.factor_low;
-    (width > assumed).then(|| format!("scatter: {:.1} to {:.1}", factor.factor_low, factor.factor_high))
+    (width > max_width()).then(|| format!("scatter: {:.1} to {:.1}", factor.factor_low, factor.factor_high))
 }
 
 const MAX_POINTS: usize = 4;

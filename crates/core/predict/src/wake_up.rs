@@ -11,6 +11,10 @@ use crate::calibration::CalibratedCurve;
 use model::{CalibratedFactor, Nanos, PerSide, Side};
 use std::time::Duration;
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a predictor holds one, and it stays `Copy`"
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum WakeUp {
     #[default]

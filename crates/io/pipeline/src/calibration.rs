@@ -22,6 +22,9 @@ pub fn wake_up(given: Option<&Path>, files: &[PathBuf]) -> Result<WakeUp> {
         return Ok(WakeUp::Assumed);
     };
     let calibration = read(&path)?;
+    let curves = CalibratedCurve::of_both_sides(&calibration)
+        .map_err(anyhow::Error::msg)
+        .with_context(|| format!("could not use the calibration {}", path.display()))?;
     let machine = calibration.host.as_deref().unwrap_or("another machine");
     if let Some(host) = input::recorded_on(files).filter(|host| Some(host) != calibration.host.as_ref()) {
         ensure!(
@@ -39,7 +42,7 @@ pub fn wake_up(given: Option<&Path>, files: &[PathBuf]) -> Result<WakeUp> {
         "longer computing after longer rests as {} has it, measured on {machine}",
         path.display()
     ));
-    Ok(WakeUp::Calibrated(CalibratedCurve::of_both_sides(&calibration)))
+    Ok(WakeUp::Calibrated(curves))
 }
 
 fn beside(files: &[PathBuf]) -> Option<PathBuf> {
@@ -54,7 +57,7 @@ fn beside(files: &[PathBuf]) -> Option<PathBuf> {
 
 /// # Errors
 /// If it cannot be read, or is not a calibration that this longwire reads.
-pub fn read(path: &Path) -> Result<Calibration> {
+fn read(path: &Path) -> Result<Calibration> {
     let parsed = read_small_text(path, MAX_CONFIG_BYTES)
         .map_err(anyhow::Error::from)
         .and_then(|text| Ok(report::calibration::parse(&text)?));

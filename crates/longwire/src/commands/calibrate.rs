@@ -6,7 +6,7 @@ use crate::commands::record_args::RecordArgs;
 use anyhow::{Context, Result};
 use clap::Args as ClapArgs;
 use live::relaying;
-use model::{Calibration, parse_duration};
+use model::{Calibration, format_duration, parse_duration};
 use pipeline::calibration::FILE;
 use pipeline::output::{self, Status};
 use pipeline::private_file;
@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
     /// How long it measures.
-    #[arg(short = 'T', long, default_value = "40s", value_parser = parse_duration, value_name = "TIME")]
+    #[arg(short = 'T', long, default_value = "40s", value_parser = measurable, value_name = "TIME")]
     pub time: Duration,
     /// The file.
     #[arg(short = 'o', long = "output", default_value = FILE, value_name = "FILE")]
@@ -49,6 +49,17 @@ pub struct Args {
     /// The command to run, behind `--`. Without one, statements that read no table.
     #[arg(last = true, requires = "target", value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+fn measurable(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    if time < MIN_TIME {
+        return Err(format!(
+            "use at least {}: rounds would be too short",
+            format_duration(MIN_TIME)
+        ));
+    }
+    Ok(time)
 }
 
 /// # Errors
@@ -128,5 +139,6 @@ fn print_outcome(
     Ok(calibration)
 }
 
+const MIN_TIME: Duration = Duration::from_secs(5);
 const NOTHING_SEEN: &str = "no request passed longwire, so no file is written: let the command take {url}, or {host} and {port}, in \
                             its arguments, or LONGWIRE_URL or DATABASE_URL of its environment";

@@ -96,6 +96,13 @@ fn files_that_are_no_calibration_are_refused() {
         &["version 7", "version 1"],
     );
     with(&whole.replace("\"client\"", "\"proxy\""), &["proxy"]);
+    with(
+        &whole.replace("\"factor\":0.5", "\"factor\":0.7"),
+        &["0.7", "calibration.json"],
+    );
+    with(&whole.replace("\"factor\":0.5", "\"factor\":1e999"), &["damaged"]);
+    with(&whole.replace("\"factor_low\":0.4,", ""), &["neither"]);
+    with(&whole.replace("\"server\"", "\"client\""), &["ascending"]);
     let missing = folder.path().join("none.json").display().to_string();
     refused(&["plan", CAPTURE, CAPTURE, "--calibration", &missing], &[]);
     refused(
@@ -114,6 +121,13 @@ fn files_that_are_no_calibration_are_refused() {
         ],
         &["--wake-up"],
     );
+}
+
+#[test]
+fn a_time_too_short_for_a_measurement_is_refused() {
+    for time in ["0s", "4.9s"] {
+        refused(&["calibrate", "-T", time], &["at least 5.00 s"]);
+    }
 }
 
 #[test]

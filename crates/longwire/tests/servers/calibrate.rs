@@ -76,7 +76,7 @@ fn own_statements_leave_nothing_and_a_failing_command_is_an_error() {
     let url = server.url();
     let tables = || server.sql("select count(*) from pg_class");
     let before = tables();
-    let output = run(&["calibrate", &url, "-T", "4s", "-o", &file]);
+    let output = run(&["calibrate", &url, "-T", "5s", "-o", &file]);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", shown(&output));
     assert!(stdout(&output).lines().count() <= 24, "{}", stdout(&output));
     assert_eq!(tables(), before);

@@ -30,7 +30,7 @@ fn scale_of(
 ) -> BoundsScale {
     let class = class(clients, attribution);
     let row = SCALES.lines().find_map(|line| Row::of_class(line, class));
-    let measured = row.filter(|row| wake_up != WakeUp::None && row.holds(clients, links));
+    let measured = row.filter(|row| wake_up == WakeUp::Assumed && row.holds(clients, links));
     let factor = row.map_or(1.0, |row| row.factor);
     BoundsScale {
         class,
@@ -104,14 +104,19 @@ const MOSTLY: f64 = 0.75;
 mod tests {
     use super::*;
     use link::LossShare;
+    use model::PerSide;
 
     fn of(clients: u32, computing: u64, links: &[LinkDescription]) -> BoundsScale {
+        with(WakeUp::Assumed, clients, computing, links)
+    }
+
+    fn with(wake_up: WakeUp, clients: u32, computing: u64, links: &[LinkDescription]) -> BoundsScale {
         let attribution = Attribution {
             round_trip: Duration::from_millis(30),
             server: Duration::from_millis(computing),
             ..Attribution::default()
         };
-        scale_of(clients, &attribution, links, WakeUp::Assumed)
+        scale_of(clients, &attribution, links, wake_up)
     }
 
     fn link(millis: u64) -> LinkDescription {
@@ -149,6 +154,10 @@ mod tests {
                 assert_eq!(scale.measured, None, "{links:?}");
                 assert!(scale.factor >= 1.0, "{scale:?}");
             }
+        }
+        for wake_up in [WakeUp::None, WakeUp::Calibrated(PerSide::default())] {
+            let scale = with(wake_up, 1, 10, &[link(10)]);
+            assert!(scale.measured.is_none() && scale.factor >= 1.0, "{scale:?}");
         }
     }
 }

@@ -91,6 +91,19 @@ fn too_few_are_refused_and_say_so() {
 }
 
 #[test]
+fn only_pairs_count() {
+    let mut samples = samples(8, 10, 0.5, 0.0, 1);
+    let mut near = 0;
+    samples.retain(|sample| {
+        near += u32::from(sample.delay.is_zero());
+        !sample.delay.is_zero() || near.is_multiple_of(10)
+    });
+    for rest in fit(Side::Server, &samples, &DELAYS) {
+        assert_eq!(rest.samples, 8 * 20, "{rest:?}");
+    }
+}
+
+#[test]
 fn an_effect_that_the_scatter_hides_is_refused() {
     let [rest] = fit(Side::Server, &samples(10, 1, 0.2, 0.95, 7), &DELAYS[1..2])
         .try_into()
@@ -113,9 +126,8 @@ fn a_drift_over_the_rounds_does_not_count_as_an_effect() {
     }
 }
 
-#[test]
-fn factors_are_interpolated_between_the_measured_rests_and_kept_beyond() {
-    let rest = |longer: u64, factor: Option<f64>| CalibratedRest {
+fn rest(longer: u64, factor: Option<f64>) -> CalibratedRest {
+    CalibratedRest {
         side: Side::Client,
         longer: Duration::from_millis(longer),
         samples: 100,
@@ -126,8 +138,54 @@ fn factors_are_interpolated_between_the_measured_rests_and_kept_beyond() {
             factor_low: factor - 0.1,
             factor_high: factor + 0.2,
         }),
-        refused: None,
+        refused: factor.is_none().then(|| "scatter".to_owned()),
+    }
+}
+
+#[test]
+fn rests_that_no_fit_returns_are_refused() {
+    let curves = |rests: &[CalibratedRest]| {
+        CalibratedCurve::of_both_sides(&Calibration {
+            calibration: Calibration::VERSION,
+            host: None,
+            kernel: None,
+            work: String::new(),
+            rests: rests.to_vec(),
+        })
     };
+    let refused = |rests: &[CalibratedRest], words: &str| {
+        let reason = curves(rests).expect_err("refused");
+        assert!(reason.contains(words), "{reason}");
+    };
+    let whole = [rest(1, None), rest(5, Some(1.0)), rest(20, Some(-0.4))];
+    assert!(curves(&whole).is_ok_and(|curves| curves[Side::Client].is_some()));
+    refused(&[rest(5, Some(1.0)), rest(1, Some(1.0))], "ascending");
+    refused(&[rest(5, Some(1.0)), rest(5, Some(1.0))], "ascending");
+    refused(
+        &[1, 2, 3, 4, 5].map(|longer| rest(longer, Some(1.0))),
+        "more than 4",
+    );
+    refused(&[rest(5, Some(f64::INFINITY))], "must be between");
+    refused(&[rest(5, Some(f64::NAN))], "must be between");
+    let changed = |low: f64, high: f64| {
+        let mut rest = rest(5, Some(1.0));
+        rest.factor = rest.factor.map(|factor| CalibratedFactor {
+            factor_low: low,
+            factor_high: high,
+            ..factor
+        });
+        [rest]
+    };
+    refused(&changed(1.1, 1.2), "must be between");
+    refused(&changed(0.5, 0.9), "must be between");
+    refused(&changed(-0.5, 2.0), "at most 2 apart");
+    let mut neither = rest(5, None);
+    neither.refused = None;
+    refused(&[neither], "neither");
+}
+
+#[test]
+fn factors_are_interpolated_between_the_measured_rests_and_kept_beyond() {
     let curve = CalibratedCurve::new(
         Side::Client,
         &[rest(1, None), rest(5, Some(1.0)), rest(20, Some(0.4))],

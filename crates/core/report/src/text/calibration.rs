@@ -42,30 +42,22 @@ pub fn calibration_view(calibration: &Calibration, style: &Style) -> String {
 
 fn answer(calibration: &Calibration) -> String {
     let sides = Side::ALL.map(|side| {
-        let of_side = calibration.rests.iter().filter(|rest| rest.side == side);
-        let last = of_side.filter(|rest| rest.factor.is_some()).next_back();
+        let is_usable = |rest: &&CalibratedRest| rest.side == side && rest.factor.is_some();
+        let last = calibration.rests.iter().rfind(is_usable);
         last.map_or_else(
-            || format!("the {}'s is not known", name(side)),
+            || format!("the {}'s computing is not known", name(side)),
             |rest| {
                 format!(
-                    "the {} computes {} in place of {}",
+                    "the {} computes {} in place of {} after a rest that is {} longer",
                     name(side),
                     format_duration(longer(rest)),
-                    format_duration(rest.work)
+                    format_duration(rest.work),
+                    format_duration(rest.longer)
                 )
             },
         )
     });
-    let rest = calibration
-        .rests
-        .last()
-        .map_or(Duration::ZERO, |rest| rest.longer);
-    format!(
-        "{} after a rest that is {} longer: {}",
-        printable(&calibration.work),
-        format_duration(rest),
-        sides.join(", ")
-    )
+    format!("{}: {}", printable(&calibration.work), sides.join(", "))
 }
 
 fn longer(rest: &CalibratedRest) -> Duration {
@@ -107,4 +99,4 @@ fn factor(rest: &CalibratedRest) -> String {
 }
 
 const NOTE: &str = "times assumed: the added time as a multiple of the allowance without a calibration, with \
-                    its 10th and 90th percentile over time and statements; requests: seen with that rest";
+                    its 10th and 90th percentile over time and statements; requests: with that rest, and as many without";
