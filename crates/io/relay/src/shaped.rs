@@ -434,6 +434,10 @@ impl<O: Outside> Shaper<O> {
 
     fn release(&mut self, slot: usize) {
         self.put(slot, ConnectionState::Over);
+        let now = self.network.now();
+        if let Some(mut sparing) = self.slots.get_mut(slot).and_then(|slot| slot.sparing.take()) {
+            sparing.closed(now);
+        }
         self.network.detach(ConnectionNumber::new(slot));
         self.ended.push(slot);
         self.outside.close(slot);

@@ -7,6 +7,7 @@ use crate::recorder::Story;
 use crate::sparing::{SparedConnection, Sparing};
 use memory::{Server, World};
 use model::{BitRate, Closing, Direction, PerDirection, Side, TcpHandshake, Timestamp};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -305,6 +306,41 @@ fn a_spared_reply_waits_for_its_reader() {
         read.extend(world.read(client, Side::Client, 100_000));
     }
     assert!(read == reply);
+}
+
+#[derive(Default)]
+struct CountsClosed(Arc<AtomicU32>);
+
+impl Sparing for CountsClosed {
+    fn connection(&self, _at: Timestamp) -> Box<dyn SparedConnection + Send> {
+        Box::new(Self(self.0.clone()))
+    }
+}
+
+impl SparedConnection for CountsClosed {
+    fn spares_connecting(&self) -> bool {
+        false
+    }
+
+    fn request(&mut self, _at: Timestamp, _bytes: &[u8], _at_rest: bool) -> bool {
+        false
+    }
+
+    fn reply(&mut self, _at: Timestamp, _bytes: &[u8]) {}
+
+    fn closed(&mut self, _at: Timestamp) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn the_sparing_hears_of_a_refused_connection_that_it_is_closed() {
+    let sparing = CountsClosed::default();
+    let closed = sparing.0.clone();
+    let mut world = World::new("rtt=60ms").sparing(sparing);
+    world.connect(Server::Refuses);
+    world.rest();
+    assert_eq!(closed.load(Ordering::Relaxed), 1);
 }
 
 #[test]
