@@ -1,6 +1,6 @@
-//! What sparing exchanges the link's delay gives, operation by operation.
+//! Durations of operations with and without the link's delay for some exchanges.
 
-use crate::DistributionBuilder;
+use crate::{DistributionBuilder, FindingKind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ pub struct SparingOutcome {
     pub executions: SparedExecutions,
     /// By name.
     pub operations: Vec<SparedOperation>,
-    /// Connections that longwire cannot read.
-    pub encrypted: u64,
+    /// Connections that are encrypted, or in a protocol that longwire does not decode.
+    pub unreadable: u64,
 }
 
 /// Executions of spared statements, or connections.
@@ -41,7 +41,7 @@ pub struct SparedOperation {
     pub without: DistributionBuilder,
     /// Operations that had removable executions.
     pub concerned: u64,
-    /// Operations that were only partly with or without, beside others.
+    /// Operations that were only partly with or without, beside others, or broken off.
     pub mixed: u64,
 }
 
@@ -63,9 +63,10 @@ impl SparingOutcome {
         let SparedExecutions {
             removable, spared, ..
         } = self.executions;
+        let spares_connecting = FindingKind::from_name(&self.spared) == Some(FindingKind::Reconnect);
         match () {
             () if self.spared == Self::CONTROL => None,
-            () if self.encrypted > 0 && removable == 0 => Some(ENCRYPTED.to_owned()),
+            () if self.unreadable > 0 && (removable == 0 || spares_connecting) => Some(UNREADABLE.to_owned()),
             () if removable == 0 => Some("none was seen that could be removed".to_owned()),
             () if spared * 10 < removable * 9 => Some(format!(
                 "only {spared} of {removable} could be spared, too few for a difference"
@@ -99,9 +100,13 @@ impl SparedOperation {
         [&self.with, &self.without].map(|arm| arm.clone().percentile(50))
     }
 
-    /// `None` below 6 operations with or without. The bounds of both medians
+    /// `None` below 6 operations with or without, and with over 10 % mixed ones: those are longer than
+    /// others, so without them the medians are too low. The bounds of both medians
     /// ([`DistributionBuilder::median_range`]) add as independent errors do.
     pub fn saved(&self) -> Option<SavedTime> {
+        if self.mixed * 10 > self.with.count() + self.without.count() {
+            return None;
+        }
         let of = |arm: &DistributionBuilder| {
             let mut arm = arm.clone();
             let nanoseconds = |span: Duration| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
@@ -121,7 +126,7 @@ impl SparedOperation {
     }
 }
 
-const ENCRYPTED: &str = "the connections are encrypted, and a relay with a link cannot read them: run the application without TLS \
+const UNREADABLE: &str = "connections are encrypted, or in a protocol that longwire does not decode: run the application without TLS \
                          (sslmode=disable)";
 
 #[cfg(test)]
@@ -149,6 +154,11 @@ mod tests {
         let [low, high] = nothing.bounds_ns;
         assert!(low <= 0 && high >= 0);
         assert_eq!(operation(90..120, 91..96).saved(), None);
+        let mut partly = operation(800..830, 96..126);
+        partly.mixed = 6;
+        assert!(partly.saved().is_some());
+        partly.mixed = 7;
+        assert_eq!(partly.saved(), None);
     }
 
     #[test]
@@ -170,6 +180,9 @@ mod tests {
                 .is_some_and(|why| why.starts_with("only 100 of 190"))
         );
         outcome.executions.spared = 180;
+        outcome.unreadable = 1;
         assert_eq!(outcome.refusal(), None);
+        outcome.spared = "reconnect".to_owned();
+        assert!(outcome.refusal().is_some_and(|why| why.contains("encrypted")));
     }
 }

@@ -63,10 +63,12 @@ pub struct SparingArgs {
 impl SparingArgs {
     /// # Errors
     /// When it cannot be spared.
-    pub fn plan(&self, planned: &[PlannedRelay]) -> Result<Option<Arc<Sparing>>> {
+    pub fn plan(&self, planned: &[PlannedRelay], keeps_literals: bool) -> Result<Option<Arc<Sparing>>> {
         let by_request = planned.iter().any(PlannedRelay::is_application);
-        let sparing = self.spare.as_deref().map(|spare| Sparing::new(spare, by_request));
-        sparing.transpose()
+        let spare = self.spare.as_deref();
+        spare
+            .map(|spare| Sparing::new(spare, keeps_literals, by_request))
+            .transpose()
     }
 }
 

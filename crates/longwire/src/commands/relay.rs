@@ -55,7 +55,12 @@ pub struct Args {
     /// Serve toxiproxy's HTTP API (version 2.x) at this address, without authentication: use an
     /// address that only this host reaches. Each target is a proxy from the start, over its link
     /// and without toxics; clients create more. See docs/relay-api.md.
-    #[arg(long, value_parser = ServedAddress::parse, value_name = "ADDRESS", conflicts_with = "command")]
+    #[arg(
+        long,
+        value_parser = ServedAddress::parse,
+        value_name = "ADDRESS",
+        conflicts_with_all = ["command", "spare"]
+    )]
     pub api: Option<ServedAddress>,
     /// A name of this machine in the Host header of API requests; can be repeated. Default:
     /// localhost, loopback addresses and the address of --api.
@@ -81,7 +86,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let planned = args.relays.plan()?;
     let mut with_tls = Vec::new();
     relaying::check_servers(&planned, relaying::REACH)?;
-    let sparing = args.sparing.plan(&planned)?;
+    let sparing = args.sparing.plan(&planned, false)?;
     for planned in &planned {
         let tls = match sparing.is_some() && !args.command.is_empty() {
             true => relaying::tls_to_be_seen(&planned.target, planned.link.is_some(), relaying::REACH)?,

@@ -30,7 +30,7 @@ pub struct Sparing {
     spared: Spared,
     known: KnownFingerprints,
     operations: Mutex<Operations>,
-    encrypted: AtomicU64,
+    unreadable: AtomicU64,
     next: AtomicU64,
 }
 
@@ -39,12 +39,12 @@ impl Sparing {
     ///
     /// # Errors
     /// If longwire cannot spare this alone.
-    pub fn new(spared: &str, by_request: bool) -> Result<Arc<Self>> {
+    pub fn new(spared: &str, keeps_literals: bool, by_request: bool) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
-            spared: Spared::parse(spared)?,
+            spared: Spared::parse(spared, keeps_literals)?,
             known: KnownFingerprints::default(),
             operations: Mutex::new(Operations::new(by_request)),
-            encrypted: AtomicU64::new(0),
+            unreadable: AtomicU64::new(0),
             next: AtomicU64::new(0),
         }))
     }
@@ -71,10 +71,11 @@ impl Sparing {
     }
 
     pub fn finish(&self) -> SparingOutcome {
+        let mut operations = self.operations();
         SparingOutcome {
-            spared: self.spared.to_string(),
-            encrypted: self.encrypted.load(Ordering::Relaxed),
-            ..self.operations().finish()
+            spared: self.spared.printed(operations.named_statement()),
+            unreadable: self.unreadable.load(Ordering::Relaxed),
+            ..operations.finish()
         }
     }
 
@@ -99,7 +100,7 @@ impl relay::Sparing for OfServer {
         let (number, reading) = self.sparing.reading(self.port);
         let is_connecting = self.sparing.spared == Spared::Connecting;
         Box::new(ServerConnection {
-            spares_connecting: is_connecting && self.sparing.operations().connects(number, at),
+            spares_connecting: is_connecting && self.sparing.operations().open_connection(number, at),
             sparing: self.sparing.clone(),
             number,
             reading,
@@ -123,7 +124,7 @@ impl SparedConnection for ServerConnection {
     }
 
     fn request(&mut self, at: Timestamp, bytes: &[u8], at_rest: bool) -> bool {
-        let (passed, is_whole) = self.reading.pass(at, Direction::ClientToServer, bytes);
+        let (passed, is_whole) = self.read(at, Direction::ClientToServer, bytes);
         let requests: Vec<Request> = passed
             .iter()
             .filter_map(|passed| match passed {
@@ -131,7 +132,8 @@ impl SparedConnection for ServerConnection {
                 _ => None,
             })
             .collect();
-        self.is_connecting &= requests.iter().all(|request| request.executes.is_empty());
+        let is_login = |request: &Request| *request == Request::default();
+        self.is_connecting &= self.reading.is_readable() && requests.iter().all(is_login);
         if self.is_connecting {
             return self.spares_connecting;
         }
@@ -143,24 +145,32 @@ impl SparedConnection for ServerConnection {
         };
         let spared = &self.sparing.spared;
         let mut operations = self.sparing.operations();
-        operations.asked(self.number, at, piece, spared)
+        operations.process_piece(self.number, at, piece, spared)
     }
 
     fn reply(&mut self, at: Timestamp, bytes: &[u8]) {
-        let was_encrypted = self.reading.is_encrypted();
-        let (passed, _) = self.reading.pass(at, Direction::ServerToClient, bytes);
-        if !was_encrypted && self.reading.is_encrypted() {
-            self.sparing.encrypted.fetch_add(1, Ordering::Relaxed);
-        }
-        for passed in passed {
-            if let Passed::Reply(state) = passed {
-                self.sparing.operations().replied(self.number, at, state);
+        for passed in self.read(at, Direction::ServerToClient, bytes).0 {
+            match passed {
+                Passed::Reply(state) => self.sparing.operations().process_reply(self.number, at, state),
+                Passed::ReplyPause => self.sparing.operations().pause_reply(self.number),
+                _ => {}
             }
         }
     }
 
     fn closed(&mut self, _at: Timestamp) {
-        self.sparing.operations().closed(self.number);
+        self.sparing.operations().close_connection(self.number);
+    }
+}
+
+impl ServerConnection {
+    fn read(&mut self, at: Timestamp, direction: Direction, bytes: &[u8]) -> (Vec<Passed>, bool) {
+        let was_readable = self.reading.is_readable();
+        let passed = self.reading.pass(at, direction, bytes);
+        if was_readable && !self.reading.is_readable() {
+            self.sparing.unreadable.fetch_add(1, Ordering::Relaxed);
+        }
+        passed
     }
 }
 
@@ -200,7 +210,7 @@ impl Observer for WebConnection {
                     .into_iter()
                     .for_each(|passed| self.passed(segment.at, passed));
             }
-            ConnectionEvent::Closed { at, .. } => self.sparing.operations().http_reply(self.number, at),
+            ConnectionEvent::Closed { at, .. } => self.sparing.operations().end(self.number, at),
             _ => {}
         }
         self.inner.event(id, event);
@@ -217,7 +227,50 @@ impl WebConnection {
                 }
             }
             Passed::Reply(_) => self.sparing.operations().http_reply(self.number, at),
-            Passed::OneWay => {}
+            Passed::OneWay | Passed::ReplyPause => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: Timestamp = Timestamp::from_nanos(1);
+
+    fn message(tag: &[u8], body: &[u8]) -> Vec<u8> {
+        [tag, &(body.len() as u32 + 4).to_be_bytes(), body].concat()
+    }
+
+    /// The second connection is spared.
+    fn connecting() -> (Arc<Sparing>, Box<dyn SparedConnection + Send>) {
+        let sparing = Sparing::new("reconnect", false, false).expect("a kind");
+        let server = sparing.of_server(5432);
+        server.connection(AT).closed(AT);
+        let connection = server.connection(AT);
+        assert!(connection.spares_connecting());
+        (sparing, connection)
+    }
+
+    #[test]
+    fn connecting_ends_where_encryption_begins() {
+        let (sparing, mut connection) = connecting();
+        let asks_for_tls = message(b"", &80_877_103_u32.to_be_bytes());
+        assert!(connection.request(AT, &asks_for_tls, true));
+        connection.reply(AT, b"S");
+        assert!(!connection.request(AT, b"\x16\x03\x01\x02\x00\x01", true));
+        let refusal = sparing.finish().refusal();
+        assert!(refusal.is_some_and(|why| why.contains("encrypted")));
+    }
+
+    #[test]
+    fn connecting_ends_with_the_first_statement_even_if_it_is_only_prepared() {
+        let (sparing, mut connection) = connecting();
+        assert!(connection.request(AT, &message(b"", b"\0\x03\0\0user\0app\0\0"), true));
+        let login = [message(b"R", &[0; 4]), message(b"Z", b"I")].concat();
+        connection.reply(AT, &login);
+        let prepares = [message(b"P", b"s1\0select 17\0\0\0"), message(b"S", b"")].concat();
+        assert!(!connection.request(AT, &prepares, true));
+        assert_eq!(sparing.finish().refusal(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What sparing exchanges the link's delay gives.
+//! The result of sparing exchanges the link's delay.
 
 use super::escape::{cut, printable};
 use super::link::signed;
@@ -33,7 +33,7 @@ fn spared(outcome: &SparingOutcome) -> String {
     }
     let executions = outcome.executions;
     let text = cut(&printable(&outcome.spared), MAX_SPARED).into_owned();
-    let kept = executions.all - executions.removable;
+    let kept = executions.all.saturating_sub(executions.removable);
     let mut words = format!(
         "Spared {} of {} of {text} in every second operation: {}",
         executions.spared,
@@ -43,7 +43,7 @@ fn spared(outcome: &SparingOutcome) -> String {
             _ => "all but the first".to_owned(),
         }
     );
-    let left = executions.removable - executions.spared;
+    let left = executions.removable.saturating_sub(executions.spared);
     if left > 0 {
         words += &format!(
             ", except {left} ({} beside bytes on their way, {} together with other statements)",
@@ -74,10 +74,11 @@ fn result(SavedTime { saves_ns, bounds_ns }: SavedTime, is_control: bool) -> Str
         (saves_ns - low).max(high - saves_ns).unsigned_abs(),
     ));
     let saves = format_duration(Duration::from_nanos(saves_ns.unsigned_abs()));
-    match (is_control, low > 0) {
-        (true, _) => format!("a difference of {} +- {margin}", signed(saves_ns)),
-        (false, true) => format!("removing them saves {saves} +- {margin}"),
-        (false, false) => format!("no saving beyond the scatter, {} +- {margin}", signed(saves_ns)),
+    match () {
+        () if is_control => format!("a difference of {} +- {margin}", signed(saves_ns)),
+        () if low > 0 => format!("removing them saves {saves} +- {margin}"),
+        () if high < 0 => format!("without them it takes longer by {saves} +- {margin}"),
+        () => format!("no saving beyond the scatter, {} +- {margin}", signed(saves_ns)),
     }
 }
 
@@ -106,7 +107,7 @@ mod tests {
                 not_at_rest: 0,
             },
             operations: vec![operation],
-            encrypted: 0,
+            unreadable: 0,
         }
     }
 
@@ -122,6 +123,19 @@ mod tests {
             text.contains("843 ms with, 97.5 ms without: removing them saves 746 ms +- 778 us"),
             "{text}"
         );
+        let text = view(&outcome("select ?", 942_000));
+        assert!(
+            text.contains("without them it takes longer by 100 ms +- 778 us"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn executions_that_were_removable_only_do_not_underflow() {
+        let mut outcome = outcome("select ?", 96_000);
+        (outcome.executions.all, outcome.executions.spared) = (500, 580);
+        let text = view(&outcome);
+        assert!(text.contains("Spared 580 of 500 executions of select ? in every second operation: all."));
     }
 
     #[test]

@@ -513,7 +513,7 @@ pub fn sparing() -> SparingOutcome {
             not_at_rest: 0,
         },
         operations: vec![orders],
-        encrypted: 0,
+        unreadable: 0,
     }
 }
 

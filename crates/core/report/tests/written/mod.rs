@@ -9,7 +9,7 @@ fn written_of_connections_and_sparing() -> [String; 7] {
         line(|writer| writer.sparing(&sparing())),
         line(|writer| {
             writer.sparing(&SparingOutcome {
-                encrypted: 1,
+                unreadable: 1,
                 executions: SparedExecutions::default(),
                 ..sparing()
             })

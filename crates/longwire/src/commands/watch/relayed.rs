@@ -21,7 +21,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let asked = EndRequest::on_signals()?;
     let reporting = &args.reporting;
     let channel = FactChannel::new(reporting.keep_literals)?;
-    let sparing = args.sparing.plan(&planned)?;
+    let sparing = args.sparing.plan(&planned, reporting.keep_literals)?;
     let mut traffic = RelayedTraffic::start(with_tls, channel, reporting.compressing(), sparing.as_ref())?;
     let mut run = Run::new(args.plan()?, relaying::conditions(typed, &planned))?;
     reporting.write_tables(&mut run.aggregator, TablesInput::Live)?;

@@ -26,6 +26,8 @@ pub(super) enum Passed {
     /// Without a reply.
     OneWay,
     HttpRequest(Fingerprint),
+    /// The server waits for the client within a reply.
+    ReplyPause,
     Reply(Option<TransactionState>),
 }
 
@@ -52,7 +54,7 @@ impl Reading {
         let mut seen = 0;
         stream.feed(at, direction, bytes, &mut |message: Message<'_>| {
             seen += message.bytes;
-            note(&message, request, fingerprints, prepared, &mut passed);
+            record_message(&message, request, fingerprints, prepared, &mut passed);
             if let Content::Ready(state)
             | Content::Done {
                 transaction: Some(state),
@@ -64,6 +66,7 @@ impl Reading {
             match message.role {
                 Role::Request => passed.push(Passed::Request(std::mem::take(request))),
                 Role::OneWay => passed.push(Passed::OneWay),
+                Role::ReplyPause => passed.push(Passed::ReplyPause),
                 Role::Reply => passed.push(Passed::Reply(transaction.take())),
                 _ => {}
             }
@@ -72,12 +75,14 @@ impl Reading {
         (passed, is_whole)
     }
 
-    pub(super) fn is_encrypted(&self) -> bool {
-        self.stream.decoding().encrypted
+    /// Until it proves to be encrypted, or in a protocol that longwire does not decode.
+    pub(super) fn is_readable(&self) -> bool {
+        let decoding = self.stream.decoding();
+        !decoding.encrypted && decoding.opaque.is_none()
     }
 }
 
-fn note(
+fn record_message(
     message: &Message<'_>,
     request: &mut Request,
     fingerprints: &mut Fingerprints,
@@ -89,7 +94,7 @@ fn note(
         Content::Statement { text } => request.executes.push(fingerprints.statement(text, dialect)),
         Content::Prepare { statement, text } => {
             let fingerprint = fingerprints.statement(text, dialect);
-            if prepared.len() < MAX_PREPARED {
+            if prepared.len() < MAX_PREPARED || prepared.contains_key(&statement) {
                 prepared.insert(statement, fingerprint.clone());
             }
             request.others.push(fingerprint);

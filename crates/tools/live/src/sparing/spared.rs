@@ -1,10 +1,9 @@
-//! What is spared.
+//! The exchanges to spare, as requested.
 
 use analysis::fingerprint::Fingerprints;
 use analysis::verb::Verb;
 use anyhow::{Result, bail};
 use model::{Dialect, FindingKind, Fingerprint, SparingOutcome};
-use std::fmt;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +15,7 @@ pub enum Spared {
     /// A statement as longwire prints it, or as sent; `...` stands for any text.
     Statement {
         text: String,
+        keeps_literals: bool,
         /// As fingerprints.
         whole: Vec<Fingerprint>,
         /// Between `...`, in lower case.
@@ -28,12 +28,12 @@ pub enum Spared {
 impl Spared {
     /// # Errors
     /// If longwire cannot spare this alone.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str, keeps_literals: bool) -> Result<Self> {
         if text == SparingOutcome::CONTROL {
             return Ok(Self::Control);
         }
         match FindingKind::from_name(text) {
-            None => Ok(Self::statement(text)),
+            None => Ok(Self::statement(text, keeps_literals)),
             Some(FindingKind::Reconnect) => Ok(Self::Connecting),
             Some(kind @ FindingKind::NPlusOne) => Ok(Self::Loops(kind, Verb::Read)),
             Some(kind @ (FindingKind::RowByRow | FindingKind::UnrewrittenBatch)) => {
@@ -46,37 +46,63 @@ impl Spared {
         }
     }
 
-    fn statement(text: &str) -> Self {
+    fn statement(text: &str, keeps_literals: bool) -> Self {
         let as_sent = |dialect: &Dialect| Fingerprints::default().statement(text.as_bytes(), *dialect);
         let lower = text.to_lowercase();
         Self::Statement {
             text: text.to_owned(),
+            keeps_literals,
             whole: DIALECTS.iter().map(as_sent).chain([Arc::from(text)]).collect(),
             pieces: lower.split("...").map(|piece| piece.trim().to_owned()).collect(),
         }
     }
 
-    /// `most` is how often an operation has executed it.
-    pub(super) fn means(&self, fingerprint: &str, most: u32) -> bool {
+    /// Executions in one operation that show that a statement is meant.
+    pub(super) const fn min_executions(&self) -> u32 {
+        match self {
+            Self::Loops(..) => LOOP,
+            Self::Control | Self::Connecting | Self::Statement { .. } => 0,
+        }
+    }
+
+    pub(super) fn names(&self, fingerprint: &str) -> bool {
         match self {
             Self::Control | Self::Connecting => false,
-            Self::Loops(_, verb) => most >= LOOP && Verb::from_fingerprint(fingerprint) == *verb,
+            Self::Loops(_, verb) => Verb::from_fingerprint(fingerprint) == *verb,
             Self::Statement { whole, pieces, .. } => {
                 whole.iter().any(|whole| **whole == *fingerprint) || matches(pieces, fingerprint)
             }
         }
     }
-}
 
-impl fmt::Display for Spared {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Without literals, unless they are kept. `seen` is a statement that it names.
+    pub(super) fn printed(&self, seen: Option<&Fingerprint>) -> String {
         match self {
-            Self::Control => formatter.write_str(SparingOutcome::CONTROL),
-            Self::Connecting => write!(formatter, "{}", FindingKind::Reconnect),
-            Self::Statement { text, .. } => formatter.write_str(text),
-            Self::Loops(kind, _) => write!(formatter, "{kind}"),
+            Self::Control => SparingOutcome::CONTROL.to_owned(),
+            Self::Connecting => FindingKind::Reconnect.to_string(),
+            Self::Loops(kind, _) => kind.to_string(),
+            Self::Statement {
+                text, keeps_literals, ..
+            } if *keeps_literals => text.clone(),
+            Self::Statement { text, pieces, .. } => match (seen, &pieces[..]) {
+                (Some(seen), [_]) => seen.to_string(),
+                // The pieces stand in a fingerprint, which has no literal.
+                (Some(_), _) => text.clone(),
+                (None, _) => masked(text),
+            },
         }
     }
+}
+
+/// `"` quotes names in some dialects, and literals in others: both are masked.
+fn masked(text: &str) -> String {
+    let mut fingerprints = Fingerprints::default();
+    let mut mask = |piece: &str| {
+        let standard = fingerprints.statement(piece.as_bytes(), Dialect::Standard);
+        fingerprints.statement(standard.as_bytes(), Dialect::Mysql)
+    };
+    let pieces: Vec<_> = text.split("...").map(|piece| mask(piece.trim())).collect();
+    pieces.join(" ... ").trim().to_owned()
 }
 
 /// The first piece begins it, the last ends it, the others are between, in order.
@@ -126,20 +152,41 @@ mod tests {
             "SELECT ... where id = ?",
             "select ... customers ...",
         ] {
-            let spared = Spared::parse(text).expect("a statement");
-            assert!(spared.means(printed, 0), "{text}");
-            assert!(!spared.means("delete from customers where id = ?", 0), "{text}");
+            let spared = Spared::parse(text, false).expect("a statement");
+            assert!(spared.names(printed), "{text}");
+            assert!(!spared.names("delete from customers where id = ?"), "{text}");
         }
     }
 
     #[test]
+    fn literals_are_printed_only_if_they_are_kept() {
+        let printed = |text, keeps_literals, seen: Option<&str>| {
+            let spared = Spared::parse(text, keeps_literals).expect("a statement");
+            spared.printed(seen.map(Arc::from).as_ref())
+        };
+        let sent = "select 'a' from t where id = 17";
+        let fingerprint = "select ? from t where id = ?";
+        assert_eq!(printed(sent, false, None), fingerprint);
+        assert_eq!(printed(sent, false, Some(fingerprint)), fingerprint);
+        assert_eq!(printed(sent, true, Some(fingerprint)), sent);
+        let pattern = printed("select ... where id = 17 and name = \"secret\" ...", false, None);
+        assert_eq!(pattern, "select ... where id = ? and name = ? ...");
+        let names = "select \"id\" ... = ?";
+        assert_eq!(
+            printed(names, false, Some("select \"id\" from t where id = ?")),
+            names
+        );
+    }
+
+    #[test]
     fn kinds_of_findings_are_loops_connecting_or_refused() {
-        let loops = Spared::parse("n+1").expect("a kind");
-        assert!(loops.means("select ?", 3) && !loops.means("select ?", 2));
-        assert!(!loops.means("insert into t values (?)", 9));
-        assert_eq!(Spared::parse("reconnect").expect("a kind"), Spared::Connecting);
-        assert_eq!(Spared::parse("control").expect("a kind"), Spared::Control);
-        let refused = Spared::parse("ack-stall").expect_err("no exchanges").to_string();
+        let parse = |text| Spared::parse(text, false);
+        let loops = parse("n+1").expect("a kind");
+        assert!(loops.names("select ?") && !loops.names("insert into t values (?)"));
+        assert_eq!(loops.min_executions(), 3);
+        assert_eq!(parse("reconnect").expect("a kind"), Spared::Connecting);
+        assert_eq!(parse("control").expect("a kind"), Spared::Control);
+        let refused = parse("ack-stall").expect_err("no exchanges").to_string();
         assert!(refused.contains("ack-stall"), "{refused}");
     }
 }
