@@ -194,7 +194,8 @@ fn calibrated(side: Side, cells: &Cells, delay: Duration) -> CalibratedRest {
         let Some(near) = cells.get(&(Duration::ZERO, round, statement)) else {
             continue;
         };
-        if longer == delay {
+        // Rests vary: one that is no longer says nothing.
+        if longer == delay && near.rest < far.rest {
             samples += near.count.min(far.count);
             all.add(*near, *far);
             rounds.entry(round).or_default().add(*near, *far);
@@ -223,28 +224,18 @@ fn calibrated(side: Side, cells: &Cells, delay: Duration) -> CalibratedRest {
     }
 }
 
-/// 10th and 90th percentiles, weighted by the assumed allowance, interpolated between the middles of
-/// the weights.
+/// 10th and 90th percentiles, weighted by the assumed allowance.
 fn scatter<'a>(sums: impl Iterator<Item = &'a Sums>) -> [f64; 2] {
     let mut values: Vec<(f64, f64)> = sums.map(|sums| (sums.factor(), sums.assumed)).collect();
     values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = values.iter().map(|(_, weight)| weight).sum();
     [0.1, 0.9].map(|share| {
-        let (mut passed, mut before) = (0.0, None);
-        for (value, weight) in &values {
-            let at = passed + weight / 2.0;
-            if at >= share * total {
-                return match before {
-                    Some((value_before, at_before)) if at > at_before => {
-                        value_before + (value - value_before) * (share * total - at_before) / (at - at_before)
-                    }
-                    Some(_) | None => *value,
-                };
-            }
-            before = Some((*value, at));
+        let mut passed = 0.0;
+        let at = values.iter().find(|(_, weight)| {
             passed += weight;
-        }
-        before.map_or(0.0, |(value, _)| value)
+            passed >= share * total
+        });
+        at.map_or(0.0, |(value, _)| *value)
     })
 }
 

@@ -91,6 +91,21 @@ fn too_few_are_refused_and_say_so() {
 }
 
 #[test]
+fn a_statement_that_hardly_rests_longer_does_not_widen_the_percentiles() {
+    let mut samples = samples(8, 2, 0.5, 0.0, 1);
+    for sample in &mut samples {
+        if sample.statement <= 2 && !sample.delay.is_zero() {
+            sample.rest = Nanos::new(200_000 + sample.statement - 1);
+            sample.computing = Nanos::new(sample.statement * 50_000 + 5_000);
+        }
+    }
+    for rest in fit(Side::Server, &samples, &DELAYS[3..]) {
+        let found = rest.factor.expect("not refused");
+        assert!(found.factor_high - found.factor_low < 0.05, "{found:?}");
+    }
+}
+
+#[test]
 fn only_pairs_count() {
     let mut samples = samples(8, 10, 0.5, 0.0, 1);
     let mut near = 0;
