@@ -231,10 +231,12 @@ impl Shared {
     /// Locked, so that the other thread does not show the answer first.
     fn send_some(&self, direction: Direction, open: &Open, bytes: &[u8]) -> Sent {
         let mut views = open.views();
+        // Before sending: the receiver may run at once, on this processor.
+        let now = self.clock.now();
         let sent = open.sockets[direction.receiver()].send(bytes);
         if let Sent::Bytes(count @ 1..) = sent {
             let passed = bytes.get(..count).unwrap_or_default();
-            views[direction.receiver()].show(direction, self.clock.now(), passed);
+            views[direction.receiver()].show(direction, now, passed);
         }
         sent
     }
