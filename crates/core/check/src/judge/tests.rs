@@ -1,4 +1,7 @@
 use super::*;
+use crate::seen::Seen;
+use report::ReadOutcome;
+use std::collections::BTreeMap;
 
 fn finding(kind: FindingKind, name: &str, fingerprint: &str, turns: u64) -> Finding {
     Finding {
@@ -48,6 +51,39 @@ fn bounds_too_wide_for_a_median_decide_unless_the_budget_is_between_them() {
     let (between, why) = judged("200ms@40ms");
     assert_eq!(between, Judgement::NotJudged);
     assert!(why.is_some_and(|why| why.contains("between 100 ms and 400 ms")));
+}
+
+#[test]
+fn a_baseline_without_a_median_breaks_nothing_within_its_bounds() {
+    let shop_with = |basket: Predicted| {
+        let mut figures = shop();
+        let key = ("GET /basket".into(), "rtt=40ms".into());
+        figures.predicted.insert(key, basket);
+        figures
+    };
+    let bounds = |low, high| Predicted {
+        median: None,
+        bounds: Some([low, high].map(Duration::from_millis)),
+    };
+    let before = shop_with(bounds(100, 400));
+    let judged = |now: Predicted| {
+        let budget = budgets(&[], &["GET /basket=+50ms@40ms"], &[]);
+        let verdicts = judge(&budget, &shop_with(now), Some(&before)).expect("a judgement");
+        let [verdict] = verdicts.try_into().expect("one");
+        (verdict.judgement(), verdict.not_judged.unwrap_or_default())
+    };
+    assert_eq!(judged(bounds(100, 400)).0, Judgement::NotJudged, "the same run");
+    assert_eq!(judged(median(150)).0, Judgement::Kept);
+    for now in [median(151), median(450), bounds(440, 2_000)] {
+        let (judgement, why) = judged(now);
+        assert_eq!(judgement, Judgement::NotJudged, "{now:?}");
+        assert!(
+            why.contains("the baseline's prediction is between 100 ms and 400 ms"),
+            "{why}"
+        );
+    }
+    assert_eq!(judged(median(451)).0, Judgement::Broken);
+    assert_eq!(judged(bounds(451, 2_000)).0, Judgement::Broken);
 }
 
 /// `/basket` has 31 round trips, 30 of them an N+1, and `/` has only 2.
