@@ -75,9 +75,9 @@ struct Aggregation {
     rounds: u32,
 }
 
-/// What an acknowledgement told.
+/// An acknowledgement as BBR uses it.
 #[derive(Debug, Clone, Copy)]
-pub struct Told {
+pub struct Ack {
     pub at: Timestamp,
     pub delivered: u32,
     pub rtt: Option<Nanos>,
@@ -111,12 +111,12 @@ impl Bbr {
             lost: 0,
             aggregation: Aggregation::default(),
         };
-        bbr.pacing = Pacing::of_old_connection(bbr.first_rate(rtt));
+        bbr.pacing = Pacing::established(bbr.first_rate(rtt));
         bbr
     }
 
     /// Its first packets are not paced.
-    pub fn opened(&mut self) {
+    pub fn end_handshake(&mut self) {
         self.pacing.opened();
     }
 
@@ -130,7 +130,7 @@ impl Bbr {
         self.window = self.window.max(packets);
     }
 
-    pub fn writes(&mut self, unsent: u64, in_flight: u32) {
+    pub fn record_write(&mut self, unsent: u64, in_flight: u32) {
         if unsent < u64::from(self.packet_bytes) && in_flight < self.window {
             self.delivery.app_limited(in_flight);
         }
@@ -183,7 +183,7 @@ impl Bbr {
     }
 
     /// `bbr_save_cwnd`.
-    pub fn lost(&mut self) {
+    pub fn save_window(&mut self) {
         self.window_before = if self.was_recovering || self.mode == Mode::ProbeRtt {
             self.window_before.max(self.window)
         } else {
@@ -199,20 +199,20 @@ impl Bbr {
     }
 
     /// `bbr_main`.
-    pub fn acknowledged(&mut self, told: Told) {
-        self.least_rtt = told.rtt.map_or(self.least_rtt, |rtt| rtt.min(self.least_rtt));
-        let sample = self.delivery.sample(told.at, self.least_rtt);
+    pub fn acknowledged(&mut self, ack: Ack) {
+        self.least_rtt = ack.rtt.map_or(self.least_rtt, |rtt| rtt.min(self.least_rtt));
+        let sample = self.delivery.sample(ack.at, self.least_rtt);
         self.update_bandwidth(sample);
-        self.update_aggregation(sample, told);
+        self.update_aggregation(sample, ack);
         let lost = std::mem::take(&mut self.lost);
-        if self.mode == Mode::ProbeBandwidth && self.is_phase_over(told, lost) {
+        if self.mode == Mode::ProbeBandwidth && self.is_phase_over(ack, lost) {
             self.next_phase();
         }
         self.check_full(sample);
-        self.check_drained(told);
-        self.update_min_rtt(told, sample);
+        self.check_drained(ack);
+        self.update_min_rtt(ack, sample);
         self.set_rate(self.pacing_gain());
-        self.set_window(told, lost);
+        self.set_window(ack, lost);
     }
 
     fn update_bandwidth(&mut self, sample: Option<Sample>) {
@@ -232,8 +232,8 @@ impl Bbr {
         }
     }
 
-    fn update_aggregation(&mut self, sample: Option<Sample>, told: Told) {
-        if sample.is_none() || told.delivered == 0 {
+    fn update_aggregation(&mut self, sample: Option<Sample>, ack: Ack) {
+        if sample.is_none() || ack.delivered == 0 {
             return;
         }
         let aggregation = &mut self.aggregation;
@@ -245,25 +245,25 @@ impl Bbr {
                 aggregation.extra[aggregation.place] = 0;
             }
         }
-        let span = micros(told.at.nanos_since(aggregation.since));
+        let span = micros(ack.at.nanos_since(aggregation.since));
         let mut expected = self.bandwidth.value().saturating_mul(span) / BANDWIDTH_UNIT;
         if aggregation.acked <= expected {
-            (aggregation.acked, aggregation.since, expected) = (0, told.at, 0);
+            (aggregation.acked, aggregation.since, expected) = (0, ack.at, 0);
         }
-        aggregation.acked += u64::from(told.delivered);
+        aggregation.acked += u64::from(ack.delivered);
         let extra = (aggregation.acked - expected).min(u64::from(self.window)) as u32;
         let known = &mut aggregation.extra[aggregation.place];
         *known = extra.max(*known);
     }
 
     /// `bbr_is_next_cycle_phase`.
-    fn is_phase_over(&self, told: Told, lost: u32) -> bool {
-        let is_long = told.at.nanos_since(self.cycle.at) > self.min_rtt.unwrap_or(Nanos::MAX);
+    fn is_phase_over(&self, ack: Ack, lost: u32) -> bool {
+        let is_long = ack.at.nanos_since(self.cycle.at) > self.min_rtt.unwrap_or(Nanos::MAX);
         let gain = self.pacing_gain();
         if gain == UNIT {
             return is_long;
         }
-        let in_flight = self.in_flight_when_paced(told.at, told.in_flight_before);
+        let in_flight = self.in_flight_when_paced(ack.at, ack.in_flight_before);
         if gain > UNIT {
             return is_long && (lost > 0 || in_flight >= self.in_flight_at(gain));
         }
@@ -295,12 +295,12 @@ impl Bbr {
         }
     }
 
-    fn check_drained(&mut self, told: Told) {
+    fn check_drained(&mut self, ack: Ack) {
         if self.mode == Mode::Startup && self.is_full() {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain
-            && self.in_flight_when_paced(told.at, told.in_flight) <= self.in_flight_at(UNIT)
+            && self.in_flight_when_paced(ack.at, ack.in_flight) <= self.in_flight_at(UNIT)
         {
             self.probe_bandwidth();
         }
@@ -312,39 +312,39 @@ impl Bbr {
         self.cycle.at = self.delivery.at;
     }
 
-    fn update_min_rtt(&mut self, told: Told, sample: Option<Sample>) {
-        let is_expired = told.at > self.min_rtt_at.plus(MIN_RTT_HOLDS);
-        if let Some(rtt) = told
+    fn update_min_rtt(&mut self, ack: Ack, sample: Option<Sample>) {
+        let is_expired = ack.at > self.min_rtt_at.plus(MIN_RTT_HOLDS);
+        if let Some(rtt) = ack
             .rtt
             .filter(|rtt| is_expired || self.min_rtt.is_none_or(|least| *rtt < least))
         {
-            (self.min_rtt, self.min_rtt_at) = (Some(rtt), told.at);
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.at);
         }
         if is_expired && self.rounds > 1 && !self.restarts_idle && self.mode != Mode::ProbeRtt {
-            self.lost();
+            self.save_window();
             self.mode = Mode::ProbeRtt;
             self.probing = ProbeRtt::default();
         }
         if self.mode == Mode::ProbeRtt {
-            self.probe_rtt(told);
+            self.probe_rtt(ack);
         }
         if sample.is_some_and(|sample| sample.delivered > 0) {
             self.restarts_idle = false;
         }
     }
 
-    fn probe_rtt(&mut self, told: Told) {
-        self.delivery.app_limited(told.in_flight);
+    fn probe_rtt(&mut self, ack: Ack) {
+        self.delivery.app_limited(ack.in_flight);
         if self.probing.until.is_none() {
-            if told.in_flight <= MIN_WINDOW {
-                self.probing.until = Some(told.at.plus(PROBE_RTT_LASTS));
+            if ack.in_flight <= MIN_WINDOW {
+                self.probing.until = Some(ack.at.plus(PROBE_RTT_LASTS));
                 self.round_ends = self.delivery.delivered;
             }
             return;
         }
         self.probing.round_over |= self.round_started;
         if self.probing.round_over {
-            self.end_probe_rtt(told.at);
+            self.end_probe_rtt(ack.at);
         }
     }
 

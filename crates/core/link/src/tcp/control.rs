@@ -2,7 +2,7 @@
 
 use super::StreamOffset;
 use super::Unacknowledged;
-use super::bbr::{Bbr, Told};
+use super::bbr::{Ack, Bbr};
 use super::congestion::{Acknowledged, Congestion};
 use model::{Nanos, Timestamp};
 
@@ -12,9 +12,9 @@ pub enum Control {
     Bbr(Box<Bbr>),
 }
 
-/// What an acknowledgement brought.
+/// Packets that an acknowledgement reports, and those in flight.
 #[derive(Debug, Clone, Copy)]
-pub struct Brought {
+pub struct Delivered {
     pub acked: Acknowledged,
     /// Packets known to have arrived beyond a gap.
     pub beyond_gap: u32,
@@ -38,9 +38,9 @@ impl Control {
         }
     }
 
-    pub fn opened(&mut self) {
+    pub fn end_handshake(&mut self) {
         if let Self::Bbr(bbr) = self {
-            bbr.opened();
+            bbr.end_handshake();
         }
     }
 
@@ -65,9 +65,9 @@ impl Control {
         }
     }
 
-    pub fn writes(&mut self, unsent: u64, in_flight: u32) {
+    pub fn record_write(&mut self, unsent: u64, in_flight: u32) {
         if let Self::Bbr(bbr) = self {
-            bbr.writes(unsent, in_flight);
+            bbr.record_write(unsent, in_flight);
         }
     }
 
@@ -115,7 +115,7 @@ impl Control {
     pub fn lost(&mut self) {
         match self {
             Self::Cubic(cubic) => cubic.lost(),
-            Self::Bbr(bbr) => bbr.lost(),
+            Self::Bbr(bbr) => bbr.save_window(),
         }
     }
 
@@ -139,24 +139,24 @@ impl Control {
         }
     }
 
-    pub fn acknowledged(&mut self, brought: Brought) {
-        let Brought { acked, .. } = brought;
-        let delivered = acked.packets + brought.beyond_gap;
+    pub fn acknowledged(&mut self, report: Delivered) {
+        let Delivered { acked, .. } = report;
+        let delivered = acked.packets + report.beyond_gap;
         match self {
             Self::Cubic(cubic) => {
-                let advanced = acked.packets > 0 && !brought.shows_loss;
-                cubic.reduce(brought.in_flight, delivered, advanced);
-                if acked.packets > 0 && brought.recovery != Some(Recovering::AfterLoss) {
+                let advanced = acked.packets > 0 && !report.shows_loss;
+                cubic.reduce(report.in_flight, delivered, advanced);
+                if acked.packets > 0 && report.recovery != Some(Recovering::AfterLoss) {
                     cubic.acknowledged(acked);
                 }
             }
-            Self::Bbr(bbr) => bbr.acknowledged(Told {
+            Self::Bbr(bbr) => bbr.acknowledged(Ack {
                 at: acked.at,
                 delivered,
                 rtt: acked.rtt,
-                in_flight: brought.in_flight,
-                in_flight_before: brought.in_flight_before,
-                is_recovering: brought.recovery.is_some(),
+                in_flight: report.in_flight,
+                in_flight_before: report.in_flight_before,
+                is_recovering: report.recovery.is_some(),
             }),
         }
     }

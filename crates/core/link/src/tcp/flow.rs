@@ -5,7 +5,7 @@ mod reordering;
 
 use super::bbr::Bbr;
 use super::congestion::{Acknowledged, Congestion};
-use super::control::{Brought, Control, Recovering};
+use super::control::{Control, Delivered, Recovering};
 use super::receiver::{Reaction, Receiver};
 use super::round_trip::RttEstimator;
 use super::stream_offset::StreamOffset;
@@ -109,7 +109,7 @@ impl Flow {
     pub fn opened(&mut self) {
         self.receiver.opened();
         self.round_trip = RttEstimator::first(self.base_rtt);
-        self.congestion.opened();
+        self.congestion.end_handshake();
     }
 
     /// Lets an unused flow send as BBR does.
@@ -136,7 +136,7 @@ impl Flow {
 
     /// Shifts all times by `by` nanoseconds.
     pub fn shift(&mut self, by: i64) {
-        self.continues_at = self.continues_at.map(|at| shift(at, by));
+        self.continues_at = None;
         self.last_sent = shift(self.last_sent, by);
         self.timer_from = shift(self.timer_from, by);
         self.packets
@@ -159,7 +159,8 @@ impl Flow {
             self.congestion
                 .after_idle(at, at.nanos_since(self.last_sent), self.round_trip.timeout());
         }
-        self.congestion.writes(self.produced - self.sent, self.in_flight);
+        self.congestion
+            .record_write(self.produced - self.sent, self.in_flight);
         self.produced += bytes;
         if self.written - self.acked < MAX_BUFFER {
             self.fill_buffer();
@@ -328,7 +329,7 @@ impl Flow {
             true => Recovering::AfterTimeout,
             false => Recovering::AfterLoss,
         });
-        self.congestion.acknowledged(Brought {
+        self.congestion.acknowledged(Delivered {
             acked: Acknowledged {
                 at,
                 packets,

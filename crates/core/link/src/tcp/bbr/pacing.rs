@@ -24,7 +24,7 @@ struct Burst {
 }
 
 impl Pacing {
-    pub(super) fn of_old_connection(rate: u64) -> Self {
+    pub(super) fn established(rate: u64) -> Self {
         Self {
             rate,
             packets: UNPACED,

@@ -1,32 +1,32 @@
 //! The window (`bbr_set_cwnd`), and packets on the way at the bandwidth.
 
-use super::{BANDWIDTH_UNIT, Bbr, MIN_WINDOW, Mode, Told, UNIT, micros};
+use super::{Ack, BANDWIDTH_UNIT, Bbr, MIN_WINDOW, Mode, UNIT, micros};
 use crate::tcp::congestion::INITIAL_WINDOW;
 use model::Timestamp;
 
 impl Bbr {
-    pub(super) fn set_window(&mut self, told: Told, lost: u32) {
-        if told.delivered > 0 {
-            self.window = self.next_window(told, lost).max(MIN_WINDOW);
+    pub(super) fn set_window(&mut self, ack: Ack, lost: u32) {
+        if ack.delivered > 0 {
+            self.window = self.next_window(ack, lost).max(MIN_WINDOW);
         }
         if self.mode == Mode::ProbeRtt {
             self.window = self.window.min(MIN_WINDOW);
         }
     }
 
-    fn next_window(&mut self, told: Told, lost: u32) -> u32 {
+    fn next_window(&mut self, ack: Ack, lost: u32) -> u32 {
         let mut window = self.window.saturating_sub(lost).max(1);
-        let was_recovering = std::mem::replace(&mut self.was_recovering, told.is_recovering);
-        if told.is_recovering && !was_recovering {
+        let was_recovering = std::mem::replace(&mut self.was_recovering, ack.is_recovering);
+        if ack.is_recovering && !was_recovering {
             self.conserves_packets = true;
             self.round_ends = self.delivery.delivered;
-            window = told.in_flight + told.delivered;
-        } else if was_recovering && !told.is_recovering {
+            window = ack.in_flight + ack.delivered;
+        } else if was_recovering && !ack.is_recovering {
             window = window.max(self.window_before);
             self.conserves_packets = false;
         }
         if self.conserves_packets {
-            return window.max(told.in_flight + told.delivered);
+            return window.max(ack.in_flight + ack.delivered);
         }
         let aggregated = if self.is_full() {
             let most = self.bandwidth.value() * MAX_AGGREGATED_MICROS / BANDWIDTH_UNIT;
@@ -38,9 +38,9 @@ impl Bbr {
         };
         let target = self.whole_bursts(self.on_the_way(self.window_gain()) + aggregated);
         if self.is_full() {
-            (window + told.delivered).min(target)
+            (window + ack.delivered).min(target)
         } else if window < target || self.delivery.delivered < u64::from(INITIAL_WINDOW) {
-            window + told.delivered
+            window + ack.delivered
         } else {
             window
         }
