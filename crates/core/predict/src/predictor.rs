@@ -244,7 +244,7 @@ impl Predictor {
         }
     }
 
-    /// As seen in the replies so far, unless they were set.
+    /// As seen in the replies so far, unless they were set: operations replayed before keep cubic.
     const fn senders_known(&self) -> Senders {
         if self.paced_replies.are_paced() {
             Senders::Paced

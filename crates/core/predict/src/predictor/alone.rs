@@ -51,6 +51,7 @@ impl Predictor {
                 critical_path.wait(here.wait(critical_path.attribution.transfer));
                 whole.add(&critical_path, plan.turns_moved);
                 whole.measured += operation.duration;
+                whole.computing += plan.computing();
                 if !operation.transactions.is_empty() {
                     let replay = HeldReplay {
                         operation,

@@ -4,7 +4,9 @@ use crate::bounds::BoundsEvidence;
 use crate::critical_path::{CriticalPath, Within};
 use crate::target::PredictionTarget;
 use crate::warming_up::Measured;
-use model::{Attribution, BoundBy, BoundsMargin, BoundsScale, DistributionBuilder, MarginSource, Prediction};
+use model::{
+    Attribution, BoundBy, BoundsMargin, BoundsScale, DistributionBuilder, MarginSource, Nanos, Prediction,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +17,8 @@ pub struct ReplayTotals {
     pub turns: u64,
     pub within: Within,
     pub measured: Duration,
+    /// Measured, without the allowance for rests.
+    pub computing: Nanos,
     /// Measured duration minus its replay, in nanoseconds.
     pub unexplained: i64,
     pub saved: Duration,
@@ -25,15 +29,8 @@ pub struct ReplayTotals {
 
 impl ReplayTotals {
     pub(super) fn without_link(&self) -> Measured {
-        let Attribution {
-            client,
-            server,
-            pooler,
-            unknown,
-            ..
-        } = self.attribution;
         Measured {
-            computing: (client + server + pooler + unknown).into(),
+            computing: self.computing,
             round_trips: self.turns,
         }
     }

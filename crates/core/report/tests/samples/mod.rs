@@ -1473,6 +1473,7 @@ pub fn comparison() -> report::outcome::ComparisonReport {
 
 const REMEDY: &str = "n+1 (SELECT name FROM article WHERE id = ?): Ask for all of them at once.";
 
+#[expect(clippy::too_many_lines, reason = "a list")]
 pub fn checked() -> CheckReport {
     let statement = "SELECT name FROM article WHERE id = ?";
     let verdict = |name: &str, measure: BudgetMeasure, remedy: Option<String>| BudgetVerdict {
