@@ -1473,9 +1473,29 @@ pub fn comparison() -> report::outcome::ComparisonReport {
 
 const REMEDY: &str = "n+1 (SELECT name FROM article WHERE id = ?): Ask for all of them at once.";
 
-#[expect(clippy::too_many_lines, reason = "a list")]
 pub fn checked() -> CheckReport {
     let statement = "SELECT name FROM article WHERE id = ?";
+    CheckReport {
+        title: "app.pcap".to_owned(),
+        operations: vec![
+            group("GET /basket", OperationKind::Http, 3, 93),
+            group("GET /<a>&\"b\"\u{1b}[0m", OperationKind::Http, 1, 2),
+        ],
+        verdicts: verdicts(statement),
+        allows_unseen: false,
+        changes: vec![Change {
+            operation_name: "GET /basket".into(),
+            turns: [Some(4), Some(31)],
+            link: "rtt=40ms".into(),
+            predicted: [180, 1300].map(|millis| Some(Duration::from_millis(millis))),
+            new_findings: vec![(FindingKind::NPlusOne, Some(statement.into()))],
+        }],
+        summary: summary(),
+        warnings: Vec::new(),
+    }
+}
+
+fn verdicts(statement: &str) -> Vec<BudgetVerdict> {
     let verdict = |name: &str, measure: BudgetMeasure, remedy: Option<String>| BudgetVerdict {
         operation_name: name.into(),
         measure,
@@ -1489,72 +1509,55 @@ pub fn checked() -> CheckReport {
         allowed: Duration::from_millis(200),
         found: Some(Duration::from_millis(found)),
     };
-    CheckReport {
-        title: "app.pcap".to_owned(),
-        operations: vec![
-            group("GET /basket", OperationKind::Http, 3, 93),
-            group("GET /<a>&\"b\"\u{1b}[0m", OperationKind::Http, 1, 2),
-        ],
-        verdicts: vec![
-            verdict("GET /basket", predicted(1300), Some(REMEDY.to_owned())),
-            verdict(
-                "GET /basket",
-                BudgetMeasure::Forbidden {
-                    kind: FindingKind::NPlusOne,
-                    found: Some(ForbiddenWaste {
-                        fingerprint: Some(statement.into()),
-                        count: 90,
-                        turns: 90,
-                        places: 2,
-                    }),
-                },
-                Some("Ask for all of them at once.".to_owned()),
-            ),
-            verdict(
-                "GET /basket",
-                BudgetMeasure::Held {
-                    link: Some("rtt=40ms".into()),
-                    transaction: Some("UPDATE article SET stock = stock - ? WHERE id = ?".into()),
-                    allowed: Duration::from_millis(100),
-                    found: Some(Duration::from_millis(524)),
-                },
-                Some("Write last, and commit at once.".to_owned()),
-            ),
-            verdict(
-                "GET /<a>&\"b\"\u{1b}[0m",
-                BudgetMeasure::Turns { allowed: 1, found: 2 },
-                None,
-            ),
-            verdict(
-                "GET /basket",
-                BudgetMeasure::Turns {
-                    allowed: 40,
-                    found: 31,
-                },
-                None,
-            ),
-            BudgetVerdict {
-                operation_name: "GET /secret".into(),
-                measure: BudgetMeasure::Forbidden {
-                    kind: FindingKind::NPlusOne,
-                    found: None,
-                },
-                remedy: None,
-                not_judged: Some(
-                    "statements of 12 of 12 round trips were not seen (encrypted); open TLS with --keys"
-                        .to_owned(),
-                ),
+    vec![
+        verdict("GET /basket", predicted(1300), Some(REMEDY.to_owned())),
+        verdict(
+            "GET /basket",
+            BudgetMeasure::Forbidden {
+                kind: FindingKind::NPlusOne,
+                found: Some(ForbiddenWaste {
+                    fingerprint: Some(statement.into()),
+                    count: 90,
+                    turns: 90,
+                    places: 2,
+                }),
             },
-        ],
-        allows_unseen: false,
-        changes: vec![Change {
-            operation_name: "GET /basket".into(),
-            turns: [Some(4), Some(31)],
-            link: "rtt=40ms".into(),
-            predicted: [180, 1300].map(|millis| Some(Duration::from_millis(millis))),
-            new_findings: vec![(FindingKind::NPlusOne, Some(statement.into()))],
-        }],
-        summary: summary(),
-        warnings: Vec::new(),
-    }
+            Some("Ask for all of them at once.".to_owned()),
+        ),
+        verdict(
+            "GET /basket",
+            BudgetMeasure::Held {
+                link: Some("rtt=40ms".into()),
+                transaction: Some("UPDATE article SET stock = stock - ? WHERE id = ?".into()),
+                allowed: Duration::from_millis(100),
+                found: Some(Duration::from_millis(524)),
+            },
+            Some("Write last, and commit at once.".to_owned()),
+        ),
+        verdict(
+            "GET /<a>&\"b\"\u{1b}[0m",
+            BudgetMeasure::Turns { allowed: 1, found: 2 },
+            None,
+        ),
+        verdict(
+            "GET /basket",
+            BudgetMeasure::Turns {
+                allowed: 40,
+                found: 31,
+            },
+            None,
+        ),
+        BudgetVerdict {
+            operation_name: "GET /secret".into(),
+            measure: BudgetMeasure::Forbidden {
+                kind: FindingKind::NPlusOne,
+                found: None,
+            },
+            remedy: None,
+            not_judged: Some(
+                "statements of 12 of 12 round trips were not seen (encrypted); open TLS with --keys"
+                    .to_owned(),
+            ),
+        },
+    ]
 }

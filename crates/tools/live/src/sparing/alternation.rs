@@ -1,36 +1,60 @@
-//! Which operations are spared: by turns, each name balanced.
+//! Which operations are spared: in pairs of random order, so that neither a drift nor a period of the
+//! workload weighs on one side.
 
+use link::impairments::draws::Draws;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Operations of one phase, all with or all without the link's delay. With one operation at a time
 /// each begins a phase. While others are in progress they join its phase, until enough have ended:
 /// then those in progress belong to neither.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Alternation {
     phase: u64,
     spares: bool,
     /// Operations of this phase that have ended, and the most at once.
     ended: usize,
     most_at_once: usize,
-    turns: HashMap<Arc<str>, Turns>,
+    names: HashMap<Arc<str>, Balance>,
+    phases: Balance,
+    draws: Draws,
 }
 
-/// Operations of a name by arm, with and without delay.
+/// Operations of a name, or phases, with and without delay.
 #[derive(Debug, Default, Clone, Copy)]
-struct Turns {
+struct Balance {
     with: u64,
     without: u64,
-    last_spared: bool,
 }
 
-impl Turns {
-    /// With, without, without, with, and so on: a drift weighs on both arms.
-    const fn spares_next(self) -> bool {
+impl Balance {
+    /// The rest of a pair, or one of a new pair.
+    const fn spares_next(self, draws: &mut Draws) -> bool {
         if self.with == self.without {
-            self.last_spared
+            draws.draw() >> 63 == 1
         } else {
             self.with > self.without
+        }
+    }
+
+    const fn count(&mut self, spares: bool) {
+        match spares {
+            true => self.without += 1,
+            false => self.with += 1,
+        }
+    }
+}
+
+impl Default for Alternation {
+    fn default() -> Self {
+        Self {
+            phase: 0,
+            spares: false,
+            ended: 0,
+            most_at_once: 0,
+            names: HashMap::new(),
+            phases: Balance::default(),
+            draws: Draws::new(SEED, 0),
         }
     }
 }
@@ -38,19 +62,17 @@ impl Turns {
 impl Alternation {
     /// An operation begins while `in_progress` others are. Returns its phase.
     pub(super) fn begin(&mut self, name: &Arc<str>, in_progress: usize) -> u64 {
+        let balance = self.names.entry(name.clone()).or_default();
         if in_progress == 0 {
-            let spares = self.turns.get(name).is_some_and(|turns| turns.spares_next());
+            let spares = balance.spares_next(&mut self.draws);
             self.next_phase(spares);
         } else if self.ended >= PHASE * self.most_at_once {
-            self.next_phase(!self.spares);
+            let spares = self.phases.spares_next(&mut self.draws);
+            self.phases.count(spares);
+            self.next_phase(spares);
         }
         self.most_at_once = self.most_at_once.max(in_progress + 1);
-        let turns = self.turns.entry(name.clone()).or_default();
-        match self.spares {
-            true => turns.without += 1,
-            false => turns.with += 1,
-        }
-        turns.last_spared = self.spares;
+        self.names.entry(name.clone()).or_default().count(self.spares);
         self.phase
     }
 
@@ -75,27 +97,29 @@ impl Alternation {
 /// Operations that end in a phase, for each that is in progress at once. About two of each are mixed
 /// at a change, and over 10 % of them no difference is stated.
 const PHASE: usize = 24;
+const SEED: u64 = 7;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn operations_of_each_name_are_spared_by_turns_whatever_their_order() {
+    fn operations_of_each_name_are_spared_in_pairs_of_random_order() {
         let names: [Arc<str>; 3] = ["a", "b", "c"].map(Arc::from);
         for order in [&[0][..], &[0, 1], &[0, 1, 2], &[0, 0, 1, 2, 2]] {
             let mut alternation = Alternation::default();
             let mut spared = [const { Vec::new() }; 3];
-            for turn in 0..40 {
+            for turn in 0..400 {
                 let name = order[turn % order.len()];
                 let phase = alternation.begin(&names[name], 0);
                 spared[name].push(alternation.spares());
                 alternation.ended(phase);
             }
             for spared in spared.iter().filter(|spared| !spared.is_empty()) {
-                for four in spared.chunks_exact(4) {
-                    assert_eq!(four, [false, true, true, false], "{order:?}");
-                }
+                assert!(spared.chunks_exact(2).all(|pair| pair[0] != pair[1]), "{order:?}");
+                let firsts = spared.chunks_exact(2).filter(|pair| pair[0]).count();
+                let share = firsts as f64 / (spared.len() / 2) as f64;
+                assert!((0.3..0.7).contains(&share), "{order:?}: {share}");
             }
         }
     }
@@ -106,12 +130,14 @@ mod tests {
         let mut alternation = Alternation::default();
         let mut phases = Vec::new();
         alternation.begin(&name, 0);
-        for _ in 0..240 {
+        for _ in 0..960 {
             let phase = alternation.begin(&name, 1);
             phases.push((phase, alternation.spares()));
             alternation.ended(phase);
         }
         phases.dedup();
-        assert_eq!(phases, [(1, false), (2, true), (3, false), (4, true), (5, false)]);
+        assert!((18..=21).contains(&phases.len()), "{phases:?}");
+        let pairs: Vec<_> = phases[1..].chunks_exact(2).collect();
+        assert!(pairs.iter().all(|pair| pair[0].1 != pair[1].1), "{phases:?}");
     }
 }

@@ -143,8 +143,13 @@ fn what_is_not_at_rest_or_not_alone_is_not_spared() {
 #[test]
 fn a_loop_is_known_once_an_operation_has_repeated_it() {
     let mut play = Play::new("n+1", true);
-    let spared: Vec<usize> = (0..4).map(|_| play.page(0, 1, 5)).collect();
-    assert_eq!(spared, [0, 4, 4, 0]);
+    let spared: Vec<usize> = (0..40).map(|_| play.page(0, 1, 5)).collect();
+    assert_eq!(
+        spared.iter().filter(|count| **count == 4).count(),
+        20,
+        "{spared:?}"
+    );
+    assert!(spared.iter().all(|count| [0, 4].contains(count)), "{spared:?}");
 }
 
 #[test]
