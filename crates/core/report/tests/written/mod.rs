@@ -86,6 +86,7 @@ const fn evidence() -> model::Evidence {
 }
 
 /// One line of every type with every possible key.
+#[expect(clippy::too_many_lines, reason = "a list")]
 pub fn written() -> Vec<String> {
     use crate::samples::{
         connection, copy, exchange, line, operation, operation_step, prediction, statement, summary, warning,
