@@ -89,7 +89,7 @@ fn scale(scale: BoundsScale) -> String {
             "- scaled by {factor:.2}: of {count} measured predictions of this class ({class}; {applications} applications) \
              {inside_percent} % were inside when their application was left out."
         ),
-        None => "- not backed by measurements, which have other links or fewer clients: docs/accuracy.md#real-products."
+        None => "- not backed by measurements, which have other links, fewer clients or no calibration: docs/accuracy.md#real-products."
             .to_owned(),
     }
 }
