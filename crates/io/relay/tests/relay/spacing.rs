@@ -31,6 +31,7 @@ fn a_client_that_pipelines_does_not_block_it_and_each_side_sees_all_bytes() {
     let relay = SpacingRelay::start(target, Clock::anchored_now(), observers).expect("starts");
     let client = TcpStream::connect(relay.local_addr()).expect("accepts");
     client.set_read_timeout(Some(TIMEOUT)).expect("set");
+    client.set_write_timeout(Some(TIMEOUT)).expect("set");
     let sent = noise(7, BYTES);
     let mut received = Vec::new();
     scope(|scope| {
