@@ -42,6 +42,11 @@ impl Judgement {
 }
 
 impl BudgetVerdict {
+    /// Whether the prediction has bounds and no median.
+    pub const fn has_bounds(&self) -> bool {
+        matches!(self.measure, BudgetMeasure::Predicted { low: Some(_), .. })
+    }
+
     /// The outcome of the budget.
     pub fn judgement(&self) -> Judgement {
         if self.not_judged.is_some() {

@@ -22,20 +22,24 @@ pub struct ComputingSample {
     pub rest: Nanos,
 }
 
-/// Factors by additional rest.
+/// Factors by additional rest; as assumed where none is usable.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CalibratedCurve([Option<(Nanos, CalibratedFactor)>; MAX_POINTS]);
+pub struct CalibratedCurve([Option<(Nanos, Option<CalibratedFactor>)>; MAX_POINTS]);
 
 impl CalibratedCurve {
     /// `None` without a factor.
     fn new(side: Side, rests: &[CalibratedRest]) -> Option<Self> {
         let mut points = [None; MAX_POINTS];
         let of_side = rests.iter().filter(|rest| rest.side == side);
-        let usable = of_side.filter_map(|rest| Some((Nanos::from(rest.longer), rest.factor?)));
-        for (place, point) in points.iter_mut().zip(usable) {
-            *place = Some(point);
+        for (place, rest) in points.iter_mut().zip(of_side) {
+            *place = Some((Nanos::from(rest.longer), rest.factor));
         }
-        points[0].map(|_| Self(points))
+        let mut usable = points.iter().flatten().filter_map(|(_, factor)| *factor);
+        usable.next().map(|_| Self(points))
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        self.0.iter().flatten().all(|(_, factor)| factor.is_some())
     }
 
     /// # Errors
@@ -51,10 +55,11 @@ impl CalibratedCurve {
     pub(crate) fn at(&self, longer: Nanos) -> CalibratedFactor {
         let mut before = None;
         for (rest, factor) in self.0.iter().flatten() {
+            let factor = factor.unwrap_or(ASSUMED);
             if longer <= *rest {
-                return before.map_or(*factor, |before| between(before, (*rest, *factor), longer));
+                return before.map_or(factor, |before| between(before, (*rest, factor), longer));
             }
-            before = Some((*rest, *factor));
+            before = Some((*rest, factor));
         }
         before.map_or(ASSUMED, |(_, factor)| factor)
     }

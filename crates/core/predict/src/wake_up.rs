@@ -71,7 +71,10 @@ impl WakeUp {
     pub fn sleep(self) -> Duration {
         let measured = match self {
             Self::Assumed | Self::None => 0,
-            Self::Calibrated(curves) => curves.iter().flatten().count() as u32,
+            Self::Calibrated(curves) => {
+                let curves = curves.iter().flatten();
+                curves.filter(|curve| curve.is_whole()).count() as u32
+            }
         };
         SLEEP * (3 - measured) / 3
     }

@@ -128,8 +128,12 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         told => told?,
     }
     let is_compared = !report.verdicts.is_empty() || !report.has_nothing_to_compare();
-    let is_judged = report.verdicts_with(Judgement::NotJudged).next().is_none() && is_compared;
-    let is_judged = args.allow_unseen || is_judged;
+    let mut not_judged = report.verdicts_with(Judgement::NotJudged);
+    let is_judged = match args.allow_unseen {
+        // Between the bounds of a prediction nothing is unseen.
+        true => not_judged.all(|verdict| !verdict.has_bounds()),
+        false => not_judged.next().is_none() && is_compared,
+    };
     Ok(match (report.broken().next(), is_judged) {
         (Some(_), _) => Status::Negative,
         (None, true) => Status::Done,

@@ -17,7 +17,7 @@ use relay::spacing::SpacingRelay;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use sys::{Clock, StopToken, Target};
+use sys::{Clock, LiveError, StopToken, Target, resolve};
 
 #[derive(Debug)]
 pub struct CalibrationPlan<'a> {
@@ -46,6 +46,7 @@ pub fn calibrate(
         Arc::new(FactChannel::new(false)?),
         Arc::new(FactChannel::new(false)?),
     );
+    let handshake = plan.target.as_ref().map(handshake).transpose()?;
     let mut application = Application::prepare(plan, stop)?;
     let factories = channels
         .clone()
@@ -66,7 +67,34 @@ pub fn calibrate(
     let times = run.times;
     relay.stop();
     ended?;
-    Ok(measured(times))
+    let mut measured = measured(times);
+    if let Some(rtt) = handshake.filter(|rtt| *rtt > MAX_HANDSHAKE) {
+        refuse_server(&mut measured.rests, rtt);
+    }
+    Ok(measured)
+}
+
+/// The shortest TCP handshake with the server.
+fn handshake(target: &Target) -> Result<Duration, LiveError> {
+    let addresses = resolve::addresses(target)?;
+    let mut shortest = Duration::MAX;
+    for _ in 0..HANDSHAKES {
+        let began = Instant::now();
+        resolve::connect(target, &addresses, FIRST_REQUEST)?;
+        shortest = shortest.min(began.elapsed());
+    }
+    Ok(shortest)
+}
+
+/// A round trip of the network cannot be told from computing.
+fn refuse_server(rests: &mut [CalibratedRest], rtt: Duration) {
+    for rest in rests.iter_mut().filter(|rest| rest.side == Side::Server) {
+        rest.factor = None;
+        rest.refused = Some(format!(
+            "the server is {} away: run this beside it",
+            format_duration(rtt)
+        ));
+    }
 }
 
 fn measured(times: PerSide<ComputingTimes>) -> MeasuredRests {
@@ -182,4 +210,7 @@ const DELAYS: [(Duration, Duration); 4] = [
 ];
 /// Facts are taken this often; more often would wake processors that should rest.
 const COLLECT_INTERVAL: Duration = Duration::from_millis(200);
+const HANDSHAKES: u32 = 5;
+/// Beyond it, the network is a part of the server's times that counts.
+const MAX_HANDSHAKE: Duration = Duration::from_micros(500);
 const FIRST_REQUEST: Duration = Duration::from_secs(15);

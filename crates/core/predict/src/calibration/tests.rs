@@ -200,13 +200,17 @@ fn rests_that_no_fit_returns_are_refused() {
 }
 
 #[test]
-fn factors_are_interpolated_between_the_measured_rests_and_kept_beyond() {
+fn factors_are_interpolated_kept_beyond_and_assumed_where_refused() {
     let curve = CalibratedCurve::new(
         Side::Client,
         &[rest(1, None), rest(5, Some(1.0)), rest(20, Some(0.4))],
     );
     let curve = curve.expect("two factors");
-    for (longer, factor) in [(0, 1.0), (5, 1.0), (10, 0.8), (20, 0.4), (500, 0.4)] {
+    assert!(!curve.is_whole());
+    for longer in [0, 1] {
+        assert_eq!(curve.at(Nanos::from_millis(longer)), ASSUMED);
+    }
+    for (longer, factor) in [(5, 1.0), (10, 0.8), (20, 0.4), (500, 0.4)] {
         let found = curve.at(Nanos::from_millis(longer));
         assert!((found.factor - factor).abs() < 1e-9, "{longer} ms: {found:?}");
         assert!((found.factor_high - factor - 0.2).abs() < 1e-9);

@@ -32,7 +32,8 @@ impl Spared {
         if text == SparingOutcome::CONTROL {
             return Ok(Self::Control);
         }
-        match FindingKind::from_name(text) {
+        match FindingKind::from_name(&text.to_lowercase()) {
+            None if text.trim().is_empty() => bail!("--spare names nothing: a statement, or {KINDS}"),
             None => Ok(Self::statement(text, keeps_literals)),
             Some(FindingKind::Reconnect) => Ok(Self::Connecting),
             Some(kind @ FindingKind::NPlusOne) => Ok(Self::Loops(kind, Verb::Read)),
@@ -40,8 +41,7 @@ impl Spared {
                 Ok(Self::Loops(kind, Verb::Write))
             }
             Some(kind) => bail!(
-                "--spare cannot tell which exchanges the remedy of {kind} removes: name a statement, or n+1, row-by-row, \
-                 unrewritten-batch or reconnect"
+                "--spare cannot tell which exchanges the remedy of {kind} removes: name a statement, or {KINDS}"
             ),
         }
     }
@@ -136,6 +136,7 @@ const DIALECTS: [Dialect; 6] = [
     Dialect::Redis,
 ];
 
+const KINDS: &str = "n+1, row-by-row, unrewritten-batch, reconnect or control";
 /// As for a finding.
 const LOOP: u32 = 3;
 
@@ -188,5 +189,7 @@ mod tests {
         assert_eq!(parse("control").expect("a kind"), Spared::Control);
         let refused = parse("ack-stall").expect_err("no exchanges").to_string();
         assert!(refused.contains("ack-stall"), "{refused}");
+        assert!(Spared::parse(" ", false).is_err());
+        assert_eq!(Spared::parse("N+1", false).expect("a kind"), loops);
     }
 }
