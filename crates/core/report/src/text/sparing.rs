@@ -11,18 +11,31 @@ use std::time::Duration;
 pub fn sparing_view(outcome: &SparingOutcome, style: &Style) -> String {
     let mut out = String::new();
     let mut add = |text: &str, indent: &str, ink| paragraph(text, indent, ink, style, &mut out);
-    add(&spared(outcome), "", Ink::Heading);
+    let is_control = outcome.spared == SparingOutcome::CONTROL;
+    if is_control || outcome.executions.removable > 0 {
+        add(&spared(outcome), "", Ink::Heading);
+    }
     let refusal = outcome.refusal();
     if let Some(refusal) = &refusal {
         add(&format!("Nothing is proved: {refusal}."), "", Ink::Plain);
     }
+    let mut unstated = Vec::new();
     for operation in outcome.concerned() {
-        let is_control = outcome.spared == SparingOutcome::CONTROL;
-        let result = match operation.saved().filter(|_| refusal.is_none()) {
-            Some(saved) => result(saved, is_control),
-            None => "no difference is stated".to_owned(),
-        };
-        add(&line(operation, &result), "", Ink::Plain);
+        match operation.saved().filter(|_| refusal.is_none()) {
+            Some(saved) => add(&line(operation, &result(saved, is_control)), "", Ink::Plain),
+            None => unstated.push(operation),
+        }
+    }
+    for operation in unstated.iter().take(MAX_UNSTATED) {
+        add(&line(operation, "no difference is stated"), "", Ink::Plain);
+    }
+    match unstated.len().saturating_sub(MAX_UNSTATED) {
+        0 => {}
+        more => add(
+            &format!("And {}.", counted(more as u64, "such name")),
+            "",
+            Ink::Plain,
+        ),
     }
     out
 }
@@ -82,6 +95,8 @@ fn result(SavedTime { saves_ns, bounds_ns }: SavedTime, is_control: bool) -> Str
     }
 }
 
+/// Names of operations that were too few, or too often in both arms.
+const MAX_UNSTATED: usize = 3;
 const MAX_SPARED: usize = 100;
 const MAX_NAME: usize = 60;
 
@@ -136,6 +151,18 @@ mod tests {
         (outcome.executions.all, outcome.executions.spared) = (500, 580);
         let text = view(&outcome);
         assert!(text.contains("Spared 580 of 500 executions of select ? in every second operation: all."));
+    }
+
+    #[test]
+    fn names_that_occur_once_take_few_lines() {
+        let mut outcome = outcome("select ?", 96_000);
+        outcome.operations[0].without = model::DistributionBuilder::new();
+        outcome.operations = vec![outcome.operations[0].clone(); 5];
+        let text = view(&outcome);
+        assert_eq!(text.matches("no difference is stated").count(), 3, "{text}");
+        assert!(text.contains("And 2 such names."), "{text}");
+        outcome.executions = SparedExecutions::default();
+        assert!(!view(&outcome).contains("Spared"));
     }
 
     #[test]
