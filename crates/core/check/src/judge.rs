@@ -130,7 +130,7 @@ fn measure(
             BudgetMeasure::Predicted {
                 allowed: match most {
                     Most::Absolute(span) => *span,
-                    // Of the baseline's bounds the lower one, so that no slower run passes: `too_wide_before`.
+                    // The baseline's lower bound, so that no slower run passes: `too_wide_before`.
                     Most::More(span) => {
                         let Predicted { median, bounds } = before?.predicted(name, &link);
                         median.or(bounds.map(|[low, _]| low))?.saturating_add(*span)

@@ -2,7 +2,8 @@
 //!
 //! Sources: RFC 9293, 5681, 6928 (initial window), 7661 and Linux's `tcp_cwnd_validate` (unused
 //! window), 9406 and Linux's `tcp_cubic.c` (early exit from slow start), 9438 (cubic), 8985 (loss
-//! detection); the Linux source, version 6, where it differs, and for BBR. Congestion windows are packets.
+//! detection); the Linux source, version 6, where it differs, and for BBR.
+//! Congestion windows are packets.
 
 mod bbr;
 mod congestion;

@@ -38,7 +38,7 @@ impl BoundsEvidence<'_> {
     /// - Client and server time vary between runs: [`COMPUTING_ERROR`], and [`TURN_ERROR`] per round trip.
     /// - The wake-up allowance: assumed between none and twice it, or as calibrated; a sleep per round trip.
     /// - Server time, a range where round trips of the measurement vary.
-    /// - Senders that seem to pace may not, and send the first round of each message at once. On a lossy link,
+    /// - Senders that seem to pace may send the first round of each message at once. On a lossy link,
     ///   where BBR was not compared, transfers may be faster and slower by [`PACED_LOSS_ERROR`].
     /// - Windows that do not shrink while idle.
     /// - Round trips wrongly assigned to this operation or to others.

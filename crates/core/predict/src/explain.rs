@@ -220,8 +220,8 @@ fn unseen_rows(operation: &Operation) -> Option<Assumption> {
     let first = unseen.next()?.fingerprint.as_deref()?;
     Some(Assumption {
         text: format!(
-            "Rows that {} prepared `update` or `delete` of it writes are not told apart, as parameters are not seen (the first: {first}): \
-             locks on them are not predicted.",
+            "Parameters of {} prepared `update` or `delete` of it are not seen (the first: {first}). Locks on its rows \
+             are not predicted.",
             1 + unseen.count()
         )
         .into(),

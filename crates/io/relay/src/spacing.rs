@@ -123,7 +123,7 @@ impl Shared {
         });
     }
 
-    /// A client whose server cannot be reached sees its connection end.
+    /// Without a server, the client sees its connection end.
     fn connect<'scope>(&'scope self, client: TcpStream, scope: &'scope Scope<'scope, '_>) {
         let Ok(server) = resolve::connect(&self.target, &self.addresses, CONNECT_LIMIT) else {
             return;

@@ -21,9 +21,9 @@ use sys::arguments::CommandLine;
 
 /// Measure how much longer client and server compute after longer rests, for predictions.
 ///
-/// Over a longer link both rest longer, and need longer for the same work. Runs the command like
-/// `watch` does, again and again, holds its replies back by 0, 1, 5 and 20 ms in turn, and compares
-/// each statement with itself. predict, read, plan and lab use the file next to what they read.
+/// Over a longer link both rest longer, and need longer for the same work. Runs the command as `watch`
+/// does, and holds replies back by 0, 1, 5 and 20 ms in turn. Each statement is compared with itself.
+/// predict, read, plan and lab use the file next to their input.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = r"Examples:
   longwire calibrate postgres://app@db1/shop -- ./report.py
@@ -140,5 +140,5 @@ fn print_outcome(
 }
 
 const MIN_TIME: Duration = Duration::from_secs(5);
-const NOTHING_SEEN: &str = "no request passed longwire, so no file is written: let the command take {url}, or {host} and {port}, in \
-                            its arguments, or LONGWIRE_URL or DATABASE_URL of its environment";
+const NOTHING_SEEN: &str = "no request passed longwire, and no file is written. Let the command take {url}, or {host} and {port}, \
+                            as arguments, or LONGWIRE_URL of its environment";

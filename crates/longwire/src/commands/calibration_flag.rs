@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, clap::Args)]
 pub struct CalibrationArgument {
     /// File of `longwire calibrate`, for computing after longer rests. Default:
-    /// longwire-calibration.json next to what is read.
+    /// longwire-calibration.json next to the input.
     #[arg(long, value_name = "FILE")]
     pub calibration: Option<PathBuf>,
 }

@@ -199,7 +199,7 @@ fn coverage_row(class: &str, pool: &str, factor: &str, judged: &[Judged<'_>]) ->
     )
 }
 
-/// Counts, the application with the lowest coverage, and what was refused.
+/// Counts, the application with the lowest coverage, and refusals.
 fn words(cells: &[Cell], all: &[Judged<'_>]) -> String {
     let inside = |product: &str| {
         let of_product: Vec<Judged<'_>> = all

@@ -50,7 +50,7 @@ fn of_every_second_transaction_all_rounds_but_the_first_take_no_delay() {
     ] {
         assert_eq!(record[key], count, "{record}");
     }
-    // Four round trips of 20 ms, and what a busy machine makes of them.
+    // Four round trips of 20 ms, on a busy machine.
     assert!(
         (40.0..200.0).contains(&milliseconds(&record, "saves_ns")),
         "{record}"

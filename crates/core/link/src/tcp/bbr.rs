@@ -66,7 +66,7 @@ struct ProbeRtt {
     round_over: bool,
 }
 
-/// Packets acknowledged beyond what the bandwidth explains.
+/// Packets acknowledged in excess of the bandwidth.
 #[derive(Debug, Clone, Copy, Default)]
 struct Aggregation {
     since: Timestamp,

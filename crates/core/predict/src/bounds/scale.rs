@@ -8,12 +8,13 @@ use std::time::Duration;
 /// Written by `make golden-accept`, from the residuals of tests/golden.
 const SCALES: &str = include_str!("scales.tsv");
 
-/// Scales all margins of `prediction`. Beyond what was measured they only grow.
+/// Scales all margins of `prediction`. Beyond measured links they only grow.
 pub fn scale(prediction: &mut Prediction, links: &[LinkDescription], wake_up: WakeUp) {
     let Prediction {
         duration, low, high, ..
     } = *prediction;
-    let scale = scale_of(prediction.clients, &prediction.attribution, links, wake_up);
+    let run = (prediction.clients, prediction.operations);
+    let scale = scale_of(run, &prediction.attribution, links, wake_up);
     let margins = [duration.saturating_sub(low), high.saturating_sub(duration)];
     let [below, above] = margins.map(|margin| margin.mul_f64(scale.factor));
     prediction.unscaled = [low, high];
@@ -23,14 +24,16 @@ pub fn scale(prediction: &mut Prediction, links: &[LinkDescription], wake_up: Wa
 }
 
 fn scale_of(
-    clients: u32,
+    (clients, operations): (u32, u64),
     attribution: &Attribution,
     links: &[LinkDescription],
     wake_up: WakeUp,
 ) -> BoundsScale {
     let class = class(clients, attribution);
     let row = SCALES.lines().find_map(|line| Row::of_class(line, class));
-    let measured = row.filter(|row| wake_up == WakeUp::Assumed && row.holds(clients, links));
+    let measured = row.filter(|row| {
+        operations >= MIN_OPERATIONS && wake_up == WakeUp::Assumed && row.holds(clients, links)
+    });
     let factor = row.map_or(1.0, |row| row.factor);
     BoundsScale {
         class,
@@ -97,6 +100,8 @@ impl Row {
     }
 }
 
+/// Of a name; tests/golden has no fewer.
+const MIN_OPERATIONS: u64 = 6;
 /// Minimum share of the network in predictions that hardly depend on computing.
 const MOSTLY: f64 = 0.75;
 
@@ -106,7 +111,7 @@ mod tests {
     use link::LossShare;
     use model::PerSide;
 
-    fn of(clients: u32, computing: u64, links: &[LinkDescription]) -> BoundsScale {
+    fn scale_for(clients: u32, computing: u64, links: &[LinkDescription]) -> BoundsScale {
         with(WakeUp::Assumed, clients, computing, links)
     }
 
@@ -116,7 +121,7 @@ mod tests {
             server: Duration::from_millis(computing),
             ..Attribution::default()
         };
-        scale_of(clients, &attribution, links, wake_up)
+        scale_of((clients, 6), &attribution, links, wake_up)
     }
 
     fn link(millis: u64) -> LinkDescription {
@@ -127,14 +132,20 @@ mod tests {
     fn each_class_has_a_scale_from_several_applications() {
         for clients in [1, 4] {
             for computing in [10, 30] {
-                let scale = of(clients, computing, &[link(10)]);
+                let scale = scale_for(clients, computing, &[link(10)]);
                 let measured = scale.measured.expect("measured");
                 assert!(measured.count >= 20 && measured.applications >= 4, "{scale:?}");
                 assert!((0.2..5.0).contains(&scale.factor), "{scale:?}");
             }
         }
-        assert_eq!(of(1, 10, &[link(10)]).class, "one client, mostly network");
-        assert_eq!(of(2, 11, &[link(10)]).class, "several clients, computing");
+        assert_eq!(scale_for(1, 10, &[link(10)]).class, "one client, mostly network");
+        assert_eq!(scale_for(2, 11, &[link(10)]).class, "several clients, computing");
+    }
+
+    #[test]
+    fn of_few_operations_margins_only_grow() {
+        let scale = scale_of((1, 2), &Attribution::default(), &[link(10)], WakeUp::Assumed);
+        assert!(scale.measured.is_none() && scale.factor >= 1.0, "{scale:?}");
     }
 
     #[test]
@@ -150,7 +161,7 @@ mod tests {
             (1, vec![lossy]),
         ] {
             for computing in [10, 30] {
-                let scale = of(clients, computing, &links);
+                let scale = scale_for(clients, computing, &links);
                 assert_eq!(scale.measured, None, "{links:?}");
                 assert!(scale.factor >= 1.0, "{scale:?}");
             }

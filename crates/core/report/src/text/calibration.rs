@@ -98,5 +98,5 @@ fn factor(rest: &CalibratedRest) -> String {
     )
 }
 
-const NOTE: &str = "times assumed: the added time as a multiple of the allowance without a calibration, with \
-                    its 10th and 90th percentile over time and statements; requests: with that rest, and as many without";
+const NOTE: &str = "times assumed: the added time over the allowance without a calibration, with its 10th \
+                    and 90th percentile. Requests: those with that rest; as many had none.";

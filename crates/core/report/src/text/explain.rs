@@ -86,8 +86,8 @@ fn scale(scale: BoundsScale) -> String {
             applications,
             inside_percent,
         }) => format!(
-            "- scaled by {factor:.2}: of {count} measured predictions of this class ({class}; {applications} applications) \
-             {inside_percent} % were inside when their application was left out."
+            "- scaled by {factor:.2}. Of {count} measured predictions of {applications} applications ({class}), {inside_percent} % \
+             were inside when their application was left out."
         ),
         None => "- not backed by measurements, which have other links, fewer clients or no calibration: docs/accuracy.md#real-products."
             .to_owned(),

@@ -13,7 +13,7 @@ pub(super) struct Reading {
     request: Request,
 }
 
-/// A request: what it executes, and what it prepares or fetches besides.
+/// A request: statements it executes, and those it prepares or fetches.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) executes: Vec<Fingerprint>,
@@ -41,7 +41,7 @@ impl Reading {
         }
     }
 
-    /// Returns what became complete, and whether nothing incomplete is left.
+    /// Returns complete messages, and whether nothing incomplete is left.
     pub(super) fn pass(&mut self, at: Timestamp, direction: Direction, bytes: &[u8]) -> (Vec<Passed>, bool) {
         let Self {
             stream,

