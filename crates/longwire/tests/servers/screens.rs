@@ -32,7 +32,7 @@ fn a_server_is_measured_in_one_screen() {
         format!("ping '{url}' --rows 50"),
         format!("echo {address} -T 50ms --request 16..256:*2"),
         format!("echo {address} -T 200ms --bulk"),
-        format!("split '{url}' -c 1,2,4,8 -T 100ms --rounds 3 --link 5ms --link 20ms"),
+        format!("split '{url}' -c 1,2,4,8 -T 500ms --rounds 3 --link 5ms --link 20ms"),
         format!("load '{url}' --statement 'select 1' -c 4 -T 3"),
         format!("load '{url}' --statement 'select 1' -r -R 50 -T 1 -P 0"),
         format!("tune '{url}' --rows 50 --select-rows 200 --rounds 1 --predict --rtt 1ms,10ms,40ms"),
