@@ -30,7 +30,7 @@ pub struct Bbr {
     cycle: Cycle,
     min_rtt: Option<Nanos>,
     min_rtt_at: Timestamp,
-    least_rtt: Nanos,
+    lifetime_min_rtt: Nanos,
     probing: ProbeRtt,
     restarts_idle: bool,
     window_before: u32,
@@ -103,7 +103,7 @@ impl Bbr {
             cycle: Cycle::default(),
             min_rtt: None,
             min_rtt_at: Timestamp::default(),
-            least_rtt: rtt,
+            lifetime_min_rtt: rtt,
             probing: ProbeRtt::default(),
             restarts_idle: false,
             window_before: 0,
@@ -144,7 +144,7 @@ impl Bbr {
     fn packets_in_burst(&self) -> u32 {
         let most = (self.window / 2).max(1);
         self.pacing
-            .packets_in_burst(self.packet_bytes, self.least_rtt)
+            .packets_in_burst(self.packet_bytes, self.lifetime_min_rtt)
             .min(most)
     }
 
@@ -201,8 +201,10 @@ impl Bbr {
 
     /// `bbr_main`.
     pub fn acknowledged(&mut self, ack: Ack) {
-        self.least_rtt = ack.rtt.map_or(self.least_rtt, |rtt| rtt.min(self.least_rtt));
-        let sample = self.delivery.sample(ack.at, self.least_rtt);
+        self.lifetime_min_rtt = ack
+            .rtt
+            .map_or(self.lifetime_min_rtt, |rtt| rtt.min(self.lifetime_min_rtt));
+        let sample = self.delivery.sample(ack.at, self.lifetime_min_rtt);
         self.update_bandwidth(sample);
         self.update_aggregation(sample, ack);
         let lost = std::mem::take(&mut self.lost);

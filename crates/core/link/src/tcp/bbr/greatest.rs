@@ -1,4 +1,4 @@
-//! The greatest of the last rounds, with three candidates (`minmax_running_max`).
+//! Maximum over the last rounds, from three candidates (`minmax_running_max`).
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Greatest {

@@ -79,8 +79,8 @@ impl Pacing {
     }
 
     /// The same, where the distance is short (`tcp_tso_autosize`).
-    pub(super) fn packets_in_burst(&self, packet_bytes: u32, least_rtt: Nanos) -> u32 {
-        let halvings = u32::try_from(least_rtt.get() / 512_000).unwrap_or(u32::MAX);
+    pub(super) fn packets_in_burst(&self, packet_bytes: u32, min_rtt: Nanos) -> u32 {
+        let halvings = u32::try_from(min_rtt.get() / 512_000).unwrap_or(u32::MAX);
         let more = MAX_AT_ONCE.checked_shr(halvings).unwrap_or(0);
         let bytes = ((self.rate >> 10) + more).min(MAX_AT_ONCE);
         ((bytes / u64::from(packet_bytes)) as u32).max(self.packets_at_once(packet_bytes))

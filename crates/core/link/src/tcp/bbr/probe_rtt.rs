@@ -1,4 +1,4 @@
-//! The least round trip, and the pause in which it is measured anew (`bbr_update_min_rtt`).
+//! The minimum round-trip time, and the pause in which it is measured anew (`bbr_update_min_rtt`).
 
 use super::{Ack, Bbr, MIN_WINDOW, Mode, ProbeRtt, Sample};
 use model::{Nanos, Timestamp};
