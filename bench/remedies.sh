@@ -10,23 +10,9 @@
 # gcc, PostgreSQL, MariaDB, Redis, Python, Node, a JDK, Go and PHP. Libraries come from PyPI, npm, Maven Central and the Go module proxy.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. bench/machine.sh
 . bench/remedies/programs.sh
 
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-longwire=${LONGWIRE:-$target/release/longwire}
-keep=${BENCH_KEEP:-$target/remedies}
-[ -n "${LONGWIRE:-}" ] || cargo build --release --locked --package longwire
-
 mkdir -p "$keep/go"
-programs "$keep" >&2
+programs >&2
 (cd bench/remedies/go && go build -o "$keep/go/pages" .) >&2
-
-results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
-mkdir -p "$results"
-{
-    describe_machine
-    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
-    echo
-    chrt --rr 10 python3 -B bench/remedies/run.py --longwire "$longwire" --keep "$keep" "$@"
-} | tee "$results/remedies.txt"
+record remedies bench/remedies/run.py "$@"

@@ -12,22 +12,8 @@
 # PostgreSQL, MariaDB, Redis, tshark, Python, Node, a JDK and PHP. Libraries come from PyPI, npm and Maven Central; programs are those of remedies.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. bench/machine.sh
 . bench/remedies/programs.sh
 
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-longwire=${LONGWIRE:-$target/release/longwire}
-keep=${BENCH_KEEP:-$target/remedies}
-[ -n "${LONGWIRE:-}" ] || cargo build --release --locked --package longwire
 export BENCH_HOSTS=${BENCH_HOSTS:-spare}
-
-programs "$keep" >&2
-
-results=measurements/$(date -u +%F)-$(nproc)cpu-linux-$(uname -r | cut -d- -f1)
-mkdir -p "$results"
-{
-    describe_machine
-    echo "longwire  $("$longwire" -V), $(git rev-parse --short HEAD)"
-    echo
-    chrt --rr 10 python3 -B bench/spare/run.py --longwire "$longwire" --keep "$keep" "$@"
-} | tee "$results/spare.txt"
+programs >&2
+record spare bench/spare/run.py "$@"

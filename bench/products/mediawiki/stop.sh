@@ -1,6 +1,9 @@
 #!/bin/bash
 # stop.sh: ends what start.sh started.
-. "$(dirname "$0")/../database.sh"
-kill "$(cat "$PRODUCTS/mediawiki/nginx.pid")" "$(cat "$PRODUCTS/mediawiki/fpm.pid")"
+here=$(dirname "$0")
+. "$here/../database.sh"
+. "$here/../php.sh"
+state=$PRODUCTS/mediawiki
+stop_php
 stop_mariadb mediawiki
 sleep 2

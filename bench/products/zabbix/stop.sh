@@ -1,6 +1,9 @@
 #!/bin/bash
 # stop.sh: ends what start.sh started.
-. "$(dirname "$0")/../database.sh"
-kill "$(cat "$PRODUCTS/zabbix/nginx.pid")" "$(cat "$PRODUCTS/zabbix/fpm.pid")"
+here=$(dirname "$0")
+. "$here/../database.sh"
+. "$here/../php.sh"
+state=$PRODUCTS/zabbix
+stop_php
 stop_mariadb zabbix
 sleep 2
