@@ -145,6 +145,7 @@ fn a_link_is_written_as_commands_of_tc() {
     for link in [
         "40ms",
         "rtt=3ms jitter=1ms loss=1% rate=5mbit",
+        "rtt=3ms loss=1% rate=5mbit seed=7",
         "rtt=40ms jitter=2ms:normal",
         "rtt=40ms rate=10mbit burst=32KiB queue=64KiB",
     ] {

@@ -1,6 +1,6 @@
 //! Settings of tc(8): qdiscs netem and tbf.
 
-use super::{DEFAULT_MTU, LinkDescription};
+use super::{DEFAULT_MTU, DEFAULT_SEED, LinkDescription};
 use crate::Error;
 use crate::exact::{RATE_UNITS, exact, exact_duration};
 use crate::impairments::delay::JitterDistribution;
@@ -36,6 +36,9 @@ fn one_way(link: &LinkDescription, direction: Direction, device: &str) -> Vec<St
     }
     if let Some(loss) = link.loss {
         netem += &format!(" loss random {loss}");
+    }
+    if link.seed != DEFAULT_SEED {
+        netem += &format!(" seed {}", link.seed);
     }
     let Some(rate) = link.rate[direction] else {
         return vec![netem];
