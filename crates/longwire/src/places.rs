@@ -24,7 +24,7 @@ struct File {
 }
 
 impl Places {
-    /// Empty without a file, and if the user may not read it.
+    /// Empty without a file, and if the user may not enter its folder.
     ///
     /// # Errors
     /// If the file cannot be read, or has a fault.
@@ -34,7 +34,7 @@ impl Places {
         };
         match read_small_text(&path, MAX_CONFIG_BYTES) {
             Ok(text) => Ok(Self::parse(&path, &text)?),
-            Err(fault) if is_absent(fault.kind()) => Ok(Self::default()),
+            Err(fault) if is_absent(&path, fault.kind()) => Ok(Self::default()),
             Err(fault) => Err(fault).with_context(|| format!("could not read {}", path.display())),
         }
     }
@@ -115,11 +115,11 @@ fn user_file() -> Option<PathBuf> {
 }
 
 /// Also a folder of another user, as `sudo` may leave its caller's HOME.
-fn is_absent(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
-    )
+fn is_absent(path: &Path, kind: ErrorKind) -> bool {
+    match kind {
+        ErrorKind::PermissionDenied => path.symlink_metadata().is_err(),
+        kind => matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
 }
 
 fn is_name(text: &str) -> bool {
@@ -170,6 +170,16 @@ mod tests {
             unknown.ends_with("; your places are frankfurt, us-east"),
             "{unknown}"
         );
+    }
+
+    #[test]
+    fn a_file_that_the_user_may_not_read_is_not_absent() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("longwire.toml");
+        assert!(is_absent(&path, ErrorKind::NotFound));
+        assert!(is_absent(&path, ErrorKind::PermissionDenied), "its folder");
+        std::fs::write(&path, "").expect("written");
+        assert!(!is_absent(&path, ErrorKind::PermissionDenied));
     }
 
     #[test]
