@@ -1,9 +1,8 @@
 //! Budgets and their text form.
 
-use crate::Pattern;
 use anyhow::{Context, Result, bail};
 use link::LinkDescription;
-use model::{DEFAULT_PRICE_RTT, FindingKind, format_duration, parse_duration};
+use model::{DEFAULT_PRICE_RTT, FindingKind, Pattern, format_duration, parse_duration};
 use std::fmt;
 use std::time::Duration;
 

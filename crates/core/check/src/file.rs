@@ -1,7 +1,7 @@
-use crate::{Budget, Pattern};
+use crate::Budget;
 use analysis::hosts::HostChoice;
 use anyhow::Result;
-use model::{ConfigError, ConfigFile};
+use model::{ConfigError, ConfigFile, Pattern};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;

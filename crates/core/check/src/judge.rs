@@ -6,13 +6,12 @@ pub use figures::Figures;
 
 use crate::budget::{Budget, BudgetLimit, Most};
 use anyhow::{Result, bail, ensure};
-use figures::Predicted;
 use link::LinkDescription;
 use model::{
     BudgetMeasure, BudgetVerdict, Change, Finding, FindingKind, Fingerprint, ForbiddenWaste, Judgement,
-    format_duration,
+    PredictedDuration, format_duration,
 };
-use report::text::escape::printable;
+use report::text::escape::{explain_flag, printable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -121,24 +120,14 @@ fn measure(
         },
         BudgetLimit::Predicted(most, link) => {
             let link = text_of(link);
-            let found = now.turns.get(name).map(|_| now.predicted(name, &link));
-            let found = found.unwrap_or_default();
-            let [low, high] = match found.bounds {
-                Some(bounds) => bounds.map(Some),
-                None => [None; 2],
-            };
+            let found = now.turns.get(name).and_then(|_| now.predicted(name, &link));
             BudgetMeasure::Predicted {
                 allowed: match most {
                     Most::Absolute(span) => *span,
                     // The baseline's lower bound, so that no slower run passes: `too_wide_before`.
-                    Most::More(span) => {
-                        let Predicted { median, bounds } = before?.predicted(name, &link);
-                        median.or(bounds.map(|[low, _]| low))?.saturating_add(*span)
-                    }
+                    Most::More(span) => before?.predicted(name, &link)?.low().saturating_add(*span),
                 },
-                found: found.median,
-                low,
-                high,
+                found,
                 link,
             }
         }
@@ -188,23 +177,23 @@ fn not_judged(verdict: &BudgetVerdict, now: &Figures) -> Option<String> {
         Judgement::Broken => doubt.filter(|_| may_be_anothers(&verdict.measure, name, now)),
         Judgement::Kept | Judgement::NotJudged => {
             let missing = doubt.or_else(|| now.seen.missing_for(&verdict.measure, name));
-            missing.or_else(|| too_wide(&verdict.measure))
+            missing.or_else(|| too_wide(verdict))
         }
     }
 }
 
 /// Clause for bounds with the budget between them.
-fn too_wide(measure: &BudgetMeasure) -> Option<String> {
+fn too_wide(verdict: &BudgetVerdict) -> Option<String> {
     let BudgetMeasure::Predicted {
         allowed,
-        low: Some(low),
-        high: Some(high),
+        found: Some(PredictedDuration::Bounds { low, high }),
         ..
-    } = measure
+    } = &verdict.measure
     else {
         return None;
     };
-    (low <= allowed && allowed < high).then(|| too_wide_clause("the prediction", [*low, *high]))
+    let name = &verdict.operation_name;
+    (low <= allowed && allowed < high).then(|| too_wide_clause("the prediction", [*low, *high], name))
 }
 
 /// Clause for a broken budget that the baseline's upper bound would allow.
@@ -212,20 +201,24 @@ fn too_wide_before(budget: &Budget, verdict: &BudgetVerdict, before: &Figures) -
     let BudgetLimit::Predicted(Most::More(span), _) = &budget.limit else {
         return None;
     };
-    let BudgetMeasure::Predicted { found, low, link, .. } = &verdict.measure else {
+    let BudgetMeasure::Predicted { found, link, .. } = &verdict.measure else {
         return None;
     };
-    let bounds = before.predicted(&verdict.operation_name, link).bounds?;
-    let is_allowed = low.or(*found)? <= bounds[1].saturating_add(*span);
+    let name = &verdict.operation_name;
+    let Some(PredictedDuration::Bounds { low, high }) = before.predicted(name, link) else {
+        return None;
+    };
+    let is_allowed = (*found)?.low() <= high.saturating_add(*span);
     (verdict.judgement() == Judgement::Broken && is_allowed)
-        .then(|| too_wide_clause("the baseline's prediction", bounds))
+        .then(|| too_wide_clause("the baseline's prediction", [low, high], name))
 }
 
-fn too_wide_clause(prediction: &str, [low, high]: [Duration; 2]) -> String {
+fn too_wide_clause(prediction: &str, [low, high]: [Duration; 2], name: &str) -> String {
     format!(
-        "{prediction} is between {} and {}, too wide for a median; predict --explain says why",
+        "{prediction} is between {} and {}, too wide for a median; predict {} says why",
         format_duration(low),
-        format_duration(high)
+        format_duration(high),
+        explain_flag(name)
     )
 }
 
@@ -270,7 +263,7 @@ pub fn changes(before: &Figures, now: &Figures, link: &LinkDescription) -> Vec<C
         operation_name: name.clone(),
         turns: [before, now].map(|figures| figures.turns.get(name).copied()),
         link: link.clone(),
-        predicted: [before, now].map(|figures| figures.predicted(name, &link).median),
+        predicted: [before, now].map(|figures| figures.predicted(name, &link)?.median()),
         new_findings: now
             .findings(name)
             .filter(|finding| !known.contains(&identity(finding)))

@@ -8,10 +8,8 @@ pub mod budget;
 pub mod file;
 mod judge;
 mod outcome;
-mod pattern;
 mod seen;
 
 pub use budget::Budget;
 pub use file::BudgetFile;
 pub use outcome::outcome;
-pub use pattern::Pattern;

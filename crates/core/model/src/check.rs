@@ -44,7 +44,13 @@ impl Judgement {
 impl BudgetVerdict {
     /// Whether the prediction has bounds and no median.
     pub const fn has_bounds(&self) -> bool {
-        matches!(self.measure, BudgetMeasure::Predicted { low: Some(_), .. })
+        matches!(
+            self.measure,
+            BudgetMeasure::Predicted {
+                found: Some(PredictedDuration::Bounds { .. }),
+                ..
+            }
+        )
     }
 
     /// The outcome of the budget.
@@ -55,19 +61,62 @@ impl BudgetVerdict {
         let is_kept = match &self.measure {
             BudgetMeasure::Turns { allowed, found } => Some(found <= allowed),
             BudgetMeasure::Held { allowed, found, .. } => found.map(|found| found <= *allowed),
-            BudgetMeasure::Predicted {
-                allowed,
-                low: Some(low),
-                high: Some(high),
-                ..
-            } => (high <= allowed || low > allowed).then_some(high <= allowed),
-            BudgetMeasure::Predicted { allowed, found, .. } => found.map(|found| found <= *allowed),
+            BudgetMeasure::Predicted { allowed, found, .. } => {
+                found.and_then(|found| found.is_within(*allowed))
+            }
             BudgetMeasure::Forbidden { found, .. } => Some(found.is_none()),
         };
         match is_kept {
             Some(true) => Judgement::Kept,
             Some(false) => Judgement::Broken,
             None => Judgement::NotJudged,
+        }
+    }
+}
+
+/// Predicted duration of the operations of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum PredictedDuration {
+    /// Within bounds that are close enough for one.
+    Median {
+        /// The median.
+        #[serde(rename = "predicted_ns", with = "ns")]
+        median: Duration,
+    },
+    /// Too wide for a median.
+    Bounds {
+        /// The lower bound.
+        #[serde(rename = "predicted_low_ns", with = "ns")]
+        low: Duration,
+        /// The upper bound.
+        #[serde(rename = "predicted_high_ns", with = "ns")]
+        high: Duration,
+    },
+}
+
+impl PredictedDuration {
+    /// The median, if there is one.
+    pub const fn median(self) -> Option<Duration> {
+        match self {
+            Self::Median { median } => Some(median),
+            Self::Bounds { .. } => None,
+        }
+    }
+
+    /// The lower bound, or the median.
+    pub const fn low(self) -> Duration {
+        match self {
+            Self::Median { median } => median,
+            Self::Bounds { low, .. } => low,
+        }
+    }
+
+    /// `None` if `allowed` is between the bounds.
+    fn is_within(self, allowed: Duration) -> Option<bool> {
+        match self {
+            Self::Median { median } => Some(median <= allowed),
+            Self::Bounds { low, high } => (high <= allowed || low > allowed).then_some(high <= allowed),
         }
     }
 }
@@ -92,23 +141,9 @@ pub enum BudgetMeasure {
         /// Maximum predicted median duration.
         #[serde(rename = "allowed_ns", with = "ns")]
         allowed: Duration,
-        /// Predicted median, if there is one.
-        #[serde(rename = "predicted_ns", with = "ns", skip_serializing_if = "Option::is_none")]
-        found: Option<Duration>,
-        /// Bounds where they are too wide for a median. They decide if the budget is outside.
-        #[serde(
-            rename = "predicted_low_ns",
-            with = "ns",
-            skip_serializing_if = "Option::is_none"
-        )]
-        low: Option<Duration>,
-        /// The upper one.
-        #[serde(
-            rename = "predicted_high_ns",
-            with = "ns",
-            skip_serializing_if = "Option::is_none"
-        )]
-        high: Option<Duration>,
+        /// The prediction, if there is one.
+        #[serde(flatten)]
+        found: Option<PredictedDuration>,
     },
     /// Longest median time that transactions are open.
     Held {

@@ -30,6 +30,7 @@ mod message;
 pub mod nanos;
 pub mod operation;
 pub mod outcome;
+mod pattern;
 mod pending_replies;
 mod per_side;
 mod plan;
@@ -53,7 +54,7 @@ pub mod warning;
 
 pub use advice::{Advice, AtLevel, BreakEven, LevelAdvice, Price};
 pub use calibration::{CalibratedFactor, CalibratedRest, Calibration};
-pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste, Judgement};
+pub use check::{BudgetMeasure, BudgetVerdict, Change, ForbiddenWaste, Judgement, PredictedDuration};
 pub use compared::ComparedOperation;
 pub use config::{ConfigError, ConfigFile};
 pub use connection_map::{ConnectionHasher, ConnectionMap};
@@ -87,6 +88,7 @@ pub use outcome::{
     Conditions, ConnectionOutcome, Distribution, HostProcess, LinkDirectionOutcome, LinkOutcome,
     OperationGroup, RecognisedStatement, StatementOutcome, Summary, TextSource,
 };
+pub use pattern::Pattern;
 pub use pending_replies::{PendingReplies, TooManyPending};
 pub use per_side::{PerDirection, PerSide};
 pub use plan::{

@@ -32,6 +32,9 @@ pub struct Conditions {
     /// Seed of random numbers, if used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// File of the calibration that predictions use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<String>,
     /// Whether `longwire load` generates the traffic. Its clients do not pause.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generated: bool,

@@ -36,7 +36,8 @@ pub struct PlacedOperation {
     #[serde(rename = "p95_ns", with = "ns", skip_serializing_if = "Option::is_none")]
     pub p95: Option<Duration>,
     /// Operations per second at the measured concurrency. Too high near a server's limit, where
-    /// more would wait.
+    /// more would wait. In records only with a median.
+    #[serde(skip)]
     pub per_second: f64,
 }
 

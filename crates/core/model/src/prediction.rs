@@ -1,7 +1,7 @@
 //! Predicted times of operations on another link.
 
 use crate::serde_units::ns;
-use crate::{Attribution, Distribution, DistributionBuilder, LinkRates, Share};
+use crate::{Attribution, Distribution, DistributionBuilder, LinkRates, PredictedDuration, Share};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub struct Prediction {
     /// Number of replayed operations.
     pub operations: u64,
     /// The first operations, left out because they were slower than the rest.
-    pub cold: u64,
+    pub warming_up: u64,
     /// Round-trip time of the target link.
     pub rtt: Duration,
     /// Rates of the target link, where limited.
@@ -146,6 +146,15 @@ impl Prediction {
     /// The duration, unless the bounds differ by more than [`WIDEST_WITH_MEDIAN`].
     pub fn bounded(&self) -> Option<Duration> {
         (self.high <= self.low.saturating_mul(WIDEST_WITH_MEDIAN)).then_some(self.duration)
+    }
+
+    /// The median, or the bounds where they are too wide for one; `None` without bounds.
+    pub fn predicted(&self) -> Option<PredictedDuration> {
+        let [low, high] = self.bounds()?;
+        Some(match self.bounded() {
+            Some(median) => PredictedDuration::Median { median },
+            None => PredictedDuration::Bounds { low, high },
+        })
     }
 
     /// Whether some operations have more than twice the typical round trips.

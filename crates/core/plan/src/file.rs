@@ -3,10 +3,9 @@
 mod links;
 mod measured;
 
-use check::Pattern;
 use link::LinkDescription;
 use links::RawLink;
-use model::{ConfigError, ConfigFile, Endpoint, Host, PlanMeasure, Side, parse_duration};
+use model::{ConfigError, ConfigFile, Endpoint, Host, Pattern, PlanMeasure, Side, parse_duration};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;

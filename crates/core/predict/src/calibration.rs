@@ -245,10 +245,16 @@ fn scatter<'a>(sums: impl Iterator<Item = &'a Sums>) -> [f64; 2] {
 }
 
 fn refusal(samples: u64, rounds: usize, factor: CalibratedFactor) -> Option<String> {
-    if samples < MIN_SAMPLES || rounds < MIN_ROUNDS {
-        return Some(format!(
-            "too few: {samples} of {MIN_SAMPLES} requests, {rounds} of {MIN_ROUNDS} rounds"
-        ));
+    let counts = [
+        (samples, MIN_SAMPLES, "requests"),
+        (rounds as u64, MIN_ROUNDS, "rounds"),
+    ];
+    let missing = counts.iter().filter(|(count, min, _)| count < min);
+    let missing: Vec<String> = missing
+        .map(|(count, min, of)| format!("{count} of {min} {of}"))
+        .collect();
+    if !missing.is_empty() {
+        return Some(format!("too few: {}", missing.join(", ")));
     }
     let width = factor.factor_high - factor.factor_low;
     (width > max_width()).then(|| format!("scatter: {:.1} to {:.1}", factor.factor_low, factor.factor_high))
@@ -256,7 +262,7 @@ fn refusal(samples: u64, rounds: usize, factor: CalibratedFactor) -> Option<Stri
 
 const MAX_POINTS: usize = 4;
 const MIN_SAMPLES: u64 = 30;
-const MIN_ROUNDS: usize = 4;
+const MIN_ROUNDS: u64 = 4;
 
 #[cfg(test)]
 mod tests;

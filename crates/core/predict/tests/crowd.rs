@@ -87,13 +87,16 @@ fn operations_are_predicted_as_they_are_once_warm() {
     let operations: Vec<Operation> = lengths.map(|length| of(length * MS)).collect();
     for clients in [1, 8] {
         let there = predicted("rtt=10ms", clients, server_cores(1000), &operations);
-        assert_eq!((there.cold, there.operations), (40, 80));
+        assert_eq!((there.warming_up, there.operations), (40, 80));
         assert_eq!((there.duration, there.spread.max), (30 * MS, Some(30 * MS)));
         let warm = predicted("rtt=10ms", clients, server_cores(1000), &operations[40..]);
-        assert_eq!((warm.cold, warm.low, warm.high), (0, there.low, there.high));
+        assert_eq!((warm.warming_up, warm.low, warm.high), (0, there.low, there.high));
     }
     let there = predicted("rtt=10ms", 1, ALONE, &operations);
-    assert_eq!((there.cold, there.operations, there.duration), (40, 80, 30 * MS));
+    assert_eq!(
+        (there.warming_up, there.operations, there.duration),
+        (40, 80, 30 * MS)
+    );
 }
 
 #[test]

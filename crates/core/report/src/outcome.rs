@@ -32,6 +32,6 @@ pub use ping::{PingOpening, PingOutcome};
 pub use plan::placement_words;
 pub use program::ProgramReport;
 pub use progress::ProgressLine;
-pub use read::ReadOutcome;
+pub use read::{NotPredicted, ReadOutcome};
 pub use split::SplitReport;
 pub use tune::{TuneReport, TuneRuns};

@@ -47,10 +47,13 @@ pub(crate) fn each(margin: Margin, count: u64) -> Margin {
     }
 }
 
-/// Joins two figures, and omits the unit of the first if both have the same.
+/// Joins two figures. Omits the unit of the first if it is zero, or both have the same.
 pub(crate) fn between([from, to]: [String; 2]) -> String {
     if from == to {
         return to;
+    }
+    if from == format_duration(Duration::ZERO) {
+        return format!("0 to {to}");
     }
     let bare = from.rsplit_once(' ').zip(to.rsplit_once(' '));
     match bare {
@@ -92,6 +95,7 @@ mod tests {
         let share = |part: Duration, whole: Duration| {
             Share::from_parts(part, whole).map_or_else(String::new, |share| share.to_string())
         };
+        assert_eq!(duration_range(ms(1), margin(1_000, 200)), "0 to 1.20 ms");
         assert_eq!(share_range(ms(2), margin(1_000, 0), ms(10), share), "10 to 20 %");
         assert_eq!(share_range(ms(2), margin(100, 0), ms(10), share), "20 %");
         assert_eq!(each(margin(900, 90), 9), margin(100, 10));

@@ -223,6 +223,8 @@ fn what_has_no_bounds_has_no_duration_but_a_reason() {
     let keys = |unlike: &model::Prediction| {
         let line = samples::line(|writer| writer.prediction(unlike));
         let record: Value = serde_json::from_str(&line).expect("it is JSON");
+        let median = ["duration_ns", "p50_ns", "mean_ns", "per_second"].map(|key| record.get(key).is_some());
+        assert!(median.iter().all(|has| *has == median[0]), "{line}");
         ["duration_ns", "low_ns", "high_ns", "slope", "no_duration"].map(|key| record.get(key).is_some())
     };
     assert_eq!(keys(&unlike), [true, true, true, true, false]);

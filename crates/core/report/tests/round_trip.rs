@@ -299,20 +299,24 @@ fn conditions() -> impl Strategy<Value = Conditions> {
             optional(),
             optional(),
             option::of(any::<u64>()),
+            optional(),
             any::<bool>(),
         ),
     )
-        .prop_map(|(texts, (host, kernel, link, seed, generated))| Conditions {
-            version: texts.0,
-            command_line: texts.1,
-            host,
-            kernel,
-            clock: texts.2,
-            observation_point: texts.3,
-            link,
-            seed,
-            generated,
-        })
+        .prop_map(
+            |(texts, (host, kernel, link, seed, calibration, generated))| Conditions {
+                version: texts.0,
+                command_line: texts.1,
+                host,
+                kernel,
+                clock: texts.2,
+                observation_point: texts.3,
+                link,
+                seed,
+                calibration,
+                generated,
+            },
+        )
 }
 
 fn step() -> impl Strategy<Value = Step> {

@@ -150,12 +150,19 @@ fn calibration() -> model::Calibration {
         refused: Some("scatter: -1.2 to 3.9".into()),
         ..samples::calibrated()
     };
+    let unmeasured = model::CalibratedRest {
+        samples: 0,
+        work: Duration::ZERO,
+        additional_ns: 0,
+        refused: Some("too few: 0 of 30 requests, 0 of 4 rounds".into()),
+        ..refused.clone()
+    };
     model::Calibration {
         calibration: model::Calibration::VERSION,
         host: None,
         kernel: None,
         work: "./report.py".into(),
-        rests: [vec![samples::calibrated(); 3], vec![refused; 3]].concat(),
+        rests: [vec![samples::calibrated(); 3], vec![refused; 2], vec![unmeasured]].concat(),
     }
 }
 

@@ -338,7 +338,7 @@ fn bounds_that_bound_nothing_are_not_printed() {
 fn operations_left_out_as_slower_are_said() {
     let warm = Prediction {
         operations: 80,
-        cold: 40,
+        warming_up: 40,
         ..samples::prediction("GET /tasks", 10, 2.0, None)
     };
     let shown = prediction_view(&[warm], &[], &style(120, Colour::Plain));

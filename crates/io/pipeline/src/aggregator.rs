@@ -36,6 +36,10 @@ impl Aggregator {
     /// # Errors
     /// If an output cannot be created.
     pub fn new(config: &AggregatorConfig, conditions: Conditions) -> Result<Self> {
+        let conditions = Conditions {
+            calibration: config.calibration.clone(),
+            ..conditions
+        };
         let moved = MovedConnections::new(config.moved.clone());
         let mut operations = Operations::new(config.rule)
             .with_names(config.names.iter().cloned())

@@ -3,7 +3,7 @@
 use crate::aggregator::AggregatorConfig;
 use crate::moved::MovedConnections;
 use model::{Operation, OperationStep, PerDirection, Prediction};
-use predict::{Assumption, PredictionTarget};
+use predict::{Assumption, PredictionTarget, WakeUp};
 use report::outcome::{ExplainOutcome, ExplainedExchange};
 
 /// One operation on one link, in the form of the report.
@@ -41,6 +41,7 @@ pub fn explain(
             _ => format!("{}, by one client alone", target.link),
         },
         assumptions: explanation.assumptions.iter().map(assumption).collect(),
+        is_calibrated: matches!(wanted.wake_up, WakeUp::Calibrated(_)),
         prediction: predictions
             .iter()
             .rev()

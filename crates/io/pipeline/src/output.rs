@@ -203,18 +203,31 @@ pub fn warning(text: &str) {
 
 pub fn error(text: &str) {
     let text = report::text::escape::message(text);
-    let _ = writeln!(io::stderr().lock(), "longwire: {text}");
+    let _ = write!(
+        io::stderr().lock(),
+        "{}",
+        for_stderr(&format!("longwire: {text}"))
+    );
+}
+
+/// Wrapped to the terminal, if stderr is one.
+fn for_stderr(message: &str) -> String {
+    let stderr = io::stderr();
+    let size = stderr
+        .is_terminal()
+        .then(|| terminal_size::terminal_size_of(&stderr));
+    match size.flatten() {
+        Some((terminal_size::Width(width), _)) => report::text::wrapped_message(message, width.into()),
+        None => format!("{message}\n"),
+    }
 }
 
 /// Writes warnings to stderr, one a line, for commands with records on stdout.
 pub fn warn(warnings: &[Warning]) {
     let mut stderr = io::stderr().lock();
     for warning in warnings {
-        let _ = writeln!(
-            stderr,
-            "longwire: warning: {}",
-            report::text::escape::printable(&warning.text)
-        );
+        let text = report::text::escape::printable(&warning.text);
+        let _ = write!(stderr, "{}", for_stderr(&format!("longwire: warning: {text}")));
     }
 }
 
@@ -224,7 +237,7 @@ pub fn print_link(link: &LinkOutcome) -> io::Result<()> {
     }
     io::stderr()
         .lock()
-        .write_all(report::text::link_line(link).as_bytes())
+        .write_all(for_stderr(report::text::link_line(link).trim_end()).as_bytes())
 }
 
 /// Writes records of a run that has ended to stdout: its conditions, those of `write`, warnings and
@@ -257,6 +270,7 @@ pub fn conditions(typed: &CommandLine, clock: &str, observation_point: String) -
         observation_point,
         link: None,
         seed: None,
+        calibration: None,
         generated: false,
     }
 }

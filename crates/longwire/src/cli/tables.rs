@@ -5,38 +5,39 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Command};
 
 /// A command by its words, and its types of records. All commands also write [`EVERYWHERE`].
-type Tables = (&'static str, &'static [&'static str]);
+type Tables = (&'static str, &'static [&'static [&'static str]]);
 
 const TABLES: &[Tables] = &[
-    ("demo", OF_A_RUN),
+    ("demo", &[RUN_TABLES, &["link"]]),
     (
         "ping",
-        &["sample", "leg", "intermediary", "rows", "database_link"],
+        &[&["sample", "leg", "intermediary", "rows", "database_link"]],
     ),
-    ("echo", &["echo", "bulk"]),
-    ("estimate", &["estimate"]),
-    ("calibrate", &["calibrated"]),
-    ("split", &["split", "elsewhere", "link"]),
-    ("watch", OF_WATCH),
-    ("agent", &["statement", "finding"]),
-    ("relay", &["spared", "link"]),
-    ("read", OF_FILES),
+    ("echo", &[&["echo", "bulk"]]),
+    ("estimate", &[&["estimate"]]),
+    ("calibrate", &[&["calibrated"]]),
+    ("split", &[&["split", "elsewhere", "link"]]),
+    ("watch", &[RUN_TABLES, &["spared", "link"]]),
+    ("agent", &[&["statement", "finding"]]),
+    ("relay", &[&["spared", "link"]]),
+    ("read", &[RUN_TABLES, &["database_link", "comparison"]]),
     (
         "predict",
-        &[
+        &[&[
             "operation",
             "connection",
             "statement",
             "recognised",
             "prediction",
+            "not_predicted",
             "held",
             "held_prediction",
             "link",
-        ],
+        ]],
     ),
     (
         "plan",
-        &[
+        &[&[
             "placement",
             "placed_operation",
             "placed_transaction",
@@ -46,74 +47,47 @@ const TABLES: &[Tables] = &[
             "plan_fix",
             "plan_move",
             "plan",
-        ],
+        ]],
     ),
-    ("check", &["check", "change"]),
-    ("link", &["link"]),
+    ("check", &[&["check", "change"]]),
+    ("link", &[&["link"]]),
     (
         "lab run",
-        &["point", "round", "prediction", "slope", "lab", "link"],
+        &[&["point", "round", "prediction", "slope", "lab", "link"]],
     ),
-    ("load", &["load", "interval", "script", "failure"]),
+    ("load", &[&["load", "interval", "script", "failure"]]),
     (
         "tune",
-        &[
+        &[&[
             "recommendation",
             "tuned",
             "program_best",
             "program",
             "program_unchanged",
             "link",
-        ],
+        ]],
     ),
-    ("tunnel near", &["tunnel", "tunnel_way", "notice"]),
-    ("tunnel far", &["tunnel", "tunnel_way", "notice"]),
-    ("tunnel advise", &["advice", "level", "pays"]),
+    ("tunnel near", &[TUNNEL_TABLES]),
+    ("tunnel far", &[TUNNEL_TABLES]),
+    ("tunnel advise", &[&["advice", "level", "pays"]]),
 ];
 
-const OF_A_RUN: &[&str] = &[
+/// Of observed traffic.
+const RUN_TABLES: &[&str] = &[
     "operation",
     "statement",
     "finding",
     "prediction",
+    "not_predicted",
     "connection",
     "exchange",
     "opened",
     "recognised",
     "held",
     "held_prediction",
-    "link",
 ];
 
-const OF_WATCH: &[&str] = &[
-    "operation",
-    "statement",
-    "finding",
-    "prediction",
-    "connection",
-    "exchange",
-    "opened",
-    "recognised",
-    "held",
-    "held_prediction",
-    "spared",
-    "link",
-];
-
-const OF_FILES: &[&str] = &[
-    "operation",
-    "statement",
-    "finding",
-    "prediction",
-    "connection",
-    "exchange",
-    "opened",
-    "recognised",
-    "held",
-    "held_prediction",
-    "database_link",
-    "comparison",
-];
+const TUNNEL_TABLES: &[&str] = &["tunnel", "tunnel_way", "notice"];
 
 const EVERYWHERE: [&str; 3] = ["summary", "warning", "conditions"];
 
@@ -127,7 +101,7 @@ pub fn with_tables(command: Command) -> Command {
 fn below<'a>(
     command: Command,
     words: &mut impl Iterator<Item = &'a str>,
-    tables: &'static [&'static str],
+    tables: &'static [&'static [&'static str]],
 ) -> Command {
     match words.next() {
         Some(word) if command.find_subcommand(word).is_some() => {
@@ -138,10 +112,10 @@ fn below<'a>(
     }
 }
 
-fn with_values(argument: Arg, tables: &[&'static str]) -> Arg {
+fn with_values(argument: Arg, tables: &[&[&'static str]]) -> Arg {
     match argument.get_long() {
         Some("csv" | "markdown") => {
-            let names = tables.iter().copied().chain(EVERYWHERE);
+            let names = tables.iter().copied().flatten().copied().chain(EVERYWHERE);
             argument.value_parser(PossibleValuesParser::new(names).try_map(|name| parse(&name)))
         }
         _ => argument,

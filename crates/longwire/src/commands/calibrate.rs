@@ -13,8 +13,9 @@ use pipeline::private_file;
 use pipeline::progress::StderrProgress;
 use proof::calibrate::{CalibrationPlan, MeasuredRests};
 use std::ffi::OsString;
+use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::Target;
 use sys::arguments::CommandLine;
@@ -23,7 +24,7 @@ use sys::arguments::CommandLine;
 ///
 /// Over a longer link both rest longer, and need longer for the same work. Runs the command as `watch`
 /// does, and holds replies back by 0, 1, 5 and 20 ms in turn. Each statement is compared with itself.
-/// predict, read, plan and lab use the file next to their input.
+/// predict, read, check, plan and lab use the file next to their input.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = r"Examples:
   longwire calibrate postgres://app@db1/shop -- ./report.py
@@ -66,6 +67,7 @@ fn measurable(text: &str) -> Result<Duration, String> {
 /// When the server cannot be reached, the command fails, or the file cannot be written.
 pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     args.cleartext.allow_for(args.target.as_deref())?;
+    ensure_writable(&args.output)?;
     let target = args.target.as_deref().map(Target::parse).transpose()?;
     if let Some(target) = &target {
         relaying::tls_to_be_seen(target, true, relaying::REACH)?;
@@ -86,7 +88,7 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         let text = report::calibration::to_text(&calibration)?;
         private_file::create(&args.output)
             .and_then(|mut file| file.write_all(text.as_bytes()))
-            .with_context(|| format!("could not write {}", args.output.display()))?;
+            .with_context(|| could_not_write(&args.output))?;
         output::print_note(&format!("written to {}", args.output.display()));
     } else {
         output::warning(match is_seen {
@@ -99,6 +101,18 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         (false, true) => Status::Done,
         (false, false) => Status::Negative,
     })
+}
+
+/// Before the measurement, which would be lost. Leaves no new file.
+fn ensure_writable(path: &Path) -> Result<()> {
+    let is_new = !path.exists();
+    private_file::open(path)
+        .and_then(|_| if is_new { fs::remove_file(path) } else { Ok(()) })
+        .with_context(|| could_not_write(path))
+}
+
+fn could_not_write(path: &Path) -> String {
+    format!("could not write {}", path.display())
 }
 
 fn work(args: &Args, target: Option<&Target>) -> String {

@@ -1,7 +1,7 @@
 //! `--calibration`: the same flag for all commands that predict from files.
 
 use anyhow::Result;
-use predict::WakeUp;
+use pipeline::calibration::{self, Allowance};
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -15,7 +15,13 @@ pub struct CalibrationArgument {
 impl CalibrationArgument {
     /// # Errors
     /// When the file cannot be used.
-    pub fn wake_up(&self, files: &[PathBuf]) -> Result<WakeUp> {
-        pipeline::calibration::wake_up(self.calibration.as_deref(), files)
+    pub fn of_files(&self, files: &[PathBuf]) -> Result<Allowance> {
+        calibration::of_files(self.calibration.as_deref(), files)
+    }
+
+    /// # Errors
+    /// When the file cannot be used, or is of another machine.
+    pub fn of_this_machine(&self) -> Result<Allowance> {
+        calibration::of_this_machine(self.calibration.as_deref())
     }
 }

@@ -1,6 +1,7 @@
 //! `longwire check`: budgets for captures and recordings.
 
 use crate::commands::all_flag::AllArgument;
+use crate::commands::calibration_flag::CalibrationArgument;
 use crate::commands::grouping::Grouping;
 use crate::commands::keys_flag::KeyLogArgument;
 use crate::commands::record_args::RecordArgs;
@@ -10,8 +11,9 @@ use anyhow::{Context, Result, bail, ensure};
 use check::{Budget, BudgetFile, budget};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::Judgement;
+use model::{Conditions, Judgement};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
+use pipeline::calibration::Allowance;
 use pipeline::input;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
@@ -66,6 +68,8 @@ pub struct Args {
     pub grouping: Grouping,
     #[command(flatten)]
     pub keys: KeyLogArgument,
+    #[command(flatten)]
+    pub calibration: CalibrationArgument,
     /// Also judge budgets without enough evidence: encrypted statements, statements prepared
     /// earlier, or statements assigned to requests by a guess. Otherwise these are not judged, and
     /// the status is 2.
@@ -101,15 +105,16 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let mut grouping = args.grouping.clone();
     grouping.host.extend(hosts);
     let links = budget::links(&budgets);
-    let now = read_outcome(&args.files, &grouping, &links, &args.keys, typed)?;
+    // One for both runs, so that a change is theirs.
+    let allowance = args.calibration.of_files(&args.files)?;
+    let read = |files: &[PathBuf]| read_outcome(files, &grouping, &links, &args.keys, &allowance, typed);
+    let now = read(&args.files)?;
     let before = args
         .baseline
         .as_ref()
-        .map(|file| {
-            let files = input::with_folders(std::slice::from_ref(file))?;
-            read_outcome(&files, &grouping, &links, &args.keys, typed)
-        })
+        .map(|file| read(&input::with_folders(std::slice::from_ref(file))?))
         .transpose()?;
+    let conditions = now.conditions.clone();
     let title = input::title(&args.files);
     let report = check::outcome(title, &budgets, &links[0], now, before, args.allow_unseen)?;
     if let Some(path) = &args.junit {
@@ -118,11 +123,9 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
             .with_context(|| format!("could not write {}", path.display()))?;
     }
     if let Some(page) = page {
-        page.write_made(|out| {
-            report::html::write_check(&report, &input::conditions(&args.files, typed), out)
-        })?;
+        page.write_made(|out| report::html::write_check(&report, &conditions, out))?;
     }
-    match print_report(args, typed, &report) {
+    match print_report(args, &conditions, &report) {
         // The reader of the output has left: the answer is the same.
         Err(error) if failure::is_broken_pipe(&error) => {}
         told => told?,
@@ -179,10 +182,13 @@ fn read_outcome(
     grouping: &Grouping,
     links: &[LinkDescription],
     keys: &KeyLogArgument,
+    allowance: &Allowance,
     typed: &CommandLine,
 ) -> Result<ReadOutcome> {
     let wanted = AggregatorConfig {
         targets: PredictionTarget::grid(links, &[1]),
+        wake_up: allowance.wake_up,
+        calibration: allowance.calibration.clone(),
         findings: Some(Distances::ascending(
             links.iter().map(|link| link.rtt),
             links.iter().flat_map(|link| link.rate).flatten().min(),
@@ -198,7 +204,7 @@ fn read_outcome(
     Ok(outcome)
 }
 
-fn print_report(args: &Args, typed: &CommandLine, report: &CheckReport) -> Result<()> {
+fn print_report(args: &Args, conditions: &Conditions, report: &CheckReport) -> Result<()> {
     let Some(format) = args.records.format() else {
         let style = args.all.style();
         output::print(&report::text::check_view(report, &style))?;
@@ -208,10 +214,9 @@ fn print_report(args: &Args, typed: &CommandLine, report: &CheckReport) -> Resul
         return Ok(());
     };
     output::warn(&report.warnings);
-    let conditions = input::conditions(&args.files, typed);
     Ok(output::print_records(
         format,
-        &conditions,
+        conditions,
         &report.warnings,
         &report.summary,
         |records| records.check(report),

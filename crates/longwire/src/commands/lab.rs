@@ -119,8 +119,8 @@ fn run_lab(args: &RunArgs, typed: &CommandLine) -> Result<Status> {
         own.join(&file.lab.name)
     });
     let store = Store::open(&directory, args.fresh)?;
-    let wake_up = args.calibration.wake_up(std::slice::from_ref(&args.file))?;
-    let mut run = LabRun::new(&file, &plan, store, interrupted).with_wake_up(wake_up);
+    let allowance = args.calibration.of_files(std::slice::from_ref(&args.file))?;
+    let mut run = LabRun::new(&file, &plan, store, interrupted).with_wake_up(allowance.wake_up);
     let measured = run.measure(&sandbox);
     let conditions = output::conditions(
         typed,
@@ -129,6 +129,7 @@ fn run_lab(args: &RunArgs, typed: &CommandLine) -> Result<Status> {
     );
     let conditions = model::Conditions {
         seed: Some(file.lab.seed),
+        calibration: allowance.calibration,
         ..conditions
     };
     let outcome = outcome(&file, &plan, &run, conditions);

@@ -11,13 +11,15 @@ use analysis::findings::Distances;
 use analysis::hosts::HostChoice;
 use anyhow::{Context, Result, ensure};
 use clap::Args as ClapArgs;
-use model::{PlanOutcome, Summary, Warning, WarningKind, counted};
+use model::{Conditions, PlanOutcome, Summary, Warning, WarningKind, counted};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
+use pipeline::calibration::Allowance;
 use pipeline::input;
 use pipeline::output::{self, Status};
 use pipeline::page::PageFile;
 use pipeline::sinks::KeptOperations;
 use plan::{Data, Estate, EstateTraffic};
+use predict::WakeUp;
 use report::RecordFormat;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -71,7 +73,8 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let asked = asked::placements(&estate, &args.placement)?;
     input::ensure_not_read(&args.files, args.html.as_deref())?;
     let page = args.html.as_deref().map(PageFile::create).transpose()?;
-    let data = read_data(args, typed, &estate)?;
+    let Allowance { wake_up, calibration } = args.calibration.of_files(&args.files)?;
+    let data = read_data(args, typed, &estate, wake_up)?;
     ensure!(
         !data.traffic.pairs.is_empty(),
         "no connection between two services of {}: their hosts are matched by address, and longwire read shows the addresses of {}",
@@ -79,7 +82,10 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         input::title(&args.files)
     );
     let plan = plan::plan(&estate, data, &asked, input::title(&args.files));
-    let conditions = input::conditions(&args.files, typed);
+    let conditions = Conditions {
+        calibration,
+        ..input::conditions(&args.files, typed)
+    };
     if let Some(format) = args.records.format() {
         write_records(format, &plan, &conditions).context("could not write all records")?;
     } else {
@@ -118,7 +124,7 @@ fn read_measurement(path: &Path) -> io::Result<String> {
 /// Bytes of a measurement: about 300,000 pings.
 const MAX_MEASURED_BYTES: u64 = 64 << 20;
 
-fn read_data(args: &Args, typed: &CommandLine, estate: &Estate) -> Result<Data> {
+fn read_data(args: &Args, typed: &CommandLine, estate: &Estate, wake_up: WakeUp) -> Result<Data> {
     let mut grouping = args.grouping.clone();
     let hosts = estate.services.iter().flat_map(|service| &service.hosts);
     grouping.host.extend(hosts.cloned().map(HostChoice::Given));
@@ -162,11 +168,11 @@ fn read_data(args: &Args, typed: &CommandLine, estate: &Estate) -> Result<Data> 
         operations,
         findings: outcome.findings,
         warnings,
-        wake_up: args.calibration.wake_up(&args.files)?,
+        wake_up,
     })
 }
 
-fn write_records(format: RecordFormat, plan: &PlanOutcome, conditions: &model::Conditions) -> io::Result<()> {
+fn write_records(format: RecordFormat, plan: &PlanOutcome, conditions: &Conditions) -> io::Result<()> {
     let summary = Summary {
         operations: plan.today.operations.iter().map(|one| one.operations).sum(),
         ..Summary::default()

@@ -11,8 +11,9 @@ use crate::commands::record_args::RecordArgs;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args as ClapArgs;
 use link::LinkDescription;
-use model::DEFAULT_RTTS;
+use model::{DEFAULT_RTTS, Pattern};
 use pipeline::aggregator::{Aggregator, AggregatorConfig};
+use pipeline::calibration::Allowance;
 use pipeline::explain::explain;
 use pipeline::input::{self, Reading};
 use pipeline::moved::ConnectionChoice;
@@ -26,6 +27,7 @@ use proof::{Backend, BackendSearch, Claim};
 use report::ReadOutcome;
 use report::RunFile;
 use report::outcome::ExplainOutcome;
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use sys::StopToken;
@@ -80,10 +82,10 @@ pub struct Args {
     #[command(flatten)]
     pub keys: KeyLogArgument,
     /// Show the assumptions of the prediction, the parts of its interval, and the replay of the
-    /// longest operation.
-    #[arg(long, conflicts_with = "records")]
-    pub explain: bool,
-    /// Write the replay of the longest operation as a Chrome trace, for chrome://tracing or
+    /// longest operation, or of the longest of these names (with * for any text).
+    #[arg(long, conflicts_with = "records", num_args = 0..=1, require_equals = true, default_missing_value = "*", value_parser = pattern, value_name = "NAMES")]
+    pub explain: Option<Pattern>,
+    /// Write the replay of that operation as a Chrome trace, for chrome://tracing or
     /// ui.perfetto.dev.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["records", "per_file"])]
     pub trace: Option<PathBuf>,
@@ -179,6 +181,9 @@ fn predict(
     })?;
     if !args.records.is_given() {
         let longest = wanted.longest.as_ref().and_then(LongestOperation::take_operation);
+        if let (Some(names), None) = (&args.explain, &longest) {
+            ensure_named(names, &outcome)?;
+        }
         let explained = longest
             .zip(wanted.targets.last())
             .map(|(longest, target)| explain(&longest, target, &wanted, &moved, &outcome.predictions));
@@ -227,7 +232,7 @@ fn view(
         let cores = [wanted.computing.client, wanted.computing.server];
         text.push_str(&report::text::cores_line(cores));
     }
-    if let Some(explained) = explained.filter(|_| args.explain) {
+    if let Some(explained) = explained.filter(|_| args.explain.is_some()) {
         text.push_str(&report::text::explain_view(explained, &style));
     }
     text.extend(outcome.links.iter().map(report::text::link_line));
@@ -252,10 +257,12 @@ fn with_links_between_files(mut args: Args) -> Args {
 }
 
 fn wanted(args: &Args, files: &[PathBuf], samples: Option<Samples>) -> Result<AggregatorConfig> {
+    let Allowance { wake_up, calibration } = allowance(args, files)?;
     Ok(AggregatorConfig {
         targets: PredictionTarget::grid(&args.distances.links(&DEFAULT_RTTS), &args.clients),
         computing: computing(args),
-        wake_up: wake_up(args, files)?,
+        wake_up,
+        calibration,
         workers: if args.verify {
             Workers::Unlimited
         } else {
@@ -263,7 +270,8 @@ fn wanted(args: &Args, files: &[PathBuf], samples: Option<Samples>) -> Result<Ag
         },
         moved: args.on.clone(),
         records: args.records.format(),
-        longest: (args.explain || args.trace.is_some()).then(LongestOperation::default),
+        longest: (args.explain.is_some() || args.trace.is_some())
+            .then(|| LongestOperation::with_names(args.explain.clone())),
         samples,
         ..args.grouping.config_for(files)
     })
@@ -283,6 +291,21 @@ fn computing(args: &Args) -> Computing {
     }
 }
 
+fn pattern(text: &str) -> Result<Pattern, Infallible> {
+    Ok(Pattern::new(text))
+}
+
+/// Without any operation the view says so.
+fn ensure_named(names: &Pattern, outcome: &ReadOutcome) -> Result<()> {
+    let seen: Vec<&str> = outcome.operations.iter().map(|group| &*group.name).collect();
+    ensure!(
+        seen.is_empty(),
+        "--explain={names}: no operation has such a name. Seen: {}",
+        seen.join(", ")
+    );
+    Ok(())
+}
+
 fn parse_workers(text: &str) -> Result<Workers, String> {
     match text {
         "inferred" => Ok(Workers::Inferred),
@@ -296,11 +319,14 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
 
 /// A replay over sockets sleeps instead of computing, so the prediction that it proves has no
 /// allowance.
-fn wake_up(args: &Args, files: &[PathBuf]) -> Result<WakeUp> {
+fn allowance(args: &Args, files: &[PathBuf]) -> Result<Allowance> {
     match (args.wake_up, args.verify) {
-        (Some(WakeUpChoice::None), _) | (_, true) => Ok(WakeUp::None),
-        (Some(WakeUpChoice::Assumed), false) => Ok(WakeUp::Assumed),
-        (None, false) => args.calibration.wake_up(files),
+        (Some(WakeUpChoice::None), _) | (_, true) => Ok(Allowance {
+            wake_up: WakeUp::None,
+            calibration: None,
+        }),
+        (Some(WakeUpChoice::Assumed), false) => Ok(Allowance::default()),
+        (None, false) => args.calibration.of_files(files),
     }
 }
 

@@ -11,6 +11,7 @@ use analysis::exchange_pool::ExchangePool;
 use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
 use pipeline::aggregator::{Aggregator, AggregatorConfig, TablesInput};
+use pipeline::calibration::Allowance;
 use pipeline::input::{self, Reading};
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun};
@@ -75,9 +76,11 @@ fn read(args: &Args, files: &[PathBuf], file: Option<RunFile>, typed: &CommandLi
     input::ensure_not_read(files, args.reporting.html.as_deref())?;
     let page = args.reporting.html.as_deref().map(PageFile::create).transpose()?;
     let boxes = ExchangePool::default();
+    let Allowance { wake_up, calibration } = args.calibration.of_files(files)?;
     let wanted = AggregatorConfig {
         targets: args.reporting.targets(page.is_some()),
-        wake_up: args.calibration.wake_up(files)?,
+        wake_up,
+        calibration,
         records: args.reporting.records.format(),
         file,
         exchanges: args.reporting.has_exchanges(),

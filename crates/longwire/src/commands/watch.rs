@@ -5,6 +5,7 @@ mod interface;
 mod relayed;
 
 use super::reporting::Reporting;
+use crate::commands::calibration_flag::CalibrationArgument;
 use crate::commands::observing::ExportArgs;
 use crate::commands::observing::InterfaceArgs;
 use crate::commands::observing::{RelayArgs, SparingArgs};
@@ -12,6 +13,7 @@ use anyhow::Result;
 use clap::Args as ClapArgs;
 use live::watch::RunPlan;
 use pipeline::aggregator::AggregatorConfig;
+use pipeline::calibration::Allowance;
 use pipeline::output::Status;
 use pipeline::page::PageFile;
 use report::Style;
@@ -39,6 +41,9 @@ use sys::arguments::CommandLine;
 #[derive(Debug, ClapArgs)]
 #[command(
     mut_arg("targets", |targets| targets.required(false).required_unless_present("interface")),
+    mut_arg("calibration", |calibration| {
+        calibration.help("File of `longwire calibrate`, for computing after longer rests")
+    }),
     // A changed argument becomes the last one, which has to be this one.
     mut_arg("command", |command| command),
     after_help = r"Examples:
@@ -69,6 +74,8 @@ pub struct Args {
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
+    pub calibration: CalibrationArgument,
+    #[command(flatten)]
     pub reporting: Reporting,
     #[command(flatten)]
     pub exports: ExportArgs,
@@ -81,10 +88,13 @@ impl Args {
     fn plan(&self) -> Result<RunPlan> {
         let reporting = &self.reporting;
         let page = reporting.html.as_deref().map(PageFile::create).transpose()?;
+        let Allowance { wake_up, calibration } = self.calibration.of_this_machine()?;
         let config = AggregatorConfig {
             rule: reporting.grouping.operations,
             hosts: reporting.grouping.hosts_here(),
             targets: reporting.targets(page.is_some()),
+            wake_up,
+            calibration,
             records: reporting.records.format(),
             exchanges: reporting.has_exchanges(),
             recording: self.output.clone(),

@@ -67,7 +67,12 @@ fn one_next_to_the_capture_is_found_and_said() {
         "{}",
         stderr(&output)
     );
-    assert!(unwrapped(&stdout(&output)).contains("as a calibration measured"));
+    let explained = unwrapped(&stdout(&output));
+    assert!(explained.contains("as a calibration measured"));
+    assert!(
+        explained.contains("The calibration's scatter") && !explained.contains("Assumed;"),
+        "{explained}"
+    );
     let output = run(&["read", &capture]);
     assert!(
         stderr(&output).contains("measured on db-host"),
@@ -76,6 +81,93 @@ fn one_next_to_the_capture_is_found_and_said() {
     );
     let output = run(&["predict", &capture, "40ms", "--wake-up", "none"]);
     assert!(!stderr(&output).contains("db-host"), "{}", stderr(&output));
+}
+
+#[test]
+fn records_and_pages_name_it_and_budgets_are_judged_with_it() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (file, page) = (path("other.json"), path("page.html"));
+    fs::write(&file, calibration("here", [0.0, 0.0, 0.0])).expect("written");
+    let with = |arguments: &[&str]| {
+        let given = ["--calibration", &file, "--json", "--html", &page];
+        let records = binary::records(&run(&[arguments, &given].concat()));
+        assert_eq!(
+            of_type(&records, "conditions")[0]["calibration"],
+            *file,
+            "{arguments:?}"
+        );
+        let page = fs::read_to_string(&page).expect("the page");
+        assert!(page.contains("<dt>calibration</dt>"), "{arguments:?}");
+        records
+    };
+    let without = |arguments: &[&str]| binary::records(&run(&[arguments, &["--json"]].concat()));
+    with(&["read", CAPTURE]);
+    let predict = ["predict", CAPTURE, "40ms"];
+    let names = |records: &[serde_json::Value]| of_type(records, "conditions")[0]["calibration"].clone();
+    assert!(names(&without(&predict)).is_null());
+    let check = ["check", CAPTURE, "--max-predicted", "1ms@40ms", "--allow-unseen"];
+    let sum = |records: &[serde_json::Value], kind: &str, key: &str| -> f64 {
+        let figures = of_type(records, kind);
+        figures.iter().filter_map(|record| record[key].as_f64()).sum()
+    };
+    let [judged, predicted] = [
+        sum(&with(&check), "check", "predicted_ns"),
+        sum(&with(&predict), "prediction", "duration_ns"),
+    ];
+    assert_eq!(judged, predicted);
+    assert!(judged < sum(&without(&check), "check", "predicted_ns"));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_said_before_anything_is_measured() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let missing = folder.path().join("no/calibration.json").display().to_string();
+    refused(
+        &["calibrate", "postgres://127.0.0.1:1/shop", "-o", &missing],
+        &["could not write", "no/calibration.json"],
+    );
+    let file = folder.path().join("calibration.json");
+    let path = file.display().to_string();
+    refused(
+        &["calibrate", "postgres://127.0.0.1:1/shop", "-o", &path],
+        &["127.0.0.1:1"],
+    );
+    assert!(!file.exists());
+}
+
+#[test]
+fn any_name_is_explained_and_one_without_a_prediction_is_said() {
+    let records = binary::records(&run(&["predict", CAPTURE, "40ms", "--json"]));
+    let predictions = of_type(&records, "prediction");
+    assert!(predictions.len() > 1 && of_type(&records, "not_predicted").is_empty());
+    for prediction in &predictions {
+        let name = prediction["operation_name"].as_str().expect("a name");
+        let output = run(&["predict", CAPTURE, "40ms", &format!("--explain={name}")]);
+        done(&output);
+        let explained = unwrapped(&stdout(&output));
+        assert!(
+            explained.contains(&format!("The longest operation, {name}")),
+            "{explained}"
+        );
+    }
+    refused(
+        &["predict", CAPTURE, "40ms", "--explain=no such page"],
+        &[
+            "no such page",
+            predictions[0]["operation_name"].as_str().expect("a name"),
+        ],
+    );
+    let output = run(&["predict", CAPTURE, "40ms", "--on", "redis", "--json"]);
+    let records = binary::records(&output);
+    let refused = of_type(&records, "not_predicted");
+    assert_eq!(refused.len(), predictions.len());
+    for record in refused {
+        assert!(
+            record["refused"].as_str().is_some_and(|why| why.contains("--on")),
+            "{record}"
+        );
+    }
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn of_cell(cell: &Cell, predictions: &[&Value]) -> Option<Prediction> {
     let duration = millis("duration_ns");
     Some(Prediction {
         round_trips: prediction["turns"].as_f64()?,
-        median_ms: duration.or_else(|| millis("p50_ns"))?,
+        median_ms: duration.or_else(|| millis("replayed_ns"))?,
         is_stated: duration.is_some(),
         bounds_ms: [millis("low_ns")?, millis("high_ns")?],
         unscaled_ms: [millis("unscaled_low_ns")?, millis("unscaled_high_ns")?],

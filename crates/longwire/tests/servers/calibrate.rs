@@ -53,6 +53,21 @@ fn a_command_is_calibrated_and_its_file_is_used_by_predict() {
     done(&run(&[
         "watch", &url, "-o", &watched, "--", "psql", "-X", "-c", "select 1",
     ]));
+    let path = file.display().to_string();
+    let output = run(&[
+        "watch",
+        &url,
+        "--calibration",
+        &path,
+        "--json",
+        "--",
+        "psql",
+        "-X",
+        "-c",
+        "select 1",
+    ]);
+    let conditions = &of_type(&binary::records(&output), "conditions")[0]["calibration"];
+    assert_eq!(*conditions, *path);
     let output = run(&["predict", &watched, "10ms", "--explain"]);
     done(&output);
     assert!(

@@ -31,6 +31,7 @@ pub struct Run {
     began: Instant,
     progress: ShownProgress,
     asked: Vec<predict::PredictionTarget>,
+    wake_up: predict::WakeUp,
     page: Option<PageFile>,
     exporting: Option<Exporting>,
     seen: Arc<SeenCounts>,
@@ -89,6 +90,7 @@ impl Run {
             began: Instant::now(),
             progress: ShownProgress::new(plan.has_command),
             asked: wanted.targets,
+            wake_up: wanted.wake_up,
             page,
             output_health,
         })
@@ -204,7 +206,7 @@ impl Run {
                 moved: &moved,
                 asked: &self.asked,
                 computing: predict::Computing::default(),
-                wake_up: predict::WakeUp::default(),
+                wake_up: self.wake_up,
                 links: &ended.links,
             });
             self.output_health

@@ -73,7 +73,7 @@ fn prediction(name: &str, long: u64) -> Prediction {
     Prediction {
         operation_name: Arc::from(name),
         operations: 1,
-        cold: 0,
+        warming_up: 0,
         rtt: Duration::ZERO,
         rate: LinkRates::default(),
         link: Arc::from(""),

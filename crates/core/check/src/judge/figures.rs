@@ -1,7 +1,7 @@
 //! Figures of a run that budgets are compared with.
 
 use crate::seen::Seen;
-use model::{Finding, FindingKind, Prediction};
+use model::{Finding, FindingKind, PredictedDuration};
 use report::ReadOutcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct Figures {
     /// Maximum over operations of the name.
     pub(super) turns: BTreeMap<Arc<str>, u64>,
-    pub(super) predicted: BTreeMap<(Arc<str>, Arc<str>), Predicted>,
+    pub(super) predicted: BTreeMap<(Arc<str>, Arc<str>), PredictedDuration>,
     /// The transactions open longest in each operation: their name and median, over each link and
     /// as measured (`None`).
     pub(super) held: BTreeMap<(Arc<str>, Option<Arc<str>>), Held>,
@@ -21,23 +21,6 @@ pub struct Figures {
 
 pub(super) type Held = (Duration, Arc<str>);
 
-/// The median, and the bounds instead where they are too wide for one.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Predicted {
-    pub(super) median: Option<Duration>,
-    pub(super) bounds: Option<[Duration; 2]>,
-}
-
-impl From<&Prediction> for Predicted {
-    fn from(prediction: &Prediction) -> Self {
-        let median = prediction.bounded();
-        Self {
-            median,
-            bounds: prediction.bounds().filter(|_| median.is_none()),
-        }
-    }
-}
-
 impl Figures {
     pub fn from_outcome(outcome: &ReadOutcome) -> Self {
         let mut turns = BTreeMap::new();
@@ -45,9 +28,9 @@ impl Figures {
             let most: &mut u64 = turns.entry(group.name.clone()).or_default();
             *most = group.most_turns.max(*most);
         }
-        let predicted = outcome.predictions.iter().map(|prediction| {
+        let predicted = outcome.predictions.iter().filter_map(|prediction| {
             let key = (prediction.operation_name.clone(), prediction.link.clone());
-            (key, Predicted::from(prediction))
+            Some((key, prediction.predicted()?))
         });
         Self {
             turns,
@@ -73,12 +56,14 @@ impl Figures {
         self.turns.keys().chain(found).collect()
     }
 
-    pub(super) fn predicted(&self, name: &Arc<str>, link: &Arc<str>) -> Predicted {
+    pub(super) fn predicted(&self, name: &Arc<str>, link: &Arc<str>) -> Option<PredictedDuration> {
         let predicted = self.predicted.get(&(name.clone(), link.clone())).copied();
-        predicted.unwrap_or_else(|| Predicted {
-            median: self.seen.unmoved(name),
-            bounds: None,
-        })
+        let unmoved = || {
+            self.seen
+                .unmoved(name)
+                .map(|median| PredictedDuration::Median { median })
+        };
+        predicted.or_else(unmoved)
     }
 
     /// Time that transactions of the operation stay open, over a link or as measured. Zero if none
@@ -111,7 +96,9 @@ impl Figures {
         let of_turns = self
             .sure_findings(name)
             .filter(|finding| finding.kind != FindingKind::HeldTransaction);
-        Self::told(of_turns.max_by_key(|finding| finding.saves_turns)?)
+        Some(Self::remedy_text(
+            of_turns.max_by_key(|finding| finding.saves_turns)?,
+        ))
     }
 
     /// The remedy that shortens open transactions most, or else removes most round trips.
@@ -120,22 +107,17 @@ impl Figures {
             .sure_findings(name)
             .filter(|finding| finding.kind == FindingKind::HeldTransaction);
         match of_held.max_by_key(|finding| finding.most()) {
-            Some(finding) => Self::told(finding),
+            Some(finding) => Some(Self::remedy_text(finding)),
             None => self.remedy(name),
         }
     }
 
-    fn told(finding: &Finding) -> Option<String> {
+    fn remedy_text(finding: &Finding) -> String {
         let of = finding
             .fingerprint
             .as_ref()
             .map(|fingerprint| format!(" ({fingerprint})"));
-        Some(format!(
-            "{}{}: {}",
-            finding.kind,
-            of.unwrap_or_default(),
-            finding.remedy
-        ))
+        format!("{}{}: {}", finding.kind, of.unwrap_or_default(), finding.remedy)
     }
 }
 

@@ -21,10 +21,16 @@ fn finding(kind: FindingKind, name: &str, fingerprint: &str, turns: u64) -> Find
     }
 }
 
-fn median(millis: u64) -> Predicted {
-    Predicted {
-        median: Some(Duration::from_millis(millis)),
-        bounds: None,
+fn median(millis: u64) -> PredictedDuration {
+    PredictedDuration::Median {
+        median: Duration::from_millis(millis),
+    }
+}
+
+fn bounds(low: u64, high: u64) -> PredictedDuration {
+    PredictedDuration::Bounds {
+        low: Duration::from_millis(low),
+        high: Duration::from_millis(high),
     }
 }
 
@@ -32,12 +38,7 @@ fn median(millis: u64) -> Predicted {
 fn bounds_too_wide_for_a_median_decide_unless_the_budget_is_between_them() {
     let mut wide = shop();
     let basket = ("GET /basket".into(), "rtt=40ms".into());
-    let bounds = [100, 400].map(Duration::from_millis);
-    let unknown = Predicted {
-        median: None,
-        bounds: Some(bounds),
-    };
-    wide.predicted.insert(basket, unknown);
+    wide.predicted.insert(basket, bounds(100, 400));
     let judged = |budget: &str| {
         let verdicts = judge(&budgets(&[], &[budget], &[]), &wide, None).expect("a judgement");
         let of_basket = verdicts
@@ -50,23 +51,21 @@ fn bounds_too_wide_for_a_median_decide_unless_the_budget_is_between_them() {
     assert_eq!(judged("99ms@40ms").0, Judgement::Broken);
     let (between, why) = judged("200ms@40ms");
     assert_eq!(between, Judgement::NotJudged);
-    assert!(why.is_some_and(|why| why.contains("between 100 ms and 400 ms")));
+    assert!(why.is_some_and(|why| why.ends_with(
+        "between 100 ms and 400 ms, too wide for a median; predict --explain='GET /basket' says why"
+    )));
 }
 
 #[test]
 fn a_baseline_without_a_median_breaks_nothing_within_its_bounds() {
-    let shop_with = |basket: Predicted| {
+    let shop_with = |basket: PredictedDuration| {
         let mut figures = shop();
         let key = ("GET /basket".into(), "rtt=40ms".into());
         figures.predicted.insert(key, basket);
         figures
     };
-    let bounds = |low, high| Predicted {
-        median: None,
-        bounds: Some([low, high].map(Duration::from_millis)),
-    };
     let before = shop_with(bounds(100, 400));
-    let judged = |now: Predicted| {
+    let judged = |now: PredictedDuration| {
         let budget = budgets(&[], &["GET /basket=+50ms@40ms"], &[]);
         let verdicts = judge(&budget, &shop_with(now), Some(&before)).expect("a judgement");
         let [verdict] = verdicts.try_into().expect("one");

@@ -82,12 +82,17 @@ fn too_few_are_refused_and_say_so() {
     assert_eq!(rest.factor, None);
     assert_eq!(
         rest.refused.as_deref(),
-        Some("too few: 60 of 30 requests, 3 of 4 rounds")
+        Some("too few: 3 of 4 rounds"),
+        "the requests suffice"
     );
     let [none] = fit(Side::Server, &[], &DELAYS[3..])
         .try_into()
         .expect("one delay");
     assert_eq!((none.samples, none.factor), (0, None));
+    assert_eq!(
+        none.refused.as_deref(),
+        Some("too few: 0 of 30 requests, 0 of 4 rounds")
+    );
 }
 
 #[test]

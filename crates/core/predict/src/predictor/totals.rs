@@ -110,7 +110,7 @@ impl Sum {
         Some(Prediction {
             operation_name: Arc::clone(name),
             operations,
-            cold: self.cold,
+            warming_up: self.cold,
             rtt: target.link.rtt,
             rate: target.link.rate,
             link: target.link.to_string().into(),

@@ -3,9 +3,10 @@
 use super::markup::{DASH, count, counted, cut, section, small_print, time, time_or_dash};
 use super::opening::{self, Opening, name_cell};
 use crate::outcome::CheckReport;
+use crate::ranges::between;
 use crate::text::check::why_not_judged;
 use maud::{Markup, Render, display, html};
-use model::{BudgetMeasure, BudgetVerdict, Change, Conditions, Judgement};
+use model::{BudgetMeasure, BudgetVerdict, Change, Conditions, Judgement, PredictedDuration};
 use std::io;
 
 pub fn write_check(
@@ -94,17 +95,12 @@ fn amounts(measure: &BudgetMeasure) -> [Markup; 2] {
         BudgetMeasure::Turns { allowed, found } => {
             [counted(*allowed, "round trip").render(), count(*found).render()]
         }
-        BudgetMeasure::Predicted {
-            link,
-            allowed,
-            found,
-            low,
-            high,
-        } => [
+        BudgetMeasure::Predicted { link, allowed, found } => [
             html! { (time(*allowed)) (at(link)) },
-            match low.zip(*high).filter(|_| found.is_none()) {
-                Some((low, high)) => html! { (time(low)) " to " (time(high)) },
-                None => time_or_dash(*found).render(),
+            match *found {
+                Some(PredictedDuration::Bounds { low, high }) => between([low, high].map(time)).render(),
+                Some(PredictedDuration::Median { median }) => time(median).render(),
+                None => time_or_dash(None).render(),
             },
         ],
         BudgetMeasure::Held {

@@ -40,6 +40,7 @@ pub fn conditions_of_run(conditions: &Conditions) -> Markup {
         ("clock", Some(conditions.clock.as_str())),
         ("emulated link", conditions.link.as_deref()),
         ("seed", seed.as_deref()),
+        ("calibration", conditions.calibration.as_deref()),
         ("host", conditions.host.as_deref()),
         ("kernel", conditions.kernel.as_deref()),
     ];

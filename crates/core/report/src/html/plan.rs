@@ -3,8 +3,9 @@
 
 mod map;
 
-use super::markup::{section, small_print, time, time_or_dash};
+use super::markup::{DASH, section, small_print, time, time_or_dash};
 use super::opening::{self, Opening, name_cell};
+use crate::ranges::between;
 use crate::text::plan::{held_back_sentence, money, placement_name, plan_answer, verdict};
 use maud::{Markup, Render, display, html};
 use model::{Conditions, HeldBack, OrderOfMoves, PlacementOutcome, PlanOutcome};
@@ -156,10 +157,13 @@ fn operations<'a>(
                 name_cell(&operation.name).render(),
                 match operation.median {
                     Some(median) => time(median).render(),
-                    None => html! { (time(operation.low)) " to " (time(operation.high)) },
+                    None => between([operation.low, operation.high].map(time)).render(),
                 },
                 time_or_dash(operation.p95).render(),
-                format_args!("{:.1}", operation.per_second).render(),
+                operation
+                    .median
+                    .map_or_else(|| DASH.to_owned(), |_| format!("{:.1}", operation.per_second))
+                    .render(),
                 time_or_dash(held.map(|held| held.median).max()).render(),
                 of_placement(format!("{:.3}", outcome.gigabytes)),
                 of_placement(money(plan, outcome.price)),

@@ -17,6 +17,8 @@ pub struct ExplainOutcome {
     pub assumptions: Vec<(String, String)>,
     /// The prediction of its name.
     pub prediction: Option<Prediction>,
+    /// Whether a calibration replaces the assumed wake-up allowance.
+    pub is_calibrated: bool,
     /// In order of their start.
     pub steps: Vec<ExplainedExchange>,
 }

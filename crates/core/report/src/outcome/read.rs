@@ -1,10 +1,13 @@
 //! Outcome of `read` and `watch`.
 
 use model::{
-    Conditions, ConnectionOutcome, Finding, HeldPrediction, HeldTransactions, LinkOutcome, OperationGroup,
-    Prediction, RecognisedStatement, SparingOutcome, StatementOutcome, Strays, Summary, Warning,
+    Conditions, ConnectionOutcome, Evidence, Finding, HeldPrediction, HeldTransactions, LinkOutcome,
+    OperationGroup, Prediction, RecognisedStatement, SparingOutcome, StatementOutcome, Strays, Summary,
+    Warning,
 };
 
+use serde::Serialize;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -34,7 +37,42 @@ pub struct ReadOutcome {
     pub summary: Summary,
 }
 
+/// Operations of one name without a prediction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotPredicted {
+    pub operation_name: Arc<str>,
+    pub operations: u64,
+    /// The reason.
+    pub refused: String,
+}
+
 impl ReadOutcome {
+    /// Names without a prediction, if predictions were requested.
+    pub fn not_predicted(&self) -> impl Iterator<Item = NotPredicted> {
+        let predictions = self.predictions.iter();
+        let predicted: BTreeSet<&Arc<str>> = predictions.map(|one| &one.operation_name).collect();
+        let seen = self.operations.iter().filter(|group| group.count > 0);
+        let others = seen.filter(move |group| !predicted.contains(&group.name));
+        others.map(|group| NotPredicted {
+            operation_name: Arc::clone(&group.name),
+            operations: group.count,
+            refused: self.refusal(group),
+        })
+    }
+
+    fn refusal(&self, group: &OperationGroup) -> String {
+        if let Err(own) = group.evidence.enough_own() {
+            return format!(
+                "about {own} of its round trips are its own, most likely, and {:.0} % have to be",
+                Evidence::LIKELY_ENOUGH * 100.0
+            );
+        }
+        match self.unmoved.contains(&group.name) {
+            true => "no connection of it moves: --on names those that do".to_owned(),
+            false => "none of them is complete".to_owned(),
+        }
+    }
+
     /// Excludes findings that may belong to other operations.
     pub fn sure_findings(&self) -> impl Iterator<Item = &Finding> {
         model::sure_findings(&self.findings)

@@ -73,7 +73,7 @@ record! {
     PredictionRecord(prediction: &'a Prediction) {
         operation_name: &prediction.operation_name,
         operations: prediction.operations,
-        cold_operations: (prediction.cold > 0).then_some(prediction.cold),
+        warming_up_operations: (prediction.warming_up > 0).then_some(prediction.warming_up),
         rtt_ns: prediction.rtt,
         rate_bits_per_second: rate(prediction.rate, Direction::ServerToClient),
         request_rate_bits_per_second: rate(prediction.rate, Direction::ClientToServer),
@@ -88,12 +88,16 @@ record! {
             (Some(_), None) => Some("wide"),
             (Some(_), Some(_)) => None,
         },
+        replayed_ns: match prediction.bounded() {
+            Some(_) => None,
+            None => prediction.spread.p50,
+        },
         bounds_class: prediction.scale.class,
         bounds_cells: prediction.scale.measured.map(|cells| cells.count),
         bounds_inside_percent: prediction.scale.measured.map(|cells| cells.inside_percent),
         unscaled_low_ns: prediction.bounds().map(|_| prediction.unscaled[0]),
         unscaled_high_ns: prediction.bounds().map(|_| prediction.unscaled[1]),
-        per_second: finite(prediction.per_second),
+        per_second: prediction.bounded().and_then(|_| finite(prediction.per_second)),
         turns: finite(prediction.turns),
         slope: prediction.has_slope().then_some(prediction.slope),
         order: prediction.order.as_ref().map(|order| &order.kind),
@@ -103,9 +107,22 @@ record! {
         unexplained_ns: prediction.unexplained.map(|unexplained| unexplained.median_ns),
         unexplained_share: prediction.unexplained.map(|unexplained| unexplained.share),
         ..attribution: &prediction.attribution,
-        ..spread: &prediction.spread,
+        ..spread: &stated(prediction),
         ..measured: prediction.measured.as_ref().map(MeasuredKeys),
         error_share: prediction.error().and_then(finite),
+    }
+}
+
+/// The spread, without a median and a mean where the bounds are too wide for them.
+fn stated(prediction: &Prediction) -> Distribution {
+    let spread = prediction.spread;
+    match prediction.bounded() {
+        Some(_) => spread,
+        None => Distribution {
+            mean: None,
+            p50: None,
+            ..spread
+        },
     }
 }
 

@@ -20,6 +20,7 @@ record! {
     PlacedOperationRecord(placement: &'a str, operation: &'a PlacedOperation) {
         placement: placement,
         ..operation: operation,
+        per_second: operation.median.map(|_| operation.per_second),
     }
 }
 

@@ -136,7 +136,7 @@ types! {
         "target scripts scale query_mode reconnect clients threads connecting_ns asked_per_second \
          lag_mean_ns lag_max_ns not_begun processor_user_ns processor_system_ns",
     model::Conditions => "conditions":
-        "version command_line host kernel clock observation_point link seed generated",
+        "version command_line host kernel clock observation_point link seed calibration generated",
     model::Warning => "warning": "kind text",
     outcome::StatementRecord<'_> => "statement":
         "fingerprint calls turns fetches fetch_rows fetch_bytes rows request_bytes reply_bytes errors \
@@ -148,12 +148,13 @@ types! {
          server_min_ns server_max_ns pooler_ns network_ns round_trip_ns transfer_ns recovery_ns unknown_ns \
          setup_ns client_after_ns continues evidence",
     outcome::PredictionRecord<'_> => "prediction":
-        "operation_name operations cold_operations rtt_ns rate_bits_per_second \
-         request_rate_bits_per_second link clients workers duration_ns low_ns high_ns no_duration bounds_class bounds_cells bounds_inside_percent \
+        "operation_name operations warming_up_operations rtt_ns rate_bits_per_second \
+         request_rate_bits_per_second link clients workers duration_ns low_ns high_ns no_duration replayed_ns bounds_class bounds_cells bounds_inside_percent \
          unscaled_low_ns unscaled_high_ns per_second turns slope order order_operations order_seen_at_once bound_by \
          unexplained_ns unexplained_share client_ns server_ns pooler_ns network_ns round_trip_ns transfer_ns recovery_ns unknown_ns samples min_ns max_ns mean_ns p50_ns \
          p90_ns p95_ns p99_ns measured_ns measured_operations measured_errors measured_min_ns \
          measured_max_ns measured_per_second error_share point",
+    crate::outcome::NotPredicted => "not_predicted": "operation_name operations refused",
     outcome::SummaryRecord => "summary":
         "turns exchanges connections operations statements client_payload_bytes server_payload_bytes \
          duration_ns client_ns server_ns server_min_ns server_max_ns pooler_ns network_ns round_trip_ns \

@@ -27,8 +27,8 @@ use super::tune::{RecommendationRecord, TunedRecord};
 use super::tunnel::{NoticeRecord, TunnelDirectionRecord, TunnelRecord};
 use super::{RecordBody, RecordLine, Text, line};
 use crate::outcome::{
-    CheckReport, LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, ProgramReport, TuneReport,
-    placement_words,
+    CheckReport, LabOutcome, LabPoint, LabSlope, LoadInterval, LoadReport, NotPredicted, ProgramReport,
+    TuneReport, placement_words,
 };
 use crate::text::escape::{begins_a_command, is_dangerous};
 use model::{
@@ -74,6 +74,8 @@ one_record_each! {
     recognised: RecognisedStatement,
     /// Operations of one name on another link.
     prediction: Prediction => PredictionRecord,
+    /// Operations of one name without a prediction.
+    not_predicted: NotPredicted,
     /// Transactions that stay open between replies.
     held: HeldTransactions,
     /// The same on another link.

@@ -5,6 +5,7 @@
 use super::escape::{cut, printable};
 use super::prediction::number;
 use crate::outcome::ReadOutcome;
+use crate::ranges::between;
 use model::{
     DEFAULT_PRICE_RTT, DEFAULT_RTTS, Finding, FindingKind, OperationGroup, OperationKind, PredictedOperation,
     Prediction, counted, format_duration,
@@ -49,7 +50,7 @@ pub(crate) fn answer(outcome: &ReadOutcome) -> Option<String> {
 /// The interval where it is too wide for a median.
 fn predicted(there: &Prediction, one: Duration) -> String {
     match (there.bounded(), there.bounds()) {
-        (None, Some([low, high])) => format!("{} to {}", format_duration(low), format_duration(high)),
+        (None, Some(bounds)) => between(bounds.map(format_duration)),
         _ => format_duration(one),
     }
 }

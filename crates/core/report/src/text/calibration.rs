@@ -23,8 +23,8 @@ pub fn calibration_view(calibration: &Calibration, style: &Style) -> String {
         table.row([
             name(rest.side).to_owned(),
             format_duration(rest.longer),
-            format_duration(rest.work),
-            signed(rest.additional_ns),
+            measured(rest, format_duration(rest.work)),
+            measured(rest, signed(rest.additional_ns)),
             factor(rest),
             rest.samples.to_string(),
         ]);
@@ -78,6 +78,13 @@ const fn name(side: Side) -> &'static str {
     match side {
         Side::Client => "client",
         Side::Server => "server",
+    }
+}
+
+fn measured(rest: &CalibratedRest, figure: String) -> String {
+    match rest.samples {
+        0 => super::DASH.to_owned(),
+        _ => figure,
     }
 }
 

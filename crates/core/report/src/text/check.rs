@@ -14,7 +14,7 @@ use super::table::Table;
 use super::{DASH, counted, duration_or_dash};
 use crate::outcome::CheckReport;
 use crate::ranges::between;
-use model::{BudgetMeasure, BudgetVerdict, Change, Judgement, format_duration};
+use model::{BudgetMeasure, BudgetVerdict, Change, Judgement, PredictedDuration, format_duration};
 use std::collections::BTreeSet;
 
 impl CheckReport {
@@ -166,18 +166,13 @@ fn sentence(measure: &BudgetMeasure) -> String {
                 are(*allowed)
             )
         }
-        BudgetMeasure::Predicted {
-            link,
-            allowed,
-            found,
-            low,
-            high,
-        } => format!(
+        BudgetMeasure::Predicted { link, allowed, found } => format!(
             "max-predicted: {} at {link}, allowed are {}",
-            low.zip(*high).filter(|_| found.is_none()).map_or_else(
-                || duration_or_dash(*found),
-                |(low, high)| between([low, high].map(format_duration))
-            ),
+            match *found {
+                Some(PredictedDuration::Bounds { low, high }) => between([low, high].map(format_duration)),
+                Some(PredictedDuration::Median { median }) => format_duration(median),
+                None => duration_or_dash(None),
+            },
             format_duration(*allowed)
         ),
         BudgetMeasure::Held {

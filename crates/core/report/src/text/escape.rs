@@ -88,6 +88,17 @@ pub fn message(error: &str) -> String {
     shown
 }
 
+/// The flag of `predict` that explains the operations of a name, quoted for a POSIX shell. Ends a
+/// long name with `*`, which is any text.
+pub fn explain_flag(name: &str) -> String {
+    let mut names: String = name.chars().take(MAX_FLAG_NAME).collect();
+    if names.len() < name.len() {
+        names.push('*');
+    }
+    let names = names.replace(is_dangerous, "*").replace('\'', r"'\''");
+    format!("--explain='{names}'")
+}
+
 /// Columns of `text` on a terminal: two for East Asian wide characters and emoji, none for
 /// combining marks.
 pub fn columns(text: &str) -> usize {
@@ -175,6 +186,8 @@ pub(super) fn columns_of(character: char) -> usize {
 }
 
 const ELLIPSIS: &str = "...";
+/// Characters of a name in a flag.
+const MAX_FLAG_NAME: usize = 40;
 
 #[cfg(test)]
 mod tests {
@@ -207,6 +220,16 @@ mod tests {
         assert_eq!(
             message("refused: no\nlongwire: all is well\r\n::error::x\n"),
             "refused: no\n  | longwire: all is well\\r\n  | :\\u{3a}error::x"
+        );
+    }
+
+    #[test]
+    fn a_flag_of_a_name_is_one_word_of_a_shell_that_matches_the_name() {
+        assert_eq!(explain_flag("GET /page"), "--explain='GET /page'");
+        assert_eq!(explain_flag("it's\u{1b}"), r"--explain='it'\''s*'");
+        assert_eq!(
+            explain_flag(&"a".repeat(41)),
+            format!("--explain='{}*'", "a".repeat(40))
         );
     }
 

@@ -25,7 +25,7 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
         paragraph(&format!("- {text} [{source}]"), "  ", Ink::Plain, style, &mut out);
     }
     if let Some(prediction) = &explained.prediction {
-        margins(prediction, style, &mut out);
+        margins(prediction, explained.is_calibrated, style, &mut out);
     }
     let heading = format!(
         "The longest operation, {}, on a link of {}: measured {}, predicted {}",
@@ -55,7 +55,7 @@ pub fn explain_view(explained: &ExplainOutcome, style: &Style) -> String {
 }
 
 /// Margins of the interval of a name, largest first.
-fn margins(prediction: &Prediction, style: &Style, out: &mut String) {
+fn margins(prediction: &Prediction, is_calibrated: bool, style: &Style, out: &mut String) {
     let heading = format!(
         "The interval of {}, {} to {} at {}, is made of",
         printable(&prediction.operation_name),
@@ -71,7 +71,11 @@ fn margins(prediction: &Prediction, style: &Style, out: &mut String) {
         let [below, above] = margin
             .seconds
             .map(|seconds| format_duration(Duration::from_secs_f64(seconds)));
-        let [words, narrowed] = words(margin.source);
+        let narrowed = match margin.source {
+            MarginSource::WakingUp if is_calibrated => CALIBRATED,
+            source => narrowing(source),
+        };
+        let words = words(margin.source);
         let line = format!("- {words}: {below} shorter, {above} longer. {narrowed}");
         paragraph(&line, "  ", Ink::Plain, style, out);
     }
@@ -100,50 +104,43 @@ pub(super) fn largest_margin(prediction: &Prediction) -> Option<&'static str> {
         .margins
         .iter()
         .max_by(|a, b| size(a).total_cmp(&size(b)))?;
-    Some(words(largest.source)[0])
+    Some(words(largest.source))
 }
 
 fn size(margin: &BoundsMargin) -> f64 {
     margin.seconds[0].max(margin.seconds[1])
 }
 
-/// The source, and a way to narrow it.
-const fn words(source: MarginSource) -> [&'static str; 2] {
+const fn words(source: MarginSource) -> &'static str {
     match source {
-        MarginSource::Sampling => [
-            "few operations, or unlike ones",
-            "Narrower with more operations in the measurement.",
-        ],
-        MarginSource::Model => [
-            "TCP's model",
-            "Nothing narrows it: docs/accuracy.md has its errors.",
-        ],
-        MarginSource::Loss => ["random losses", "Narrower on a link without loss."],
-        MarginSource::Computing => [
-            "client and server times of another run",
-            "15 % is assumed; `watch --link` measures your own.",
-        ],
-        MarginSource::WakingUp => [
-            "waking up after longer rests",
-            "Assumed; a measurement behind `watch --link`, at such a distance, contains it.",
-        ],
-        MarginSource::ServerTime => [
-            "round-trip times of the measurement that vary",
-            "Narrower with a capture on the server's host, or a steadier path.",
-        ],
-        MarginSource::Pacing => [
-            "senders that pace packets (BBR)",
-            "Narrower with cubic on both hosts.",
-        ],
-        MarginSource::KeptWindows => [
-            "windows that a server may keep while idle",
-            "Not visible without distance.",
-        ],
-        MarginSource::Owners => [
-            "round trips that may belong to other operations",
-            "Narrower with fewer requests at once, or with `--host`.",
-        ],
-        MarginSource::Hosts => ["addresses that may be one host", "`--host` names them."],
+        MarginSource::Sampling => "few operations, or unlike ones",
+        MarginSource::Model => "TCP's model",
+        MarginSource::Loss => "random losses",
+        MarginSource::Computing => "client and server times of another run",
+        MarginSource::WakingUp => "waking up after longer rests",
+        MarginSource::ServerTime => "round-trip times of the measurement that vary",
+        MarginSource::Pacing => "senders that pace packets (BBR)",
+        MarginSource::KeptWindows => "windows that a server may keep while idle",
+        MarginSource::Owners => "round trips that may belong to other operations",
+        MarginSource::Hosts => "addresses that may be one host",
+    }
+}
+
+/// A way to narrow it.
+const fn narrowing(source: MarginSource) -> &'static str {
+    match source {
+        MarginSource::Sampling => "Narrower with more operations in the measurement.",
+        MarginSource::Model => "Nothing narrows it: docs/accuracy.md has its errors.",
+        MarginSource::Loss => "Narrower on a link without loss.",
+        MarginSource::Computing => "15 % is assumed; `watch --link` measures your own.",
+        MarginSource::WakingUp => {
+            "Assumed; a measurement behind `watch --link`, at such a distance, contains it."
+        }
+        MarginSource::ServerTime => "Narrower with a capture on the server's host, or a steadier path.",
+        MarginSource::Pacing => "Narrower with cubic on both hosts.",
+        MarginSource::KeptWindows => "Not visible without distance.",
+        MarginSource::Owners => "Narrower with fewer requests at once, or with `--host`.",
+        MarginSource::Hosts => "`--host` names them.",
     }
 }
 
@@ -196,5 +193,7 @@ fn unexplained(explained: &ExplainOutcome) -> String {
     }
 }
 
+const CALIBRATED: &str =
+    "The calibration's scatter; as assumed for a side or rest without a factor, and for the link.";
 /// Further steps are counted.
 const SHOWN_STEPS: usize = 20;

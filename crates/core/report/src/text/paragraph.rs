@@ -23,6 +23,24 @@ pub(super) fn paragraph(text: &str, indent: &str, ink: Ink, style: &Style, out: 
     }
 }
 
+/// A message of which no line is longer than `width` (40 at least). Continued lines are indented.
+pub fn wrapped_message(message: &str, width: usize) -> String {
+    let style = Style {
+        width: width.saturating_sub(CONTINUED.len()),
+        ..Style::default()
+    };
+    let line = |line: &str| match columns(line) <= width {
+        true => format!("{line}\n"),
+        false => {
+            let lines = wrapped(line, "", Ink::Plain, &style);
+            lines.trim_end().replace('\n', &format!("\n{CONTINUED}")) + "\n"
+        }
+    };
+    message.lines().map(line).collect()
+}
+
+const CONTINUED: &str = "  ";
+
 pub(super) fn wrapped(text: &str, indent: &str, ink: Ink, style: &Style) -> String {
     let mut out = String::new();
     paragraph(text, indent, ink, style, &mut out);
@@ -43,4 +61,23 @@ fn pieces(word: &str, room: usize) -> Vec<&str> {
     }
     pieces.push(&word[begin..]);
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_is_wrapped_and_a_short_one_is_not() {
+        let words = "word ".repeat(30);
+        let wrapped = wrapped_message(&format!("short  line\n{words}"), 60);
+        let lines: Vec<&str> = wrapped.lines().collect();
+        assert_eq!(lines[0], "short  line");
+        assert!(
+            lines[1].starts_with("word") && lines[2].starts_with("  word"),
+            "{wrapped}"
+        );
+        assert!(lines.iter().all(|line| columns(line) <= 60), "{wrapped}");
+        assert_eq!(wrapped.split_whitespace().count(), 32);
+    }
 }

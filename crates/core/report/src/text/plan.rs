@@ -6,7 +6,7 @@ use super::paragraph::wrapped;
 use super::screen::{PAGE, Screen};
 use super::style::{Ink, Style};
 use super::table::Table;
-use super::{counted, duration_or_dash};
+use super::{DASH, counted, duration_or_dash};
 use crate::outcome::placement_words;
 use crate::ranges::between;
 use model::{
@@ -132,7 +132,9 @@ fn operations(outcome: &PlacementOutcome) -> Table {
                 format_duration,
             ),
             duration_or_dash(operation.p95),
-            format!("{:.1}", operation.per_second),
+            operation
+                .median
+                .map_or_else(|| DASH.to_owned(), |_| format!("{:.1}", operation.per_second)),
             duration_or_dash(held.map(|held| held.median).max()),
             verdict(outcome, operation).to_owned(),
         ]);

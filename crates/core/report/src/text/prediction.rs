@@ -1,11 +1,12 @@
 //! Predictions printed as tables.
 
-use super::escape::{cut, printable};
+use super::escape::{cut, explain_flag, printable};
 use super::explain::largest_margin;
 use super::paragraph::paragraph;
 use super::style::{Ink, Style};
 use super::table::Table;
-use super::{WITHHELD, counted, duration_or_dash};
+use super::{DASH, WITHHELD, counted, duration_or_dash};
+use crate::ranges::median_or_bounds;
 use model::{BitRate, BoundBy, LinkRates, OrderKind, PerDirection, Prediction, format_duration};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -63,7 +64,7 @@ pub fn prediction_view(predictions: &[Prediction], unmoved: &[Arc<str>], style: 
     let notes = [
         unlike_lines(predictions, shown),
         wide_lines(predictions, shown),
-        cold_lines(predictions, shown),
+        warming_up_lines(predictions, shown),
         order_lines(predictions, shown),
         workers_line(predictions),
     ];
@@ -144,7 +145,7 @@ pub(super) fn price_table(predictions: &[Prediction], style: &Style) -> Table {
         let mut cells = vec![name.to_string()];
         for link in &links {
             let there = of_name().find(|prediction| (prediction.rtt, prediction.rate) == *link);
-            cells.push(there.map_or_else(|| super::DASH.to_owned(), price));
+            cells.push(there.map_or_else(|| DASH.to_owned(), median_or_bounds));
         }
         if let Some(last) = of_name().next_back() {
             cells.extend([number(last.turns), bound_words(last.bound_by).to_owned()]);
@@ -219,7 +220,9 @@ fn cells(prediction: &Prediction, optional: Optional) -> Vec<String> {
         duration_or_dash(prediction.bounds().map(|[_, high]| high)),
         bound_words(prediction.bound_by).to_owned(),
         number(prediction.turns),
-        number(prediction.per_second),
+        prediction
+            .bounded()
+            .map_or_else(|| DASH.to_owned(), |_| number(prediction.per_second)),
         duration_or_dash(prediction.spread.p90),
         duration_or_dash(prediction.spread.p95),
         duration_or_dash(prediction.spread.p99),
@@ -298,8 +301,9 @@ fn wide_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
                 .map_or_else(String::new, |words| format!(" Its largest part is for {words}."));
             let _ = writeln!(
                 out,
-                "{}: no median is predicted, as the interval is wider than a factor of three.{largest} All parts: --explain.",
+                "{}: no median is predicted, as the interval is wider than a factor of three.{largest} All parts: {}",
                 printable(name),
+                explain_flag(name),
             );
         }
     }
@@ -307,30 +311,21 @@ fn wide_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
 }
 
 /// One line per name with operations that were slower than later ones.
-fn cold_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
+fn warming_up_lines(predictions: &[Prediction], names: &[Arc<str>]) -> String {
     let mut out = String::new();
     for name in names {
-        let cold = of_names(predictions, std::slice::from_ref(name)).find(|one| one.cold > 0);
-        if let Some(one) = cold {
+        let first = of_names(predictions, std::slice::from_ref(name)).find(|one| one.warming_up > 0);
+        if let Some(one) = first {
             let _ = writeln!(
                 out,
                 "{}: the first {} of {} were slower than the rest, and are left out.",
                 printable(name),
-                one.cold,
-                one.cold + one.operations
+                one.warming_up,
+                one.warming_up + one.operations
             );
         }
     }
     out
-}
-
-/// The median, or the interval where that is too wide for one.
-fn price(prediction: &Prediction) -> String {
-    match (prediction.bounded(), prediction.bounds()) {
-        (Some(median), _) => format_duration(median),
-        (None, Some([low, high])) => format!("{} to {}", format_duration(low), format_duration(high)),
-        (None, None) => super::DASH.to_owned(),
-    }
 }
 
 /// Says whether they differ in round trips or only in durations.

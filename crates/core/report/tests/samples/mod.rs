@@ -12,8 +12,8 @@ use model::{
     LinkDirectionOutcome, LinkOutcome, LinkRows, MarginSource, MeasuredCells, MeasuredDurations, Operation,
     OperationGroup, OperationKind, OperationStep, Order, OrderKind, OrderOfMoves, PerDirection, PerSide,
     Phase, PlacedOperation, PlacedService, PlacedTransaction, PlacementOutcome, PlanFix, PlanLink,
-    PlanMeasure, PlanMove, PlanOutcome, PredictedExamples, PredictedOperation, Prediction, ProgramBest,
-    ProgramRun, ProgramTuned, Protocol, RecognisedStatement, Remedied, RequestId, RequestTraits,
+    PlanMeasure, PlanMove, PlanOutcome, PredictedDuration, PredictedExamples, PredictedOperation, Prediction,
+    ProgramBest, ProgramRun, ProgramTuned, Protocol, RecognisedStatement, Remedied, RequestId, RequestTraits,
     RoundTripSource, RowTrain, RttSource, Sample, SampleTotals, Saving, Share, SpanId, SparedExecutions,
     SparedOperation, SparingOutcome, SplitBase, SplitForecast, SplitOutcome, SplitPrediction, SplitRefusal,
     StatementOutcome, Step, Summary, Tags, TextSource, Timestamp, TransactionState, TunnelDirection,
@@ -51,6 +51,7 @@ pub fn conditions() -> Conditions {
         observation_point: "relay on 127.0.0.1:40001".to_owned(),
         link: Some("delay 5ms rate 10Mbit/s".to_owned()),
         seed: Some(7),
+        calibration: None,
         generated: false,
     }
 }
@@ -400,7 +401,7 @@ pub fn prediction(name: &str, rtt_millis: u64, turns: f64, rate: Option<&str>) -
     Prediction {
         operation_name: name.into(),
         operations: 250,
-        cold: 0,
+        warming_up: 0,
         rtt: Duration::from_millis(rtt_millis),
         rate: PerDirection::splat(rate.and_then(|rate| BitRate::parse(rate).ok())),
         link: match rate {
@@ -966,6 +967,7 @@ pub fn explanation() -> ExplainOutcome {
         completed: micros(u64::from(number) * 40_300 + 40_241),
     });
     ExplainOutcome {
+        is_calibrated: false,
         operation_name: "GET /article/?".to_owned(),
         link: "delay 20ms".to_owned(),
         measured: micros(280_412),
@@ -1503,11 +1505,11 @@ fn verdicts(statement: &str) -> Vec<BudgetVerdict> {
         not_judged: None,
     };
     let predicted = |found: u64| BudgetMeasure::Predicted {
-        low: Some(Duration::from_millis(found - 400)),
-        high: Some(Duration::from_millis(found + 400)),
         link: "rtt=40ms".into(),
         allowed: Duration::from_millis(200),
-        found: Some(Duration::from_millis(found)),
+        found: Some(PredictedDuration::Median {
+            median: Duration::from_millis(found),
+        }),
     };
     vec![
         verdict("GET /basket", predicted(1300), Some(REMEDY.to_owned())),

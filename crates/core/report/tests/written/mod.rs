@@ -1,9 +1,13 @@
 //! One line of every type of records with every possible key.
 
-use model::{PerDirection, Protocol, RequestId, SparedExecutions, SparingOutcome, Timestamp};
+use model::{
+    BudgetMeasure, PerDirection, PredictedDuration, Protocol, RequestId, SparedExecutions, SparingOutcome,
+    Timestamp,
+};
 use std::sync::Arc;
+use std::time::Duration;
 
-fn written_of_connections_and_sparing() -> [String; 7] {
+fn written_of_connections_and_sparing() -> [String; 8] {
     use crate::samples::{conditions, connection, endpoint, line, sparing};
     [
         line(|writer| writer.sparing(&sparing())),
@@ -14,9 +18,17 @@ fn written_of_connections_and_sparing() -> [String; 7] {
                 ..sparing()
             })
         }),
+        line(|writer| {
+            writer.not_predicted(&report::outcome::NotPredicted {
+                operation_name: "GET /search".into(),
+                operations: 40,
+                refused: "about 61 % of its round trips are its own, most likely, and 80 % have to be".into(),
+            })
+        }),
         line(|writer| writer.conditions(&conditions())),
         line(|writer| {
             writer.conditions(&model::Conditions {
+                calibration: Some("longwire-calibration.json".to_owned()),
                 generated: true,
                 ..conditions()
             })
@@ -115,7 +127,7 @@ pub fn written() -> Vec<String> {
             prediction.measured = Some(crate::samples::measured(9, 1_102_371));
             prediction.order = Some(crate::samples::order(model::OrderKind::AtOnce));
             (prediction.clients, prediction.workers) = (8, Some(4));
-            prediction.cold = 40;
+            prediction.warming_up = 40;
             writer.prediction(&prediction)
         }),
         line(|writer| writer.finding(&crate::samples::finding())),
@@ -280,7 +292,7 @@ fn written_of_ranges() -> [String; 6] {
     ]
 }
 
-fn written_of_samples() -> [String; 14] {
+fn written_of_samples() -> [String; 15] {
     [
         crate::samples::line(|writer| writer.tune(&crate::samples::tune())),
         crate::samples::line(|writer| {
@@ -288,6 +300,21 @@ fn written_of_samples() -> [String; 14] {
             pairs.try_for_each(|pair| writer.comparison(&pair))
         }),
         crate::samples::line(|writer| writer.check(&crate::samples::checked())),
+        crate::samples::line(|writer| {
+            let mut report = crate::samples::checked();
+            report.verdicts.truncate(1);
+            for verdict in &mut report.verdicts {
+                verdict.measure = BudgetMeasure::Predicted {
+                    link: "rtt=40ms".into(),
+                    allowed: Duration::from_millis(200),
+                    found: Some(PredictedDuration::Bounds {
+                        low: Duration::from_millis(400),
+                        high: Duration::from_millis(1_700),
+                    }),
+                };
+            }
+            writer.check(&report)
+        }),
         crate::samples::line(|writer| writer.plan(&crate::samples::planned())),
         crate::samples::line(|writer| writer.program(&crate::samples::program())),
         crate::samples::line(|writer| {

@@ -21,6 +21,8 @@ pub struct AggregatorConfig {
     pub targets: Vec<PredictionTarget>,
     pub computing: Computing,
     pub wake_up: WakeUp,
+    /// File of the calibration in `wake_up`.
+    pub calibration: Option<String>,
     pub workers: Workers,
     pub senders: Senders,
     pub moved: Vec<ConnectionChoice>,

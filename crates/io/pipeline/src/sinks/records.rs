@@ -15,6 +15,7 @@ struct RunRecords {
     records: RecordPrinter<RecordOutput>,
     non_blocking: Option<NonBlockingWriter>,
     exchanges: bool,
+    is_predicted: bool,
     files: Option<RunFiles>,
 }
 
@@ -39,6 +40,7 @@ pub(super) fn requested(config: &AggregatorConfig, conditions: &Conditions) -> R
         records,
         non_blocking,
         exchanges: config.exchanges,
+        is_predicted: !config.targets.is_empty(),
         files,
     }))
 }
@@ -110,6 +112,11 @@ impl RunSink for RunRecords {
     }
 
     fn finish(mut self: Box<Self>, outcome: &ReadOutcome) -> io::Result<()> {
+        if self.is_predicted {
+            outcome
+                .not_predicted()
+                .try_for_each(|one| self.records.not_predicted(&one))?;
+        }
         write_outcome(&mut self.records, outcome)?;
         self.non_blocking.map_or(Ok(()), |output| output.finish())
     }

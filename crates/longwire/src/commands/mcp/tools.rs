@@ -132,10 +132,10 @@ fn predict(arguments: Value, files: &Files<'_>) -> Result<Answer> {
             .iter()
             .try_for_each(|one| writer.prediction(one))
     })?;
-    let unmoved: Vec<&str> = outcome.unmoved.iter().map(|name| &**name).collect();
+    let not_predicted = outcome.not_predicted().map(|one| one.operation_name.to_string());
     Ok(Answer {
         text: report::text::prediction_sentences(&outcome),
-        records: json!({"predictions": predicted, "not_predicted": unmoved, "warnings": warnings(&outcome)}),
+        records: json!({"predictions": predicted, "not_predicted": not_predicted.collect::<Vec<_>>(), "warnings": warnings(&outcome)}),
     })
 }
 

@@ -7,10 +7,12 @@ use std::fmt;
 pub struct Pattern(String);
 
 impl Pattern {
+    /// Of its text form.
     pub fn new(text: &str) -> Self {
         Self(text.to_owned())
     }
 
+    /// Whether it is a pattern of the whole name.
     pub fn matches(&self, name: &str) -> bool {
         let mut parts = self.0.split('*');
         let Some(rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {
