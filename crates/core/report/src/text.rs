@@ -55,7 +55,7 @@ pub use held::held_view;
 pub use lab::lab_view;
 pub use lab_plan::lab_plan_view;
 pub use link::{link_line, link_warnings};
-pub use load::{LoadStyle, load_progress_line, load_view};
+pub use load::{LoadStyle, load_progress_line, load_table, load_view};
 pub use paragraph::wrapped_message;
 pub use ping::{intermediary_note, ping_line, ping_opening, ping_table, ping_view};
 pub use plan::plan_view;

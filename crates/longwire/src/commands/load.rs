@@ -83,14 +83,19 @@ fn carry_out(
         ..conditions
     };
     let mut told = Told::begin(args, &conditions)?;
+    told.is_table = plans.len() > 1 && args.summary.is_none() && !args.per_statement && !args.all.all;
     let mut status = Status::Done;
     for plan in plans {
         match run_once(args, &conditions, plan, work, &shown.target, &mut told, stop)? {
             Status::Done => {}
-            Status::Interrupted => return Ok(Status::Interrupted),
+            Status::Interrupted => {
+                status = Status::Interrupted;
+                break;
+            }
             other => status = other,
         }
     }
+    told.print_table(&args.all.style())?;
     Ok(status)
 }
 
@@ -120,23 +125,27 @@ fn run_once(
             report.statements = statements;
         }
     }
-    told.end(&report, tool(args, work), &args.all.style())?;
     if let Some(page) = page {
         page.write_made(|out| report::html::write_load(&report, &course, conditions, out))?;
     }
-    Ok(if ran.interrupted {
+    let status = if ran.interrupted {
         Status::Interrupted
     } else if report.failed > 0 || report.succeeded == 0 {
         Status::Negative
     } else {
         Status::Done
-    })
+    };
+    told.end(report, tool(args, work), &args.all.style())?;
+    Ok(status)
 }
 
 struct Told {
     records: Option<RecordPrinter<Stdout>>,
     /// Keeps each line of progress.
     lines: bool,
+    /// Whether runs are rows of a table.
+    is_table: bool,
+    rows: Vec<LoadReport>,
 }
 
 impl Told {
@@ -147,7 +156,12 @@ impl Told {
             records.flush()?;
         }
         let lines = args.progress.is_some() || !io::stderr().is_terminal();
-        Ok(Self { records, lines })
+        Ok(Self {
+            records,
+            lines,
+            is_table: false,
+            rows: Vec::new(),
+        })
     }
 
     fn interval(&mut self, interval: &LoadInterval) -> Result<()> {
@@ -167,19 +181,32 @@ impl Told {
         Ok(())
     }
 
-    fn end(&mut self, report: &LoadReport, tool: LoadStyle, style: &Style) -> Result<()> {
+    /// Prints a run, unless it is a row without failures.
+    fn end(&mut self, report: LoadReport, tool: LoadStyle, style: &Style) -> Result<()> {
         if !self.lines {
             StderrProgress.status("");
         }
         match &mut self.records {
             Some(records) => {
-                records.load(report)?;
+                records.load(&report)?;
                 records.summary(&report.summary())?;
                 records.flush()?;
             }
-            None => output::print(&report::text::load_view(report, tool, style))?,
+            None => {
+                if !self.is_table || report.failed > 0 {
+                    output::print(&report::text::load_view(&report, tool, style))?;
+                }
+                self.rows.push(report);
+            }
         }
         Ok(())
+    }
+
+    fn print_table(&self, style: &Style) -> Result<()> {
+        match self.is_table && !self.rows.is_empty() {
+            true => Ok(output::print(&report::text::load_table(&self.rows, style))?),
+            false => Ok(()),
+        }
     }
 }
 

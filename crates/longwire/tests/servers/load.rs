@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
-use testbed::binary::{self, records};
+use testbed::binary::{self, records, stdout};
 use testbed::{MariaDb, Postgres, Started};
 
 fn load(arguments: &[&str]) -> Output {
@@ -49,8 +49,14 @@ fn each_number_of_clients_is_a_run() {
     assert_eq!(figures("summary", "operations"), [5, 20]);
     assert_eq!(binary::of_type(&records, "conditions").len(), 1);
     let text = load(&asked);
-    assert_ended(&text, 0, "number of clients: 1");
-    assert_ended(&text, 0, "number of clients: 4");
+    let shown = stdout(&text);
+    let row = |count: &str| shown.lines().any(|line| line.trim_start().starts_with(count));
+    assert!(row("clients") && row("1 ") && row("4 "), "{shown}");
+    assert_ended(
+        &load(&[&asked[..], &["--all"]].concat()),
+        0,
+        "number of clients: 4",
+    );
     let page = ["--html", "/nonexistent/page.html"];
     assert_ended(&load(&[&asked[..], &page].concat()), 2, "holds one run");
 }

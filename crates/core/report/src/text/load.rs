@@ -3,7 +3,10 @@
 //! The words are those of these tools ("latency" too). Longwire's own lines follow: percentiles,
 //! round trips, bytes and processor time per operation.
 
+mod several;
 mod tools;
+
+pub use several::load_table;
 
 use super::escape::{columns, cut};
 use super::paragraph::wrapped;
