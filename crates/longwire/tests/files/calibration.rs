@@ -6,6 +6,12 @@ use testbed::binary::{self, done, of_type, refused, run, stderr, stdout, unwrapp
 
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/remedies/django.pcap.gz");
 
+/// With operations of several names.
+const SEVERAL: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../tests/golden/zabbix/near-1.pcap.zst"
+);
+
 /// Of both sides after rests that are longer by 20 ms.
 fn calibration(host: &str, factor: [f64; 3]) -> String {
     let [factor, low, high] = factor;
@@ -138,12 +144,12 @@ fn a_file_that_cannot_be_written_is_said_before_anything_is_measured() {
 
 #[test]
 fn any_name_is_explained_and_one_without_a_prediction_is_said() {
-    let records = binary::records(&run(&["predict", CAPTURE, "40ms", "--json"]));
+    let records = binary::records(&run(&["predict", SEVERAL, "40ms", "--json"]));
     let predictions = of_type(&records, "prediction");
     assert!(predictions.len() > 1 && of_type(&records, "not_predicted").is_empty());
     for prediction in &predictions {
         let name = prediction["operation_name"].as_str().expect("a name");
-        let output = run(&["predict", CAPTURE, "40ms", &format!("--explain={name}")]);
+        let output = run(&["predict", SEVERAL, "40ms", &format!("--explain={name}")]);
         done(&output);
         let explained = unwrapped(&stdout(&output));
         assert!(
@@ -152,13 +158,13 @@ fn any_name_is_explained_and_one_without_a_prediction_is_said() {
         );
     }
     refused(
-        &["predict", CAPTURE, "40ms", "--explain=no such page"],
+        &["predict", SEVERAL, "40ms", "--explain=no such page"],
         &[
             "no such page",
             predictions[0]["operation_name"].as_str().expect("a name"),
         ],
     );
-    let output = run(&["predict", CAPTURE, "40ms", "--on", "redis", "--json"]);
+    let output = run(&["predict", SEVERAL, "40ms", "--on", "redis", "--json"]);
     let records = binary::records(&output);
     let refused = of_type(&records, "not_predicted");
     assert_eq!(refused.len(), predictions.len());
