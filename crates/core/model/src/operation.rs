@@ -44,6 +44,9 @@ pub struct Operation {
     /// Transactions that stayed open between two replies, by their end, open ones last.
     #[serde(skip)]
     pub transactions: Vec<OperationTransaction>,
+    /// Exchanges of its server for it that the reply did not wait for, by start.
+    #[serde(skip)]
+    pub after_reply: Vec<OperationStep>,
 }
 
 impl Operation {
@@ -64,6 +67,7 @@ impl Operation {
             client_after: Duration::ZERO,
             continues: false,
             transactions: Vec::new(),
+            after_reply: Vec::new(),
             steps,
         }
     }

@@ -52,10 +52,6 @@ impl<'a> Mix<'a> {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.operations.is_empty()
-    }
-
     fn mean_cost(&self) -> usize {
         let costs = self.operations.iter().map(|mixed| mixed.recorded.cost());
         costs.sum::<usize>() / self.operations.len().max(1)

@@ -8,6 +8,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 #![forbid(unsafe_code)]
 
+mod at_once;
 mod bounds;
 pub mod calibration;
 mod client_node;

@@ -16,6 +16,8 @@ impl Load {
         for (whose, (begin, end)) in spans.chain([(Whose::Clients, plan.computed_after())]) {
             self.count(whose, (begin, end));
         }
+        let (begin, work) = (plan.replied_at, plan.after_reply.computing);
+        self.count(Whose::WebServers, (begin, begin.plus(work)));
     }
 
     pub fn count(&mut self, whose: Whose, (begin, end): (Timestamp, Timestamp)) {

@@ -1,5 +1,6 @@
 //! Prepares an operation for replay: a flat list of steps and their dependencies.
 
+mod after_reply;
 mod ids;
 mod joins;
 mod lock_key;
@@ -7,6 +8,7 @@ mod measured;
 mod node;
 mod rests;
 
+pub use after_reply::AfterReply;
 pub use ids::{NodeId, PlanConnection};
 pub use joins::Joins;
 pub use lock_key::LockKey;
@@ -46,6 +48,8 @@ pub struct OperationPlan {
     pub client_after: Nanos,
     /// Measured arrival of the last reply, at which `client_after` begins.
     pub replied_at: Timestamp,
+    /// Work of its server after the reply.
+    pub after_reply: AfterReply,
     pub measured: Nanos,
     pub turns_moved: u64,
 }
@@ -73,6 +77,7 @@ impl OperationPlan {
                 .map(|step| step.exchange.ended())
                 .max()
                 .unwrap_or_default(),
+            after_reply: AfterReply::new(operation, moved),
             measured: nanos(operation.duration),
             turns_moved: 0,
         };

@@ -37,6 +37,8 @@ enum Wake {
     /// The client has computed after its last reply.
     Finish(ClientId),
     CheckCores(Whose),
+    /// A worker has so much to compute after its reply.
+    AfterReply(Nanos),
     Node(ClientNode, NodeEvent),
 }
 
@@ -246,6 +248,7 @@ impl<'a> SimulatedRun<'a> {
             NetworkEvent::Wake(Wake::Begin(client)) => self.begin_now(client),
             NetworkEvent::Wake(Wake::Finish(client)) => self.finished = Some(client),
             NetworkEvent::Wake(Wake::CheckCores(whose)) => self.check_cores(whose),
+            NetworkEvent::Wake(Wake::AfterReply(work)) => self.end_after_reply(work),
             NetworkEvent::Wake(Wake::Node(id, due)) if self.is_current(id) => self.go_on(id, due),
             NetworkEvent::Arrived(waiter) => {
                 if let Some(id) = ClientNode::from_waiter(waiter).filter(|id| self.is_current(*id)) {

@@ -92,6 +92,12 @@ impl SamplePool {
         first.is_some_and(|part| part.plan.request.is_some())
     }
 
+    /// Whether servers work on after their replies.
+    pub fn works_after_reply(&self) -> bool {
+        let mut parts = self.operations.iter().flat_map(|one| &one.parts);
+        parts.any(|part| !part.plan.after_reply.is_none())
+    }
+
     pub fn plans(&mut self) -> impl Iterator<Item = &mut OperationPlan> {
         let parts = self.operations.iter_mut().flat_map(|one| &mut one.parts);
         parts.map(|part| &mut part.plan)

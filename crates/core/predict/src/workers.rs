@@ -3,7 +3,7 @@
 //! A request that finds all workers busy sends its first statement when an earlier one is answered.
 //! On a longer link workers are busy longer, so this wait is simulated instead of kept as
 //! computing. The limit may be processes, threads, or pooled connections held from the first
-//! statement on; all look the same.
+//! statement on; all look the same. A program that works on after its reply keeps its worker.
 
 use crate::peak::Peak;
 use crate::plan::{After, Dependencies, OperationPlan, PlanNode};
@@ -43,7 +43,7 @@ impl Requests {
         if self.spans.len() < MAX_REQUESTS
             && let Some((arrived, began)) = first_call(plan)
         {
-            let ended = plan.replied_at;
+            let ended = plan.replied_at.plus(plan.after_reply.measured);
             let calls = plan.nodes.iter().filter(|node| node.by_server);
             let connections = calls.map(|node| plan.connections[node.connection.index()]);
             self.connections.extend(connections.take(MAX_CONNECTIONS));

@@ -39,6 +39,7 @@ mod tests {
             setup: Duration::ZERO,
             client_after: Duration::ZERO,
             transactions: Vec::new(),
+            after_reply: Vec::new(),
             continues: false,
             steps: Vec::new(),
         });

@@ -121,6 +121,7 @@ impl Made {
             setup: Duration::ZERO,
             client_after: Duration::ZERO,
             transactions: Vec::new(),
+            after_reply: Vec::new(),
             continues: false,
             steps: self.steps.clone(),
         }

@@ -3,7 +3,8 @@
 //! 1. A statement with a reply later than the response's first byte is not part of the request's wait.
 //! 2. Unless the response is streamed: the server paused between its parts for at least half of the
 //!    time until the last such reply. A head and a body separated by a missing acknowledgement
-//!    (Nagle) are in flight meanwhile, so that is no pause.
+//!    (Nagle) are in flight meanwhile, so that is no pause. Then it is part of the wait up to the
+//!    response's last byte.
 
 use super::member::Member;
 use model::{ConnectionId, Exchange, Timestamp};
@@ -21,21 +22,22 @@ pub(super) fn split(members: Vec<Member>, connection: ConnectionId) -> (Vec<Memb
     let pause = response
         .map(|member| member.exchange.first.server_inside_reply)
         .unwrap_or_default();
-    let is_late = |member: &Member| {
-        member.exchange.connection != connection
+    let is_late = |member: &Member, replied| {
+        let exchange = &member.exchange;
+        // A message without a reply counts by its begin.
+        exchange.connection != connection
             && member.protocol.is_database()
-            && ended(&member.exchange).is_some_and(|ended| ended > replied)
+            && ended(exchange).unwrap_or(exchange.at) > replied
     };
     let ends = members
         .iter()
-        .filter(|member| is_late(member))
+        .filter(|member| is_late(member, replied))
         .filter_map(|member| ended(&member.exchange));
-    match ends.max() {
-        Some(last) if pause * 2 < last.min(until).since(replied) => {
-            members.into_iter().partition(|member| !is_late(member))
-        }
-        _ => (members, Vec::new()),
-    }
+    let from = match ends.max() {
+        Some(last) if pause * 2 < last.min(until).since(replied) => replied,
+        _ => until,
+    };
+    members.into_iter().partition(|member| !is_late(member, from))
 }
 
 /// First and last byte of the last reply.

@@ -19,7 +19,11 @@ impl Operations {
                     self.background
                         .ended(member.exchange.connection, member.exchange.ended());
                 }
-                let unclaimed = match self.background.cause_of(&member) {
+                let cause = match self.requests.may_go_on(&member) {
+                    true => Cause::Request,
+                    false => self.background.cause_of(&member),
+                };
+                let unclaimed = match cause {
                     Cause::Host => StageOutput::Go(Member {
                         outside_requests: true,
                         ..member

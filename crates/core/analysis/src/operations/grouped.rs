@@ -86,6 +86,7 @@ pub(super) fn assemble(
         setup: walked.setup,
         client_after: Duration::ZERO,
         transactions: Vec::new(),
+        after_reply: Vec::new(),
         continues,
         steps: linked.steps,
     }

@@ -10,7 +10,8 @@
 //! 4. Otherwise it waits until all or many candidates are answered: [`window`] then guesses for all that
 //!    waited.
 //!
-//! The rule is recorded ([`Assigned`]); the first three are proofs.
+//! The rule is recorded ([`Assigned`]); the first three are proofs. Whole connections are assigned where
+//! each request opens its own and goes on using it after its reply ([`window`]).
 //!
 //! If the database protocol is opaque (TLS), an exchange is reported only when the next one on its
 //! connection begins. Its request is decided at its beginning: the one its connection worked for
@@ -18,6 +19,7 @@
 //! meanwhile waits for it, and owns it if it ended before the reply.
 
 mod affinity;
+mod after_reply;
 mod answered;
 mod likelihood;
 mod lives;
@@ -35,8 +37,8 @@ use crate::exchange_pool::{ExchangePool, ExchangeRecycler};
 use answered::Answered;
 use lives::Lives;
 use model::{
-    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, Phase, RequestId, Share, StageOutput,
-    Timestamp, Warning, WarningKind, counted,
+    Assigned, ConnectionId, ConnectionMap, Endpoint, Fingerprint, RequestId, Share, StageOutput, Timestamp,
+    Warning, WarningKind, counted,
 };
 use opaque::UnderWay;
 use proof::Proof;
@@ -197,6 +199,9 @@ impl Requests {
             member.probability = Some(likely);
         }
         self.note_transaction(&member, proof);
+        if self.may_go_on(&member) {
+            return self.claim_of_program(member, &possible, proof, out).into();
+        }
         let waits = self.windows.get(&host).is_some_and(|window| !window.is_empty());
         match proof {
             Proof::Nobodys => StageOutput::Go(self.nobodys(member)),
@@ -216,20 +221,6 @@ impl Requests {
         }
     }
 
-    fn note_life(&mut self, member: &Member) {
-        let exchange = &member.exchange;
-        if exchange.is_handshake() {
-            self.lives.opened(exchange.connection, member.sides, exchange.at);
-        }
-        let under_way = self.open.iter().map(|open| (open.host, open.started));
-        match exchange.phase {
-            Phase::Close => self.lives.over(exchange.connection, under_way),
-            Phase::Connect | Phase::Tls | Phase::Login | Phase::Work => {
-                self.lives.worked(exchange.connection, exchange.ended());
-            }
-        }
-    }
-
     fn wait(
         &mut self,
         host: IpAddr,
@@ -238,9 +229,10 @@ impl Requests {
         owner: Option<(u64, Assigned)>,
         out: &mut GroupedSink<'_>,
     ) -> Vec<Member> {
+        let is_certain = owner.is_some() && self.may_go_on(&member);
         let window = self.windows.entry(host).or_default();
         for open in self.open.iter_mut().filter(|open| possible.contains(&open.id)) {
-            open.is_contended = true;
+            open.is_contended |= !is_certain;
             if !window.knows(open.id) {
                 *self.awaited.entry(open.id).or_default() += 1;
                 window.add_candidate(Candidate {
@@ -279,7 +271,7 @@ impl Requests {
         };
         let ripe = match all {
             true => window.ids(),
-            false => window.ripe(now),
+            false => window.ripe(now, &self.lives),
         };
         if ripe.is_empty() {
             return Vec::new();

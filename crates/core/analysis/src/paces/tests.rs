@@ -20,6 +20,7 @@ fn operation(name: &str, connection: u32, at: u64, long: u64) -> Operation {
         setup: Duration::ZERO,
         client_after: Duration::ZERO,
         transactions: Vec::new(),
+        after_reply: Vec::new(),
         continues: false,
         steps: vec![step(name, ConnectionId(connection), at, duration)],
     }

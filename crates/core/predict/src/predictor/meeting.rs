@@ -2,6 +2,7 @@
 
 use super::Predictor;
 use super::named::Named;
+use crate::at_once;
 use crate::closed_loop::{self, ClosedLoopResult, Mix, SimulationConfig};
 use crate::connection_pools::PoolLimits;
 use crate::cores::Whose;
@@ -34,12 +35,13 @@ impl Learned {
     fn expected(&self, clients: u32, computing: Computing, wake_up: WakeUp) -> Possible<'_> {
         let workers = self.limit.as_ref().map(|limit| limit.workers);
         let is_shared = self.has_shown(clients);
+        let work_on = self.kept.iter().any(SamplePool::works_after_reply);
         Possible {
             config: SimulationConfig {
                 computing,
                 web_server_cores: self.web_server_cores,
                 wake_up,
-                workers: workers.filter(|workers| *workers < clients),
+                workers: workers.filter(|workers| *workers < clients || work_on),
                 pools: is_shared.then_some(&self.shared.certain),
                 locks: (clients > 1).then_some(SimulatedLocks::Certain(&self.locked)),
             },
@@ -190,24 +192,28 @@ impl Predictor {
         }
     }
 
-    /// Runs the clients of each name separately; where they wait for shared workers, those of all
-    /// names that need one together, in the measured mix.
+    /// Runs the clients of each name separately; where they wait for shared workers, those of the
+    /// names that need one and were measured at once together, in the measured mix.
     fn meet(&self, target: usize, possible: &Possible<'_>, pauses: &[Nanos]) -> Vec<ClosedLoopResult> {
         let config = possible.config;
         let mut done = Vec::new();
-        let mut mixed = Mix::default();
+        let mut sharing = Vec::new();
         let meet =
             |mix: &Mix<'_>| closed_loop::closed_loop(&self.targets[target], &self.links[target], mix, config);
         for (name, pool) in possible.kept.iter().enumerate() {
             if config.workers.is_some() && pool.needs_workers() {
-                mixed.add(name, pool, pauses[name]);
+                sharing.push((name, pool));
             } else if !pool.operations().is_empty() {
                 let mut own = Mix::default();
                 own.add(name, pool, pauses[name]);
                 done.push(meet(&own));
             }
         }
-        if !mixed.is_empty() {
+        for names in at_once::groups(&sharing) {
+            let mut mixed = Mix::default();
+            for (name, pool) in names {
+                mixed.add(name, pool, pauses[name]);
+            }
             done.push(meet(&mixed));
         }
         done

@@ -1,7 +1,9 @@
 //! Workers of a server: a request for which it makes calls waits for one.
 
-use super::SimulatedRun;
+use super::{SimulatedRun, Wake};
 use crate::client_node::ClientNode;
+use crate::cores::Whose;
+use model::Nanos;
 use std::collections::VecDeque;
 
 #[derive(Debug)]
@@ -47,13 +49,26 @@ impl SimulatedRun<'_> {
         }
     }
 
-    /// The reply leaves the server.
+    /// The reply leaves the server, which may work on for the request.
     pub(super) fn free_worker(&mut self, id: ClientNode) {
         let plan = self.client(id).plan;
-        if let Some(workers) = &mut self.workers
-            && plan.request == Some(id.node())
-            && let Some(next) = workers.free()
-        {
+        if self.workers.is_some() && plan.request == Some(id.node()) {
+            let after = &plan.after_reply;
+            let at = self.now().after(after.network(&self.links));
+            match after.is_none() {
+                true => self.end_after_reply(Nanos::ZERO),
+                false => self.network.wake_at(at, Wake::AfterReply(after.computing)),
+            }
+        }
+    }
+
+    /// `work` is left of a worker's computing after its reply.
+    pub(super) fn end_after_reply(&mut self, work: Nanos) {
+        if !work.is_zero() {
+            return self.compute(Whose::WebServers, work, Wake::AfterReply(Nanos::ZERO));
+        }
+        let next = self.workers.as_mut().and_then(WorkerPool::free);
+        if let Some(next) = next {
             self.work_on(next);
         }
     }

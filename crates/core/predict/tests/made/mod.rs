@@ -143,6 +143,7 @@ pub fn operation(at: Timestamp, duration: Duration, steps: Vec<OperationStep>) -
         setup: Duration::ZERO,
         client_after: Duration::ZERO,
         transactions: Vec::new(),
+        after_reply: Vec::new(),
         continues: false,
     }
 }

@@ -291,6 +291,7 @@ pub fn operation() -> Operation {
         setup: micros(30_120),
         client_after: micros(12),
         transactions: Vec::new(),
+        after_reply: Vec::new(),
         continues: false,
     }
 }

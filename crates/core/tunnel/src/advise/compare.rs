@@ -224,6 +224,7 @@ mod tests {
             setup: Duration::ZERO,
             client_after: Duration::ZERO,
             transactions: Vec::new(),
+            after_reply: Vec::new(),
             continues: false,
         }
     }

@@ -90,6 +90,7 @@ pub fn operation(steps: Vec<OperationStep>) -> Operation {
         setup: Duration::ZERO,
         client_after: Duration::ZERO,
         transactions: Vec::new(),
+        after_reply: Vec::new(),
         continues: false,
     }
 }

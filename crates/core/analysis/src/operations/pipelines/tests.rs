@@ -152,6 +152,7 @@ fn a_known_window_needs_no_evidence() {
         client_after: Duration::ZERO,
         continues: false,
         transactions: Vec::new(),
+        after_reply: Vec::new(),
         steps,
     };
     limit_under_way(&mut operation, 256);

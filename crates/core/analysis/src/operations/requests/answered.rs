@@ -4,7 +4,7 @@ use super::super::after_reply;
 use super::super::grouped::{Grouped, GroupedSink, assemble, group_name};
 use super::super::member::{Member, Members};
 use super::{MAXIMUM_MEMBERS, MAXIMUM_WINDOWS, OpenRequest, Requests};
-use model::{OperationKind, Timestamp};
+use model::{Operation, OperationKind, OperationStep, Timestamp};
 use std::sync::Arc;
 
 #[derive(Debug)]
@@ -96,6 +96,7 @@ impl Requests {
         } = answered;
         let (members, late) = after_reply::split(std::mem::take(&mut request.members), request.connection);
         request.members = members;
+        let after_reply = steps_after_reply(&late);
         for member in late {
             out(Grouped::Alone(member.exchange, member.protocol));
         }
@@ -121,7 +122,10 @@ impl Requests {
             members.push(member, &mut self.emptied);
         }
         let operation = assemble(request.id, OperationKind::Http, name, members, None, false);
-        out(Grouped::Operation(operation));
+        out(Grouped::Operation(Operation {
+            after_reply,
+            ..operation
+        }));
     }
 
     fn learn_alone(&mut self, request: &OpenRequest, replied: Timestamp) {
@@ -130,4 +134,11 @@ impl Requests {
             window.learn_alone(request, replied, &self.lives);
         }
     }
+}
+
+fn steps_after_reply(late: &[Member]) -> Vec<OperationStep> {
+    let step = |member: &Member| OperationStep::first((*member.exchange).clone(), member.protocol);
+    let mut steps: Vec<OperationStep> = late.iter().map(step).collect();
+    steps.sort_by_key(|step| step.exchange.at);
+    steps
 }

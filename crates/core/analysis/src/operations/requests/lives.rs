@@ -1,12 +1,14 @@
-//! Connections that live for one request, opened and closed within it, as of a program without
-//! persistent connections (PHP).
+//! Connections that live for one request, opened within it and closed when its program is done, as of a
+//! program without persistent connections (PHP).
 //!
 //! Only the request it was opened for can own the connection's statements. The ended connections
 //! between a host and a server decide for all:
 //! 1. A connection that began during requests and worked clearly longer than each of them is not of
-//!    this kind.
+//!    this kind, unless 3. holds.
 //! 2. A connection within a request is, unless many requests came and went meanwhile: then the enclosing
 //!    request is just long.
+//! 3. A program may work on after its reply, on the same connections. It is known by some that worked while
+//!    the host had no request, if nearly every request opens a connection.
 
 use super::super::member::Sides;
 use model::{ConnectionId, ConnectionMap, Endpoint, Timestamp};
@@ -28,6 +30,10 @@ struct Life {
     worked: Timestamp,
     /// It said goodbye, but the end of its packets is certain only much later.
     is_over: bool,
+    /// It was opened by a program that works for a request.
+    in_request: bool,
+    /// It worked while the host had no request.
+    without_request: bool,
 }
 
 /// Connections that ended within a request, and those open for longer than any.
@@ -35,30 +41,93 @@ struct Life {
 struct Ended {
     within_one: u64,
     others: u64,
+    /// Those opened within a request that worked without any.
+    after_reply: u64,
+    /// Requests during which a connection was opened, and those with work and no such connection.
+    opening: u64,
+    without_opening: u64,
+    opened_at: Timestamp,
+    worked_at: Timestamp,
+}
+
+impl Ended {
+    fn is_opened_for_each(&self) -> bool {
+        self.without_opening * MOST_OPEN <= self.opening
+    }
+
+    fn goes_on_after_reply(&self) -> bool {
+        self.after_reply >= ENOUGH_AFTER && self.is_opened_for_each()
+    }
+
+    fn is_within_one(&self) -> bool {
+        self.within_one >= ENOUGH.max(self.others.saturating_mul(EXCEPTION))
+    }
+
+    fn is_undecided(&self) -> bool {
+        !self.goes_on_after_reply()
+            && !self.is_within_one()
+            && self.is_opened_for_each()
+            && self.within_one + self.others < MAX_UNDECIDED
+    }
 }
 
 impl Lives {
-    pub(super) fn opened(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp) {
+    /// `is_serving`: whether the client's host works for a request.
+    pub(super) fn opened(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp, is_serving: bool) {
+        let pair = (sides.client_host, sides.server);
+        let goes_on = |life: &Life| !life.is_over && life.in_request && life.pair() == pair;
         let life = Life {
             sides,
             opened: at,
             worked: at,
             is_over: false,
+            in_request: is_serving || self.open.values().any(goes_on),
+            without_request: false,
         };
         self.open.insert(connection, life);
+        if let Some(ended) = self.of_pair(pair) {
+            ended.opened_at = ended.opened_at.max(at);
+        }
+    }
+
+    fn of_pair(&mut self, pair: (IpAddr, Endpoint)) -> Option<&mut Ended> {
+        let is_known = self.ended.len() < MAX_PAIRS || self.ended.contains_key(&pair);
+        is_known.then(|| self.ended.entry(pair).or_default())
     }
 
     pub(super) fn opening(&self, connection: ConnectionId) -> Option<Timestamp> {
         self.open.get(&connection).map(|life| life.opened)
     }
 
-    pub(super) fn worked(&mut self, connection: ConnectionId, until: Timestamp) {
+    /// `is_serving`: whether a request was under way at its host.
+    pub(super) fn worked(
+        &mut self,
+        connection: ConnectionId,
+        sides: Sides,
+        (from, until): (Timestamp, Timestamp),
+        is_serving: bool,
+    ) {
+        let host = sides.client_host;
+        let held = |(of, arrived, ended): &(IpAddr, Timestamp, Timestamp)| {
+            *of == host && *arrived <= from && from <= *ended
+        };
         if let Some(life) = self.open.get_mut(&connection) {
             life.worked = life.worked.max(until);
+            life.without_request |= !is_serving && !self.answered.iter().any(held);
+        }
+        if let Some(ended) = self.of_pair((host, sides.server)) {
+            ended.worked_at = ended.worked_at.max(from);
         }
     }
 
     pub(super) fn answered(&mut self, host: IpAddr, arrived: Timestamp, ended: Timestamp) {
+        for ((_, _), pair) in self.ended.iter_mut().filter(|((of, _), _)| *of == host) {
+            if pair.opened_at >= arrived {
+                pair.opening += 1;
+            } else if pair.worked_at >= arrived {
+                pair.without_opening += 1;
+            }
+        }
         if self.answered.len() >= MAX_ANSWERED {
             self.answered.pop_front();
         }
@@ -86,12 +155,14 @@ impl Lives {
         };
         life.is_over = true;
         let Life {
-            sides,
             opened,
             worked,
+            in_request,
+            without_request,
             ..
         } = *life;
-        let host = sides.client_host;
+        let pair = life.pair();
+        let host = pair.0;
         let of_host = |request: &&(IpAddr, Timestamp, Timestamp)| request.0 == host;
         let answered = self.answered.iter().filter(of_host);
         let holding = answered
@@ -101,12 +172,13 @@ impl Lives {
         let goes_on = under_way.filter(|(of, arrived)| *of == host && *arrived <= opened);
         let held = holding.chain(goes_on.map(|_| FOREVER)).max();
         let between = answered.filter(|(_, arrived, ended)| *arrived > opened && *ended < worked);
-        let is_known = self.ended.len() < MAX_PAIRS || self.ended.contains_key(&(host, sides.server));
-        if let Some(held) = held.filter(|_| is_known && worked > opened) {
-            let ended = self.ended.entry((host, sides.server)).or_default();
+        let between = between.count();
+        let Some(ended) = self.of_pair(pair) else { return };
+        ended.after_reply += u64::from(in_request && without_request);
+        if let Some(held) = held.filter(|_| worked > opened) {
             if held.after(held.since(opened) / LATE) < worked {
                 ended.others += 1;
-            } else if between.count() <= MAX_BETWEEN {
+            } else if between <= MAX_BETWEEN {
                 ended.within_one += 1;
             }
         }
@@ -114,18 +186,47 @@ impl Lives {
 
     pub(super) fn are_of_one_request(&self, sides: &Sides) -> bool {
         let ended = self.ended.get(&(sides.client_host, sides.server));
-        ended.is_some_and(|ended| ended.within_one >= ENOUGH.max(ended.others.saturating_mul(EXCEPTION)))
+        ended.is_some_and(|ended| ended.is_within_one() && !ended.goes_on_after_reply())
+    }
+
+    /// Whether programs of the client's host work on after their replies, on connections that each
+    /// request opens.
+    pub(super) fn go_on_after_reply(&self, sides: &Sides) -> bool {
+        let ended = self.ended.get(&(sides.client_host, sides.server));
+        ended.is_some_and(Ended::goes_on_after_reply)
+    }
+
+    pub(super) fn are_undecided(&self, sides: &Sides) -> bool {
+        let ended = self.ended.get(&(sides.client_host, sides.server));
+        ended.is_none_or(Ended::is_undecided)
+    }
+
+    /// Whether the connection's program may work on it after its reply.
+    pub(super) fn may_go_on(&self, connection: ConnectionId) -> bool {
+        let life = self.open.get(&connection).filter(|life| life.in_request);
+        life.is_some_and(|life| self.go_on_after_reply(&life.sides) || self.are_undecided(&life.sides))
     }
 
     pub(super) fn may_be_for(&self, connection: ConnectionId, sides: &Sides, arrived: Timestamp) -> bool {
         let is_later = self.opening(connection).is_some_and(|opening| opening < arrived);
-        !is_later || !self.are_of_one_request(sides)
+        !is_later || !(self.are_of_one_request(sides) || self.go_on_after_reply(sides))
+    }
+}
+
+impl Life {
+    const fn pair(&self) -> (IpAddr, Endpoint) {
+        (self.sides.client_host, self.sides.server)
     }
 }
 
 /// Minimum connections within a request, per one that is not.
 const ENOUGH: u64 = 4;
 const EXCEPTION: u64 = 20;
+/// Minimum connections that go on after a reply, and requests that open one, per one that does not.
+const ENOUGH_AFTER: u64 = 3;
+const MOST_OPEN: u64 = 5;
+/// Ended connections that decide nothing.
+const MAX_UNDECIDED: u64 = 64;
 /// Divisor of a request's time: its connection may work so long after the response, as programs end
 /// transactions then.
 const LATE: u32 = 8;
@@ -163,7 +264,7 @@ mod tests {
         for number in 0..10 {
             let from = 10_000 * number;
             let id = ConnectionId(number as u32);
-            lives.opened(id, sides(), at(from + 100));
+            lives.opened(id, sides(), at(from + 100), true);
             connection(&mut lives, from, id);
         }
         lives.are_of_one_request(&sides())
@@ -173,7 +274,7 @@ mod tests {
     fn connections_within_a_request_each_are_of_one() {
         let host = sides().client_host;
         assert!(after(|lives, from, id| {
-            lives.worked(id, at(from + 900));
+            lives.worked(id, sides(), (at(from + 100), at(from + 900)), true);
             lives.answered(host, at(from), at(from + 1_000));
             lives.over(id, std::iter::empty());
         }));
@@ -184,7 +285,7 @@ mod tests {
         let host = sides().client_host;
         assert!(!after(|lives, from, id| {
             lives.answered(host, at(from), at(from + 1_000));
-            lives.worked(id, at(from + 1_900));
+            lives.worked(id, sides(), (at(from + 100), at(from + 1_900)), true);
             lives.answered(host, at(from + 1_200), at(from + 2_000));
             lives.over(id, std::iter::empty());
         }));
@@ -198,7 +299,7 @@ mod tests {
                 let arrived = from + 200 + 100 * other;
                 lives.answered(host, at(arrived), at(arrived + 90));
             }
-            lives.worked(id, at(from + 2_200));
+            lives.worked(id, sides(), (at(from + 100), at(from + 2_200)), true);
             lives.over(id, std::iter::once((host, at(0))));
         }));
     }

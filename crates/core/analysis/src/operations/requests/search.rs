@@ -114,7 +114,7 @@ fn doubted(probability: f64, agrees: bool, agreeing: f64) -> f64 {
 }
 
 /// Of the guesses that the search calls certain, 98.9 % are right (30,000 of bench/attribution.sh).
-const MAX_PROBABILITY: f64 = 0.99;
+pub(super) const MAX_PROBABILITY: f64 = 0.99;
 
 /// Deterministic pseudo-random number (D. Steele, G. Lea, C. Flood: SplitMix64, 2014).
 fn mixed(number: u64) -> u64 {

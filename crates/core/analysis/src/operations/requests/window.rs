@@ -7,9 +7,11 @@
 //! statement.
 //!
 //! A statement ends before the first byte of its response, unless requests of that name query while
-//! streaming.
+//! streaming, or programs work on after their replies: their connections are assigned whole
+//! ([`own_connections`]).
 
 mod first_guess;
+mod own_connections;
 
 use super::super::member::Member;
 use super::OpenRequest;
@@ -99,15 +101,19 @@ impl Window {
 
     /// Candidates to decide at `now`: all if none is in flight, otherwise the earlier of many, and
     /// long-waiting ones.
-    pub(super) fn ripe(&self, now: Timestamp) -> Vec<u64> {
+    pub(super) fn ripe(&self, now: Timestamp, lives: &Lives) -> Vec<u64> {
         let mut answered: Vec<(Timestamp, u64)> = Vec::new();
         for candidate in &self.candidates {
             answered.extend(candidate.answered.map(|(_, at)| (at, candidate.id)));
         }
         answered.sort_unstable();
+        let enough = match self.has_own_connections(lives) {
+            true => MAX_ANSWERED_PROGRAMS,
+            false => MAX_ANSWERED_REQUESTS,
+        };
         let count = match answered.len() {
-            all if all == self.candidates.len() => all,
-            many if many >= MAX_ANSWERED_REQUESTS || self.waiting >= MAX_WAITING => many.div_ceil(2),
+            all if all == self.candidates.len() && !self.has_unfinished(lives) => all,
+            many if many >= enough || self.waiting >= MAX_WAITING => many.div_ceil(2),
             _ => {
                 let is_old = |(at, _): &&(Timestamp, u64)| now.since(*at) > MAX_WAIT;
                 answered.iter().take_while(is_old).count()
@@ -169,6 +175,7 @@ impl Window {
 
     /// Decides the candidates in `ripe`; emits their statements, and those without an owner.
     pub(super) fn decide(&mut self, ripe: &[u64], shapes: &Shapes, lives: &Lives) -> Vec<Decision> {
+        let own = self.take_own_connections(lives);
         self.unite_lives(lives);
         self.find_streamed();
         let lanes = self.sorted_lanes();
@@ -180,7 +187,8 @@ impl Window {
         }
         self.likelihood.keep_current();
         self.decided.1 += ripe.len();
-        let decisions = self.emit_decisions(&lanes, &owners, ripe);
+        let mut decisions = self.emit_decisions(&lanes, &owners, ripe);
+        self.decide_own_connections(own, ripe, &mut decisions);
         self.candidates.retain(|candidate| !ripe.contains(&candidate.id));
         self.waiting = self.waiting.saturating_sub(decisions.len());
         decisions
@@ -411,5 +419,7 @@ const KIND_OF_SETUP: u32 = 1;
 const MAX_ALONE: usize = 500;
 /// Answered requests waiting for overlapping ones.
 const MAX_ANSWERED_REQUESTS: usize = 256;
+/// Fewer where connections are assigned whole, with a cost that grows by the cube.
+const MAX_ANSWERED_PROGRAMS: usize = 64;
 const MAX_WAITING: usize = 4_000;
 const MAX_WAIT: std::time::Duration = std::time::Duration::from_secs(10);

@@ -48,6 +48,8 @@ impl Timeline {
         let mut run = Run::new(Rule::Http);
         run.opened(0, host(1, 40_000), host(2, 80));
         run.opened(1, host(1, 40_001), host(2, 80));
+        run.opened(2, host(1, 40_002), host(2, 80));
+        run.opened(3, host(1, 40_003), host(2, 80));
         self.0.sort_by_key(|(at, _)| *at);
         for (microseconds, passed) in self.0 {
             match passed {
@@ -111,4 +113,85 @@ fn a_request_that_arrives_later_gets_nothing_of_an_older_connection() {
         "its last statement was not waited for"
     );
     assert_eq!(pages[6], (1, vec![16; 6]));
+}
+
+/// A page of PHP that works on: connects, queries twice before its reply at 2 ms, commits after it,
+/// asks on a further connection, and closes both.
+fn page_that_works_on(page: u32, lane: u32, from: u64) -> Vec<(u64, Passed)> {
+    let mut passed = vec![(from, Passed::Arrived(page))];
+    let replied = from + 2_000;
+    let mut pass = |lane: u32, phase: Phase, at: u64, text: &str| {
+        let mut exchange = exchange(lane, phase, at, 50, 0);
+        exchange.fingerprint = Some(Arc::from(text));
+        if phase == Phase::Connect {
+            passed.push((at, Passed::Opened(lane)));
+            (exchange.request_bytes, exchange.reply_bytes) = (0, 0);
+            (exchange.executions, exchange.fingerprint) = (0, None);
+        }
+        if phase == Phase::Close {
+            (exchange.turns, exchange.executions, exchange.fingerprint) = (0, 0, None);
+            (exchange.first.reply_started, exchange.first.reply_ended) = (None, None);
+        }
+        let ended = at + if phase == Phase::Close { 0 } else { 150 };
+        passed.push((ended, Passed::Exchange(exchange.into(), Protocol::Mysql)));
+    };
+    pass(lane, Phase::Connect, from + 100, "");
+    pass(lane, Phase::Work, from + 300, "select page");
+    pass(lane, Phase::Work, from + 1_300, "select user");
+    pass(lane, Phase::Work, replied + 200, "commit");
+    pass(lane + 1, Phase::Connect, replied + 600, "");
+    pass(lane + 1, Phase::Work, replied + 800, "select job");
+    pass(lane + 1, Phase::Work, replied + 1_000, "delete job");
+    pass(lane, Phase::Close, replied + 1_250, "");
+    pass(lane + 1, Phase::Close, replied + 1_300, "");
+    let reply = exchange(page, Phase::Work, from, 1_900, 0);
+    passed.push((replied, Passed::Exchange(reply.into(), Protocol::Http)));
+    passed
+}
+
+/// The work that each page waited for and that followed its reply, by connection.
+fn works(timeline: Timeline) -> Vec<(Vec<u32>, Vec<u32>)> {
+    let mut operations = timeline.operations();
+    operations.sort_by_key(|operation| operation.at);
+    let of = |step: &OperationStep| step.exchange.connection.0;
+    let each = operations.iter().map(|page| {
+        let waited = page.steps.iter().map(of).filter(|lane| *lane >= 10);
+        (waited.collect(), page.after_reply.iter().map(of).collect())
+    });
+    each.collect()
+}
+
+#[test]
+fn a_connection_used_after_the_reply_is_not_the_next_request_s() {
+    let mut timeline = Timeline::default();
+    // The next one arrives 100 us after the reply, and its program connects in the middle of that work.
+    for round in 0..8 {
+        let page = page_that_works_on(0, 10 + 2 * round, 2_100 * u64::from(round));
+        timeline.0.extend(page);
+    }
+    for (round, (waited, after)) in works(timeline).into_iter().enumerate() {
+        let lane = 10 + 2 * round as u32;
+        assert_eq!(waited, [lane; 3], "{round}");
+        assert_eq!(
+            after,
+            [lane, lane + 1, lane + 1, lane + 1, lane, lane + 1],
+            "{round}"
+        );
+    }
+}
+
+#[test]
+fn programs_that_work_on_are_told_apart_among_several_clients() {
+    let mut timeline = Timeline::default();
+    for round in 0..30_u32 {
+        let late = [0, 130, 90][round as usize % 3];
+        let from = 900 * u64::from(round) + late;
+        let page = page_that_works_on(round % 4, 10 + 2 * round, from);
+        timeline.0.extend(page);
+    }
+    for (round, (waited, after)) in works(timeline).into_iter().enumerate() {
+        let lane = 10 + 2 * round as u32;
+        assert_eq!(waited, [lane; 3], "{round}");
+        assert_eq!(after.len(), 6, "{round}");
+    }
 }

@@ -228,6 +228,7 @@ fn a_transaction_that_is_cut_and_never_ends_takes_none_of_the_next() {
     let part = |steps: &[OperationStep]| Operation {
         steps: steps.to_vec(),
         transactions: Vec::new(),
+        after_reply: Vec::new(),
         ..whole.clone()
     };
     let (login, order) = whole.steps.split_at(1);
