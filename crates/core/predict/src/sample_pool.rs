@@ -86,10 +86,10 @@ impl SamplePool {
         self.left_out
     }
 
-    /// Whether the operations are requests with calls of their server.
+    /// Whether operations are requests with calls of their server.
     pub fn needs_workers(&self) -> bool {
-        let first = self.operations.first().and_then(|one| one.parts.first());
-        first.is_some_and(|part| part.plan.request.is_some())
+        let mut parts = self.operations.iter().flat_map(|one| &one.parts);
+        parts.any(|part| part.plan.request.is_some())
     }
 
     /// Whether servers work on after their replies.

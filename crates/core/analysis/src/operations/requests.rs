@@ -108,6 +108,9 @@ impl Requests {
         if self.serving.len() < MAXIMUM_WINDOWS {
             self.serving.insert(sides.server_host);
         }
+        if !self.open.iter().any(|open| open.host == sides.server_host) {
+            self.lives.arrived_alone(sides.server_host, arrival.at);
+        }
         let outer = self.outer_of(&arrival, sides);
         if let Some((outer, _)) = outer
             && let Some(open) = self.open.iter_mut().find(|open| open.id == outer)

@@ -21,6 +21,7 @@ pub(super) fn begins(direction: Direction, bytes: &[u8]) -> bool {
 /// A method, and a line that ends with the version: Redis has a `GET` too.
 fn request_line(bytes: &[u8]) -> Recognition {
     let method = bytes.iter().take(MAX_METHOD_LEN).position(|&byte| byte == b' ');
+    let method_end = method.unwrap_or_default();
     match method.and_then(|end| bytes.get(..end)) {
         None if METHODS.iter().any(|method| method.starts_with(bytes)) => return Recognition::More,
         Some(method) if METHODS.contains(&method) => {}
@@ -39,6 +40,8 @@ fn request_line(bytes: &[u8]) -> Recognition {
                 Some(_) | None => Recognition::Never,
             }
         }
+        // Its end may not have been looked at before the reply.
+        None if line.len() >= LONG_LINE && bytes.get(method_end + 1) == Some(&b'/') => Recognition::Certain,
         None if line.len() == MAX_LINE_LEN => Recognition::Certain,
         None => Recognition::More,
     }
@@ -86,6 +89,7 @@ const METHODS: [&[u8]; 18] = [
 ];
 const MAX_METHOD_LEN: usize = 10;
 const MAX_LINE_LEN: usize = 8192;
+const LONG_LINE: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -99,6 +103,10 @@ mod tests {
         assert_eq!(client(b"PRI * HTTP/2.0\r\n"), Recognition::Never);
         assert_eq!(client(b"GE"), Recognition::More);
         assert_eq!(client(b"GET /a HT"), Recognition::More);
+        let long = [b"GET /a?b=".as_slice(), &[b'c'; 60]].concat();
+        assert_eq!(client(&long), Recognition::Certain);
+        let key = [b"GET ".as_slice(), &[b'c'; 60]].concat();
+        assert_eq!(client(&key), Recognition::More);
         assert!(begins(Direction::ServerToClient, b"HTTP/1.1 2"));
         assert_eq!(opens(Direction::ServerToClient, b"HTTP/1.1 2"), Recognition::More);
         assert_eq!(opens(Direction::ServerToClient, b"HTTQ"), Recognition::Never);

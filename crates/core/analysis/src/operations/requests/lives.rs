@@ -8,12 +8,14 @@
 //! 2. A connection within a request is, unless many requests came and went meanwhile: then the enclosing
 //!    request is just long.
 //! 3. A program may work on after its reply, on the same connections. It is known by some that worked while
-//!    the host had no request, if nearly every request opens a connection.
+//!    the host had no request, if nearly every request opens a connection and nearly none is kept for a
+//!    later one.
 
 use super::super::member::Sides;
 use model::{ConnectionId, ConnectionMap, Endpoint, Timestamp};
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use std::time::Duration;
 
 #[derive(Debug, Default)]
 pub(super) struct Lives {
@@ -21,6 +23,8 @@ pub(super) struct Lives {
     ended: HashMap<(IpAddr, Endpoint), Ended>,
     /// Of recently answered requests: host, arrival, end of the reply.
     answered: VecDeque<(IpAddr, Timestamp, Timestamp)>,
+    /// Last long time of each host without a request.
+    idle: HashMap<IpAddr, (Timestamp, Timestamp)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +52,10 @@ struct Ended {
     without_opening: u64,
     opened_at: Timestamp,
     worked_at: Timestamp,
+    /// Connections opened within requests.
+    opened: u64,
+    /// Times that one rested while its host had no request, and then worked for a later one.
+    kept: u64,
 }
 
 impl Ended {
@@ -56,7 +64,7 @@ impl Ended {
     }
 
     fn goes_on_after_reply(&self) -> bool {
-        self.after_reply >= ENOUGH_AFTER && self.is_opened_for_each()
+        self.after_reply >= ENOUGH_AFTER.max(self.kept.saturating_mul(MOST_OPEN)) && self.is_opened_for_each()
     }
 
     fn is_within_one(&self) -> bool {
@@ -67,6 +75,7 @@ impl Ended {
         !self.goes_on_after_reply()
             && !self.is_within_one()
             && self.is_opened_for_each()
+            && self.opened >= self.opening + self.without_opening
             && self.within_one + self.others < MAX_UNDECIDED
     }
 }
@@ -87,6 +96,7 @@ impl Lives {
         self.open.insert(connection, life);
         if let Some(ended) = self.of_pair(pair) {
             ended.opened_at = ended.opened_at.max(at);
+            ended.opened += u64::from(life.in_request);
         }
     }
 
@@ -111,12 +121,32 @@ impl Lives {
         let held = |(of, arrived, ended): &(IpAddr, Timestamp, Timestamp)| {
             *of == host && *arrived <= from && from <= *ended
         };
+        let mut is_kept = false;
         if let Some(life) = self.open.get_mut(&connection) {
+            let idle = self.idle.get(&host);
+            let rested = |(since, until): &(Timestamp, Timestamp)| {
+                life.opened < *since
+                    && life.worked < since.after(until.since(*since) / LATE)
+                    && from >= *until
+            };
+            is_kept = life.in_request && idle.is_some_and(rested);
             life.worked = life.worked.max(until);
             life.without_request |= !is_serving && !self.answered.iter().any(held);
         }
         if let Some(ended) = self.of_pair((host, sides.server)) {
             ended.worked_at = ended.worked_at.max(from);
+            ended.kept += u64::from(is_kept);
+        }
+    }
+
+    /// A request arrives at a host that has no other.
+    pub(super) fn arrived_alone(&mut self, host: IpAddr, at: Timestamp) {
+        let of_host = self.answered.iter().filter(|(of, ..)| *of == host);
+        let since = of_host.map(|(.., ended)| *ended).max();
+        if let Some(since) = since.filter(|since| at.since(*since) >= LONG_IDLE)
+            && (self.idle.len() < MAX_PAIRS || self.idle.contains_key(&host))
+        {
+            self.idle.insert(host, (since, at));
         }
     }
 
@@ -222,11 +252,12 @@ impl Life {
 /// Minimum connections within a request, per one that is not.
 const ENOUGH: u64 = 4;
 const EXCEPTION: u64 = 20;
-/// Minimum connections that go on after a reply, and requests that open one, per one that does not.
+/// Minimum connections that go on after a reply; those, and requests that open one, per exception.
 const ENOUGH_AFTER: u64 = 3;
 const MOST_OPEN: u64 = 5;
 /// Ended connections that decide nothing.
 const MAX_UNDECIDED: u64 = 64;
+const LONG_IDLE: Duration = Duration::from_millis(20);
 /// Divisor of a request's time: its connection may work so long after the response, as programs end
 /// transactions then.
 const LATE: u32 = 8;
