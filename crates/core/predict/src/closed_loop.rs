@@ -4,8 +4,9 @@ use crate::client_node::ClientId;
 use crate::critical_path;
 use crate::links::ReplayConnection;
 use crate::locks::SimulatedLocks;
+use crate::plan::OperationPlan;
 use crate::predictor::ReplayTotals;
-use crate::run::{Computing, RunProgress, SimulatedRun};
+use crate::run::{Computing, RunProgress, SimulatedRun, Times};
 use crate::sample_pool::{Recorded, SamplePool};
 use crate::target::PredictionTarget;
 use crate::virtual_time::VirtualTime;
@@ -67,12 +68,15 @@ pub struct SimulationConfig<'a> {
     /// `None` if their number is unlimited.
     pub workers: Option<u32>,
     pub pools: Option<&'a HashMap<Protocol, u32>>,
+    /// Idle connections that pools keep; of others each client has its own.
+    pub idle_limits: &'a HashMap<Protocol, u32>,
     pub locks: Option<SimulatedLocks<'a>>,
 }
 
 /// Runs the operations of `mix` with the clients of `target`.
 ///
-/// - Each client has separate connections, which keep their windows between operations.
+/// - Each client has separate connections, which keep their windows between operations, unless a pool keeps
+///   few idle ones: then all take theirs from it.
 /// - The first client starts with the first operation, the others evenly spread over all; each continues
 ///   with the next operation.
 /// - Counting begins after each client has finished [`WARM_UP`] operations.
@@ -158,7 +162,7 @@ impl<'a> ClosedLoop<'a> {
                 .with_web_servers(config.web_server_cores)
                 .with_wake_up(config.wake_up)
                 .with_workers(config.workers)
-                .with_pools(config.pools)
+                .with_pools(config.pools, config.idle_limits)
                 .with_locks(config.locks),
             links,
             mix,
@@ -215,7 +219,7 @@ impl<'a> ClosedLoop<'a> {
         let (begin, times) = self.run.times(client);
         let critical_path =
             critical_path::along(plan, begin, times, self.run.client_after(client), self.links);
-        this.before.add(&critical_path, plan.turns_moved);
+        this.before.add(&critical_path, plan.turns_moved.saturating_sub(skipped(plan, times)));
         let end = begin.after(critical_path.duration.into());
         this.part += 1;
         if this.part < operation.parts.len() {
@@ -238,6 +242,13 @@ impl<'a> ClosedLoop<'a> {
         let plan = &self.mix.operations[this.operation].recorded.parts[this.part].plan;
         self.run.begin(client, plan, connections, at.max(self.run.now()));
     }
+}
+
+/// Round trips of exchanges that were not needed.
+fn skipped(plan: &OperationPlan, times: &[Times]) -> u64 {
+    let nodes = plan.nodes.iter().zip(times);
+    let skipped = nodes.filter(|(_, times)| times.replied.is_none());
+    skipped.map(|(node, _)| node.turns_moved()).sum()
 }
 
 /// Uncounted operations per client, until windows and queues settle.

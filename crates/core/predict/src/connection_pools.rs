@@ -2,16 +2,20 @@
 //!
 //! The wire does not show the maximum. But a pool with all connections in use opens another or, at
 //! its maximum, makes the statement wait. If all known connections were repeatedly in use and none
-//! was added, that is the maximum.
+//! was added, that is the maximum. Pools with a maximum of idle connections: [`idle`].
+
+mod idle;
 
 use crate::peak::Peak;
-use crate::plan::OperationPlan;
-use model::{ConnectionId, Protocol, Timestamp};
+use crate::plan::{Crossing, OperationPlan};
+use idle::Openings;
+use model::{ConnectionId, Phase, Protocol, Timestamp};
 use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Default)]
 pub struct PoolEvidence {
     uses: HashMap<Protocol, Vec<Use>>,
+    openings: HashMap<Protocol, Openings>,
     requests: Vec<(Timestamp, Timestamp)>,
 }
 
@@ -29,6 +33,8 @@ pub struct PoolLimits {
     pub certain: HashMap<Protocol, u32>,
     /// Certain limits plus possible ones.
     pub all: HashMap<Protocol, u32>,
+    /// Idle connections that are kept, of pools that close what is returned beyond.
+    pub idle: HashMap<Protocol, u32>,
     /// Concurrent requests in the measurement, which shows no limits beyond this number.
     pub requests: u32,
 }
@@ -46,6 +52,14 @@ impl PoolEvidence {
             let Some(protocol) = node.pool else { continue };
             let [asked, replied] = node.measured.computed_at;
             let connection = plan.connections[node.connection.index()];
+            let openings = self.openings.entry(protocol).or_default();
+            if node.phase == Phase::Close {
+                openings.closed.insert(connection, asked);
+                continue;
+            }
+            if node.crossing == Crossing::Handshake {
+                openings.opened.push(asked);
+            }
             let under_way = &mut under_way[node.connection.index()];
             let now = under_way.get_or_insert(Use {
                 connection,
@@ -64,14 +78,19 @@ impl PoolEvidence {
     /// A pool returns connections before the request is answered. That must be seen in one of
     /// [`ONE_EARLY_IN`] connections that went to another request, and at least [`MIN_EARLY`] times.
     /// The limit is certain if all connections were in use [`MIN_FULL`] times, else possible.
-    pub fn conclude(self) -> PoolLimits {
+    pub fn conclude(mut self) -> PoolLimits {
         let mut limits = PoolLimits {
             requests: Peak::of_spans(self.requests.iter().copied()).height,
             ..PoolLimits::default()
         };
-        for (protocol, mut uses) in self.uses {
+        for (protocol, mut uses) in std::mem::take(&mut self.uses) {
             uses.sort_unstable_by_key(|one| (one.from, one.to));
             let [handed_on, early] = handed_on(&uses, &self.requests);
+            let openings = self.openings.remove(&protocol).unwrap_or_default();
+            if let Some(limit) = openings.idle_limit(&uses).filter(|_| handed_on >= MIN_HANDED_ON) {
+                limits.idle.insert(protocol, limit);
+                continue;
+            }
             if early < MIN_EARLY || early * ONE_EARLY_IN < handed_on {
                 continue;
             }
@@ -105,4 +124,5 @@ fn handed_on(uses: &[Use], requests: &[(Timestamp, Timestamp)]) -> [usize; 2] {
 const MAX_REQUESTS: usize = 200_000;
 const MIN_EARLY: usize = 5;
 const ONE_EARLY_IN: usize = 4;
+const MIN_HANDED_ON: usize = 10;
 const MIN_FULL: usize = 10;

@@ -6,6 +6,7 @@ mod joins;
 mod lock_key;
 mod measured;
 mod node;
+mod openings;
 mod rests;
 
 pub use after_reply::AfterReply;
@@ -14,12 +15,13 @@ pub use joins::Joins;
 pub use lock_key::LockKey;
 pub use measured::nanos;
 pub use node::{After, Bytes, Crossing, Dependencies, Measured, PlanNode, Work};
+pub use openings::Openings;
 
 use crate::first_window::first_window;
 use crate::senders::Senders;
 use link::LinkDescription;
 use measured::{FIRST_WINDOW, UNSCALED_WINDOW, is_limited_by_window, measured, node, pause_between};
-use model::{ConnectionId, Nanos, Operation, OperationStep, Step, Timestamp, TransactionState};
+use model::{ConnectionId, Exchange, Nanos, Operation, OperationStep, Step, Timestamp, TransactionState};
 use rests::set_rests;
 use std::collections::HashMap;
 
@@ -196,6 +198,7 @@ impl OperationPlan {
             };
             let dependencies = Dependencies::new(after, after_what);
             let mut node = node(&part, connection, crossing, dependencies, client_before);
+            node.phase = step.exchange.phase;
             if place == 0 {
                 let pooler = step.exchange.pooler_time();
                 node.measured.pooler = nanos(pooler.own());
@@ -212,8 +215,7 @@ impl OperationPlan {
         let (first, last) = (self.first_nodes[index].index(), self.nodes.len() - 1);
         self.nodes[first].locks = LockKey::from_exchange(&step.exchange);
         self.nodes[last].ends_transaction = step.exchange.transaction == Some(TransactionState::Idle);
-        let is_open = |state: TransactionState| state != TransactionState::Idle;
-        self.nodes[last].keeps_connection = step.exchange.transaction.is_some_and(is_open);
+        self.nodes[last].keeps_connection = self.nodes[last].opens() || is_kept_after(&step.exchange);
         let pool = step.protocol.is_database().then_some(step.protocol);
         for node in self.nodes[first..].iter_mut().filter(|node| node.by_server) {
             node.pool = pool;
@@ -303,4 +305,10 @@ impl OperationPlan {
         }
         self.roots.reverse();
     }
+}
+
+/// Whether a transaction is open, or a statement was only prepared.
+fn is_kept_after(exchange: &Exchange) -> bool {
+    let is_open = exchange.transaction.is_some_and(|state| state != TransactionState::Idle);
+    is_open || (exchange.asked.prepares > 0 && exchange.executions == 0)
 }

@@ -146,9 +146,13 @@ impl<'a> SimulatedRun<'a> {
     }
 
     #[must_use]
-    pub fn with_pools(self, limits: Option<&HashMap<Protocol, u32>>) -> Self {
+    pub fn with_pools(
+        self,
+        limits: Option<&HashMap<Protocol, u32>>,
+        idle_limits: &HashMap<Protocol, u32>,
+    ) -> Self {
         Self {
-            pooled: limits.map(Pooled::new).unwrap_or_default(),
+            pooled: Pooled::new(limits, idle_limits),
             ..self
         }
     }
@@ -204,22 +208,11 @@ impl<'a> SimulatedRun<'a> {
         at: VirtualTime,
     ) {
         self.give_all_back(client);
+        for (place, connection) in connections.iter().enumerate() {
+            self.set_up_connection(plan, place, *connection);
+            self.keep_first_window(plan, place, *connection);
+        }
         let this = &mut self.clients[client.index()];
-        for (connection, window) in connections.iter().zip(&plan.windows) {
-            if let Some(window) = window {
-                self.network.limit_window(*connection, *window);
-            }
-        }
-        for (connection, packets) in connections.iter().zip(&plan.first_windows) {
-            if let Some(packets) = packets {
-                self.network.begin_with(*connection, *packets);
-            }
-        }
-        if plan.senders == Senders::Paced {
-            connections
-                .iter()
-                .for_each(|connection| self.network.use_bbr(*connection));
-        }
         (this.plan, this.connections, this.begin) = (plan, connections, at);
         this.generation = this.generation.next();
         this.progress.reset(plan.nodes.len());
@@ -227,6 +220,22 @@ impl<'a> SimulatedRun<'a> {
         this.servers.resize(plan.connections.len(), Server::default());
         this.uses.resize(plan.connections.len(), pooled::Use::default());
         self.network.wake_at(at, Wake::Begin(client));
+    }
+
+    /// `place` is that of the connection in the plan.
+    fn set_up_connection(&mut self, plan: &OperationPlan, place: usize, connection: ReplayConnection) {
+        if let Some(window) = plan.windows[place] {
+            self.network.limit_window(connection, window);
+        }
+        if plan.senders == Senders::Paced {
+            self.network.use_bbr(connection);
+        }
+    }
+
+    fn keep_first_window(&mut self, plan: &OperationPlan, place: usize, connection: ReplayConnection) {
+        if let Some(packets) = plan.first_windows[place] {
+            self.network.begin_with(connection, packets);
+        }
     }
 
     pub fn advance(&mut self) -> RunProgress {

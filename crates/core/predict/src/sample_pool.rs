@@ -1,6 +1,6 @@
 //! Operations kept for replays with several clients or shared cores.
 
-use crate::plan::{Crossing, OperationPlan, Work};
+use crate::plan::{Crossing, Openings, OperationPlan, PlanNode, Work};
 use crate::run::{Computing, RunProgress, SimulatedRun};
 use crate::virtual_time::VirtualTime;
 use crate::warming_up::{EXAMINED, Measured, cold};
@@ -103,6 +103,19 @@ impl SamplePool {
         parts.map(|part| &mut part.plan)
     }
 
+    /// Lets the pools decide which connections are opened.
+    pub fn open_from_pools(&mut self, openings: &mut Openings) {
+        for Recorded { parts, places, .. } in &mut self.operations {
+            for part in parts {
+                part.plan = part.plan.with_openings(openings);
+                let known = part.plan.connections.iter().map(|id| (places[id], false));
+                part.places = known.collect();
+                let others = part.plan.nodes.iter().filter(|node| !openings.concern(node));
+                mark_opened(&mut part.places, others);
+            }
+        }
+    }
+
     fn thin_out(&mut self) {
         let mut index = 0;
         self.operations.retain(|_| {
@@ -121,9 +134,7 @@ impl Recorded {
             (*self.places.entry(*id).or_insert(next), false)
         });
         let mut places: Vec<(usize, bool)> = places.collect();
-        for node in &plan.nodes {
-            places[node.connection.index()].1 |= node.crossing == Crossing::Handshake;
-        }
+        mark_opened(&mut places, plan.nodes.iter());
         self.parts.push(Part { places, plan });
     }
 
@@ -155,6 +166,12 @@ impl Recorded {
     pub fn began(&self) -> Timestamp {
         let first = self.parts.first().and_then(|part| part.plan.nodes.first());
         first.map_or(Timestamp::default(), |node| node.measured.computed_at[0])
+    }
+}
+
+fn mark_opened<'a>(places: &mut [(usize, bool)], nodes: impl Iterator<Item = &'a PlanNode>) {
+    for node in nodes {
+        places[node.connection.index()].1 |= node.crossing == Crossing::Handshake;
     }
 }
 

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 /// A node's number from 0; `Option<NodeId>` is no larger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(NonZeroU32);
 
 impl NodeId {

@@ -21,6 +21,12 @@ impl Joins {
         }
     }
 
+    /// The same of other nodes.
+    pub fn map(&self, waiter: impl Fn(NodeId) -> NodeId, waited: impl Fn(NodeId) -> NodeId) -> Self {
+        let pairs = self.by_waiter.iter().map(|(one, other)| (waiter(*one), waited(*other)));
+        Self::new(pairs.collect())
+    }
+
     pub fn joined_with(&self, waiter: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         pairs_with(&self.by_waiter, waiter)
     }

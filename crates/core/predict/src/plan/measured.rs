@@ -1,7 +1,7 @@
 //! Nodes from measured steps.
 
 use super::{Bytes, Crossing, Dependencies, Measured, PlanConnection, PlanNode};
-use model::{Nanos, Step};
+use model::{Nanos, Phase, Step};
 use std::time::Duration;
 
 pub(super) fn node(
@@ -13,6 +13,7 @@ pub(super) fn node(
 ) -> PlanNode {
     PlanNode {
         connection,
+        phase: Phase::Work,
         crossing,
         has_reply: step.reply_started.is_some(),
         bytes: Bytes {

@@ -3,12 +3,13 @@
 use super::{LockKey, NodeId, PlanConnection};
 use crate::cores::Whose;
 use crate::load::CoreTime;
-use model::{Nanos, Protocol, Timestamp};
+use model::{Nanos, Phase, Protocol, Timestamp};
 
 /// One request burst, the wait and the reply burst.
 #[derive(Debug, Clone)]
 pub struct PlanNode {
     pub connection: PlanConnection,
+    pub phase: Phase,
     pub crossing: Crossing,
     pub has_reply: bool,
     pub bytes: Bytes,
@@ -22,8 +23,8 @@ pub struct PlanNode {
     pub by_server: bool,
     /// Protocol of a server's call to a database, possibly on a pooled connection.
     pub pool: Option<Protocol>,
-    /// Whether the connection cannot return to a pool afterwards: the exchange continues, or a
-    /// transaction is open.
+    /// Whether the connection cannot return to a pool afterwards: it is being opened, the exchange
+    /// continues, a transaction is open, or a statement was only prepared.
     pub keeps_connection: bool,
     pub to_web_server: bool,
 }
@@ -89,6 +90,16 @@ impl PlanNode {
     /// Whether anything waits for its request to reach the server.
     pub const fn arrival_matters(&self) -> bool {
         self.has_reply || self.dependencies.first_dependent.is_some()
+    }
+
+    /// Whether it opens its connection.
+    pub const fn opens(&self) -> bool {
+        matches!(self.phase, Phase::Connect | Phase::Tls | Phase::Login)
+    }
+
+    /// Waits of the client that the target's link lengthens.
+    pub fn turns_moved(&self) -> u64 {
+        u64::from(self.has_reply && !matches!(self.crossing, Crossing::Measured { .. }))
     }
 
     /// Cores of client and server.

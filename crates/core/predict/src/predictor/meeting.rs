@@ -7,7 +7,7 @@ use crate::closed_loop::{self, ClosedLoopResult, Mix, SimulationConfig};
 use crate::connection_pools::PoolLimits;
 use crate::cores::Whose;
 use crate::locks::{Locked, SimulatedLocks};
-use crate::plan::Work;
+use crate::plan::{Openings, Work};
 use crate::run::Computing;
 use crate::sample_pool::SamplePool;
 use crate::wake_up::WakeUp;
@@ -43,6 +43,7 @@ impl Learned {
                 wake_up,
                 workers: workers.filter(|workers| *workers < clients || work_on),
                 pools: is_shared.then_some(&self.shared.certain),
+                idle_limits: &self.shared.idle,
                 locks: (clients > 1).then_some(SimulatedLocks::Certain(&self.locked)),
             },
             kept: &self.kept,
@@ -126,10 +127,15 @@ impl Predictor {
             let others = on_other_cores.iter_mut();
             others.for_each(|(_, pools)| pools[name].leave_out_first(cold));
         }
+        let mut shared = std::mem::take(&mut self.pools).conclude();
+        let others = on_other_cores.iter_mut().map(|(_, pools)| pools);
+        for pools in std::iter::once(&mut kept).chain(others) {
+            open_from_pools(pools, &mut shared);
+        }
         Learned {
             limit,
             locked,
-            shared: std::mem::take(&mut self.pools).conclude(),
+            shared,
             web_server_cores: expected,
             kept,
             on_other_cores,
@@ -218,4 +224,15 @@ impl Predictor {
         }
         done
     }
+}
+
+/// Lets pools that keep few idle connections decide which are opened.
+fn open_from_pools(pools: &mut [SamplePool], shared: &mut PoolLimits) {
+    if shared.idle.is_empty() {
+        return;
+    }
+    let plans = pools.iter_mut().flat_map(SamplePool::plans);
+    let mut openings = Openings::new(plans.map(|plan| &*plan), |protocol| shared.idle.contains_key(&protocol));
+    shared.idle.retain(|protocol, _| openings.knows(*protocol));
+    pools.iter_mut().for_each(|pool| pool.open_from_pools(&mut openings));
 }

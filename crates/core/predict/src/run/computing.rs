@@ -17,6 +17,9 @@ impl SimulatedRun<'_> {
     }
 
     pub(super) fn start_after_computing(&mut self, id: ClientNode) {
+        if self.needs_no_opening(id) {
+            return self.start(id);
+        }
         let what = self.node(id);
         let before = what.dependencies.after;
         let longer = match what.dependencies.after_what {
