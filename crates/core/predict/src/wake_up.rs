@@ -37,10 +37,8 @@ pub struct Rest {
 /// Additional time for some work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Waking {
-    /// On the expected processor.
     pub expected: Nanos,
     pub low: Nanos,
-    /// On a separate processor, which rests as long as the side itself.
     pub high: Nanos,
 }
 
@@ -54,16 +52,12 @@ impl WakeUp {
                 None => ASSUMED,
             },
         };
-        let alone = Rest {
-            processor: None,
-            ..rest
-        };
-        let expected = allowance(work, rest);
-        let times = |allowance: Nanos, factor: f64| Nanos::from_f64((allowance.as_f64() * factor).max(0.0));
+        let allowance = allowance(work, rest).as_f64();
+        let times = |factor: f64| Nanos::from_f64((allowance * factor).max(0.0));
         Waking {
-            expected: times(expected, factor.factor),
-            low: times(expected, factor.factor_low),
-            high: times(allowance(work, alone), factor.factor_high),
+            expected: times(factor.factor),
+            low: times(factor.factor_low),
+            high: times(factor.factor_high),
         }
     }
 
@@ -172,5 +166,19 @@ mod tests {
         let busy = allowance(400_000, 0, 20 * MS, Some(0));
         assert!(busy < alone / 4 && busy <= MAX_CONNECTION_ALLOWANCE.as_nanos() as u64);
         assert!((busy..alone).contains(&allowance(400_000, 0, 20 * MS, Some(MS))));
+    }
+
+    #[test]
+    fn at_most_it_is_twice_as_much_also_on_a_shared_processor() {
+        let rest = Rest {
+            measured: Nanos::ZERO,
+            own: Nanos::new(20 * MS),
+            processor: Some(Nanos::new(MS)),
+        };
+        let Waking { expected, low, high } = WakeUp::Assumed.waking(Side::Server, Nanos::new(400_000), rest);
+        assert!(
+            low.is_zero() && high.get().abs_diff(2 * expected.get()) <= 1,
+            "{expected:?} {high:?}"
+        );
     }
 }
