@@ -21,7 +21,6 @@ pub struct Within {
     /// Wake-up allowance within client and server time.
     pub waking: Duration,
     pub waking_low: Duration,
-    /// As if each side had a separate core.
     pub waking_high: Duration,
     /// Part of the transfer: bytes held back for a delayed acknowledgement.
     pub held_back: Duration,
@@ -183,7 +182,9 @@ impl Parts {
             .reply_after
             .into_iter()
             .chain(plan.reply_joins.joined_with(node));
+        let by_timer = plan.request == Some(node) && plan.timer == Some(span(when.arrived, when.replied));
         let inner = calls
+            .filter(|_| !by_timer)
             .map(|call| (times[call.index()].completed, call))
             .filter(|(completed, _)| *completed > when.arrived && *completed <= when.replied)
             .max();

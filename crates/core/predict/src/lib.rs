@@ -35,6 +35,7 @@ mod sample_pool;
 mod senders;
 pub mod split;
 mod target;
+mod timers;
 mod unexplained;
 mod virtual_time;
 mod wake_up;

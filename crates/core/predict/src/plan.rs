@@ -47,6 +47,8 @@ pub struct OperationPlan {
     pub reply_joins: Joins,
     /// The outermost request for which the server makes calls, if any.
     pub request: Option<NodeId>,
+    /// Its reply leaves no sooner after its arrival.
+    pub timer: Option<Nanos>,
     pub client_after: Nanos,
     /// Measured arrival of the last reply, at which `client_after` begins.
     pub replied_at: Timestamp,
@@ -72,6 +74,7 @@ impl OperationPlan {
             joins: Joins::default(),
             reply_joins: Joins::default(),
             request: None,
+            timer: None,
             client_after: nanos(operation.client_after),
             replied_at: operation
                 .steps

@@ -24,6 +24,7 @@ use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
 use crate::senders::{KeptWindows, PacedReplies, Senders, paced_round_trips};
 use crate::target::PredictionTarget;
+use crate::timers::Timers;
 use crate::unexplained::MeasuredPaths;
 use crate::virtual_time::VirtualTime;
 use crate::wake_up::WakeUp;
@@ -61,6 +62,7 @@ pub struct Predictor {
     remedied: RemediedConnections,
     waiting_steps: usize,
     concurrency: Concurrency,
+    timers: Timers,
     unfinished: HashMap<u64, Vec<Vec<ReplayTotals>>>,
     connections: Vec<ConnectionHistory>,
     measured_paths: MeasuredPaths,
@@ -125,6 +127,7 @@ impl Predictor {
             remedied: RemediedConnections::default(),
             waiting_steps: 0,
             concurrency: Concurrency::default(),
+            timers: Timers::default(),
             unfinished: HashMap::default(),
             measured_paths: MeasuredPaths::default(),
             held: HeldTimes::default(),
@@ -193,6 +196,7 @@ impl Predictor {
         self.waiting_steps = 0;
         self.concurrency.learn(&operations);
         self.concurrency.derive_dependencies(&operations);
+        self.timers.learn(&operations);
         let steps = operations.iter().flat_map(|operation| &operation.steps);
         steps.for_each(|step| self.paced_replies.learn(&step.exchange));
         for (place, operation) in operations.iter().enumerate() {
@@ -238,10 +242,12 @@ impl Predictor {
     }
 
     fn plan(&self, operation: &Operation) -> OperationPlan {
-        OperationPlan {
+        let mut plan = OperationPlan {
             senders: self.senders_known(),
             ..OperationPlan::new(operation, &self.moved)
-        }
+        };
+        self.timers.set(&operation.name, &mut plan);
+        plan
     }
 
     /// As seen in the replies so far, unless they were set: operations replayed before keep cubic.

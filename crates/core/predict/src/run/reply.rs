@@ -2,9 +2,10 @@
 
 use super::beyond::SIMULATED_BYTES;
 use super::progress::NodeState;
-use super::{NodeEvent, ServerState, SimulatedRun, Wake};
+use super::{Client, NodeEvent, ServerState, SimulatedRun, Wake};
 use crate::client_node::ClientNode;
 use crate::plan::{After, Crossing};
+use crate::virtual_time::VirtualTime;
 use crate::wake_up::Waking;
 use model::{Direction, Nanos, Side};
 
@@ -52,11 +53,19 @@ impl SimulatedRun<'_> {
         let [_, whose] = what.whose();
         let reply = Wake::Node(id, NodeEvent::Reply);
         if by_kernel || self.shared_cores(whose).is_none() {
-            let wait = work.saturating_add(what.measured.unknown);
-            self.network.wake_at(self.now().after(wait), reply);
+            let at = self.now().after(work.saturating_add(what.measured.unknown));
+            self.network
+                .wake_at(self.timer_of(id).map_or(at, |timer| at.max(timer)), reply);
         } else {
             self.compute(whose, work, reply);
         }
+    }
+
+    /// The reply of `id` leaves no sooner.
+    fn timer_of(&self, id: ClientNode) -> Option<VirtualTime> {
+        let Client { plan, progress, .. } = self.client(id);
+        let timer = plan.timer.filter(|_| plan.request == Some(id.node()))?;
+        Some(progress.times()[id.node().index()].arrived?.after(timer))
     }
 
     pub(super) fn reply(&mut self, id: ClientNode) {
