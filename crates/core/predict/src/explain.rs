@@ -102,6 +102,12 @@ pub const ASSUMPTIONS: &[Assumption] = &[
     },
     Assumption {
         text: Cow::Borrowed(
+            "Replies that left at a fixed time after their request still leave then. Steps of a single operation do not show it.",
+        ),
+        source: "all operations of the name: docs/prediction.md, What is replayed",
+    },
+    Assumption {
+        text: Cow::Borrowed(
             "Bytes of a small request or reply that waited for a delayed acknowledgement (40 to 200 ms) wait as long at every distance.",
         ),
         source: "the measurement: docs/prediction.md, Delayed acknowledgements",
