@@ -5,7 +5,7 @@
 # and pgjdbc (single inserts -> one batch), PDO (a connection for each request -> a kept one), SQLAlchemy and mysql2 (the same -> a pool); and Express
 # once more, whose page asks 24 queries at once. Each runs behind `longwire relay`: without a link, with 5 and with 20 ms, both pages in turn, in alternating blocks. The
 # distance's part of the real fix is [before(d) - after(d)] - [before(0) - after(0)]; next to it what `relay --link d --spare` proves from the first page
-# alone, and what `read` promises from a recording without distance. Of all connections, both legs of the relay are captured while it spares: same
+# alone, what `watch --prove` proves by itself, and what `read` promises from a recording without distance. Of all connections, both legs of the relay are captured while it spares: same
 # bytes, same turns. One program is also measured behind an emulator that is not longwire's (bench/products/reflink.c).
 #
 # Arguments go to bench/spare/run.py: --apps, --links, --count, --blocks, --parts. About five minutes. Needs root (namespaces, tcpdump), gcc,

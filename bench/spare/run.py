@@ -129,6 +129,14 @@ def spared(settings, app, place, port):
     return {"record": found[0] if found else None, "streams": streams.compared(capture, one.port + 1, port_of_server)}
 
 
+def proved(settings, app, place, port):
+    """What `watch --prove` chooses, promises and proves by itself: its records, the control too."""
+    before = APPS[app][2]
+    with instance(settings, app, f"prove-{place}", port, command="watch", more=[*linked(place), "--prove"]) as one:
+        one.times(settings.warm + 20 + 4 * settings.blocks * settings.count, before)
+    return [record for record in one.ended() if record["type"] == "spared" and record["operation_name"] == f"GET {before}"]
+
+
 @contextlib.contextmanager
 def sniffed(one):
     """All packets of both legs while the block runs."""
@@ -181,6 +189,8 @@ def measure(settings, apps):
                 kept["promise"] = promised(settings, app, 8100)
             if "spare" in settings.parts:
                 kept["spare"] = {place: spared(settings, app, place, 8200 + 10 * n) for n, place in enumerate(settings.links)}
+            if "prove" in settings.parts:
+                kept["prove"] = {place: proved(settings, app, place, 8400 + 10 * n) for n, place in enumerate(settings.links)}
             if "emulator" in settings.parts and app == settings.emulated:
                 kept["emulator"] = emulated(settings, app, hosts, 8300)
             path.write_text(json.dumps(kept))
@@ -216,11 +226,22 @@ def table(settings, apps):
             if place != "0":
                 emulated_line(app, kept["emulator"]["0"], cell)
     for app in apps:
+        for place, records in json.loads((settings.keep / f"{app}.json").read_text()).get("prove", {}).items():
+            for record in records:
+                print(f"watch --prove, {app}, {place}: {by_itself(record)}")
+    for app in apps:
         for place, cell in json.loads((settings.keep / f"{app}.json").read_text()).get("spare", {}).items():
             print(f"both legs of {app}, {place}: {carried(cell['streams'])}")
     if errors:
         sizes = sorted(map(abs, errors))
         print(f"proved against the distance's part: median error {statistics.median(sizes):.1f} %, worst {sizes[-1]:.1f} %")
+
+
+def by_itself(record):
+    times = {key: record[key] / 1e6 for key in ("promised_ns", "saves_ns", "saves_low_ns", "saves_high_ns") if key in record}
+    words = [record.get("finding", ""), record["spared"], f"promised {number(times.get('promised_ns'))}"]
+    words.append(f"proved {number(times.get('saves_ns'))} ({number(times.get('saves_low_ns'))} to {number(times.get('saves_high_ns'))})")
+    return "  ".join([*words, f"{record['operations']} and {record['operations_spared']} operations", record.get("refusal", "")])
 
 
 def carried(legs):
@@ -256,7 +277,7 @@ def main():
     arguments.add_argument("--spare", help="instead of the finding's kind")
     arguments.add_argument("--emulated", default="django", help="the application that is measured behind another emulator too")
     arguments.add_argument("--links", default="5ms,20ms")
-    arguments.add_argument("--parts", default="fixes,promise,spare,emulator", help="measured anew; what is left out is taken from the last run")
+    arguments.add_argument("--parts", default="fixes,promise,spare,prove,emulator", help="measured anew; what is left out is taken from the last run")
     arguments.add_argument("--count", type=int, default=8, help="requests of each page in a block")
     arguments.add_argument("--blocks", type=int, default=4)
     arguments.add_argument("--warm", type=int, default=4)

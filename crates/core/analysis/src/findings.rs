@@ -46,6 +46,7 @@ use ledger::Ledger;
 use model::{BitRate, Finding, LeftOut, Operation};
 use operation_view::{OperationView, Turns};
 use preparations::{Preparations, PreparedBefore};
+pub use reconnect::{round_trips_kept, sets_up_connection};
 use series::{AllSeries, Series};
 use std::time::Duration;
 

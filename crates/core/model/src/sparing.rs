@@ -1,6 +1,6 @@
 //! Durations of operations with and without the link's delay for some exchanges.
 
-use crate::{DistributionBuilder, FindingKind};
+use crate::{DistributionBuilder, FindingKey, FindingKind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +9,17 @@ use std::time::Duration;
 pub struct SparingOutcome {
     /// As requested: a statement, a kind of finding, or `control`, which spares nothing.
     pub spared: String,
+    /// Round-trip time of the link; the longest of several.
+    pub rtt: Duration,
+    /// The finding that is proved by this, if longwire chose it.
+    pub finding: Option<FindingKey>,
+    /// What that finding saves of one of its operations, by its price.
+    pub promised: Option<Duration>,
+    /// Why nothing of it was spared.
+    pub unspared: Option<String>,
     /// Executions in operations without the delay.
     pub executions: SparedExecutions,
-    /// By name.
+    /// By name; only those with removable executions, except of a control.
     pub operations: Vec<SparedOperation>,
     /// Connections that are encrypted, or in a protocol that longwire does not decode.
     pub unreadable: u64,
@@ -39,10 +47,10 @@ pub struct SparedOperation {
     pub with: DistributionBuilder,
     /// Durations with spared exchanges.
     pub without: DistributionBuilder,
-    /// Operations that had removable executions.
-    pub concerned: u64,
     /// Operations that were only partly with or without, beside others, or broken off.
     pub mixed: u64,
+    /// The most round trips of one operation that passed without delay.
+    pub most_removed: u64,
 }
 
 /// A difference of medians, in nanoseconds.
@@ -65,6 +73,7 @@ impl SparingOutcome {
         } = self.executions;
         let spares_connecting = FindingKind::from_name(&self.spared) == Some(FindingKind::Reconnect);
         match () {
+            () if self.unspared.is_some() => self.unspared.clone(),
             () if self.spared == Self::CONTROL => None,
             () if self.unreadable > 0 && (removable == 0 || spares_connecting) => Some(UNREADABLE.to_owned()),
             () if removable == 0 => Some("none was seen that could be removed".to_owned()),
@@ -75,11 +84,20 @@ impl SparingOutcome {
         }
     }
 
-    /// Operations that say something: with removable executions, all in a control.
-    pub fn concerned(&self) -> impl Iterator<Item = &SparedOperation> {
+    /// Whether an operation's difference is more than the delay that was removed from it.
+    pub fn exceeds_delay(&self, operation: &SparedOperation, saved: SavedTime) -> bool {
+        let each = self.rtt + MAX_WAKE_UP;
+        let most = each.saturating_mul(u32::try_from(operation.most_removed).unwrap_or(u32::MAX));
         let is_control = self.spared == Self::CONTROL;
-        let each = self.operations.iter();
-        each.filter(move |operation| is_control || operation.concerned > 0)
+        !is_control && saved.bounds_ns[0] > i64::try_from(most.as_nanos()).unwrap_or(i64::MAX)
+    }
+}
+
+impl SavedTime {
+    /// Half of a symmetric interval that has the bounds.
+    pub fn margin(self) -> Duration {
+        let [low, high] = self.bounds_ns;
+        Duration::from_nanos((self.saves_ns - low).max(high - self.saves_ns).unsigned_abs())
     }
 }
 
@@ -90,8 +108,8 @@ impl SparedOperation {
             name,
             with: DistributionBuilder::new(),
             without: DistributionBuilder::new(),
-            concerned: 0,
             mixed: 0,
+            most_removed: 0,
         }
     }
 
@@ -100,11 +118,25 @@ impl SparedOperation {
         [&self.with, &self.without].map(|arm| arm.clone().percentile(50))
     }
 
-    /// `None` below 6 operations with or without, and with over 10 % mixed ones: those are longer than
-    /// others, so without them the medians are too low. The bounds of both medians
+    /// Why no difference is stated: below 6 operations with or without, and with over 10 % mixed ones:
+    /// those are longer than others, so without them the medians are too low.
+    pub fn refusal(&self) -> Option<&'static str> {
+        let counts = [self.with.count(), self.without.count()];
+        match () {
+            () if counts.iter().any(|count| *count < MIN_OPERATIONS) => {
+                Some("fewer than 6 operations with the delay, or without")
+            }
+            () if self.mixed * 10 > counts.iter().sum() => {
+                Some("over 10 % of the operations were partly with the delay")
+            }
+            () => None,
+        }
+    }
+
+    /// `None` with a [`SparedOperation::refusal`]. The bounds of both medians
     /// ([`DistributionBuilder::median_range`]) add as independent errors do.
     pub fn saved(&self) -> Option<SavedTime> {
-        if self.mixed * 10 > self.with.count() + self.without.count() {
+        if self.refusal().is_some() {
             return None;
         }
         let of = |arm: &DistributionBuilder| {
@@ -126,6 +158,10 @@ impl SparedOperation {
     }
 }
 
+/// From as many on the range of a median is known.
+const MIN_OPERATIONS: u64 = 6;
+/// After a shorter rest client and server compute faster, too: up to 0.4 ms were measured.
+const MAX_WAKE_UP: Duration = Duration::from_millis(1);
 const UNREADABLE: &str = "connections are encrypted, or in a protocol that longwire does not decode: run the application without TLS \
                          (sslmode=disable)";
 
@@ -159,6 +195,20 @@ mod tests {
         assert!(partly.saved().is_some());
         partly.mixed = 7;
         assert_eq!(partly.saved(), None);
+    }
+
+    #[test]
+    fn a_difference_larger_than_the_removed_delay_is_known() {
+        let outcome = SparingOutcome {
+            rtt: ms(20),
+            ..SparingOutcome::default()
+        };
+        let mut orders = operation(800..830, 96..126);
+        let saved = orders.saved().expect("30 each");
+        for (round_trips, exceeds) in [(35, false), (33, false), (32, true)] {
+            orders.most_removed = round_trips;
+            assert_eq!(outcome.exceeds_delay(&orders, saved), exceeds, "{round_trips}");
+        }
     }
 
     #[test]

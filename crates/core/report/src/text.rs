@@ -66,7 +66,7 @@ pub use progress::progress_line;
 pub use read::{programs, read_view, summary_line};
 pub use rows::rows_view;
 pub use sentences::{finding_sentences, prediction_sentences, statement_sentences, summary_sentences};
-pub use sparing::sparing_view;
+pub use sparing::{proofs_view, sparing_view};
 pub use split::split_view;
 pub(crate) use split::{PREDICTED_CLIENT, busiest_words};
 pub use tune::tune_view;

@@ -301,10 +301,11 @@ fn conditions() -> impl Strategy<Value = Conditions> {
             option::of(any::<u64>()),
             optional(),
             any::<bool>(),
+            optional(),
         ),
     )
         .prop_map(
-            |(texts, (host, kernel, link, seed, calibration, generated))| Conditions {
+            |(texts, (host, kernel, link, seed, calibration, generated, spared))| Conditions {
                 version: texts.0,
                 command_line: texts.1,
                 host,
@@ -314,6 +315,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
                 link,
                 seed,
                 calibration,
+                spared,
                 generated,
             },
         )

@@ -271,6 +271,7 @@ pub fn conditions(typed: &CommandLine, clock: &str, observation_point: String) -
         link: None,
         seed: None,
         calibration: None,
+        spared: None,
         generated: false,
     }
 }

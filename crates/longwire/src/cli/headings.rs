@@ -8,7 +8,16 @@ type Heading = (&'static str, &'static [&'static str]);
 const HEADINGS: [Heading; 6] = [
     (
         "Distance",
-        &["rtt", "rate", "link", "link-echo", "spare", "verify", "level"],
+        &[
+            "rtt",
+            "rate",
+            "link",
+            "link-echo",
+            "spare",
+            "prove",
+            "verify",
+            "level",
+        ],
     ),
     (
         "Operations",

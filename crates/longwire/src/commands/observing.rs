@@ -65,9 +65,11 @@ impl SparingArgs {
     /// When it cannot be spared.
     pub fn plan(&self, planned: &[PlannedRelay], keeps_literals: bool) -> Result<Option<Arc<Sparing>>> {
         let by_request = planned.iter().any(PlannedRelay::is_application);
+        let links = planned.iter().filter_map(|planned| planned.link);
+        let longest = links.map(|link| link.rtt).max().unwrap_or_default();
         let spare = self.spare.as_deref();
         spare
-            .map(|spare| Sparing::new(spare, keeps_literals, by_request))
+            .map(|spare| Sparing::new(spare, keeps_literals, by_request, longest))
             .transpose()
     }
 }

@@ -10,9 +10,8 @@ use live::address::{ServedAddress, host_name};
 use live::child::{Child, CommandOutput};
 use live::relaying;
 use live::relays::{self, EndedRelay, Relays};
-use live::targets::PlannedRelay;
 use live::unused::UnusedRelays;
-use model::{PerDirection, SparingOutcome, Summary, counted};
+use model::{Conditions, PerDirection, SparingOutcome, Summary, counted};
 use pipeline::output::{self, EndRequest, Status};
 use pipeline::output_health::OutputHealth;
 use relay::{Counters, Unseen};
@@ -115,8 +114,9 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     warnings.extend(unused.warnings.iter().cloned());
     output::warn(&warnings);
     print_ended(&output_health, &ended);
-    let proof = sparing.map(|sparing| sparing.finish());
-    if let Some(proof) = proof.as_ref().filter(|_| !args.records.is_given()) {
+    let spared = sparing.as_ref().map(|sparing| sparing.name());
+    let proof = sparing.map_or_else(Vec::new, |sparing| sparing.finish());
+    if let Some(proof) = proof.first().filter(|_| !args.records.is_given()) {
         let printed = output::print(&report::text::sparing_view(proof, &output::style_of(false)));
         output_health.record_written("the view on stdout is", printed);
     }
@@ -124,15 +124,18 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         output_health.hint(hint);
     }
     if let Some(format) = args.records.format() {
-        let written = write_records(
-            format,
-            typed,
-            &planned,
-            &ended,
-            proof.as_ref(),
-            began.elapsed(),
-            &warnings,
-        );
+        let conditions = Conditions {
+            spared,
+            ..relaying::with_links(
+                output::conditions(
+                    typed,
+                    "the monotonic clock",
+                    relaying::observation_point(&planned),
+                ),
+                &planned,
+            )
+        };
+        let written = write_records(format, &conditions, &ended, &proof, began.elapsed(), &warnings);
         output_health.record_written("the records on stdout are", written);
     }
     Ok(output_health.status(unused.status(status)))
@@ -173,14 +176,12 @@ fn print_counts(ended: &EndedRelay) -> io::Result<()> {
 
 fn write_records(
     format: RecordFormat,
-    typed: &CommandLine,
-    planned: &[PlannedRelay],
+    conditions: &Conditions,
     ended: &[EndedRelay],
-    proof: Option<&SparingOutcome>,
+    proof: &[SparingOutcome],
     duration: Duration,
     warnings: &[model::Warning],
 ) -> io::Result<()> {
-    let conditions = output::conditions(typed, "the monotonic clock", relaying::observation_point(planned));
     let passed = |counters: &Counters| counters.accepted - counters.failed;
     let bytes = |direction| {
         ended
@@ -194,11 +195,10 @@ fn write_records(
         duration,
         ..Summary::default()
     };
-    let conditions = relaying::with_links(conditions, planned);
-    output::print_records(format, &conditions, warnings, &summary, |records| {
+    output::print_records(format, conditions, warnings, &summary, |records| {
         relays::links(ended)
             .iter()
             .try_for_each(|link| records.link(link))?;
-        proof.into_iter().try_for_each(|proof| records.sparing(proof))
+        proof.iter().try_for_each(|proof| records.sparing(proof))
     })
 }

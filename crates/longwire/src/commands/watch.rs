@@ -4,19 +4,21 @@
 mod interface;
 mod relayed;
 
-use super::reporting::Reporting;
+use super::reporting::{Reporting, RttChoice};
 use crate::commands::calibration_flag::CalibrationArgument;
 use crate::commands::observing::ExportArgs;
 use crate::commands::observing::InterfaceArgs;
 use crate::commands::observing::{RelayArgs, SparingArgs};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args as ClapArgs;
+use live::targets::{PlannedRelay, link_rtt};
 use live::watch::RunPlan;
 use pipeline::aggregator::AggregatorConfig;
 use pipeline::calibration::Allowance;
 use pipeline::output::Status;
 use pipeline::page::PageFile;
 use report::Style;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use sys::arguments::CommandLine;
@@ -53,6 +55,8 @@ use sys::arguments::CommandLine;
   longwire watch postgres://db1 -- psql -h {host} -p {port} -c 'select 1'
   longwire watch postgres://app@db1/shop --link 'rtt=40ms rate=10mbit' \
     -- ./report.py
+  longwire watch http://127.0.0.1:8000 postgres://app@db1/shop --link 40ms \
+    --prove -- ./shop --port 8000
   longwire watch http://127.0.0.1:8000 postgres://app@db1/shop redis://cache1 \
     -- ./shop --port 8000
   longwire watch postgres://db1 redis://cache1 --link redis=rtt=10ms \
@@ -68,6 +72,11 @@ pub struct Args {
     pub relays: RelayArgs,
     #[command(flatten)]
     pub sparing: SparingArgs,
+    /// Measure what the remedies of the findings with the largest savings give, and print it next to
+    /// what they promise: after at least 20 operations, up to three findings one after another, each
+    /// as with --spare. Records, recordings and pages hold the operations before. See docs/links.md.
+    #[arg(long, conflicts_with_all = ["spare", "prometheus", "otlp"])]
+    pub prove: bool,
     #[command(flatten)]
     pub interface: InterfaceArgs,
     /// Write the run to a recording.
@@ -85,8 +94,11 @@ pub struct Args {
 }
 
 impl Args {
-    fn plan(&self) -> Result<RunPlan> {
-        let reporting = &self.reporting;
+    fn plan(&self, planned: &[PlannedRelay]) -> Result<RunPlan> {
+        let mut reporting = Cow::Borrowed(&self.reporting);
+        if self.prove {
+            reporting.to_mut().rtt.push(RttChoice::Of(link_rtt(planned)?));
+        }
         let page = reporting.html.as_deref().map(PageFile::create).transpose()?;
         let Allowance { wake_up, calibration } = self.calibration.of_this_machine()?;
         let config = AggregatorConfig {
@@ -106,6 +118,7 @@ impl Args {
             page,
             exports: self.exports.plan()?,
             has_command: !self.command.is_empty(),
+            proves: self.prove,
         })
     }
 
@@ -124,5 +137,9 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
         return relayed::run(args, typed);
     }
     args.interface.refuse_relay_flags(&args.relays)?;
+    ensure!(
+        !args.prove,
+        "--prove removes the delay of an emulated link, and at an interface there is none: leave out --interface, and add --link 40ms"
+    );
     interface::run(args, typed)
 }

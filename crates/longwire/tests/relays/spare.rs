@@ -2,7 +2,7 @@
 
 use crate::relay::{milliseconds, one, with_application};
 use testbed::Postgres;
-use testbed::binary::records;
+use testbed::binary::{longwire, records, stderr};
 
 const CHILD: &str = "select relname from pg_class where oid = ?";
 const OPERATIONS: usize = 16;
@@ -11,8 +11,8 @@ const TABLES: [u32; 5] = [1247, 1249, 1255, 1259, 1260];
 const CHILDREN: usize = TABLES.len();
 
 /// Transactions of a loop, each with a number of its own.
-fn script() -> String {
-    let operations = (0..OPERATIONS).map(|operation| {
+fn script(operations: usize) -> String {
+    let operations = (0..operations).map(|operation| {
         let rounds = TABLES.map(|oid| format!("select relname from pg_class where oid = {oid};"));
         let rounds = rounds.concat();
         format!("begin; select {operation} as operation; {rounds} commit;")
@@ -23,7 +23,7 @@ fn script() -> String {
 
 fn spared(flags: &[&str]) -> (serde_json::Value, String) {
     let server = Postgres::start();
-    let (url, script) = (server.url(), script());
+    let (url, script) = (server.url(), script(OPERATIONS));
     let plain = with_application(&["relay", &url], &script);
     let arguments = [&["relay", &url, "--link", "20ms"], flags].concat();
     let shown = with_application(&arguments, &script);
@@ -77,4 +77,59 @@ fn of_two_transactions_no_difference_is_stated() {
         shown.contains("Nothing is proved: none was seen that could be removed."),
         "{shown}"
     );
+}
+
+/// Enough to observe, and to prove the loop with any scatter.
+const MANY_OPERATIONS: usize = 200;
+
+#[test]
+fn what_was_found_is_proved_next_to_its_promise() {
+    let server = Postgres::start();
+    let url = server.url();
+    let script = script(MANY_OPERATIONS);
+    let arguments = ["watch", &url, "--link", "10ms", "--prove"];
+    let output = with_application(&[&arguments[..], &["--json"]].concat(), &script);
+    let seen = records(&output);
+    let proved: Vec<_> = seen.iter().filter(|record| record["type"] == "spared").collect();
+    let of_loop = proved
+        .iter()
+        .find(|record| record["finding"] == "n+1")
+        .unwrap_or_else(|| panic!("{proved:?}"));
+    assert_eq!(of_loop["spared"], CHILD);
+    // Four round trips of 10 ms, by arithmetic and on a busy machine.
+    for key in ["promised_ns", "saves_ns"] {
+        assert!((20.0..100.0).contains(&milliseconds(of_loop, key)), "{of_loop}");
+    }
+    assert_eq!(of_loop["round_trips_spared"], CHILDREN - 1);
+    assert_eq!(of_loop["refusal"], serde_json::Value::Null);
+    let control = proved.iter().find(|record| record["spared"] == "control");
+    let observed = control.map(|control| {
+        control["operations"]
+            .as_u64()
+            .zip(control["operations_spared"].as_u64())
+    });
+    let (with, without) = observed.flatten().expect("a control");
+    assert!(with + without >= 20, "{control:?}");
+    // One was in progress when proving began.
+    let summed = one(&seen, "operation")["count"].as_u64().expect("a count");
+    assert!(
+        (with + without..=with + without + 1).contains(&summed),
+        "{summed}"
+    );
+}
+
+#[test]
+fn proving_without_a_link_or_at_an_interface_is_refused_with_what_to_do() {
+    let server = Postgres::start();
+    for (arguments, hint) in [
+        (&["watch", &server.url(), "--prove"][..], "add --link 40ms"),
+        (
+            &["watch", "--interface", "lo", "--prove"],
+            "leave out --interface",
+        ),
+    ] {
+        let output = longwire(arguments).output().expect("the binary starts");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(hint), "{}", stderr(&output));
+    }
 }

@@ -51,7 +51,7 @@ pub fn write(page: PageFile, plan: &LabPlan, outcome: &LabOutcome, basis: Basis<
         held_predictions: Vec::new(),
         findings: findings.unwrap_or_default(),
         links,
-        sparing: None,
+        sparing: Vec::new(),
         summary: totals.summary,
     };
     page.write_page(&Page {

@@ -8,14 +8,17 @@
 
 mod alternation;
 mod operations;
+pub mod proofs;
 mod reading;
 mod spared;
+mod stage;
 
+use analysis::findings::{round_trips_kept, sets_up_connection};
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use model::{
     ConnectionEvent, ConnectionId, Direction, Fingerprint, Observer, ObserverFactory, SparingOutcome,
-    Timestamp,
+    Timestamp, Warning, WarningKind,
 };
 use operations::{Number, Operations, Piece};
 use reading::{Passed, Reading, Request};
@@ -23,11 +26,11 @@ use relay::SparedConnection;
 pub use spared::Spared;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// All relays of a run share it.
 #[derive(Debug)]
 pub struct Sparing {
-    spared: Spared,
     known: KnownFingerprints,
     operations: Mutex<Operations>,
     unreadable: AtomicU64,
@@ -35,18 +38,22 @@ pub struct Sparing {
 }
 
 impl Sparing {
-    /// `by_request` if a relay sees HTTP requests.
+    /// `by_request` if a relay sees HTTP requests; `rtt` is that of the link.
     ///
     /// # Errors
     /// If longwire cannot spare this alone.
-    pub fn new(spared: &str, keeps_literals: bool, by_request: bool) -> Result<Arc<Self>> {
-        Ok(Arc::new(Self {
-            spared: Spared::parse(spared, keeps_literals)?,
+    pub fn new(spared: &str, keeps_literals: bool, by_request: bool, rtt: Duration) -> Result<Arc<Self>> {
+        let spared = Spared::parse(spared, keeps_literals)?;
+        Ok(Self::of(Operations::new(spared, by_request, rtt)))
+    }
+
+    fn of(operations: Operations) -> Arc<Self> {
+        Arc::new(Self {
             known: KnownFingerprints::default(),
-            operations: Mutex::new(Operations::new(by_request)),
+            operations: Mutex::new(operations),
             unreadable: AtomicU64::new(0),
             next: AtomicU64::new(0),
-        }))
+        })
     }
 
     /// For the relay of a server at `port`.
@@ -70,13 +77,32 @@ impl Sparing {
         })
     }
 
-    pub fn finish(&self) -> SparingOutcome {
-        let mut operations = self.operations();
-        SparingOutcome {
-            spared: self.spared.printed(operations.named_statement()),
-            unreadable: self.unreadable.load(Ordering::Relaxed),
-            ..operations.finish()
+    /// What it spares, without literals.
+    pub fn name(&self) -> String {
+        self.operations().printed()
+    }
+
+    /// Whether operations are observed first, and facts of the others dropped.
+    pub fn proves(&self) -> bool {
+        self.operations().proves()
+    }
+
+    /// For readers of a recording with operations of both kinds.
+    pub fn warning(&self) -> Option<Warning> {
+        let text = format!(
+            "in every second operation {} passed without the link's delay (--spare): these figures are of both kinds; analyse a \
+             run without --spare",
+            self.name()
+        );
+        (!self.proves()).then(|| Warning::new(WarningKind::DoneOtherwise, text))
+    }
+
+    pub fn finish(&self) -> Vec<SparingOutcome> {
+        let mut outcomes = self.operations().finish();
+        for outcome in &mut outcomes {
+            outcome.unreadable = self.unreadable.load(Ordering::Relaxed);
         }
+        outcomes
     }
 
     fn reading(&self, port: u16) -> (Number, Reading) {
@@ -98,13 +124,12 @@ struct OfServer {
 impl relay::Sparing for OfServer {
     fn connection(&self, at: Timestamp) -> Box<dyn SparedConnection + Send> {
         let (number, reading) = self.sparing.reading(self.port);
-        let is_connecting = self.sparing.spared == Spared::Connecting;
         Box::new(ServerConnection {
-            spares_connecting: is_connecting && self.sparing.operations().open_connection(number, at),
+            spares_connecting: self.sparing.operations().open_connection(number, at),
             sparing: self.sparing.clone(),
             number,
             reading,
-            is_connecting,
+            opening: Opening::Login,
         })
     }
 }
@@ -114,8 +139,16 @@ struct ServerConnection {
     number: Number,
     reading: Reading,
     spares_connecting: bool,
-    /// Until its first statement, if connecting is spared.
-    is_connecting: bool,
+    opening: Opening,
+}
+
+/// How far a connection has been opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    Login,
+    /// Settings, and reads of what a driver wants to know.
+    SetUp,
+    Over,
 }
 
 impl SparedConnection for ServerConnection {
@@ -132,20 +165,23 @@ impl SparedConnection for ServerConnection {
                 _ => None,
             })
             .collect();
-        let is_login = |request: &Request| *request == Request::default();
-        self.is_connecting &= self.reading.is_readable() && requests.iter().all(is_login);
-        if self.is_connecting {
-            return self.spares_connecting;
+        let opening = self.opening_after(&requests);
+        let before = std::mem::replace(&mut self.opening, opening);
+        if self.opening == Opening::Login {
+            return self.spares_login(&passed);
         }
         let piece = Piece {
             requests: &requests,
             one_way: passed.contains(&Passed::OneWay),
             is_whole,
             at_rest,
+            sets_up: self.opening == Opening::SetUp,
         };
-        let spared = &self.sparing.spared;
         let mut operations = self.sparing.operations();
-        operations.process_piece(self.number, at, piece, spared)
+        if before == Opening::Login {
+            operations.logged_in();
+        }
+        operations.process_piece(self.number, at, piece)
     }
 
     fn reply(&mut self, at: Timestamp, bytes: &[u8]) {
@@ -164,6 +200,26 @@ impl SparedConnection for ServerConnection {
 }
 
 impl ServerConnection {
+    fn opening_after(&self, requests: &[Request]) -> Opening {
+        let is_login = |request: &Request| *request == Request::default();
+        let sets_up = |request: &Request| request.texts().all(|text| sets_up_connection(text));
+        match self.opening {
+            Opening::Login if self.reading.is_readable() && requests.iter().all(is_login) => Opening::Login,
+            Opening::Login | Opening::SetUp if requests.iter().all(sets_up) => Opening::SetUp,
+            Opening::Login | Opening::SetUp | Opening::Over => Opening::Over,
+        }
+    }
+
+    /// A client that tests a kept connection waits for that as for one round trip of the login.
+    fn spares_login(&self, passed: &[Passed]) -> bool {
+        let is_kept = |passed: &Passed| matches!(passed, Passed::Client(name) if round_trips_kept(name) > 0);
+        let spares = self.spares_connecting && !passed.iter().any(is_kept);
+        if spares {
+            self.sparing.operations().spare_login();
+        }
+        spares
+    }
+
     fn read(&mut self, at: Timestamp, direction: Direction, bytes: &[u8]) -> (Vec<Passed>, bool) {
         let was_readable = self.reading.is_readable();
         let passed = self.reading.pass(at, direction, bytes);
@@ -227,7 +283,7 @@ impl WebConnection {
                 }
             }
             Passed::Reply(_) => self.sparing.operations().http_reply(self.number, at),
-            Passed::OneWay | Passed::ReplyPause => {}
+            Passed::Client(_) | Passed::OneWay | Passed::ReplyPause => {}
         }
     }
 }
@@ -244,7 +300,7 @@ mod tests {
 
     /// The second connection is spared.
     fn connecting() -> (Arc<Sparing>, Box<dyn SparedConnection + Send>) {
-        let sparing = Sparing::new("reconnect", false, false).expect("a kind");
+        let sparing = Sparing::new("reconnect", false, false, Duration::ZERO).expect("a kind");
         let server = sparing.of_server(5432);
         server.connection(AT).closed(AT);
         let connection = server.connection(AT);
@@ -259,7 +315,7 @@ mod tests {
         assert!(connection.request(AT, &asks_for_tls, true));
         connection.reply(AT, b"S");
         assert!(!connection.request(AT, b"\x16\x03\x01\x02\x00\x01", true));
-        let refusal = sparing.finish().refusal();
+        let refusal = sparing.finish()[0].refusal();
         assert!(refusal.is_some_and(|why| why.contains("encrypted")));
     }
 
@@ -271,6 +327,45 @@ mod tests {
         connection.reply(AT, &login);
         let prepares = [message(b"P", b"s1\0select 17\0\0\0"), message(b"S", b"")].concat();
         assert!(!connection.request(AT, &prepares, true));
-        assert_eq!(sparing.finish().refusal(), None);
+        assert_eq!(sparing.finish()[0].refusal(), None);
+    }
+
+    fn query(text: &str) -> Vec<u8> {
+        message(b"Q", format!("{text}\0").as_bytes())
+    }
+
+    fn answer(connection: &mut Box<dyn SparedConnection + Send>) {
+        let reply = [message(b"C", b"SET\0"), message(b"Z", b"I")].concat();
+        connection.reply(AT, &reply);
+    }
+
+    #[test]
+    fn settings_after_the_login_are_of_connecting_until_the_first_work() {
+        let (sparing, mut connection) = connecting();
+        assert!(connection.request(AT, &message(b"", b"\0\x03\0\0user\0app\0\0"), true));
+        connection.reply(AT, &[message(b"R", &[0; 4]), message(b"Z", b"I")].concat());
+        for (text, is_spared) in [
+            ("set client_encoding to 'utf8'", true),
+            ("select current_schema()", true),
+            ("rollback", true),
+            ("select name from customers", false),
+            ("set client_encoding to 'utf8'", false),
+        ] {
+            assert_eq!(connection.request(AT, &query(text), true), is_spared, "{text}");
+            answer(&mut connection);
+        }
+        drop(connection);
+        assert_eq!(sparing.finish()[0].refusal(), None);
+    }
+
+    #[test]
+    fn settings_of_few_connections_are_the_programs_own() {
+        let (sparing, mut connection) = connecting();
+        for _ in 0..5 {
+            sparing.operations().logged_in();
+        }
+        assert!(connection.request(AT, &message(b"", b"\0\x03\0\0user\0app\0\0"), true));
+        connection.reply(AT, &[message(b"R", &[0; 4]), message(b"Z", b"I")].concat());
+        assert!(!connection.request(AT, &query("set role reader"), true));
     }
 }

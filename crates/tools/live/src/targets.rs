@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use link::LinkDescription;
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 use sys::listening::PlainClients;
 use sys::{Scheme, Target};
 
@@ -36,6 +37,23 @@ impl PlannedRelay {
     /// Whether it is the application itself, not one of its servers.
     pub fn is_application(&self) -> bool {
         self.target.scheme.protocol().carries_requests()
+    }
+}
+
+/// The round-trip time of the links, for findings that are priced at one.
+///
+/// # Errors
+/// If there is none, or several.
+pub fn link_rtt(planned: &[PlannedRelay]) -> Result<Duration> {
+    let mut rtts: Vec<Duration> = planned
+        .iter()
+        .filter_map(|planned| Some(planned.link?.rtt))
+        .collect();
+    rtts.dedup();
+    match rtts.as_slice() {
+        [rtt] => Ok(*rtt),
+        [] => bail!("--prove removes the delay of an emulated link: add --link 40ms"),
+        _ => bail!("--prove compares with savings at one round-trip time: give all targets the same --link"),
     }
 }
 

@@ -3,9 +3,11 @@
 use crate::interface::{InterfaceKeys, InterfaceSource};
 use crate::relays::{self, EndedRelay, Relays};
 use crate::sparing::Sparing;
+use crate::sparing::proofs::Prover;
 use crate::targets::PlannedRelay;
+use analysis::fact::Fact;
 use anyhow::Result;
-use model::{ConnectionId, HostProcess, PerSide, Warning};
+use model::{ConnectionId, HostProcess, PerSide, Timestamp, Warning};
 use pipeline::aggregator::Aggregator;
 use pipeline::compression::{CompressionMeter, CompressionOutcome, CompressionPlan};
 use pipeline::fact_channel::{FactChannel, Posted};
@@ -32,6 +34,11 @@ pub trait LiveTraffic {
 
     fn report_news(&mut self, _delivery: &OutputHealth) {}
 
+    /// What it does now, if more than observing.
+    fn status(&self) -> Option<String> {
+        None
+    }
+
     fn over(&self) -> Option<&'static str> {
         None
     }
@@ -51,6 +58,7 @@ pub struct RelayedTraffic {
     pub relays: Relays,
     channel: Arc<FactChannel>,
     meter: Option<CompressionMeter>,
+    prover: Option<Prover>,
     /// Reason for giving up on compression levels.
     fault: Option<anyhow::Error>,
 }
@@ -87,7 +95,25 @@ impl RelayedTraffic {
             relays: Relays::start(planned, &channel, sparing)?,
             meter: compressing.map(CompressionMeter::new),
             channel,
+            prover: None,
             fault: None,
+        })
+    }
+
+    /// Begins a run that observes, then proves what it found. Facts of the second part are dropped.
+    ///
+    /// # Errors
+    /// If a relay cannot listen.
+    pub fn start_proving(
+        planned: Vec<(PlannedRelay, TlsPlan)>,
+        channel: FactChannel,
+        compressing: Option<CompressionPlan>,
+        prover: Prover,
+    ) -> Result<Self> {
+        let traffic = Self::start(planned, channel, compressing, Some(&prover.sparing))?;
+        Ok(Self {
+            prover: Some(prover),
+            ..traffic
         })
     }
 
@@ -95,17 +121,16 @@ impl RelayedTraffic {
     pub fn stop(mut self, status: Status, aggregator: &mut Aggregator) -> EndedTraffic {
         let relays = self.relays.stop(status);
         let posted = self.channel.take_all();
-        process_facts(posted, &mut self.meter, &mut self.fault, aggregator);
+        let until = self.prover.as_ref().and_then(Prover::observed_until);
+        process_facts(posted, until, &mut self.meter, &mut self.fault, aggregator);
         aggregator.lost(self.channel.take_losses());
         let mut ended = EndedTraffic {
             relays,
             compressed: None,
             fault: self.fault,
         };
-        match self
-            .meter
-            .map(|meter| meter.finish(&mut |fact| aggregator.fact(fact)))
-        {
+        let mut pass = |fact| pass_until(until, fact, aggregator);
+        match self.meter.map(|meter| meter.finish(&mut pass)) {
             Some(Ok(compressed)) => ended.compressed = Some(compressed),
             Some(Err(fault)) => ended.fault = Some(fault),
             None => {}
@@ -114,11 +139,46 @@ impl RelayedTraffic {
     }
 }
 
+fn process_facts(
+    posted: Vec<Posted>,
+    until: Option<Timestamp>,
+    meter: &mut Option<CompressionMeter>,
+    fault: &mut Option<anyhow::Error>,
+    aggregator: &mut Aggregator,
+) {
+    let mut pass = |fact| pass_until(until, fact, aggregator);
+    let Some(levels) = meter else {
+        return posted.into_iter().for_each(|posted| match posted {
+            Posted::Fact(fact) => pass(fact),
+            Posted::Payload(_) => {}
+        });
+    };
+    if let Err(error) = levels.process_facts(posted, &mut pass) {
+        *meter = None;
+        *fault = Some(error);
+    }
+}
+
+/// Connections end later than what is observed of them.
+fn pass_until(until: Option<Timestamp>, fact: Fact, aggregator: &mut Aggregator) {
+    let at = match &fact {
+        Fact::Closed(outcome) => outcome.at,
+        _ => fact.time(),
+    };
+    if until.is_none_or(|until| at < until) {
+        aggregator.fact(fact);
+    }
+}
+
 impl LiveTraffic for RelayedTraffic {
     fn collect(&mut self, limit: WaitLimit<'_>, aggregator: &mut Aggregator) {
         let posted = self.channel.wait(limit);
-        process_facts(posted, &mut self.meter, &mut self.fault, aggregator);
+        let until = self.prover.as_ref().and_then(Prover::observed_until);
+        process_facts(posted, until, &mut self.meter, &mut self.fault, aggregator);
         aggregator.lost(self.channel.take_losses());
+        if let Some(prover) = &mut self.prover {
+            prover.choose(aggregator);
+        }
     }
 
     fn ended(&self, is_wanted: bool) -> Option<Status> {
@@ -132,23 +192,9 @@ impl LiveTraffic for RelayedTraffic {
     fn warnings(&self) -> Vec<Warning> {
         relays::warnings_so_far(&self.relays)
     }
-}
 
-fn process_facts(
-    posted: Vec<Posted>,
-    meter: &mut Option<CompressionMeter>,
-    fault: &mut Option<anyhow::Error>,
-    aggregator: &mut Aggregator,
-) {
-    let Some(levels) = meter else {
-        return posted.into_iter().for_each(|posted| match posted {
-            Posted::Fact(fact) => aggregator.fact(fact),
-            Posted::Payload(_) => {}
-        });
-    };
-    if let Err(error) = levels.process_facts(posted, &mut |fact| aggregator.fact(fact)) {
-        *meter = None;
-        *fault = Some(error);
+    fn status(&self) -> Option<String> {
+        self.prover.as_ref()?.status()
     }
 }
 

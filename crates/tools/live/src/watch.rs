@@ -2,6 +2,7 @@
 
 use crate::child::Child;
 use crate::exporting::{ExportPlan, Exporting, SeenCounts};
+use crate::sparing::proofs;
 use crate::traffic::LiveTraffic;
 use anyhow::Result;
 use model::{Conditions, LinkOutcome, SparingOutcome, Warning};
@@ -28,6 +29,8 @@ const CHECKPOINT: Duration = Duration::from_secs(1);
 pub struct Run {
     pub aggregator: Aggregator,
     pub output_health: OutputHealth,
+    /// Whether findings are proved after they were observed.
+    proves: bool,
     began: Instant,
     progress: ShownProgress,
     asked: Vec<predict::PredictionTarget>,
@@ -44,6 +47,7 @@ pub struct RunPlan {
     pub page: Option<PageFile>,
     pub exports: ExportPlan,
     pub has_command: bool,
+    pub proves: bool,
 }
 
 /// What is said after the last fact.
@@ -52,7 +56,7 @@ pub struct Ended {
     pub warnings: Vec<Warning>,
     pub packets: Option<u64>,
     pub links: Vec<LinkOutcome>,
-    pub sparing: Option<SparingOutcome>,
+    pub sparing: Vec<SparingOutcome>,
     pub hint: Option<String>,
     pub fault: Option<anyhow::Error>,
 }
@@ -87,6 +91,7 @@ impl Run {
             priced: Instant::now(),
             reported_drops: 0,
             aggregator,
+            proves: plan.proves,
             began: Instant::now(),
             progress: ShownProgress::new(plan.has_command),
             asked: wanted.targets,
@@ -166,7 +171,9 @@ impl Run {
         let progress = self
             .aggregator
             .progress(elapsed, interval, traffic.open_connections());
-        let text = report::text::progress_line(&progress);
+        let text = traffic
+            .status()
+            .unwrap_or_else(|| report::text::progress_line(&progress));
         self.progress
             .show(&self.output_health, &text, progress.exchanges == 0);
     }
@@ -181,8 +188,9 @@ impl Run {
         let moved = self.aggregator.moved();
         let outcome = self
             .aggregator
-            .finish_amended(ended.warnings, ended.packets, |outcome| {
-                outcome.sparing = ended.sparing;
+            .finish_amended(ended.warnings, ended.packets, |outcome| match self.proves {
+                true => proofs::add_promises(outcome, ended.sparing),
+                false => outcome.sparing = ended.sparing,
             })?;
         if let Some(exporting) = self.exporting {
             exporting.found(&outcome.findings, self.began.elapsed());
@@ -191,10 +199,13 @@ impl Run {
         match style {
             None => output::warn(&outcome.warnings),
             Some(style) => {
-                let sparing = outcome.sparing.as_ref();
-                let proof = sparing.map(|sparing| report::text::sparing_view(sparing, style));
                 let view = report::text::read_view(&outcome, style);
-                let printed = output::print(&(view + proof.as_deref().unwrap_or_default()));
+                let proofs = match outcome.sparing.as_slice() {
+                    proofs if self.proves => report::text::proofs_view(proofs, style),
+                    [spared, ..] => report::text::sparing_view(spared, style),
+                    [] => String::new(),
+                };
+                let printed = output::print(&(view + &proofs));
                 self.output_health
                     .record_written("the view on stdout is", printed);
             }

@@ -12,6 +12,8 @@ use super::control::Control;
 use super::fingerprint_ids::is_catalogue;
 use super::ledger::Waste;
 use super::operation_view::OperationView;
+use super::remedies::turns_left;
+use super::software::Software;
 use crate::verb::is_trial;
 use model::{ConnectionId, Exchange, FindingKind, NotSeen, Phase, Protocol};
 
@@ -147,11 +149,26 @@ impl Made {
     /// types.
     fn is_setup(&self, exchange: &Exchange) -> bool {
         let text = exchange.fingerprint.as_deref().unwrap_or_default();
-        // asyncpg sends it before and after reading types. With row-level security it is work, but
-        // does not come at the opening.
-        let is_setting = || is_setting(text) || text.to_ascii_lowercase().starts_with("select set_config(");
-        self.is_opening && !text.is_empty() && exchange.turns > 0 && (is_setting() || is_catalogue(text))
+        self.is_opening && exchange.turns > 0 && sets_up(text)
     }
+}
+
+fn sets_up(text: &str) -> bool {
+    // asyncpg sends it before and after reading types. With row-level security it is work, but
+    // does not come at the opening.
+    let is_setting = || is_setting(text) || text.to_ascii_lowercase().starts_with("select set_config(");
+    !text.is_empty() && (is_setting() || is_catalogue(text))
+}
+
+/// Whether a driver or a pool may send this once for each connection, directly after its login. Also
+/// what SQLAlchemy asks: it ends its tests of a new connection with ROLLBACK.
+pub fn sets_up_connection(text: &str) -> bool {
+    sets_up(text) || text == "rollback" || ABOUT_SESSION.contains(&text)
+}
+
+/// Round trips that this client software makes at each use of a kept connection.
+pub fn round_trips_kept(driver: &str) -> u64 {
+    Software::from_name(driver).map_or(0, |software| turns_left(FindingKind::Reconnect, software))
 }
 
 /// Whether a program may make this at each use: a setting, or a read of one, that is not a driver's
@@ -173,4 +190,11 @@ fn is_setting(text: &str) -> bool {
     )
 }
 
+const ABOUT_SESSION: [&str; 5] = [
+    "select current_schema()",
+    "select current_database()",
+    "select version()",
+    "select database()",
+    "select connection_id()",
+];
 const MAX_EXAMINED_CONNECTIONS: usize = 256;

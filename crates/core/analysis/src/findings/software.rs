@@ -35,10 +35,8 @@ const NAMES: [(&str, Software); 12] = [
 impl Software {
     pub(super) fn from_connection(outcome: &ConnectionOutcome) -> Self {
         let protocol = outcome.decoding.protocol;
-        if let Some(driver) = &outcome.driver
-            && let Some((_, software)) = NAMES.iter().find(|(name, _)| driver.contains(name))
-        {
-            return *software;
+        if let Some(software) = outcome.driver.as_deref().and_then(Self::from_name) {
+            return software;
         }
         // pgjdbc under an application's name: the only common client that requests this at
         // start-up.
@@ -50,6 +48,12 @@ impl Software {
             return Self::Pgjdbc;
         }
         Self::of_protocol(protocol)
+    }
+
+    pub(super) fn from_name(driver: &str) -> Option<Self> {
+        let mut names = NAMES.iter();
+        let (_, software) = names.find(|(name, _)| driver.contains(name))?;
+        Some(*software)
     }
 
     /// Whether the set-up after login may be the program's at each use of a connection. PHP scripts

@@ -33,7 +33,7 @@ pub struct ReadOutcome {
     /// Findings, most expensive first.
     pub findings: Vec<Finding>,
     pub links: Vec<LinkOutcome>,
-    pub sparing: Option<SparingOutcome>,
+    pub sparing: Vec<SparingOutcome>,
     pub summary: Summary,
 }
 

@@ -10,7 +10,7 @@ record! {
         executions: outcome.executions.all,
         removable_executions: outcome.executions.removable,
         spared_executions: outcome.executions.spared,
-        refusal: outcome.refusal(),
+        refusal: refusal(outcome, operation),
         operations: operation.with.count(),
         operations_spared: operation.without.count(),
         operations_mixed: operation.mixed,
@@ -19,7 +19,17 @@ record! {
         saves_ns: saved(outcome, operation).map(|saved| saved.saves_ns),
         saves_low_ns: saved(outcome, operation).map(|saved| saved.bounds_ns[0]),
         saves_high_ns: saved(outcome, operation).map(|saved| saved.bounds_ns[1]),
+        round_trips_spared: Some(operation.most_removed).filter(|most| *most > 0),
+        exceeds_delay: saved(outcome, operation).map(|saved| outcome.exceeds_delay(operation, saved)).filter(|exceeds| *exceeds),
+        finding: outcome.finding.as_ref().map(|finding| finding.kind.name()),
+        promised_ns: outcome.promised,
     }
+}
+
+fn refusal(outcome: &SparingOutcome, operation: &SparedOperation) -> Option<String> {
+    outcome
+        .refusal()
+        .or_else(|| operation.refusal().map(str::to_owned))
 }
 
 fn median(operation: &SparedOperation, arm: usize) -> Option<Duration> {

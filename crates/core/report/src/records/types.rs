@@ -120,7 +120,8 @@ types! {
          saves_turns",
     sparing::SparedRecord<'_> => "spared":
         "spared operation_name executions removable_executions spared_executions refusal operations \
-         operations_spared operations_mixed p50_ns p50_spared_ns saves_ns saves_low_ns saves_high_ns",
+         operations_spared operations_mixed p50_ns p50_spared_ns saves_ns saves_low_ns saves_high_ns \
+         round_trips_spared exceeds_delay finding promised_ns",
     link::LinkRecord<'_> => "link":
         "name asked rtt_ns rtt_error_p50_ns rtt_error_p99_ns floor_ns client_packets server_packets \
          client_wire_bytes server_wire_bytes client_dropped_by_queue server_dropped_by_queue \
@@ -136,7 +137,7 @@ types! {
         "target scripts scale query_mode reconnect clients threads connecting_ns asked_per_second \
          lag_mean_ns lag_max_ns not_begun processor_user_ns processor_system_ns",
     model::Conditions => "conditions":
-        "version command_line host kernel clock observation_point link seed calibration generated",
+        "version command_line host kernel clock observation_point link spared seed calibration generated",
     model::Warning => "warning": "kind text",
     outcome::StatementRecord<'_> => "statement":
         "fingerprint calls turns fetches fetch_rows fetch_bytes rows request_bytes reply_bytes errors \

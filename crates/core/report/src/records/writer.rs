@@ -300,7 +300,7 @@ impl<E: RecordEncoder> RecordWriter<E> {
     }
 
     pub fn sparing(&mut self, outcome: &SparingOutcome) -> io::Result<()> {
-        let mut each = outcome.concerned();
+        let mut each = outcome.operations.iter();
         each.try_for_each(|operation| self.write(&SparedRecord(outcome, operation)))
     }
 

@@ -6,7 +6,7 @@ use super::paragraph::paragraph;
 use super::style::{Extent, Ink, Style};
 use super::table::Table;
 use crate::outcome::ReadOutcome;
-use model::{Finding, Share, format_duration};
+use model::{Finding, FindingKind, Fingerprint, Share, format_duration};
 use std::fmt::Write;
 
 pub(super) struct FindingsTable<'a> {
@@ -126,10 +126,11 @@ pub(crate) fn doubtful_words(outcome: &ReadOutcome) -> Option<String> {
 pub(crate) const GUESSED: &str = "~";
 
 fn cells(finding: &Finding) -> Vec<String> {
-    let name = match &finding.fingerprint {
-        Some(fingerprint) => format!("{}  {}", finding.kind, super::shown_statement(fingerprint)),
-        None => format!("{}  in {}", finding.kind, finding.operation_name),
-    };
+    let name = finding_name(
+        finding.kind,
+        finding.fingerprint.as_ref(),
+        &finding.operation_name,
+    );
     let mut cells = vec![match finding.owners.are_guessed() {
         true => format!("{GUESSED} {name}"),
         false => name,
@@ -148,6 +149,13 @@ fn cells(finding: &Finding) -> Vec<String> {
         counted(finding.operations, "operation")
     ));
     cells
+}
+
+pub(super) fn finding_name(kind: FindingKind, fingerprint: Option<&Fingerprint>, operation: &str) -> String {
+    match fingerprint {
+        Some(fingerprint) => format!("{kind}  {}", super::shown_statement(fingerprint)),
+        None => format!("{kind}  in {operation}"),
+    }
 }
 
 const INDENT: &str = "      ";

@@ -52,6 +52,7 @@ pub fn conditions() -> Conditions {
         link: Some("delay 5ms rate 10Mbit/s".to_owned()),
         seed: Some(7),
         calibration: None,
+        spared: None,
         generated: false,
     }
 }
@@ -501,13 +502,15 @@ pub fn link() -> LinkOutcome {
 
 pub fn sparing() -> SparingOutcome {
     let mut orders = SparedOperation::new("GET /orders".into());
-    orders.concerned = 60;
+    orders.most_removed = 38;
     for step in 0..30 {
         orders.with.add(micros(841_000 + 70 * step));
         orders.without.add(micros(95_000 + 70 * step));
     }
     SparingOutcome {
         spared: "n+1".to_owned(),
+        rtt: Duration::from_millis(20),
+        promised: Some(Duration::from_millis(751)),
         executions: SparedExecutions {
             all: 600,
             removable: 570,
@@ -515,7 +518,7 @@ pub fn sparing() -> SparingOutcome {
             not_at_rest: 0,
         },
         operations: vec![orders],
-        unreadable: 0,
+        ..SparingOutcome::default()
     }
 }
 
@@ -902,7 +905,7 @@ pub fn read_outcome() -> ReadOutcome {
         held_predictions: held_predictions(),
         findings: vec![finding()],
         links: Vec::new(),
-        sparing: None,
+        sparing: Vec::new(),
         summary: summary(),
     }
 }

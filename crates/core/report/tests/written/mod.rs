@@ -7,6 +7,14 @@ use model::{
 use std::sync::Arc;
 use std::time::Duration;
 
+fn reconnect() -> model::FindingKey {
+    model::FindingKey {
+        kind: model::FindingKind::Reconnect,
+        fingerprint: None,
+        operation_name: Arc::from("GET /orders"),
+    }
+}
+
 fn written_of_connections_and_sparing() -> [String; 8] {
     use crate::samples::{conditions, connection, endpoint, line, sparing};
     [
@@ -15,6 +23,13 @@ fn written_of_connections_and_sparing() -> [String; 8] {
             writer.sparing(&SparingOutcome {
                 unreadable: 1,
                 executions: SparedExecutions::default(),
+                finding: Some(reconnect()),
+                ..sparing()
+            })
+        }),
+        line(|writer| {
+            writer.sparing(&SparingOutcome {
+                rtt: std::time::Duration::from_millis(10),
                 ..sparing()
             })
         }),
@@ -30,6 +45,7 @@ fn written_of_connections_and_sparing() -> [String; 8] {
             writer.conditions(&model::Conditions {
                 calibration: Some("longwire-calibration.json".to_owned()),
                 generated: true,
+                spared: Some("n+1".to_owned()),
                 ..conditions()
             })
         }),

@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let opened = OpenedInterfaces::open(&plan, &targets)?;
     let point = opened.observation_point().to_owned();
     let conditions = output::conditions(typed, CLOCK, point.clone());
-    let mut run = Run::new(args.plan()?, conditions)?;
+    let mut run = Run::new(args.plan(&planned)?, conditions)?;
     let reading = Reading {
         keep_literals: args.reporting.keep_literals,
         compressing: args.reporting.compressing(),
@@ -81,7 +81,7 @@ fn ended(summary: LiveSummary, point: &str) -> Ended {
         warnings,
         packets: Some(summary.packets),
         links: Vec::new(),
-        sparing: None,
+        sparing: Vec::new(),
         hint,
         fault: None,
     }

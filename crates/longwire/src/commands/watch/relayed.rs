@@ -6,24 +6,36 @@ use anyhow::Result;
 use live::child::CommandOutput;
 use live::relaying;
 use live::relays;
+use live::sparing::Sparing;
+use live::sparing::proofs::Prover;
+use live::targets::{PlannedRelay, link_rtt};
 use live::traffic::{EndedTraffic, RelayedTraffic};
 use live::unused::UnusedRelays;
 use live::watch::{Ended, Run};
+use model::Conditions;
 use pipeline::aggregator::TablesInput;
 use pipeline::compression::CompressionOutcome;
 use pipeline::fact_channel::FactChannel;
 use pipeline::output::{EndRequest, Status};
+use relay::command::TlsPlan;
+use std::sync::Arc;
 use sys::arguments::CommandLine;
 
 pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let planned = args.relays.plan()?;
+    if args.prove {
+        link_rtt(&planned)?;
+    }
     let with_tls = relaying::with_tls(&planned, !args.command.is_empty())?;
     let asked = EndRequest::on_signals()?;
     let reporting = &args.reporting;
-    let channel = FactChannel::new(reporting.keep_literals)?;
-    let sparing = args.sparing.plan(&planned, reporting.keep_literals)?;
-    let mut traffic = RelayedTraffic::start(with_tls, channel, reporting.compressing(), sparing.as_ref())?;
-    let mut run = Run::new(args.plan()?, relaying::conditions(typed, &planned))?;
+    let (sparing, mut traffic) = start(args, &planned, with_tls)?;
+    let is_spared = |sparing: &&Arc<Sparing>| !sparing.proves();
+    let conditions = Conditions {
+        spared: sparing.as_ref().filter(is_spared).map(|sparing| sparing.name()),
+        ..relaying::conditions(typed, &planned)
+    };
+    let mut run = Run::new(args.plan(&planned)?, conditions)?;
     reporting.write_tables(&mut run.aggregator, TablesInput::Live)?;
     let output_health = run.output_health.clone();
     let end = match top::terminal::is_there() && !reporting.records.is_given() {
@@ -43,9 +55,32 @@ pub(super) fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     let stopped = traffic.stop(status, &mut run.aggregator);
     let unused = UnusedRelays::among(&stopped.relays, &args.command);
     let mut ended = ended(stopped, &unused);
-    ended.sparing = sparing.map(|sparing| sparing.finish());
+    if let Some(sparing) = sparing {
+        ended.warnings.extend(sparing.warning());
+        ended.sparing = sparing.finish();
+    }
     run.finish(args.style().as_ref(), ended)?;
     Ok(output_health.status(unused.status(status)))
+}
+
+type Started = (Option<Arc<Sparing>>, RelayedTraffic);
+
+fn start(args: &Args, planned: &[PlannedRelay], with_tls: Vec<(PlannedRelay, TlsPlan)>) -> Result<Started> {
+    let reporting = &args.reporting;
+    let channel = FactChannel::new(reporting.keep_literals)?;
+    let levels = reporting.compressing();
+    if args.prove {
+        let prover = Prover::new(
+            planned.iter().any(PlannedRelay::is_application),
+            link_rtt(planned)?,
+        );
+        let sparing = Some(prover.sparing.clone());
+        let traffic = RelayedTraffic::start_proving(with_tls, channel, levels, prover)?;
+        return Ok((sparing, traffic));
+    }
+    let sparing = args.sparing.plan(planned, reporting.keep_literals)?;
+    let traffic = RelayedTraffic::start(with_tls, channel, levels, sparing.as_ref())?;
+    Ok((sparing, traffic))
 }
 
 fn ended(stopped: EndedTraffic, unused: &UnusedRelays) -> Ended {
@@ -56,7 +91,7 @@ fn ended(stopped: EndedTraffic, unused: &UnusedRelays) -> Ended {
         warnings,
         packets: None,
         links: relays::links(&stopped.relays),
-        sparing: None,
+        sparing: Vec::new(),
         hint: unused.hint.clone(),
         fault: stopped.fault,
     }

@@ -60,6 +60,15 @@ impl Default for Alternation {
 }
 
 impl Alternation {
+    /// The same phases go on, with new pairs.
+    pub(super) fn renew(&mut self) {
+        *self = Self {
+            phase: self.phase,
+            draws: std::mem::replace(&mut self.draws, Draws::new(SEED, 0)),
+            ..Self::default()
+        };
+    }
+
     /// An operation begins while `in_progress` others are. Returns its phase.
     pub(super) fn begin(&mut self, name: &Arc<str>, in_progress: usize) -> u64 {
         let balance = self.names.entry(name.clone()).or_default();

@@ -1,21 +1,31 @@
 //! Operations in progress, the statements of each, and which executions the remedy would remove.
 
+mod bursts;
+mod opening;
+mod proving;
 mod visit;
 
 use super::alternation::Alternation;
 use super::reading::Request;
 use super::spared::Spared;
-use analysis::verb;
-use model::{Fingerprint, SparedExecutions, SparedOperation, SparingOutcome, Timestamp, TransactionState};
-use std::collections::{BTreeMap, HashMap};
+use super::stage::{Arm, Results, Stage};
+use model::{Fingerprint, Timestamp, TransactionState};
+use proving::Proving;
+use std::collections::HashMap;
 use std::sync::Arc;
-use visit::{Visit, begins_transaction};
+use std::time::Duration;
+use visit::Visit;
 
 /// Of a connection: unique across the relays.
 pub(super) type Number = u64;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Operations {
+    stage: Stage,
+    results: Results,
+    proving: Option<Proving>,
+    /// Of the link.
+    rtt: Duration,
     alternation: Alternation,
     /// Whether operations are HTTP requests; otherwise transactions and bursts of a connection.
     by_request: bool,
@@ -25,8 +35,8 @@ pub(super) struct Operations {
     ended: u64,
     visits: HashMap<Number, Visit>,
     statements: HashMap<Fingerprint, Statement>,
-    measured: BTreeMap<Arc<str>, SparedOperation>,
-    executions: SparedExecutions,
+    /// Connections that have logged in.
+    logins: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,6 +44,8 @@ struct Statement {
     /// Executions in one operation.
     most: u32,
     is_named: bool,
+    /// Connections that have begun with it.
+    begins: u64,
 }
 
 #[derive(Debug)]
@@ -41,11 +53,15 @@ struct InProgress {
     number: u64,
     name: Arc<str>,
     began: Timestamp,
+    /// Stages before its own.
+    stage: usize,
     phase: u64,
     /// Whether it began beside operations of its phase only.
     is_pure: bool,
     executed: HashMap<Fingerprint, u32>,
     removable: u64,
+    /// Round trips without delay.
+    removed: u64,
     has_reply: bool,
 }
 
@@ -58,13 +74,25 @@ pub(super) struct Piece<'a> {
     pub(super) is_whole: bool,
     /// No earlier bytes are on their way.
     pub(super) at_rest: bool,
+    /// Only statements that set a new connection up.
+    pub(super) sets_up: bool,
 }
 
 impl Operations {
-    pub(super) fn new(by_request: bool) -> Self {
+    pub(super) fn new(spared: Spared, by_request: bool, rtt: Duration) -> Self {
         Self {
+            stage: Stage::new(spared),
+            results: Results::new(by_request),
+            proving: None,
+            rtt,
+            alternation: Alternation::default(),
             by_request,
-            ..Self::default()
+            in_progress: HashMap::new(),
+            begun: 0,
+            ended: 0,
+            visits: HashMap::new(),
+            statements: HashMap::new(),
+            logins: 0,
         }
     }
 
@@ -93,16 +121,21 @@ impl Operations {
         let phase = self.alternation.begin(name, self.in_progress.len());
         let is_pure = self.in_progress.values().all(|other| other.phase == phase);
         self.begun += 1;
+        let at_once = self.in_progress.len() + 1;
+        self.results.most_at_once = self.results.most_at_once.max(at_once);
+        let stage = self.begin_in_stage(began);
         self.in_progress.insert(
             key,
             InProgress {
                 number: self.begun,
                 name: name.clone(),
                 began,
+                stage,
                 phase,
                 is_pure,
                 executed: HashMap::new(),
                 removable: 0,
+                removed: 0,
                 has_reply: false,
             },
         );
@@ -117,32 +150,33 @@ impl Operations {
         if !operation.has_reply && !self.by_request {
             return;
         }
-        let current = self.alternation.phase();
-        let measured = self
-            .measured
-            .entry(operation.name)
-            .or_insert_with_key(|name| SparedOperation::new(name.clone()));
-        if operation.is_pure && operation.has_reply && operation.phase == current {
+        if operation.stage != self.stages_before() {
+            return;
+        }
+        self.results.ended += 1;
+        let is_pure = operation.is_pure && operation.phase == self.alternation.phase();
+        let took = at.since(operation.began);
+        let arm = match is_pure && operation.has_reply {
+            false => Arm::Mixed,
+            true if self.alternation.spares() => Arm::Without {
+                took,
+                removed: operation.removed,
+            },
+            true => Arm::With(took),
+        };
+        if !matches!(arm, Arm::Mixed) {
             self.alternation.ended(operation.phase);
-            let arm = match self.alternation.spares() {
-                true => &mut measured.without,
-                false => &mut measured.with,
-            };
-            arm.add(at.since(operation.began));
-            measured.concerned += u64::from(operation.removable > 0);
-        } else {
-            measured.mixed += 1;
+        }
+        if operation.removable > 0 || self.stage.spared == Spared::Control {
+            self.results.add(operation.name, arm);
+        }
+        if self.stage.is_proved(&self.results) {
+            self.next_stage();
         }
     }
 
     /// A client's bytes on a database connection. Returns whether they are spared.
-    pub(super) fn process_piece(
-        &mut self,
-        connection: Number,
-        at: Timestamp,
-        piece: Piece<'_>,
-        spared: &Spared,
-    ) -> bool {
+    pub(super) fn process_piece(&mut self, connection: Number, at: Timestamp, piece: Piece<'_>) -> bool {
         if !self.by_request {
             self.end_burst_before(connection, at, piece.requests);
             self.begin_burst(connection, at, piece.requests);
@@ -161,22 +195,26 @@ impl Operations {
             let is_empty = request.executes.is_empty() && request.others.is_empty();
             is_removable &= !is_empty;
             for fingerprint in &request.executes {
-                let (is_named, is_one) = self.record_execution(connection, fingerprint, spared);
-                self.executions.all += u64::from(is_named && spares);
+                let (is_named, is_one) = self.record_execution(connection, fingerprint);
+                self.results.executions.all += u64::from(is_named && spares);
                 is_removable &= is_one;
                 removable += u64::from(is_one);
             }
             let others = request.others.iter();
             is_removable &= others
                 .filter(|other| !request.executes.contains(other))
-                .all(|other| self.is_named(other, spared) && self.executed(connection, other) > 0);
+                .all(|other| self.is_named(other) && self.executed(connection, other) > 0);
+        }
+        if piece.sets_up && self.set_up_is_usual(piece.requests) {
+            is_removable |= piece.is_whole && self.stage.spared == Spared::Connecting;
         }
         let is_spared = is_removable && at_rest && spares;
-        self.count_removable(connection, removable);
+        self.count_removable(connection, removable, u64::from(is_spared));
         if spares {
-            self.executions.removable += removable;
-            self.executions.spared += if is_spared { removable } else { 0 };
-            self.executions.not_at_rest += if at_rest { 0 } else { removable };
+            let executions = &mut self.results.executions;
+            executions.removable += removable;
+            executions.spared += if is_spared { removable } else { 0 };
+            executions.not_at_rest += if at_rest { 0 } else { removable };
         }
         if let Some(visit) = self.visits.get_mut(&connection) {
             visit.is_spared = is_spared;
@@ -189,61 +227,45 @@ impl Operations {
         self.alternation.spares() && !self.in_progress.is_empty()
     }
 
-    fn is_named(&self, fingerprint: &Fingerprint, spared: &Spared) -> bool {
+    fn is_named(&self, fingerprint: &Fingerprint) -> bool {
         let known = self.statements.get(fingerprint);
-        known.is_some_and(|statement| statement.is_named && statement.most >= spared.min_executions())
+        let least = self.stage.spared.min_executions();
+        known.is_some_and(|statement| statement.is_named && statement.most >= least)
     }
 
     /// Counts an execution. Returns whether it is named, and whether the remedy removes it.
-    fn record_execution(
-        &mut self,
-        connection: Number,
-        fingerprint: &Fingerprint,
-        spared: &Spared,
-    ) -> (bool, bool) {
+    fn record_execution(&mut self, connection: Number, fingerprint: &Fingerprint) -> (bool, bool) {
         let earlier = self.execute(connection, fingerprint);
-        let statement = self.statements.entry(fingerprint.clone());
-        let statement = statement.or_insert_with_key(|fingerprint| Statement {
-            most: 0,
-            is_named: spared.names(fingerprint),
-        });
+        let statement = self.statement(fingerprint);
         statement.most = statement.most.max(earlier + 1);
-        let is_named = self.is_named(fingerprint, spared);
+        let is_named = self.is_named(fingerprint);
         (is_named, is_named && earlier > 0)
     }
 
+    fn statement(&mut self, fingerprint: &Fingerprint) -> &mut Statement {
+        let spared = &self.stage.spared;
+        let statement = self.statements.entry(fingerprint.clone());
+        statement.or_insert_with_key(|fingerprint| Statement {
+            is_named: spared.names(fingerprint),
+            ..Statement::default()
+        })
+    }
+
     /// The first named statement that ran.
-    pub(super) fn named_statement(&self) -> Option<&Fingerprint> {
+    fn named_statement(&self) -> Option<&Fingerprint> {
         let mut named = self.statements.iter().filter(|(_, statement)| statement.is_named);
         named.next().map(|(fingerprint, _)| fingerprint)
     }
 
     /// Operations that the remedy would shorten: the owner, or all in progress if it is unknown.
-    fn count_removable(&mut self, connection: Number, removable: u64) {
+    fn count_removable(&mut self, connection: Number, removable: u64, removed: u64) {
         let owner = self.owner(connection);
         for (key, operation) in &mut self.in_progress {
             if owner.is_none_or(|owner| owner == *key) {
                 operation.removable += removable;
+                operation.removed += removed;
             }
         }
-    }
-
-    /// A connection is opened, and connecting is to be spared. Returns whether it is.
-    pub(super) fn open_connection(&mut self, connection: Number, at: Timestamp) -> bool {
-        if !self.by_request {
-            self.end_burst_before(connection, at, &[Request::default()]);
-            self.end_bursts(at);
-            self.begin(connection, at, &Arc::from(CONNECTING));
-        }
-        for operation in self.in_progress.values_mut() {
-            operation.removable += 1;
-        }
-        if self.spares() {
-            self.executions.all += 1;
-            self.executions.removable += 1;
-            self.executions.spared += 1;
-        }
-        self.spares()
     }
 
     /// The key of the operation in progress to which a database connection belongs, if known.
@@ -313,51 +335,6 @@ impl Operations {
         visit.ended = ended;
     }
 
-    fn end_burst_before(&mut self, connection: Number, at: Timestamp, requests: &[Request]) {
-        if let Some(visit) = self.visits.get(&connection)
-            && (visit.is_over(at) || (!visit.transaction && begins_transaction(requests)))
-        {
-            self.end(connection, visit.replied);
-        }
-        if requests.is_empty() {
-            return;
-        }
-        let goes_on = self.in_progress.contains_key(&connection);
-        let visit = self.visits.entry(connection).or_default();
-        if !goes_on && !visit.transaction && visit.pending_replies == 0 {
-            *visit = Visit {
-                began: at,
-                replied: at,
-                ..Visit::default()
-            };
-        } else if visit.pending_replies == 0 {
-            visit.pauses += 1;
-            visit.paused += at.since(visit.replied);
-        }
-    }
-
-    fn begin_burst(&mut self, connection: Number, at: Timestamp, requests: &[Request]) {
-        let mut executes = requests.iter().flat_map(|request| &request.executes);
-        let work = executes.find(|fingerprint| verb::is_work(fingerprint));
-        if let Some(work) = work.filter(|_| !self.in_progress.contains_key(&connection)) {
-            self.end_bursts(at);
-            let began = self.visits.get(&connection).map_or(at, |visit| visit.began);
-            self.begin(connection, began, work);
-        }
-    }
-
-    /// Before another begins: of connections that rest.
-    fn end_bursts(&mut self, at: Timestamp) {
-        let over = |number: &Number| {
-            let visit = self.visits.get(number).filter(|visit| visit.is_over(at))?;
-            Some((*number, visit.replied))
-        };
-        let over: Vec<_> = self.in_progress.keys().filter_map(over).collect();
-        for (number, replied) in over {
-            self.end(number, replied);
-        }
-    }
-
     pub(super) fn pause_reply(&mut self, connection: Number) {
         self.visits.entry(connection).or_default().reply_paused = true;
     }
@@ -391,22 +368,7 @@ impl Operations {
             self.end(connection, visit.replied);
         }
     }
-
-    pub(super) fn finish(&mut self) -> SparingOutcome {
-        if !self.by_request {
-            let open: Vec<_> = self.visits.keys().copied().collect();
-            open.into_iter().for_each(|number| self.close_connection(number));
-        }
-        SparingOutcome {
-            executions: std::mem::take(&mut self.executions),
-            operations: std::mem::take(&mut self.measured).into_values().collect(),
-            ..SparingOutcome::default()
-        }
-    }
 }
-
-/// Name of operations of new connections.
-const CONNECTING: &str = "connecting";
 
 #[cfg(test)]
 mod tests;

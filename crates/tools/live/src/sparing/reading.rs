@@ -20,8 +20,16 @@ pub(super) struct Request {
     pub(super) others: Vec<Fingerprint>,
 }
 
+impl Request {
+    pub(super) fn texts(&self) -> impl Iterator<Item = &Fingerprint> {
+        self.executes.iter().chain(&self.others)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Passed {
+    /// The software that the client introduces itself as.
+    Client(String),
     Request(Request),
     /// Without a reply.
     OneWay,
@@ -108,6 +116,7 @@ fn record_message(
             ..
         } => request.others.extend(prepared.get(&statement).cloned()),
         Content::Command { name, number } => request.executes.push(fingerprints.command(name, number)),
+        Content::Client { text } => passed.push(Passed::Client(String::from_utf8_lossy(text).into_owned())),
         Content::HttpRequest { method, target, .. } => {
             passed.push(Passed::HttpRequest(fingerprints.http(method, target)));
         }

@@ -3,7 +3,7 @@
 use analysis::fingerprint::Fingerprints;
 use analysis::verb::Verb;
 use anyhow::{Result, bail};
-use model::{Dialect, FindingKind, Fingerprint, SparingOutcome};
+use model::{Dialect, Finding, FindingKind, Fingerprint, SparingOutcome, is_unseen_fingerprint};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,23 @@ impl Spared {
             Some(kind) => bail!(
                 "--spare cannot tell which exchanges the remedy of {kind} removes: name a statement, or {KINDS}"
             ),
+        }
+    }
+
+    /// The exchanges that a finding's remedy removes, if longwire can tell which.
+    pub(super) fn of_finding(finding: &Finding) -> Option<Self> {
+        let kind = finding.kind;
+        match (&finding.fingerprint, kind) {
+            (None, FindingKind::Reconnect) => Some(Self::Connecting),
+            (Some(text), FindingKind::NPlusOne | FindingKind::RowByRow | FindingKind::UnrewrittenBatch) => {
+                (!is_unseen_fingerprint(text)).then(|| Self::Statement {
+                    text: text.to_string(),
+                    keeps_literals: true,
+                    whole: vec![text.clone()],
+                    pieces: Vec::new(),
+                })
+            }
+            _ => None,
         }
     }
 

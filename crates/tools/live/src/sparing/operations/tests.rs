@@ -1,4 +1,5 @@
 use super::*;
+use model::{FindingKey, FindingKind, SparedExecutions, SparingOutcome};
 use std::time::Duration;
 
 const PARENT: &str = "select id from orders limit ?";
@@ -7,7 +8,6 @@ const CHILD: &str = "select name from customers where id = ?";
 /// Connections with a clock, that ask as told.
 struct Play {
     operations: Operations,
-    spared: Spared,
     now: Timestamp,
 }
 
@@ -24,11 +24,19 @@ fn request(texts: &[&str]) -> Request {
 
 impl Play {
     fn new(spared: &str, by_request: bool) -> Self {
+        let spared = Spared::parse(spared, false).expect("spared");
+        Self::of(Operations::new(spared, by_request, ms(20)))
+    }
+
+    fn of(operations: Operations) -> Self {
         Self {
-            operations: Operations::new(by_request),
-            spared: Spared::parse(spared, false).expect("spared"),
+            operations,
             now: Timestamp::from_nanos(1_000_000_000),
         }
+    }
+
+    fn finish(&mut self) -> SparingOutcome {
+        self.operations.finish().remove(0)
     }
 
     fn pass(&mut self, span: Duration) {
@@ -41,9 +49,9 @@ impl Play {
             one_way: false,
             is_whole: true,
             at_rest,
+            sets_up: false,
         };
-        self.operations
-            .process_piece(connection, self.now, piece, &self.spared)
+        self.operations.process_piece(connection, self.now, piece)
     }
 
     /// Takes 20 ms, or 1 ms if it is spared.
@@ -74,7 +82,7 @@ fn of_each_second_request_all_executions_but_the_first_are_spared() {
     let mut play = Play::new("select ... where id = ?", true);
     let spared: Vec<usize> = (0..12).map(|_| play.page(0, 1, 5)).collect();
     assert_eq!(spared, [0, 4, 4, 0, 4, 0, 0, 4, 4, 0, 0, 4]);
-    let outcome = play.operations.finish();
+    let outcome = play.finish();
     let executions = SparedExecutions {
         all: 30,
         removable: 24,
@@ -110,7 +118,7 @@ fn without_requests_a_pause_and_a_transaction_end_an_operation() {
         })
         .collect();
     assert_eq!(transactions, [0, 4, 4, 0]);
-    let outcome = play.operations.finish();
+    let outcome = play.finish();
     assert_eq!(outcome.operations.len(), 1);
     assert_eq!(outcome.operations[0].medians(), [Some(ms(140)), Some(ms(64))]);
 }
@@ -133,7 +141,7 @@ fn what_is_not_at_rest_or_not_alone_is_not_spared() {
     assert!(!play.send(1, &[CHILD], true), "before the reply to another");
     play.operations.process_reply(1, play.now, None);
     assert!(!play.send(1, &[CHILD], true), "before the second reply");
-    let executions = play.operations.finish().executions;
+    let executions = play.finish().executions;
     assert_eq!(
         (executions.removable, executions.spared, executions.not_at_rest),
         (5, 1, 3)
@@ -170,11 +178,7 @@ fn a_control_alternates_and_spares_nothing() {
     for _ in 0..12 {
         assert_eq!(play.page(0, 1, 5), 0);
     }
-    let outcome = SparingOutcome {
-        spared: "control".to_owned(),
-        ..play.operations.finish()
-    };
-    let saved = outcome.concerned().next().and_then(SparedOperation::saved);
+    let saved = play.finish().operations[0].saved();
     assert_eq!(saved.map(|saved| saved.saves_ns), Some(0));
 }
 
@@ -196,7 +200,7 @@ fn of_clients_at_once_whole_phases_are_with_or_without() {
             play.operations.http_request(web, play.now, &Arc::from("GET /"));
         }
     }
-    let outcome = play.operations.finish();
+    let outcome = play.finish();
     let page = &outcome.operations[0];
     let counts = [page.with.count(), page.without.count()];
     assert!(counts.iter().all(|count| *count >= 60), "{counts:?}");
@@ -215,7 +219,7 @@ fn a_request_without_a_reply_of_its_own_gives_no_duration() {
     play.operations.http_request(1, play.now, &name);
     play.operations.http_reply(1, play.now);
     play.operations.http_reply(1, play.now);
-    let page = &play.operations.finish().operations[0];
+    let page = &play.finish().operations[0];
     assert_eq!((page.with.count(), page.without.count(), page.mixed), (0, 0, 3));
 }
 
@@ -225,7 +229,7 @@ fn a_failed_connection_is_no_operation() {
     play.operations.open_connection(1, play.now);
     play.operations.close_connection(1);
     play.operations.open_connection(2, play.now);
-    assert_eq!(play.operations.finish().operations, []);
+    assert_eq!(play.finish().operations, []);
 }
 
 /// The first statement of a piece belongs to the phase that its operation begins.
@@ -237,7 +241,7 @@ fn never_more_executions_are_removable_than_there_are() {
         play.send(1, &["set a", CHILD, "set a", "set a"], true);
         play.operations.process_reply(1, play.now, None);
     }
-    let executions = play.operations.finish().executions;
+    let executions = play.finish().executions;
     assert_eq!((executions.all, executions.removable), (8, 4));
 }
 
@@ -250,4 +254,59 @@ fn a_pause_of_a_reply_is_no_second_reply() {
     play.send(1, &[], true);
     play.operations.process_reply(1, play.now, None);
     assert_eq!(play.operations.visits[&1].pending_replies, 0);
+}
+
+fn of_loop(statement: &str, page: &str) -> Stage {
+    Stage {
+        spared: Spared::parse(statement, false).expect("spared"),
+        finding: Some(FindingKey {
+            kind: FindingKind::NPlusOne,
+            fingerprint: Some(Arc::from(statement)),
+            operation_name: Arc::from(page),
+        }),
+    }
+}
+
+#[test]
+fn findings_are_spared_one_after_another_once_they_were_observed() {
+    let mut play = Play::of(Operations::observing(true, ms(20)));
+    let observed: usize = (0..20).map(|_| play.page(0, 1, 5)).sum();
+    assert_eq!((observed, play.operations.observed()), (0, Some(20)));
+    assert_eq!(play.operations.observed_until(), None);
+    let other = of_loop("select 1", "GET /other");
+    let stages = vec![of_loop(CHILD, "GET /"), other.clone(), other];
+    play.operations.prove(stages);
+    let began = play.now;
+    let spared = (0..30)
+        .map(|_| play.page(0, 1, 5))
+        .filter(|count| *count == 4)
+        .count();
+    assert_eq!((spared, play.operations.observed_until()), (8, Some(began)));
+    let [control, proved, unseen, untried] = play.operations.finish().try_into().expect("four");
+    assert_eq!(control.operations[0].saved().map(|saved| saved.saves_ns), Some(0));
+    let [page] = &proved.operations[..] else {
+        panic!("{proved:?}");
+    };
+    assert_eq!(
+        (page.with.count(), page.without.count(), page.most_removed),
+        (8, 8, 4)
+    );
+    assert_eq!(page.saved().map(|saved| saved.saves_ns), Some(76_000_000));
+    assert_eq!(unseen.operations[0].with.count(), 0);
+    assert!(unseen.unspared.is_none() && untried.unspared.is_some());
+}
+
+#[test]
+fn an_operation_across_a_change_of_the_finding_counts_for_none() {
+    let mut play = Play::of(Operations::observing(true, ms(20)));
+    play.operations.http_request(0, play.now, &Arc::from("GET /"));
+    play.operations.prove(vec![of_loop(CHILD, "GET /")]);
+    assert_eq!(play.loops(1, 5), 0);
+    play.operations.http_reply(0, play.now);
+    let all = play.operations.finish();
+    assert!(
+        all.iter()
+            .flat_map(|outcome| &outcome.operations)
+            .all(|page| page.with.count() + page.mixed == 0)
+    );
 }
