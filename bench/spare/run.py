@@ -213,8 +213,8 @@ def table(settings, apps):
     errors = []
     for app in apps:
         kept = json.loads((settings.keep / f"{app}.json").read_text())
-        at = {place: {name: median_of(blocks) for name, blocks in pages.items()} for place, pages in kept["fixes"].items()}
-        for place in settings.links:
+        at = {place: {name: median_of(blocks) for name, blocks in pages.items()} for place, pages in kept.get("fixes", {}).items()}
+        for place in settings.links if at else ():
             values = [at[NEAR]["before"], at[NEAR]["after"], at[place]["before"], at[place]["after"]]
             (before_0, _), (after_0, _), (before, _), (after, _) = values
             whole, halves = before - after, sum(one for _, one in values)

@@ -56,7 +56,9 @@ fn of_every_second_transaction_all_rounds_but_the_first_take_no_delay() {
         "{record}"
     );
     assert!(shown.contains(&format!("Spared {removed} of")), "{shown}");
-    assert!(shown.contains("removing them saves"), "{shown}");
+    // On a busy machine the scatter may be larger than the saving.
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert!(words.join(" ").contains("(8 and 8 operations)"), "{shown}");
 }
 
 #[test]
@@ -111,7 +113,10 @@ fn what_was_found_is_proved_next_to_its_promise() {
     let (with, without) = observed.flatten().expect("a control");
     assert!(with + without >= 20, "{control:?}");
     // One was in progress when proving began.
-    let summed = one(&seen, "operation")["count"].as_u64().expect("a count");
+    let is_observed = |record: &&serde_json::Value| {
+        record["type"] == "operation" && record["operation_name"] == of_loop["operation_name"]
+    };
+    let summed = seen.iter().filter(is_observed).count() as u64;
     assert!(
         (with + without..=with + without + 1).contains(&summed),
         "{summed}"

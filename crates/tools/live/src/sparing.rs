@@ -17,8 +17,8 @@ use analysis::findings::{round_trips_kept, sets_up_connection};
 use analysis::fingerprint::KnownFingerprints;
 use anyhow::Result;
 use model::{
-    ConnectionEvent, ConnectionId, Direction, Fingerprint, Observer, ObserverFactory, SparingOutcome,
-    Timestamp, Warning, WarningKind,
+    Closing, ConnectionEvent, ConnectionId, Direction, Fingerprint, Observer, ObserverFactory,
+    SparingOutcome, Timestamp, Warning, WarningKind,
 };
 use operations::{Number, Operations, Piece};
 use reading::{Passed, Reading, Request};
@@ -266,7 +266,13 @@ impl Observer for WebConnection {
                     .into_iter()
                     .for_each(|passed| self.passed(segment.at, passed));
             }
-            ConnectionEvent::Closed { at, .. } => self.sparing.operations().end(self.number, at),
+            ConnectionEvent::Closed { at, how, .. } => {
+                if how == Closing::Finished {
+                    let last = self.reading.end_of_server(at);
+                    last.into_iter().for_each(|passed| self.passed(at, passed));
+                }
+                self.sparing.operations().end(self.number, at);
+            }
             _ => {}
         }
         self.inner.event(id, event);

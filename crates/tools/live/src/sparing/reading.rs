@@ -3,7 +3,7 @@
 use analysis::fingerprint::{Fingerprints, KnownFingerprints};
 use model::{Content, Direction, Fingerprint, Message, Role, StatementId, Timestamp, TransactionState};
 use std::collections::HashMap;
-use wire::Stream;
+use wire::{MessageSink, Stream};
 
 pub(super) struct Reading {
     stream: Stream,
@@ -51,6 +51,21 @@ impl Reading {
 
     /// Returns complete messages, and whether nothing incomplete is left.
     pub(super) fn pass(&mut self, at: Timestamp, direction: Direction, bytes: &[u8]) -> (Vec<Passed>, bool) {
+        let feed = |stream: &mut Stream, sink: &mut MessageSink<'_>| stream.feed(at, direction, bytes, sink);
+        self.read(bytes.len() as u64, feed)
+    }
+
+    /// A reply that lasts until its connection ends is complete.
+    pub(super) fn end_of_server(&mut self, at: Timestamp) -> Vec<Passed> {
+        self.read(0, |stream, sink| stream.end(at, Direction::ServerToClient, sink))
+            .0
+    }
+
+    fn read(
+        &mut self,
+        bytes: u64,
+        feed: impl FnOnce(&mut Stream, &mut MessageSink<'_>),
+    ) -> (Vec<Passed>, bool) {
         let Self {
             stream,
             fingerprints,
@@ -60,7 +75,7 @@ impl Reading {
         let mut passed = Vec::new();
         let mut transaction = None;
         let mut seen = 0;
-        stream.feed(at, direction, bytes, &mut |message: Message<'_>| {
+        feed(stream, &mut |message: Message<'_>| {
             seen += message.bytes;
             record_message(&message, request, fingerprints, prepared, &mut passed);
             if let Content::Ready(state)
@@ -79,7 +94,7 @@ impl Reading {
                 _ => {}
             }
         });
-        let is_whole = seen == bytes.len() as u64 && *request == Request::default();
+        let is_whole = seen == bytes && *request == Request::default();
         (passed, is_whole)
     }
 

@@ -211,7 +211,7 @@ fn of_clients_at_once_whole_phases_are_with_or_without() {
 #[test]
 fn a_request_without_a_reply_of_its_own_gives_no_duration() {
     let name: Fingerprint = Arc::from("GET /");
-    let mut play = Play::new(CHILD, true);
+    let mut play = Play::new("control", true);
     play.operations.http_request(0, play.now, &name);
     play.pass(ms(20));
     play.operations.end(0, play.now);
