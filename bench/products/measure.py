@@ -5,7 +5,7 @@ What an application's requests take with its database near and then far, and wha
 namespaces (net.sh): $P-cli, $P-web, $P-db; the web server's host has two addresses, as real ones have, and the emulator between it and the
 database (reflink.c) is not longwire's. Two alternating halves: near (captured), far at each round trip, near (captured), far again; their difference
 says what the measurement itself is worth. Truth goes to FOLDER/cells.jsonl, captures and each request's time stay beside it; score.py then
-prints predicted next to measured, and judges other builds by the same folder later. What `read`, `predict` and `check` print is kept there too.
+prints predicted next to measured, and judges other builds by the same folder later. FOLDER/conditions.json has date, machine and each host's congestion control. What `read`, `predict` and `check` print is kept there too.
 
 APP.json: {"start": "command that places its processes with `ip netns exec $WEB ...` and `ip netns exec $DB ...`", "stop": "command",
   "base": "http://10.88.1.2:8000", "n": 20, "warm": 2, "vars": "$PRODUCTS/NAME/vars.json",
@@ -176,12 +176,34 @@ class Bench:
                     cell = {"app": self.path, "op": op["name"], "clients": clients, "rtt": halves[0][0], "near": near_far[0], "far": near_far[1]}
                     lines.write(json.dumps({**cell, "requests": count}) + "\n")
 
-    def name_operations(self, rows):
-        """Adds longwire's names of the operations, by which tests/golden knows them."""
-        names = {(row["op"], row["clients"]): row["operation_name"] for row in rows if row.get("operation_name")}
-        cells = map(json.loads, (self.out / "cells.jsonl").read_text().splitlines())
-        lines = [json.dumps({**cell, "operation_name": names.get((cell["op"], cell["clients"]))}) + "\n" for cell in cells]
-        (self.out / "cells.jsonl").write_text("".join(lines))
+    def name_operations(self, app):
+        """Adds longwire's names of the operations, by which tests/golden knows them; those of refused predictions too."""
+        cells = list(map(json.loads, (self.out / "cells.jsonl").read_text().splitlines()))
+        names = {clients: self.names(clients) for clients in {cell["clients"] for cell in cells}}
+        patterns = {op["name"]: score.pattern(op) for op in app["ops"]}
+        for cell in cells:
+            found = [name for name in names[cell["clients"]] if re.search(patterns[cell["op"]], name)]
+            cell["operation_name"] = statistics.mode(found) if found else cell["op"]
+        (self.out / "cells.jsonl").write_text("".join(json.dumps(cell) + "\n" for cell in cells))
+
+    def names(self, clients):
+        """Of each operation of the capture that is kept."""
+        done = subprocess.run([LONGWIRE, "read", score.capture(self.out, clients), "--json"], capture_output=True, text=True)
+        records = map(json.loads, done.stdout.splitlines())
+        return [record["operation_name"] for record in records if record["type"] == "operation" and record.get("operation_name")]
+
+    def describe(self):
+        """Conditions of the measurement: conditions.json."""
+        control = ["sysctl", "-n", "net.ipv4.tcp_congestion_control"]
+        hosts = {host: subprocess.run(["ip", "netns", "exec", f"{PREFIX}-{host}", *control], capture_output=True, text=True) for host in ("cli", "web", "db")}
+        conditions = {
+            "date": time.strftime("%FT%TZ", time.gmtime()),
+            "kernel": os.uname().release.split("-")[0],
+            "processors": os.cpu_count(),
+            "load": os.getloadavg()[0],
+            "tcp_congestion_control": {host: done.stdout.strip() for host, done in hosts.items()},
+        }
+        (self.out / "conditions.json").write_text(json.dumps(conditions) + "\n")
 
     def print_all(self, clients):
         """What a person is told about the second capture."""
@@ -202,6 +224,7 @@ def main():
     environment = {**os.environ, "WEB": f"{PREFIX}-web", "DB": f"{PREFIX}-db", "CLI": f"{PREFIX}-cli"}
     bench = Bench(options.app, options.out)
     bench.near()
+    bench.describe()
     subprocess.run(app["start"], shell=True, env=environment, check=True)
     try:
         for clients in map(int, options.clients.split(",")):
@@ -211,8 +234,8 @@ def main():
         bench.near()
         if app.get("stop"):
             subprocess.run(app["stop"], shell=True, env=environment, check=False)
+    bench.name_operations(app)
     rows = score.score(bench.out, LONGWIRE, [])
-    bench.name_operations(rows)
     print(score.summary(app.get("name", bench.out.name), rows))
 
 
