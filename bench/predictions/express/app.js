@@ -51,4 +51,4 @@ app.all('/n1', async (_request, response) => {
 app.all('/joined', async (_request, response) =>
   response.json((await listed('i.id, i.name, i.stars, a.name as author', 'items i join authors a on a.id = i.author_id')).rows));
 
-app.listen(process.env.PORT, '127.0.0.1');
+app.listen(process.env.PORT, process.env.HOST ?? '127.0.0.1');

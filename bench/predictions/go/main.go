@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log"
@@ -150,5 +151,5 @@ func main() {
 			json.NewEncoder(response).Encode(rows)
 		})
 	}
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), nil))
+	log.Fatal(http.ListenAndServe(cmp.Or(os.Getenv("HOST"), "127.0.0.1")+":"+os.Getenv("PORT"), nil))
 }
