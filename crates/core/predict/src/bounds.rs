@@ -3,6 +3,7 @@
 mod scale;
 
 pub use scale::scale;
+pub(crate) use scale::{class, scale_in};
 
 use model::{Attribution, BoundsMargin, DistributionBuilder, MarginSource};
 use std::time::Duration;

@@ -67,7 +67,9 @@ impl Prediction {
 #[derive(Debug, Default, PartialEq)]
 pub struct Accepted(BTreeMap<String, Option<Prediction>>);
 
-const FILE: &str = "predicted.tsv";
+pub const FILE: &str = "predicted.tsv";
+/// With each product's calibration.
+pub const CALIBRATED_FILE: &str = "calibrated.tsv";
 const HEAD: &str = "# product\tclients\trtt_ms\toperation\tround_trips\tmedian_ms, in parentheses where it is not \
                     stated\tlow_ms\thigh_ms\tunscaled_low_ms\tunscaled_high_ms\tclass";
 /// As precise as the file.
@@ -94,8 +96,8 @@ impl Accepted {
         self.0.get(&cell.key()).cloned().flatten()
     }
 
-    pub fn read(folder: &Path) -> Self {
-        let text = std::fs::read_to_string(folder.join(FILE)).unwrap_or_default();
+    pub fn read(folder: &Path, file: &str) -> Self {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap_or_default();
         let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
             let columns: Vec<&str> = line.split('\t').collect();
             let [
@@ -109,7 +111,7 @@ impl Accepted {
                 class,
             ] = &columns[..]
             else {
-                panic!("{FILE}: {line}");
+                panic!("{file}: {line}");
             };
             let number = |text: &str| text.parse::<f64>().expect("a number");
             let prediction = (*round_trips != NONE).then(|| Prediction {
@@ -125,7 +127,7 @@ impl Accepted {
         Self(rows.collect())
     }
 
-    pub fn write(&self, folder: &Path) {
+    pub fn write(&self, folder: &Path, file: &str) {
         let mut text = HEAD.to_owned();
         for (key, prediction) in &self.0 {
             let figures = match prediction {
@@ -134,6 +136,6 @@ impl Accepted {
             };
             write!(text, "\n{key}\t{}", figures.join("\t")).expect("a string");
         }
-        std::fs::write(folder.join(FILE), text + "\n").expect("written");
+        std::fs::write(folder.join(file), text + "\n").expect("written");
     }
 }

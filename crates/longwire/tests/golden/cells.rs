@@ -61,7 +61,7 @@ fn of_product(folder: &Path) -> Vec<Cell> {
             let cell: Value = serde_json::from_str(line).expect("a line of JSON");
             Cell {
                 product: product.to_string(),
-                operation_name: cell["operation_name"].as_str().expect("a name").to_owned(),
+                operation_name: name_of(&cell),
                 clients: cell["clients"].as_u64().expect("a number"),
                 rtt_ms: cell["rtt"].as_f64().expect("milliseconds"),
                 far_ms: [0, 1].map(|half| cell["far"][half].as_f64().expect("milliseconds")),
@@ -70,8 +70,20 @@ fn of_product(folder: &Path) -> Vec<Cell> {
         .collect()
 }
 
+/// Longwire's, or that of the measurement if the capture has no such operation.
+fn name_of(cell: &Value) -> String {
+    let name = cell["operation_name"].as_str().or(cell["op"].as_str());
+    name.expect("a name").to_owned()
+}
+
+/// Cells of products that have a calibration.
+pub fn calibrated(folder: &Path, cells: &[Cell]) -> Vec<Cell> {
+    let is_calibrated = |cell: &&Cell| folder.join(&cell.product).join(CALIBRATION).exists();
+    cells.iter().filter(is_calibrated).cloned().collect()
+}
+
 /// Predictions of all captures, by [`Cell::key`].
-pub fn predict(folder: &Path, cells: &[Cell]) -> BTreeMap<String, Prediction> {
+pub fn predict(folder: &Path, cells: &[Cell], with: Computing) -> BTreeMap<String, Prediction> {
     let mut captures: Vec<(&str, u64)> = cells
         .iter()
         .map(|cell| (cell.product.as_str(), cell.clients))
@@ -89,7 +101,7 @@ pub fn predict(folder: &Path, cells: &[Cell]) -> BTreeMap<String, Prediction> {
                         .iter()
                         .filter(|cell| cell.product == product && cell.clients == clients)
                         .collect();
-                    let mut found = predict_capture(folder, &of_capture);
+                    let mut found = predict_capture(folder, &of_capture, with);
                     predicted.lock().expect("no panic").append(&mut found);
                 }
             });
@@ -102,12 +114,22 @@ fn next<'a>(captures: &Mutex<Vec<(&'a str, u64)>>) -> Option<(&'a str, u64)> {
     captures.lock().expect("no panic").pop()
 }
 
+/// How longer rests lengthen computing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Computing {
+    Assumed,
+    Calibrated,
+}
+
+/// Of another name than the one that predictions find by themselves.
+const CALIBRATION: &str = "calibration.json";
+
 /// Recorded near the database.
 fn capture_name(clients: u64) -> String {
     format!("near-{clients}.pcap.zst")
 }
 
-fn predict_capture(folder: &Path, cells: &[&Cell]) -> BTreeMap<String, Prediction> {
+fn predict_capture(folder: &Path, cells: &[&Cell], with: Computing) -> BTreeMap<String, Prediction> {
     let Cell { product, clients, .. } = cells[0];
     let capture = folder.join(product).join(capture_name(*clients));
     let clients = clients.to_string();
@@ -125,6 +147,10 @@ fn predict_capture(folder: &Path, cells: &[&Cell]) -> BTreeMap<String, Predictio
     links
         .iter()
         .for_each(|link| arguments.extend(["--link", link.as_str()]));
+    let calibration = folder.join(product).join(CALIBRATION);
+    if with == Computing::Calibrated {
+        arguments.extend(["--calibration", calibration.to_str().expect("a path")]);
+    }
     let records = records(&run(&arguments));
     let predictions = of_type(&records, "prediction");
     cells

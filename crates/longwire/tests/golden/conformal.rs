@@ -24,9 +24,24 @@ pub fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/predict/src/bounds/scales.tsv")
 }
 
+/// An unchanged file does not build the crate again.
+pub fn write(file: &Path, scales: &str) {
+    if crate::review::read(file) != scales {
+        std::fs::write(file, scales).expect("written");
+    }
+}
+
+pub fn tables_of_scales(cells: &[Cell], accepted: &Accepted, calibrated: &[Cell], with: &Accepted) -> String {
+    table_of_scales(cells, accepted) + &rows_of_scales(calibrated, with)
+}
+
 pub fn table_of_scales(cells: &[Cell], accepted: &Accepted) -> String {
+    format!("{HEAD}\n{}", rows_of_scales(cells, accepted))
+}
+
+fn rows_of_scales(cells: &[Cell], accepted: &Accepted) -> String {
     let all = leave_one_out(cells, accepted);
-    let mut text = HEAD.to_owned();
+    let mut text = String::new();
     for scale in scales(&judged(cells, accepted), None) {
         let Coverage {
             cells,
@@ -44,11 +59,11 @@ pub fn table_of_scales(cells: &[Cell], accepted: &Accepted) -> String {
         let inside = inside * 100.0;
         write!(
             text,
-            "\n{class}\t{cells}\t{applications}\t{inside:.0}\t{factor:.3}\t{max_clients}\t{least}\t{most}"
+            "{class}\t{cells}\t{applications}\t{inside:.0}\t{factor:.3}\t{max_clients}\t{least}\t{most}\n"
         )
         .expect("a string");
     }
-    text + "\n"
+    text
 }
 
 /// Each cell with bounds that are scaled by the other applications' residuals.
@@ -107,9 +122,10 @@ fn scale_of_class(class: &str, residuals: &[(&Cell, &Prediction)], left_out: Opt
     let (_, share) = class.split_once(", ").expect("clients, share");
     let joined = selected(&|other| other.ends_with(share));
     let all = selected(&|_| true);
+    let applications = by_application(&all).len().min(MIN_APPLICATIONS);
     let mut pool = [own.clone(), joined]
         .into_iter()
-        .find(|pool| is_enough(pool))
+        .find(|pool| pool.len() >= MIN_RESIDUALS && by_application(pool).len() >= applications)
         .unwrap_or(all);
     pool.retain(|(cell, _)| left_out != Some(cell.product.as_str()));
     let rtts = || own.iter().map(|(cell, _)| cell.rtt_ms);
@@ -124,10 +140,6 @@ fn scale_of_class(class: &str, residuals: &[(&Cell, &Prediction)], left_out: Opt
             rtts().fold(0.0, f64::max).ceil(),
         ],
     }
-}
-
-fn is_enough(pool: &[(&Cell, &Prediction)]) -> bool {
-    pool.len() >= MIN_RESIDUALS && by_application(pool).len() >= MIN_APPLICATIONS
 }
 
 fn by_application<'a>(pool: &[(&'a Cell, &Prediction)]) -> BTreeMap<&'a str, usize> {

@@ -73,6 +73,46 @@ const HEAD: &str = "\
 | class | cells | predicted | mean error | median | 90 % within | worst | within the halves' difference | halves differ by | rank correlation | inside the bounds | width of bounds |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
+/// With the wake-up allowance as assumed, and as calibrated on the machine and the day of the measurement.
+pub fn calibrated([all, cells]: [&[Cell]; 2], assumed: &Accepted, calibrated: &Accepted) -> String {
+    let products = products(cells);
+    let mut assumed = leave_one_out(all, assumed);
+    assumed.retain(|(cell, _)| products.contains(&cell.product.as_str()));
+    let both = [assumed, leave_one_out(cells, calibrated)];
+    let mut table = CALIBRATED_HEAD.to_owned();
+    let mut add = |class: &str, holds: &dyn Fn(&Cell) -> bool| {
+        let figures = both.each_ref().map(|judged| {
+            let of_class: Vec<Judged<'_>> = judged.iter().filter(|(cell, _)| holds(cell)).cloned().collect();
+            let Figures {
+                median,
+                inside,
+                width,
+                ..
+            } = Figures::from_judged(&of_class);
+            format!(
+                "{} | {} | {}",
+                percent(median),
+                whole_percent(inside),
+                whole_percent(width)
+            )
+        });
+        let count = cells.iter().filter(|cell| holds(cell)).count();
+        write!(table, "\n| {class} | {count} | {} |", figures.join(" | ")).expect("a string");
+    };
+    for product in &products {
+        add(product, &|cell| cell.product == *product);
+    }
+    for class in CLASSES {
+        add(class.0, &|cell| is_of_class(cell, class));
+    }
+    add("all", &|_| true);
+    table
+}
+
+const CALIBRATED_HEAD: &str = "\
+| class | cells | assumed: median error | inside the bounds | width | calibrated: median error | inside the bounds | width |
+|---|---|---|---|---|---|---|---|";
+
 /// The median error and coverage, in one line.
 pub fn headline(cells: &[Cell], accepted: &Accepted) -> String {
     let all = leave_one_out(cells, accepted);

@@ -7,8 +7,8 @@ mod conformal;
 mod errors;
 mod review;
 
-use accepted::{Accepted, Prediction};
-use cells::Cell;
+use accepted::{Accepted, CALIBRATED_FILE, FILE, Prediction};
+use cells::{Cell, Computing};
 use std::path::{Path, PathBuf};
 
 /// `tests/golden`, with a folder for each product.
@@ -19,22 +19,34 @@ fn folder() -> PathBuf {
 #[test]
 fn predictions_are_those_accepted() {
     let cells = cells::all(&folder());
-    let predicted = cells::predict(&folder(), &cells);
-    let now = Accepted::from_predictions(&cells, &predicted);
-    let before = Accepted::read(&folder());
+    let calibrated = cells::calibrated(&folder(), &cells);
+    let now = predicted(&cells, Computing::Assumed);
+    let now_calibrated = predicted(&calibrated, Computing::Calibrated);
+    let before = Accepted::read(&folder(), FILE);
     if let Ok(reason) = std::env::var("LONGWIRE_GOLDEN_ACCEPT") {
+        now_calibrated.write(&folder(), CALIBRATED_FILE);
         return review::accept(&folder(), &cells, &before, &now, &reason);
     }
+    compare(&cells, &before, &now);
+    let before = Accepted::read(&folder(), CALIBRATED_FILE);
+    compare(&calibrated, &before, &now_calibrated);
+}
+
+fn predicted(cells: &[Cell], with: Computing) -> Accepted {
+    Accepted::from_predictions(cells, &cells::predict(&folder(), cells, with))
+}
+
+fn compare(cells: &[Cell], before: &Accepted, now: &Accepted) {
     assert_eq!(
-        before.stale(&cells),
+        before.stale(cells),
         [""; 0],
         "no cell any more: make golden-accept"
     );
-    let changes = review::changes(&cells, &before, &now);
+    let changes = review::changes(cells, before, now);
     assert!(
         changes.is_empty(),
         "{}\n\nWhere this is meant: make golden-accept REASON=\"why\"",
-        review::text(&changes, &cells, &before, &now)
+        review::text(&changes, cells, before, now)
     );
 }
 
@@ -42,21 +54,19 @@ fn predictions_are_those_accepted() {
 #[test]
 fn bounds_are_scaled_by_the_residuals() {
     let cells = cells::all(&folder());
+    let calibrated = cells::calibrated(&folder(), &cells);
     let file = conformal::file();
     if std::env::var_os("LONGWIRE_GOLDEN_SCALES").is_some() {
-        let predicted = cells::predict(&folder(), &cells);
-        let now = Accepted::from_predictions(&cells, &predicted);
-        let scales = conformal::table_of_scales(&cells, &now);
-        // An unchanged file does not build the crate again.
-        if review::read(&file) != scales {
-            std::fs::write(&file, scales).expect("written");
-        }
-        return;
+        let now = predicted(&cells, Computing::Assumed);
+        let with = predicted(&calibrated, Computing::Calibrated);
+        let scales = conformal::tables_of_scales(&cells, &now, &calibrated, &with);
+        return conformal::write(&file, &scales);
     }
-    let accepted = Accepted::read(&folder());
+    let accepted = Accepted::read(&folder(), FILE);
+    let with = Accepted::read(&folder(), CALIBRATED_FILE);
     assert_eq!(
         review::read(&file),
-        conformal::table_of_scales(&cells, &accepted),
+        conformal::tables_of_scales(&cells, &accepted, &calibrated, &with),
         "{} has other scales: make golden-accept",
         file.display()
     );
@@ -65,12 +75,12 @@ fn bounds_are_scaled_by_the_residuals() {
 #[test]
 fn published_errors_are_those_of_the_accepted_predictions() {
     let cells = cells::all(&folder());
-    let accepted = Accepted::read(&folder());
+    let accepted = Accepted::read(&folder(), FILE);
     for (page, table) in review::pages(&folder(), &cells, &accepted) {
         let text = review::read(&page);
         let page = page.display();
         assert_eq!(
-            review::between_marks(&text),
+            review::between_marks(&text, review::BEGIN),
             table,
             "{page} has other errors: make golden-accept"
         );

@@ -1,6 +1,6 @@
 //! Changes of predictions as a reviewer reads them, and how they are accepted.
 
-use super::{Accepted, Cell, Prediction, conformal, errors};
+use super::{Accepted, CALIBRATED_FILE, Cell, FILE, Prediction, cells, conformal, errors};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -97,9 +97,9 @@ pub fn accept(folder: &Path, cells: &[Cell], before: &Accepted, now: &Accepted, 
         "a reason is required: make golden-accept REASON=\"why\""
     );
     let changes = changes(cells, before, now);
-    now.write(folder);
+    now.write(folder, FILE);
     for (page, table) in pages(folder, cells, now) {
-        std::fs::write(&page, with_table(&read(&page), &table)).expect("written");
+        write_page(&page, &table, BEGIN);
     }
     if changes.is_empty() {
         return;
@@ -125,10 +125,12 @@ pub fn accept(folder: &Path, cells: &[Cell], before: &Accepted, now: &Accepted, 
 /// Pages with a table of errors.
 pub fn pages(folder: &Path, cells: &[Cell], accepted: &Accepted) -> [(PathBuf, String); 3] {
     let root = folder.join("../..");
+    let with = Accepted::read(folder, CALIBRATED_FILE);
     let table = format!(
-        "{}\n\n{}",
+        "{}\n\n{}\n\n{}",
         errors::table(cells, accepted),
-        conformal::coverage(cells, accepted)
+        conformal::coverage(cells, accepted),
+        errors::calibrated([cells, &cells::calibrated(folder, cells)], accepted, &with)
     );
     [
         (folder.join("README.md"), table.clone()),
@@ -149,18 +151,21 @@ pub fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-pub fn between_marks(text: &str) -> &str {
-    text.split_once(BEGIN)
+pub fn between_marks<'a>(text: &'a str, begin: &str) -> &'a str {
+    text.split_once(begin)
         .and_then(|(_, after)| after.split_once(END))
         .map_or("", |(table, _)| table.trim())
 }
 
-fn with_table(text: &str, table: &str) -> String {
-    let (before, rest) = text.split_once(BEGIN).expect("the mark of the table");
+/// Replaces the page's table after `begin`.
+pub fn write_page(page: &Path, table: &str, begin: &str) {
+    let text = read(page);
+    let (before, rest) = text.split_once(begin).expect("the mark of the table");
     let (_, after) = rest.split_once(END).expect("the mark of its end");
-    format!("{before}{BEGIN}\n\n{table}\n\n{END}{after}")
+    let text = format!("{before}{begin}\n\n{table}\n\n{END}{after}");
+    std::fs::write(page, text).expect("written");
 }
 
-const BEGIN: &str = "<!-- errors of tests/golden -->";
+pub const BEGIN: &str = "<!-- errors of tests/golden -->";
 const END: &str = "<!-- end of errors -->";
 const MAX_SHOWN: usize = 30;

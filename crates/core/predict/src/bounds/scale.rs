@@ -29,11 +29,25 @@ fn scale_of(
     links: &[LinkDescription],
     wake_up: WakeUp,
 ) -> BoundsScale {
-    let class = class(clients, attribution);
-    let row = SCALES.lines().find_map(|line| Row::of_class(line, class));
-    let measured = row.filter(|row| {
-        operations >= MIN_OPERATIONS && wake_up == WakeUp::Assumed && row.holds(clients, links)
-    });
+    let network = attribution.network().as_secs_f64() / attribution.total().as_secs_f64().max(1e-9);
+    let class = match wake_up {
+        WakeUp::Calibrated(_) => calibrated_class(clients),
+        WakeUp::Assumed | WakeUp::None => class(clients, network >= MOSTLY),
+    };
+    let is_as_measured = operations >= MIN_OPERATIONS && wake_up != WakeUp::None;
+    scale_in(SCALES, class, clients, links, is_as_measured)
+}
+
+/// The scale of `class` in `table`; it only grows unless conditions are as measured.
+pub(crate) fn scale_in(
+    table: &str,
+    class: &'static str,
+    clients: u32,
+    links: &[LinkDescription],
+    is_as_measured: bool,
+) -> BoundsScale {
+    let row = table.lines().find_map(|line| Row::of_class(line, class));
+    let measured = row.filter(|row| is_as_measured && row.holds(clients, links));
     let factor = row.map_or(1.0, |row| row.factor);
     BoundsScale {
         class,
@@ -47,13 +61,19 @@ fn scale_of(
 }
 
 /// By number of clients, and the network's share of the predicted time.
-fn class(clients: u32, attribution: &Attribution) -> &'static str {
-    let network = attribution.network().as_secs_f64() / attribution.total().as_secs_f64().max(1e-9);
-    match (clients, network >= MOSTLY) {
+pub(crate) const fn class(clients: u32, is_mostly_network: bool) -> &'static str {
+    match (clients, is_mostly_network) {
         (0 | 1, true) => "one client, mostly network",
         (0 | 1, false) => "one client, computing",
         (_, true) => "several clients, mostly network",
         (_, false) => "several clients, computing",
+    }
+}
+
+const fn calibrated_class(clients: u32) -> &'static str {
+    match clients {
+        0 | 1 => "one client, calibrated",
+        _ => "several clients, calibrated",
     }
 }
 
@@ -166,9 +186,15 @@ mod tests {
                 assert!(scale.factor >= 1.0, "{scale:?}");
             }
         }
-        for wake_up in [WakeUp::None, WakeUp::Calibrated(PerSide::default())] {
-            let scale = with(wake_up, 1, 10, &[link(10)]);
-            assert!(scale.measured.is_none() && scale.factor >= 1.0, "{scale:?}");
-        }
+        let scale = with(WakeUp::None, 1, 10, &[link(10)]);
+        assert!(scale.measured.is_none() && scale.factor >= 1.0, "{scale:?}");
+    }
+
+    #[test]
+    fn calibrated_predictions_have_classes_of_their_own() {
+        let scale = with(WakeUp::Calibrated(PerSide::default()), 2, 10, &[link(10)]);
+        assert_eq!(scale.class, "several clients, calibrated");
+        let scale = with(WakeUp::Calibrated(PerSide::default()), 1, 10, &[link(10)]);
+        assert_eq!(scale.class, "one client, calibrated");
     }
 }

@@ -93,7 +93,7 @@ fn scale(scale: BoundsScale) -> String {
             "- scaled by {factor:.2}. Of {count} measured predictions of {applications} applications ({class}), {inside_percent} % \
              were inside when their application was left out."
         ),
-        None => "- not backed by measurements, which have other links, fewer clients or no calibration: docs/accuracy.md#real-products."
+        None => "- not backed by measurements, which have other links, fewer clients or more operations: docs/accuracy.md#real-products."
             .to_owned(),
     }
 }
