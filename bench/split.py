@@ -23,6 +23,9 @@ ROWS = {
 }
 
 
+KEPT = ["clients", "rtt_ns", "transaction_ns", "unscaled_low_ns", "unscaled_high_ns", "bounds_class", "refused"]
+
+
 def statements(server):
     return {
         "select 1": "select 1;\n",
@@ -44,7 +47,7 @@ def main():
     parser.add_argument("--visit", default="1s")
     parser.add_argument("--rounds", default="5")
     parser.add_argument("--busy", action="store_true", help="keep one processor busy")
-    parser.add_argument("--json", action="store_true", help="cells as JSON, with the rounds' own figures")
+    parser.add_argument("--json", action="store_true", help="cells as JSON, as tests/split keeps them")
     asked = parser.parse_args()
     with busy() if asked.busy else contextlib.nullcontext():
         for server in asked.servers:
@@ -81,7 +84,7 @@ def far(work, asked):
     """The round-trip times there, in microseconds, and transactions a second."""
     places, measured = {}, {}
     for rtt in asked.rtts:
-        subprocess.run([NET, "far", str(int(float(rtt) * 500))], check=True)
+        subprocess.run(["taskset", "-c", f"0-{os.cpu_count() - 1}", NET, "far", str(int(float(rtt) * 500))], check=True)
         places[rtt] = ping()
         for clients in asked.clients:
             measured[rtt, clients] = load(work, clients, asked.seconds)
@@ -112,7 +115,10 @@ def run(*command):
 
 def show(server, name, clients, rtt, record, measured, asked):
     if asked.json:
-        print(json.dumps({"server": server, "statement": name, "busy": asked.busy, "measured": measured, "rtt": rtt, **record}), flush=True)
+        kept = {key: record[key] for key in KEPT if key in record}
+        alone = "one processor" if len(os.sched_getaffinity(0)) == 1 else "idle"
+        conditions = "busy" if asked.busy else alone
+        print(json.dumps({"server": server, "statement": name, "conditions": conditions, "measured": measured, **kept}), flush=True)
         return
     cell = f"{server:>8} {name:>11} {clients:>3} clients {rtt:>3} ms"
     runs = " ".join(f"{value:>8.1f}" for value in measured)

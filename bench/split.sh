@@ -1,7 +1,7 @@
 #!/bin/bash
 # split.sh: whether the throughput that `longwire split` predicts elsewhere is the one measured there. PostgreSQL and MariaDB in a namespace of their own
 # (bench/products/database.sh), several statements, 1 and 8 clients, with and without one processor busy; truth is `longwire load` behind bench/products/net.sh,
-# an emulator that is not longwire's: before the prediction and after it. Arguments go to bench/split.py (--servers, --rtts, --clients, --busy). Needs root.
+# an emulator that is not longwire's: before the prediction and after it. `taskset -c 0 bench/split.sh` leaves all but the emulator one processor. Arguments go to bench/split.py (--servers, --rtts, --clients, --busy). Needs root.
 # A server and five statements take about four minutes. LONGWIRE names the program.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 //! Results of `split` for a workload here and elsewhere.
 
-use crate::{BoundBy, Distribution, PerDirection, median};
+use crate::{BoundBy, BoundsScale, Distribution, PerDirection, median};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,14 +113,18 @@ pub struct SplitPrediction {
 }
 
 /// Transaction time elsewhere, for clients as fast as longwire's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SplitForecast {
     /// Clients divided by transactions per second.
     pub transaction: Duration,
-    /// Lower bound for another run, with the model's error.
+    /// Lower bound for another run.
     pub low: Duration,
     /// Upper bound for another run.
     pub high: Duration,
+    /// Bounds by the rounds' spread and the model's error alone.
+    pub unscaled: [Duration; 2],
+    /// Scale of the bounds.
+    pub scale: BoundsScale,
     /// Largest part of the transaction time.
     pub bound_by: BoundBy,
 }

@@ -73,6 +73,28 @@ const HEAD: &str = "\
 | class | cells | predicted | mean error | median | 90 % within | worst | within the halves' difference | halves differ by | rank correlation | inside the bounds | width of bounds |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
+/// A row of predicted throughputs.
+pub fn throughputs(class: &str, judged: &[Judged<'_>]) -> String {
+    let Figures {
+        predicted,
+        median,
+        worst,
+        halves,
+        inside,
+        width,
+        ..
+    } = Figures::from_judged(judged);
+    format!(
+        "\n| {class} | {} | {predicted} | {} | {} | {} | {} | {} |",
+        judged.len(),
+        percent(median),
+        stated(worst, |worst| format!("{:+.0} %", worst * 100.0)),
+        percent(halves),
+        whole_percent(inside),
+        whole_percent(width),
+    )
+}
+
 /// With the wake-up allowance as assumed, and as calibrated on the machine and the day of the measurement.
 pub fn calibrated([all, cells]: [&[Cell]; 2], assumed: &Accepted, calibrated: &Accepted) -> String {
     let products = products(cells);

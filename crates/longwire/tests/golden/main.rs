@@ -6,6 +6,7 @@ mod cells;
 mod conformal;
 mod errors;
 mod review;
+mod throughput;
 
 use accepted::{Accepted, CALIBRATED_FILE, FILE, Prediction};
 use cells::{Cell, Computing};
@@ -85,4 +86,23 @@ fn published_errors_are_those_of_the_accepted_predictions() {
             "{page} has other errors: make golden-accept"
         );
     }
+}
+
+/// With `LONGWIRE_GOLDEN_SCALES` it writes them, and the published table.
+#[test]
+fn bounds_are_scaled_by_the_residuals_of_throughputs() {
+    let (scales, page) = (throughput::scales(), throughput::page());
+    let file = throughput::file();
+    if std::env::var_os("LONGWIRE_GOLDEN_SCALES").is_some() {
+        conformal::write(&file, &scales);
+        return review::write_page(&page.0, &page.1, throughput::BEGIN);
+    }
+    assert_eq!(
+        review::read(&file),
+        scales,
+        "{} has other scales: make golden-accept",
+        file.display()
+    );
+    let text = review::read(&page.0);
+    assert_eq!(review::between_marks(&text, throughput::BEGIN), page.1);
 }

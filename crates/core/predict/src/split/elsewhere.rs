@@ -1,6 +1,6 @@
 //! Predicts a workload elsewhere from a measurement with pausing clients.
 //!
-//! A pause before each request delays it as distance does, without packets. It does not show three
+//! A pause before each request delays it as distance does, without packets. It does not show four
 //! effects:
 //!
 //! 1. Distances with longer pauses than a visit allows. The rest is added; if transactions wait for each
@@ -9,6 +9,8 @@
 //! 3. A link's rate: a queue in each direction. The throughput of this closed network is known exactly
 //!    (product form; Buzen's convolution, in logarithms against overflow). Its service times vary more than
 //!    packets of one size, so it is the upper bound; the slowest part alone is the lower bound.
+//! 4. A server that sends by BBR, which the client does not see: it spaces out replies of several packets.
+//!    The upper bound has that.
 
 use super::{MIN_SECONDS, span};
 use link::TCP_HEADER_BYTES;
@@ -56,7 +58,8 @@ pub fn pause_towards(there: Duration, here: Duration, turns: f64, visit: Duratio
 impl PausedWorkload {
     pub fn elsewhere(&self, there: &Elsewhere) -> Forecast {
         let apart = self.turns * (there.round_trip.as_secs_f64() - self.round_trip.as_secs_f64());
-        let distance = self.at_distance(apart);
+        let mut distance = self.at_distance(apart);
+        distance.high += self.spacing(there);
         let queues = PerDirection::from_fn(|direction| self.serialisation(direction, there.rate[direction]));
         let behind = self.behind(distance, queues);
         let round_trips = self.turns * there.round_trip.as_secs_f64();
@@ -93,6 +96,13 @@ impl PausedWorkload {
             high,
             queued: 0.0,
         }
+    }
+
+    /// Seconds per transaction by which a server with BBR may space out replies of several packets.
+    fn spacing(&self, there: &Elsewhere) -> f64 {
+        let full = (self.payload_bytes[Direction::ServerToClient] / FULL_PACKET).floor();
+        let farther = there.round_trip.saturating_sub(self.round_trip);
+        full.min(self.turns) * farther.as_secs_f64() * SPACING
     }
 
     /// The same over a link with these seconds per transaction and direction in queues.
@@ -176,6 +186,8 @@ fn throughput(weights: &[f64]) -> f64 {
 
 /// Payload of a full packet: Ethernet's mtu less headers.
 const FULL_PACKET: f64 = 1448.0;
+/// Of a round trip: BBR's gain at its start is 2.89, and one reply a round trip is its estimate of the rate.
+const SPACING: f64 = 0.35;
 /// The arithmetic grows with its square.
 const MAX_CLIENTS: u32 = 2_000;
 /// Share of a visit that one transaction's pauses may take.
@@ -298,6 +310,19 @@ mod tests {
         let near = far.elsewhere(&away(micros(100.0)));
         assert!(close(near.high, 64e6 / 30_000.0), "{near:?}");
         assert!(close(near.low, 64e6 / 30_000.0 - 900.0), "{near:?}");
+    }
+
+    #[test]
+    fn replies_of_several_packets_may_be_spaced_out() {
+        let rows = PausedWorkload {
+            payload_bytes: PerDirection::new(50.0, 11_000.0),
+            ..workload(1, 10_000.0)
+        };
+        let there = rows.elsewhere(&away(micros(10_020.0)));
+        assert!(close(there.transaction, 10_100.0), "{there:?}");
+        assert!(close(there.high, 13_600.0), "{there:?}");
+        let nearer = rows.elsewhere(&away(micros(10.0)));
+        assert_eq!(nearer.high, nearer.transaction);
     }
 
     #[test]

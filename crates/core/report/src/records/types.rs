@@ -190,8 +190,8 @@ types! {
          client_low_ns client_high_ns network_ns network_low_ns network_high_ns server_ns server_low_ns \
          server_high_ns",
     split::ElsewhereRecord<'_> => "elsewhere":
-        "place base rtt_ns clients predicted_client per_second transaction_ns low_ns high_ns bound_by \
-         refused measured_per_second measured_ns measured_min_ns measured_max_ns error_share",
+        "place base rtt_ns clients predicted_client per_second transaction_ns low_ns high_ns \
+         unscaled_low_ns unscaled_high_ns bounds_class bounds_cells bounds_inside_percent bound_by refused measured_per_second measured_ns measured_min_ns measured_max_ns error_share",
     tune::TunedRecord<'_> => "tuned":
         "job way knob unit value link source runs duration_ns min_ns max_ns rows turns client_packets \
          server_packets client_payload_bytes server_payload_bytes client_wire_bytes server_wire_bytes \

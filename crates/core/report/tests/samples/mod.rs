@@ -731,6 +731,12 @@ pub fn elsewhere() -> SplitPrediction {
             transaction: micros(5_080),
             low: micros(4_826),
             high: micros(5_384),
+            unscaled: [micros(4_953), micros(5_232)],
+            scale: BoundsScale {
+                class: "several clients, mostly network",
+                factor: 2.0,
+                measured: None,
+            },
             bound_by: BoundBy::RoundTrips,
         }),
         measured: Some(interval(5_120)),

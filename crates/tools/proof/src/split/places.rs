@@ -16,6 +16,7 @@ use sys::Target;
 pub struct Place {
     text: Arc<str>,
     there: Elsewhere,
+    link: LinkDescription,
     /// Round-trip time at the place of measurement, of the same kind.
     here: Duration,
     /// Pauses that stand in for the distance.
@@ -36,6 +37,7 @@ impl Place {
                 round_trip: link.rtt,
                 rate: link.rate,
             },
+            link: *link,
             here,
             pause: pausing.towards(link.rtt, here),
             is_impaired: link.loss.is_some() || link.jitter.is_some() || link.outage.is_some(),
@@ -75,6 +77,7 @@ impl Place {
                 round_trip: alone,
                 rate: PerDirection::default(),
             },
+            link: LinkDescription::with_rtt(alone),
             here,
             pause: pausing.towards(alone, here),
             is_impaired: false,
@@ -99,7 +102,7 @@ impl Place {
             clients,
             forecast: match self.is_impaired {
                 true => Err(SplitRefusal::Impaired),
-                false => forecast(&forecasts),
+                false => forecast(&forecasts, clients, &self.link),
             },
             measured: None,
         }
