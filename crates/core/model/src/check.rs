@@ -80,16 +80,16 @@ impl BudgetVerdict {
 pub enum PredictedDuration {
     /// Within bounds that are close enough for one.
     Median {
-        /// The median.
+        /// Median of the durations.
         #[serde(rename = "predicted_ns", with = "ns")]
         median: Duration,
     },
     /// Too wide for a median.
     Bounds {
-        /// The lower bound.
+        /// Lower bound of the median.
         #[serde(rename = "predicted_low_ns", with = "ns")]
         low: Duration,
-        /// The upper bound.
+        /// Upper bound of the median.
         #[serde(rename = "predicted_high_ns", with = "ns")]
         high: Duration,
     },

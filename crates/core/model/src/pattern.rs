@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Pattern(String);
 
 impl Pattern {
-    /// Of its text form.
+    /// A pattern from its text form.
     pub fn new(text: &str) -> Self {
         Self(text.to_owned())
     }

@@ -72,7 +72,6 @@ const TABLES: &[Tables] = &[
     ("tunnel advise", &[&["advice", "level", "pays"]]),
 ];
 
-/// Of observed traffic.
 const RUN_TABLES: &[&str] = &[
     "operation",
     "statement",

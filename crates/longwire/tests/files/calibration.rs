@@ -6,7 +6,6 @@ use testbed::binary::{self, done, of_type, refused, run, stderr, stdout, unwrapp
 
 const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/remedies/django.pcap.gz");
 
-/// With operations of several names.
 const SEVERAL: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../tests/golden/zabbix/near-1.pcap.zst"

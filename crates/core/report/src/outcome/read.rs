@@ -42,7 +42,6 @@ pub struct ReadOutcome {
 pub struct NotPredicted {
     pub operation_name: Arc<str>,
     pub operations: u64,
-    /// The reason.
     pub refused: String,
 }
 

@@ -195,5 +195,4 @@ fn unexplained(explained: &ExplainOutcome) -> String {
 
 const CALIBRATED: &str =
     "The calibration's scatter; as assumed for a side or rest without a factor, and for the link.";
-/// Further steps are counted.
 const SHOWN_STEPS: usize = 20;
