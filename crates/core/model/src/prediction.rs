@@ -65,7 +65,7 @@ pub struct Prediction {
 /// add up; those of [`MarginSource::Hosts`] are added.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundsMargin {
-    /// The source.
+    /// Source of the error.
     pub source: MarginSource,
     /// Seconds below and above the median.
     pub seconds: [f64; 2],
@@ -122,7 +122,7 @@ impl BoundsScale {
 pub struct MeasuredCells {
     /// Operation names, each by round trip and clients.
     pub count: u32,
-    /// Measured applications.
+    /// Number of measured applications.
     pub applications: u32,
     /// Share of the cells within bounds scaled by the other applications alone, in percent.
     pub inside_percent: u32,
