@@ -134,7 +134,7 @@ impl BoundsEvidence<'_> {
     }
 }
 
-/// Holds for 98 of 100 exchanges measured with the kernel's TCP, see docs/accuracy.md.
+/// 98 of 100 measured exchanges are within it, see docs/accuracy.md.
 const MODEL_ERROR: f64 = 0.02;
 /// Share of large transfers where windows depend on random losses: 20 % measured against cubic.
 const LOSS_ERROR: f64 = 0.25;
@@ -142,7 +142,7 @@ const PACED_LOSS_ERROR: f64 = 0.9;
 /// Seconds per round trip.
 const TURN_ERROR: f64 = 30e-6;
 const COMPUTING_ERROR: f64 = 0.15;
-/// Of wrongly assigned round trips: those that an operation loses and those that it gets cancel in part.
+/// Round trips gained and lost cancel in part.
 const OWNERS_ERROR: f64 = 0.5;
 const UNKNOWN_VARIATION: f64 = 0.5;
 /// A margin wider than a year says no more.

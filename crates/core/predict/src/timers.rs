@@ -1,5 +1,4 @@
-//! Replies that leave at a fixed time after their request: a server that hides how long a sign-in
-//! took waits for a timer that began with the request. Round trips before its end add nothing.
+//! Replies at a fixed time after their request: sign-ins hide how long they took.
 
 use crate::plan::{OperationPlan, nanos};
 use foldhash::{HashMap, HashSet};
@@ -9,14 +8,13 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct Timers {
     replies: HashMap<Arc<str>, Vec<Reply>>,
-    /// Names with a timer.
     timed: HashSet<Arc<str>>,
 }
 
 /// Times since the request.
 #[derive(Debug, Clone, Copy)]
 struct Reply {
-    /// When the server's last call was answered.
+    /// Answer to the server's last call.
     called: Nanos,
     replied: Nanos,
 }
@@ -24,7 +22,7 @@ struct Reply {
 impl Timers {
     pub fn learn(&mut self, operations: &[Operation]) {
         for operation in operations {
-            let Some(reply) = Reply::of(operation) else {
+            let Some(reply) = Reply::from_operation(operation) else {
                 continue;
             };
             let name = Arc::clone(&operation.name);
@@ -37,7 +35,6 @@ impl Timers {
         self.timed = timed.map(|(name, _)| Arc::clone(name)).collect();
     }
 
-    /// The wait before the reply becomes a timer's, if its name has one.
     pub fn set(&self, name: &str, plan: &mut OperationPlan) {
         let Some(request) = plan.request.filter(|_| self.timed.contains(name)) else {
             return;
@@ -51,8 +48,7 @@ impl Timers {
 }
 
 impl Reply {
-    /// Of the outermost request for which the server made calls.
-    fn of(operation: &Operation) -> Option<Self> {
+    fn from_operation(operation: &Operation) -> Option<Self> {
         let request = operation.steps.iter().find(|step| step.reply_after.is_some())?;
         let step = request.exchange.steps().last()?;
         let replied = nanos(step.reply_started?.since(step.request_started));
@@ -88,16 +84,14 @@ fn spread(mut times: Vec<Nanos>) -> (Nanos, Nanos) {
 
 const MIN_REPLIES: usize = 6;
 const MAX_REPLIES: usize = 1000;
-/// A shorter wait hides little.
 const MIN_WAIT: Nanos = Nanos::from_millis(10);
-/// Of what the calls' time varies to what the reply's time does.
+/// Of the variations of calls and replies.
 const MIN_RATIO: f64 = 4.0;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Calls that take `called` milliseconds, and a reply after a wait.
     fn timed(called: [u64; 8], replied: impl Fn(usize, u64) -> u64) -> bool {
         let reply = |(index, called): (usize, &u64)| Reply {
             called: Nanos::from_millis(*called),
@@ -110,7 +104,7 @@ mod tests {
     fn a_wait_that_makes_up_for_varying_calls_is_a_timer_s() {
         let called = [101, 113, 96, 104, 99, 108, 93, 105];
         assert!(timed(called, |index, _| 500 + index as u64 % 2));
-        // A fixed wait after the calls, varying work, and a wait too short to matter.
+        // Fixed and varying waits, and a short one.
         assert!(!timed(called, |_, called| called + 400));
         assert!(!timed(called, |index, called| called
             + 400

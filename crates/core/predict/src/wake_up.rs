@@ -1,11 +1,11 @@
 //! Cost of computing after a longer rest than measured.
 //!
 //! Over a longer link client and server rest longer between messages. Processors go to sleep and
-//! caches are overwritten, so the same work takes longer. The cost depends on the work's duration,
-//! because the work's data must be loaded again: docs/prediction.md#waking-up.
+//! caches are overwritten, so the same work takes longer, as its data must be loaded again:
+//! docs/prediction.md#waking-up.
 //!
 //! A shared processor rests less than each of its users. Common data stays loaded then; data of one
-//! connection (its process, its memory) does not.
+//! connection does not.
 
 use crate::calibration::CalibratedCurve;
 use model::{CalibratedFactor, Nanos, PerSide, Side};
@@ -30,7 +30,7 @@ pub struct Rest {
     pub measured: Nanos,
     /// Rest of the side itself on the target.
     pub own: Nanos,
-    /// Rest of the shared processor on the target; `None` if it is not shared.
+    /// Rest of its processor, `None` if not shared.
     pub processor: Option<Nanos>,
 }
 
@@ -106,9 +106,9 @@ fn at_most(nanos: f64, most: Duration) -> f64 {
     nanos * most / (nanos + most)
 }
 
-/// Rest after which half of the effect is reached.
+/// Rest that has half of the effect.
 pub const HALF_COLD: Duration = Duration::from_micros(6_000);
-/// Maximum additional time of short work, as a multiple of it.
+/// Maximum for short work, as a multiple of it.
 pub const COLD_FACTOR: f64 = 3.5;
 /// Limit for long work: by then all data is loaded.
 pub const MAX_ALLOWANCE: Duration = Duration::from_millis(2);
@@ -123,8 +123,7 @@ pub const ASSUMED: CalibratedFactor = CalibratedFactor {
     factor_low: 0.0,
     factor_high: 2.0,
 };
-/// Additional error per round trip: client, server and link each have a processor that sleeps
-/// deeper when idle.
+/// Additional error per round trip: the processors of client, server and link sleep deeper.
 const SLEEP: Duration = Duration::from_micros(150);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A reply that leaves at a fixed time after its request hides the distance of the calls before it.
+//! A timer hides distance.
 
 mod made;
 
@@ -10,8 +10,7 @@ use std::time::Duration;
 const MS: Duration = Duration::from_millis(1);
 const DATABASE: Duration = MS;
 
-/// A sign-in that asks for the user, checks the password for `checking`, writes the session, and
-/// is answered `replied` after its request.
+/// A sign-in that is answered `replied` after its request.
 fn sign_in(number: u32, checking: Duration, replied: Duration) -> Operation {
     let arrived = Timestamp::from_nanos(1_000_000_000_000 + u64::from(number) * 1_000_000_000);
     let mut now = arrived;
@@ -38,7 +37,7 @@ fn sign_in(number: u32, checking: Duration, replied: Duration) -> Operation {
     }
 }
 
-/// Milliseconds over `link`, on which the database is.
+/// Milliseconds with the database behind `link`.
 fn predicted(link: &str, replied: impl Fn(Duration) -> Duration) -> f64 {
     let target = PredictionTarget {
         link: link.parse().expect("a link"),
