@@ -219,7 +219,10 @@ impl<'a> ClosedLoop<'a> {
         let (begin, times) = self.run.times(client);
         let critical_path =
             critical_path::along(plan, begin, times, self.run.client_after(client), self.links);
-        this.before.add(&critical_path, plan.turns_moved.saturating_sub(skipped(plan, times)));
+        this.before.add(
+            &critical_path,
+            plan.turns_moved.saturating_sub(skipped(plan, times)),
+        );
         let end = begin.after(critical_path.duration.into());
         this.part += 1;
         if this.part < operation.parts.len() {

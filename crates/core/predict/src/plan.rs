@@ -312,6 +312,8 @@ impl OperationPlan {
 
 /// Whether a transaction is open, or a statement was only prepared.
 fn is_kept_after(exchange: &Exchange) -> bool {
-    let is_open = exchange.transaction.is_some_and(|state| state != TransactionState::Idle);
+    let is_open = exchange
+        .transaction
+        .is_some_and(|state| state != TransactionState::Idle);
     is_open || (exchange.asked.prepares > 0 && exchange.executions == 0)
 }

@@ -21,7 +21,8 @@ impl Openings {
     ///    as in use: the wire does not show when it is.
     pub fn idle_limit(&self, uses: &[Use]) -> Option<u32> {
         let mut by_connection: HashMap<ConnectionId, Vec<&Use>> = HashMap::new();
-        uses.iter().for_each(|one| by_connection.entry(one.connection).or_default().push(one));
+        uses.iter()
+            .for_each(|one| by_connection.entry(one.connection).or_default().push(one));
         let mut idle = Vec::new();
         let mut closed = Vec::new();
         for (connection, uses) in &by_connection {
@@ -39,9 +40,13 @@ impl Openings {
         }
         let others = IdleSpans::new(idle.iter().copied());
         let mut counts: HashMap<usize, usize> = HashMap::new();
-        closed.iter().for_each(|at| *counts.entry(others.at(*at)).or_default() += 1);
+        closed
+            .iter()
+            .for_each(|at| *counts.entry(others.at(*at)).or_default() += 1);
         let (limit, times) = counts.into_iter().max_by_key(|(limit, times)| (*times, *limit))?;
-        let settled = idle.iter().map(|(from, to)| (from.after(UNSETTLED), to.before(UNSETTLED)));
+        let settled = idle
+            .iter()
+            .map(|(from, to)| (from.after(UNSETTLED), to.before(UNSETTLED)));
         let settled = IdleSpans::new(settled.filter(|(from, to)| from < to));
         let with_none = self.opened.iter().filter(|at| settled.at(**at) == 0).count();
         let is_seen = limit > 0

@@ -23,7 +23,10 @@ impl Joins {
 
     /// The same of other nodes.
     pub fn map(&self, waiter: impl Fn(NodeId) -> NodeId, waited: impl Fn(NodeId) -> NodeId) -> Self {
-        let pairs = self.by_waiter.iter().map(|(one, other)| (waiter(*one), waited(*other)));
+        let pairs = self
+            .by_waiter
+            .iter()
+            .map(|(one, other)| (waiter(*one), waited(*other)));
         Self::new(pairs.collect())
     }
 

@@ -25,6 +25,9 @@ struct Opening {
     before_use: Nanos,
 }
 
+/// By the last node of a use: the node that returns the connection, and the client's time before it.
+type Returns = HashMap<NodeId, (NodeId, Nanos)>;
+
 /// From taking a connection out of the pool until its return.
 #[derive(Debug, Clone, Copy)]
 struct Use {
@@ -40,7 +43,10 @@ struct Use {
 }
 
 impl Openings {
-    pub fn new<'a>(plans: impl Iterator<Item = &'a OperationPlan>, is_pooled: impl Fn(Protocol) -> bool) -> Self {
+    pub fn new<'a>(
+        plans: impl Iterator<Item = &'a OperationPlan>,
+        is_pooled: impl Fn(Protocol) -> bool,
+    ) -> Self {
         let mut openings = Self::default();
         plans.for_each(|plan| openings.learn(plan, &is_pooled));
         openings.0.retain(|_, pool| !pool.openings.is_empty());
@@ -78,7 +84,9 @@ impl Openings {
                 pool.before_returns.push(node.measured.client_before);
             }
             if node.phase == Phase::Work
-                && nodes.first().is_some_and(|first| first.crossing == Crossing::Handshake)
+                && nodes
+                    .first()
+                    .is_some_and(|first| first.crossing == Crossing::Handshake)
             {
                 let before_use = node.measured.client_before;
                 pool.openings.push(Opening { nodes, before_use });
@@ -87,7 +95,9 @@ impl Openings {
     }
 
     fn before_return(&self, protocol: Protocol) -> Nanos {
-        self.0.get(&protocol).map_or(Nanos::ZERO, |pool| pool.before_return)
+        self.0
+            .get(&protocol)
+            .map_or(Nanos::ZERO, |pool| pool.before_return)
     }
 
     fn next(&mut self, protocol: Protocol) -> Option<&Opening> {
@@ -111,18 +121,10 @@ impl OperationPlan {
         let connections: Vec<PlanConnection> = uses.iter().map(|one| plan.copy_connection(one)).collect();
         // Where each node is now, and before it what opens its connection.
         let (mut places, mut starts) = (Vec::new(), Vec::new());
-        let mut returns: HashMap<NodeId, (NodeId, Nanos)> = HashMap::new();
+        let mut returns = Returns::new();
         for (index, before) in self.nodes.iter().enumerate() {
             starts.push(NodeId::new(plan.nodes.len()));
-            let mut node = before.clone();
-            let Dependencies { after, after_what, .. } = before.dependencies;
-            let mut after = after.map(|after| places[after.index()]);
-            let returned = after.and_then(|after| returns.get(&after));
-            if let Some((returned, spent)) = returned.filter(|_| after_what == After::Completion) {
-                after = Some(*returned);
-                node.measured.client_before = node.measured.client_before.saturating_sub(*spent);
-            }
-            node.dependencies = Dependencies::new(after, after_what);
+            let mut node = after_returns(before, &places, &returns);
             let of_pool = openings.concern(before);
             match of_nodes[index].filter(|of| uses[*of].works) {
                 Some(of) => {
@@ -140,7 +142,9 @@ impl OperationPlan {
             plan.nodes.push(node);
             let of = of_nodes[index].map(|of| uses[of]);
             if let Some(of) = of.filter(|of| of.last == Some(index) && !of.closes) {
-                let spent = openings.before_return(of.protocol).min(self.client_before_next(before));
+                let spent = openings
+                    .before_return(of.protocol)
+                    .min(self.client_before_next(before));
                 returns.insert(place, (plan.insert_return(place, spent), spent));
             }
         }
@@ -190,7 +194,9 @@ impl OperationPlan {
     /// Client time between the node and what waits for it, which contains that before a return.
     fn client_before_next(&self, node: &PlanNode) -> Nanos {
         let next = node.dependencies.first_dependent;
-        next.map_or(Nanos::ZERO, |next| self.nodes[next.index()].measured.client_before)
+        next.map_or(Nanos::ZERO, |next| {
+            self.nodes[next.index()].measured.client_before
+        })
     }
 
     fn copy_connection(&mut self, one: &Use) -> PlanConnection {
@@ -244,4 +250,21 @@ impl OperationPlan {
         self.first_nodes = before.first_nodes.iter().map(|first| start(*first)).collect();
         self.link_dependents();
     }
+}
+
+/// The node where the nodes before it are at `places`. What waited for the last use of a connection waits for its
+/// return.
+fn after_returns(before: &PlanNode, places: &[NodeId], returns: &Returns) -> PlanNode {
+    let mut node = before.clone();
+    let Dependencies {
+        after, after_what, ..
+    } = before.dependencies;
+    let mut after = after.map(|after| places[after.index()]);
+    let returned = after.and_then(|after| returns.get(&after));
+    if let Some((returned, spent)) = returned.filter(|_| after_what == After::Completion) {
+        after = Some(*returned);
+        node.measured.client_before = node.measured.client_before.saturating_sub(*spent);
+    }
+    node.dependencies = Dependencies::new(after, after_what);
+    node
 }

@@ -232,7 +232,11 @@ fn open_from_pools(pools: &mut [SamplePool], shared: &mut PoolLimits) {
         return;
     }
     let plans = pools.iter_mut().flat_map(SamplePool::plans);
-    let mut openings = Openings::new(plans.map(|plan| &*plan), |protocol| shared.idle.contains_key(&protocol));
+    let mut openings = Openings::new(plans.map(|plan| &*plan), |protocol| {
+        shared.idle.contains_key(&protocol)
+    });
     shared.idle.retain(|protocol, _| openings.knows(*protocol));
-    pools.iter_mut().for_each(|pool| pool.open_from_pools(&mut openings));
+    pools
+        .iter_mut()
+        .for_each(|pool| pool.open_from_pools(&mut openings));
 }

@@ -161,7 +161,10 @@ impl SimulatedRun<'_> {
 
     pub(super) fn may_give_back(&mut self, id: ClientNode) {
         let what = self.node(id);
-        let Some(protocol) = what.pool.filter(|protocol| self.pooled.limited.contains_key(protocol)) else {
+        let Some(protocol) = what
+            .pool
+            .filter(|protocol| self.pooled.limited.contains_key(protocol))
+        else {
             return;
         };
         let own = self.own_use(id);
