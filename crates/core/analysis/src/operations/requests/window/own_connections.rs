@@ -7,14 +7,16 @@
 //! over is a further one of the program that closes it together with another, and never uses both
 //! at once.
 
+mod connection;
+
 use super::super::matching::{IMPOSSIBLE, cheapest};
 use super::super::runs::ConnectionUnits;
 use super::super::search::MAX_PROBABILITY;
-use super::{Candidate, Decision, Lives, Window, kind, number_of};
+use super::{Candidate, Decision, Lives, Window, number_of};
 use crate::operations::member::Member;
-use model::{Assigned, ConnectionId, Phase, Share, Timestamp};
+use connection::{Exchanged, KIND_OF_END, OwnConnection};
+use model::{Assigned, ConnectionId, Share, Timestamp};
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub(super) type Own = Vec<(ConnectionId, ConnectionUnits)>;
 
@@ -70,99 +72,6 @@ impl Window {
 
 fn is_own(lane: &ConnectionUnits, lives: &Lives) -> bool {
     lane.opened.is_some() && lane.sides().is_some_and(|sides| lives.go_on_after_reply(sides))
-}
-
-struct OwnConnection {
-    opened: Timestamp,
-    closed: Timestamp,
-    exchanges: Vec<Exchanged>,
-    /// Its first statements.
-    beginning: u32,
-    /// Proven by an identifier.
-    owner: Option<u64>,
-}
-
-struct Exchanged {
-    started: Timestamp,
-    ended: Timestamp,
-    kind: u32,
-}
-
-impl OwnConnection {
-    fn new(lane: &ConnectionUnits) -> Self {
-        let members = || lane.units.iter().flat_map(|unit| &unit.members);
-        let works = members().filter(|member| member.exchange.phase == Phase::Work);
-        let mut beginning = DefaultHasher::new();
-        for member in works.take(BEGINNING) {
-            member.exchange.fingerprint.hash(&mut beginning);
-        }
-        let replied = members().filter(|member| member.exchange.phase != Phase::Close);
-        let exchanges = replied.map(|member| Exchanged {
-            started: member.exchange.at,
-            ended: member.exchange.ended(),
-            kind: kind_of(member),
-        });
-        let closed = members().map(|member| member.exchange.ended()).max();
-        let opened = lane.opened.unwrap_or_default();
-        let proven = |owner: &(u64, Assigned)| owner.1 == Assigned::Identifier;
-        let owners = lane.units.iter().filter_map(|unit| unit.owner);
-        Self {
-            opened,
-            closed: closed.unwrap_or(opened),
-            exchanges: exchanges.collect(),
-            beginning: kind(beginning.finish()),
-            owner: owners.filter(proven).map(|(id, _)| id).next(),
-        }
-    }
-
-    /// The last exchange begun before `at`, and the kind of the next.
-    fn around(&self, at: Timestamp) -> (Option<&Exchanged>, u32) {
-        let begun = self.exchanges.partition_point(|exchange| exchange.started < at);
-        let before = begun.checked_sub(1).and_then(|last| self.exchanges.get(last));
-        (
-            before,
-            self.exchanges.get(begun).map_or(KIND_OF_END, |next| next.kind),
-        )
-    }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        let (mut one, mut another) = (
-            self.exchanges.iter().peekable(),
-            other.exchanges.iter().peekable(),
-        );
-        while let (Some(left), Some(right)) = (one.peek(), another.peek()) {
-            if left.started < right.ended && right.started < left.ended {
-                return true;
-            }
-            match left.ended < right.ended {
-                true => one.next(),
-                false => another.next(),
-            };
-        }
-        false
-    }
-
-    /// Cost of being a further connection of the program with `first`.
-    fn cost_beside(&self, first: &Self) -> Option<f64> {
-        let may_be = first.opened < self.opened && !self.overlaps(first);
-        let (apart, later) = match self.opened <= first.closed {
-            true => (
-                self.closed
-                    .since(first.closed)
-                    .max(first.closed.since(self.closed)),
-                0.0,
-            ),
-            false => (self.opened.since(first.closed), COST_SEQUENTIAL),
-        };
-        let apart = apart.as_secs_f64() / TOGETHER_SECONDS;
-        may_be.then(|| later + 1.0 + 1.5 * (1.0 + apart).ln())
-    }
-}
-
-fn kind_of(member: &Member) -> u32 {
-    let mut hasher = DefaultHasher::new();
-    (member.exchange.phase, &member.exchange.fingerprint).hash(&mut hasher);
-    kind(hasher.finish())
 }
 
 /// Where replies to requests of one name come on their connections, as assigned so far.
@@ -393,20 +302,14 @@ fn pause_before(before: &Exchanged, replied: Timestamp) -> f64 {
 }
 
 const ROUNDS: usize = 4;
-const KIND_OF_END: u32 = 0;
-/// Statements that show what a connection is for.
-const BEGINNING: usize = 3;
 /// Further connections that lead from one to another.
 const MAX_BESIDE: usize = 4;
-/// Costs: a request without a connection, a connection without a request, one opened after another was
-/// closed, a statement in flight when the reply comes, a request without a reply.
+/// Costs: a request without a connection, a connection without a request, a statement in flight when the
+/// reply comes, a request without a reply.
 const COST_WITHOUT: f64 = 6.0;
 const COST_NOBODYS: f64 = 14.0;
-const COST_SEQUENTIAL: f64 = 2.0;
 const COST_IN_FLIGHT: f64 = 2.0;
 const COST_UNANSWERED: f64 = 2.0;
-/// Programs close their connections one after another.
-const TOGETHER_SECONDS: f64 = 1e-4;
 const MIN_PAUSE_SECONDS: f64 = 2e-5;
 const SPREAD_OF_PAUSES: f64 = 0.7;
 const MAX_COST_OF_PAUSE: f64 = 4.0;
