@@ -161,9 +161,10 @@ fn process_facts(
 
 /// Connections end later than what is observed of them.
 fn pass_until(until: Option<Timestamp>, fact: Fact, aggregator: &mut Aggregator) {
-    let at = match &fact {
-        Fact::Closed(outcome) => outcome.at,
-        _ => fact.time(),
+    let at = if let Fact::Closed(outcome) = &fact {
+        outcome.at
+    } else {
+        fact.time()
     };
     if until.is_none_or(|until| at < until) {
         aggregator.fact(fact);

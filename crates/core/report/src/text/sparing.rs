@@ -287,7 +287,8 @@ mod tests {
         let mut rare = proof.clone();
         rare.operations[0].without = model::DistributionBuilder::new();
         let all = [outcome("control", 842_000), untried, proof, rare];
-        let text = proofs_view(&all, &Style::default()).replace('\n', " ");
+        let view = proofs_view(&all, &Style::default());
+        let text = view.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             text.contains("promised 751 ms, proved 746 ms +- 778 us (30 and 30 operations)."),
             "{text}"

@@ -3,7 +3,7 @@
 use super::Sparing;
 use super::operations::Operations;
 use super::spared::Spared;
-use super::stage::Stage;
+use super::stage::{Results, Stage};
 use model::{Finding, FindingKey, FindingKind, SparingOutcome, Timestamp};
 use pipeline::aggregator::Aggregator;
 use report::ReadOutcome;
@@ -134,7 +134,7 @@ fn untried(finding: &Finding, promised: Option<Duration>, rtt: Duration, is_prov
     SparingOutcome {
         promised,
         unspared: Some(why),
-        ..stage.outcome(Default::default(), finding.kind.to_string(), rtt)
+        ..stage.outcome(Results::default(), finding.kind.to_string(), rtt)
     }
 }
 
@@ -143,3 +143,56 @@ const NOT_CHOSEN: &str = "others seemed to save more when proving began";
 /// Fewer say little about which findings are dear.
 const MIN_OBSERVED: u64 = 20;
 const MAX_PROVED: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{FindingOwners, Saving};
+
+    const RTT: Duration = Duration::from_millis(40);
+
+    fn finding(kind: FindingKind, name: &str, saves: Duration) -> Finding {
+        Finding {
+            kind,
+            fingerprint: (kind != FindingKind::Reconnect)
+                .then(|| Arc::from("select name from t where id = ?")),
+            operation_name: Arc::from(name),
+            operations: 20,
+            owners: FindingOwners::Known,
+            dependent: None,
+            count: 100,
+            turns: 100,
+            saves_turns: 80,
+            saves_turns_most: 80,
+            savings: vec![Saving {
+                rtt: RTT,
+                saves,
+                bounds: None,
+                remedied: None,
+            }],
+            driver: None,
+            remedy: String::new(),
+        }
+    }
+
+    #[test]
+    fn promises_are_of_one_operation_and_dear_findings_that_were_not_tried_are_named() {
+        let loops = finding(FindingKind::NPlusOne, "GET /a", Duration::from_secs(5));
+        let control = finding(FindingKind::ControlTurns, "GET /a", Duration::from_secs(3));
+        let reconnect = finding(FindingKind::Reconnect, "GET /b", Duration::from_secs(1));
+        let stages = [&loops, &reconnect].map(|finding| stage(finding).expect("it can be spared"));
+        let proofs = stages.map(|stage| stage.outcome(Results::default(), String::new(), RTT));
+        let mut outcome = ReadOutcome {
+            findings: vec![reconnect, control, loops],
+            ..ReadOutcome::default()
+        };
+        add_promises(&mut outcome, proofs.into());
+        let [first, second, untried] = &outcome.sparing[..] else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!(first.promised, Some(Duration::from_millis(250)));
+        assert_eq!(second.promised, Some(Duration::from_millis(50)));
+        assert_eq!(untried.promised, Some(Duration::from_millis(150)));
+        assert!(untried.refusal().is_some_and(|why| why.contains("cannot tell")));
+    }
+}

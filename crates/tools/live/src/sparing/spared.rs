@@ -48,19 +48,19 @@ impl Spared {
 
     /// The exchanges that a finding's remedy removes, if longwire can tell which.
     pub(super) fn of_finding(finding: &Finding) -> Option<Self> {
-        let kind = finding.kind;
-        match (&finding.fingerprint, kind) {
-            (None, FindingKind::Reconnect) => Some(Self::Connecting),
-            (Some(text), FindingKind::NPlusOne | FindingKind::RowByRow | FindingKind::UnrewrittenBatch) => {
-                (!is_unseen_fingerprint(text)).then(|| Self::Statement {
-                    text: text.to_string(),
-                    keeps_literals: true,
-                    whole: vec![text.clone()],
-                    pieces: Vec::new(),
-                })
-            }
-            _ => None,
-        }
+        let Some(text) = &finding.fingerprint else {
+            return (finding.kind == FindingKind::Reconnect).then_some(Self::Connecting);
+        };
+        let is_loop = matches!(
+            finding.kind,
+            FindingKind::NPlusOne | FindingKind::RowByRow | FindingKind::UnrewrittenBatch
+        );
+        (is_loop && !is_unseen_fingerprint(text)).then(|| Self::Statement {
+            text: text.to_string(),
+            keeps_literals: true,
+            whole: vec![text.clone()],
+            pieces: Vec::new(),
+        })
     }
 
     fn statement(text: &str, keeps_literals: bool) -> Self {
