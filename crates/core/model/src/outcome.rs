@@ -29,7 +29,7 @@ pub struct Conditions {
     /// The emulated link in its text form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// What passed without the link's delay in every second operation, if anything.
+    /// Exchanges that passed without the link's delay in every second operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spared: Option<String>,
     /// Seed of random numbers, if used.

@@ -11,9 +11,9 @@ pub struct SparingOutcome {
     pub spared: String,
     /// Round-trip time of the link; the longest of several.
     pub rtt: Duration,
-    /// The finding that is proved by this, if longwire chose it.
+    /// Proved by this, if longwire chose it.
     pub finding: Option<FindingKey>,
-    /// What that finding saves of one of its operations, by its price.
+    /// Saving of one operation by that finding's price.
     pub promised: Option<Duration>,
     /// Why nothing of it was spared.
     pub unspared: Option<String>,

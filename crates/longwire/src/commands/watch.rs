@@ -72,9 +72,9 @@ pub struct Args {
     pub relays: RelayArgs,
     #[command(flatten)]
     pub sparing: SparingArgs,
-    /// Measure what the remedies of the findings with the largest savings give, and print it next to
-    /// what they promise: after at least 20 operations, up to three findings one after another, each
-    /// as with --spare. Records, recordings and pages hold the operations before. See docs/links.md.
+    /// Measure the savings of up to three findings, and print them next to the promised ones: after at
+    /// least 20 operations, one finding after another, as with --spare. Records, recordings and pages
+    /// hold the operations before. See docs/links.md.
     #[arg(long, conflicts_with_all = ["spare", "prometheus", "otlp"])]
     pub prove: bool,
     #[command(flatten)]

@@ -44,10 +44,10 @@ impl Sparing {
     /// If longwire cannot spare this alone.
     pub fn new(spared: &str, keeps_literals: bool, by_request: bool, rtt: Duration) -> Result<Arc<Self>> {
         let spared = Spared::parse(spared, keeps_literals)?;
-        Ok(Self::of(Operations::new(spared, by_request, rtt)))
+        Ok(Self::from_operations(Operations::new(spared, by_request, rtt)))
     }
 
-    fn of(operations: Operations) -> Arc<Self> {
+    fn from_operations(operations: Operations) -> Arc<Self> {
         Arc::new(Self {
             known: KnownFingerprints::default(),
             operations: Mutex::new(operations),
@@ -77,12 +77,10 @@ impl Sparing {
         })
     }
 
-    /// What it spares, without literals.
     pub fn name(&self) -> String {
         self.operations().printed()
     }
 
-    /// Whether operations are observed first, and facts of the others dropped.
     pub fn proves(&self) -> bool {
         self.operations().proves()
     }
@@ -142,11 +140,10 @@ struct ServerConnection {
     opening: Opening,
 }
 
-/// How far a connection has been opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Opening {
     Login,
-    /// Settings, and reads of what a driver wants to know.
+    /// Settings and catalogue reads.
     SetUp,
     Over,
 }

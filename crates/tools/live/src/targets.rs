@@ -40,7 +40,7 @@ impl PlannedRelay {
     }
 }
 
-/// The round-trip time of the links, for findings that are priced at one.
+/// The round-trip time that all links have.
 ///
 /// # Errors
 /// If there is none, or several.

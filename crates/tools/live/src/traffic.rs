@@ -34,7 +34,6 @@ pub trait LiveTraffic {
 
     fn report_news(&mut self, _delivery: &OutputHealth) {}
 
-    /// What it does now, if more than observing.
     fn status(&self) -> Option<String> {
         None
     }
@@ -100,7 +99,7 @@ impl RelayedTraffic {
         })
     }
 
-    /// Begins a run that observes, then proves what it found. Facts of the second part are dropped.
+    /// Facts of operations that are not only observed are dropped.
     ///
     /// # Errors
     /// If a relay cannot listen.
@@ -159,7 +158,6 @@ fn process_facts(
     }
 }
 
-/// Connections end later than what is observed of them.
 fn pass_until(until: Option<Timestamp>, fact: Fact, aggregator: &mut Aggregator) {
     let at = if let Fact::Closed(outcome) = &fact {
         outcome.at

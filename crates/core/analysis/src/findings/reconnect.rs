@@ -160,8 +160,8 @@ fn sets_up(text: &str) -> bool {
     !text.is_empty() && (is_setting() || is_catalogue(text))
 }
 
-/// Whether a driver or a pool may send this once for each connection, directly after its login. Also
-/// what SQLAlchemy asks: it ends its tests of a new connection with ROLLBACK.
+/// Whether a driver or a pool may send this once for each connection, directly after its login.
+/// SQLAlchemy ends its tests of a new connection with ROLLBACK.
 pub fn sets_up_connection(text: &str) -> bool {
     sets_up(text) || text == "rollback" || ABOUT_SESSION.contains(&text)
 }

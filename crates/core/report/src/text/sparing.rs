@@ -73,7 +73,7 @@ pub fn proofs_view(outcomes: &[SparingOutcome], style: &Style) -> String {
     out
 }
 
-/// Of the same names; of those seen, if none is. Bursts have other names in findings.
+/// Bursts have other names in findings.
 fn control_lines(control: &SparingOutcome, names: &[&SparedOperation]) -> Vec<String> {
     let is_named = |operation: &&SparedOperation| names.iter().any(|named| named.name == operation.name);
     let mut same: Vec<_> = control.operations.iter().filter(is_named).collect();

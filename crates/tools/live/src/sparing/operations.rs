@@ -24,7 +24,7 @@ pub(super) struct Operations {
     stage: Stage,
     results: Results,
     proving: Option<Proving>,
-    /// Of the link.
+    /// Round-trip time of the link.
     rtt: Duration,
     alternation: Alternation,
     /// Whether operations are HTTP requests; otherwise transactions and bursts of a connection.

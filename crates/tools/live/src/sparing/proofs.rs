@@ -1,4 +1,4 @@
-//! `watch --prove`: from what was observed to the findings that are spared, and to their promises.
+//! `watch --prove`: chooses the findings to spare, and compares them with their promises.
 
 use super::Sparing;
 use super::operations::Operations;
@@ -24,18 +24,16 @@ impl Prover {
     /// `rtt` is that of the link, at which findings have to be priced.
     pub fn new(by_request: bool, rtt: Duration) -> Self {
         Self {
-            sparing: Sparing::of(Operations::observing(by_request, rtt)),
+            sparing: Sparing::from_operations(Operations::observing(by_request, rtt)),
             rtt,
             enough: MIN_OBSERVED,
         }
     }
 
-    /// Facts from then on belong to operations of which some are spared.
     pub fn observed_until(&self) -> Option<Timestamp> {
         self.sparing.operations().observed_until()
     }
 
-    /// Cheap until enough was observed, and afterwards.
     pub fn choose(&mut self, aggregator: &Aggregator) {
         let observed = self.sparing.operations().observed();
         let Some(observed) = observed.filter(|observed| *observed >= self.enough) else {
@@ -53,7 +51,7 @@ impl Prover {
         }
     }
 
-    /// What it does now, for a line of progress.
+    /// For a line of progress.
     pub fn status(&self) -> Option<String> {
         let operations = self.sparing.operations();
         let (number, spared, ended) = operations.proved_now()?;
@@ -94,8 +92,7 @@ fn saving(finding: &Finding, rtt: Duration) -> Option<Duration> {
     Some(saving.saves).filter(|saves| !saves.is_zero())
 }
 
-/// Puts the promises of the observed operations next to what was proved, and adds dear findings that
-/// could not be tried.
+/// Adds promises of the observed operations, and dear findings that could not be tried.
 pub fn add_promises(outcome: &mut ReadOutcome, mut proofs: Vec<SparingOutcome>) {
     let is_proving = proofs.iter().any(|proof| proof.finding.is_some());
     let Some(rtt) = proofs.first().map(|proof| proof.rtt) else {

@@ -1,4 +1,4 @@
-//! What is spared at a time, and the operations measured meanwhile.
+//! One thing to spare at a time, and the operations measured meanwhile.
 
 use super::spared::Spared;
 use model::{FindingKey, SparedExecutions, SparedOperation, SparingOutcome};
@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One thing to spare, with the finding that it proves, if any.
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     pub(super) spared: Spared,
@@ -23,7 +22,6 @@ pub(super) struct Results {
     pub(super) by_request: bool,
 }
 
-/// An operation that has ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arm {
     With(Duration),
@@ -82,7 +80,7 @@ fn is_clear(operation: &SparedOperation) -> bool {
 
 impl Results {
     /// Without requests, the analysis may name a burst otherwise than by its first statement: then it
-    /// is what was measured most often.
+    /// is the one measured most often.
     fn of_finding(&self, name: &Arc<str>) -> Option<&SparedOperation> {
         let count = |of: &&SparedOperation| of.with.count() + of.without.count() + of.mixed;
         let most = || self.measured.values().max_by_key(count);
@@ -111,9 +109,9 @@ impl Results {
     }
 }
 
-/// With and without each, before a difference can be clear.
+/// Operations with and without each.
 const MIN_OPERATIONS: u64 = 8;
-/// Of the difference.
+/// As a share of the difference.
 const MAX_MARGIN: f64 = 0.03;
 /// For each that is in progress at once, of any name.
 const MAX_OPERATIONS: u64 = 120;

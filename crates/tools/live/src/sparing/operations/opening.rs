@@ -1,4 +1,4 @@
-//! Connections as they are opened: what a kept one would not repeat.
+//! Connections as they are opened.
 
 use super::{Number, Operations};
 use crate::sparing::reading::Request;
@@ -31,7 +31,6 @@ impl Operations {
         spares
     }
 
-    /// A round trip of a login passes without delay.
     pub(in crate::sparing) fn spare_login(&mut self) {
         for operation in self.in_progress.values_mut() {
             operation.removed += 1;

@@ -1,4 +1,4 @@
-//! One finding after another: which is spared now, and the results of those before.
+//! Findings that are spared one after another.
 
 use super::Operations;
 use crate::sparing::spared::Spared;
@@ -7,7 +7,6 @@ use model::{SparingOutcome, Timestamp};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Of a run that first observes, as a control, and then proves what it found.
 #[derive(Debug, Default)]
 pub(super) struct Proving {
     pending: VecDeque<Stage>,
@@ -46,7 +45,6 @@ impl Operations {
         }
     }
 
-    /// The finding that is proved now, and how many operations have ended meanwhile.
     pub(in crate::sparing) fn proved_now(&self) -> Option<(usize, String, u64)> {
         self.stage.finding.as_ref()?;
         Some((self.stages_before(), self.printed(), self.results.ended))
@@ -57,7 +55,7 @@ impl Operations {
         proving.map_or(0, |proving| proving.done.len())
     }
 
-    /// An operation begins; returns the number of stages before its own.
+    /// Returns the number of stages before its own.
     pub(super) fn begin_in_stage(&mut self, at: Timestamp) -> usize {
         let before = self.stages_before();
         if let Some(proving) = self.proving.as_mut().filter(|_| before > 0) {
@@ -81,7 +79,6 @@ impl Operations {
         }
     }
 
-    /// Of the stage; its results begin anew.
     fn outcome(&mut self) -> SparingOutcome {
         let results = std::mem::replace(&mut self.results, Results::new(self.by_request));
         self.stage.outcome(results, self.printed(), self.rtt)
@@ -91,7 +88,7 @@ impl Operations {
         self.stage.spared.printed(self.named_statement())
     }
 
-    /// In the order in which they were spared. A run that was to prove findings has its control first.
+    /// A run that proves findings has its control first.
     pub(in crate::sparing) fn finish(&mut self) -> Vec<SparingOutcome> {
         if !self.by_request {
             let open: Vec<_> = self.visits.keys().copied().collect();

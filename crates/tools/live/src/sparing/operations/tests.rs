@@ -25,10 +25,10 @@ fn request(texts: &[&str]) -> Request {
 impl Play {
     fn new(spared: &str, by_request: bool) -> Self {
         let spared = Spared::parse(spared, false).expect("spared");
-        Self::of(Operations::new(spared, by_request, ms(20)))
+        Self::new_of(Operations::new(spared, by_request, ms(20)))
     }
 
-    fn of(operations: Operations) -> Self {
+    fn new_of(operations: Operations) -> Self {
         Self {
             operations,
             now: Timestamp::from_nanos(1_000_000_000),
@@ -269,7 +269,7 @@ fn of_loop(statement: &str, page: &str) -> Stage {
 
 #[test]
 fn findings_are_spared_one_after_another_once_they_were_observed() {
-    let mut play = Play::of(Operations::observing(true, ms(20)));
+    let mut play = Play::new_of(Operations::observing(true, ms(20)));
     let observed: usize = (0..20).map(|_| play.page(0, 1, 5)).sum();
     assert_eq!((observed, play.operations.observed()), (0, Some(20)));
     assert_eq!(play.operations.observed_until(), None);
@@ -298,7 +298,7 @@ fn findings_are_spared_one_after_another_once_they_were_observed() {
 
 #[test]
 fn an_operation_across_a_change_of_the_finding_counts_for_none() {
-    let mut play = Play::of(Operations::observing(true, ms(20)));
+    let mut play = Play::new_of(Operations::observing(true, ms(20)));
     play.operations.http_request(0, play.now, &Arc::from("GET /"));
     play.operations.prove(vec![of_loop(CHILD, "GET /")]);
     assert_eq!(play.loops(1, 5), 0);
