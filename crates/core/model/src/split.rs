@@ -121,7 +121,7 @@ pub struct SplitForecast {
     pub low: Duration,
     /// Upper bound for another run.
     pub high: Duration,
-    /// Bounds by the rounds' spread and the model's error alone.
+    /// Bounds before they were scaled.
     pub unscaled: [Duration; 2],
     /// Scale of the bounds.
     pub scale: BoundsScale,

@@ -68,7 +68,6 @@ impl Prediction {
 pub struct Accepted(BTreeMap<String, Option<Prediction>>);
 
 pub const FILE: &str = "predicted.tsv";
-/// With each product's calibration.
 pub const CALIBRATED_FILE: &str = "calibrated.tsv";
 const HEAD: &str = "# product\tclients\trtt_ms\toperation\tround_trips\tmedian_ms, in parentheses where it is not \
                     stated\tlow_ms\thigh_ms\tunscaled_low_ms\tunscaled_high_ms\tclass";

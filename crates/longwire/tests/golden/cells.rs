@@ -70,13 +70,11 @@ fn of_product(folder: &Path) -> Vec<Cell> {
         .collect()
 }
 
-/// Longwire's, or that of the measurement if the capture has no such operation.
 fn name_of(cell: &Value) -> String {
     let name = cell["operation_name"].as_str().or(cell["op"].as_str());
     name.expect("a name").to_owned()
 }
 
-/// Cells of products that have a calibration.
 pub fn calibrated(folder: &Path, cells: &[Cell]) -> Vec<Cell> {
     let is_calibrated = |cell: &&Cell| folder.join(&cell.product).join(CALIBRATION).exists();
     cells.iter().filter(is_calibrated).cloned().collect()
@@ -114,14 +112,13 @@ fn next<'a>(captures: &Mutex<Vec<(&'a str, u64)>>) -> Option<(&'a str, u64)> {
     captures.lock().expect("no panic").pop()
 }
 
-/// How longer rests lengthen computing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Computing {
     Assumed,
     Calibrated,
 }
 
-/// Of another name than the one that predictions find by themselves.
+/// Not found by itself.
 const CALIBRATION: &str = "calibration.json";
 
 /// Recorded near the database.

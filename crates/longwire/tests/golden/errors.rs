@@ -73,7 +73,6 @@ const HEAD: &str = "\
 | class | cells | predicted | mean error | median | 90 % within | worst | within the halves' difference | halves differ by | rank correlation | inside the bounds | width of bounds |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
-/// A row of predicted throughputs.
 pub fn throughputs(class: &str, judged: &[Judged<'_>]) -> String {
     let Figures {
         predicted,
@@ -95,7 +94,6 @@ pub fn throughputs(class: &str, judged: &[Judged<'_>]) -> String {
     )
 }
 
-/// With the wake-up allowance as assumed, and as calibrated on the machine and the day of the measurement.
 pub fn calibrated([all, cells]: [&[Cell]; 2], assumed: &Accepted, calibrated: &Accepted) -> String {
     let products = products(cells);
     let mut assumed = leave_one_out(all, assumed);

@@ -88,7 +88,6 @@ fn published_errors_are_those_of_the_accepted_predictions() {
     }
 }
 
-/// With `LONGWIRE_GOLDEN_SCALES` it writes them, and the published table.
 #[test]
 fn bounds_are_scaled_by_the_residuals_of_throughputs() {
     let (scales, page) = (throughput::scales(), throughput::page());

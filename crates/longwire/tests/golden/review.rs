@@ -157,7 +157,6 @@ pub fn between_marks<'a>(text: &'a str, begin: &str) -> &'a str {
         .map_or("", |(table, _)| table.trim())
 }
 
-/// Replaces the page's table after `begin`.
 pub fn write_page(page: &Path, table: &str, begin: &str) {
     let text = read(page);
     let (before, rest) = text.split_once(begin).expect("the mark of the table");

@@ -1,6 +1,4 @@
-//! Residuals of `split`'s throughputs elsewhere: `tests/split`, measured by bench/split.sh.
-//!
-//! A statement is what is left out; a server as a second view.
+//! Residuals of throughputs that `split` predicts, with a statement or a server left out.
 
 use super::{Accepted, Cell, Prediction, conformal, errors};
 use crate::errors::Judged;
@@ -14,7 +12,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// `longwire-predict`'s table of scales for throughputs.
 pub fn file() -> PathBuf {
     root().join("crates/core/predict/src/split/scales.tsv")
 }
@@ -24,7 +21,6 @@ pub fn scales() -> String {
     conformal::table_of_scales(&cells, &predicted)
 }
 
-/// The page that publishes coverage, and its table.
 pub fn page() -> (PathBuf, String) {
     let mut table = HEAD.to_owned();
     let (cells, predicted) = measured("statement");
@@ -72,7 +68,6 @@ const CLASSES: [&str; 4] = [
     "several clients, computing",
 ];
 
-/// Cells, with the value of `key` as the application that is left out.
 fn measured(key: &str) -> (Vec<Cell>, Accepted) {
     let text = std::fs::read_to_string(root().join("tests/split/cells.jsonl")).expect("tests/split");
     let mut rows: Vec<(Cell, Option<Prediction>)> = text
@@ -105,7 +100,6 @@ fn cell(record: &Value, key: &str) -> Cell {
     }
 }
 
-/// `None` if it was refused.
 fn prediction(record: &Value) -> Option<Prediction> {
     let millis = |key: &str| Some(record[key].as_f64()? / 1e6);
     let unscaled_ms = [millis("unscaled_low_ns")?, millis("unscaled_high_ns")?];

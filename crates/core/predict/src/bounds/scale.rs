@@ -38,7 +38,6 @@ fn scale_of(
     scale_in(SCALES, class, clients, links, is_as_measured)
 }
 
-/// The scale of `class` in `table`; it only grows unless conditions are as measured.
 pub(crate) fn scale_in(
     table: &str,
     class: &'static str,

@@ -1,6 +1,6 @@
 //! Predicts a workload elsewhere from a measurement with pausing clients.
 //!
-//! A pause before each request delays it as distance does, without packets. It does not show four
+//! A pause before each request delays it as distance does, without packets. It does not show three
 //! effects:
 //!
 //! 1. Distances with longer pauses than a visit allows. The rest is added; if transactions wait for each
@@ -9,8 +9,6 @@
 //! 3. A link's rate: a queue in each direction. The throughput of this closed network is known exactly
 //!    (product form; Buzen's convolution, in logarithms against overflow). Its service times vary more than
 //!    packets of one size, so it is the upper bound; the slowest part alone is the lower bound.
-//! 4. A server that sends by BBR, which the client does not see: it spaces out replies of several packets.
-//!    The upper bound has that.
 
 use super::{MIN_SECONDS, span};
 use link::TCP_HEADER_BYTES;
@@ -98,7 +96,7 @@ impl PausedWorkload {
         }
     }
 
-    /// Seconds per transaction by which a server with BBR may space out replies of several packets.
+    /// Seconds by which a server's BBR, which no client sees, may space out replies of several packets.
     fn spacing(&self, there: &Elsewhere) -> f64 {
         let full = (self.payload_bytes[Direction::ServerToClient] / FULL_PACKET).floor();
         let farther = there.round_trip.saturating_sub(self.round_trip);
@@ -186,7 +184,7 @@ fn throughput(weights: &[f64]) -> f64 {
 
 /// Payload of a full packet: Ethernet's mtu less headers.
 const FULL_PACKET: f64 = 1448.0;
-/// Of a round trip: BBR's gain at its start is 2.89, and one reply a round trip is its estimate of the rate.
+/// Of a round trip: one over BBR's first gain, 2.89.
 const SPACING: f64 = 0.35;
 /// The arithmetic grows with its square.
 const MAX_CLIENTS: u32 = 2_000;

@@ -10,9 +10,8 @@ use std::time::Duration;
 ///
 /// 1. Logarithms are assumed normal: 19 of 20 further rounds lie within Student's quantile times standard
 ///    deviation times sqrt(1 + 1/n) of the mean.
-/// 2. The model's uncertainty in any round and its measured error are added.
-/// 3. Margins are scaled as measured throughputs of the same class require (split conformal).
-/// 4. Refused with fewer rounds than [`SplitRefusal::MIN_ROUNDS`], or an interval wider than [`WIDEST`].
+/// 2. The model's uncertainty in any round and its measured error are added, and scaled (split conformal).
+/// 3. Refused with fewer rounds than [`SplitRefusal::MIN_ROUNDS`], or an interval wider than [`WIDEST`].
 ///
 /// # Errors
 /// The reason for the refusal.
@@ -77,7 +76,7 @@ fn scatter(rounds: &[Forecast]) -> [f64; 2] {
     [mean, quantile * deviation * (1.0 + 1.0 / count).sqrt()]
 }
 
-/// Written by `make golden-accept`, from the residuals of tests/split.
+/// Written by `make golden-accept` from throughputs.
 const SCALES: &str = include_str!("scales.tsv");
 /// Student's 97.5 % quantile for each number of degrees of freedom, from 1.
 const STUDENT: [f64; 10] = [

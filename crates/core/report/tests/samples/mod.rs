@@ -735,7 +735,11 @@ pub fn elsewhere() -> SplitPrediction {
             scale: BoundsScale {
                 class: "several clients, mostly network",
                 factor: 2.0,
-                measured: None,
+                measured: Some(MeasuredCells {
+                    count: 64,
+                    applications: 5,
+                    inside_percent: 91,
+                }),
             },
             bound_by: BoundBy::RoundTrips,
         }),
