@@ -35,16 +35,14 @@ pub fn forecast(
     if rounds.len() < SplitRefusal::MIN_ROUNDS as usize {
         return Err(few);
     }
-    let [mean, spread] = scatter(rounds);
-    let [least, most] = [mean - spread, mean + spread].map(|logarithm| span(logarithm.exp()));
+    let [least, most] = scatter(rounds);
     let unscaled = [
         low.min(least).div_f64(1.0 + MODEL_ERROR),
         high.max(most).mul_f64(1.0 + MODEL_ERROR),
     ];
     let class = class(clients, first.bound_by == BoundBy::RoundTrips);
     let scale = scale_in(SCALES, class, clients, &[*link], true);
-    let low = transaction.saturating_sub(transaction.saturating_sub(unscaled[0]).mul_f64(scale.factor));
-    let high = transaction + unscaled[1].saturating_sub(transaction).mul_f64(scale.factor);
+    let [low, high] = scaled(transaction, unscaled, scale.factor);
     if high.as_secs_f64() > low.as_secs_f64() * WIDEST {
         return Err(SplitRefusal::Wide { low, high });
     }
@@ -58,8 +56,16 @@ pub fn forecast(
     })
 }
 
-/// Mean of the logarithms, and maximum expected deviation of another round.
-fn scatter(rounds: &[Forecast]) -> [f64; 2] {
+fn scaled(middle: Duration, [low, high]: [Duration; 2], factor: f64) -> [Duration; 2] {
+    let [below, above] = [middle.saturating_sub(low), high.saturating_sub(middle)];
+    [
+        middle.saturating_sub(below.mul_f64(factor)),
+        middle.saturating_add(above.mul_f64(factor)),
+    ]
+}
+
+/// Mean of the logarithms, and expected deviation of another round.
+fn scatter(rounds: &[Forecast]) -> [Duration; 2] {
     let count = rounds.len() as f64;
     let logarithms = || {
         rounds
@@ -73,7 +79,8 @@ fn scatter(rounds: &[Forecast]) -> [f64; 2] {
         .get(rounds.len().saturating_sub(2))
         .copied()
         .unwrap_or(STUDENT_OF_MANY);
-    [mean, quantile * deviation * (1.0 + 1.0 / count).sqrt()]
+    let spread = quantile * deviation * (1.0 + 1.0 / count).sqrt();
+    [mean - spread, mean + spread].map(|logarithm| span(logarithm.exp()))
 }
 
 /// Written by `make golden-accept` from throughputs.
