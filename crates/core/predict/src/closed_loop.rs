@@ -68,15 +68,15 @@ pub struct SimulationConfig<'a> {
     /// `None` if their number is unlimited.
     pub workers: Option<u32>,
     pub pools: Option<&'a HashMap<Protocol, u32>>,
-    /// Idle connections that pools keep; of others each client has its own.
+    /// Idle connections that pools keep.
     pub idle_limits: &'a HashMap<Protocol, u32>,
     pub locks: Option<SimulatedLocks<'a>>,
 }
 
 /// Runs the operations of `mix` with the clients of `target`.
 ///
-/// - Each client has separate connections, which keep their windows between operations, unless a pool keeps
-///   few idle ones: then all take theirs from it.
+/// - Each client has separate connections, which keep their windows between operations, unless a
+///   pool keeps few idle ones.
 /// - The first client starts with the first operation, the others evenly spread over all; each continues
 ///   with the next operation.
 /// - Counting begins after each client has finished [`WARM_UP`] operations.
@@ -247,7 +247,6 @@ impl<'a> ClosedLoop<'a> {
     }
 }
 
-/// Round trips of exchanges that were not needed.
 fn skipped(plan: &OperationPlan, times: &[Times]) -> u64 {
     let nodes = plan.nodes.iter().zip(times);
     let skipped = nodes.filter(|(_, times)| times.replied.is_none());

@@ -222,7 +222,6 @@ impl<'a> SimulatedRun<'a> {
         self.network.wake_at(at, Wake::Begin(client));
     }
 
-    /// `place` is that of the connection in the plan.
     fn set_up_connection(&mut self, plan: &OperationPlan, place: usize, connection: ReplayConnection) {
         if let Some(window) = plan.windows[place] {
             self.network.limit_window(connection, window);

@@ -1,4 +1,4 @@
-//! A pool that keeps few idle connections: who finds none opens one, and what is returned beyond is closed.
+//! A pool that keeps few idle connections.
 
 mod made;
 
@@ -12,8 +12,7 @@ const MS: Duration = Duration::from_millis(1);
 const US: Duration = Duration::from_micros(1);
 const STATEMENTS: usize = 4;
 
-/// Four clients that each send one request after another to a program. It takes a connection for each of four
-/// statements; its pool keeps `idle_limit`.
+/// Four clients in a closed loop; the program takes a pooled connection for each statement.
 struct Program {
     rtt: Duration,
     idle_limit: usize,
@@ -26,7 +25,6 @@ struct Program {
     operations: Vec<Operation>,
 }
 
-/// The current request of a client.
 #[derive(Default)]
 struct Request {
     at: Timestamp,
@@ -56,7 +54,7 @@ impl Program {
             let (at, client, returned) = program.events.pop_first().expect("clients that go on");
             match returned {
                 Some(connection) => program.give_back(client, connection, at),
-                None => program.take(client, at),
+                None => program.take_connection(client, at),
             }
         }
         program.operations
@@ -77,7 +75,7 @@ impl Program {
         (200 + (self.pauses >> 16) % 31 * 20) * US
     }
 
-    fn take(&mut self, client: usize, at: Timestamp) {
+    fn take_connection(&mut self, client: usize, at: Timestamp) {
         let idle = self.idle.pop();
         let connection = idle.unwrap_or(self.opened);
         let request = &mut self.requests[client];
@@ -182,7 +180,7 @@ fn round_trips(operations: &[Operation]) -> f64 {
     f64::from(turns) / operations.len() as f64
 }
 
-/// Near, a request opens about two connections; far, all clients hold one nearly always, and few are opened.
+/// Near, a request opens about two; far, clients hold theirs nearly always.
 #[test]
 fn connections_are_opened_as_the_state_of_the_pool_requires() {
     for idle_limit in [1, 2] {

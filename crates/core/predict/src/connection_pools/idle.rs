@@ -1,5 +1,4 @@
-//! Pools with a maximum of idle connections (database/sql's `MaxIdleConns`, SQLAlchemy's `pool_size` with
-//! `max_overflow`): who finds none idle opens one; one that is returned while enough are idle is closed.
+//! Pools with a maximum of idle connections, as database/sql's `MaxIdleConns`.
 
 use super::Use;
 use model::{ConnectionId, Timestamp};
@@ -13,12 +12,10 @@ pub struct Openings {
 }
 
 impl Openings {
-    /// Conditions:
-    ///
     /// 1. Connections are closed when they are returned, [`MIN_CLOSED`] times.
     /// 2. Then nearly always as many others are idle, at least one.
-    /// 3. Connections are opened while none is idle. One that was just returned, or is about to be taken, counts
-    ///    as in use: the wire does not show when it is.
+    /// 3. Connections are opened while none is idle longer than [`UNSETTLED`]: the wire does not show
+    ///    when one is returned.
     pub fn idle_limit(&self, uses: &[Use]) -> Option<u32> {
         let mut by_connection: HashMap<ConnectionId, Vec<&Use>> = HashMap::new();
         uses.iter()
@@ -61,7 +58,6 @@ const fn is_most(part: usize, all: usize) -> bool {
     4 * part >= 3 * all
 }
 
-/// Begins and ends, sorted.
 struct IdleSpans([Vec<Timestamp>; 2]);
 
 impl IdleSpans {
@@ -80,6 +76,5 @@ impl IdleSpans {
 }
 
 const MIN_CLOSED: usize = 10;
-/// A connection that was idle for longer is closed for another reason.
 const MAX_CLOSING: Duration = Duration::from_millis(50);
 const UNSETTLED: Duration = Duration::from_millis(1);

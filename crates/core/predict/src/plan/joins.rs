@@ -21,7 +21,6 @@ impl Joins {
         }
     }
 
-    /// The same of other nodes.
     pub fn map(&self, waiter: impl Fn(NodeId) -> NodeId, waited: impl Fn(NodeId) -> NodeId) -> Self {
         let pairs = self
             .by_waiter

@@ -1,5 +1,4 @@
-//! Uses of pooled connections, each with the exchanges that open its connection if the pool has none idle, and
-//! with its return.
+//! Uses of pooled connections, from opening or taking one to its return.
 
 use super::{After, Crossing, Dependencies, NodeId, OperationPlan, PlanConnection, PlanNode};
 use model::{Nanos, Phase, Protocol};
@@ -28,10 +27,8 @@ struct Opening {
 /// By the last node of a use: the node that returns the connection, and the client's time before it.
 type Returns = HashMap<NodeId, (NodeId, Nanos)>;
 
-/// From taking a connection out of the pool until its return.
 #[derive(Debug, Clone, Copy)]
 struct Use {
-    /// Of the measurement.
     connection: PlanConnection,
     protocol: Protocol,
     first: usize,
@@ -62,7 +59,6 @@ impl Openings {
         self.0.contains_key(&protocol)
     }
 
-    /// Whether the node's connection is of such a pool.
     pub fn concern(&self, node: &PlanNode) -> bool {
         node.pool.is_some_and(|protocol| self.knows(protocol))
     }
@@ -108,8 +104,8 @@ impl Openings {
 }
 
 impl OperationPlan {
-    /// Gives each use of a pooled connection a connection of its own in the plan, the exchanges that
-    /// open it, which a replay skips if the pool has an idle one, and its return.
+    /// Separates the uses of pooled connections. Each is opened, which a replay skips if one is
+    /// idle, and returned.
     #[must_use]
     pub fn with_openings(&self, openings: &mut Openings) -> Self {
         let (of_nodes, uses) = self.uses(openings);
@@ -119,7 +115,6 @@ impl OperationPlan {
             ..self.clone()
         };
         let connections: Vec<PlanConnection> = uses.iter().map(|one| plan.copy_connection(one)).collect();
-        // Where each node is now, and before it what opens its connection.
         let (mut places, mut starts) = (Vec::new(), Vec::new());
         let mut returns = Returns::new();
         for (index, before) in self.nodes.iter().enumerate() {
@@ -133,7 +128,7 @@ impl OperationPlan {
                         plan.insert_opening(openings.next(uses[of].protocol), &mut node);
                     }
                 }
-                // What was opened for the statement of another request holds up nobody.
+                // Opened for another request.
                 None if of_pool => node.phase = Phase::Close,
                 None => {}
             }
@@ -152,7 +147,6 @@ impl OperationPlan {
         plan
     }
 
-    /// The use of each node of a pooled connection, that of what closes it included.
     fn uses(&self, openings: &Openings) -> (Vec<Option<usize>>, Vec<Use>) {
         let mut uses: Vec<Use> = Vec::new();
         let mut current: Vec<Option<usize>> = vec![None; self.connections.len()];
@@ -191,7 +185,6 @@ impl OperationPlan {
         (of_nodes, uses)
     }
 
-    /// Client time between the node and what waits for it, which contains that before a return.
     fn client_before_next(&self, node: &PlanNode) -> Nanos {
         let next = node.dependencies.first_dependent;
         next.map_or(Nanos::ZERO, |next| {
@@ -208,7 +201,6 @@ impl OperationPlan {
         PlanConnection::new(self.connections.len() - 1)
     }
 
-    /// Inserts before `node`, the first use of its connection.
     fn insert_opening(&mut self, opening: Option<&Opening>, node: &mut PlanNode) {
         let Some(opening) = opening else { return };
         for (place, opens) in opening.nodes.iter().enumerate() {
@@ -227,7 +219,6 @@ impl OperationPlan {
         node.measured.client_before = opening.before_use;
     }
 
-    /// Inserts after the node at `last`, of the same connection.
     fn insert_return(&mut self, last: NodeId, client_before: Nanos) -> NodeId {
         let mut returns = self.nodes[last.index()].clone();
         returns.phase = Phase::Close;
@@ -252,8 +243,7 @@ impl OperationPlan {
     }
 }
 
-/// The node where the nodes before it are at `places`. What waited for the last use of a connection waits for its
-/// return.
+/// Waits for the return of a connection in place of its last use.
 fn after_returns(before: &PlanNode, places: &[NodeId], returns: &Returns) -> PlanNode {
     let mut node = before.clone();
     let Dependencies {

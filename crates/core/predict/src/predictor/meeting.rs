@@ -226,7 +226,6 @@ impl Predictor {
     }
 }
 
-/// Lets pools that keep few idle connections decide which are opened.
 fn open_from_pools(pools: &mut [SamplePool], shared: &mut PoolLimits) {
     if shared.idle.is_empty() {
         return;

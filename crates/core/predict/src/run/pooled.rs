@@ -22,12 +22,10 @@ struct Pool {
     waiting: VecDeque<ClientNode>,
 }
 
-/// The last returned one is taken first; without an idle one the client opens another. One that is
-/// returned while enough are idle is closed.
+/// The connection returned last is taken first. One returned beyond the limit is closed.
 #[derive(Debug)]
 struct IdlePool {
     limit: usize,
-    /// Of each link.
     idle: HashMap<u32, Vec<ReplayConnection>>,
 }
 
@@ -102,7 +100,7 @@ impl SimulatedRun<'_> {
         true
     }
 
-    /// Skips what opens a connection if one was idle. What closes it returns it: the pool decides the rest.
+    /// Skips the opening of an idle connection.
     fn takes_idle_or_opens(&mut self, id: ClientNode) -> bool {
         let what = self.node(id);
         let place = what.connection.index();
@@ -134,8 +132,7 @@ impl SimulatedRun<'_> {
         true
     }
 
-    /// Whether the client need not compute before the node, because its connection was idle: what opens it,
-    /// and what follows that.
+    /// Whether the client computes nothing before the node, as its connection was idle.
     pub(super) fn needs_no_opening(&self, id: ClientNode) -> bool {
         let what = self.node(id);
         let own = self.client(id).uses[what.connection.index()];
@@ -192,7 +189,6 @@ impl SimulatedRun<'_> {
         }
     }
 
-    /// Gives back the connection at `place` in the client's plan.
     fn give_back(&mut self, client: ClientId, place: usize, protocol: Protocol) {
         if let Some(pool) = self.pooled.of_few_idle.get_mut(&protocol) {
             let client = &self.clients[client.index()];

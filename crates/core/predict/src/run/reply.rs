@@ -131,7 +131,6 @@ impl SimulatedRun<'_> {
         self.release_completed(id);
     }
 
-    /// Completes the node without carrying it out.
     pub(super) fn skip(&mut self, id: ClientNode) {
         let now = self.now();
         let progress = self.progress(id);
