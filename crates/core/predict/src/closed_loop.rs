@@ -68,7 +68,6 @@ pub struct SimulationConfig<'a> {
     /// `None` if their number is unlimited.
     pub workers: Option<u32>,
     pub pools: Option<&'a HashMap<Protocol, u32>>,
-    /// Idle connections that pools keep.
     pub idle_limits: &'a HashMap<Protocol, u32>,
     pub locks: Option<SimulatedLocks<'a>>,
 }

@@ -310,7 +310,6 @@ impl OperationPlan {
     }
 }
 
-/// Whether a transaction is open, or a statement was only prepared.
 fn is_kept_after(exchange: &Exchange) -> bool {
     let is_open = exchange
         .transaction

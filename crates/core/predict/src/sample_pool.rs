@@ -103,7 +103,6 @@ impl SamplePool {
         parts.map(|part| &mut part.plan)
     }
 
-    /// Lets the pools decide which connections are opened.
     pub fn open_from_pools(&mut self, openings: &mut Openings) {
         for Recorded { parts, places, .. } in &mut self.operations {
             for part in parts {

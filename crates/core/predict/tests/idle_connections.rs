@@ -12,7 +12,6 @@ const MS: Duration = Duration::from_millis(1);
 const US: Duration = Duration::from_micros(1);
 const STATEMENTS: usize = 4;
 
-/// Four clients in a closed loop; the program takes a pooled connection for each statement.
 struct Program {
     rtt: Duration,
     idle_limit: usize,
@@ -69,7 +68,6 @@ impl Program {
         self.events.insert((at.after(pause), client, None));
     }
 
-    /// Computing of the program, between 0.2 and 0.8 ms.
     fn pause(&mut self) -> Duration {
         self.pauses = self.pauses.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (200 + (self.pauses >> 16) % 31 * 20) * US
@@ -180,7 +178,6 @@ fn round_trips(operations: &[Operation]) -> f64 {
     f64::from(turns) / operations.len() as f64
 }
 
-/// Near, a request opens about two; far, clients hold theirs nearly always.
 #[test]
 fn connections_are_opened_as_the_state_of_the_pool_requires() {
     for idle_limit in [1, 2] {

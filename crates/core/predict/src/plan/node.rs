@@ -92,12 +92,10 @@ impl PlanNode {
         self.has_reply || self.dependencies.first_dependent.is_some()
     }
 
-    /// Whether it opens its connection.
     pub const fn opens(&self) -> bool {
         matches!(self.phase, Phase::Connect | Phase::Tls | Phase::Login)
     }
 
-    /// Waits of the client that the target's link lengthens.
     pub fn turns_moved(&self) -> u64 {
         u64::from(self.has_reply && !matches!(self.crossing, Crossing::Measured { .. }))
     }

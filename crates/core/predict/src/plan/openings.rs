@@ -12,19 +12,17 @@ pub struct Openings(HashMap<Protocol, OfPool>);
 struct OfPool {
     openings: Vec<Opening>,
     next: usize,
-    /// The client's times between the last reply and the return, as seen where it closed the connection.
     before_returns: Vec<Nanos>,
     before_return: Nanos,
 }
 
-/// Exchanges that open a connection, and the client's time between them and its first use.
 #[derive(Debug, Clone)]
 struct Opening {
     nodes: Vec<PlanNode>,
     before_use: Nanos,
 }
 
-/// By the last node of a use: the node that returns the connection, and the client's time before it.
+/// By the last node of a use, its return and the client time before.
 type Returns = HashMap<NodeId, (NodeId, Nanos)>;
 
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +30,6 @@ struct Use {
     connection: PlanConnection,
     protocol: Protocol,
     first: usize,
-    /// `None` if the request keeps it until its end.
     last: Option<usize>,
     opens: bool,
     works: bool,
@@ -128,7 +125,6 @@ impl OperationPlan {
                         plan.insert_opening(openings.next(uses[of].protocol), &mut node);
                     }
                 }
-                // Opened for another request.
                 None if of_pool => node.phase = Phase::Close,
                 None => {}
             }

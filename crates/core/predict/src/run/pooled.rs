@@ -34,7 +34,6 @@ pub struct Use {
     under_way: u32,
     /// Whether the request keeps it between two statements.
     is_kept: bool,
-    /// Whether it was idle in the pool.
     was_idle: bool,
 }
 
@@ -100,7 +99,6 @@ impl SimulatedRun<'_> {
         true
     }
 
-    /// Skips the opening of an idle connection.
     fn takes_idle_or_opens(&mut self, id: ClientNode) -> bool {
         let what = self.node(id);
         let place = what.connection.index();
