@@ -138,7 +138,7 @@ fn page_that_works_on(page: u32, lane: u32, from: u64) -> Vec<(u64, Passed)> {
     pass(lane, Phase::Connect, from + 100, "");
     pass(lane, Phase::Work, from + 300, "select page");
     pass(lane, Phase::Work, from + 1_300, "select user");
-    pass(lane, Phase::Work, replied + 200, "commit");
+    pass(lane, Phase::Work, replied + 300, "commit");
     pass(lane + 1, Phase::Connect, replied + 600, "");
     pass(lane + 1, Phase::Work, replied + 800, "select job");
     pass(lane + 1, Phase::Work, replied + 1_000, "delete job");
@@ -164,9 +164,9 @@ fn works(timeline: Timeline) -> Vec<(Vec<u32>, Vec<u32>)> {
 #[test]
 fn a_connection_used_after_the_reply_is_not_the_next_request_s() {
     let mut timeline = Timeline::default();
-    // The next one arrives 100 us after the reply, and its program connects in the middle of that work.
+    // The next one arrives 500 us after the reply, and its program connects in the middle of that work.
     for round in 0..8 {
-        let page = page_that_works_on(0, 10 + 2 * round, 2_100 * u64::from(round));
+        let page = page_that_works_on(0, 10 + 2 * round, 2_500 * u64::from(round));
         timeline.0.extend(page);
     }
     for (round, (waited, after)) in works(timeline).into_iter().enumerate() {
