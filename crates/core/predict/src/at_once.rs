@@ -28,7 +28,7 @@ pub fn groups<'a>(names: &[Named<'a>]) -> Vec<Vec<Named<'a>>> {
     groups.into_iter().map(|(_, members)| members).collect()
 }
 
-/// How many operations of two names, by their places, began while one of the other was under way.
+/// How many operations of two names, by their places, began during one of the other.
 fn overlaps(names: &[Named<'_>]) -> HashMap<(usize, usize), usize> {
     let mut spans: Vec<(Timestamp, Timestamp, usize)> = Vec::new();
     for (place, (_, pool)) in names.iter().enumerate() {

@@ -52,7 +52,7 @@ pub struct OperationPlan {
     pub client_after: Nanos,
     /// Measured arrival of the last reply, at which `client_after` begins.
     pub replied_at: Timestamp,
-    /// Work of its server after the reply.
+    /// Work that its server still does after the reply.
     pub after_reply: AfterReply,
     pub measured: Nanos,
     pub turns_moved: u64,

@@ -40,7 +40,7 @@ fn request_line(bytes: &[u8]) -> Recognition {
                 Some(_) | None => Recognition::Never,
             }
         }
-        // Its end may not have been looked at before the reply.
+        // The next inspection may come only with the reply.
         None if line.len() >= LONG_LINE && bytes.get(method_end + 1) == Some(&b'/') => Recognition::Certain,
         None if line.len() == MAX_LINE_LEN => Recognition::Certain,
         None => Recognition::More,

@@ -45,7 +45,7 @@ struct Life {
 struct Ended {
     within_one: u64,
     others: u64,
-    /// Those opened within a request that worked without any.
+    /// Connections opened within a request that worked while there was none.
     after_reply: u64,
     /// Requests during which a connection was opened, and those with work and no such connection.
     opening: u64,
@@ -60,11 +60,12 @@ struct Ended {
 
 impl Ended {
     fn is_opened_for_each(&self) -> bool {
-        self.without_opening * MOST_OPEN <= self.opening
+        self.without_opening * EXCEPTIONS <= self.opening
     }
 
     fn goes_on_after_reply(&self) -> bool {
-        self.after_reply >= ENOUGH_AFTER.max(self.kept.saturating_mul(MOST_OPEN)) && self.is_opened_for_each()
+        self.after_reply >= ENOUGH_AFTER.max(self.kept.saturating_mul(EXCEPTIONS))
+            && self.is_opened_for_each()
     }
 
     fn is_within_one(&self) -> bool {
@@ -109,7 +110,7 @@ impl Lives {
         self.open.get(&connection).map(|life| life.opened)
     }
 
-    /// `is_serving`: whether a request was under way at its host.
+    /// `is_serving`: whether its host had an open request.
     pub(super) fn worked(
         &mut self,
         connection: ConnectionId,
@@ -254,7 +255,7 @@ const ENOUGH: u64 = 4;
 const EXCEPTION: u64 = 20;
 /// Minimum connections that go on after a reply; those, and requests that open one, per exception.
 const ENOUGH_AFTER: u64 = 3;
-const MOST_OPEN: u64 = 5;
+const EXCEPTIONS: u64 = 5;
 /// Ended connections that decide nothing.
 const MAX_UNDECIDED: u64 = 64;
 const LONG_IDLE: Duration = Duration::from_millis(20);

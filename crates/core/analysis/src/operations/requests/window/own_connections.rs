@@ -65,7 +65,7 @@ impl Window {
             }
             let units = lane.units.into_iter();
             let members = units.flat_map(|unit| unit.members);
-            out.extend(members.map(|member| (owner.of(member), request)));
+            out.extend(members.map(|member| (owner.assigned(member), request)));
         }
     }
 }
@@ -122,7 +122,7 @@ struct OwnOwner {
 }
 
 impl OwnOwner {
-    fn of(&self, mut member: Member) -> Member {
+    fn assigned(&self, mut member: Member) -> Member {
         let is_proven = member
             .assigned
             .is_some_and(|assigned| assigned == Assigned::Identifier);

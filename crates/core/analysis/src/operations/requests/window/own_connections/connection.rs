@@ -10,9 +10,9 @@ pub(super) struct OwnConnection {
     pub(super) opened: Timestamp,
     pub(super) closed: Timestamp,
     pub(super) exchanges: Vec<Exchanged>,
-    /// Its first statements.
+    /// Hash of its first few statements.
     pub(super) beginning: u32,
-    /// Proven by an identifier.
+    /// The request that an identifier proves to own it.
     pub(super) owner: Option<u64>,
 }
 
