@@ -66,7 +66,8 @@ fn a_command_is_calibrated_and_its_file_is_used_by_predict() {
         "-c",
         "select 1",
     ]);
-    let conditions = &of_type(&binary::records(&output), "conditions")[0]["calibration"];
+    let records = binary::records(&output);
+    let conditions = &of_type(&records, "conditions")[0]["calibration"];
     assert_eq!(*conditions, *path);
     let output = run(&["predict", &watched, "10ms", "--explain"]);
     done(&output);
