@@ -106,7 +106,8 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     grouping.host.extend(hosts);
     let links = budget::links(&budgets);
     // One for both runs, so that a change is theirs.
-    let allowance = args.calibration.of_files(&args.files)?;
+    let both: Vec<PathBuf> = args.files.iter().chain(&args.baseline).cloned().collect();
+    let allowance = args.calibration.of_files(&both)?;
     let read = |files: &[PathBuf]| read_outcome(files, &grouping, &links, &args.keys, &allowance, typed);
     let now = read(&args.files)?;
     let before = args

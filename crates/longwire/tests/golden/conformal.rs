@@ -48,7 +48,7 @@ fn rows_of_scales(cells: &[Cell], accepted: &Accepted) -> String {
             applications,
             inside,
             ..
-        } = Coverage::from_judged(&of_class(&all, &scale.class));
+        } = Coverage::from_judged(&backing(&all, &scale.class));
         let Scale {
             class,
             factor,
@@ -191,6 +191,16 @@ pub fn coverage(cells: &[Cell], accepted: &Accepted) -> String {
     text
 }
 
+/// The class, or all where it is too small for a share.
+fn backing<'a>(all: &[Judged<'a>], class: &str) -> Vec<Judged<'a>> {
+    let of_class = of_class(all, class);
+    if of_class.len() < MIN_STATED {
+        all.to_vec()
+    } else {
+        of_class
+    }
+}
+
 fn of_class<'a>(all: &[Judged<'a>], class: &str) -> Vec<Judged<'a>> {
     let is_of = |prediction: &Option<Prediction>| prediction.as_ref().is_some_and(|one| one.class == class);
     let of_class = all.iter().filter(|(_, prediction)| is_of(prediction));
@@ -311,6 +321,7 @@ impl Coverage {
 
 const LEVEL: f64 = 0.9;
 const MIN_RESIDUALS: usize = 100;
+const MIN_STATED: usize = 20;
 const MIN_APPLICATIONS: usize = 4;
 const Z_95: f64 = 1.96;
 const HEAD: &str = "# class\tcells\tapplications\t% inside when left out\tfactor of the margins\tclients up to\trtt_ms from\tto";

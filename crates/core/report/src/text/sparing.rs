@@ -118,6 +118,9 @@ fn proof_line(proof: &SparingOutcome, operation: &SparedOperation) -> String {
     let counts = counts(operation);
     let unproved = proof.refusal().or_else(|| operation.refusal().map(str::to_owned));
     let proved = match (unproved, operation.saved()) {
+        (None, Some(saved)) if saved.bounds_ns[0] <= 0 => {
+            format!("not proved: {}", result(proof, operation, saved))
+        }
         (None, Some(saved)) => {
             let margin = format_duration(saved.margin());
             let proved = signed(saved.saves_ns);

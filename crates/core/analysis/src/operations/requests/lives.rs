@@ -45,6 +45,8 @@ struct Life {
 struct Ended {
     within_one: u64,
     others: u64,
+    /// All that ended.
+    over: u64,
     /// Connections opened within a request that worked while there was none.
     after_reply: u64,
     /// Requests during which a connection was opened, and those with work and no such connection.
@@ -74,10 +76,11 @@ impl Ended {
 
     fn is_undecided(&self) -> bool {
         !self.goes_on_after_reply()
-            && !self.is_within_one()
+            && (self.after_reply > 0 || !self.is_within_one())
             && self.is_opened_for_each()
             && self.opened >= self.opening + self.without_opening
             && self.within_one + self.others < MAX_UNDECIDED
+            && self.over < MAX_OVER
     }
 }
 
@@ -85,13 +88,14 @@ impl Lives {
     /// `is_serving`: whether the client's host works for a request.
     pub(super) fn opened(&mut self, connection: ConnectionId, sides: Sides, at: Timestamp, is_serving: bool) {
         let pair = (sides.client_host, sides.server);
+        let opens_within = self.ended.get(&pair).is_some_and(|ended| ended.opened > 0);
         let goes_on = |life: &Life| !life.is_over && life.in_request && life.pair() == pair;
         let life = Life {
             sides,
             opened: at,
             worked: at,
             is_over: false,
-            in_request: is_serving || self.open.values().any(goes_on),
+            in_request: is_serving || (opens_within && self.open.values().any(goes_on)),
             without_request: false,
         };
         self.open.insert(connection, life);
@@ -205,6 +209,7 @@ impl Lives {
         let between = answered.filter(|(_, arrived, ended)| *arrived > opened && *ended < worked);
         let between = between.count();
         let Some(ended) = self.of_pair(pair) else { return };
+        ended.over += 1;
         ended.after_reply += u64::from(in_request && without_request);
         if let Some(held) = held.filter(|_| worked > opened) {
             if held.after(held.since(opened) / LATE) < worked {
@@ -229,7 +234,7 @@ impl Lives {
 
     pub(super) fn are_undecided(&self, sides: &Sides) -> bool {
         let ended = self.ended.get(&(sides.client_host, sides.server));
-        ended.is_none_or(Ended::is_undecided)
+        ended.map_or(self.ended.len() < MAX_PAIRS, Ended::is_undecided)
     }
 
     /// Whether the connection's program may work on it after its reply.
@@ -258,6 +263,7 @@ const ENOUGH_AFTER: u64 = 3;
 const EXCEPTIONS: u64 = 5;
 /// Ended connections that decide nothing.
 const MAX_UNDECIDED: u64 = 64;
+const MAX_OVER: u64 = 256;
 const LONG_IDLE: Duration = Duration::from_millis(20);
 /// Divisor of a request's time: its connection may work so long after the response, as programs end
 /// transactions then.

@@ -107,13 +107,16 @@ impl Window {
             answered.extend(candidate.answered.map(|(_, at)| (at, candidate.id)));
         }
         answered.sort_unstable();
-        let enough = match self.has_own_connections(lives) {
-            true => MAX_ANSWERED_PROGRAMS,
-            false => MAX_ANSWERED_REQUESTS,
+        let are_whole = self.has_own_connections(lives);
+        let enough = if are_whole {
+            MAX_ANSWERED_PROGRAMS
+        } else {
+            MAX_ANSWERED_REQUESTS
         };
+        let is_full = self.waiting >= MAX_WAITING || (are_whole && self.lanes.len() >= MAX_WHOLE_CONNECTIONS);
         let count = match answered.len() {
             all if all == self.candidates.len() && !self.has_unfinished(lives) => all,
-            many if many >= enough || self.waiting >= MAX_WAITING => many.div_ceil(2),
+            many if many >= enough || is_full => many.div_ceil(2),
             _ => {
                 let is_old = |(at, _): &&(Timestamp, u64)| now.since(*at) > MAX_WAIT;
                 answered.iter().take_while(is_old).count()
@@ -419,7 +422,8 @@ const KIND_OF_SETUP: u32 = 1;
 const MAX_ALONE: usize = 500;
 /// Answered requests waiting for overlapping ones.
 const MAX_ANSWERED_REQUESTS: usize = 256;
-/// Fewer where connections are assigned whole, with a cost that grows by the cube.
+/// Fewer where connections are assigned whole: the cost grows by the cube of both.
 const MAX_ANSWERED_PROGRAMS: usize = 64;
+const MAX_WHOLE_CONNECTIONS: usize = 256;
 const MAX_WAITING: usize = 4_000;
 const MAX_WAIT: std::time::Duration = std::time::Duration::from_secs(10);

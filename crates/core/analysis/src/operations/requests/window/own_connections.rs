@@ -261,6 +261,13 @@ impl<'a> Assignment<'a> {
     }
 
     fn owner(&self, connection: usize, pairs: &[Option<usize>]) -> OwnOwner {
+        if let Some(owner) = self.connections[connection].owner {
+            return OwnOwner {
+                request: self.candidates.iter().position(|candidate| candidate.id == owner),
+                assigned: Assigned::Only,
+                probability: 1.0,
+            };
+        }
         let (mut first, mut probability) = (connection, 1.0);
         for _ in 0..MAX_BESIDE {
             let Some(&(least, beside)) = self.beside[first].first().filter(|_| pairs[first].is_none()) else {

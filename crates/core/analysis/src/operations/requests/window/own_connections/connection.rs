@@ -78,7 +78,11 @@ impl OwnConnection {
 
     /// Cost of being a further connection of the program with `first`.
     pub(super) fn cost_beside(&self, first: &Self) -> Option<f64> {
-        let may_be = first.opened < self.opened && !self.overlaps(first);
+        let differ = self
+            .owner
+            .zip(first.owner)
+            .is_some_and(|(own, other)| own != other);
+        let may_be = first.opened < self.opened && !differ && !self.overlaps(first);
         let (apart, later) = match self.opened <= first.closed {
             true => (
                 self.closed
