@@ -289,13 +289,18 @@ mod tests {
         };
         let mut rare = proof.clone();
         rare.operations[0].without = model::DistributionBuilder::new();
-        let all = [outcome("control", 842_000), untried, proof, rare];
+        let unsaved = SparingOutcome {
+            operations: outcome("control", 842_000).operations,
+            ..proof.clone()
+        };
+        let all = [outcome("control", 842_000), untried, proof, rare, unsaved];
         let view = proofs_view(&all, &Style::default());
         let text = view.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             text.contains("promised 751 ms, proved 746 ms +- 778 us (30 and 30 operations)."),
             "{text}"
         );
+        assert!(text.contains("promised 751 ms, not proved: no saving beyond the scatter"), "{text}");
         let why = "promised 40.0 ms, not proved: the run ended before its turn.";
         assert!(text.find(why) > text.find("proved 746 ms"), "{text}");
         assert!(
