@@ -15,8 +15,10 @@ fn read_records(name: &str) -> Vec<Value> {
 
 fn operations(records: &[Value]) -> Vec<(String, u64, u64)> {
     let number = |record: &Value, key: &str| record[key].as_u64().expect("a number");
-    let operations = of_type(records, "operation").into_iter();
+    let mut operations = of_type(records, "operation");
+    operations.sort_by_key(|record| number(record, "at_ns"));
     operations
+        .into_iter()
         .map(|record| {
             let name = record["operation_name"].as_str().expect("a name").to_owned();
             (name, number(record, "connections"), number(record, "turns"))

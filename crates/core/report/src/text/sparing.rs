@@ -300,7 +300,10 @@ mod tests {
             text.contains("promised 751 ms, proved 746 ms +- 778 us (30 and 30 operations)."),
             "{text}"
         );
-        assert!(text.contains("promised 751 ms, not proved: no saving beyond the scatter"), "{text}");
+        assert!(
+            text.contains("promised 751 ms, not proved: no saving beyond the scatter"),
+            "{text}"
+        );
         let why = "promised 40.0 ms, not proved: the run ended before its turn.";
         assert!(text.find(why) > text.find("proved 746 ms"), "{text}");
         assert!(

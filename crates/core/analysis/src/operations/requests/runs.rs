@@ -48,7 +48,8 @@ impl AssignmentUnit {
     fn add(&mut self, member: Member, owner: Option<(u64, Assigned)>) {
         self.ended = self.ended.max(member.exchange.ended());
         self.is_open = is_in_transaction(&member);
-        self.owner = self.owner.or(owner);
+        let proofs = self.owner.into_iter().chain(owner);
+        self.owner = proofs.min_by_key(|(_, proof)| *proof);
         self.shape = mixed(self.shape, member.exchange.fingerprint.as_ref());
         self.members.push(member);
     }

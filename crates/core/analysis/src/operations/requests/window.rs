@@ -373,6 +373,15 @@ impl Window {
 fn decided(unit: AssignmentUnit, owner: Option<u64>, probability: f64) -> impl Iterator<Item = Decision> {
     let proof = unit.owner.map(|(_, proof)| proof);
     unit.members.into_iter().map(move |mut member| {
+        let carries = member
+            .exchange
+            .tags
+            .as_ref()
+            .is_some_and(|tags| tags.request.is_some());
+        let proof = match proof {
+            Some(Assigned::Identifier) if !carries => Some(Assigned::Transaction),
+            proof => proof,
+        };
         member.assigned = member.assigned.or(proof).or(owner.map(|_| Assigned::Order));
         if member.assigned == Some(Assigned::Order) {
             member.probability = member.probability.or(Share::of_fraction(probability));
