@@ -82,7 +82,7 @@ pub struct Args {
     #[command(flatten)]
     pub keys: KeyLogArgument,
     /// Show the assumptions of the prediction, the parts of its interval, and the replay of the
-    /// longest operation, or of the longest of these names (with * for any text).
+    /// longest operation (of these names; * is any text).
     #[arg(long, conflicts_with = "records", num_args = 0..=1, require_equals = true, default_missing_value = "*", value_parser = pattern, value_name = "NAMES")]
     pub explain: Option<Pattern>,
     /// Write the replay of that operation as a Chrome trace, for chrome://tracing or

@@ -294,7 +294,7 @@ const ARITHMETIC: &str =
     "clients / per second = client + network + server; network = round trips x round-trip time";
 const SATURATED: &str =
     "where clients wait for processors, network and server do too: their sum is exact, their split is not";
-const PREDICTED_BOUNDS: &str = "low, high: the rounds' spread and the error of the model, scaled by measured errors; each round visited the workload with pauses in place of the distance";
+const PREDICTED_BOUNDS: &str = "low, high: the rounds' spread and the model's error, scaled by measured errors; each round ran the workload with pauses for the distance";
 const REPLACED: &str = "--link replaces the round-trip time of packets; wake-ups of processes stay";
 /// An empty line, two headings, six rows and two of notes.
 const ELSEWHERE_LINES: usize = 11;
