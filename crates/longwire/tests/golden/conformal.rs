@@ -57,9 +57,9 @@ fn rows_of_scales(cells: &[Cell], accepted: &Accepted) -> String {
             ..
         } = scale;
         let inside = inside * 100.0;
-        write!(
+        writeln!(
             text,
-            "{class}\t{cells}\t{applications}\t{inside:.0}\t{factor:.3}\t{max_clients}\t{least}\t{most}\n"
+            "{class}\t{cells}\t{applications}\t{inside:.0}\t{factor:.3}\t{max_clients}\t{least}\t{most}"
         )
         .expect("a string");
     }

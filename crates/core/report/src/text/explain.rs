@@ -71,9 +71,9 @@ fn margins(prediction: &Prediction, is_calibrated: bool, style: &Style, out: &mu
         let [below, above] = margin
             .seconds
             .map(|seconds| format_duration(Duration::from_secs_f64(seconds)));
-        let narrowed = match margin.source {
-            MarginSource::WakingUp if is_calibrated => CALIBRATED,
-            source => narrowing(source),
+        let narrowed = match is_calibrated && margin.source == MarginSource::WakingUp {
+            true => CALIBRATED,
+            false => narrowing(margin.source),
         };
         let words = words(margin.source);
         let line = format!("- {words}: {below} shorter, {above} longer. {narrowed}");
