@@ -50,7 +50,7 @@ pub struct SparedOperation {
     /// Operations that were only partly with or without, beside others, or broken off.
     pub mixed: u64,
     /// The most round trips of one operation that passed without delay.
-    pub most_removed: u64,
+    pub max_removed: u64,
 }
 
 /// A difference of medians, in nanoseconds.
@@ -90,7 +90,7 @@ impl SparingOutcome {
     /// Whether an operation's difference is more than the delay that was removed from it.
     pub fn exceeds_delay(&self, operation: &SparedOperation, saved: SavedTime) -> bool {
         let each = self.rtt + MAX_WAKE_UP;
-        let most = each.saturating_mul(u32::try_from(operation.most_removed).unwrap_or(u32::MAX));
+        let most = each.saturating_mul(u32::try_from(operation.max_removed).unwrap_or(u32::MAX));
         let is_control = self.spared == Self::CONTROL;
         !is_control && saved.bounds_ns[0] > i64::try_from(most.as_nanos()).unwrap_or(i64::MAX)
     }
@@ -112,7 +112,7 @@ impl SparedOperation {
             with: DistributionBuilder::new(),
             without: DistributionBuilder::new(),
             mixed: 0,
-            most_removed: 0,
+            max_removed: 0,
         }
     }
 
@@ -209,7 +209,7 @@ mod tests {
         let mut orders = operation(800..830, 96..126);
         let saved = orders.saved().expect("30 each");
         for (round_trips, exceeds) in [(35, false), (32, false), (31, true)] {
-            orders.most_removed = round_trips;
+            orders.max_removed = round_trips;
             assert_eq!(outcome.exceeds_delay(&orders, saved), exceeds, "{round_trips}");
         }
     }

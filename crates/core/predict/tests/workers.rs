@@ -49,6 +49,11 @@ fn page(number: u32, arrived: Timestamp, began: Timestamp, queries: u32) -> Oper
 
 /// Clients in a closed loop on a server with `workers` workers, without distance to its database.
 fn measured(clients: u32, workers: usize, queries: &[u32]) -> Vec<Operation> {
+    measured_with_work_after(clients, workers, queries, 0)
+}
+
+/// Each worker asks `after` queries, one after another, after its reply.
+fn measured_with_work_after(clients: u32, workers: usize, queries: &[u32], after: u32) -> Vec<Operation> {
     let start = Timestamp::from_nanos(1_000_000_000_000);
     let mut arrivals: Vec<(Timestamp, u32)> = (0..clients)
         .map(|client| (start.after(Duration::from_micros(client.into())), client))
@@ -60,9 +65,16 @@ fn measured(clients: u32, workers: usize, queries: &[u32]) -> Vec<Operation> {
         free.sort_unstable();
         let (arrived, client) = arrivals[0];
         let began = arrived.max(free[0]);
-        let page = page(client, arrived, began, queries[number % queries.len()]);
-        let ended = arrived.after(page.duration);
-        (free[0], arrivals[0].0) = (ended, ended.after(Duration::from_micros(10)));
+        let mut page = page(client, arrived, began, queries[number % queries.len()]);
+        let replied = arrived.after(page.duration);
+        for number in 0..after {
+            let query = Made::query(50, 50).on(1000 + client).server(DATABASE);
+            let begun = replied.after(DATABASE * number);
+            let asked = operation_step(&query, step(begun, Duration::ZERO, &query));
+            page.after_reply.push(asked);
+        }
+        free[0] = replied.after(DATABASE * after);
+        arrivals[0].0 = replied.after(Duration::from_micros(10));
         operations.push(page);
     }
     operations
@@ -115,36 +127,9 @@ fn pages_of_several_kinds_wait_for_each_other() {
     assert!(mean("GET /1") > 60 * MS, "{:?}", mean("GET /1"));
 }
 
-/// Each worker asks `after` queries, one after another, after its reply.
-fn measured_after_reply(clients: u32, workers: usize, after: u32) -> Vec<Operation> {
-    let start = Timestamp::from_nanos(1_000_000_000_000);
-    let mut arrivals: Vec<(Timestamp, u32)> = (0..clients)
-        .map(|client| (start.after(Duration::from_micros(client.into())), client))
-        .collect();
-    let mut free = vec![start; workers];
-    let mut operations = Vec::new();
-    for _ in 0..400 {
-        arrivals.sort_unstable();
-        free.sort_unstable();
-        let (arrived, client) = arrivals[0];
-        let mut page = page(client, arrived, arrived.max(free[0]), 1);
-        let replied = arrived.after(page.duration);
-        for number in 0..after {
-            let query = Made::query(50, 50).on(1000 + client).server(DATABASE);
-            let begun = replied.after(DATABASE * number);
-            let asked = operation_step(&query, step(begun, Duration::ZERO, &query));
-            page.after_reply.push(asked);
-        }
-        free[0] = replied.after(DATABASE * after);
-        arrivals[0].0 = replied.after(Duration::from_micros(10));
-        operations.push(page);
-    }
-    operations
-}
-
 #[test]
 fn a_worker_that_works_on_after_its_reply_is_busy_meanwhile() {
-    let operations = measured_after_reply(4, 4, 2);
+    let operations = measured_with_work_after(4, 4, &[1], 2);
     let predictions = predicted(&operations, 4, Workers::Inferred);
     assert_eq!(predictions[0].workers, Some(4));
     // 2 + 20 ms to the reply, and two queries of 1 + 20 ms before the next request.

@@ -19,7 +19,7 @@ record! {
         saves_ns: saved(outcome, operation).map(|saved| saved.saves_ns),
         saves_low_ns: saved(outcome, operation).map(|saved| saved.bounds_ns[0]),
         saves_high_ns: saved(outcome, operation).map(|saved| saved.bounds_ns[1]),
-        round_trips_spared: Some(operation.most_removed).filter(|most| *most > 0),
+        round_trips_spared: Some(operation.max_removed).filter(|most| *most > 0),
         exceeds_delay: saved(outcome, operation).map(|saved| outcome.exceeds_delay(operation, saved)).filter(|exceeds| *exceeds),
         finding: outcome.finding.as_ref().map(|finding| finding.kind.name()),
         promised_ns: outcome.promised,

@@ -202,7 +202,7 @@ fn excess(outcome: &SparingOutcome, operation: &SparedOperation, saved: SavedTim
         false => String::new(),
         true => format!(
             ", more than the delay of {}: something else changed, or replies were long",
-            counted(operation.most_removed, "round trip")
+            counted(operation.max_removed, "round trip")
         ),
     }
 }
@@ -221,7 +221,7 @@ mod tests {
 
     fn outcome(spared: &str, without: u64) -> SparingOutcome {
         let mut operation = SparedOperation::new(Arc::from("GET /orders"));
-        operation.most_removed = 38;
+        operation.max_removed = 38;
         for step in 0..30 {
             operation.with.add(Duration::from_micros(842_000 + 100 * step));
             operation.without.add(Duration::from_micros(without + 100 * step));
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a_saving_beyond_the_removed_delay_is_not_only_that_of_the_delay() {
         let mut outcome = outcome("select ?", 96_000);
-        outcome.operations[0].most_removed = 30;
+        outcome.operations[0].max_removed = 30;
         let text = view(&outcome);
         assert!(
             text.contains("+- 778 us, more than the delay of 30 round trips"),

@@ -502,7 +502,7 @@ pub fn link() -> LinkOutcome {
 
 pub fn sparing() -> SparingOutcome {
     let mut orders = SparedOperation::new("GET /orders".into());
-    orders.most_removed = 38;
+    orders.max_removed = 38;
     for step in 0..30 {
         orders.with.add(micros(841_000 + 70 * step));
         orders.without.add(micros(95_000 + 70 * step));

@@ -102,7 +102,7 @@ impl Results {
             Arm::With(took) => measured.with.add(took),
             Arm::Without { took, removed } => {
                 measured.without.add(took);
-                measured.most_removed = measured.most_removed.max(removed);
+                measured.max_removed = measured.max_removed.max(removed);
             }
             Arm::Mixed => measured.mixed += 1,
         }

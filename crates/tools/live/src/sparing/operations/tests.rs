@@ -288,7 +288,7 @@ fn findings_are_spared_one_after_another_once_they_were_observed() {
         panic!("{proved:?}");
     };
     assert_eq!(
-        (page.with.count(), page.without.count(), page.most_removed),
+        (page.with.count(), page.without.count(), page.max_removed),
         (8, 8, 4)
     );
     assert_eq!(page.saved().map(|saved| saved.saves_ns), Some(76_000_000));

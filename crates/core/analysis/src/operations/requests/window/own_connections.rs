@@ -109,8 +109,8 @@ struct Assignment<'a> {
     candidates: &'a [Candidate],
     names: Vec<u32>,
     connections: &'a [OwnConnection],
-    /// For each connection, those that it may be beside, with the cost, cheapest first.
-    beside: Vec<Vec<(f64, usize)>>,
+    /// For each connection, those of the same program before it, perhaps, with the cost, cheapest first.
+    siblings: Vec<Vec<(f64, usize)>>,
     usual_seconds: f64,
     courses: Courses,
 }
@@ -137,9 +137,9 @@ impl OwnOwner {
 
 impl<'a> Assignment<'a> {
     fn new(candidates: &'a [Candidate], connections: &'a [OwnConnection]) -> Self {
-        let beside = connections.iter().map(|connection| {
+        let siblings = connections.iter().map(|connection| {
             let others = connections.iter().enumerate();
-            let costs = others.filter_map(|(other, first)| Some((connection.cost_beside(first)?, other)));
+            let costs = others.filter_map(|(other, first)| Some((connection.cost_as_sibling(first)?, other)));
             let mut costs: Vec<(f64, usize)> = costs.filter(|(cost, _)| *cost < COST_NOBODYS).collect();
             costs.sort_by(|one, other| one.0.total_cmp(&other.0));
             costs
@@ -156,7 +156,7 @@ impl<'a> Assignment<'a> {
                 .map(|candidate| number_of(&candidate.name))
                 .collect(),
             connections,
-            beside: beside.collect(),
+            siblings: siblings.collect(),
             usual_seconds: usual.max(1e-6),
             courses: Courses::default(),
         }
@@ -194,7 +194,7 @@ impl<'a> Assignment<'a> {
     }
 
     fn cost_as_further(&self, connection: usize) -> f64 {
-        let least = self.beside[connection]
+        let least = self.siblings[connection]
             .first()
             .map_or(COST_NOBODYS, |(cost, _)| *cost);
         let [_, further] = self.courses.costs_of(self.connections[connection].beginning);
@@ -269,19 +269,20 @@ impl<'a> Assignment<'a> {
             };
         }
         let (mut first, mut probability) = (connection, 1.0);
-        for _ in 0..MAX_BESIDE {
-            let Some(&(least, beside)) = self.beside[first].first().filter(|_| pairs[first].is_none()) else {
+        for _ in 0..MAX_SIBLING_HOPS {
+            let Some(&(least, sibling)) = self.siblings[first].first().filter(|_| pairs[first].is_none())
+            else {
                 break;
             };
-            let others = self.beside[first]
+            let others = self.siblings[first]
                 .iter()
                 .skip(1)
                 .map(|(cost, _)| (least - cost).exp());
             probability /= 1.0 + others.sum::<f64>();
-            first = beside;
+            first = sibling;
         }
         let possible = (0..self.candidates.len()).filter(|request| self.cost(first, *request).is_some());
-        let is_only = first == connection && self.beside[first].is_empty() && possible.count() == 1;
+        let is_only = first == connection && self.siblings[first].is_empty() && possible.count() == 1;
         OwnOwner {
             request: pairs[first],
             assigned: if is_only { Assigned::Only } else { Assigned::Order },
@@ -310,7 +311,7 @@ fn pause_before(before: &Exchanged, replied: Timestamp) -> f64 {
 
 const ROUNDS: usize = 4;
 /// Further connections that lead from one to another.
-const MAX_BESIDE: usize = 4;
+const MAX_SIBLING_HOPS: usize = 4;
 /// Costs: a request without a connection, a connection without a request, a statement in flight when the
 /// reply comes, a request without a reply.
 const COST_WITHOUT: f64 = 6.0;

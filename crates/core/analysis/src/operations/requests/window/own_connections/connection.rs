@@ -77,7 +77,7 @@ impl OwnConnection {
     }
 
     /// Cost of being a further connection of the program with `first`.
-    pub(super) fn cost_beside(&self, first: &Self) -> Option<f64> {
+    pub(super) fn cost_as_sibling(&self, first: &Self) -> Option<f64> {
         let differ = self
             .owner
             .zip(first.owner)
