@@ -21,6 +21,7 @@ pub mod lab;
 pub mod link;
 pub mod load;
 pub mod mcp;
+mod moved_flag;
 pub mod observing;
 pub mod per_file;
 pub mod ping;

@@ -70,7 +70,7 @@ impl Current {
                 client,
                 server,
             } => self.opened(*connection, *at, *client, *server),
-            Fact::Started { .. } | Fact::Begun { .. } => {}
+            Fact::Started { .. } | Fact::Begun { .. } | Fact::Left { .. } => {}
             Fact::Exchange { exchange, protocol } => self.exchange(exchange, *protocol),
             Fact::Closed(outcome) => self.closed(outcome),
         }

@@ -35,6 +35,8 @@ pub enum Fact {
         exchange: Box<Exchange>,
         protocol: Protocol,
     },
+    /// The client ended its direction: it asks nothing more. The connection itself ends later.
+    Left { connection: ConnectionId, at: Timestamp },
     /// The connection or the observation ended.
     Closed(Box<ConnectionOutcome>),
 }
@@ -43,7 +45,10 @@ impl Fact {
     /// Position among the facts of all connections; exchanges and connections count by their end.
     pub fn time(&self) -> Timestamp {
         match self {
-            Self::Opened { at, .. } | Self::Started { at, .. } | Self::Begun { at, .. } => *at,
+            Self::Opened { at, .. }
+            | Self::Started { at, .. }
+            | Self::Begun { at, .. }
+            | Self::Left { at, .. } => *at,
             Self::Exchange { exchange, .. } => exchange.ended(),
             Self::Closed(outcome) => outcome.at.after(outcome.duration),
         }

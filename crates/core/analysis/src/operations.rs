@@ -9,6 +9,7 @@ mod attribution;
 mod background;
 mod bursts;
 mod by_rule;
+mod calls;
 mod dependencies;
 mod group;
 mod grouped;
@@ -238,6 +239,7 @@ impl Operations {
                     self.identified(member, out);
                 }
             }
+            Fact::Left { .. } => {}
             Fact::Closed(outcome) => self.closed(&outcome, out),
         }
     }

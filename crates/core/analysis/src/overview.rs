@@ -108,7 +108,7 @@ impl Overview {
     pub fn fact(&mut self, fact: &Fact) {
         match fact {
             Fact::Opened { at, .. } => self.saw(*at),
-            Fact::Started { .. } | Fact::Begun { .. } => {}
+            Fact::Started { .. } | Fact::Begun { .. } | Fact::Left { .. } => {}
             Fact::Exchange { exchange, protocol } => {
                 self.saw(exchange.at);
                 self.saw(exchange.ended());
@@ -220,6 +220,7 @@ impl Overview {
         group.group.setup += operation.setup;
         for step in &operation.steps {
             group.group.evidence.step(step);
+            self.summary.evidence.call(step);
             if let Some(assigned) = step.assigned {
                 group.group.assigned.add(assigned, step.probability);
                 self.summary.assigned.add(assigned, step.probability);

@@ -165,6 +165,10 @@ impl Pairing {
         self
     }
 
+    pub const fn connection(&self) -> ConnectionId {
+        self.connection
+    }
+
     pub fn handshake(&mut self, handshake: TcpHandshake, out: &mut FactSink<'_>) {
         self.last_seen = handshake.ack;
         self.handshake_ended = Some(handshake.ack);

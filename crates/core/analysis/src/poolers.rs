@@ -147,7 +147,7 @@ impl Poolers {
                     self.speaks(ends.server, *protocol);
                 }
             }
-            Fact::Begun { .. } | Fact::Started { .. } | Fact::Closed(_) => {}
+            Fact::Begun { .. } | Fact::Left { .. } | Fact::Started { .. } | Fact::Closed(_) => {}
         }
     }
 
@@ -287,7 +287,7 @@ impl Poolers {
                 }
                 Some(Fact::Closed(outcome))
             }
-            Fact::Opened { .. } | Fact::Begun { .. } | Fact::Started { .. } => Some(fact),
+            Fact::Opened { .. } | Fact::Begun { .. } | Fact::Left { .. } | Fact::Started { .. } => Some(fact),
         }
     }
 

@@ -42,12 +42,12 @@ impl NotSeen {
     }
 }
 
-/// Round trips of work, by how well they are known. Excludes connecting, TLS, login and web
-/// servers' requests. Counts of operations can be summed; unrecognised round trips are missing.
+/// Round trips of work, by how well they are known. Excludes connecting, TLS, login and requests to
+/// web servers that are no calls ([`OperationStep::is_call`]). Counts of operations can be summed; unrecognised round trips are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "EvidenceKeys", into = "EvidenceKeys")]
 pub struct Evidence {
-    /// Round trips of work with databases, including possible ones.
+    /// Round trips of work with databases, including possible ones, and called services.
     pub round_trips: u64,
     /// Guessed round trips ([`Assigned::is_proof`]).
     pub guessed: u64,
@@ -128,27 +128,39 @@ impl Evidence {
 
     /// Adds a step of an operation.
     pub fn step(&mut self, step: &OperationStep) {
-        self.exchange(&step.exchange, step.protocol);
+        if !is_step_of_work(step) {
+            return;
+        }
+        self.work(&step.exchange);
         let is_guessed = step
             .assigned
             .is_some_and(|assigned| !Assigned::is_proof(assigned));
-        if is_work(&step.exchange, step.protocol) {
-            let turns = u64::from(step.exchange.turns);
-            self.outside_requests += if step.outside_requests { turns } else { 0 };
-            if is_guessed {
-                self.guessed += turns;
-                let wrong = step.probability.map_or(0.0, |right| 1.0 - right.as_fraction());
-                self.unrated += if step.probability.is_none() { turns } else { 0 };
-                self.doubted += (wrong * 1e3).round() as u64 * turns;
-            }
+        let turns = u64::from(step.exchange.turns);
+        self.outside_requests += if step.outside_requests { turns } else { 0 };
+        if is_guessed {
+            self.guessed += turns;
+            let wrong = step.probability.map_or(0.0, |right| 1.0 - right.as_fraction());
+            self.unrated += if step.probability.is_none() { turns } else { 0 };
+            self.doubted += (wrong * 1e3).round() as u64 * turns;
         }
     }
 
-    /// Adds the round trips of an exchange.
+    /// Adds the round trips of an exchange that may belong to no operation. A call is known by its
+    /// operation only ([`Evidence::call`]).
     pub fn exchange(&mut self, exchange: &Exchange, protocol: Protocol) {
-        if !is_work(exchange, protocol) {
-            return;
+        if is_work(exchange, protocol) {
+            self.work(exchange);
         }
+    }
+
+    /// Adds a call that [`Evidence::exchange`] left out.
+    pub fn call(&mut self, step: &OperationStep) {
+        if is_step_of_work(step) && !is_work(&step.exchange, step.protocol) {
+            self.work(&step.exchange);
+        }
+    }
+
+    fn work(&mut self, exchange: &Exchange) {
         let turns = u64::from(exchange.turns);
         self.round_trips += turns;
         if let Some(reason) = exchange.not_seen.or_else(|| missing_in_old_recordings(exchange)) {
@@ -290,6 +302,10 @@ impl Strays {
         let share = Share::of_counts(strays.round_trips, strays.of)?.as_fraction();
         (has_requests && share > 1.0 - Evidence::ENOUGH).then_some(strays)
     }
+}
+
+fn is_step_of_work(step: &OperationStep) -> bool {
+    is_work(&step.exchange, step.protocol) || (step.is_call && step.exchange.phase == Phase::Work)
 }
 
 /// Whether it waits for a statement's work.

@@ -149,6 +149,9 @@ pub struct OperationStep {
     /// Whether it certainly belongs to no HTTP request of its client's host: none was in progress,
     /// or the host does the same without any.
     pub outside_requests: bool,
+    /// Whether its connection calls a service within a request to another one, without passing the
+    /// request on as a proxy does.
+    pub is_call: bool,
 }
 
 impl OperationStep {
@@ -167,7 +170,13 @@ impl OperationStep {
             assigned: None,
             probability: None,
             outside_requests: false,
+            is_call: false,
         }
+    }
+
+    /// Whether it is for a server that a program depends on: a database or a called service.
+    pub const fn is_dependency(&self) -> bool {
+        self.protocol.is_database() || self.is_call
     }
 }
 

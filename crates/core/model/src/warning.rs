@@ -84,6 +84,8 @@ pub enum WarningKind {
     RepliesCut,
     /// A connection to move was not moved by a prediction.
     NothingMoved,
+    /// Calls of other services move in predictions without being named.
+    CallsMoved,
     /// Measured time exceeds the model's explanation.
     UnexplainedWait,
     /// Senders pace packets, and are replayed with BBR.
@@ -143,6 +145,7 @@ impl WarningKind {
         Self::RequestsUnanswered,
         Self::RepliesCut,
         Self::NothingMoved,
+        Self::CallsMoved,
         Self::UnexplainedWait,
         Self::PacedSenders,
         Self::NotPredicted,
@@ -188,6 +191,7 @@ impl WarningKind {
             Self::RequestsUnanswered => "requests-unanswered",
             Self::RepliesCut => "replies-cut",
             Self::NothingMoved => "nothing-moved",
+            Self::CallsMoved => "calls-moved",
             Self::UnexplainedWait => "unexplained-wait",
             Self::PacedSenders => "paced-senders",
             Self::NotPredicted => "not-predicted",

@@ -191,6 +191,7 @@ fn write<E: RecordEncoder>(record: &Record, writer: &mut RecordWriter<E>) {
             request,
         } => writer.started(*connection, *at, fingerprint.as_ref(), *request),
         Record::Begun { connection, at } => writer.begun(*connection, *at),
+        Record::Left { connection, at } => writer.left(*connection, *at),
         Record::Exchange {
             exchange,
             protocol,
@@ -238,7 +239,8 @@ fn record() -> impl Strategy<Value = Record> {
                 fingerprint: fingerprint.map(Arc::from),
                 request: request.map(RequestId),
             }),
-        (connection, at).prop_map(|(connection, at)| Record::Begun { connection, at }),
+        (connection.clone(), at.clone()).prop_map(|(connection, at)| Record::Begun { connection, at }),
+        (connection, at).prop_map(|(connection, at)| Record::Left { connection, at }),
         (exchange(), protocol(), option::of(any::<u64>())).prop_map(|(exchange, protocol, operation)| {
             Record::Exchange {
                 exchange: exchange.into(),

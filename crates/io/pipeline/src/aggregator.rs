@@ -13,7 +13,7 @@ use analysis::fingerprint::KnownFingerprints;
 use analysis::operations::Operations;
 use analysis::poolers::Poolers;
 use anyhow::Result;
-use model::{Conditions, ConnectionId, HostProcess, LinkOutcome, PerSide, Warning, WarningKind};
+use model::{Conditions, ConnectionId, Endpoint, HostProcess, LinkOutcome, PerSide, Warning, WarningKind};
 use report::ReadOutcome;
 use report::outcome::ProgressLine;
 use std::path::Path;
@@ -92,7 +92,11 @@ impl Aggregator {
         sinks.each(|sink| sink.fact(&fact));
         let closed = match &fact {
             Fact::Closed(outcome) => Some(outcome.clone()),
-            Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } | Fact::Exchange { .. } => None,
+            Fact::Opened { .. }
+            | Fact::Started { .. }
+            | Fact::Begun { .. }
+            | Fact::Left { .. }
+            | Fact::Exchange { .. } => None,
         };
         self.operations.fact(fact, &mut |grouped| sinks.grouped(grouped));
         if let Some(outcome) = closed {
@@ -195,11 +199,22 @@ impl Aggregator {
             ..ReadOutcome::default()
         };
         sinks.conclude(&mut outcome);
+        outcome.warnings.extend(calls_moved(&self.moved));
         outcome.summary.packets = packets;
         amend(&mut outcome);
         sinks.finish(&outcome)?;
         Ok(outcome)
     }
+}
+
+/// Names the called services that move without being chosen.
+fn calls_moved(moved: &MovedConnections) -> Option<Warning> {
+    let called: Vec<String> = moved.called().iter().map(Endpoint::to_string).collect();
+    let text = format!(
+        "calls of {} move too, because they are made within requests. --on names the connections that move",
+        called.join(", ")
+    );
+    (!called.is_empty()).then(|| Warning::new(WarningKind::CallsMoved, text))
 }
 
 /// Warns of connections chosen to move that predictions do not replay, because they are behind a

@@ -289,7 +289,12 @@ impl Connection {
         fingerprints: &mut Fingerprints,
         out: &mut FactSink<'_>,
     ) {
-        if direction == Direction::ClientToServer || self.is_undecided() {
+        if self.is_undecided() {
+            return;
+        }
+        if direction == Direction::ClientToServer {
+            let connection = self.pairing.connection();
+            out(Fact::Left { connection, at });
             return;
         }
         self.decode(fingerprints, out, |stream, sink| stream.end(at, direction, sink));

@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use model::{ConnectionId, ConnectionMap, Endpoint, OperationStep, Prediction, Protocol};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -46,15 +47,19 @@ impl ConnectionChoice {
 pub struct MovedConnections {
     choices: Vec<ConnectionChoice>,
     servers: Arc<RwLock<ConnectionMap<Endpoint>>>,
+    /// Servers of moved calls, at most [`MAX_CALLED`].
+    called: Arc<RwLock<BTreeSet<Endpoint>>>,
     any: Arc<AtomicBool>,
 }
 
 impl MovedConnections {
-    /// Moves the chosen connections; without a choice all but HTTP, FastCGI and web ports.
+    /// Moves the chosen connections; without a choice those to databases and called services
+    /// ([`OperationStep::is_call`]), and all others but HTTP, FastCGI and web ports.
     pub fn new(choices: Vec<ConnectionChoice>) -> Self {
         Self {
             choices,
             servers: Arc::default(),
+            called: Arc::default(),
             any: Arc::default(),
         }
     }
@@ -66,7 +71,12 @@ impl MovedConnections {
 
     pub fn words(&self) -> String {
         if self.choices.is_empty() {
-            return "all database connections".to_owned();
+            let called = self.called();
+            let others: Vec<String> = called.iter().map(Endpoint::to_string).collect();
+            return match others.is_empty() {
+                true => "all database connections".to_owned(),
+                false => format!("all database connections, and calls of {}", others.join(", ")),
+            };
         }
         let choices = self.choices.iter().map(|choice| match choice {
             ConnectionChoice::Protocol(protocol) => format!("{} connections", protocol.name()),
@@ -86,9 +96,30 @@ impl MovedConnections {
     }
 
     pub fn moves(&self, step: &OperationStep) -> bool {
-        let moves = self.moves_connection(step.exchange.connection, step.protocol);
+        let moves = match self.choices.is_empty() && step.is_call {
+            true => self.record_call(step.exchange.connection),
+            false => self.moves_connection(step.exchange.connection, step.protocol),
+        };
         self.any.fetch_or(moves, Ordering::Relaxed);
         moves
+    }
+
+    /// Servers of calls that move without a choice, at most [`MAX_CALLED`].
+    pub fn called(&self) -> BTreeSet<Endpoint> {
+        self.called.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn record_call(&self, connection: ConnectionId) -> bool {
+        let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
+        let known = |server: &Endpoint| {
+            let called = self.called.read().unwrap_or_else(PoisonError::into_inner);
+            called.contains(server) || called.len() >= MAX_CALLED
+        };
+        if let Some(server) = servers.get(&connection).filter(|server| !known(server)) {
+            let mut called = self.called.write().unwrap_or_else(PoisonError::into_inner);
+            called.insert(*server);
+        }
+        true
     }
 
     pub fn moves_connection(&self, connection: ConnectionId, protocol: Protocol) -> bool {
@@ -126,6 +157,8 @@ pub fn chosen(choices: &[ConnectionChoice], protocol: Protocol, server: Option<&
         }
     })
 }
+
+const MAX_CALLED: usize = 20;
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@ use crate::commands::all_flag::AllArgument;
 use crate::commands::calibration_flag::CalibrationArgument;
 use crate::commands::grouping::Grouping;
 use crate::commands::keys_flag::KeyLogArgument;
+use crate::commands::moved_flag::MovedArgument;
 use crate::commands::record_args::RecordArgs;
 use crate::failure;
 use analysis::findings::Distances;
@@ -67,6 +68,8 @@ pub struct Args {
     #[command(flatten)]
     pub grouping: Grouping,
     #[command(flatten)]
+    pub moved: MovedArgument,
+    #[command(flatten)]
     pub keys: KeyLogArgument,
     #[command(flatten)]
     pub calibration: CalibrationArgument,
@@ -108,7 +111,17 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
     // One for both runs, so that a change is theirs.
     let both: Vec<PathBuf> = args.files.iter().chain(&args.baseline).cloned().collect();
     let allowance = args.calibration.of_files(&both)?;
-    let read = |files: &[PathBuf]| read_outcome(files, &grouping, &links, &args.keys, &allowance, typed);
+    let read = |files: &[PathBuf]| {
+        read_outcome(
+            files,
+            &grouping,
+            &args.moved,
+            &links,
+            &args.keys,
+            &allowance,
+            typed,
+        )
+    };
     let now = read(&args.files)?;
     let before = args
         .baseline
@@ -181,6 +194,7 @@ fn with_those_of_the_command_line(mut budgets: Vec<Budget>, args: &Args) -> Resu
 fn read_outcome(
     files: &[PathBuf],
     grouping: &Grouping,
+    moved: &MovedArgument,
     links: &[LinkDescription],
     keys: &KeyLogArgument,
     allowance: &Allowance,
@@ -190,6 +204,7 @@ fn read_outcome(
         targets: PredictionTarget::grid(links, &[1]),
         wake_up: allowance.wake_up,
         calibration: allowance.calibration.clone(),
+        moved: moved.on.clone(),
         findings: Some(Distances::ascending(
             links.iter().map(|link| link.rtt),
             links.iter().flat_map(|link| link.rate).flatten().min(),

@@ -4,6 +4,7 @@ use super::distance::DistanceArgs;
 use super::emulation_level::{self, Level};
 use super::grouping::Grouping;
 use super::keys_flag::KeyLogArgument;
+use super::moved_flag::MovedArgument;
 use super::per_file::PerFileArg;
 use crate::commands::all_flag::AllArgument;
 use crate::commands::calibration_flag::CalibrationArgument;
@@ -16,7 +17,6 @@ use pipeline::aggregator::{Aggregator, AggregatorConfig};
 use pipeline::calibration::Allowance;
 use pipeline::explain::explain;
 use pipeline::input::{self, Reading};
-use pipeline::moved::ConnectionChoice;
 use pipeline::output::{self, Status};
 use pipeline::page::{PageFile, PageRun, Samples};
 use pipeline::private_file;
@@ -73,10 +73,8 @@ pub struct Args {
     pub wake_up: Option<WakeUpChoice>,
     #[command(flatten)]
     pub calibration: CalibrationArgument,
-    /// Connections that move: postgres, mysql, redis, oracle, informix, drda, tds,
-    /// http, fastcgi, tls or HOST:PORT. Default: all database connections.
-    #[arg(long, value_delimiter = ',', value_parser = ConnectionChoice::parse, value_name = "CONNECTION,...")]
-    pub on: Vec<ConnectionChoice>,
+    #[command(flatten)]
+    pub moved: MovedArgument,
     #[command(flatten)]
     pub grouping: Grouping,
     #[command(flatten)]
@@ -268,7 +266,7 @@ fn wanted(args: &Args, files: &[PathBuf], samples: Option<Samples>) -> Result<Ag
         } else {
             args.workers
         },
-        moved: args.on.clone(),
+        moved: args.moved.on.clone(),
         records: args.records.format(),
         longest: (args.explain.is_some() || args.trace.is_some())
             .then(|| LongestOperation::with_names(args.explain.clone())),

@@ -79,6 +79,7 @@ fn read(args: &Args, files: &[PathBuf], file: Option<RunFile>, typed: &CommandLi
     let Allowance { wake_up, calibration } = args.calibration.of_files(files)?;
     let wanted = AggregatorConfig {
         targets: args.reporting.targets(page.is_some()),
+        moved: args.reporting.moved.on.clone(),
         wake_up,
         calibration,
         records: args.reporting.records.format(),

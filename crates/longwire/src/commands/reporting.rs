@@ -1,6 +1,7 @@
 //! Flags of reports, the same for `read` and `watch`.
 
 use super::grouping::Grouping;
+use super::moved_flag::MovedArgument;
 use crate::commands::all_flag::AllArgument;
 use crate::commands::record_args::RecordArgs;
 use analysis::findings::Distances;
@@ -26,6 +27,8 @@ pub struct Reporting {
     /// of compression.
     #[arg(long, value_parser = BitRate::parse, value_name = "RATE")]
     pub rate: Option<BitRate>,
+    #[command(flatten)]
+    pub moved: MovedArgument,
     #[command(flatten)]
     pub all: AllArgument,
     #[command(flatten)]

@@ -5,6 +5,7 @@ mod run;
 pub mod terminal;
 
 use super::grouping::Grouping;
+use super::moved_flag::MovedArgument;
 use super::observing::{InterfaceArgs, PlainClientsArg, RelayArgs};
 use analysis::findings::Distances;
 use anyhow::{Result, bail, ensure};
@@ -61,6 +62,8 @@ pub struct Args {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub grouping: Grouping,
+    #[command(flatten)]
+    pub moved: MovedArgument,
     /// File for the page that key h writes.
     #[arg(long, default_value = "longwire-top.html", value_name = "FILE")]
     pub html: PathBuf,
@@ -139,6 +142,7 @@ fn wanted(args: &Args, output_health: Option<OutputHealth>) -> AggregatorConfig 
     AggregatorConfig {
         rule: args.grouping.operations,
         hosts: args.grouping.hosts_here(),
+        moved: args.moved.on.clone(),
         live: true,
         findings: Some(Distances {
             rtts: vec![COST_RTT],

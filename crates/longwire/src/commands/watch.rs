@@ -105,6 +105,7 @@ impl Args {
             rule: reporting.grouping.operations,
             hosts: reporting.grouping.hosts_here(),
             targets: reporting.targets(page.is_some()),
+            moved: reporting.moved.on.clone(),
             wake_up,
             calibration,
             records: reporting.records.format(),

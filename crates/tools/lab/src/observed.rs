@@ -142,7 +142,9 @@ impl<'a> Groups<'a> {
                 self.of.insert(*connection, window.unwrap_or(0));
                 *connection
             }
-            Fact::Started { connection, .. } | Fact::Begun { connection, .. } => *connection,
+            Fact::Started { connection, .. }
+            | Fact::Begun { connection, .. }
+            | Fact::Left { connection, .. } => *connection,
             Fact::Exchange { exchange, .. } => exchange.connection,
             Fact::Closed(outcome) => outcome.id,
         };

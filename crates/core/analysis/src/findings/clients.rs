@@ -70,10 +70,8 @@ impl Clients {
                 }
                 // A client that says goodbye is done; the server's close is seen a round trip
                 // later.
-                if exchange.phase == Phase::Close
-                    && let Some(opened) = self.opened.get(&exchange.connection)
-                {
-                    self.note_over(opened.pair, exchange.at, exchange.connection);
+                if exchange.phase == Phase::Close {
+                    self.left(exchange.connection, exchange.at);
                 }
             }
             Fact::Closed(outcome) => {
@@ -89,6 +87,7 @@ impl Clients {
                     );
                 }
             }
+            Fact::Left { connection, at } => self.left(*connection, *at),
             Fact::Started { .. } | Fact::Begun { .. } => {}
         }
     }
@@ -127,6 +126,12 @@ impl Clients {
             .and_then(|introduced| introduced.driver.as_deref());
         let evidence = self.frameworks.get(&connection).copied().unwrap_or_default();
         evidence.framework(driver, fingerprint)
+    }
+
+    fn left(&mut self, connection: ConnectionId, at: Timestamp) {
+        if let Some(opened) = self.opened.get(&connection) {
+            self.note_over(opened.pair, at, connection);
+        }
     }
 
     fn note_over(&mut self, pair: Pair, at: Timestamp, connection: ConnectionId) {

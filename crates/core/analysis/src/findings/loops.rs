@@ -38,6 +38,9 @@ const MAX_PAUSE: Duration = Duration::from_millis(50);
 /// Maximum mean rows per statement, returned or changed, in a loop over single rows.
 const MAX_ROWS: u64 = 20;
 
+/// Maximum mean bytes of a reply whose rows are not reported.
+const MAX_BYTES: u64 = 64 << 10;
+
 impl Loop {
     pub(super) fn turns(self, place: usize) -> impl Iterator<Item = usize> {
         (0..self.rounds).map(move |round| self.start + round * self.period + place)
@@ -127,15 +130,16 @@ pub(super) fn median_pause(turns: &[Turn], period: usize) -> Duration {
     model::median(pauses).unwrap_or_default()
 }
 
+/// Rows that a protocol does not report are judged by their bytes.
 pub(super) fn has_few_rows(view: &OperationView<'_>, turns: impl Iterator<Item = usize>) -> bool {
     let mut count = 0;
-    let mut rows = 0;
-    for turn in turns {
+    let (mut rows, mut bytes_of_unknown) = (0, 0);
+    for exchange in turns.filter_map(|turn| view.exchange(turn)) {
         count += 1;
-        rows += view
-            .exchange(turn)
-            .and_then(|exchange| exchange.rows)
-            .unwrap_or(0);
+        match exchange.rows {
+            Some(returned) => rows += returned,
+            None => bytes_of_unknown += exchange.reply_bytes,
+        }
     }
-    rows <= MAX_ROWS * count
+    rows <= MAX_ROWS * count && bytes_of_unknown <= MAX_BYTES * count
 }

@@ -19,12 +19,7 @@ pub(super) fn detect_waste(view: &mut OperationView<'_>, rate: BitRate) {
     let mut at_level: BTreeMap<u8, Duration> = BTreeMap::new();
     let mut first = None;
     let mut exchanges = 0;
-    for step in view
-        .operation
-        .steps
-        .iter()
-        .filter(|step| step.protocol.is_database())
-    {
+    for step in view.operation.steps.iter().filter(|step| step.is_dependency()) {
         let exchange = &step.exchange;
         let Some(levels) = &exchange.levels else { continue };
         exchanges += 1;

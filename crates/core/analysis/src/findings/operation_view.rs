@@ -1,4 +1,5 @@
-//! The round trips of an operation's database connections, prepared for findings.
+//! The round trips of an operation's connections to databases and called services, prepared for
+//! findings.
 
 use super::clients::Clients;
 use super::fingerprint_ids::{FingerprintId, FingerprintIds};
@@ -23,7 +24,7 @@ pub(super) enum Task {
     Nothing,
 }
 
-/// One round trip (or an exchange of several) in a database connection's work.
+/// One round trip (or an exchange of several) of a dependency's work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
     pub(super) step: usize,
@@ -72,7 +73,7 @@ impl Turns {
         for (index, step) in operation.steps.iter().enumerate() {
             let exchange = &step.exchange;
             let is_event = exchange.fingerprint.as_deref().is_some_and(waits_for_event);
-            if exchange.phase != Phase::Work || !step.protocol.is_database() || is_event {
+            if exchange.phase != Phase::Work || !step.is_dependency() || is_event {
                 continue;
             }
             if exchange.turns == 0 {
@@ -85,6 +86,7 @@ impl Turns {
             self.all.sort_by_key(|turn| turn.connection);
         }
         self.cut_lanes();
+        self.judge_calls(operation);
         for lane in self.lanes.clone() {
             self.judge_unseen(lane, operation);
         }
@@ -121,6 +123,30 @@ impl Turns {
                 turn.verb = Some(*verb);
                 turn.is_plain = is_one_execution(&step.exchange);
             }
+        }
+    }
+
+    /// Infers the verb of calls whose name does not tell it (POST) from the sizes of all: what
+    /// answers with more bytes than it was asked with reads.
+    fn judge_calls(&mut self, operation: &Operation) {
+        let mut bytes: HashMap<u32, [u64; 2]> = HashMap::default();
+        let untold = |turn: &Turn| {
+            let step = operation.steps.get(turn.step).filter(|step| step.is_call)?;
+            let code = turn.code.filter(|_| turn.verb == Some(Verb::Other))?;
+            Some((code.number, &step.exchange))
+        };
+        for (code, exchange) in self.all.iter().filter_map(untold) {
+            let [asked, answered] = bytes.entry(code).or_default();
+            *asked += exchange.request_bytes;
+            *answered += exchange.reply_bytes;
+        }
+        for turn in &mut self.all {
+            let Some((code, exchange)) = untold(turn) else {
+                continue;
+            };
+            let [asked, answered] = bytes.get(&code).copied().unwrap_or_default();
+            turn.verb = Some(if answered > asked { Verb::Read } else { Verb::Write });
+            turn.is_plain = is_one_execution(exchange);
         }
     }
 

@@ -15,7 +15,7 @@ use super::operation_view::OperationView;
 use super::remedies::turns_left;
 use super::software::Software;
 use crate::verb::is_trial;
-use model::{ConnectionId, Exchange, FindingKind, NotSeen, Phase, Protocol};
+use model::{ConnectionId, Exchange, FindingKind, NotSeen, OperationStep, Phase, Protocol};
 
 /// With more round trips of work, a connection is justified.
 const MAX_WORK_TURNS: u64 = 50;
@@ -49,7 +49,7 @@ fn reopened(view: &OperationView<'_>) -> Vec<Made> {
         .steps
         .iter()
         .enumerate()
-        .filter(|(_, step)| step.protocol.is_database());
+        .filter(|(_, step)| step.is_dependency());
     for (step_number, step) in steps {
         let exchange = &step.exchange;
         let is_reopened = match last {
@@ -64,10 +64,10 @@ fn reopened(view: &OperationView<'_>) -> Vec<Made> {
             .iter()
             .rposition(|made| made.connection == exchange.connection);
         match (place, exchange.phase) {
-            (Some(place), _) => made[place].add(step_number, exchange),
+            (Some(place), _) => made[place].add(step_number, step),
             (None, Phase::Connect | Phase::Tls | Phase::Login) if made.len() < MAX_EXAMINED_CONNECTIONS => {
                 let mut opened = Made::new(exchange.connection, step.protocol);
-                opened.add(step_number, exchange);
+                opened.add(step_number, step);
                 made.push(opened);
             }
             (None, Phase::Connect | Phase::Tls | Phase::Login | Phase::Work | Phase::Close) => {}
@@ -107,21 +107,22 @@ impl Made {
         }
     }
 
-    fn add(&mut self, step: usize, exchange: &Exchange) {
+    fn add(&mut self, number: usize, step: &OperationStep) {
+        let exchange = &step.exchange;
         match exchange.phase {
             Phase::Connect | Phase::Tls | Phase::Login => {
-                self.add_setup(step, exchange);
+                self.add_setup(number, exchange);
                 self.is_login_hidden = exchange.phase == Phase::Tls;
             }
             Phase::Work if self.is_setup(exchange) => {
-                self.add_setup(step, exchange);
+                self.add_setup(number, exchange);
                 if is_programs_perhaps(exchange) {
                     self.programs_perhaps += u64::from(exchange.turns);
                 }
             }
-            Phase::Work if self.is_hidden_login(exchange) => {
+            Phase::Work if !step.is_call && self.is_hidden_login(exchange) => {
                 self.is_login_hidden = false;
-                self.add_setup(step, exchange);
+                self.add_setup(number, exchange);
             }
             Phase::Work => {
                 self.is_opening = false;

@@ -64,6 +64,7 @@ impl Evidence {
                 let &(client, server) = self.connections.get(connection)?;
                 return self.may_ask(server).then_some(client);
             }
+            Fact::Left { .. } => {}
             Fact::Exchange { exchange, protocol } => {
                 let &(client, server) = self.connections.get(&exchange.connection)?;
                 if protocol.carries_requests() {

@@ -13,6 +13,7 @@
 //! This is causality by time: independent siblings in sequence look dependent.
 //! `predict::concurrency` adds the evidence of all operations of a name.
 
+use super::calls;
 use super::member::Members;
 use super::moment::Moment;
 use super::pipelines::{self, Pipelined};
@@ -49,6 +50,7 @@ pub(super) fn link(mut members: Members) -> Linked {
         step.after_start = trigger.is_some_and(|trigger| trigger.by_request);
         step.client_before = trigger.map(|trigger| trigger.client_before).unwrap_or_default();
     }
+    calls::mark(&mut steps, &parents);
     wait_for_children(&mut steps, &parents);
     Linked {
         steps,

@@ -180,6 +180,14 @@ impl Asking {
                 self.digest = Digest::Untold;
             }
             Content::Close => self.asked.closes += 1,
+            // Bodies are not seen: of other methods two requests may differ.
+            Content::HttpRequest {
+                method: b"GET",
+                target,
+                ..
+            } => {
+                self.executes(fingerprint, key, |key| digest_of(key, target));
+            }
             Content::Command { .. }
             | Content::HttpRequest { .. }
             | Content::Unseen { .. }

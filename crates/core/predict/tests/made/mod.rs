@@ -126,6 +126,7 @@ pub fn operation_step(made: &Made, step: Step) -> OperationStep {
         assigned: None,
         probability: None,
         outside_requests: false,
+        is_call: false,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The records of a connection's life: `opened`, `started`, `begun`, `connection`.
+//! The records of a connection's life: `opened`, `started`, `begun`, `left`, `connection`.
 
 use super::record::{ReadBody, Record};
 use super::{Interner, Text};
@@ -64,6 +64,22 @@ pub(super) struct BegunRecord {
 impl ReadBody for BegunRecord {
     fn into_record(self, _: &mut Interner) -> Record {
         Record::Begun {
+            connection: self.connection,
+            at: self.at_ns,
+        }
+    }
+}
+
+/// The client ended its direction.
+#[derive(Serialize, Deserialize)]
+pub(super) struct LeftRecord {
+    pub(super) connection: ConnectionId,
+    pub(super) at_ns: Timestamp,
+}
+
+impl ReadBody for LeftRecord {
+    fn into_record(self, _: &mut Interner) -> Record {
+        Record::Left {
             connection: self.connection,
             at: self.at_ns,
         }

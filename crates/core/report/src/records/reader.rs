@@ -1,6 +1,6 @@
 //! Records back to model values.
 
-use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedRecord};
+use super::connection::{BegunRecord, ConnectionRecord, LeftRecord, OpenedRecord, StartedRecord};
 use super::exchange::ExchangeRecord;
 use super::outcome::SummaryRecord;
 use super::record::{ReadBody, Record};
@@ -175,6 +175,7 @@ const READERS: &[(&str, ReadLine)] = readers! {
     OpenedRecord,
     StartedRecord,
     BegunRecord,
+    LeftRecord,
     ConnectionRecord<'_>,
     Warning,
     RecognisedStatement,

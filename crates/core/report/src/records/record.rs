@@ -29,6 +29,11 @@ pub enum Record {
         connection: ConnectionId,
         at: Timestamp,
     },
+    /// The client ended its direction.
+    Left {
+        connection: ConnectionId,
+        at: Timestamp,
+    },
     Exchange {
         /// Equal fingerprints and error codes share one allocation.
         exchange: Box<Exchange>,

@@ -61,6 +61,7 @@ types! {
     connection::OpenedRecord => "opened": "connection at_ns client server",
     connection::StartedRecord<'_> => "started": "connection at_ns fingerprint request_id",
     connection::BegunRecord => "begun": "connection at_ns",
+    connection::LeftRecord => "left": "connection at_ns",
     connection::ConnectionRecord<'_> => "connection":
         "id client server protocol encrypted opaque opaque_reason server_version driver settings at_ns \
          duration_ns turns exchanges statements rtt_ns client_side_rtt_ns server_side_rtt_ns rtt_source \

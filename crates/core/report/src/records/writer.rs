@@ -3,7 +3,7 @@
 use super::advice::{AdviceRecord, LevelRecord, PaysRecord};
 use super::check::{ChangeRecord, CheckRecord};
 use super::comparison::ComparisonRecord;
-use super::connection::{BegunRecord, ConnectionRecord, OpenedRecord, StartedRecord};
+use super::connection::{BegunRecord, ConnectionRecord, LeftRecord, OpenedRecord, StartedRecord};
 use super::distance::{DatabaseLinkRecord, RowsRecord};
 use super::echo::BulkRecord;
 use super::estimate::EstimateRecord;
@@ -214,6 +214,14 @@ impl<E: RecordEncoder> RecordWriter<E> {
     /// Opaque bytes have begun an exchange that is reported much later (recordings only).
     pub fn begun(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
         self.write(&BegunRecord {
+            connection,
+            at_ns: at,
+        })
+    }
+
+    /// The client ended its direction (recordings only).
+    pub fn left(&mut self, connection: ConnectionId, at: Timestamp) -> io::Result<()> {
+        self.write(&LeftRecord {
             connection,
             at_ns: at,
         })

@@ -228,7 +228,7 @@ fn nothing_predicted(outcome: &ReadOutcome) -> Option<String> {
     })
 }
 
-const NO_DATABASE: &str = "No round trip to a database was seen, so the cost of distance is unknown. Capture on the application's host \
+const NO_DATABASE: &str = "No round trip to a database or a called service was seen, so the cost of distance is unknown. Capture on the application's host \
                            with its database's port (tcpdump -w FILE 'port 5432'), or name the connections that move with --on.";
 const NOTHING_MOVES: &str =
     "No connection moves, so the cost of distance is unknown: name the connections that move with --on.";

@@ -149,6 +149,7 @@ pub fn web_page_of(calls: u64) -> Operation {
             assigned: None,
             probability: None,
             outside_requests: false,
+            is_call: false,
             ..operation_step()
         },
     );

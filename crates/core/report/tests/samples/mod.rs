@@ -310,6 +310,7 @@ pub fn operation_step() -> OperationStep {
         assigned: Some(Assigned::Identifier),
         probability: None,
         outside_requests: false,
+        is_call: false,
     }
 }
 

@@ -71,6 +71,12 @@ fn written_of_connections_and_sparing() -> [String; 9] {
                 Timestamp::from_nanos(1_790_000_000_060_000_000),
             )
         }),
+        line(|writer| {
+            writer.left(
+                model::ConnectionId(4),
+                Timestamp::from_nanos(1_790_000_000_061_000_000),
+            )
+        }),
     ]
 }
 

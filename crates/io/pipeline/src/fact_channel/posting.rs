@@ -114,7 +114,9 @@ impl FactSender {
                 turns: u64::from(exchange.turns),
                 ..none
             },
-            Posted::Fact(Fact::Begun { .. } | Fact::Closed(_)) | Posted::Payload(_) => none,
+            Posted::Fact(Fact::Begun { .. } | Fact::Left { .. } | Fact::Closed(_)) | Posted::Payload(_) => {
+                none
+            }
         });
     }
 

@@ -173,7 +173,9 @@ fn most_for(posted: &Posted) -> Option<u64> {
         Posted::Fact(Fact::Exchange { protocol, .. }) if protocol.carries_requests() => {
             Some(MAX_WAITING_OF_REQUESTS)
         }
-        Posted::Fact(Fact::Opened { .. } | Fact::Begun { .. } | Fact::Exchange { .. }) => Some(MAX_WAITING),
+        Posted::Fact(
+            Fact::Opened { .. } | Fact::Begun { .. } | Fact::Left { .. } | Fact::Exchange { .. },
+        ) => Some(MAX_WAITING),
     }
 }
 

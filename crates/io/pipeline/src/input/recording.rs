@@ -45,6 +45,10 @@ fn fact_of(
             connection: renumber(connection),
             at,
         },
+        Record::Left { connection, at } => Fact::Left {
+            connection: renumber(connection),
+            at,
+        },
         Record::Exchange {
             mut exchange,
             protocol,
@@ -176,7 +180,7 @@ impl Seen {
         match fact {
             Fact::Exchange { .. } => self.exchanges += 1,
             Fact::Closed(outcome) => self.counted += outcome.exchanges,
-            Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } => {}
+            Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } | Fact::Left { .. } => {}
         }
     }
 

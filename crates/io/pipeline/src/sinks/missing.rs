@@ -38,7 +38,7 @@ impl RunSink for MissingData {
         match fact {
             Fact::Exchange { exchange, .. } => self.counts.exchange(exchange),
             Fact::Closed(outcome) => self.counts.connection(outcome),
-            Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } => {}
+            Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } | Fact::Left { .. } => {}
         }
         Ok(())
     }

@@ -81,6 +81,7 @@ pub(super) fn write_fact<E: RecordEncoder>(records: &mut RecordWriter<E>, fact: 
             request,
         } => records.started(*connection, *at, fingerprint.as_ref(), *request),
         Fact::Begun { connection, at } => records.begun(*connection, *at),
+        Fact::Left { connection, at } => records.left(*connection, *at),
         Fact::Exchange { exchange, protocol } => records.exchange(exchange, *protocol, None),
         Fact::Closed(outcome) => records.connection(outcome),
     }

@@ -62,6 +62,7 @@ pub fn exchange(connection: u32, bytes: [u64; 2], after: Option<u32>) -> Operati
         assigned: None,
         probability: None,
         outside_requests: false,
+        is_call: false,
     }
 }
 

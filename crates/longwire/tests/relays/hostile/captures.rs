@@ -43,7 +43,7 @@ impl Observer for Collect {
                 outcome.connections += 1;
                 outcome.payload_bytes += closed.totals.payload_bytes.iter().sum::<u64>();
             }
-            Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } => {}
+            Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } | Fact::Left { .. } => {}
         });
     }
 }

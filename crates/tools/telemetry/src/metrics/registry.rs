@@ -94,7 +94,7 @@ impl Registry {
                 self.servers.insert(*connection, *server);
                 self.targets.at(server, Cost::default(), now.as_nanos()).opened += 1;
             }
-            Fact::Started { .. } | Fact::Begun { .. } => {}
+            Fact::Started { .. } | Fact::Begun { .. } | Fact::Left { .. } => {}
             Fact::Exchange { exchange, protocol } => self.exchange(exchange, *protocol, now),
             Fact::Closed(outcome) => {
                 self.servers.remove(&outcome.id);
@@ -133,6 +133,7 @@ impl Registry {
     /// Accepts an operation, or a part of one.
     pub fn operation(&mut self, operation: &Operation) {
         let now = operation.at.after(operation.duration);
+        operation.steps.iter().for_each(|step| self.evidence.call(step));
         self.operations.process_operation(operation, now.as_nanos());
     }
 

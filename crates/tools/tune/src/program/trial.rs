@@ -128,7 +128,11 @@ impl Seen {
                     None => self.uncounted = true,
                 }
             }
-            Fact::Exchange { .. } | Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } => {}
+            Fact::Exchange { .. }
+            | Fact::Opened { .. }
+            | Fact::Started { .. }
+            | Fact::Begun { .. }
+            | Fact::Left { .. } => {}
         }
     }
 

@@ -237,7 +237,11 @@ impl Seen {
                     seen.connections += 1;
                     seen.encrypted_connections += u64::from(outcome.decoding.encrypted);
                 }
-                Fact::Closed(_) | Fact::Started { .. } | Fact::Begun { .. } | Fact::Exchange { .. } => {}
+                Fact::Closed(_)
+                | Fact::Started { .. }
+                | Fact::Begun { .. }
+                | Fact::Left { .. }
+                | Fact::Exchange { .. } => {}
             }
             runs.fact(fact, &mut |grouped| seen.process_grouped(grouped));
         }

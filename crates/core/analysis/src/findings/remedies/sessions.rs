@@ -145,6 +145,11 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         Kind::Reconnect,
+        &[For::Web],
+        "Keep connections: one HTTP client for the whole program (an agent with keep-alive, a session, a pool), and read each response to its end.",
+    ),
+    row(
+        Kind::Reconnect,
         &[],
         "Keep connections in a pool: in the application, or next to it.",
     ),
@@ -175,6 +180,11 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Sequential,
         &[For::ConnectorJ, For::MariadbJdbc],
         "Send them together (allowMultiQueries=true and several statements in one text), or on connections of their own at the same time.",
+    ),
+    row(
+        Kind::Sequential,
+        &[For::Web],
+        "None contains a value from another's reply: send them at the same time.",
     ),
     row(
         Kind::Sequential,

@@ -28,9 +28,23 @@ pub(super) const ROWS: &[Row] = &[
     case_row(
         Kind::NPlusOne,
         Case::Independent,
+        &[For::Web],
+        "Ask once for all of them: a request that takes a list of keys, or a batch request of the service. If it has none, send the requests \
+         at the same time.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
         &[],
         "Ask once for all of them: a join with the statement before, or WHERE key IN (...) with all keys. In an ORM: eager or batch \
          fetching.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Dependent,
+        &[For::Web],
+        "It alternates with other requests and may need their results. Collect the keys first and ask once for all, or send the requests of \
+         all keys at the same time.",
     ),
     case_row(
         Kind::NPlusOne,
@@ -104,6 +118,11 @@ pub(super) const ROWS: &[Row] = &[
         Kind::RowByRow,
         &[For::Speaks(Protocol::Redis)],
         "Send the commands in a pipeline, or several keys with one command (MSET, HSET with several fields).",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Web],
+        "Write many with one request: the service's bulk or batch request. If it has none, send the requests at the same time.",
     ),
     row(
         Kind::RowByRow,

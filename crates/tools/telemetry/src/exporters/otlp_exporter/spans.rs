@@ -33,7 +33,7 @@ impl SpanSink {
             Fact::Closed(outcome) => {
                 self.servers.remove(&outcome.id);
             }
-            Fact::Started { .. } | Fact::Begun { .. } | Fact::Exchange { .. } => {}
+            Fact::Started { .. } | Fact::Begun { .. } | Fact::Left { .. } | Fact::Exchange { .. } => {}
         }
     }
 
