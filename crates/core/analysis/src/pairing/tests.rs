@@ -110,7 +110,7 @@ impl Conversation {
             match fact {
                 Fact::Exchange { exchange, .. } => exchanges.push(*exchange),
                 Fact::Closed(outcome) => closed = Some(*outcome),
-                Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } => {}
+                Fact::Opened { .. } | Fact::Started { .. } | Fact::Begun { .. } | Fact::Left { .. } => {}
             }
         }
         (exchanges, closed.expect("closed() hands out the connection"))

@@ -15,7 +15,7 @@ fn reconnect() -> model::FindingKey {
     }
 }
 
-fn written_of_connections_and_sparing() -> [String; 9] {
+fn written_of_connections_and_sparing() -> [String; 10] {
     use crate::samples::{conditions, connection, endpoint, line, sparing};
     [
         line(|writer| writer.sparing(&sparing())),
