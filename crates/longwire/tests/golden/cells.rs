@@ -118,6 +118,9 @@ pub enum Computing {
     Calibrated,
 }
 
+/// It calls a feed's server, which stayed near when the cells were measured.
+const CALLS_A_SERVICE: &str = "miniflux";
+
 /// Not found by itself.
 const CALIBRATION: &str = "calibration.json";
 
@@ -144,6 +147,9 @@ fn predict_capture(folder: &Path, cells: &[&Cell], with: Computing) -> BTreeMap<
     links
         .iter()
         .for_each(|link| arguments.extend(["--link", link.as_str()]));
+    if product == CALLS_A_SERVICE {
+        arguments.extend(["--on", "postgres"]);
+    }
     let calibration = folder.join(product).join(CALIBRATION);
     if with == Computing::Calibrated {
         arguments.extend(["--calibration", calibration.to_str().expect("a path")]);
