@@ -2,6 +2,7 @@
 
 mod arguments;
 mod calibration;
+mod calls;
 mod captures;
 mod content;
 mod conversation;

@@ -1,0 +1,72 @@
+//! Calls of other services within a request count, move and are judged like databases. Captures of
+//! a page in Python (`http.server`) that asks another server by HTTP: ten times on a kept
+//! connection (`post`), ten times on new ones (`reconnect`), once (`once`), or passing the request
+//! on (`proxy`). Relays of 5 and 20 ms in between: the page took 100, 252; 152, 452; 48, 64 ms.
+
+use serde_json::Value;
+use std::path::Path;
+use testbed::binary;
+
+fn capture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/calls/{name}.pcap.gz"));
+    path.display().to_string()
+}
+
+fn report(words: &[&str]) -> String {
+    binary::unwrapped(&String::from_utf8_lossy(&binary::run(words).stdout))
+}
+
+fn check(file: &str, forbidden: &str) -> Option<i32> {
+    binary::run(&["check", "--forbid", forbidden, file]).status.code()
+}
+
+fn predicted_ms(file: &str, rtt: &str) -> f64 {
+    let output = binary::run(&["predict", file, "--rtt", rtt, "--json"]);
+    let text = String::from_utf8(output.stdout).expect("records are text");
+    let mut records = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a record"));
+    let prediction = records.find(|record| record["type"] == "prediction");
+    let nanos = prediction.expect("the page is predicted")["duration_ns"].as_f64();
+    nanos.expect("a time") / 1e6
+}
+
+#[test]
+fn calls_within_requests_move_by_default() {
+    let said = report(&["read", &capture("post")]);
+    assert!(said.contains("for 10 round trips"), "{said}");
+    assert!(said.contains("n+1 POST /query"), "{said}");
+    assert!(said.contains("calls of 127.0.0.1:18123 move too"), "{said}");
+    for (name, rtt, measured) in [
+        ("post", "5ms", 100.0),
+        ("post", "20ms", 252.0),
+        ("reconnect", "5ms", 152.0),
+        ("reconnect", "20ms", 452.0),
+        ("once", "5ms", 48.0),
+        ("once", "20ms", 64.0),
+    ] {
+        let predicted = predicted_ms(&capture(name), rtt);
+        let error: f64 = predicted / measured - 1.0;
+        assert!(error.abs() < 0.1, "{name} at {rtt}: {predicted} ms");
+    }
+}
+
+#[test]
+fn requests_that_a_proxy_passes_on_are_no_calls() {
+    let said = report(&["read", &capture("proxy")]);
+    assert!(
+        said.starts_with("No round trip to a database or a called service was seen"),
+        "{said}"
+    );
+    assert_eq!(check(&capture("proxy"), "n+1"), Some(2));
+    let said = report(&["read", &capture("proxy"), "--on", "127.0.0.1:18123"]);
+    assert!(said.contains("for 1 round trip"), "{said}");
+}
+
+#[test]
+fn loops_and_connections_of_calls_break_their_budgets() {
+    for (name, loops, reconnects) in [("post", 1, 0), ("reconnect", 1, 1), ("once", 0, 0)] {
+        let found = [check(&capture(name), "n+1"), check(&capture(name), "reconnect")];
+        assert_eq!(found, [Some(loops), Some(reconnects)], "{name}");
+    }
+}
