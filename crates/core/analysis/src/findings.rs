@@ -34,6 +34,7 @@ mod repeated_read;
 mod row_by_row;
 mod sequential;
 mod series;
+mod similar_requests;
 mod small_fetch;
 mod software;
 mod unrewritten_batch;
@@ -112,6 +113,7 @@ const KINDS: &[Kind] = &[
     small_fetch::detect_waste,
     n_plus_one::detect_waste,
     repeated_read::detect_waste,
+    similar_requests::detect_waste,
     comment_defeats_cache::detect_waste,
     one_shot_prepare::detect_waste,
     sequential::detect_waste,

@@ -3,6 +3,7 @@
 use crate::serde_units::{hex, ns};
 use crate::{AtLevel, ConnectionId, Margin, NotSeen, Phase, Tags, Timestamp, TransactionState};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -202,6 +203,43 @@ pub struct RequestTraits {
     /// `delete` sent as text.
     #[serde(with = "hex", default, skip_serializing_if = "Option::is_none")]
     pub rows_digest: Option<u64>,
+    /// First bytes of an undecoded request. In no record: they may be data.
+    #[serde(skip)]
+    pub start: Option<RequestStart>,
+}
+
+/// First bytes of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct RequestStart {
+    bytes: [u8; 16],
+    length: u8,
+}
+
+impl RequestStart {
+    /// The first 16 of `bytes`; `None` without any.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let length = bytes.len().min(16);
+        let mut start = Self::default();
+        start.bytes[..length].copy_from_slice(&bytes[..length]);
+        start.length = length as u8;
+        (length > 0).then_some(start)
+    }
+
+    /// Whether the first byte and three quarters of the bytes that both have are equal: numbers of
+    /// requests, and the beginnings of keys, may differ.
+    pub fn is_like(self, other: Self) -> bool {
+        let length = usize::from(self.length.min(other.length));
+        let pairs = self.bytes.iter().zip(&other.bytes).take(length);
+        let equal = pairs.filter(|(one, other)| one == other).count();
+        self.bytes[0] == other.bytes[0] && equal * 4 >= length * 3
+    }
+}
+
+/// Without the bytes, which may be data.
+impl fmt::Debug for RequestStart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "RequestStart({} bytes)", self.length)
+    }
 }
 
 /// One request burst, the wait and the reply burst: the unit of a replay.

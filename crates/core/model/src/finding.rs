@@ -229,6 +229,8 @@ pub enum FindingKind {
     CompressionNotAsked,
     /// A transaction with many round trips or client pauses after its first write.
     HeldTransaction,
+    /// Similar requests in sequence over a protocol that is not decoded: perhaps one for each key.
+    SimilarRequests,
 }
 
 impl FindingKind {
@@ -251,6 +253,7 @@ impl FindingKind {
         Self::Redirected,
         Self::CompressionNotAsked,
         Self::HeldTransaction,
+        Self::SimilarRequests,
     ];
 
     /// Kind with this current or older name.
@@ -282,6 +285,7 @@ impl FindingKind {
             Self::Redirected => "redirected",
             Self::CompressionNotAsked => "compression-not-asked",
             Self::HeldTransaction => "held-transaction",
+            Self::SimilarRequests => "similar-requests",
         }
     }
 }
@@ -296,7 +300,7 @@ impl FindingKind {
     /// Work that remains of the saved round trips.
     pub const fn remains(self) -> Remains {
         match self {
-            Self::NPlusOne | Self::RowByRow | Self::UnrewrittenBatch => Remains::Rows,
+            Self::NPlusOne | Self::RowByRow | Self::UnrewrittenBatch | Self::SimilarRequests => Remains::Rows,
             Self::SmallFetch | Self::Sequential => Remains::WorkAndBytes,
             Self::RepeatedRead | Self::Redirected => Remains::Client,
             Self::Reconnect | Self::ListenerTurn => Remains::Nothing,

@@ -70,8 +70,8 @@ pub use event::{
 };
 pub use evidence::{Evidence, NotSeen, Strays};
 pub use exchange::{
-    Exchange, Fingerprint, NO_TEXT_SEEN, PoolerTime, RequestTraits, Step, is_unseen_fingerprint,
-    unseen_fingerprint, unseen_fingerprint_with_shape,
+    Exchange, Fingerprint, NO_TEXT_SEEN, PoolerTime, RequestStart, RequestTraits, Step,
+    is_unseen_fingerprint, unseen_fingerprint, unseen_fingerprint_with_shape,
 };
 pub use finding::{
     Finding, FindingKey, FindingKind, FindingOwners, LeftOut, Remains, Remedied, Saving, sure_findings,

@@ -86,6 +86,11 @@ pub enum Content<'a> {
     Other,
     /// Undecoded bytes, because payload is missing.
     Cut,
+    /// Bytes of an unknown protocol.
+    Undecoded {
+        /// The first of them.
+        start: &'a [u8],
+    },
     /// Statement that runs now, possibly cut by the decoder.
     Statement {
         /// The SQL text (without query attributes or parameters).

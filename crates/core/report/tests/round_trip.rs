@@ -470,6 +470,7 @@ fn asked() -> impl Strategy<Value = RequestTraits> {
             returns_rows: counts[0] % 2 == 1,
             request_digest,
             rows_digest: request_digest.map(|digest| !digest),
+            start: None,
         },
     )
 }

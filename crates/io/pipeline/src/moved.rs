@@ -96,10 +96,9 @@ impl MovedConnections {
     }
 
     pub fn moves(&self, step: &OperationStep) -> bool {
-        let moves = match self.choices.is_empty() && step.is_call {
-            true => self.record_call(step.exchange.connection),
-            false => self.moves_connection(step.exchange.connection, step.protocol),
-        };
+        let connection = step.exchange.connection;
+        let is_moved_call = || self.choices.is_empty() && step.is_call && self.record_call(connection);
+        let moves = self.moves_connection(connection, step.protocol) || is_moved_call();
         self.any.fetch_or(moves, Ordering::Relaxed);
         moves
     }

@@ -52,6 +52,13 @@ fn calls_within_requests_move_by_default() {
 }
 
 #[test]
+fn encrypted_calls_move_too() {
+    let said = report(&["read", &capture("tls")]);
+    assert!(said.contains("for 10 round trips"), "{said}");
+    assert!(said.contains("calls of 127.0.0.1:8443 move too"), "{said}");
+}
+
+#[test]
 fn requests_that_a_proxy_passes_on_are_no_calls() {
     let said = report(&["read", &capture("proxy")]);
     assert!(
@@ -61,6 +68,25 @@ fn requests_that_a_proxy_passes_on_are_no_calls() {
     assert_eq!(check(&capture("proxy"), "n+1"), Some(2));
     let said = report(&["read", &capture("proxy"), "--on", "127.0.0.1:18123"]);
     assert!(said.contains("for 1 round trip"), "{said}");
+}
+
+/// Ten `get`s of memcached, then one `get` of ten keys, a page each.
+#[test]
+fn similar_requests_of_an_undecoded_protocol_may_be_a_loop() {
+    let file = capture("memcached");
+    let said = report(&["read", &file]);
+    assert!(
+        said.starts_with("At 40.0 ms, GET /page (typical of 6) takes 401 ms"),
+        "{said}"
+    );
+    assert!(
+        !said.contains("1 change"),
+        "the first sentence claims none: {said}"
+    );
+    assert!(said.contains("similar-requests in GET /page"), "{said}");
+    assert!(!said.contains("similar-requests in GET /many"), "{said}");
+    assert_eq!(check(&file, "n+1"), Some(2), "nothing is known of its statements");
+    assert_eq!(check(&file, "similar-requests"), Some(1));
 }
 
 #[test]

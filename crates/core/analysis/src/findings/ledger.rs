@@ -295,7 +295,8 @@ const fn least(kind: FindingKind) -> u64 {
         | FindingKind::Sequential
         | FindingKind::AckStall
         | FindingKind::Redirected
-        | FindingKind::HeldTransaction => 5,
+        | FindingKind::HeldTransaction
+        | FindingKind::SimilarRequests => 5,
         FindingKind::OneShotPrepare | FindingKind::RepeatedRead | FindingKind::CommentDefeatsCache => 3,
         FindingKind::SmallFetch => 2,
         FindingKind::NoCompression

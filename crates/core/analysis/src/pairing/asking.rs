@@ -3,7 +3,7 @@
 use crate::fingerprint::{KnownFingerprints, StatementShape};
 use crate::verb::Verb;
 use foldhash::HashMap;
-use model::{ConnectionId, Content, Fingerprint, RequestTraits, StatementId};
+use model::{ConnectionId, Content, Fingerprint, RequestStart, RequestTraits, StatementId};
 use std::hash::{BuildHasher, RandomState};
 
 #[derive(Debug, Clone)]
@@ -202,6 +202,7 @@ impl Asking {
             | Content::Parameter { .. }
             | Content::HttpResponse { .. }
             | Content::Cut
+            | Content::Undecoded { .. }
             | Content::Other => {}
         }
     }
@@ -221,6 +222,13 @@ impl Asking {
             let text = prepared?.digest?;
             Some(key.hash_one((text, digest_of(key, values?)?)))
         });
+    }
+
+    /// Notes the first bytes of an undecoded request.
+    pub(super) fn starts(&mut self, bytes: &[u8]) {
+        if self.asked.start.is_none() {
+            self.asked.start = RequestStart::of(bytes);
+        }
     }
 
     pub(super) fn asked(&self) -> RequestTraits {

@@ -283,6 +283,7 @@ impl ExchangeBuilder {
             | Content::Client { .. }
             | Content::Parameter { .. }
             | Content::Cut
+            | Content::Undecoded { .. }
             | Content::Other => {}
         }
     }

@@ -125,6 +125,7 @@ impl Pairing {
             | Content::Parameter { .. }
             | Content::HttpResponse { .. }
             | Content::Cut
+            | Content::Undecoded { .. }
             | Content::Other => None,
         }
     }
@@ -195,6 +196,9 @@ impl Pairing {
         back.lost = true;
         back.lost_request = true;
         back.exchange.not_seen.get_or_insert(why_opaque(message));
+        if let Content::Undecoded { start } = message.content {
+            back.asking.starts(start);
+        }
         back.add_request(message, Role::Opaque, idle);
     }
 

@@ -323,9 +323,11 @@ struct Remedies {
 impl Remedies {
     fn new<'a>(group: &OperationGroup, rtt: Duration, findings: impl Iterator<Item = &'a Finding>) -> Self {
         let mut remedies = Self::default();
-        // The time that rows are held is not part of the operation's time.
+        // The time that rows are held is not part of the operation's time. Similar requests of an
+        // undecoded protocol only may be a loop.
+        let not_added = [FindingKind::HeldTransaction, FindingKind::SimilarRequests];
         let adds_up = |finding: &&'a Finding| {
-            finding.operation_name == group.name && finding.kind != FindingKind::HeldTransaction
+            finding.operation_name == group.name && !not_added.contains(&finding.kind)
         };
         for finding in findings.filter(adds_up) {
             let Some(saving) = finding.savings.iter().find(|saving| saving.rtt == rtt) else {

@@ -35,7 +35,11 @@ impl Stream {
     pub(super) fn emit_raw(&mut self, direction: Direction, input: Input<'_>, sink: &mut MessageSink<'_>) {
         let given = &mut self.given[direction];
         *given = given.saturating_add(input.length());
-        self.emit_opaque(direction, input.at(), input.at(), sink);
+        let content = match self.row {
+            None if direction == Direction::ClientToServer => Content::Undecoded { start: input.bytes() },
+            _ => Content::Other,
+        };
+        self.emit_opaque_with(direction, [input.at(); 2], content, sink);
     }
 
     pub(super) fn emit_preface(&mut self, header: Option<HeaderPassed>, sink: &mut MessageSink<'_>) {
@@ -63,6 +67,16 @@ impl Stream {
         ended: Timestamp,
         sink: &mut MessageSink<'_>,
     ) {
+        self.emit_opaque_with(direction, [started, ended], Content::Other, sink);
+    }
+
+    fn emit_opaque_with(
+        &mut self,
+        direction: Direction,
+        [started, ended]: [Timestamp; 2],
+        content: Content<'_>,
+        sink: &mut MessageSink<'_>,
+    ) {
         let bytes = self.given[direction].saturating_sub(self.handed_out[direction]);
         if bytes == 0 {
             return;
@@ -78,7 +92,7 @@ impl Stream {
             phase: Phase::Work,
             content: match self.cut {
                 true => Content::Cut,
-                false => Content::Other,
+                false => content,
             },
         });
     }

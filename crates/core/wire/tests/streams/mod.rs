@@ -193,7 +193,7 @@ fn bytes(limit: Option<u32>) -> String {
 
 fn describe(content: Content<'_>) -> String {
     match content {
-        Content::Other | Content::Cut => String::new(),
+        Content::Other | Content::Cut | Content::Undecoded { .. } => String::new(),
         Content::Statement { text } => format!("Statement '{}'", shown(text)),
         Content::Prepare { statement, text } => format!("Prepare #{} '{}'", statement.0, shown(text)),
         Content::Execute {

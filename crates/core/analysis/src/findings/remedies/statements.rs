@@ -120,6 +120,12 @@ pub(super) const ROWS: &[Row] = &[
         "Send the commands in a pipeline, or several keys with one command (MSET, HSET with several fields).",
     ),
     row(
+        Kind::SimilarRequests,
+        &[],
+        "The protocol is not decoded: these may be one request for each key of a list. If so, ask for all keys at once (a multi-get, a batch), \
+         or send the requests without waiting for each reply.",
+    ),
+    row(
         Kind::RowByRow,
         &[For::Web],
         "Write many with one request: the service's bulk or batch request. If it has none, send the requests at the same time.",
