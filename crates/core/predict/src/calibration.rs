@@ -45,6 +45,9 @@ impl CalibratedCurve {
     /// # Errors
     /// If [`fit`] returns no such rests.
     pub fn of_both_sides(calibration: &Calibration) -> Result<PerSide<Option<Self>>, String> {
+        if calibration.rests.is_empty() {
+            return Err("it has no rests: measure with longwire calibrate".to_owned());
+        }
         for side in Side::ALL {
             check(side, &calibration.rests)?;
         }

@@ -60,8 +60,17 @@ fn of_machine(path: &Path, observed: Option<String>, is_given: bool) -> Result<A
         ));
         return Ok(Allowance::default());
     }
+    let rests = &calibration.rests;
+    let usable = rests.iter().filter(|rest| rest.factor.is_some()).count();
+    let of_all = match usable == rests.len() {
+        true => String::new(),
+        false => format!(
+            " for {usable} of {} rests, as assumed for the others",
+            rests.len()
+        ),
+    };
     output::print_note(&format!(
-        "longer computing after longer rests as {} has it, measured on {machine}",
+        "longer computing after longer rests as {} has it, measured on {machine}{of_all}",
         path.display()
     ));
     Ok(Allowance {

@@ -188,6 +188,8 @@ fn files_that_are_no_calibration_are_refused() {
     with(&whole[..whole.len() / 2], &["damaged", "calibration.json"]);
     with("", &["damaged"]);
     with("{\"type\":\"conditions\"}", &["not a calibration"]);
+    let without_rests = r#"{"calibration":1,"work":"a","rests":[]}"#;
+    with(without_rests, &["no rests", "longwire calibrate"]);
     with(
         &whole.replace("\"calibration\":1", "\"calibration\":7"),
         &["version 7", "version 1"],
