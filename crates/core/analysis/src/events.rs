@@ -9,12 +9,12 @@ pub fn waits_for_event(fingerprint: &str) -> bool {
         rest.is_some_and(|rest| (rest.is_empty() || rest.starts_with(' ')) && rest.contains(behind))
     };
     match fingerprint.as_bytes().first() {
-        Some(b'B' | b'W' | b'X') => COMMANDS.iter().any(is_command),
+        Some(b'B' | b'W' | b'X' | b'(') => COMMANDS.iter().any(is_command),
         _ => CALLS.iter().any(|call| fingerprint.contains(call)) && !fingerprint.contains("waitfor delay"),
     }
 }
 
-const COMMANDS: [(&str, &str); 12] = [
+const COMMANDS: [(&str, &str); 13] = [
     ("BLPOP", ""),
     ("BRPOP", ""),
     ("BRPOPLPUSH", ""),
@@ -27,6 +27,7 @@ const COMMANDS: [(&str, &str); 12] = [
     ("WAITAOF", ""),
     ("XREAD", " BLOCK"),
     ("XREADGROUP", " BLOCK"),
+    ("(awaitable hello)", ""),
 ];
 
 const CALLS: [&str; 5] = [
@@ -57,6 +58,7 @@ mod tests {
             ("waitfor delay ?", false),
             ("begin dbms_aq.dequeue(?, ?, ?, ?, ?); end;", true),
             ("select ?", false),
+            ("(awaitable hello)", true),
             ("", false),
         ] {
             assert_eq!(waits_for_event(fingerprint), waits, "{fingerprint}");

@@ -5,6 +5,7 @@ mod http;
 mod interface_versions;
 mod keywords;
 mod letters;
+mod mongodb;
 mod outline;
 mod prepared_names;
 mod redis;
@@ -203,6 +204,10 @@ impl Fingerprints {
         let is_of_outline = match dialect {
             Dialect::Redis => {
                 redis::normalise(text, &mut scratch);
+                true
+            }
+            Dialect::Mongodb => {
+                mongodb::normalise(text, &mut scratch);
                 true
             }
             Dialect::Standard | Dialect::Mysql | Dialect::Informix | Dialect::Oracle | Dialect::SqlServer => {

@@ -73,7 +73,7 @@ pub fn is_work(fingerprint: &str) -> bool {
 pub fn is_trial(fingerprint: &str) -> bool {
     matches!(
         fingerprint,
-        "" | ";" | "select ?" | "select ?;" | "select ? from dual" | "PING" | "(COM_PING)"
+        "" | ";" | "select ?" | "select ?;" | "select ? from dual" | "PING" | "(COM_PING)" | "ping"
     )
 }
 
@@ -174,14 +174,16 @@ const WORDS: [(Verb, &[&str]); 4] = [
         Verb::Read,
         &[
             "select", "with", "show", "values", "table", "GET", "HGET", "HGETALL", "HMGET", "MGET", "EXISTS",
-            "SMEMBERS", "LRANGE", "ZRANGE", "TTL",
+            "SMEMBERS", "LRANGE", "ZRANGE", "TTL", "find", "aggregate", "count", "distinct",
+            "listCollections", "listIndexes", "listDatabases",
         ],
     ),
     (
         Verb::Write,
         &[
             "insert", "update", "delete", "replace", "merge", "upsert", "SET", "HSET", "HMSET", "DEL",
-            "INCR", "INCRBY", "SADD", "RPUSH", "LPUSH", "ZADD", "EXPIRE", "SETEX",
+            "INCR", "INCRBY", "SADD", "RPUSH", "LPUSH", "ZADD", "EXPIRE", "SETEX", "findAndModify",
+            "findandmodify", "bulkWrite",
         ],
     ),
     (
@@ -195,9 +197,11 @@ const WORDS: [(Verb, &[&str]); 4] = [
             "set",
             "savepoint",
             "release",
+            "commitTransaction",
+            "abortTransaction",
         ],
     ),
-    (Verb::Fetch, &["fetch"]),
+    (Verb::Fetch, &["fetch", "getMore"]),
 ];
 
 #[cfg(test)]

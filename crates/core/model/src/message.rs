@@ -96,6 +96,19 @@ pub enum Content<'a> {
         /// The SQL text (without query attributes or parameters).
         text: &'a [u8],
     },
+    /// A statement and its parameters, which runs now: a command of MongoDB.
+    Run {
+        /// The decoder's number for the statement, for fetches of its result.
+        statement: Option<StatementId>,
+        /// Text of the statement, without parameters.
+        text: &'a [u8],
+        /// Maximum rows of the first reply.
+        fetch_rows: Option<u32>,
+        /// Number of rows or operations that it carries, else 1.
+        sets: u32,
+        /// Parameters of a read as sent, if complete.
+        values: Option<&'a [u8]>,
+    },
     /// A statement is prepared for later.
     Prepare {
         /// The decoder's number for the statement.
@@ -223,7 +236,7 @@ pub enum Content<'a> {
 impl<'a> Content<'a> {
     /// Text of a statement that runs or is prepared.
     pub const fn statement_text(&self) -> Option<&'a [u8]> {
-        if let Self::Statement { text } | Self::Prepare { text, .. } = *self {
+        if let Self::Statement { text } | Self::Run { text, .. } | Self::Prepare { text, .. } = *self {
             return Some(text);
         }
         None

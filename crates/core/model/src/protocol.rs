@@ -70,6 +70,8 @@ pub enum Dialect {
     SqlServer,
     /// Arguments of a Redis command are always literals.
     Redis,
+    /// Words are names of commands, collections, fields and operators; there are no literals (MongoDB).
+    Mongodb,
 }
 
 macro_rules! protocols {
@@ -192,6 +194,16 @@ protocols! {
         schemes: &[scheme("sqlserver", 1433)],
         otel_name: Some("microsoft.sql_server"),
         dialect: Dialect::SqlServer,
+        kind: ProtocolKind::Store,
+    };
+    /// MongoDB's wire protocol (also DocumentDB, FerretDB).
+    Mongodb: ProtocolFacts {
+        name: "mongodb",
+        aliases: &["documentdb", "ferretdb"],
+        ports: &[27017, 27018, 27019],
+        schemes: &[scheme("mongodb", 27_017)],
+        otel_name: Some("mongodb"),
+        dialect: Dialect::Mongodb,
         kind: ProtocolKind::Store,
     };
     /// Hypertext Transfer Protocol 1.0 and 1.1.

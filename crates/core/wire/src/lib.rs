@@ -14,6 +14,7 @@ pub mod drda;
 pub mod fastcgi;
 pub mod http;
 pub mod informix;
+pub mod mongodb;
 pub mod mysql;
 pub mod postgres;
 pub mod protocols;
@@ -38,6 +39,7 @@ pub static PROTOCOLS: &[ProtocolRow] = &[
     postgres::ROW,
     mysql::ROW,
     redis::ROW,
+    mongodb::ROW,
     informix::ROW,
     drda::ROW,
     tns::ROW,

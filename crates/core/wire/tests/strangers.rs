@@ -146,6 +146,7 @@ fn protocol(recording: &Recording) -> Option<Protocol> {
             Protocol::Oracle,
             Protocol::Informix,
             Protocol::Drda,
+            Protocol::Mongodb,
             Protocol::Tds,
             Protocol::Http,
             Protocol::Fastcgi,

@@ -147,7 +147,7 @@ fn is_flag(text: &str) -> bool {
 }
 
 /// Whether a text consists of program words instead of an identifier or secret.
-fn is_wordy(text: &str) -> bool {
+pub(super) fn is_wordy(text: &str) -> bool {
     if text.is_empty() {
         return true;
     }

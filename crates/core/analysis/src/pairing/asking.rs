@@ -154,6 +154,19 @@ impl Asking {
                 self.executes(fingerprint, key, |key| digest_of(key, text));
                 self.writes(fingerprint, key, text);
             }
+            Content::Run {
+                text,
+                fetch_rows,
+                sets,
+                values,
+                ..
+            } => {
+                self.limits(fetch_rows, None);
+                self.adds_sets(sets);
+                self.executes(fingerprint, key, |key| {
+                    Some(key.hash_one((digest_of(key, text)?, digest_of(key, values?)?)))
+                });
+            }
             Content::Prepare { .. } => self.asked.prepares += 1,
             Content::Bind { values } => {
                 if let Some(key) = key {
@@ -215,9 +228,7 @@ impl Asking {
         key: Option<&RandomState>,
     ) {
         self.asked.prepared_executions += 1;
-        if sets > 1 {
-            self.asked.sets = self.asked.sets.saturating_add(sets);
-        }
+        self.adds_sets(sets);
         self.executes(prepared.map(|prepared| &*prepared.fingerprint), key, |key| {
             let text = prepared?.digest?;
             Some(key.hash_one((text, digest_of(key, values?)?)))
@@ -242,6 +253,12 @@ impl Asking {
                 Digest::Nothing | Digest::Untold => None,
             },
             ..self.asked
+        }
+    }
+
+    fn adds_sets(&mut self, sets: u32) {
+        if sets > 1 {
+            self.asked.sets = self.asked.sets.saturating_add(sets);
         }
     }
 

@@ -269,6 +269,7 @@ impl ExchangeBuilder {
             Content::HttpResponse { status } if status < 400 => {}
             Content::HttpResponse { status } => self.exchange.error = Some(Arc::from(status.to_string())),
             Content::Statement { .. }
+            | Content::Run { .. }
             | Content::Prepare { .. }
             | Content::Execute { .. }
             | Content::Bind { .. }

@@ -82,6 +82,17 @@ impl Pairing {
                 let weight = Weight::of_executed(&fingerprint);
                 Some((Some(fingerprint), weight, 1))
             }
+            Content::Run {
+                statement, text, sets, ..
+            } => {
+                self.statements += 1;
+                let fingerprint = fingerprints.statement(text, dialect);
+                if let Some(statement) = statement {
+                    self.prepared.remember(statement, text, &fingerprint, None);
+                }
+                let weight = Weight::of_executed(&fingerprint);
+                Some((Some(fingerprint), weight, sets))
+            }
             Content::Prepare { statement, text } => {
                 self.statements += 1;
                 let fingerprint = fingerprints.statement(text, dialect);

@@ -821,52 +821,6 @@ def iso_8583():
 # Messages with a length, little endian, and others.
 
 
-def mongo(opcode, request, answers, body):
-    return le("iiii", len(body) + 16, request, answers, opcode) + body
-
-
-def bson(**pairs):
-    out = b""
-    for key, value in pairs.items():
-        name = key.encode() + b"\0"
-        if isinstance(value, int):
-            out += b"\x10" + name + le("i", value)
-        else:
-            out += b"\x02" + name + le("i", len(value) + 1) + value.encode() + b"\0"
-    return le("i", len(out) + 5) + out + b"\0"
-
-
-@conversation(27017)
-def mongodb_op_query():
-    talk = []
-    for number in (0, 1, 3, 14, 22, 23):
-        query = le("i", 0) + b"admin.$cmd\0" + le("ii", 0, -1) + bson(ismaster=1)
-        reply = le("iqii", 8, 0, 0, 1) + bson(ismaster=1, maxWireVersion=13, ok=1)
-        talk += [C(mongo(2004, number, 0, query)), S(mongo(1, number + 50, number, reply))]
-    return talk
-
-
-@conversation(27017)
-def mongodb_op_msg():
-    talk = []
-    for number in (1, 2, 3, 4, 22):
-        query = le("I", 0) + b"\0" + bson(find="users", limit=1, **{"$db": "shop"})
-        reply = le("I", 0) + b"\0" + bson(ok=1, text="select name from users")
-        talk += [C(mongo(2013, number, 0, query)), S(mongo(2013, number + 100, number, reply))]
-    return talk
-
-
-@conversation(27017)
-def mongodb_compressed():
-    inner = le("I", 0) + b"\0" + bson(ping=1, **{"$db": "admin"})
-    body = le("iiB", 2013, len(inner), 2) + zlib.compress(inner)
-    reply = le("iiB", 2013, 40, 2) + zlib.compress(le("I", 0) + b"\0" + bson(ok=1))
-    talk = []
-    for number in (3, 14, 22):
-        talk += [C(mongo(2012, number, 0, body)), S(mongo(2012, number + 1, number, reply))]
-    return talk
-
-
 def mqtt(kind, body):
     return bytes([kind, len(body)]) + body
 

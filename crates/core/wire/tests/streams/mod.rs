@@ -195,6 +195,17 @@ fn describe(content: Content<'_>) -> String {
     match content {
         Content::Other | Content::Cut | Content::Undecoded { .. } => String::new(),
         Content::Statement { text } => format!("Statement '{}'", shown(text)),
+        Content::Run {
+            statement,
+            text,
+            fetch_rows,
+            sets,
+            values,
+        } => {
+            let id = number(statement.map(|id| id.0));
+            let whole = if values.is_some() { "" } else { " cut" };
+            format!("Run {id} '{}' rows {} sets {sets}{whole}", shown(text), number(fetch_rows))
+        }
         Content::Prepare { statement, text } => format!("Prepare #{} '{}'", statement.0, shown(text)),
         Content::Execute {
             statement,
