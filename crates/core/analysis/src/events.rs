@@ -14,6 +14,11 @@ pub fn waits_for_event(fingerprint: &str) -> bool {
     }
 }
 
+/// Whether a driver, not the program, sends the statement, to watch the server. Belongs to no operation.
+pub fn watches_server(fingerprint: &str) -> bool {
+    matches!(fingerprint, "(awaitable hello)" | "(heartbeat hello)")
+}
+
 const COMMANDS: [(&str, &str); 13] = [
     ("BLPOP", ""),
     ("BRPOP", ""),
@@ -59,6 +64,7 @@ mod tests {
             ("begin dbms_aq.dequeue(?, ?, ?, ?, ?); end;", true),
             ("select ?", false),
             ("(awaitable hello)", true),
+            ("(heartbeat hello)", false),
             ("", false),
         ] {
             assert_eq!(waits_for_event(fingerprint), waits, "{fingerprint}");

@@ -7,7 +7,7 @@
 //! - Each request has one reply, which names the request (`responseTo`), in the order of the requests.
 //! - With `moreToCome`, a request has no reply (writes that are not acknowledged), and a reply is followed by another
 //!   one without a request. Further replies to `hello` are notices: drivers watch servers with them.
-//! - A `hello` that waits for a change is named; others are login, like `saslStart`, reported without content.
+//! - The first `hello` is login, like `saslStart`, reported without content. Further ones watch the server.
 //! - A statement is the command, its collection, and the names in its filter. Values are no part of it.
 //! - Content of `OP_COMPRESSED` is inspected up to a limit; beyond it, requests have no name.
 //!

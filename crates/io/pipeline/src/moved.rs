@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_unknown_word_lists_the_protocols() {
-        for word in ["mongodb", "unknown", ""] {
+        for word in ["cassandra", "unknown", ""] {
             let refusal = ConnectionChoice::parse(word).unwrap_err().to_string();
             let names = Protocol::all_known().map(Protocol::name);
             assert!(

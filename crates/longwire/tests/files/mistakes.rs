@@ -105,7 +105,7 @@ fn a_wrong_value_says_what_would_be_right() {
         (&["predict", "x.pcap", "--link", "40"], "rtt=40ms"),
         (&["link", "40", "--", "true"], "rtt=40ms"),
         (&["ping", "tcp://127.0.0.1:9", "-n", "5s"], "a whole number"),
-        (&["ping", "mongodb://db1"], "postgres://"),
+        (&["ping", "cassandra://db1"], "postgres://"),
         (&["load", "tcp://127.0.0.1:9", "-M", "fast"], "prepared"),
         (&["relay", "tcp://127.0.0.1:9", "--listen", "here"], "here"),
     ] {

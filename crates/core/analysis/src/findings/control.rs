@@ -85,7 +85,11 @@ const BY_WORDS: &[ByWords] = &[
     (&["save"], &["transaction"], Some(Control::Savepoint)),
     (&["rollback"], &["to"], None),
     (&["commit", "rollback", "abort"], &[], Some(Control::End)),
-    (&["committransaction", "aborttransaction"], &[], Some(Control::End)),
+    (
+        &["committransaction", "aborttransaction"],
+        &[],
+        Some(Control::End),
+    ),
     (&["use"], &[], Some(Control::Database)),
 ];
 

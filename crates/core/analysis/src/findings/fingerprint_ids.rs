@@ -53,7 +53,9 @@ impl FingerprintId {
             _ if verb != Verb::Control => None,
             (Some("begin" | "start"), _) => Some(Bound::Begin),
             (Some("rollback"), Some("to")) => None,
-            (Some("commit" | "end" | "rollback"), _) => Some(Bound::End),
+            (Some("commit" | "end" | "rollback" | "commitTransaction" | "abortTransaction"), _) => {
+                Some(Bound::End)
+            }
             _ => None,
         };
         Self {
@@ -63,7 +65,7 @@ impl FingerprintId {
             bounds,
             control: Control::from_fingerprint(fingerprint),
             is_unseen: is_unseen_fingerprint(fingerprint),
-            is_constant: !fingerprint.contains(['?', '$']) && !fingerprint.starts_with('('),
+            is_constant: !fingerprint.contains(['?', '$', '{']) && !fingerprint.starts_with('('),
             paging: paging(fingerprint),
             is_catalogue: is_catalogue(fingerprint),
             has_source: fingerprint.contains(" from ") || !fingerprint.starts_with("select"),

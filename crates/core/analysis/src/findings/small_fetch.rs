@@ -84,6 +84,7 @@ fn asks(view: &OperationView<'_>, turn: &Turn, index: usize) -> Asks {
         .exchange(index)
         .is_some_and(|exchange| exchange.asked.fetch_rows.is_some() || exchange.asked.fetch_bytes.is_some());
     match turn.task {
+        _ if turn.is_claimed => Asks::Nothing,
         Task::Fetch => Asks::More,
         Task::Execute if turn.verb() == Some(Verb::Fetch) => Asks::More,
         Task::Execute if limited => Asks::First,

@@ -7,12 +7,17 @@ use super::grouped::{Grouped, GroupedSink};
 use super::member::Member;
 use super::rule::Rule;
 use super::{Operations, mark, span};
+use crate::events::watches_server;
 use model::StageOutput;
 use model::{OperationKind, Phase, TransactionState};
 use std::sync::Arc;
 
 impl Operations {
     pub(super) fn exchange(&mut self, member: Member, out: &mut GroupedSink<'_>) {
+        let is_joined = matches!(self.rule, Rule::Connection | Rule::Whole);
+        if !is_joined && member.exchange.fingerprint.as_deref().is_some_and(watches_server) {
+            return out(Grouped::Alone(member.exchange, member.protocol));
+        }
         match self.rule {
             Rule::Auto | Rule::Http => {
                 if member.protocol.carries_requests() && member.exchange.executions > 0 {

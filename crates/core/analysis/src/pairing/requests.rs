@@ -83,7 +83,10 @@ impl Pairing {
                 Some((Some(fingerprint), weight, 1))
             }
             Content::Run {
-                statement, text, sets, ..
+                statement,
+                text,
+                sets,
+                ..
             } => {
                 self.statements += 1;
                 let fingerprint = fingerprints.statement(text, dialect);

@@ -48,7 +48,10 @@ impl<'a> Element<'a> {
 
     /// A text that is there to its end.
     pub(super) fn text(&self) -> Option<&'a [u8]> {
-        let text = self.value.get(4..).filter(|_| self.kind == kind::STRING && self.is_whole())?;
+        let text = self
+            .value
+            .get(4..)
+            .filter(|_| self.kind == kind::STRING && self.is_whole())?;
         text.strip_suffix(b"\0")
     }
 }
@@ -64,7 +67,10 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     let Some(end) = rest.iter().take(MAX_NAME).position(|&byte| byte == 0) else {
         return too_long_or_cut(rest);
     };
-    let (name, behind) = (rest.get(..end).unwrap_or_default(), rest.get(end + 1..).unwrap_or_default());
+    let (name, behind) = (
+        rest.get(..end).unwrap_or_default(),
+        rest.get(end + 1..).unwrap_or_default(),
+    );
     let length = match value_length(kind, behind) {
         Length::Of(length) => length,
         Length::More => return Parsed::More,
@@ -117,7 +123,11 @@ fn value_length(kind: u8, value: &[u8]) -> Length {
 
 /// Two texts without a length.
 fn regex(value: &[u8]) -> Length {
-    let mut ends = value.iter().enumerate().take(MAX_REGEX).filter(|(_, byte)| **byte == 0);
+    let mut ends = value
+        .iter()
+        .enumerate()
+        .take(MAX_REGEX)
+        .filter(|(_, byte)| **byte == 0);
     match ends.nth(1) {
         Some((end, _)) => Length::Of(end as u64 + 1),
         None if value.len() < MAX_REGEX => Length::More,
@@ -193,7 +203,9 @@ mod tests {
     #[test]
     fn elements_end_where_the_document_or_the_bytes_do() {
         let document = b"\x1f\0\0\0\x10a\0\x07\0\0\0\x02b\0\x02\0\0\0x\0\x08c\0\x01\x0ad\0\0\0\0";
-        let names: Vec<_> = elements(document).map(|element| (element.name, element.integer())).collect();
+        let names: Vec<_> = elements(document)
+            .map(|element| (element.name, element.integer()))
+            .collect();
         let expected: [(&[u8], _); 4] = [(b"a", Some(7)), (b"b", None), (b"c", Some(1)), (b"d", None)];
         assert_eq!(names, expected);
         assert_eq!(elements(&document[..20]).count(), 2);

@@ -38,11 +38,19 @@ fn snappy(content: &[u8]) -> Option<Vec<u8>> {
             }
             1 => {
                 let low = usize::from(*behind.first()?);
-                (4 + usize::from(tag >> 2 & 7), Some(usize::from(tag >> 5) << 8 | low), 1)
+                (
+                    4 + usize::from(tag >> 2 & 7),
+                    Some(usize::from(tag >> 5) << 8 | low),
+                    1,
+                )
             }
             kind => {
                 let width = if kind == 2 { 2 } else { 4 };
-                (usize::from(tag >> 2) + 1, Some(little_endian(behind, width)?), width)
+                (
+                    usize::from(tag >> 2) + 1,
+                    Some(little_endian(behind, width)?),
+                    width,
+                )
             }
         };
         rest = behind.get(width..)?;
@@ -72,7 +80,12 @@ fn copy(out: &mut Vec<u8>, offset: usize, count: usize) -> Option<()> {
 
 fn little_endian(bytes: &[u8], width: usize) -> Option<usize> {
     let bytes = bytes.get(..width)?;
-    Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte)))
+    Some(
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |number, &byte| number << 8 | usize::from(byte)),
+    )
 }
 
 fn varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
@@ -98,10 +111,19 @@ mod tests {
     fn literals_and_copies_of_snappy() {
         assert_eq!(inflate(1, b"\x0b\x0chell\x15\x04\x08\x01ol").as_deref(), None);
         assert_eq!(inflate(1, b"\x0a\x04ab\x12\x02\0\x04\x01\x02").as_deref(), None);
-        assert_eq!(inflate(1, b"\x07\x04ab\x12\x02\0").as_deref(), Some(&b"abababa"[..]));
+        assert_eq!(
+            inflate(1, b"\x07\x04ab\x12\x02\0").as_deref(),
+            Some(&b"abababa"[..])
+        );
         assert_eq!(inflate(1, b"\x06\x04ab\x01\x02").as_deref(), Some(&b"ababab"[..]));
         assert_eq!(inflate(1, b"\x02\xf0\x01ab").as_deref(), Some(&b"ab"[..]));
-        for damaged in [&b""[..], b"\x02\x04a", b"\x04\x01\x00", b"\x05\x04ab", b"\xff\xff\xff\xff\xff\x01"] {
+        for damaged in [
+            &b""[..],
+            b"\x02\x04a",
+            b"\x04\x01\x00",
+            b"\x05\x04ab",
+            b"\xff\xff\xff\xff\xff\x01",
+        ] {
             assert_eq!(inflate(1, damaged), None, "{damaged:?}");
         }
     }

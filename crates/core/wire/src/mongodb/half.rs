@@ -41,7 +41,10 @@ pub(super) struct Whole<'a> {
 
 impl HalfConnection {
     /// Returns the next message, or `None` when `input` is used up.
-    pub(super) fn next<'a, 'i: 'a>(&'a mut self, input: &mut Input<'i>) -> Result<Option<Whole<'a>>, HeaderFault> {
+    pub(super) fn next<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut Input<'i>,
+    ) -> Result<Option<Whole<'a>>, HeaderFault> {
         if self.begun.is_some_and(|begun| begun.left == 0) {
             self.end();
         }
@@ -86,7 +89,11 @@ impl HalfConnection {
         }
         Ok(Some(Whole {
             header: begun.header,
-            body: if is_direct { part.get(..keep).unwrap_or(part) } else { &self.kept },
+            body: if is_direct {
+                part.get(..keep).unwrap_or(part)
+            } else {
+                &self.kept
+            },
             is_holed: begun.is_holed,
             walk: &mut self.walk,
             started: self.started,
@@ -135,7 +142,10 @@ impl HalfConnection {
         }
         match input.unseen_count() {
             0 => Ok(None),
-            lost => Err(fault("the header of a message", format!("{lost} bytes that were not captured"))),
+            lost => Err(fault(
+                "the header of a message",
+                format!("{lost} bytes that were not captured"),
+            )),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::bson::{self, MIN_DOCUMENT, Parsed, document_length};
 use super::header::{
-    CHECKSUM_PRESENT, EXHAUST_ALLOWED, HEADER, Header, MORE_TO_COME, OP_COMPRESSED, OP_MSG, OP_QUERY, OP_REPLY,
+    CHECKSUM_PRESENT, EXHAUST_ALLOWED, HEADER, Header, MORE_TO_COME, OP_COMPRESSED, OP_MSG, OP_QUERY,
+    OP_REPLY,
 };
 use crate::decoding::recognition::Recognition;
 use crate::decoding::resume::MessageShape;
@@ -66,7 +67,9 @@ fn section(header: Header, section: &[u8]) -> Recognition {
         Some((0, document)) => is_document(header.body - 5, document),
         Some((1, rest)) => match document_length(rest) {
             None => Recognition::More,
-            Some(length) if length > MIN_DOCUMENT && length as u32 <= header.body - 5 => Recognition::Plausible,
+            Some(length) if length > MIN_DOCUMENT && length as u32 <= header.body - 5 => {
+                Recognition::Plausible
+            }
             Some(_) => Recognition::Never,
         },
         Some(_) => Recognition::Never,
@@ -81,9 +84,16 @@ fn query(header: Header, body: &[u8]) -> Recognition {
     let name = body.get(4..).unwrap_or_default();
     let Some(end) = name.iter().take(MAX_COLLECTION).position(|&byte| byte == 0) else {
         let is_text = name.iter().all(u8::is_ascii_graphic) && name.len() < MAX_COLLECTION;
-        return if is_text { Recognition::More } else { Recognition::Never };
+        return if is_text {
+            Recognition::More
+        } else {
+            Recognition::Never
+        };
     };
-    if !name.get(..end).is_some_and(|name| name.contains(&b'.') && name.iter().all(u8::is_ascii_graphic)) {
+    if !name
+        .get(..end)
+        .is_some_and(|name| name.contains(&b'.') && name.iter().all(u8::is_ascii_graphic))
+    {
         return Recognition::Never;
     }
     let before = 4 + end + 1 + 8;
@@ -104,7 +114,9 @@ fn is_document(room: u32, document: &[u8]) -> Recognition {
     let is_name = |name: &[u8]| !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
     match bson::parse(document.get(4..).unwrap_or_default()) {
         Parsed::More => Recognition::More,
-        Parsed::Element(first, _) if is_name(first.name) && first.length < u64::from(room) => Recognition::Certain,
+        Parsed::Element(first, _) if is_name(first.name) && first.length < u64::from(room) => {
+            Recognition::Certain
+        }
         Parsed::End if length == MIN_DOCUMENT => Recognition::Plausible,
         Parsed::Element(..) | Parsed::End | Parsed::Wrong => Recognition::Never,
     }
@@ -172,7 +184,11 @@ mod tests {
                 (ClientToServer, &answer, Recognition::Never),
                 (ClientToServer, &unknown_flag, Recognition::Never),
                 (ClientToServer, &too_long, Recognition::Never),
-                (ClientToServer, b"GET / HTTP/1.1\r\nHost: a\r\n", Recognition::Never),
+                (
+                    ClientToServer,
+                    b"GET / HTTP/1.1\r\nHost: a\r\n",
+                    Recognition::Never,
+                ),
             ],
         );
     }

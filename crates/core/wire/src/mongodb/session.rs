@@ -21,6 +21,10 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pending: PendingReplies<PendingReply, MAX_PENDING>,
+    /// A `hello` was seen.
+    is_introduced: bool,
+    /// Requests were seen, so a reply to another one was not requested.
+    has_requests: bool,
     /// The last reply that is followed by further ones.
     streams: Option<PendingReply>,
     statements: HashMap<u64, StatementId>,
@@ -40,11 +44,22 @@ struct PendingReply {
 }
 
 impl Session {
-    pub(super) fn request(&mut self, message: Whole<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
+    pub(super) fn request(
+        &mut self,
+        message: Whole<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         self.pending.check()?;
+        self.has_requests = true;
         let mut inflated = Vec::new();
         let opcode = message.header.opcode;
-        let (opcode, body) = opened(opcode, message.body, message.is_holed, message.walk, &mut inflated);
+        let (opcode, body) = opened(
+            opcode,
+            message.body,
+            message.is_holed,
+            message.walk,
+            &mut inflated,
+        );
         let default = Fields::default();
         let fields = message.walk.fields().unwrap_or(&default);
         let is_one_way = match opcode {
@@ -107,14 +122,22 @@ impl Session {
             false => TransactionState::Idle,
         });
         match kind {
-            Kind::Hello | Kind::Login => {
+            Kind::Login => {
                 pending_reply.phase = Phase::Login;
-                return (pending_reply, self.hello(&command));
+                return (pending_reply, Content::Other);
+            }
+            Kind::Hello => {
+                let (phase, content) = self.hello(&command);
+                pending_reply.phase = phase;
+                pending_reply.transaction = None;
+                return (pending_reply, content);
             }
             Kind::Close => pending_reply.phase = Phase::Close,
             Kind::Fetch => {
                 pending_reply.cursor = fields.get_more;
-                pending_reply.statement = fields.get_more.and_then(|cursor| self.cursors.get(&cursor).copied());
+                pending_reply.statement = fields
+                    .get_more
+                    .and_then(|cursor| self.cursors.get(&cursor).copied());
                 if pending_reply.statement.is_some() {
                     let content = Content::Fetch {
                         statement: pending_reply.statement,
@@ -141,30 +164,30 @@ impl Session {
         (pending_reply, content)
     }
 
-    /// A `hello` that waits for a change of the server has a name: nobody waits for its reply.
-    fn hello<'a>(&'a mut self, command: &Command<'_>) -> Content<'a> {
+    /// The first one of a connection introduces the client. Further ones watch the server, and have a name: the
+    /// program does not wait for them.
+    fn hello<'a>(&'a mut self, command: &Command<'_>) -> (Phase, Content<'a>) {
         let field = |document: &'_ [u8], name: &[u8]| {
-            elements(document)
-                .find(|element| element.name == name)
-                .map(|element| element.value.to_vec())
+            let found = elements(document).find(|element| element.name == name);
+            found.map(|element| element.value.to_vec())
         };
-        if field(command.body, b"topologyVersion").is_some() {
-            return Content::Command {
-                name: AWAITING,
-                number: None,
-            };
+        let awaits = field(command.body, b"topologyVersion").is_some();
+        if std::mem::replace(&mut self.is_introduced, true) || awaits {
+            let name = if awaits { AWAITABLE } else { HEARTBEAT };
+            return (Phase::Work, Content::Command { name, number: None });
         }
         let Some(driver) = field(command.body, b"client").and_then(|client| field(&client, b"driver")) else {
-            return Content::Other;
+            return (Phase::Login, Content::Other);
         };
         for name in [&b"name"[..], b"version"] {
             let text = elements(&driver).find(|element| element.name == name);
             if let Some(text) = text.and_then(|text| text.text()) {
-                self.text.extend_from_slice(if self.text.is_empty() { b"" } else { b" " });
+                self.text
+                    .extend_from_slice(if self.text.is_empty() { b"" } else { b" " });
                 self.text.extend_from_slice(text);
             }
         }
-        Content::Client { text: &self.text }
+        (Phase::Login, Content::Client { text: &self.text })
     }
 
     /// Numbers the statement of a read, whose result may be fetched.
@@ -180,18 +203,29 @@ impl Session {
         Some(*self.statements.entry(hash).or_insert(next))
     }
 
-    pub(super) fn reply(&mut self, message: Whole<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
+    pub(super) fn reply(
+        &mut self,
+        message: Whole<'_>,
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         let mut inflated = Vec::new();
         let opcode = message.header.opcode;
-        opened(opcode, message.body, message.is_holed, message.walk, &mut inflated);
+        opened(
+            opcode,
+            message.body,
+            message.is_holed,
+            message.walk,
+            &mut inflated,
+        );
         let goes_on = message.walk.flags() & MORE_TO_COME != 0;
         let (pending_reply, is_further) = self.answered(message.header.responds_to)?;
         let phase = pending_reply.map_or(Phase::Work, |reply| reply.phase);
         let is_hello = pending_reply.is_some_and(|reply| reply.kind == Kind::Hello);
-        let role = match (is_hello && is_further, goes_on && !is_hello) {
-            (true, _) => Role::Notice,
-            (_, true) => Role::ReplyPart,
-            (_, false) => Role::Reply,
+        let role = match pending_reply {
+            None if self.has_requests => Role::Notice,
+            Some(_) if is_hello && is_further => Role::Notice,
+            Some(_) if goes_on && !is_hello => Role::ReplyPart,
+            Some(_) | None => Role::Reply,
         };
         self.streams = pending_reply.filter(|_| goes_on);
         let template = Message {
@@ -219,9 +253,12 @@ impl Session {
             return Ok((Some(stream), true));
         }
         match self.pending.front() {
-            None => Ok((None, false)),
             Some(front) if front.id == responds_to => Ok((self.pending.pop(), false)),
-            Some(_) => Err(fault("the reply to the oldest request", "a reply to another one")),
+            Some(_) if self.pending.iter().any(|reply| reply.id == responds_to) => {
+                Err(fault("the reply to the oldest request", "a reply to another one"))
+            }
+            // FerretDB answers writes that are not acknowledged.
+            Some(_) | None => Ok((None, false)),
         }
     }
 
@@ -231,7 +268,10 @@ impl Session {
         if let Some(fetched) = reply.cursor.filter(|_| cursor == 0) {
             self.cursors.remove(&fetched);
         }
-        if let Some(statement) = reply.statement.filter(|_| cursor != 0 && self.cursors.len() < MAX_CURSORS) {
+        if let Some(statement) = reply
+            .statement
+            .filter(|_| cursor != 0 && self.cursors.len() < MAX_CURSORS)
+        {
             self.cursors.insert(cursor, statement);
         }
     }
@@ -243,6 +283,7 @@ impl Session {
     pub(super) fn clear_pending(&mut self) {
         self.pending.clear();
         self.streams = None;
+        self.has_requests = false;
     }
 }
 
@@ -263,7 +304,12 @@ fn emit_reply(fields: &Fields, reply: PendingReply, template: Message<'_>, sink:
     let failed = code.map(|code| Content::Error { code, text: b"" });
     let open = reply.transaction == Some(TransactionState::Open);
     if let Some(content) = failed.filter(|_| open) {
-        sink(Message { role: Role::ReplyPart, bytes: 0, content, ..template });
+        sink(Message {
+            role: Role::ReplyPart,
+            bytes: 0,
+            content,
+            ..template
+        });
     }
     let transaction = match failed {
         Some(_) if open => Some(TransactionState::Failed),
@@ -277,7 +323,9 @@ fn emit_reply(fields: &Fields, reply: PendingReply, template: Message<'_>, sink:
     };
     let content = match (failed, reply.phase) {
         (Some(error), _) if !open => error,
-        (None, _) if reply.kind == Kind::BuildInfo => Content::ServerVersion { text: &fields.version },
+        (None, _) if reply.kind == Kind::BuildInfo => Content::ServerVersion {
+            text: &fields.version,
+        },
         (_, Phase::Work) => Content::Done { rows, transaction },
         (_, Phase::Connect | Phase::Tls | Phase::Login | Phase::Close) => Content::Other,
     };
@@ -301,7 +349,9 @@ fn opened<'a>(
     }
     // The operation code, the length, and the compressor.
     let original = document_length(body).map_or(0, i32::unsigned_abs);
-    let content = body.split_at_checked(9).filter(|_| !is_holed && body.len() < super::half::MAX_COMPRESSED);
+    let content = body
+        .split_at_checked(9)
+        .filter(|_| !is_holed && body.len() < super::half::MAX_COMPRESSED);
     if let Some(content) = content.and_then(|(fixed, content)| inflate(fixed[8], content)) {
         *inflated = content;
     }
@@ -372,7 +422,10 @@ fn legacy(opcode: u32, body: &[u8], text: &mut Vec<u8>) {
     let behind_dot = |name: &[u8]| name.iter().position(|&byte| byte == b'.').map(|dot| dot + 1);
     if let Some((full, _)) = full {
         text.push(b' ');
-        text::word(full.get(behind_dot(full).unwrap_or(0)..).unwrap_or_default(), text);
+        text::word(
+            full.get(behind_dot(full).unwrap_or(0)..).unwrap_or_default(),
+            text,
+        );
     }
 }
 
@@ -404,10 +457,18 @@ fn values<'a>(body: &[u8], kind: Kind, out: &'a mut Vec<u8>) -> Option<&'a [u8]>
     Some(out)
 }
 
-const AWAITING: &str = "awaitable hello";
+const AWAITABLE: &str = "awaitable hello";
+const HEARTBEAT: &str = "heartbeat hello";
 
 /// Fields of sessions and topologies.
-const ENVELOPE: [&[u8]; 6] = [b"lsid", b"$clusterTime", b"txnNumber", b"readConcern", b"comment", b"startTransaction"];
+const ENVELOPE: [&[u8]; 6] = [
+    b"lsid",
+    b"$clusterTime",
+    b"txnNumber",
+    b"readConcern",
+    b"comment",
+    b"startTransaction",
+];
 const FIRST_BATCH: u32 = 101;
 const MAX_VALUES: usize = 4096;
 const MAX_PENDING: usize = 64 * 1024;

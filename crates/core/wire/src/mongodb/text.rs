@@ -49,11 +49,17 @@ pub(super) fn write(command: Command<'_>, name: &[u8], known: Option<&Known>, te
         text.push(b' ');
         word(key, text);
     }
-    if let Some(pipeline) = command.field("pipeline").filter(|_| known.filter == Filter::Pipeline) {
+    if let Some(pipeline) = command
+        .field("pipeline")
+        .filter(|_| known.filter == Filter::Pipeline)
+    {
         text.push(b' ');
         list(elements(pipeline.value), Of::Stages, text);
     }
-    if let Some(filter) = command.filter(known.filter).filter(|filter| filter.length > EMPTY) {
+    if let Some(filter) = command
+        .filter(known.filter)
+        .filter(|filter| filter.length > EMPTY)
+    {
         text.push(b' ');
         document(filter.value, MAX_DEPTH, text);
     }
@@ -79,7 +85,11 @@ fn document(bytes: &[u8], depth: u32, text: &mut Vec<u8>) {
 
 /// What is behind a name: operators and what they hold.
 fn condition(element: Element<'_>, depth: u32, text: &mut Vec<u8>) {
-    let of_operators = || elements(element.value).next().is_some_and(|first| first.name.starts_with(b"$"));
+    let of_operators = || {
+        elements(element.value)
+            .next()
+            .is_some_and(|first| first.name.starts_with(b"$"))
+    };
     let holds_conditions = HOLDS_CONDITIONS.contains(&element.name);
     match element.kind {
         _ if depth == 0 => {}

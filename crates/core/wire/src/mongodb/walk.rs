@@ -87,7 +87,11 @@ impl Place {
 
 /// Effect of the bytes at the current position.
 enum Step {
-    Take { used: usize, skip: u64, inside: Option<Level> },
+    Take {
+        used: usize,
+        skip: u64,
+        inside: Option<Level>,
+    },
     More,
     Wrong,
 }
@@ -132,7 +136,9 @@ impl Walk {
             let Some(level) = self.levels.last().copied().filter(|_| !bytes.is_empty()) else {
                 return;
             };
-            let Some(used) = self.step(level, bytes) else { return };
+            let Some(used) = self.step(level, bytes) else {
+                return;
+            };
             bytes = bytes.get(used..).unwrap_or_default();
         }
     }
@@ -153,7 +159,8 @@ impl Walk {
                 }
                 Step::More => {
                     self.is_lost |= bytes.len() >= MAX_BEGUN;
-                    self.begun.extend_from_slice(bytes.get(..MAX_BEGUN).unwrap_or(bytes));
+                    self.begun
+                        .extend_from_slice(bytes.get(..MAX_BEGUN).unwrap_or(bytes));
                     None
                 }
                 Step::Wrong => {
@@ -227,7 +234,11 @@ impl Walk {
             return Step::More;
         };
         self.fields.flags = u32::from_le_bytes(*flags);
-        let checksum = if self.fields.flags & CHECKSUM_PRESENT == 0 { 0 } else { 4 };
+        let checksum = if self.fields.flags & CHECKSUM_PRESENT == 0 {
+            0
+        } else {
+            4
+        };
         let sections = Level {
             place: Place::Sections,
             end: level.end.saturating_sub(checksum),
@@ -240,12 +251,21 @@ impl Walk {
     }
 
     fn take_section(&self, bytes: &[u8]) -> Step {
-        let (Some(&kind), Some(length)) = (bytes.first(), bytes.get(1..).and_then(bson::document_length)) else {
+        let (Some(&kind), Some(length)) = (bytes.first(), bytes.get(1..).and_then(bson::document_length))
+        else {
             return Step::More;
         };
         let end = self.at + 1 + u64::from(length.unsigned_abs());
         let place = match kind {
-            0 if length >= MIN_DOCUMENT => return inside(5, Level { place: Place::Body, end }),
+            0 if length >= MIN_DOCUMENT => {
+                return inside(
+                    5,
+                    Level {
+                        place: Place::Body,
+                        end,
+                    },
+                );
+            }
             1 if length > 4 => bytes.get(5..).unwrap_or_default(),
             _ => return Step::Wrong,
         };
@@ -299,7 +319,13 @@ impl Walk {
             last.place = Place::Rest;
         }
         let end = self.at + before as u64 + length as u64;
-        inside(before + 4, Level { place: Place::Body, end })
+        inside(
+            before + 4,
+            Level {
+                place: Place::Body,
+                end,
+            },
+        )
     }
 
     fn take_element(&mut self, place: Place, element: Element<'_>, before: usize) -> Step {
@@ -373,11 +399,19 @@ impl Walk {
 }
 
 fn skip(used: usize, skip: u64) -> Step {
-    Step::Take { used, skip, inside: None }
+    Step::Take {
+        used,
+        skip,
+        inside: None,
+    }
 }
 
 fn inside(used: usize, level: Level) -> Step {
-    Step::Take { used, skip: 0, inside: Some(level) }
+    Step::Take {
+        used,
+        skip: 0,
+        inside: Some(level),
+    }
 }
 
 fn skip_all(level: Level, at: u64) -> Step {

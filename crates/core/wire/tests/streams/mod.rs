@@ -204,7 +204,11 @@ fn describe(content: Content<'_>) -> String {
         } => {
             let id = number(statement.map(|id| id.0));
             let whole = if values.is_some() { "" } else { " cut" };
-            format!("Run {id} '{}' rows {} sets {sets}{whole}", shown(text), number(fetch_rows))
+            format!(
+                "Run {id} '{}' rows {} sets {sets}{whole}",
+                shown(text),
+                number(fetch_rows)
+            )
         }
         Content::Prepare { statement, text } => format!("Prepare #{} '{}'", statement.0, shown(text)),
         Content::Execute {

@@ -179,7 +179,9 @@ impl SessionError {
 
 const fn scheme_of(protocol: Protocol) -> Option<&'static str> {
     match protocol {
-        Protocol::Postgres | Protocol::Mysql | Protocol::Redis | Protocol::Http => Some(protocol.name()),
+        Protocol::Postgres | Protocol::Mysql | Protocol::Redis | Protocol::Mongodb | Protocol::Http => {
+            Some(protocol.name())
+        }
         _ => None,
     }
 }

@@ -5,6 +5,7 @@ mod connection;
 mod driver;
 mod http;
 mod icmp;
+mod mongodb_ping;
 mod mysql_greeting;
 mod oracle_listener;
 #[cfg(feature = "oracle")]
@@ -82,6 +83,7 @@ pub(super) fn create_probe<'a>(
         Protocol::Postgres => Box::new(postgres_request::PostgresRequest::new(context)),
         Protocol::Mysql => Box::new(mysql_greeting::MysqlGreeting::new(context)),
         Protocol::Http => Box::new(http::Http::new(context)),
+        Protocol::Mongodb => Box::new(mongodb_ping::MongodbPing::new(context)),
         Protocol::Redis => Box::new(redis_ping::RedisPing::new(context, logs_in)),
         Protocol::Oracle => Box::new(oracle_listener::OracleListener::new(context, false)),
         Protocol::Tds => Box::new(sqlserver_prelogin::SqlServerPrelogin::new(context, logs_in)),

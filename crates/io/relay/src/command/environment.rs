@@ -42,6 +42,9 @@ pub fn variables(targets: &[RelayedTarget<'_>]) -> Vec<Variable> {
         all.address(place, target, ["REDIS_HOST", "REDIS_PORT"]);
         all.add(place, "REDIS_URL", target.url());
     }
+    if let Some((place, target)) = of_kind(targets, MONGODB) {
+        all.add(place, "MONGODB_URI", target.url());
+    }
     all.0
 }
 
@@ -65,7 +68,8 @@ fn of_kind<'t>(targets: &'t [RelayedTarget<'t>], kind: Kind) -> Option<(usize, &
 const POSTGRES: Kind = |protocol| protocol == Protocol::Postgres;
 const MYSQL: Kind = |protocol| protocol == Protocol::Mysql;
 const REDIS: Kind = |protocol| protocol == Protocol::Redis;
-const SQL: Kind = |protocol| protocol.is_database() && protocol != Protocol::Redis;
+const MONGODB: Kind = |protocol| protocol == Protocol::Mongodb;
+const SQL: Kind = |protocol| protocol.is_database() && !REDIS(protocol) && !MONGODB(protocol);
 
 type Kind = fn(Protocol) -> bool;
 

@@ -114,7 +114,9 @@ fn record_message(
 ) {
     let dialect = message.protocol.facts().dialect;
     match message.content {
-        Content::Statement { text } | Content::Run { text, .. } => request.executes.push(fingerprints.statement(text, dialect)),
+        Content::Statement { text } | Content::Run { text, .. } => {
+            request.executes.push(fingerprints.statement(text, dialect))
+        }
         Content::Prepare { statement, text } => {
             let fingerprint = fingerprints.statement(text, dialect);
             if prepared.len() < MAX_PREPARED || prepared.contains_key(&statement) {

@@ -144,13 +144,14 @@ fn matches(pieces: &[String], fingerprint: &str) -> bool {
     })
 }
 
-const DIALECTS: [Dialect; 6] = [
+const DIALECTS: [Dialect; 7] = [
     Dialect::Standard,
     Dialect::Mysql,
     Dialect::Informix,
     Dialect::Oracle,
     Dialect::SqlServer,
     Dialect::Redis,
+    Dialect::Mongodb,
 ];
 
 const KINDS: &str = "n+1, row-by-row, unrewritten-batch, reconnect or control";

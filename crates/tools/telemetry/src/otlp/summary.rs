@@ -10,6 +10,11 @@ pub fn query_summary(protocol: Protocol, fingerprint: &str) -> String {
         true if protocol.facts().dialect == Dialect::Redis => {
             fingerprint.split(' ').next().unwrap_or_default().to_owned()
         }
+        true if protocol.facts().dialect == Dialect::Mongodb => {
+            let words = fingerprint.split(' ').take(2);
+            let names: Vec<&str> = words.filter(|word| !word.starts_with(['[', '{', '('])).collect();
+            cut(&names.join(" "))
+        }
         true => of_sql(fingerprint),
         false => cut(fingerprint),
     }
@@ -157,6 +162,14 @@ mod tests {
             assert_eq!(query_summary(Protocol::Postgres, text), expected, "{text}");
         }
         assert_eq!(query_summary(Protocol::Redis, "GET ?"), "GET");
+        assert_eq!(
+            query_summary(Protocol::Mongodb, "find users {age $gt}"),
+            "find users"
+        );
+        assert_eq!(
+            query_summary(Protocol::Mongodb, "listCollections"),
+            "listCollections"
+        );
         assert_eq!(query_summary(Protocol::Http, "GET /page/?"), "GET /page/?");
     }
 }

@@ -12,6 +12,12 @@ pub(super) const ROWS: &[Row] = &[
         &[For::Speaks(Protocol::Drda)],
         "In autocommit the driver commits each statement with a turn of its own: setAutoCommit(false), and one commit for several statements.",
     ),
+    case_row(
+        Kind::ControlTurns,
+        Case::Control(Control::Begin),
+        &[For::Speaks(Protocol::Mongodb)],
+        "A write to one document is atomic without a transaction: leave with_transaction away for it, and save commitTransaction.",
+    ),
     // Seen with SQLAlchemy 2.1 and PyMySQL: with AUTOCOMMIT alone the pool still sends ROLLBACK;
     // psycopg then sends none.
     case_row(
@@ -150,6 +156,11 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         Kind::Reconnect,
+        &[For::Speaks(Protocol::Mongodb)],
+        "Make one MongoClient for each process and keep it: it has a pool.",
+    ),
+    row(
+        Kind::Reconnect,
         &[],
         "Keep connections in a pool: in the application, or next to it.",
     ),
@@ -170,6 +181,12 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Sequential,
         &[For::Speaks(Protocol::Postgres)],
         "Send them together: pipeline mode of libpq and psycopg, or several statements in one text.",
+    ),
+    row(
+        Kind::Sequential,
+        &[For::Speaks(Protocol::Mongodb)],
+        "None contains a value from another's reply: join them in one aggregate ($lookup, $facet, $unionWith), or send them at the same \
+         time (asyncio.gather, Promise.all).",
     ),
     row(
         Kind::Sequential,

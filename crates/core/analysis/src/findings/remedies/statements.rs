@@ -35,6 +35,19 @@ pub(super) const ROWS: &[Row] = &[
     case_row(
         Kind::NPlusOne,
         Case::Independent,
+        &[For::Speaks(Protocol::Mongodb)],
+        "Ask once for all of them: find with $in and all keys, or $lookup in the aggregate before. Mongoose: populate.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Dependent,
+        &[For::Speaks(Protocol::Mongodb)],
+        "It alternates with other commands and may need their results: join it to them with $lookup, or collect the keys first and ask \
+         once for all with $in.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
         &[],
         "Ask once for all of them: a join with the statement before, or WHERE key IN (...) with all keys. In an ORM: eager or batch \
          fetching.",
@@ -132,6 +145,11 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         Kind::RowByRow,
+        &[For::Speaks(Protocol::Mongodb)],
+        "Write many documents with one command: insert_many (insertMany), or bulk_write (bulkWrite) for updates and deletes.",
+    ),
+    row(
+        Kind::RowByRow,
         &[],
         "Write many rows with one statement, or give the driver a batch of them (addBatch, executemany).",
     ),
@@ -172,6 +190,12 @@ pub(super) const ROWS: &[Row] = &[
         &[For::Speaks(Protocol::Postgres)],
         "Fetch more rows at a time (FETCH with a larger count; itersize of a named cursor in Python). Use no cursor if the client can \
          hold all rows.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[For::Speaks(Protocol::Mongodb)],
+        "Raise batch_size (batchSize) as far as the client can hold the documents. Without one, the first reply has 101 documents and \
+         each further one up to 16 MiB.",
     ),
     row(
         Kind::SmallFetch,
