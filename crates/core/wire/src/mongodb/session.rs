@@ -352,11 +352,15 @@ fn opened<'a>(
     let content = body
         .split_at_checked(9)
         .filter(|_| !is_holed && body.len() < super::half::MAX_COMPRESSED);
-    if let Some(content) = content.and_then(|(fixed, content)| inflate(fixed[8], content)) {
-        *inflated = content;
+    let content = content.and_then(|(fixed, content)| inflate(fixed[8], content));
+    match content {
+        Some(content) => {
+            *inflated = content;
+            walk.begin(original, inflated.len() as u64);
+            walk.feed(inflated);
+        }
+        None => walk.lose(),
     }
-    walk.begin(original, inflated.len() as u64);
-    walk.feed(inflated);
     (original, inflated)
 }
 

@@ -114,6 +114,11 @@ impl Walk {
         self.levels.push(Level { place, end: body });
     }
 
+    /// The content cannot be read.
+    pub(super) fn lose(&mut self) {
+        self.is_lost = true;
+    }
+
     /// `None` if the message was not whole or wrong.
     pub(super) fn fields(&self) -> Option<&Fields> {
         (!self.is_lost && self.skip == 0 && self.begun.is_empty()).then_some(&self.fields)
