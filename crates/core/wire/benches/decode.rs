@@ -104,5 +104,73 @@ fn pipelines(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, rows, exchanges, bulk, pipelines);
+/// A reply with the number of the request, and `rows` documents of `width` bytes.
+fn batch(rows: usize, width: usize) -> Vec<u8> {
+    let nested = |kind: u8, name: &str, inner: &[u8]| {
+        let length = u32::try_from(inner.len() + 5).expect("a short document");
+        [
+            &[kind][..],
+            name.as_bytes(),
+            b"\0",
+            &length.to_le_bytes(),
+            inner,
+            b"\0",
+        ]
+        .concat()
+    };
+    let text = [
+        b"\x05text\0",
+        &(width as u32).to_le_bytes()[..],
+        b"\0",
+        &vec![b'x'; width],
+    ]
+    .concat();
+    let rows: Vec<u8> = (0..rows)
+        .flat_map(|row| nested(3, &row.to_string(), &text))
+        .collect();
+    let cursor = [
+        nested(4, "firstBatch", &rows),
+        b"\x12id\0\0\0\0\0\0\0\0\0".to_vec(),
+    ]
+    .concat();
+    let fields = [nested(3, "cursor", &cursor), b"\x08ok\0\x01".to_vec()].concat();
+    let document = &nested(3, "", &fields)[2..];
+    let length = (document.len() + 21) as u32;
+    let header: Vec<u8> = [length, 9, 1, 2013, 0]
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    [&header[..], b"\0", document].concat()
+}
+
+fn documents(criterion: &mut Criterion) {
+    let mut request = Vec::new();
+    wire::mongodb::write_command(1, "find", &mut request);
+    let mut group = criterion.benchmark_group("mongodb");
+    for (name, reply) in [
+        ("exchange of one document", batch(1, 20)),
+        (
+            "1 MiB in documents of 1 KiB, in feeds of 64 KiB",
+            batch(1000, 1024),
+        ),
+    ] {
+        group.throughput(Throughput::Bytes((request.len() + reply.len()) as u64));
+        let mut stream = Stream::new(27017);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let mut bytes = 0;
+                let mut sink = |message: Message<'_>| bytes += message.bytes;
+                stream.feed(AT, Direction::ClientToServer, black_box(&request), &mut sink);
+                for part in black_box(&reply).chunks(64 * 1024) {
+                    stream.feed(AT, Direction::ServerToClient, part, &mut sink);
+                }
+                bytes
+            });
+        });
+        assert_eq!(stream.protocol(), model::Protocol::Mongodb);
+    }
+    group.finish();
+}
+
+criterion_group!(benches, rows, exchanges, bulk, pipelines, documents);
 criterion_main!(benches);

@@ -1,21 +1,21 @@
 //! MongoDB's wire protocol, and relatives (DocumentDB, FerretDB).
 //!
-//! Source: MongoDB manual, "MongoDB Wire Protocol", and the drivers' specifications. A message is a header of four
-//! 32-bit numbers and a body, mostly `OP_MSG` with BSON documents. The first 64 KiB of a body are inspected; documents
-//! are counted to the end.
+//! Source: MongoDB manual, "MongoDB Wire Protocol", and the drivers' specifications. A message is a
+//! header of four 32-bit numbers and a body, mostly `OP_MSG` with BSON documents.
 //!
-//! - Each request has one reply, which names the request (`responseTo`), in the order of the requests.
-//! - With `moreToCome`, a request has no reply (writes that are not acknowledged), and a reply is followed by another
-//!   one without a request. Further replies to `hello` are notices: drivers watch servers with them.
-//! - The first `hello` is login, like `saslStart`, reported without content. Further ones watch the server.
-//! - A statement is the command, its collection, and the names in its filter. Values are no part of it.
-//! - Content of `OP_COMPRESSED` is inspected up to a limit; beyond it, requests have no name.
+//! - Each request has one reply with its number (`responseTo`), in the order of the requests.
+//! - With `moreToCome` a request has no reply, and a reply is followed by another one.
+//! - The first `hello` is login, like `saslStart`, without content. Further ones watch the server,
+//!   and further replies to one are notices.
+//! - A statement is the command, its collection, and the names in its filter, without values.
 //!
-//! Start reading at [`MongodbDecoder`], then `session`. `walk` reads replies while they pass.
+//! Start reading at [`MongodbDecoder`], then `session`. `walk` reads messages while they pass.
 
 mod bson;
 mod commands;
 mod compression;
+mod contents;
+mod fields;
 mod half;
 mod header;
 mod opening;
@@ -40,8 +40,8 @@ pub const ROW: ProtocolRow = ProtocolRow::new(Protocol::Mongodb, opening::detect
 
 /// Decodes one MongoDB connection, from the start or from the middle.
 ///
-/// Holds 64 KiB of an unfinished message per direction (of a compressed one 1 MiB, and 4 MiB of its content), 4096
-/// open cursors, 4096 statements of 16 bytes, and notes of pending replies.
+/// Holds 64 KiB of an unfinished message per direction (of a compressed one 1 MiB, and 4 MiB of its
+/// content), 4096 open cursors, 4096 statements of 16 bytes, and notes of pending replies.
 #[derive(Debug, Default)]
 pub struct MongodbDecoder {
     halves: PerDirection<HalfConnection>,

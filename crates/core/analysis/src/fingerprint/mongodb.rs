@@ -3,8 +3,7 @@
 use super::MAXIMUM_LENGTH;
 use super::http::is_wordy;
 
-/// Keeps names that are words of programs ([`is_wordy`]) in each part between dots; others become `?`, as a number in
-/// `items.0.price` does.
+/// Between dots, names that are no words of programs ([`is_wordy`]) become `?`.
 pub(super) fn normalise(text: &[u8], out: &mut Vec<u8>) {
     out.clear();
     let text = match text.windows(2).position(|pair| pair == b"/*") {

@@ -896,3 +896,29 @@ fn words_behind_names_of_secrets_stay_where_sql_has_them() {
         assert_eq!(signs(&fingerprint), signs(text), "{fingerprint}");
     }
 }
+
+#[test]
+fn mongodb_keeps_words_and_drops_names_that_are_data() {
+    for (text, expected) in [
+        ("find users {age $gt, name}", "find users {age $gt, name}"),
+        (
+            "find users {_id, createdAt} /*traceparent='x'*/",
+            "find users {_id, createdAt}",
+        ),
+        (
+            "aggregate orders [$match {status}, $group]",
+            "aggregate orders [$match {status}, $group]",
+        ),
+        (
+            "find carts {items.0.price $in, 4711, x1f4a9c2d7b3e}",
+            "find carts {items.?.price $in, ?, ?}",
+        ),
+        ("find t_65f1c0ffee12ab34 {a}", "find ? {a}"),
+        ("", ""),
+    ] {
+        assert_eq!(
+            &*super::Fingerprints::default().statement(text.as_bytes(), Dialect::Mongodb),
+            expected
+        );
+    }
+}

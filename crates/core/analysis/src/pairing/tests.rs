@@ -1,3 +1,4 @@
+mod parameters;
 mod server_margin;
 
 use super::*;

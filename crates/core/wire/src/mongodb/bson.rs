@@ -2,14 +2,13 @@
 
 use crate::decoding::reader::Reader;
 
-/// A field of a document, or an element of an array, whose name is its index.
+/// A field of a document, or an element of an array with its index as the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Element<'a> {
     pub(super) kind: u8,
     pub(super) name: &'a [u8],
-    /// Bytes of the value, which may be longer than what is there.
     pub(super) length: u64,
-    /// The value, as far as it is there.
+    /// As far as it is there.
     pub(super) value: &'a [u8],
 }
 
@@ -17,24 +16,20 @@ pub(super) struct Element<'a> {
 pub(super) enum Parsed<'a> {
     /// With the number of bytes before the value.
     Element(Element<'a>, usize),
-    /// The end of the document, one byte.
     End,
     More,
     Wrong,
 }
 
 impl<'a> Element<'a> {
-    /// Whether the value is a document or an array.
     pub(super) fn is_nested(&self) -> bool {
         matches!(self.kind, kind::DOCUMENT | kind::ARRAY)
     }
 
-    /// The value is there to its end.
     pub(super) fn is_whole(&self) -> bool {
         self.value.len() as u64 == self.length
     }
 
-    /// A number without a fraction, or a boolean.
     pub(super) fn integer(&self) -> Option<i64> {
         let mut value = Reader::new(self.value);
         match self.kind {
@@ -46,7 +41,6 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// A text that is there to its end.
     pub(super) fn text(&self) -> Option<&'a [u8]> {
         let text = self
             .value

@@ -1,14 +1,11 @@
-//! Commands that differ from `name: value` in what is shown of them or in their effect.
+//! Commands with an effect or a text of their own.
 
-/// Effect of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Its reply may have a cursor.
     Read,
     Count,
     Write,
     Fetch,
-    /// Ends a transaction.
     End,
     Hello,
     Login,
@@ -17,7 +14,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// Where the names of the looked for fields are.
+/// Place of the names that are searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
     Nothing,

@@ -69,7 +69,7 @@ fn snappy(content: &[u8]) -> Option<Vec<u8>> {
     (out.len() == length).then_some(out)
 }
 
-/// A copy may overlap what it writes.
+/// A copy may overlap its output.
 fn copy(out: &mut Vec<u8>, offset: usize, count: usize) -> Option<()> {
     let start = out.len().checked_sub(offset).filter(|_| offset > 0)?;
     for place in start..start + count {
@@ -99,7 +99,6 @@ fn varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     None
 }
 
-/// In bytes.
 pub(super) const MAX_INFLATED: usize = 4 << 20;
 const MAX_WINDOW_LOG: u32 = 23;
 

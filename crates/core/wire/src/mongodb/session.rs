@@ -1,15 +1,12 @@
-//! What requests and replies say.
+//! Content of requests and replies.
 
 use super::bson::{document_length, elements};
 use super::commands::{self, Kind};
-use super::compression::inflate;
+use super::contents::{command, legacy, opened};
+use super::fields::Fields;
 use super::half::Whole;
-use super::header::{
-    MORE_TO_COME, OP_COMPRESSED, OP_DELETE, OP_GET_MORE, OP_INSERT, OP_KILL_CURSORS, OP_MSG, OP_QUERY,
-    OP_UPDATE,
-};
+use super::header::{MORE_TO_COME, OP_DELETE, OP_INSERT, OP_KILL_CURSORS, OP_MSG, OP_UPDATE};
 use super::text::{self, Command};
-use super::walk::{Fields, Walk};
 use crate::decoding::decoder::MessageSink;
 use crate::decoding::fault::{HeaderFault, fault};
 use model::{
@@ -21,7 +18,6 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pending: PendingReplies<PendingReply, MAX_PENDING>,
-    /// A `hello` was seen.
     is_introduced: bool,
     /// Requests were seen, so a reply to another one was not requested.
     has_requests: bool,
@@ -164,8 +160,7 @@ impl Session {
         (pending_reply, content)
     }
 
-    /// The first one of a connection introduces the client. Further ones watch the server, and have a name: the
-    /// program does not wait for them.
+    /// The first one introduces the client. Further ones watch the server, under a name.
     fn hello<'a>(&'a mut self, command: &Command<'_>) -> (Phase, Content<'a>) {
         let field = |document: &'_ [u8], name: &[u8]| {
             let found = elements(document).find(|element| element.name == name);
@@ -190,7 +185,7 @@ impl Session {
         (Phase::Login, Content::Client { text: &self.text })
     }
 
-    /// Numbers the statement of a read, whose result may be fetched.
+    /// Numbers a read, as its result may be fetched.
     fn statement(&mut self, kind: Kind) -> Option<StatementId> {
         if kind != Kind::Read {
             return None;
@@ -336,111 +331,13 @@ fn is_word(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(u8::is_ascii_alphanumeric)
 }
 
-/// Opens compressed content, and reads it as the message it was.
-fn opened<'a>(
-    opcode: u32,
-    body: &'a [u8],
-    is_holed: bool,
-    walk: &mut Walk,
-    inflated: &'a mut Vec<u8>,
-) -> (u32, &'a [u8]) {
-    if opcode != OP_COMPRESSED {
-        return (opcode, body);
-    }
-    // The operation code, the length, and the compressor.
-    let original = document_length(body).map_or(0, i32::unsigned_abs);
-    let content = body
-        .split_at_checked(9)
-        .filter(|_| !is_holed && body.len() < super::half::MAX_COMPRESSED);
-    let content = content.and_then(|(fixed, content)| inflate(fixed[8], content));
-    match content {
-        Some(content) => {
-            *inflated = content;
-            walk.begin(original, inflated.len() as u64);
-            walk.feed(inflated);
-        }
-        None => walk.lose(),
-    }
-    (original, inflated)
-}
-
-/// The command of a message; `None` if it has none, or too little of it is there.
-fn command(opcode: u32, body: &[u8]) -> Option<Command<'_>> {
-    match opcode {
-        OP_MSG => command_of_sections(body.get(4..)?),
-        OP_QUERY => {
-            let (name, behind) = collection(body)?;
-            let document = behind.get(8..)?;
-            name.ends_with(b".$cmd").then_some(Command {
-                body: document,
-                first_write: None,
-            })
-        }
-        _ => None,
-    }
-}
-
-fn command_of_sections(mut sections: &[u8]) -> Option<Command<'_>> {
-    let (mut body, mut first_write) = (None, None);
-    while let Some((&section, rest)) = sections.split_first() {
-        let Some(length) = document_length(rest).and_then(|length| usize::try_from(length).ok()) else {
-            break;
-        };
-        match section {
-            0 => body = body.or(Some(rest)),
-            1 => {
-                let name = rest.get(4..)?.iter().position(|&byte| byte == 0);
-                let documents = name.and_then(|name| rest.get(4 + name + 1..));
-                first_write = first_write.or(documents);
-            }
-            _ => break,
-        }
-        sections = rest.get(length..).unwrap_or_default();
-    }
-    Some(Command {
-        body: body?,
-        first_write,
-    })
-}
-
-/// The collection that a legacy message names after its first number, and what is behind it.
-fn collection(body: &[u8]) -> Option<(&[u8], &[u8])> {
-    let behind = body.get(4..)?;
-    let end = behind.iter().position(|&byte| byte == 0)?;
-    Some((behind.get(..end)?, behind.get(end + 1..)?))
-}
-
-/// Operations of before version 3.6.
-fn legacy(opcode: u32, body: &[u8], text: &mut Vec<u8>) {
-    let name = match opcode {
-        OP_QUERY => "find",
-        OP_GET_MORE => "getMore",
-        OP_INSERT => "insert",
-        OP_UPDATE => "update",
-        OP_DELETE => "delete",
-        OP_KILL_CURSORS => "killCursors",
-        _ => return,
-    };
-    text.extend_from_slice(name.as_bytes());
-    let full = collection(body).filter(|_| opcode != OP_KILL_CURSORS);
-    let behind_dot = |name: &[u8]| name.iter().position(|&byte| byte == b'.').map(|dot| dot + 1);
-    if let Some((full, _)) = full {
-        text.push(b' ');
-        text::word(
-            full.get(behind_dot(full).unwrap_or(0)..).unwrap_or_default(),
-            text,
-        );
-    }
-}
-
 /// Documents of the first reply: 101 unless the client says otherwise, or wants fewer in all.
 fn first_batch(kind: Kind, fields: &Fields) -> Option<u32> {
     let default = (kind == Kind::Read && fields.limit.is_none_or(|limit| limit == 0)).then_some(FIRST_BATCH);
     fields.batch_size.or(default)
 }
 
-/// What a read asks for, without what differs each time. `None` for a write and for more than
-/// [`MAX_VALUES`].
+/// Parameters of a read without its session. `None` for a write, and beyond [`MAX_VALUES`].
 fn values<'a>(body: &[u8], kind: Kind, out: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     let length = document_length(body).and_then(|length| usize::try_from(length).ok())?;
     if kind == Kind::Write || length > body.len() {
@@ -464,7 +361,6 @@ fn values<'a>(body: &[u8], kind: Kind, out: &'a mut Vec<u8>) -> Option<&'a [u8]>
 const AWAITABLE: &str = "awaitable hello";
 const HEARTBEAT: &str = "heartbeat hello";
 
-/// Fields of sessions and topologies.
 const ENVELOPE: [&[u8]; 6] = [
     b"lsid",
     b"$clusterTime",

@@ -3,7 +3,6 @@
 use super::bson::{Element, Elements, elements, kind};
 use super::commands::{Filter, Known};
 
-/// A command as far as its bytes are there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Command<'a> {
     /// The document with the name of the command.
@@ -31,7 +30,6 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Writes a whole command.
 pub(super) fn write(command: Command<'_>, name: &[u8], known: Option<&Known>, text: &mut Vec<u8>) {
     word(name, text);
     let Some(known) = known else { return };
@@ -83,7 +81,7 @@ fn document(bytes: &[u8], depth: u32, text: &mut Vec<u8>) {
     text.push(b'}');
 }
 
-/// What is behind a name: operators and what they hold.
+/// The operators behind a name, with their conditions.
 fn condition(element: Element<'_>, depth: u32, text: &mut Vec<u8>) {
     let of_operators = || {
         elements(element.value)
@@ -180,9 +178,8 @@ fn comment(command: Command<'_>, text: &mut Vec<u8>) {
     }
 }
 
-/// Operators whose documents have conditions, not values.
+/// Their documents have conditions, not values.
 const HOLDS_CONDITIONS: [&[u8]; 5] = [b"$and", b"$or", b"$nor", b"$not", b"$elemMatch"];
-/// A document without elements, in bytes.
 const EMPTY: u64 = 5;
 const MAX_DEPTH: u32 = 6;
 const MAX_TEXT: usize = 1024;

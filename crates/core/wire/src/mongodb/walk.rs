@@ -1,33 +1,9 @@
-//! Reads the fields of a message while it passes, and counts the documents in it. Memory does not grow with the
-//! message.
+//! Reads the fields of a message while it passes, and counts its documents, in constant memory.
 
 use super::bson::{self, Element, MIN_DOCUMENT, Parsed};
+use super::fields::Fields;
 use super::header::{CHECKSUM_PRESENT, OP_MSG, OP_QUERY, OP_REPLY};
 
-/// What is used of a message's fields.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Fields {
-    /// Of `OP_MSG`.
-    pub(super) flags: u32,
-    pub(super) ok: Option<bool>,
-    pub(super) n: Option<u64>,
-    /// Documents of a reply's batch, or values of `distinct`.
-    pub(super) rows: Option<u64>,
-    /// Documents or operations of a write.
-    pub(super) sets: u64,
-    pub(super) cursor: Option<i64>,
-    pub(super) code: Option<i64>,
-    pub(super) code_name: Vec<u8>,
-    pub(super) write_error: Option<i64>,
-    pub(super) version: Vec<u8>,
-    pub(super) batch_size: Option<u32>,
-    pub(super) limit: Option<i64>,
-    /// A statement of a transaction.
-    pub(super) is_in_transaction: bool,
-    pub(super) get_more: Option<i64>,
-}
-
-/// Reads one message, in pieces of any size.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
     levels: Vec<Level>,
@@ -62,7 +38,7 @@ enum Place {
 }
 
 impl Place {
-    /// What a nested value is read as; `None` if it is passed over.
+    /// Place inside of a nested value; `None` to pass it over.
     fn inside(self, element: &Element<'_>) -> Option<Self> {
         if !element.is_nested() {
             return None;
@@ -114,7 +90,6 @@ impl Walk {
         self.levels.push(Level { place, end: body });
     }
 
-    /// The content cannot be read.
     pub(super) fn lose(&mut self) {
         self.is_lost = true;
     }
@@ -124,7 +99,6 @@ impl Walk {
         (!self.is_lost && self.skip == 0 && self.begun.is_empty()).then_some(&self.fields)
     }
 
-    /// Flags are at the beginning.
     pub(super) fn flags(&self) -> u32 {
         self.fields.flags
     }
@@ -157,7 +131,7 @@ impl Walk {
     /// Returns the used bytes; `None` if more are needed, or if the place is lost.
     fn step(&mut self, level: Level, bytes: &[u8]) -> Option<usize> {
         if self.begun.is_empty() {
-            return match self.take(level, bytes) {
+            return match self.take_token(level, bytes) {
                 Step::Take { used, skip, inside } => {
                     self.advance(used, skip, inside);
                     Some(used)
@@ -177,7 +151,7 @@ impl Walk {
         let before = self.begun.len();
         let mut begun = std::mem::take(&mut self.begun);
         begun.extend_from_slice(bytes.get(..MAX_BEGUN - before).unwrap_or(bytes));
-        let step = self.take(level, &begun);
+        let step = self.take_token(level, &begun);
         let result = match step {
             Step::Take { used, skip, inside } => {
                 self.advance(used, skip, inside);
@@ -207,7 +181,7 @@ impl Walk {
         }
     }
 
-    fn take(&mut self, level: Level, bytes: &[u8]) -> Step {
+    fn take_token(&mut self, level: Level, bytes: &[u8]) -> Step {
         match level.place {
             Place::Flags => self.take_flags(level, bytes),
             Place::Sections => self.take_section(bytes),
@@ -248,7 +222,6 @@ impl Walk {
             place: Place::Sections,
             end: level.end.saturating_sub(checksum),
         };
-        // What is behind the sections is passed over.
         if let Some(last) = self.levels.last_mut() {
             last.place = Place::Rest;
         }
@@ -367,38 +340,11 @@ impl Walk {
             return;
         }
         if place == Place::Body {
-            self.read_field(element);
+            self.fields.read_field(element);
         } else if place == Place::Cursor {
-            self.read_cursor(element);
+            self.fields.read_cursor(element);
         } else if place == Place::Error && element.name == b"code" {
             self.fields.write_error = self.fields.write_error.or(element.integer());
-        }
-    }
-
-    fn read_field(&mut self, element: Element<'_>) {
-        let fields = &mut self.fields;
-        let number = element.integer();
-        match element.name {
-            b"ok" => fields.ok = number.map(|ok| ok != 0),
-            b"n" => fields.n = number.and_then(|n| u64::try_from(n).ok()),
-            b"code" => fields.code = number,
-            b"codeName" => fields.code_name = element.text().unwrap_or_default().to_vec(),
-            b"version" => fields.version = element.text().unwrap_or_default().to_vec(),
-            b"batchSize" => fields.batch_size = number.and_then(|size| u32::try_from(size).ok()),
-            b"limit" => fields.limit = number,
-            b"autocommit" => fields.is_in_transaction = number == Some(0),
-            b"getMore" => fields.get_more = number,
-            _ => {}
-        }
-    }
-
-    fn read_cursor(&mut self, element: Element<'_>) {
-        match element.name {
-            b"id" => self.fields.cursor = element.integer(),
-            b"batchSize" => {
-                self.fields.batch_size = element.integer().and_then(|size| u32::try_from(size).ok());
-            }
-            _ => {}
         }
     }
 }
@@ -425,7 +371,6 @@ fn skip_all(level: Level, at: u64) -> Step {
 
 /// Arguments of writes, one document or operation each.
 const WRITES: [&[u8]; 4] = [b"documents", b"updates", b"deletes", b"ops"];
-/// Longer values are not used.
 const MAX_SCALAR: u64 = 64;
 const MAX_IDENTIFIER: usize = 256;
 /// More than the longest element that is read whole.
