@@ -185,7 +185,7 @@ pub(super) mod kind {
     pub(super) const MAX_KEY: u8 = 0x7F;
 }
 
-/// An empty document: its length and its end.
+/// An empty document has a length and an end.
 pub(super) const MIN_DOCUMENT: i32 = 5;
 const MAX_NAME: usize = 256;
 const MAX_REGEX: usize = 1024;

@@ -1,4 +1,4 @@
-//! The content of `OP_COMPRESSED`.
+//! Opens the compressed content of `OP_COMPRESSED`.
 
 use flate2::read::ZlibDecoder;
 use std::io::Read;
@@ -25,7 +25,7 @@ fn read_all(decoder: impl Read) -> Option<Vec<u8>> {
     (out.len() <= MAX_INFLATED).then_some(out)
 }
 
-/// Snappy's raw format: the length, then literals and copies of earlier output.
+/// The raw format of Snappy begins with the length, then literals and copies of earlier output follow.
 fn snappy(content: &[u8]) -> Option<Vec<u8>> {
     let (length, mut rest) = varint(content)?;
     let mut out = Vec::new();

@@ -83,7 +83,7 @@ fn collection(body: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((behind.get(..end)?, behind.get(end + 1..)?))
 }
 
-/// Operations before version 3.6.
+/// Operations of old clients, which new servers refuse.
 pub(super) fn legacy(opcode: u32, body: &[u8], text: &mut Vec<u8>) {
     let name = match opcode {
         OP_QUERY => "find",

@@ -63,7 +63,7 @@ pub(super) const HEADER: usize = 16;
 /// The server's maximum, `maxMessageSizeBytes`.
 pub(super) const MAXIMUM_MESSAGE: u32 = 48_000_000;
 
-/// Flags of `OP_MSG`. Of the lower 16 bits, unknown ones are errors.
+/// Unknown flags in the lower 16 bits of `OP_MSG` are errors.
 pub(super) const CHECKSUM_PRESENT: u32 = 1;
 pub(super) const MORE_TO_COME: u32 = 1 << 1;
 pub(super) const EXHAUST_ALLOWED: u32 = 1 << 16;

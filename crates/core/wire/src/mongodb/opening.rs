@@ -140,7 +140,7 @@ pub(super) fn shape(direction: Direction, bytes: &[u8]) -> MessageShape {
     match opens(direction, bytes) {
         Recognition::Never => MessageShape::Wrong,
         Recognition::More => MessageShape::Cut,
-        verdict => {
+        verdict @ (Recognition::Certain | Recognition::Plausible) => {
             let length = document_length(bytes).and_then(|length| usize::try_from(length).ok());
             match (length, verdict) {
                 (None, _) => MessageShape::Wrong,

@@ -2,10 +2,10 @@
 
 use super::header::{HEADER, OP_MSG};
 
-/// The cheapest command. Needs no login.
+/// The cheapest command, which needs no login.
 pub const PING: &str = "ping";
 
-/// Appends `{name: 1, $db: "admin"}`.
+/// Appends a command of this name, without further fields, to the database `admin`.
 pub fn write_command(id: i32, name: &str, out: &mut Vec<u8>) {
     let mut document = Vec::new();
     document.push(0x10);

@@ -64,7 +64,7 @@ pub(super) fn write(command: Command<'_>, name: &[u8], known: Option<&Known>, te
     comment(command, text);
 }
 
-/// `{age, name $gt, $or [{a}, {b}]}`.
+/// Writes a filter as `{age, name $gt, $or [{a}, {b}]}`.
 fn document(bytes: &[u8], depth: u32, text: &mut Vec<u8>) {
     text.push(b'{');
     for (place, element) in elements(bytes).enumerate() {
