@@ -276,5 +276,5 @@ fn connections_joined_in_the_middle_are_recognised() {
             "{protocol}: {found} of {tried}; {missed:#?}"
         );
     }
-    assert_eq!(counts.len(), 7, "{counts:?}");
+    assert_eq!(counts.len(), 8, "{counts:?}");
 }

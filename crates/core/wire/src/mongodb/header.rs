@@ -60,7 +60,7 @@ const OPCODES: [(u32, u32); 9] = [
 
 pub(super) const HEADER: usize = 16;
 
-/// The server's maximum, `maxMessageSizeBytes`.
+/// The longest message that servers allow (`maxMessageSizeBytes`).
 pub(super) const MAXIMUM_MESSAGE: u32 = 48_000_000;
 
 /// Unknown flags in the lower 16 bits of `OP_MSG` are errors.

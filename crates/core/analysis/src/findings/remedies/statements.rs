@@ -42,8 +42,8 @@ pub(super) const ROWS: &[Row] = &[
         Kind::NPlusOne,
         Case::Dependent,
         &[For::Speaks(Protocol::Mongodb)],
-        "It alternates with other commands and may need their results: join it to them with $lookup, or collect the keys first and ask \
-         once for all with $in.",
+        "It alternates with other commands and may need their results. Join it to them with $lookup, or collect the keys and ask once \
+         for all with $in.",
     ),
     case_row(
         Kind::NPlusOne,
