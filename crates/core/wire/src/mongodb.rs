@@ -1,6 +1,6 @@
 //! MongoDB's wire protocol, and relatives (DocumentDB, FerretDB).
 //!
-//! Source: MongoDB manual, "MongoDB Wire Protocol", and the drivers' specifications. A message is a
+//! Sources are the manual ("MongoDB Wire Protocol") and the drivers' specifications. A message is a
 //! header of four 32-bit numbers and a body, mostly `OP_MSG` with BSON documents.
 //!
 //! - Each request has one reply with its number (`responseTo`), in the order of the requests.
