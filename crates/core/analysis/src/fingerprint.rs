@@ -229,6 +229,19 @@ impl Fingerprints {
         self.intern(&text)
     }
 
+    /// Fingerprint of an operation and its names: parts that look like keys become `?`.
+    pub fn words(&mut self, text: &[u8]) -> Fingerprint {
+        let text = http::words(&String::from_utf8_lossy(text));
+        self.intern(&text)
+    }
+
+    /// [`Self::http`] of a method, a space and a target.
+    pub fn target(&mut self, text: &[u8]) -> Fingerprint {
+        let space = text.iter().position(|&byte| byte == b' ');
+        let (method, target) = text.split_at(space.unwrap_or(text.len()));
+        self.http(method, target.trim_ascii_start())
+    }
+
     /// Fingerprint of a protocol command: its name in brackets, which no statement begins with.
     pub fn command(&mut self, name: &str, number: Option<u32>) -> Fingerprint {
         match number {

@@ -33,7 +33,29 @@ impl Verb {
         WORDS
             .iter()
             .find(|(_, words)| words.contains(&first))
-            .map_or(Self::Other, |(verb, _)| *verb)
+            .map_or_else(|| of_service(first), |(verb, _)| *verb)
+    }
+}
+
+/// Operations of services have their verb behind the service, as `AmazonSQS.SendMessage`.
+fn of_service(word: &str) -> Verb {
+    let operation = word.rsplit_once('.').map_or("", |(_, operation)| operation);
+    let begins = |verbs: &[&str]| verbs.iter().any(|verb| operation.starts_with(verb));
+    match () {
+        () if begins(&["Get", "List", "Describe", "Receive", "BatchGet"]) => Verb::Read,
+        () if begins(&[
+            "Put",
+            "Send",
+            "Publish",
+            "Create",
+            "Update",
+            "Delete",
+            "BatchWrite",
+        ]) =>
+        {
+            Verb::Write
+        }
+        () => Verb::Other,
     }
 }
 
@@ -195,6 +217,31 @@ const WORDS: [(Verb, &[&str]); 4] = [
             "listCollections",
             "listIndexes",
             "listDatabases",
+            "HEAD",
+            "GetItem",
+            "BatchGetItem",
+            "Query",
+            "Scan",
+            "TransactGetItems",
+            "get",
+            "mget",
+            "search",
+            "msearch",
+            "exists",
+            "list",
+            "view",
+            "all_docs",
+            "bulk_get",
+            "query",
+            "query_range",
+            "series",
+            "labels",
+            "label_values",
+            "range",
+            "runQuery",
+            "batchGet",
+            "runAggregationQuery",
+            "getQueryResults",
         ],
     ),
     (
@@ -221,6 +268,24 @@ const WORDS: [(Verb, &[&str]); 4] = [
             "findAndModify",
             "findandmodify",
             "bulkWrite",
+            "PUT",
+            "PATCH",
+            "DELETE",
+            "PutItem",
+            "UpdateItem",
+            "DeleteItem",
+            "BatchWriteItem",
+            "TransactWriteItems",
+            "index",
+            "bulk",
+            "bulk_docs",
+            "put",
+            "deleterange",
+            "patch",
+            "createDocument",
+            "insertAll",
+            "write",
+            "mutation",
         ],
     ),
     (
@@ -238,7 +303,7 @@ const WORDS: [(Verb, &[&str]); 4] = [
             "abortTransaction",
         ],
     ),
-    (Verb::Fetch, &["fetch", "getMore"]),
+    (Verb::Fetch, &["fetch", "getMore", "scroll"]),
 ];
 
 #[cfg(test)]
@@ -277,6 +342,16 @@ mod tests {
             ("(function call lo_open)", Verb::Other),
             ("(function call 1234)", Verb::Read),
             ("(prepared S_1)", Verb::Other),
+            ("GetItem Orders", Verb::Read),
+            ("BatchWriteItem Orders", Verb::Write),
+            ("PUT /photos/?", Verb::Write),
+            ("search orders", Verb::Read),
+            ("bulk", Verb::Write),
+            ("scroll", Verb::Fetch),
+            ("AmazonSQS.ReceiveMessage", Verb::Read),
+            ("AmazonSQS.SendMessageBatch", Verb::Write),
+            ("mutation Save", Verb::Write),
+            ("pipeline GET", Verb::Other),
             ("", Verb::Other),
         ] {
             assert_eq!(Verb::from_fingerprint(fingerprint), verb, "{fingerprint}");

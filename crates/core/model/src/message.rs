@@ -226,6 +226,19 @@ pub enum Content<'a> {
         /// The span of the `traceparent`, if that is the identifier.
         span: Option<SpanId>,
     },
+    /// A request to a store over HTTP, or to a program with a language of its own (GraphQL).
+    Call {
+        /// The operation and what it works on; may hold literals.
+        text: &'a [u8],
+        /// What the text consists of.
+        syntax: CallSyntax,
+        /// All that tells the request from another one with this text. `None` if it was not kept.
+        identity: Option<&'a [u8]>,
+        /// Identifier, as in [`Content::HttpRequest`].
+        request: Option<RequestId>,
+        /// Span, as in [`Content::HttpRequest`].
+        span: Option<SpanId>,
+    },
     /// An HTTP response with its status.
     HttpResponse {
         /// Status from 100 to 599.
@@ -236,11 +249,32 @@ pub enum Content<'a> {
 impl<'a> Content<'a> {
     /// Text of a statement that runs or is prepared.
     pub const fn statement_text(&self) -> Option<&'a [u8]> {
-        if let Self::Statement { text } | Self::Run { text, .. } | Self::Prepare { text, .. } = *self {
+        if let Self::Statement { text }
+        | Self::Run { text, .. }
+        | Self::Prepare { text, .. }
+        | Self::Call {
+            text,
+            syntax: CallSyntax::Statement,
+            ..
+        } = *self
+        {
             return Some(text);
         }
         None
     }
+}
+
+/// What the text of a [`Content::Call`] consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallSyntax {
+    /// Statements in the protocol's [`crate::Dialect`].
+    Statement,
+    /// An operation and names.
+    Words,
+    /// The same, and it reads the next part of an earlier result.
+    NextPage,
+    /// HTTP method and target.
+    Target,
 }
 
 /// A decoder's number for a prepared statement, unique on its connection and never reused.

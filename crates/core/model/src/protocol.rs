@@ -43,6 +43,18 @@ const fn scheme(name: &'static str, port: u16) -> UrlScheme {
     }
 }
 
+const fn over_http(name: &'static str, kind: ProtocolKind) -> ProtocolFacts {
+    ProtocolFacts {
+        name,
+        aliases: &[],
+        ports: &[],
+        schemes: &[],
+        otel_name: None,
+        dialect: Dialect::Standard,
+        kind,
+    }
+}
+
 /// What a protocol is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtocolKind {
@@ -216,6 +228,111 @@ protocols! {
         dialect: Dialect::Standard,
         kind: ProtocolKind::Requests,
     };
+    /// DynamoDB's JSON over HTTP.
+    Dynamodb: ProtocolFacts {
+        schemes: &[scheme("dynamodb", 8000)],
+        otel_name: Some("aws.dynamodb"),
+        ..over_http("dynamodb", ProtocolKind::Store)
+    };
+    /// S3 and compatible stores of objects.
+    S3: ProtocolFacts {
+        aliases: &["minio"],
+        schemes: &[scheme("s3", 9000)],
+        ..over_http("s3", ProtocolKind::Store)
+    };
+    /// Other services of AWS, as SQS.
+    Aws: ProtocolFacts {
+        aliases: &["sqs"],
+        schemes: &[scheme("aws", 4566)],
+        ..over_http("aws", ProtocolKind::Store)
+    };
+    /// ClickHouse's HTTP interface.
+    Clickhouse: ProtocolFacts {
+        ports: &[8123],
+        schemes: &[UrlScheme { jdbc: Some("clickhouse"), words: &["ch"], ..scheme("clickhouse", 8123) }],
+        otel_name: Some("clickhouse"),
+        ..over_http("clickhouse", ProtocolKind::Store)
+    };
+    /// Elasticsearch and OpenSearch.
+    Elasticsearch: ProtocolFacts {
+        aliases: &["opensearch"],
+        ports: &[9200],
+        schemes: &[UrlScheme { words: &["opensearch", "elastic"], ..scheme("elasticsearch", 9200) }],
+        otel_name: Some("elasticsearch"),
+        ..over_http("elasticsearch", ProtocolKind::Store)
+    };
+    /// InfluxDB's HTTP interface.
+    Influxdb: ProtocolFacts {
+        ports: &[8086],
+        schemes: &[scheme("influxdb", 8086)],
+        otel_name: Some("influxdb"),
+        ..over_http("influxdb", ProtocolKind::Store)
+    };
+    /// Prometheus' query interface.
+    Prometheus: ProtocolFacts {
+        ports: &[9090],
+        schemes: &[scheme("prometheus", 9090)],
+        ..over_http("prometheus", ProtocolKind::Store)
+    };
+    /// etcd's JSON gateway.
+    Etcd: ProtocolFacts {
+        ports: &[2379],
+        schemes: &[scheme("etcd", 2379)],
+        ..over_http("etcd", ProtocolKind::Store)
+    };
+    /// CouchDB.
+    Couchdb: ProtocolFacts {
+        ports: &[5984],
+        schemes: &[scheme("couchdb", 5984)],
+        otel_name: Some("couchdb"),
+        ..over_http("couchdb", ProtocolKind::Store)
+    };
+    /// Neon's SQL over HTTP.
+    Neon: ProtocolFacts {
+        schemes: &[scheme("neon", 80)],
+        otel_name: Some("postgresql"),
+        ..over_http("neon", ProtocolKind::Store)
+    };
+    /// SQL over HTTP of libSQL and Turso.
+    Libsql: ProtocolFacts {
+        aliases: &["turso"],
+        schemes: &[scheme("libsql", 8080)],
+        ..over_http("libsql", ProtocolKind::Store)
+    };
+    /// Upstash's Redis over HTTP.
+    Upstash: ProtocolFacts {
+        schemes: &[scheme("upstash", 80)],
+        otel_name: Some("redis"),
+        dialect: Dialect::Redis,
+        ..over_http("upstash", ProtocolKind::Store)
+    };
+    /// BigQuery's REST interface.
+    Bigquery: ProtocolFacts {
+        schemes: &[scheme("bigquery", 9050)],
+        dialect: Dialect::Mysql,
+        ..over_http("bigquery", ProtocolKind::Store)
+    };
+    /// Snowflake's REST interfaces.
+    Snowflake: ProtocolFacts {
+        schemes: &[scheme("snowflake", 80)],
+        ..over_http("snowflake", ProtocolKind::Store)
+    };
+    /// Firestore's REST interface.
+    Firestore: ProtocolFacts {
+        schemes: &[scheme("firestore", 8080)],
+        ..over_http("firestore", ProtocolKind::Store)
+    };
+    /// GraphQL over HTTP.
+    Graphql: ProtocolFacts {
+        schemes: &[scheme("graphql", 80)],
+        ..over_http("graphql", ProtocolKind::Requests)
+    };
+    /// PostgREST and Supabase.
+    Postgrest: ProtocolFacts {
+        aliases: &["supabase"],
+        schemes: &[scheme("postgrest", 3000)],
+        ..over_http("postgrest", ProtocolKind::Requests)
+    };
     /// FastCGI between web server and application.
     Fastcgi: ProtocolFacts {
         name: "fastcgi",
@@ -280,6 +397,31 @@ impl Protocol {
     /// Whether its servers may call other servers for a request.
     pub const fn carries_requests(self) -> bool {
         matches!(self.facts().kind, ProtocolKind::Requests)
+    }
+
+    /// Whether its requests are those of HTTP/1.
+    pub const fn is_over_http(self) -> bool {
+        matches!(
+            self,
+            Self::Http
+                | Self::Dynamodb
+                | Self::S3
+                | Self::Aws
+                | Self::Clickhouse
+                | Self::Elasticsearch
+                | Self::Influxdb
+                | Self::Prometheus
+                | Self::Etcd
+                | Self::Couchdb
+                | Self::Neon
+                | Self::Libsql
+                | Self::Upstash
+                | Self::Bigquery
+                | Self::Snowflake
+                | Self::Firestore
+                | Self::Graphql
+                | Self::Postgrest
+        )
     }
 
     /// Whether it is a database's protocol.

@@ -1,6 +1,7 @@
 //! Decoder of HTTP/1.0 and HTTP/1.1.
 //!
-//! Source: RFC 9112. Heads are inspected up to [`MAXIMUM_HEAD`]; bodies are only counted.
+//! Source: RFC 9112. Heads are inspected up to [`MAXIMUM_HEAD`]; bodies are only counted, except the
+//! beginning of those that name a request ([`dialects`]).
 //!
 //! - Head and body are one message each. The last of them completes the request or the reply.
 //! - `Expect: 100-continue`: the head completes a request, `100 Continue` is a pause, and the body
@@ -12,6 +13,8 @@
 //! - After `101 Switching Protocols` or a successful `CONNECT`, both directions are no longer HTTP.
 
 mod body;
+mod calls;
+pub(crate) mod dialects;
 mod head;
 mod opening;
 
@@ -22,6 +25,7 @@ use crate::decoding::framing::{HeaderFault, Input};
 use crate::decoding::resume::Resumption;
 use crate::protocols::ProtocolRow;
 use body::Body;
+use dialects::{Dialect, Kept};
 use head::{Method, Request, Response};
 use model::{Content, Direction, Message, PendingReplies, PerDirection, Phase, Protocol, Role, Timestamp};
 
@@ -34,15 +38,26 @@ pub const ROW: ProtocolRow = ProtocolRow {
     )
 };
 
-/// Decodes one HTTP connection. Holds at most [`MAXIMUM_HEAD`] per direction and 1024 notes of
-/// requests in flight.
+/// Decodes one HTTP connection. Holds at most [`MAXIMUM_HEAD`] per direction, of one request head and
+/// the beginning of the body, and 1024 notes of requests in flight.
 #[derive(Debug, Default)]
 pub struct HttpDecoder {
     halves: PerDirection<HalfConnection>,
-    waiting: PendingReplies<Method, MAXIMUM_WAITING>,
+    waiting: PendingReplies<Waiting, MAXIMUM_WAITING>,
     body_role: BodyRole,
     is_head_answered: bool,
     left: bool,
+    /// What the connection was found to carry.
+    dialect: Option<&'static Dialect>,
+    /// The request in progress, if its body names it.
+    kept: Option<Box<Kept>>,
+    name: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    method: Method,
+    protocol: Protocol,
 }
 
 #[derive(Debug, Default)]
@@ -115,23 +130,32 @@ impl HttpDecoder {
         sink: &mut MessageSink<'_>,
     ) -> Result<(), HeaderFault> {
         match direction {
-            Direction::ClientToServer => self.request(&head::request(head)?, sink),
+            Direction::ClientToServer => self.request(&head::request(head)?, head, sink),
             Direction::ServerToClient => {
-                let response = head::response(head, self.waiting.front().copied())?;
+                let method = self.waiting.front().map(|waiting| waiting.method);
+                let response = head::response(head, method)?;
                 self.response(response, sink);
                 Ok(())
             }
         }
     }
 
-    fn request(&mut self, request: &Request<'_>, sink: &mut MessageSink<'_>) -> Result<(), HeaderFault> {
+    fn request(
+        &mut self,
+        request: &Request<'_>,
+        head: &[u8],
+        sink: &mut MessageSink<'_>,
+    ) -> Result<(), HeaderFault> {
         if std::mem::take(&mut self.is_head_answered) {
             self.body_role = BodyRole::Answered;
             self.emit_message(Direction::ClientToServer, Role::OneWay, Content::Other, sink);
             self.halves[Direction::ClientToServer].body = request.body;
             return Ok(());
         }
-        self.waiting.push(request.method)?;
+        self.waiting.push(Waiting {
+            method: request.method,
+            protocol: Protocol::Http,
+        })?;
         let waits = request.expects_continue && request.body.is_some();
         self.body_role = if waits {
             BodyRole::Unpermitted
@@ -143,18 +167,13 @@ impl HttpDecoder {
         } else {
             Role::RequestPart
         };
-        let content = Content::HttpRequest {
-            method: request.method_name,
-            target: request.target,
-            request: request.id,
-            span: request.span,
-        };
-        self.emit_message(Direction::ClientToServer, role, content, sink);
+        self.emit_request(request, head, role, sink);
         self.halves[Direction::ClientToServer].body = request.body;
         Ok(())
     }
 
     fn response(&mut self, response: Response, sink: &mut MessageSink<'_>) {
+        self.dialect = self.dialect.or(response.dialect);
         let content = Content::HttpResponse {
             status: response.status,
         };
@@ -173,13 +192,12 @@ impl HttpDecoder {
             }
         } else {
             if sending && self.body_role == BodyRole::Request {
-                self.emit_message(Direction::ClientToServer, Role::Request, Content::Other, sink);
+                self.emit_request_end(Role::Request, false, sink);
                 self.body_role = BodyRole::Answered;
             }
-            if response.body.is_some() {
-                Role::ReplyPart
-            } else {
-                self.answered()
+            match response.body {
+                Some(_) => Role::ReplyPart,
+                None => Role::Reply,
             }
         };
         self.emit_message(Direction::ServerToClient, role, content, sink);
@@ -189,17 +207,13 @@ impl HttpDecoder {
 
     fn body_ends(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.halves[direction].body = None;
-        let role = match direction {
-            Direction::ServerToClient => self.answered(),
-            Direction::ClientToServer if self.body_role == BodyRole::Request => Role::Request,
-            Direction::ClientToServer => Role::OneWay,
-        };
-        self.emit_message(direction, role, Content::Other, sink);
-    }
-
-    fn answered(&mut self) -> Role {
-        self.waiting.pop();
-        Role::Reply
+        match direction {
+            Direction::ServerToClient => self.emit_message(direction, Role::Reply, Content::Other, sink),
+            Direction::ClientToServer if self.body_role == BodyRole::Request => {
+                self.emit_request_end(Role::Request, true, sink);
+            }
+            Direction::ClientToServer => self.emit_message(direction, Role::OneWay, Content::Other, sink),
+        }
     }
 
     fn emit_message(
@@ -212,8 +226,18 @@ impl HttpDecoder {
         let half = &mut self.halves[direction];
         let bytes = std::mem::take(&mut half.taken);
         half.offset += bytes;
+        let request = match direction {
+            Direction::ClientToServer => self.waiting.back_mut(),
+            Direction::ServerToClient => self.waiting.front_mut(),
+        };
+        let carried = || self.dialect.map(|dialect| dialect.protocol);
+        let protocol = request.map(|request| request.protocol).or_else(carried);
+        if role == Role::Reply {
+            self.waiting.pop();
+        }
+        let half = &self.halves[direction];
         sink(Message {
-            protocol: Protocol::Http,
+            protocol: protocol.unwrap_or(Protocol::Http),
             direction,
             started: if bytes == 0 { half.last } else { half.started },
             ended: half.last,
@@ -262,7 +286,9 @@ impl Decoder for HttpDecoder {
             }
             if let Some(body) = &mut half.body {
                 let before = input.length();
-                let taken = body.process_input(&mut input);
+                let kept = self.kept.as_deref_mut();
+                let is_requests = direction == Direction::ClientToServer;
+                let taken = body.process_input(&mut input, kept.filter(|_| is_requests));
                 half.taken += before - input.length();
                 let done = taken.map_err(|fault| self.error(direction, fault))?;
                 if done {
@@ -310,7 +336,14 @@ impl Decoder for HttpDecoder {
             .map_or(Resumption::Nowhere, Resumption::At)
     }
 
+    fn dialect(&self) -> Option<Protocol> {
+        self.dialect.map(|dialect| dialect.protocol)
+    }
+
     fn desync(&mut self, direction: Direction) {
+        if direction == Direction::ClientToServer {
+            self.kept = None;
+        }
         let half = &mut self.halves[direction];
         *half = HalfConnection {
             offset: half.offset,

@@ -91,7 +91,10 @@ mod tests {
     #[test]
     fn each_protocol_has_one_row() {
         for protocol in Protocol::all_known() {
-            let rows = PROTOCOLS.iter().filter(|row| row.protocol == protocol);
+            let rows = PROTOCOLS.iter().map(|row| row.protocol);
+            let rows = rows
+                .chain(crate::http::dialects::protocols())
+                .filter(|&row| row == protocol);
             assert_eq!(rows.count(), 1, "{protocol}");
         }
     }

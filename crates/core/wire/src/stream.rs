@@ -272,14 +272,14 @@ impl Stream {
     }
 
     pub fn decoding(&self) -> Decoding {
+        let (inside, dialect) = match &self.state {
+            State::Decoding(decoder) => (decoder.inside(), decoder.dialect()),
+            State::Detecting(_) | State::Opaque => (None, None),
+        };
         let outside = Decoding {
-            protocol: self.protocol,
+            protocol: dialect.unwrap_or(self.protocol),
             encrypted: self.encrypted,
             opaque: self.reason.clone(),
-        };
-        let inside = match &self.state {
-            State::Decoding(decoder) => decoder.inside(),
-            State::Detecting(_) | State::Opaque => None,
         };
         match inside {
             Some(inside) if inside.protocol == Protocol::Unknown => Decoding {

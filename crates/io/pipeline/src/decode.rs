@@ -354,12 +354,17 @@ impl Connection {
         let mut unnamed = UnnamedFacts::new(*protocol);
         run(stream, &mut |message: Message<'_>| {
             notes.emit_until(message.ended, pairing);
-            pairing.message(&message, *protocol, fingerprints, &mut |fact| {
+            let known = match (*protocol, message.protocol) {
+                (known, Protocol::Unknown) => known,
+                (known, exact) if known.is_over_http() => exact,
+                (known, _) => known,
+            };
+            pairing.message(&message, known, fingerprints, &mut |fact| {
                 unnamed.process_fact(fact).each(&mut *out);
             });
         });
         notes.emit_all(pairing);
-        if *protocol == Protocol::Tls {
+        if *protocol == Protocol::Tls || protocol.is_over_http() {
             *protocol = stream.protocol();
         }
         unnamed.flush(*protocol).each(out);

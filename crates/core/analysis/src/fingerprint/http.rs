@@ -32,6 +32,11 @@ pub(super) fn normalise(method: &str, target: &str) -> String {
         out.push(if index == 0 { '?' } else { '&' });
         setting(pair, &mut out);
     }
+    shorten(&mut out);
+    out
+}
+
+fn shorten(out: &mut String) {
     if out.len() > MAXIMUM_LENGTH {
         let cut = (0..=MAXIMUM_LENGTH)
             .rev()
@@ -40,7 +45,6 @@ pub(super) fn normalise(method: &str, target: &str) -> String {
         out.truncate(cut);
         out.push_str("...");
     }
-    out
 }
 
 /// Keeps versions of interfaces; writes all other parts with `other`.
@@ -95,6 +99,18 @@ fn named_value(part: &str) -> Option<&str> {
 /// Pattern of a path: placeholders of frameworks and signs of regular expressions stay.
 pub(super) fn route(text: &str) -> String {
     pattern(text, part_of_path)
+}
+
+/// An operation and names of what it works on, with separators; names that are no words become `?`.
+pub(super) fn words(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_inclusive([' ', '/', '?', '&', ',']) {
+        let name = word.trim_end_matches([' ', '/', '?', '&', ',']);
+        out.push_str(if is_wordy(name) { name } else { "?" });
+        out.push_str(&word[name.len()..]);
+    }
+    shorten(&mut out);
+    out
 }
 
 /// Dots are allowed in names of controllers, actions and applications.

@@ -922,3 +922,25 @@ fn mongodb_keeps_words_and_drops_names_that_are_data() {
         );
     }
 }
+
+#[test]
+fn names_of_calls_keep_words_and_no_keys() {
+    let mut fingerprints = Fingerprints::default();
+    for (call, name) in [
+        ("GetItem Orders", "GetItem Orders"),
+        ("AmazonSQS.SendMessage", "AmazonSQS.SendMessage"),
+        ("BatchGetItem shop-orders_2", "BatchGetItem shop-orders_2"),
+        ("GetItem 8f14e45fceea167a5a36dedd4bea2543", "GetItem ?"),
+        ("GET /photos/?", "GET /photos/?"),
+        ("GET /photos?list-type&prefix", "GET /photos?list-type&prefix"),
+        ("GET /123456789012-xqzvkrwt/?", "GET /?/?"),
+        ("get ann@example.org", "get ?"),
+        ("query PageWithItems", "query PageWithItems"),
+    ] {
+        assert_eq!(&*fingerprints.words(call.as_bytes()), name, "{call}");
+    }
+    assert_eq!(
+        &*fingerprints.target(b"GET /_cat/indices/17?v=1"),
+        "GET /_cat/indices/??v=?"
+    );
+}

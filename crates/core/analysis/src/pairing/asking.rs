@@ -3,7 +3,9 @@
 use crate::fingerprint::{KnownFingerprints, StatementShape};
 use crate::verb::Verb;
 use foldhash::HashMap;
-use model::{ConnectionId, Content, Fingerprint, RequestStart, RequestTraits, StatementId};
+use model::{
+    CallSyntax, ConnectionId, Content, Fingerprint, RequestStart, RequestTraits, StatementId,
+};
 use std::hash::{BuildHasher, RandomState};
 
 #[derive(Debug, Clone)]
@@ -191,6 +193,16 @@ impl Asking {
                 self.asked.fetches += 1;
                 self.limits(fetch_rows, fetch_bytes);
                 self.digest = Digest::Untold;
+            }
+            Content::Call {
+                syntax: CallSyntax::NextPage,
+                ..
+            } => {
+                self.asked.fetches += 1;
+                self.digest = Digest::Untold;
+            }
+            Content::Call { identity, .. } => {
+                self.executes(fingerprint, key, |key| digest_of(key, identity?));
             }
             Content::Close => self.asked.closes += 1,
             // Bodies are not seen: of other methods two requests may differ.

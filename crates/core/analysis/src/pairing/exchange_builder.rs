@@ -117,8 +117,11 @@ impl ExchangeBuilder {
 
     /// Whether this message completes an HTTP request for the first time. The server already knows
     /// a request with a body that it requested.
-    pub(super) fn starts_request(&mut self, content: Content<'_>, role: Role) -> bool {
-        self.head_only |= matches!(content, Content::HttpRequest { .. });
+    pub(super) fn starts_request(&mut self, message: &Message<'_>, role: Role) -> bool {
+        let (content, protocol) = (message.content, message.protocol);
+        let is_call = matches!(content, Content::Call { .. });
+        self.head_only |=
+            matches!(content, Content::HttpRequest { .. }) || (is_call && protocol.carries_requests());
         role == Role::Request && std::mem::take(&mut self.head_only)
     }
 
@@ -276,6 +279,7 @@ impl ExchangeBuilder {
             | Content::Close
             | Content::Fetch { .. }
             | Content::Command { .. }
+            | Content::Call { .. }
             | Content::HttpRequest { .. }
             | Content::Unseen { .. }
             | Content::Named { .. }

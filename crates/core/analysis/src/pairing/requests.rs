@@ -4,7 +4,7 @@ use super::exchange_builder::{self, ExchangeBuilder, Progress};
 use super::{GIVEN_UP, Pairing, comment, pace};
 use crate::fact::{Fact, FactSink};
 use crate::fingerprint::Fingerprints;
-use model::{Content, Fingerprint, Message, NotSeen, Phase, Protocol, Role, Tags};
+use model::{CallSyntax, Content, Fingerprint, Message, NotSeen, Phase, Protocol, Role, Tags};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ impl Pairing {
             let text = message.content.statement_text().filter(|_| self.keep_literals);
             back.name(fingerprint, weight, executions, text);
         }
-        let starts = back.starts_request(message.content, role);
+        let starts = back.starts_request(message, role);
         self.note_tags(message.content);
         if starts {
             let back = self.queue.back();
@@ -122,6 +122,21 @@ impl Pairing {
                 let weight = Weight::of_executed(&fingerprint);
                 Some((Some(fingerprint), weight, 1))
             }
+            Content::Call { text, syntax, .. } => {
+                let fingerprint = match syntax {
+                    CallSyntax::Statement => fingerprints.statement(text, dialect),
+                    CallSyntax::Words | CallSyntax::NextPage => fingerprints.words(text),
+                    CallSyntax::Target => fingerprints.target(text),
+                };
+                self.statements += u64::from(syntax == CallSyntax::Statement);
+                Some(match syntax {
+                    CallSyntax::NextPage => (Some(fingerprint), Weight::Fetched, 0),
+                    CallSyntax::Statement | CallSyntax::Words | CallSyntax::Target => {
+                        let weight = Weight::of_executed(&fingerprint);
+                        (Some(fingerprint), weight, 1)
+                    }
+                })
+            }
             Content::HttpRequest { method, target, .. } => {
                 Some((Some(fingerprints.http(method, target)), Weight::Executed, 1))
             }
@@ -149,7 +164,9 @@ impl Pairing {
         let Some(back) = self.queue.back_mut().filter(|back| back.exchange.tags.is_none()) else {
             return;
         };
-        let tags = if let Content::HttpRequest { request, span, .. } = content {
+        let tags = if let Content::HttpRequest { request, span, .. } | Content::Call { request, span, .. } =
+            content
+        {
             let tags = Tags {
                 request,
                 span,

@@ -3,7 +3,7 @@
 pub use super::fault::DecodeError;
 use super::framing::Input;
 use super::resume::Resumption;
-use model::{Decoding, Direction, Message, Timestamp};
+use model::{Decoding, Direction, Message, Protocol, Timestamp};
 
 /// Receives messages as they complete. A message borrows from the decoder.
 pub type MessageSink<'s> = dyn FnMut(Message<'_>) + 's;
@@ -72,6 +72,11 @@ pub trait Decoder {
     /// The protocol found after decryption; `None` until then, and for decoders that do not
     /// decrypt.
     fn inside(&self) -> Option<Decoding> {
+        None
+    }
+
+    /// What the connection carries inside this protocol, once known.
+    fn dialect(&self) -> Option<Protocol> {
         None
     }
 

@@ -1,5 +1,6 @@
 //! Bodies, counted to their end.
 
+use super::dialects::Kept;
 use crate::decoding::fault::fault;
 use crate::decoding::framing::{HeaderFault, Input};
 
@@ -29,18 +30,27 @@ impl Body {
         length: 0,
     };
 
-    pub(super) fn process_input(&mut self, input: &mut Input<'_>) -> Result<bool, HeaderFault> {
+    /// Whether the body has ended. `kept` takes its content.
+    pub(super) fn process_input(
+        &mut self,
+        input: &mut Input<'_>,
+        mut kept: Option<&mut Kept>,
+    ) -> Result<bool, HeaderFault> {
         while !input.is_empty() {
             match self {
                 Self::Length(left) => {
-                    *left -= input.pass(*left);
+                    *left -= pass_content(*left, input, kept);
                     return Ok(*left == 0);
                 }
                 Self::UntilClose => {
                     input.pass(u64::MAX);
                 }
                 Self::ChunkData(left) => {
-                    *left -= input.pass(*left);
+                    *left -= pass_content(left.saturating_sub(CRLF), input, kept.as_deref_mut());
+                    *left -= match *left {
+                        ..=CRLF => input.pass(*left),
+                        _ => 0,
+                    };
                     if *left == 0 {
                         *self = Self::CHUNKED;
                     }
@@ -84,7 +94,7 @@ impl Body {
             _ if byte == b'\n' => {
                 *self = match *size {
                     0 => Self::Trailer { line: 0, length: 0 },
-                    size => Self::ChunkData(size + 2),
+                    size => Self::ChunkData(size + CRLF),
                 };
                 return Ok(());
             }
@@ -97,6 +107,16 @@ impl Body {
     }
 }
 
+fn pass_content(most: u64, input: &mut Input<'_>, kept: Option<&mut Kept>) -> u64 {
+    let bytes = input.bytes();
+    let passed = input.pass(most);
+    if let Some(kept) = kept {
+        let seen = bytes.len() - input.bytes().len();
+        kept.add(&bytes[..seen], passed);
+    }
+    passed
+}
+
 fn line_byte(input: &mut Input<'_>) -> Result<u8, HeaderFault> {
     input
         .take_bytes(1)
@@ -105,6 +125,7 @@ fn line_byte(input: &mut Input<'_>) -> Result<u8, HeaderFault> {
         .ok_or_else(|| fault("a line of a chunked body", "bytes that were not captured"))
 }
 
+const CRLF: u64 = 2;
 /// A chunk of 2^60 bytes, so sums of sizes do not overflow.
 const MAXIMUM_DIGITS: u8 = 15;
 const MAXIMUM_LINE: u16 = 16 * 1024;
@@ -117,7 +138,7 @@ mod tests {
 
     fn length(mut body: Body, bytes: &[u8]) -> Result<Option<usize>, HeaderFault> {
         let mut input = Input::seen(Timestamp::default(), bytes);
-        let done = body.process_input(&mut input)?;
+        let done = body.process_input(&mut input, None)?;
         Ok(done.then(|| bytes.len() - input.bytes().len()))
     }
 

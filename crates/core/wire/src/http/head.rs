@@ -1,6 +1,7 @@
 //! First line of a head, and the fields that delimit the message.
 
 use super::body::Body;
+use super::dialects::{self, Clues, Dialect};
 use crate::decoding::fault::fault;
 use crate::decoding::framing::HeaderFault;
 use model::{RequestId, SpanId};
@@ -21,6 +22,7 @@ pub(super) struct Request<'a> {
     pub(super) expects_continue: bool,
     pub(super) id: Option<RequestId>,
     pub(super) span: Option<SpanId>,
+    pub(super) clues: Clues<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +30,7 @@ pub(super) struct Response {
     pub(super) status: u16,
     pub(super) body: Option<Body>,
     pub(super) leaves: bool,
+    pub(super) dialect: Option<&'static Dialect>,
 }
 
 impl Response {
@@ -63,7 +66,8 @@ pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
     if !version.starts_with(b"HTTP/1.") {
         return Err(fault("HTTP/1.0 or 1.1", "another version"));
     }
-    let fields = Fields::parse(lines)?;
+    let mut clues = Clues::default();
+    let fields = Fields::parse(lines, |name, value| clues.process_field(name, value))?;
     let body = match fields {
         Fields { chunked: true, .. } => Some(Body::CHUNKED),
         Fields { encoded: true, .. } => {
@@ -89,6 +93,7 @@ pub(super) fn request(head: &[u8]) -> Result<Request<'_>, HeaderFault> {
         expects_continue: fields.expects_continue,
         id: fields.identifiers.id(),
         span: fields.identifiers.span(),
+        clues,
     })
 }
 
@@ -105,7 +110,10 @@ pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, 
         return Err(fault("a status line of HTTP/1", "something else"));
     };
     let status = u16::try_from(hundreds * 100 + tens * 10 + ones).unwrap_or(0);
-    let fields = Fields::parse(lines)?;
+    let mut dialect = None;
+    let fields = Fields::parse(lines, |name, value| {
+        dialect = dialect.or_else(|| dialects::of_response(name, value));
+    })?;
     let connected = method == Some(Method::Connect) && hundreds == 2;
     let leaves = status == 101 || connected;
     let bodiless =
@@ -119,7 +127,12 @@ pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, 
             length: Some(length), ..
         } => Some(Body::Length(length)),
     };
-    Ok(Response { status, body, leaves })
+    Ok(Response {
+        status,
+        body,
+        leaves,
+        dialect,
+    })
 }
 
 #[derive(Debug, Default)]
@@ -180,7 +193,11 @@ impl Carried {
 }
 
 impl Fields {
-    fn parse<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Result<Self, HeaderFault> {
+    /// Passes fields that do not delimit the message on to `other`.
+    fn parse<'a>(
+        lines: impl Iterator<Item = &'a [u8]>,
+        mut other: impl FnMut(&'a [u8], &'a [u8]),
+    ) -> Result<Self, HeaderFault> {
         let mut fields = Self::default();
         for line in lines {
             let Some(colon) = line.iter().position(|&byte| byte == b':') else {
@@ -203,6 +220,7 @@ impl Fields {
                 fields.expects_continue = value.eq_ignore_ascii_case(b"100-continue");
             } else {
                 fields.identifiers.process_field(name, value);
+                other(name, value);
             }
         }
         Ok(fields)

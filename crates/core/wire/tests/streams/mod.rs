@@ -250,6 +250,9 @@ fn describe(content: Content<'_>) -> String {
             parameters,
         } => format!("Named #{} '{}' {parameters:?}", statement.0, shown(name)),
         Content::Columns { statement, count } => format!("Columns #{} {count}", statement.0),
+        Content::Call {
+            text: name, syntax, ..
+        } => format!("Call {syntax:?} {}", shown(name)),
         Content::Command { name, number } => match number {
             Some(number) => format!("Command {name} {number}"),
             None => format!("Command {name}"),

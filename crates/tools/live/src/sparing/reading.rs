@@ -1,7 +1,9 @@
 //! Requests and replies of one connection, as their bytes pass.
 
 use analysis::fingerprint::{Fingerprints, KnownFingerprints};
-use model::{Content, Direction, Fingerprint, Message, Role, StatementId, Timestamp, TransactionState};
+use model::{
+    CallSyntax, Content, Direction, Fingerprint, Message, Role, StatementId, Timestamp, TransactionState,
+};
 use std::collections::HashMap;
 use wire::{MessageSink, Stream};
 
@@ -134,6 +136,11 @@ fn record_message(
         } => request.others.extend(prepared.get(&statement).cloned()),
         Content::Command { name, number } => request.executes.push(fingerprints.command(name, number)),
         Content::Client { text } => passed.push(Passed::Client(String::from_utf8_lossy(text).into_owned())),
+        Content::Call { text, syntax, .. } => request.executes.push(match syntax {
+            CallSyntax::Statement => fingerprints.statement(text, dialect),
+            CallSyntax::Words | CallSyntax::NextPage => fingerprints.words(text),
+            CallSyntax::Target => fingerprints.target(text),
+        }),
         Content::HttpRequest { method, target, .. } => {
             passed.push(Passed::HttpRequest(fingerprints.http(method, target)));
         }

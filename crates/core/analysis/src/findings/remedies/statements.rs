@@ -35,6 +35,12 @@ pub(super) const ROWS: &[Row] = &[
     case_row(
         Kind::NPlusOne,
         Case::Independent,
+        &[For::Speaks(Protocol::Dynamodb)],
+        "Ask once for all of them: BatchGetItem takes 100 keys, or Query reads all items of one partition key.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
         &[For::Speaks(Protocol::Mongodb)],
         "Ask once for all of them: find with $in and all keys, or $lookup in the aggregate before. Mongoose: populate.",
     ),
@@ -44,6 +50,42 @@ pub(super) const ROWS: &[Row] = &[
         &[For::Speaks(Protocol::Mongodb)],
         "It alternates with other commands and may need their results. Join it to them with $lookup, or collect the keys and ask once \
          for all with $in.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[For::Speaks(Protocol::Elasticsearch)],
+        "Ask once for all of them: _mget for documents by their identifiers, _msearch for searches, or one search with a terms query.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[For::Speaks(Protocol::Upstash)],
+        "Ask once for all of them: MGET, HMGET, or a pipeline.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[For::Speaks(Protocol::S3)],
+        "Objects are read one by one: send the requests at the same time, on several connections that are kept.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[For::Speaks(Protocol::Firestore)],
+        "Ask once for all of them: batchGet, or one query with an IN filter.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[For::Speaks(Protocol::Couchdb)],
+        "Ask once for all of them: _all_docs with keys, or _bulk_get.",
+    ),
+    case_row(
+        Kind::NPlusOne,
+        Case::Independent,
+        &[For::Speaks(Protocol::Etcd)],
+        "Ask once for all of them: one range over their common prefix, or a txn of several ranges.",
     ),
     case_row(
         Kind::NPlusOne,
@@ -150,6 +192,46 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         Kind::RowByRow,
+        &[For::Speaks(Protocol::Dynamodb)],
+        "Write many items with one request: BatchWriteItem takes 25, TransactWriteItems 100.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Elasticsearch)],
+        "Write many documents with one request: _bulk, or the client's bulk helper.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Clickhouse)],
+        "Insert many rows with one INSERT (thousands, not one), or let the server collect them: async_insert=1.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Influxdb)],
+        "Write many points with one request: a line each, 5,000 lines are usual.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Aws)],
+        "Send many at once: SendMessageBatch and PublishBatch take 10, PutRecords 500.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::S3)],
+        "Send the requests at the same time, on several connections that are kept; delete many objects with one DeleteObjects.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Couchdb)],
+        "Write many documents with one request: _bulk_docs.",
+    ),
+    row(
+        Kind::RowByRow,
+        &[For::Speaks(Protocol::Firestore)],
+        "Write many documents with one request: commit with several writes, or batchWrite.",
+    ),
+    row(
+        Kind::RowByRow,
         &[],
         "Write many rows with one statement, or give the driver a batch of them (addBatch, executemany).",
     ),
@@ -196,6 +278,15 @@ pub(super) const ROWS: &[Row] = &[
         &[For::Speaks(Protocol::Mongodb)],
         "Raise batch_size (batchSize) as far as the client can hold the documents. Without one, the first reply has 101 documents and \
          each further one up to 16 MiB.",
+    ),
+    row(
+        Kind::SmallFetch,
+        &[
+            For::Speaks(Protocol::Dynamodb),
+            For::Speaks(Protocol::S3),
+            For::Speaks(Protocol::Elasticsearch),
+        ],
+        "Ask for larger pages: no Limit (DynamoDB returns up to 1 MB), MaxKeys of 1000, a size of up to 10,000 in a search or scroll.",
     ),
     row(
         Kind::SmallFetch,

@@ -1,0 +1,98 @@
+//! Requests that a dialect names.
+
+use super::HttpDecoder;
+use super::dialects::{self, Dialect, Fit, Kept};
+use super::head::{self, Request};
+use crate::decoding::decoder::MessageSink;
+use model::{Content, Direction, Role};
+
+/// The body of a request, as far as it was kept.
+#[derive(Clone, Copy)]
+struct BodyStart<'a> {
+    bytes: &'a [u8],
+    is_whole: bool,
+}
+
+impl HttpDecoder {
+    /// Emits the head of a request, named if a dialect names it by its head.
+    pub(super) fn emit_request(
+        &mut self,
+        request: &Request<'_>,
+        head: &[u8],
+        role: Role,
+        sink: &mut MessageSink<'_>,
+    ) {
+        match dialects::recognise(request, self.dialect) {
+            Some((dialect, fit @ (Fit::InBody | Fit::IfBody))) if role == Role::RequestPart => {
+                self.kept = Some(Box::new(Kept::new(dialect, fit, head)));
+                self.emit_message(Direction::ClientToServer, role, Content::Other, sink);
+            }
+            Some((dialect, fit @ (Fit::Named | Fit::InBody))) => {
+                let body = BodyStart {
+                    bytes: b"",
+                    is_whole: request.body.is_none(),
+                };
+                self.emit_call((dialect, fit), request, body, role, sink);
+            }
+            Some((_, Fit::IfBody | Fit::No)) | None => self.emit_plain(request, role, sink),
+        }
+    }
+
+    /// Emits the end of a request, with its name if its body has it.
+    pub(super) fn emit_request_end(&mut self, role: Role, is_whole: bool, sink: &mut MessageSink<'_>) {
+        let kept = self.kept.take();
+        let request = kept.as_deref().map(|kept| (kept, head::request(&kept.head)));
+        let Some((kept, Ok(request))) = request else {
+            return self.emit_message(Direction::ClientToServer, role, Content::Other, sink);
+        };
+        let body = BodyStart {
+            bytes: &kept.body,
+            is_whole: is_whole && !kept.is_cut,
+        };
+        self.emit_call((kept.dialect, kept.fit), &request, body, role, sink);
+    }
+
+    fn emit_call(
+        &mut self,
+        (dialect, fit): (&'static Dialect, Fit),
+        request: &Request<'_>,
+        body: BodyStart<'_>,
+        role: Role,
+        sink: &mut MessageSink<'_>,
+    ) {
+        let mut name = std::mem::take(&mut self.name);
+        let syntax = match dialects::write_name(dialect, request, body.bytes, &mut name) {
+            Some(syntax) => syntax,
+            None if fit == Fit::IfBody || !dialect.protocol.is_database() => {
+                return self.emit_plain(request, role, sink);
+            }
+            None => dialects::write_target(request, &mut name),
+        };
+        if self.dialect.is_none_or(|known| !known.protocol.is_database()) {
+            self.dialect = Some(dialect);
+        }
+        if let Some(waiting) = self.waiting.back_mut() {
+            waiting.protocol = dialect.protocol;
+        }
+        let identity = [request.target, body.bytes].concat();
+        let content = Content::Call {
+            text: &name,
+            syntax,
+            identity: body.is_whole.then_some(&identity),
+            request: request.id,
+            span: request.span,
+        };
+        self.emit_message(Direction::ClientToServer, role, content, sink);
+        self.name = name;
+    }
+
+    fn emit_plain(&mut self, request: &Request<'_>, role: Role, sink: &mut MessageSink<'_>) {
+        let content = Content::HttpRequest {
+            method: request.method_name,
+            target: request.target,
+            request: request.id,
+            span: request.span,
+        };
+        self.emit_message(Direction::ClientToServer, role, content, sink);
+    }
+}

@@ -1,0 +1,194 @@
+//! Stores and languages behind HTTP: how their requests are recognised and named.
+//!
+//! A row is a protocol. A request is recognised by its head, and named by its head or, where that
+//! does not say what it does, by the first 16 KiB of its body. Names never hold keys,
+//! documents or values; texts of statements do, as in all protocols.
+
+mod aws;
+mod clickhouse;
+mod clues;
+mod documents;
+mod elasticsearch;
+mod json;
+mod kept;
+mod metrics;
+mod sql;
+mod target;
+mod upstash;
+mod web;
+
+pub(super) use clues::Clues;
+pub(super) use kept::Kept;
+
+use super::head::Request;
+use model::{CallSyntax, Protocol};
+
+#[derive(Debug)]
+pub(super) struct Dialect {
+    pub(super) protocol: Protocol,
+    recognise: fn(&Call<'_>) -> Fit,
+    /// Writes the name; `None` if the request is not one of the dialect's after all.
+    name: fn(&Call<'_>, &mut Vec<u8>) -> Option<CallSyntax>,
+    /// Whether a response with this field is the dialect's.
+    answers: fn(&[u8], &[u8]) -> bool,
+}
+
+impl Dialect {
+    const fn new(
+        protocol: Protocol,
+        recognise: fn(&Call<'_>) -> Fit,
+        name: fn(&Call<'_>, &mut Vec<u8>) -> Option<CallSyntax>,
+    ) -> Self {
+        Self {
+            protocol,
+            recognise,
+            name,
+            answers: |_, _| false,
+        }
+    }
+}
+
+/// Whether a head is the dialect's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    No,
+    /// And names the request.
+    Named,
+    /// The body names it.
+    InBody,
+    /// If the body can be named.
+    IfBody,
+}
+
+impl Fit {
+    const fn named(is_it: bool) -> Self {
+        if is_it { Self::Named } else { Self::No }
+    }
+
+    const fn in_body(is_it: bool) -> Self {
+        if is_it { Self::InBody } else { Self::No }
+    }
+
+    const fn if_body(is_it: bool) -> Self {
+        if is_it { Self::IfBody } else { Self::No }
+    }
+}
+
+/// A request as dialects see it.
+#[derive(Debug)]
+struct Call<'a> {
+    method: &'a [u8],
+    path: &'a [u8],
+    query: &'a [u8],
+    clues: &'a Clues<'a>,
+    /// Empty if not kept or compressed.
+    body: &'a [u8],
+}
+
+impl<'a> Call<'a> {
+    fn new(request: &'a Request<'_>, body: &'a [u8]) -> Self {
+        let (path, query) = target::split(request.target);
+        Self {
+            method: request.method_name,
+            path,
+            query,
+            clues: &request.clues,
+            body: if request.clues.is_encoded { b"" } else { body },
+        }
+    }
+
+    fn is_post(&self) -> bool {
+        self.method == b"POST"
+    }
+
+    fn parameter(&self, name: &[u8]) -> Option<&'a [u8]> {
+        target::parameter(self.query, name)
+    }
+}
+
+/// The dialect of a request. `known` is the connection's: a store's other requests are its own too.
+pub(super) fn recognise(
+    request: &Request<'_>,
+    known: Option<&'static Dialect>,
+) -> Option<(&'static Dialect, Fit)> {
+    let call = Call::new(request, b"");
+    let fit = |dialect: &'static Dialect| match (dialect.recognise)(&call) {
+        Fit::No => None,
+        found => Some((dialect, found)),
+    };
+    let unnamed = || known.filter(|known| known.protocol.is_database());
+    known
+        .and_then(fit)
+        .or_else(|| ROWS.iter().find_map(fit))
+        .or_else(|| unnamed().map(|known| (known, Fit::Named)))
+}
+
+/// Writes the name of a request. `None` if it is not the dialect's.
+pub(super) fn write_name(
+    dialect: &Dialect,
+    request: &Request<'_>,
+    body: &[u8],
+    text: &mut Vec<u8>,
+) -> Option<CallSyntax> {
+    let call = Call::new(request, body);
+    text.clear();
+    (dialect.name)(&call, text)
+}
+
+/// The request line's method and target, for requests that a store's dialect does not name.
+pub(super) fn write_target(request: &Request<'_>, text: &mut Vec<u8>) -> CallSyntax {
+    text.clear();
+    push_words(text, &[request.method_name, request.target]);
+    CallSyntax::Target
+}
+
+/// The dialect of a server, by a field of its response.
+pub(super) fn of_response(name: &[u8], value: &[u8]) -> Option<&'static Dialect> {
+    let may_name = matches!(name.first(), Some(b'x' | b'X' | b's' | b'S'));
+    let mut rows = ROWS.iter();
+    may_name.then(|| rows.find(|row| (row.answers)(name, value)))?
+}
+
+fn push_words(text: &mut Vec<u8>, words: &[&[u8]]) {
+    for word in words.iter().filter(|word| !word.is_empty()) {
+        if !text.is_empty() {
+            text.push(b' ');
+        }
+        text.extend_from_slice(word);
+    }
+}
+
+fn words(text: &mut Vec<u8>, words: &[&[u8]]) -> Option<CallSyntax> {
+    push_words(text, words);
+    Some(CallSyntax::Words)
+}
+
+#[cfg(test)]
+pub(crate) fn protocols() -> impl Iterator<Item = Protocol> {
+    ROWS.iter().map(|row| row.protocol)
+}
+
+/// The first that fits is the request's.
+static ROWS: &[Dialect] = &[
+    aws::DYNAMODB,
+    aws::S3,
+    aws::AWS,
+    elasticsearch::ROW,
+    sql::NEON,
+    sql::LIBSQL,
+    sql::BIGQUERY,
+    sql::SNOWFLAKE,
+    upstash::ROW,
+    metrics::INFLUXDB,
+    metrics::PROMETHEUS,
+    documents::ETCD,
+    documents::FIRESTORE,
+    documents::COUCHDB,
+    web::POSTGREST,
+    web::GRAPHQL,
+    // Statements on the root path need no more than that.
+    clickhouse::ROW,
+];
+
+#[cfg(test)]
+mod tests;

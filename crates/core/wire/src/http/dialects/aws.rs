@@ -1,0 +1,156 @@
+//! Services of AWS and what is compatible: DynamoDB, S3, and those that name their operation.
+
+use super::{Call, Dialect, Fit, json, target, words};
+use model::{CallSyntax, Protocol};
+
+pub(super) const DYNAMODB: Dialect = Dialect::new(
+    Protocol::Dynamodb,
+    |call| Fit::in_body(call.clues.amz_target.starts_with(b"DynamoDB")),
+    name_item,
+);
+
+pub(super) const S3: Dialect = Dialect::new(
+    Protocol::S3,
+    |call| Fit::named(call.clues.amz_target.is_empty() && is_s3(call)),
+    name_object,
+);
+
+pub(super) const AWS: Dialect = Dialect::new(
+    Protocol::Aws,
+    |call| match (call.clues.amz_target, service(call)) {
+        ([], Some(_)) if call.is_post() && call.clues.is_form() => Fit::InBody,
+        ([], service) => Fit::named(service.is_some()),
+        (_, Some(_)) => Fit::Named,
+        (target, None) => Fit::named(call.is_post() && target.contains(&b'.')),
+    },
+    name_operation,
+);
+
+/// `GetItem TABLE`.
+fn name_item(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
+    let operation = behind_last(call.clues.amz_target, b'.');
+    let table = json::member(call.body, b"TableName")
+        .or_else(|| json::key_inside(call.body, b"RequestItems"))
+        .or_else(|| json::members(call.body, &[b"TableName"]).next());
+    words(text, &[operation, table.unwrap_or_default()])?;
+    Some(match json::has_key(call.body, b"ExclusiveStartKey") {
+        true => CallSyntax::NextPage,
+        false => CallSyntax::Words,
+    })
+}
+
+/// `GET /BUCKET/?` with the names of settings.
+fn name_object(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
+    words(text, &[call.method])?;
+    text.extend_from_slice(b" /");
+    let mut parts = target::parts(call.path);
+    let bucket = bucket_of_host(call.clues.host).or_else(|| parts.next());
+    text.extend_from_slice(bucket.unwrap_or_default());
+    if parts.next().is_some() {
+        text.extend_from_slice(b"/?");
+    }
+    let names = target::parameters(call.query).map(|(name, _)| name);
+    let mut separator = b'?';
+    for name in names.filter(|name| SETTINGS.contains(name)) {
+        text.push(std::mem::replace(&mut separator, b'&'));
+        text.extend_from_slice(name);
+    }
+    let is_next = PAGES
+        .iter()
+        .any(|name| call.parameter(name).is_some_and(|value| !value.is_empty()));
+    Some(if is_next {
+        CallSyntax::NextPage
+    } else {
+        CallSyntax::Words
+    })
+}
+
+/// `AmazonSQS.SendMessage`.
+fn name_operation(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
+    let clues = call.clues;
+    if !clues.amz_target.is_empty() {
+        return words(text, &[clues.amz_target]);
+    }
+    let action = target::parameter(call.body, b"Action").or_else(|| call.parameter(b"Action"))?;
+    words(text, &[service(call).unwrap_or(b"aws")])?;
+    text.push(b'.');
+    text.extend_from_slice(action);
+    Some(CallSyntax::Words)
+}
+
+fn is_s3(call: &Call<'_>) -> bool {
+    let is_old = || {
+        let rest = call.clues.authorization.strip_prefix(b"AWS ");
+        rest.is_some_and(|rest| rest.contains(&b':'))
+    };
+    service(call).is_some_and(|service| service == b"s3" || service == b"s3express") || is_old()
+}
+
+/// The service in the scope of a signature: `.../20261127/us-east-1/SERVICE/aws4_request`.
+fn service<'a>(call: &Call<'a>) -> Option<&'a [u8]> {
+    let authorization = call.clues.authorization;
+    if authorization.starts_with(b"AWS4-") {
+        let scope = authorization
+            .split(|&byte| matches!(byte, b',' | b' '))
+            .find_map(|part| part.strip_prefix(b"Credential="));
+        return scope?.rsplit(|&byte| byte == b'/').nth(1);
+    }
+    let scope = call.parameter(b"X-Amz-Credential")?;
+    let mut parts = scope.rsplit(|&byte| byte == b'/');
+    if let (Some(_), Some(service)) = (parts.next(), parts.next()) {
+        return Some(service);
+    }
+    let (is_s3, is_express) = (
+        scope.ends_with(b"%2Fs3%2Faws4_request"),
+        scope.ends_with(b"%2Fs3express%2Faws4_request"),
+    );
+    (is_s3 || is_express).then_some(b"s3")
+}
+
+/// The bucket in `BUCKET.s3.amazonaws.com`, `BUCKET.s3.REGION.amazonaws.com`.
+fn bucket_of_host(host: &[u8]) -> Option<&[u8]> {
+    let place = [b".s3.".as_slice(), b".s3-"]
+        .iter()
+        .find_map(|mark| host.windows(mark.len()).position(|part| part == *mark))?;
+    host.get(..place)
+}
+
+fn behind_last(text: &[u8], mark: u8) -> &[u8] {
+    text.rsplit(|&byte| byte == mark).next().unwrap_or_default()
+}
+
+const PAGES: [&[u8]; 5] = [
+    b"continuation-token",
+    b"marker",
+    b"start-after",
+    b"key-marker",
+    b"part-number-marker",
+];
+
+/// Names of settings that make another operation.
+const SETTINGS: [&[u8]; 24] = [
+    b"list-type",
+    b"prefix",
+    b"delimiter",
+    b"uploads",
+    b"uploadId",
+    b"partNumber",
+    b"delete",
+    b"tagging",
+    b"acl",
+    b"versions",
+    b"versioning",
+    b"versionId",
+    b"location",
+    b"policy",
+    b"lifecycle",
+    b"cors",
+    b"encryption",
+    b"website",
+    b"notification",
+    b"select",
+    b"restore",
+    b"attributes",
+    b"retention",
+    b"legal-hold",
+];

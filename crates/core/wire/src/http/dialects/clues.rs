@@ -1,0 +1,65 @@
+//! Fields of a request's head that tell which dialect it is.
+
+use model::Protocol;
+
+#[derive(Debug, Default)]
+pub(in crate::http) struct Clues<'a> {
+    pub(super) authorization: &'a [u8],
+    pub(super) host: &'a [u8],
+    pub(super) user_agent: &'a [u8],
+    pub(super) content_type: &'a [u8],
+    pub(super) amz_target: &'a [u8],
+    /// The body is compressed.
+    pub(super) is_encoded: bool,
+    /// There is a field that only clients of this protocol send.
+    pub(super) mark: Option<Protocol>,
+}
+
+impl<'a> Clues<'a> {
+    pub(in crate::http) fn process_field(&mut self, name: &[u8], value: &'a [u8]) {
+        let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
+        let begins =
+            |known: &[u8]| name.len() > known.len() && name[..known.len()].eq_ignore_ascii_case(known);
+        match name.first().map(u8::to_ascii_lowercase) {
+            Some(b'a') if is(b"authorization") => self.authorization = value,
+            Some(b'a') if is(b"apikey") => self.mark = Some(Protocol::Postgrest),
+            Some(b'c') if is(b"content-type") => self.content_type = value,
+            Some(b'c') if is(b"content-encoding") => self.is_encoded = value != b"identity",
+            Some(b'h') if is(b"host") => self.host = value,
+            Some(b'n') if is(b"neon-connection-string") => self.mark = Some(Protocol::Neon),
+            Some(b'u') if is(b"user-agent") => self.user_agent = value,
+            Some(b'u') if begins(b"upstash-") => self.mark = Some(Protocol::Upstash),
+            Some(b'x') if is(b"x-amz-target") => self.amz_target = value,
+            Some(b'x') if begins(b"x-clickhouse-") => self.mark = Some(Protocol::Clickhouse),
+            Some(b'x') if is(b"x-elastic-client-meta") => self.mark = Some(Protocol::Elasticsearch),
+            Some(b'x') if begins(b"x-snowflake-") => self.mark = Some(Protocol::Snowflake),
+            _ => {}
+        }
+    }
+
+    pub(super) fn is_marked(&self, protocol: Protocol) -> bool {
+        self.mark == Some(protocol)
+    }
+
+    /// Whether the client's name begins with one of these, in any case.
+    pub(super) fn is_client(&self, names: &[&str]) -> bool {
+        let begins = |name: &&str| {
+            let beginning = self.user_agent.get(..name.len());
+            beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(name.as_bytes()))
+        };
+        names.iter().any(|name| begins(&name))
+    }
+
+    pub(super) fn has_type(&self, kind: &[u8]) -> bool {
+        let beginning = self.content_type.get(..kind.len());
+        beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(kind))
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.has_type(b"application/json")
+    }
+
+    pub(super) fn is_form(&self) -> bool {
+        self.has_type(b"application/x-www-form-urlencoded")
+    }
+}

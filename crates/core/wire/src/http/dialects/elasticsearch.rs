@@ -1,0 +1,100 @@
+//! Elasticsearch and OpenSearch: `search INDEX`.
+
+use super::{Call, Dialect, Fit, target, words};
+use model::{CallSyntax, Protocol};
+
+pub(super) const ROW: Dialect = Dialect {
+    answers: |name, value| name.eq_ignore_ascii_case(b"x-elastic-product") && value == b"Elasticsearch",
+    ..Dialect::new(Protocol::Elasticsearch, |call| Fit::in_body(is_it(call)), name)
+};
+
+fn is_it(call: &Call<'_>) -> bool {
+    let clues = call.clues;
+    let is_clients = clues.is_marked(Protocol::Elasticsearch)
+        || clues.is_client(&CLIENTS)
+        || clues.has_type(b"application/vnd.elasticsearch+");
+    let is_operation = || {
+        let has_json = clues.is_json() || clues.has_type(b"application/x-ndjson");
+        has_json && operation(call).is_some_and(|(word, _)| ITS_OWN.contains(&word))
+    };
+    is_clients || is_operation()
+}
+
+/// The part that begins with an underscore, and the index before it.
+fn operation<'a>(call: &Call<'a>) -> Option<(&'a [u8], &'a [u8])> {
+    let mut index: &[u8] = b"";
+    for (place, part) in target::parts(call.path).enumerate() {
+        match part {
+            [b'_', word @ ..] => return Some((word, index)),
+            _ if place == 0 => index = part,
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn name(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
+    let (operation, index) = operation(call)?;
+    let word: &[u8] = match (operation, call.method) {
+        (b"doc" | b"create" | b"source", b"PUT" | b"POST") => b"index",
+        (b"doc" | b"source", b"GET") => b"get",
+        (b"doc" | b"source", b"HEAD") => b"exists",
+        (b"doc", b"DELETE") => b"delete",
+        (b"search", _) if target::parts(call.path).any(|part| part == b"scroll") => {
+            words(
+                text,
+                &[if call.method == b"DELETE" {
+                    b"clear_scroll"
+                } else {
+                    b"scroll"
+                }],
+            )?;
+            return Some(match call.method {
+                b"DELETE" => CallSyntax::Words,
+                _ => CallSyntax::NextPage,
+            });
+        }
+        (operation, _) if NAMED.contains(&operation) => operation,
+        _ => return None,
+    };
+    words(text, &[word, index])
+}
+
+const CLIENTS: [&str; 6] = [
+    "elasticsearch",
+    "elastic-",
+    "opensearch",
+    "go-elasticsearch",
+    "es-transport",
+    "elastic/",
+];
+
+/// Without its client's name, only these are taken for its own.
+const ITS_OWN: [&[u8]; 8] = [
+    b"search",
+    b"msearch",
+    b"bulk",
+    b"mget",
+    b"doc",
+    b"update_by_query",
+    b"delete_by_query",
+    b"count",
+];
+
+const NAMED: [&[u8]; 15] = [
+    b"search",
+    b"msearch",
+    b"bulk",
+    b"mget",
+    b"count",
+    b"update",
+    b"update_by_query",
+    b"delete_by_query",
+    b"refresh",
+    b"explain",
+    b"field_caps",
+    b"pit",
+    b"termvectors",
+    b"reindex",
+    b"flush",
+];
