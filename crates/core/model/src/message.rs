@@ -228,15 +228,15 @@ pub enum Content<'a> {
     },
     /// A request to a store over HTTP, or to a program with a language of its own (GraphQL).
     Call {
-        /// The operation and what it works on; may hold literals.
+        /// Operation and names, or a statement; may hold literals.
         text: &'a [u8],
-        /// What the text consists of.
+        /// Form of that text.
         syntax: CallSyntax,
         /// All that tells the request from another one with this text. `None` if it was not kept.
         identity: Option<&'a [u8]>,
-        /// Identifier, as in [`Content::HttpRequest`].
+        /// As in an HTTP request.
         request: Option<RequestId>,
-        /// Span, as in [`Content::HttpRequest`].
+        /// As in an HTTP request.
         span: Option<SpanId>,
     },
     /// An HTTP response with its status.
@@ -264,7 +264,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// What the text of a [`Content::Call`] consists of.
+/// Form of the text of a [`Content::Call`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallSyntax {
     /// Statements in the protocol's [`crate::Dialect`].

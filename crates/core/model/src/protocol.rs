@@ -246,14 +246,14 @@ protocols! {
         schemes: &[scheme("aws", 4566)],
         ..over_http("aws", ProtocolKind::Store)
     };
-    /// ClickHouse's HTTP interface.
+    /// ClickHouse by its HTTP interface.
     Clickhouse: ProtocolFacts {
         ports: &[8123],
         schemes: &[UrlScheme { jdbc: Some("clickhouse"), words: &["ch"], ..scheme("clickhouse", 8123) }],
         otel_name: Some("clickhouse"),
         ..over_http("clickhouse", ProtocolKind::Store)
     };
-    /// Elasticsearch and OpenSearch.
+    /// Elasticsearch and OpenSearch over HTTP.
     Elasticsearch: ProtocolFacts {
         aliases: &["opensearch"],
         ports: &[9200],
@@ -261,26 +261,26 @@ protocols! {
         otel_name: Some("elasticsearch"),
         ..over_http("elasticsearch", ProtocolKind::Store)
     };
-    /// InfluxDB's HTTP interface.
+    /// InfluxDB by its HTTP interface.
     Influxdb: ProtocolFacts {
         ports: &[8086],
         schemes: &[scheme("influxdb", 8086)],
         otel_name: Some("influxdb"),
         ..over_http("influxdb", ProtocolKind::Store)
     };
-    /// Prometheus' query interface.
+    /// Prometheus by its query interface.
     Prometheus: ProtocolFacts {
         ports: &[9090],
         schemes: &[scheme("prometheus", 9090)],
         ..over_http("prometheus", ProtocolKind::Store)
     };
-    /// etcd's JSON gateway.
+    /// etcd by its JSON gateway.
     Etcd: ProtocolFacts {
         ports: &[2379],
         schemes: &[scheme("etcd", 2379)],
         ..over_http("etcd", ProtocolKind::Store)
     };
-    /// CouchDB.
+    /// CouchDB, also called Apache CouchDB.
     Couchdb: ProtocolFacts {
         ports: &[5984],
         schemes: &[scheme("couchdb", 5984)],
@@ -306,28 +306,28 @@ protocols! {
         dialect: Dialect::Redis,
         ..over_http("upstash", ProtocolKind::Store)
     };
-    /// BigQuery's REST interface.
+    /// BigQuery by its REST interface.
     Bigquery: ProtocolFacts {
         schemes: &[scheme("bigquery", 9050)],
         dialect: Dialect::Mysql,
         ..over_http("bigquery", ProtocolKind::Store)
     };
-    /// Snowflake's REST interfaces.
+    /// Snowflake by its REST interfaces.
     Snowflake: ProtocolFacts {
         schemes: &[scheme("snowflake", 80)],
         ..over_http("snowflake", ProtocolKind::Store)
     };
-    /// Firestore's REST interface.
+    /// Firestore by its REST interface.
     Firestore: ProtocolFacts {
         schemes: &[scheme("firestore", 8080)],
         ..over_http("firestore", ProtocolKind::Store)
     };
-    /// GraphQL over HTTP.
+    /// GraphQL requests over HTTP.
     Graphql: ProtocolFacts {
         schemes: &[scheme("graphql", 80)],
         ..over_http("graphql", ProtocolKind::Requests)
     };
-    /// PostgREST and Supabase.
+    /// PostgREST, also in Supabase.
     Postgrest: ProtocolFacts {
         aliases: &["supabase"],
         schemes: &[scheme("postgrest", 3000)],

@@ -47,7 +47,6 @@ pub struct HttpDecoder {
     body_role: BodyRole,
     is_head_answered: bool,
     left: bool,
-    /// What the connection was found to carry.
     dialect: Option<&'static Dialect>,
     /// The request in progress, if its body names it.
     kept: Option<Box<Kept>>,

@@ -18,6 +18,7 @@ mod grammar;
 mod help;
 mod hosts;
 mod http_endings;
+mod http_stores;
 mod identity;
 mod inert;
 mod interface_addresses;

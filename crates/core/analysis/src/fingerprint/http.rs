@@ -101,7 +101,7 @@ pub(super) fn route(text: &str) -> String {
     pattern(text, part_of_path)
 }
 
-/// An operation and names of what it works on, with separators; names that are no words become `?`.
+/// An operation and names with separators; names that are no words become `?`.
 pub(super) fn words(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_inclusive([' ', '/', '?', '&', ',']) {

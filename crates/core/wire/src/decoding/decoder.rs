@@ -75,7 +75,7 @@ pub trait Decoder {
         None
     }
 
-    /// What the connection carries inside this protocol, once known.
+    /// The protocol that this one carries, once known.
     fn dialect(&self) -> Option<Protocol> {
         None
     }

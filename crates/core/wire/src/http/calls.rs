@@ -6,7 +6,6 @@ use super::head::{self, Request};
 use crate::decoding::decoder::MessageSink;
 use model::{Content, Direction, Role};
 
-/// The body of a request, as far as it was kept.
 #[derive(Clone, Copy)]
 struct BodyStart<'a> {
     bytes: &'a [u8],

@@ -1,8 +1,6 @@
-//! Stores and languages behind HTTP: how their requests are recognised and named.
+//! Stores behind HTTP: a row recognises requests by their heads, and names them by head or body.
 //!
-//! A row is a protocol. A request is recognised by its head, and named by its head or, where that
-//! does not say what it does, by the first 16 KiB of its body. Names never hold keys,
-//! documents or values; texts of statements do, as in all protocols.
+//! Names hold no keys, documents or values; statements do, as in all protocols.
 
 mod aws;
 mod clickhouse;
@@ -27,9 +25,8 @@ use model::{CallSyntax, Protocol};
 pub(super) struct Dialect {
     pub(super) protocol: Protocol,
     recognise: fn(&Call<'_>) -> Fit,
-    /// Writes the name; `None` if the request is not one of the dialect's after all.
+    /// `None` if the request is another one after all.
     name: fn(&Call<'_>, &mut Vec<u8>) -> Option<CallSyntax>,
-    /// Whether a response with this field is the dialect's.
     answers: fn(&[u8], &[u8]) -> bool,
 }
 
@@ -48,15 +45,11 @@ impl Dialect {
     }
 }
 
-/// Whether a head is the dialect's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     No,
-    /// And names the request.
     Named,
-    /// The body names it.
     InBody,
-    /// If the body can be named.
     IfBody,
 }
 
@@ -74,7 +67,6 @@ impl Fit {
     }
 }
 
-/// A request as dialects see it.
 #[derive(Debug)]
 struct Call<'a> {
     method: &'a [u8],
@@ -106,7 +98,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The dialect of a request. `known` is the connection's: a store's other requests are its own too.
+/// `known` is the connection's: a store's other requests are its own too.
 pub(super) fn recognise(
     request: &Request<'_>,
     known: Option<&'static Dialect>,
@@ -123,7 +115,6 @@ pub(super) fn recognise(
         .or_else(|| unnamed().map(|known| (known, Fit::Named)))
 }
 
-/// Writes the name of a request. `None` if it is not the dialect's.
 pub(super) fn write_name(
     dialect: &Dialect,
     request: &Request<'_>,
@@ -135,14 +126,12 @@ pub(super) fn write_name(
     (dialect.name)(&call, text)
 }
 
-/// The request line's method and target, for requests that a store's dialect does not name.
 pub(super) fn write_target(request: &Request<'_>, text: &mut Vec<u8>) -> CallSyntax {
     text.clear();
     push_words(text, &[request.method_name, request.target]);
     CallSyntax::Target
 }
 
-/// The dialect of a server, by a field of its response.
 pub(super) fn of_response(name: &[u8], value: &[u8]) -> Option<&'static Dialect> {
     let may_name = matches!(name.first(), Some(b'x' | b'X' | b's' | b'S'));
     let mut rows = ROWS.iter();
@@ -168,7 +157,6 @@ pub(crate) fn protocols() -> impl Iterator<Item = Protocol> {
     ROWS.iter().map(|row| row.protocol)
 }
 
-/// The first that fits is the request's.
 static ROWS: &[Dialect] = &[
     aws::DYNAMODB,
     aws::S3,

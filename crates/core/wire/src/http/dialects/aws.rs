@@ -1,4 +1,4 @@
-//! Services of AWS and what is compatible: DynamoDB, S3, and those that name their operation.
+//! Services of AWS: DynamoDB, S3, and those that name their operation.
 
 use super::{Call, Dialect, Fit, json, target, words};
 use model::{CallSyntax, Protocol};
@@ -26,7 +26,6 @@ pub(super) const AWS: Dialect = Dialect::new(
     name_operation,
 );
 
-/// `GetItem TABLE`.
 fn name_item(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let operation = behind_last(call.clues.amz_target, b'.');
     let table = json::member(call.body, b"TableName")
@@ -39,7 +38,6 @@ fn name_item(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     })
 }
 
-/// `GET /BUCKET/?` with the names of settings.
 fn name_object(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     words(text, &[call.method])?;
     text.extend_from_slice(b" /");
@@ -65,7 +63,6 @@ fn name_object(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     })
 }
 
-/// `AmazonSQS.SendMessage`.
 fn name_operation(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let clues = call.clues;
     if !clues.amz_target.is_empty() {
@@ -86,7 +83,7 @@ fn is_s3(call: &Call<'_>) -> bool {
     service(call).is_some_and(|service| service == b"s3" || service == b"s3express") || is_old()
 }
 
-/// The service in the scope of a signature: `.../20261127/us-east-1/SERVICE/aws4_request`.
+// `.../20261127/us-east-1/SERVICE/aws4_request`.
 fn service<'a>(call: &Call<'a>) -> Option<&'a [u8]> {
     let authorization = call.clues.authorization;
     if authorization.starts_with(b"AWS4-") {
@@ -107,7 +104,7 @@ fn service<'a>(call: &Call<'a>) -> Option<&'a [u8]> {
     (is_s3 || is_express).then_some(b"s3")
 }
 
-/// The bucket in `BUCKET.s3.amazonaws.com`, `BUCKET.s3.REGION.amazonaws.com`.
+// `BUCKET.s3.amazonaws.com`, `BUCKET.s3.REGION.amazonaws.com`.
 fn bucket_of_host(host: &[u8]) -> Option<&[u8]> {
     let place = [b".s3.".as_slice(), b".s3-"]
         .iter()
@@ -127,7 +124,6 @@ const PAGES: [&[u8]; 5] = [
     b"part-number-marker",
 ];
 
-/// Names of settings that make another operation.
 const SETTINGS: [&[u8]; 24] = [
     b"list-type",
     b"prefix",

@@ -1,5 +1,4 @@
-//! ClickHouse's HTTP interface: the statement is in the parameter `query`, in the body, or begins in
-//! one and goes on in the other.
+//! ClickHouse's HTTP interface: a statement is in the parameter `query` or in the body.
 
 use super::{Call, Dialect, Fit, target};
 use model::{CallSyntax, Protocol};

@@ -9,9 +9,8 @@ pub(in crate::http) struct Clues<'a> {
     pub(super) user_agent: &'a [u8],
     pub(super) content_type: &'a [u8],
     pub(super) amz_target: &'a [u8],
-    /// The body is compressed.
     pub(super) is_encoded: bool,
-    /// There is a field that only clients of this protocol send.
+    /// Only its clients send such a field.
     pub(super) mark: Option<Protocol>,
 }
 
@@ -41,7 +40,6 @@ impl<'a> Clues<'a> {
         self.mark == Some(protocol)
     }
 
-    /// Whether the client's name begins with one of these, in any case.
     pub(super) fn is_client(&self, names: &[&str]) -> bool {
         let begins = |name: &&str| {
             let beginning = self.user_agent.get(..name.len());

@@ -27,7 +27,6 @@ pub(super) const COUCHDB: Dialect = Dialect {
     )
 };
 
-/// `range` of `/v3/kv/range`.
 fn etcd_operation(path: &[u8]) -> Option<&[u8]> {
     let versions = [b"/v3/".as_slice(), b"/v3beta/", b"/v3alpha/"];
     let rest = versions.iter().find_map(|version| path.strip_prefix(*version))?;
@@ -41,7 +40,7 @@ fn etcd_operation(path: &[u8]) -> Option<&[u8]> {
     ETCD_WORDS.contains(&found).then_some(found)
 }
 
-/// The path behind `/v1/projects/P/databases/D/documents`.
+// `/v1/projects/P/databases/D/documents/PATH`.
 fn firestore_documents(path: &[u8]) -> Option<&[u8]> {
     let is_project = path.starts_with(b"/v1/projects/") || path.starts_with(b"/v1beta1/projects/");
     let place = path.windows(DOCUMENTS.len()).position(|part| part == DOCUMENTS)?;
@@ -49,7 +48,7 @@ fn firestore_documents(path: &[u8]) -> Option<&[u8]> {
     (is_project && is_database).then(|| path.get(place + DOCUMENTS.len()..))?
 }
 
-/// `runQuery COLLECTION`; paths alternate between collections and documents.
+/// Paths alternate between collections and documents.
 fn name_firestore(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let rest = firestore_documents(call.path)?;
     let colon = rest.iter().rposition(|&byte| byte == b':');
@@ -90,7 +89,6 @@ fn is_couchdb(call: &Call<'_>) -> bool {
         || is_operation()
 }
 
-/// `get DATABASE`, `find DATABASE`.
 fn name_couchdb(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let mut parts = target::parts(call.path);
     let database = parts.next().filter(|name| !name.starts_with(b"_"))?;

@@ -1,4 +1,4 @@
-//! Elasticsearch and OpenSearch: `search INDEX`.
+//! Elasticsearch and OpenSearch.
 
 use super::{Call, Dialect, Fit, target, words};
 use model::{CallSyntax, Protocol};
@@ -20,7 +20,7 @@ fn is_it(call: &Call<'_>) -> bool {
     is_clients || is_operation()
 }
 
-/// The part that begins with an underscore, and the index before it.
+// The part that begins with an underscore, and the index.
 fn operation<'a>(call: &Call<'a>) -> Option<(&'a [u8], &'a [u8])> {
     let mut index: &[u8] = b"";
     for (place, part) in target::parts(call.path).enumerate() {

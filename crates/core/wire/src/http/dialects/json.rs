@@ -1,10 +1,8 @@
 //! The strings of a JSON text, which may be cut anywhere.
 
-/// A string as it stands in the text, with its escapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Text<'a> {
     pub(super) raw: &'a [u8],
-    /// Objects and arrays around it.
     pub(super) depth: usize,
     /// Objects and arrays that began before it.
     pub(super) begun: usize,
@@ -58,7 +56,6 @@ pub(super) fn members<'a>(json: &'a [u8], names: &[&[u8]]) -> impl Iterator<Item
     })
 }
 
-/// The text of a member of the outer object.
 pub(super) fn member<'a>(json: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut before: Option<Text<'a>> = None;
     strings(json).find_map(|text| {
@@ -68,7 +65,6 @@ pub(super) fn member<'a>(json: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     })
 }
 
-/// The first key inside of a member of the outer object.
 pub(super) fn key_inside<'a>(json: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut all = strings(json).skip_while(|text| !(text.is_key && text.depth == 1 && text.raw == name));
     all.next()?;
@@ -80,7 +76,6 @@ pub(super) fn has_key(json: &[u8], name: &[u8]) -> bool {
     strings(json).any(|text| text.is_key && text.depth == 1 && text.raw == name)
 }
 
-/// Appends a string without its escapes.
 pub(super) fn unescape(raw: &[u8], out: &mut Vec<u8>) {
     let mut rest = raw;
     while let Some((&byte, behind)) = rest.split_first() {

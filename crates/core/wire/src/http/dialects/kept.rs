@@ -1,4 +1,4 @@
-//! A request whose body names it: its head, and the beginning of the body.
+//! Head and beginning of the body of a request.
 
 use super::{Dialect, Fit};
 
@@ -8,7 +8,6 @@ pub(in crate::http) struct Kept {
     pub(in crate::http) fit: Fit,
     pub(in crate::http) head: Vec<u8>,
     pub(in crate::http) body: Vec<u8>,
-    /// Bytes of the body are missing.
     pub(in crate::http) is_cut: bool,
 }
 

@@ -62,7 +62,7 @@ fn recognise_prometheus(call: &Call<'_>) -> Fit {
     }
 }
 
-/// The operation, never the expression.
+/// Never the expression: it holds values.
 fn name_prometheus(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let word = operation(call.path)?;
     let has = |name: &[u8]| call.parameter(name).is_some() || target::parameter(call.body, name).is_some();

@@ -48,7 +48,6 @@ fn is_snowflake(call: &Call<'_>) -> bool {
     clues.is_marked(Protocol::Snowflake) || is_host || is_token
 }
 
-/// All statements of the request, as one text.
 fn statements(call: &Call<'_>, names: &[&[u8]], text: &mut Vec<u8>) -> Option<CallSyntax> {
     for raw in json::members(call.body, names) {
         if !text.is_empty() {

@@ -1,13 +1,11 @@
 //! Parts of a request's target, and of forms.
 
-/// Path and query string.
 pub(super) fn split(target: &[u8]) -> (&[u8], &[u8]) {
     let question = target.iter().position(|&byte| byte == b'?');
     let (path, query) = target.split_at(question.unwrap_or(target.len()));
     (path, query.get(1..).unwrap_or_default())
 }
 
-/// Names and values, still encoded.
 pub(super) fn parameters(query: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let pairs = query.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| {
@@ -22,12 +20,10 @@ pub(super) fn parameter<'a>(query: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> 
     all.find_map(|(name, value)| (name == wanted).then_some(value))
 }
 
-/// Parts of a path without the empty ones.
 pub(super) fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.split(|&byte| byte == b'/').filter(|part| !part.is_empty())
 }
 
-/// Decodes `%41` and `+`.
 pub(super) fn decode(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some((&byte, behind)) = rest.split_first() {
@@ -44,7 +40,6 @@ pub(super) fn decode(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a text, encoded or not, begins as a statement of SQL.
 pub(super) fn begins_sql(text: &[u8]) -> bool {
     let mut decoded = Vec::new();
     decode(

@@ -12,7 +12,7 @@ pub(super) const ROW: Dialect = Dialect::new(
     name,
 );
 
-/// The command with its arguments quoted, as Redis' own decoder writes it.
+/// Arguments are quoted as Redis' decoder does.
 fn name(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let mut all = json::strings(call.body);
     let command = all.next().filter(|command| !command.raw.is_empty())?;
@@ -37,5 +37,4 @@ fn name(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     Some(CallSyntax::Statement)
 }
 
-/// Names show fewer.
 const MAX_ARGUMENTS: usize = 4;

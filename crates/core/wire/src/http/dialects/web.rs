@@ -36,7 +36,6 @@ pub(super) const GRAPHQL: Dialect = Dialect::new(
     name_operation,
 );
 
-/// `query NAME`, `mutation NAME`; `batch` for several in one request.
 fn name_operation(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let mut document = Vec::new();
     let mut name: &[u8] = b"";
