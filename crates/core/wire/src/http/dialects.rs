@@ -106,7 +106,7 @@ pub(super) fn recognise(
     let call = Call::new(request, b"");
     let fit = |dialect: &'static Dialect| match (dialect.recognise)(&call) {
         Fit::No => None,
-        found => Some((dialect, found)),
+        found @ (Fit::Named | Fit::InBody | Fit::IfBody) => Some((dialect, found)),
     };
     let unnamed = || known.filter(|known| known.protocol.is_database());
     known

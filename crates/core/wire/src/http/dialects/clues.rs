@@ -45,7 +45,7 @@ impl<'a> Clues<'a> {
             let beginning = self.user_agent.get(..name.len());
             beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(name.as_bytes()))
         };
-        names.iter().any(|name| begins(&name))
+        names.iter().any(begins)
     }
 
     pub(super) fn has_type(&self, kind: &[u8]) -> bool {
