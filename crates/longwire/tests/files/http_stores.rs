@@ -77,7 +77,10 @@ fn a_page_of_ten_clickhouse_queries_waits_for_each() {
     let page = predictions
         .iter()
         .find(|record| record["operation_name"] == "GET /page");
-    let median = page.expect("predicted")["duration_ns"].as_f64().expect("a number") / 1e6;
+    let median = page.expect("predicted")["duration_ns"]
+        .as_f64()
+        .expect("a number")
+        / 1e6;
     assert!((440.0..=490.0).contains(&median), "{median} ms");
 }
 
