@@ -3,9 +3,7 @@
 use crate::fingerprint::{KnownFingerprints, StatementShape};
 use crate::verb::Verb;
 use foldhash::HashMap;
-use model::{
-    CallSyntax, ConnectionId, Content, Fingerprint, RequestStart, RequestTraits, StatementId,
-};
+use model::{CallSyntax, ConnectionId, Content, Fingerprint, RequestStart, RequestTraits, StatementId};
 use std::hash::{BuildHasher, RandomState};
 
 #[derive(Debug, Clone)]
