@@ -26,6 +26,7 @@ mod pace;
 mod pending_replies;
 mod replies;
 mod requests;
+mod streams;
 mod waits;
 
 use crate::empty_exchange::{self, empty_step};
@@ -72,6 +73,8 @@ pub struct Pairing {
     /// End of the last message in each direction.
     last_message: PerDirection<Timestamp>,
     payload_seen: bool,
+    /// Bytes of the client on [`model::CONTROL_STREAM`], for its next request.
+    control_bytes: u64,
     server_ended: bool,
     prepared: PreparedStatements,
     introduction: Introduction,
@@ -118,6 +121,7 @@ impl Pairing {
             previous_reply_ended: at,
             last_message: PerDirection::splat(at),
             payload_seen: false,
+            control_bytes: 0,
             server_ended: false,
             prepared: PreparedStatements::default(),
             introduction: Introduction::default(),
@@ -286,6 +290,9 @@ impl Pairing {
     ) {
         if self.describes_statement(message.content, fingerprints) {
             return;
+        }
+        if message.stream != 0 {
+            return self.stream_message(message, protocol, fingerprints, out);
         }
         // Most messages are rows in the middle of a reply: only the end changes.
         if message.role == Role::ReplyPart

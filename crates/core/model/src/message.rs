@@ -9,6 +9,9 @@ pub struct Message<'a> {
     pub protocol: Protocol,
     /// Direction of the message.
     pub direction: Direction,
+    /// The stream of a connection that is shared by exchanges in any order; 0 where exchanges are
+    /// in order, and [`CONTROL_STREAM`] for bytes of no exchange between them.
+    pub stream: u32,
     /// When the first byte had passed the observation point.
     pub started: Timestamp,
     /// When the last byte had passed.
@@ -22,6 +25,9 @@ pub struct Message<'a> {
     /// Content used by longwire.
     pub content: Content<'a>,
 }
+
+/// What belongs to no exchange on a connection that is shared by streams.
+pub const CONTROL_STREAM: u32 = u32::MAX;
 
 /// A message's role in request and reply, independent of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

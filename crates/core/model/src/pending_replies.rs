@@ -86,6 +86,11 @@ impl<T, const LIMIT: usize> PendingReplies<T, LIMIT> {
         self.entries.back_mut()
     }
 
+    /// Exchanges two entries, counted from the oldest.
+    pub fn swap(&mut self, one: usize, other: usize) {
+        self.entries.swap(one, other);
+    }
+
     /// Counts from the oldest.
     pub fn get_mut(&mut self, place: usize) -> Option<&mut T> {
         self.entries.get_mut(place)

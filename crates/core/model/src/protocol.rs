@@ -333,6 +333,16 @@ protocols! {
         schemes: &[scheme("postgrest", 3000)],
         ..over_http("postgrest", ProtocolKind::Requests)
     };
+    /// Hypertext Transfer Protocol 2, also with gRPC inside.
+    Http2: ProtocolFacts {
+        name: "http2",
+        aliases: &["h2", "h2c", "grpc"],
+        ports: &[2379, 50051],
+        schemes: &[UrlScheme { words: &["grpc", "h2c"], ..scheme("http2", 80) }],
+        otel_name: None,
+        dialect: Dialect::Standard,
+        kind: ProtocolKind::Requests,
+    };
     /// FastCGI between web server and application.
     Fastcgi: ProtocolFacts {
         name: "fastcgi",
@@ -422,6 +432,11 @@ impl Protocol {
                 | Self::Graphql
                 | Self::Postgrest
         )
+    }
+
+    /// Whether exchanges share a connection as streams, answered in any order.
+    pub const fn has_streams(self) -> bool {
+        matches!(self, Self::Http2)
     }
 
     /// Whether it is a database's protocol.

@@ -202,6 +202,7 @@ impl OperationPlan {
             let dependencies = Dependencies::new(after, after_what);
             let mut node = node(&part, connection, crossing, dependencies, client_before);
             node.phase = step.exchange.phase;
+            node.on_stream = step.protocol.has_streams() && !step.exchange.is_handshake();
             if place == 0 {
                 let pooler = step.exchange.pooler_time();
                 node.measured.pooler = nanos(pooler.own());

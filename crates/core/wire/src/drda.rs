@@ -170,6 +170,7 @@ impl Decoder for DrdaDecoder {
 
 fn message<'a>(half: &HalfConnection, role: Role, phase: Phase, content: Content<'a>) -> Message<'a> {
     Message {
+        stream: 0,
         protocol: Protocol::Drda,
         direction: half.direction,
         started: half.started,

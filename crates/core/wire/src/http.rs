@@ -236,6 +236,7 @@ impl HttpDecoder {
         }
         let half = &self.halves[direction];
         sink(Message {
+            stream: 0,
             protocol: protocol.unwrap_or(Protocol::Http),
             direction,
             started: if bytes == 0 { half.last } else { half.started },

@@ -139,6 +139,7 @@ impl HalfConnection {
 
     fn message<'a>(&self, role: Role, phase: Phase, content: Content<'a>) -> Message<'a> {
         Message {
+            stream: 0,
             protocol: Protocol::Informix,
             direction: self.direction,
             started: self.started,

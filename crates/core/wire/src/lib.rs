@@ -13,6 +13,7 @@ pub mod decoding;
 pub mod drda;
 pub mod fastcgi;
 pub mod http;
+pub mod http2;
 pub mod informix;
 pub mod mongodb;
 pub mod mysql;
@@ -34,6 +35,7 @@ pub use stream::{DetectionState, Stream};
 /// One row each; the most certain come first.
 pub static PROTOCOLS: &[ProtocolRow] = &[
     http::ROW,
+    http2::ROW,
     fastcgi::ROW,
     tls::ROW,
     postgres::ROW,

@@ -241,6 +241,7 @@ impl MysqlDecoder {
         }
         self.handed[direction] += bytes;
         sink(Message {
+            stream: 0,
             protocol: Protocol::Unknown,
             direction,
             started: started.unwrap_or(self.passed[direction]),

@@ -218,6 +218,7 @@ fn message<'a>(
     content: Content<'a>,
 ) -> Message<'a> {
     Message {
+        stream: 0,
         protocol: Protocol::Postgres,
         direction,
         started: frame.started,

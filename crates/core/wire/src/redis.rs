@@ -120,6 +120,7 @@ impl HalfConnection {
         (role, phase, content): (Role, Phase, Content<'a>),
     ) -> Message<'a> {
         Message {
+            stream: 0,
             protocol: Protocol::Redis,
             direction,
             started: self.started,

@@ -361,6 +361,7 @@ impl Record {
 
 const fn message(record: Record, direction: Direction, role: Role, phase: Phase) -> Message<'static> {
     Message {
+        stream: 0,
         protocol: Protocol::Tls,
         direction,
         started: record.started,

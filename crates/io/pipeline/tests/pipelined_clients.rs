@@ -102,6 +102,7 @@ fn observed(work: Work, rtt: Duration) -> Operation {
             Direction::ServerToClient => (Role::Reply, Content::Other, 5),
         };
         let message = Message {
+            stream: 0,
             protocol: Protocol::Redis,
             direction,
             started: at(time),

@@ -41,6 +41,7 @@ impl Decoder for ToyDecoder {
     ) -> Result<(), DecodeError> {
         while let Some(frame) = self.0[direction.index()].next(&mut input, 4, plan)? {
             sink(Message {
+                stream: 0,
                 protocol: Protocol::Toy,
                 direction,
                 started: frame.started,

@@ -16,6 +16,9 @@ use super::secrets::is_secret_name;
 /// 3. Of a query string the names stay. A value without a name (`?TOKEN`) becomes `?` unless it is one short
 ///    word in lower case.
 pub(super) fn normalise(method: &str, target: &str) -> String {
+    if method.is_empty() {
+        return call(target);
+    }
     let (path, query) = target
         .split_once('?')
         .map_or((target, None), |(path, query)| (path, Some(query)));
@@ -45,6 +48,27 @@ fn shorten(out: &mut String) {
         out.truncate(cut);
         out.push_str("...");
     }
+}
+
+/// Path of a gRPC call: package and service, method. These are names in a program, whatever their
+/// letters; anything else becomes `?`.
+fn call(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for (place, part) in path.split('/').enumerate().take(MAX_CALL_PARTS) {
+        if place > 0 {
+            out.push('/');
+        }
+        out.push_str(if part.split('.').all(is_identifier) || part.is_empty() { part } else { "?" });
+    }
+    out
+}
+
+/// Whether a text can be a name in a program, and has not the digits of a key.
+fn is_identifier(text: &str) -> bool {
+    let begins = text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+    let goes_on = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    begins && goes_on && text.len() <= MAX_IDENTIFIER_LEN && digits <= MAX_IDENTIFIER_DIGITS
 }
 
 /// Keeps versions of interfaces; writes all other parts with `other`.
@@ -251,6 +275,10 @@ fn is_spoken(word: &str, with_vowel: usize) -> bool {
     longest < MAX_CONSONANTS && (word.len() < with_vowel || word.contains(is_vowel))
 }
 
+/// A call has two parts behind the first slash.
+const MAX_CALL_PARTS: usize = 3;
+const MAX_IDENTIFIER_LEN: usize = 64;
+const MAX_IDENTIFIER_DIGITS: usize = 4;
 const MAX_FLAG_LEN: usize = 16;
 /// Digits alone between other words: a year, a page.
 const MAX_DIGITS: usize = 6;

@@ -49,6 +49,8 @@ pub(super) struct ExchangeBuilder {
     pub(super) exchange: Box<Exchange>,
     pub(super) step: Step,
     pub(super) progress: Progress,
+    /// [`Message::stream`] of its messages.
+    pub(super) stream: u32,
     /// Some bytes are opaque; they may hold several requests and replies.
     pub(super) lost: bool,
     pub(super) lost_request: bool,
@@ -81,6 +83,7 @@ impl ExchangeBuilder {
             exchange: store(exchange(connection, message.phase, message.started, step)),
             step,
             progress: Progress::Writing,
+            stream: message.stream,
             lost: false,
             lost_request: false,
             lost_reply_bytes: 0,

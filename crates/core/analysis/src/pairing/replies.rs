@@ -12,7 +12,7 @@ impl Pairing {
         if self.queue.is_empty() {
             self.open_unasked(message);
         }
-        if self.answers.take_more(message) {
+        if self.answers.take_more(message) || self.lost_in_streams(message) {
             return;
         }
         let distance = self.distance();
@@ -55,7 +55,11 @@ impl Pairing {
         if matches!(message.content, Content::HttpResponse { status: 408 }) {
             front.client_was_awaited(message.started);
         }
-        front.add_reply(message, distance, self.previous_reply_ended, &mut self.waits);
+        let previous_reply_ended = match message.stream {
+            0 => self.previous_reply_ended,
+            _ => front.step.request_ended,
+        };
+        front.add_reply(message, distance, previous_reply_ended, &mut self.waits);
         if role == Role::ReplyPause {
             front.progress = Progress::Paused;
         } else if role == Role::Reply {
@@ -129,7 +133,7 @@ impl Pairing {
     /// Opens an exchange for unrequested server bytes: a server that speaks first, or a reply to an
     /// unseen request. Only a server directly after a handshake counts as a round trip. An HTTP
     /// server that gives its reason for closing does not: no client waits for that.
-    fn open_unasked(&mut self, message: &Message<'_>) {
+    pub(super) fn open_unasked(&mut self, message: &Message<'_>) {
         let is_http = matches!(message.content, Content::HttpResponse { .. });
         let waited_since = self.handshake_ended.filter(|_| !self.payload_seen && !is_http);
         let mut building = ExchangeBuilder::new(self.connection, message, waited_since.is_some());

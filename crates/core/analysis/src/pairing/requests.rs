@@ -211,7 +211,10 @@ impl Pairing {
         let joins = self
             .queue
             .back()
-            .is_some_and(|back| back.progress == Progress::Writing || (back.lost && !back.has_reply()));
+            .is_some_and(|back| {
+                let goes_on = back.progress == Progress::Writing || (back.lost && !back.has_reply());
+                goes_on && back.stream == 0
+            });
         let begins = self.queue.is_empty();
         if !joins {
             self.open(message);
@@ -233,7 +236,7 @@ impl Pairing {
         back.add_request(message, Role::Opaque, idle);
     }
 
-    fn open(&mut self, message: &Message<'_>) {
+    pub(super) fn open(&mut self, message: &Message<'_>) {
         let [request, reply] = self.last_message.into_array();
         let sent = pace::Sent {
             is_behind: !self.queue.is_empty(),
@@ -241,7 +244,7 @@ impl Pairing {
             reaction: (reply > request).then(|| message.started.since(reply)),
         };
         let waited = self.queue.is_empty() || self.waited_before(message);
-        let turn = waited && !self.pace.is_kept(sent);
+        let turn = message.stream != 0 || (waited && !self.pace.is_kept(sent));
         self.pace.record_request(sent);
         let store = |exchange| self.boxes.fill(exchange);
         let building = ExchangeBuilder::stored(self.connection, message, turn, store);

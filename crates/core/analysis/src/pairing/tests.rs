@@ -57,6 +57,7 @@ impl Conversation {
         content: Content<'_>,
     ) {
         let message = Message {
+            stream: 0,
             protocol: Protocol::Postgres,
             direction,
             started: at(times.0),

@@ -28,6 +28,7 @@ pub(super) fn node(
         pool: None,
         keeps_connection: true,
         to_web_server: false,
+        on_stream: false,
     }
 }
 

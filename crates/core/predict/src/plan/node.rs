@@ -27,6 +27,8 @@ pub struct PlanNode {
     /// continues, a transaction is open, or a statement was only prepared.
     pub keeps_connection: bool,
     pub to_web_server: bool,
+    /// Its connection has streams: no earlier request delays its reply.
+    pub on_stream: bool,
 }
 
 /// Simulated up to 64 MiB and extrapolated beyond.

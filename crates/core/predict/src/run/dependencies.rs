@@ -54,14 +54,16 @@ impl SimulatedRun<'_> {
     }
 
     fn release_reply(&mut self, id: ClientNode) {
-        match self.node(id).crossing {
-            Crossing::Measured { .. } => {
+        let what = self.node(id);
+        match what.crossing {
+            Crossing::Moved if !what.on_stream => self.serve_next(id),
+            Crossing::Measured { .. } | Crossing::Moved => {
                 let is_queued = self.progress(id).state(id.node()) == NodeState::Queued;
                 if is_queued && !self.waits_for_others(id) {
                     self.prepare_reply(id);
                 }
             }
-            Crossing::Handshake | Crossing::Moved => self.serve_next(id),
+            Crossing::Handshake => self.serve_next(id),
         }
     }
 

@@ -113,6 +113,9 @@ impl SimulatedRun<'_> {
     }
 
     pub(super) fn replied(&mut self, id: ClientNode) {
+        if self.node(id).on_stream {
+            return;
+        }
         self.server(id).state = ServerState::Idle;
         self.serve_next(id);
     }

@@ -109,6 +109,8 @@ impl SimulatedRun<'_> {
         match what.crossing {
             Crossing::Measured { .. } if self.waits_for_others(id) => {}
             Crossing::Measured { .. } => self.prepare_reply(id),
+            Crossing::Moved if what.on_stream && self.waits_for_others(id) => {}
+            Crossing::Moved if what.on_stream => self.prepare_reply(id),
             Crossing::Handshake | Crossing::Moved => {
                 self.server(id).waiting.push_back(id);
                 self.serve_next(id);

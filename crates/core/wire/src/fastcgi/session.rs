@@ -364,6 +364,7 @@ impl Part {
         content: Content<'_>,
     ) -> Message<'_> {
         Message {
+            stream: 0,
             protocol: Protocol::Fastcgi,
             direction,
             started: self.started,

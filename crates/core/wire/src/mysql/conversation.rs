@@ -276,6 +276,7 @@ impl<'a> Part<'a> {
 
     pub const fn message(self, direction: Direction, unit: &Unit<'_>) -> Message<'a> {
         Message {
+            stream: 0,
             protocol: Protocol::Mysql,
             direction,
             started: unit.started,

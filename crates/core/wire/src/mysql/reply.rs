@@ -85,6 +85,7 @@ impl Conversation {
     pub(super) fn row(&mut self, arrival: Arrival, bytes: u64, sink: &mut MessageSink<'_>) {
         self.rows += 1;
         sink(Message {
+            stream: 0,
             protocol: Protocol::Mysql,
             direction: arrival.direction,
             started: arrival.started,

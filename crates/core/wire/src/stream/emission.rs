@@ -21,6 +21,7 @@ impl Stream {
         self.opaque[direction] = true;
         self.handed_out[direction] = self.given[direction];
         sink(Message {
+            stream: 0,
             protocol: self.protocol,
             direction,
             started: self.began[direction],
@@ -49,6 +50,7 @@ impl Stream {
             counted[direction] += header.bytes;
         }
         sink(Message {
+            stream: 0,
             protocol: Protocol::Unknown,
             direction,
             started: header.started,
@@ -83,6 +85,7 @@ impl Stream {
         }
         self.handed_out[direction] = self.given[direction];
         sink(Message {
+            stream: 0,
             protocol: Protocol::Unknown,
             direction,
             started,

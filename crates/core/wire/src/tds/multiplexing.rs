@@ -179,6 +179,7 @@ fn message(
     bytes: u64,
 ) -> Message<'static> {
     Message {
+        stream: 0,
         protocol: Protocol::Tds,
         direction,
         started,

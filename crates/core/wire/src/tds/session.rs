@@ -296,6 +296,7 @@ impl Session {
     ) {
         let bytes = std::mem::take(&mut self.request.bytes);
         sink(Message {
+            stream: 0,
             protocol: Protocol::Tds,
             direction: Direction::ClientToServer,
             started: self.request.started,

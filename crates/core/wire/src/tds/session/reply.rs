@@ -171,6 +171,7 @@ impl Session {
             is_holed: false,
         };
         sink(Message {
+            stream: 0,
             protocol: Protocol::Tds,
             direction: Direction::ServerToClient,
             started,

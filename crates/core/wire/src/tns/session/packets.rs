@@ -62,6 +62,7 @@ impl BufferedPackets {
     ) -> Message<'a> {
         let (started, ended) = self.span.unwrap_or((NEVER, NEVER));
         Message {
+            stream: 0,
             protocol: Protocol::Oracle,
             direction,
             started,

@@ -1,0 +1,76 @@
+//! The header fields that are used.
+
+use crate::http::Identifiers;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    Method,
+    Path,
+    Status,
+    ContentType,
+    GrpcStatus,
+    Traceparent,
+    RequestId,
+    Other,
+}
+
+impl Field {
+    pub(super) fn from_name(name: &[u8]) -> Self {
+        match name {
+            b":method" => Self::Method,
+            b":path" => Self::Path,
+            b":status" => Self::Status,
+            b"content-type" => Self::ContentType,
+            b"grpc-status" => Self::GrpcStatus,
+            b"traceparent" => Self::Traceparent,
+            b"x-request-id" => Self::RequestId,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What one header block says.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    pub(super) method: Vec<u8>,
+    pub(super) path: Vec<u8>,
+    pub(super) status: Option<u16>,
+    pub(super) is_grpc: bool,
+    pub(super) grpc_status: Option<u16>,
+    pub(super) identifiers: Identifiers,
+}
+
+impl Head {
+    pub(super) fn set(&mut self, field: Field, value: &[u8]) {
+        match field {
+            Field::Method => self.method = kept(value),
+            Field::Path => self.path = kept(value),
+            Field::Status => self.status = number(value).filter(|status| (100..600).contains(status)),
+            Field::ContentType => self.is_grpc = is_grpc(value),
+            Field::GrpcStatus => self.grpc_status = number(value),
+            Field::Traceparent => self.identifiers.process_field(b"traceparent", value),
+            Field::RequestId => self.identifiers.process_field(b"x-request-id", value),
+            Field::Other => {}
+        }
+    }
+
+    pub(super) fn is_interim(&self) -> bool {
+        self.status.is_some_and(|status| status < 200)
+    }
+}
+
+fn kept(value: &[u8]) -> Vec<u8> {
+    value[..value.len().min(MAX_KEPT)].to_vec()
+}
+
+/// `application/grpc`, `application/grpc+proto`, not `application/grpc-web`.
+fn is_grpc(value: &[u8]) -> bool {
+    let rest = value.strip_prefix(b"application/grpc");
+    rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';' | b' ')))
+}
+
+fn number(value: &[u8]) -> Option<u16> {
+    std::str::from_utf8(value).ok()?.parse().ok()
+}
+
+const MAX_KEPT: usize = 8192;

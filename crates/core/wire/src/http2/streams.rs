@@ -1,0 +1,133 @@
+//! Streams: which frames are a request, which a reply.
+
+use super::head::Head;
+use model::Timestamp;
+use std::collections::BTreeMap;
+
+/// One stream, from its first frame until both sides have ended it.
+#[derive(Debug, Default)]
+pub(super) struct StreamState {
+    /// When the client's last frame had passed.
+    pub(super) sent: Timestamp,
+    pub(super) is_grpc: bool,
+    /// The request is complete, or answered before its end.
+    pub(super) asked: bool,
+    pub(super) replied: bool,
+    pub(super) client_ended: bool,
+    pub(super) server_ended: bool,
+    /// Path of a call whose client goes on after a reply.
+    pub(super) path: Box<[u8]>,
+}
+
+/// What a frame of a stream is to its exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    RequestPart,
+    Request,
+    /// The client asks again on the stream of a call that was answered.
+    NextRequestPart,
+    NextRequest,
+    ReplyPart,
+    Reply,
+    /// As the two above, to a request whose end was not sent.
+    EarlyReplyPart,
+    EarlyReply,
+    /// The client gives up the reply.
+    Cancel,
+    /// Of no exchange.
+    Aside,
+}
+
+impl StreamState {
+    pub(super) fn from_head(head: &Head) -> Self {
+        Self {
+            is_grpc: head.is_grpc,
+            ..Self::default()
+        }
+    }
+
+    /// A stream whose request was not seen.
+    pub(super) fn unseen() -> Self {
+        Self {
+            asked: true,
+            client_ended: true,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn client_sends(&mut self, ends: bool) -> Part {
+        self.client_ended |= ends;
+        let is_next = self.asked && self.replied && self.is_grpc && !self.server_ended;
+        if self.asked && !is_next {
+            return Part::Aside;
+        }
+        (self.asked, self.replied) = (ends, false);
+        match (is_next, ends) {
+            (true, true) => Part::NextRequest,
+            (true, false) => Part::NextRequestPart,
+            (false, true) => Part::Request,
+            (false, false) => Part::RequestPart,
+        }
+    }
+
+    pub(super) fn client_resets(&mut self) -> Part {
+        (self.client_ended, self.server_ended) = (true, true);
+        match self.replied {
+            true => Part::Aside,
+            false => Part::Cancel,
+        }
+    }
+
+    pub(super) fn server_sends(&mut self, is_head: bool, ends: bool) -> Part {
+        self.server_ended |= ends;
+        // Metadata of a call, before its end, is no answer; neither is an event after one.
+        let is_metadata = self.is_grpc && !self.asked && is_head && !ends;
+        if self.replied || is_metadata {
+            return Part::Aside;
+        }
+        let is_early = !std::mem::replace(&mut self.asked, true);
+        // The call's client may go on: each message is a reply.
+        self.replied = ends || (self.is_grpc && !self.client_ended);
+        match (is_early, self.replied) {
+            (true, true) => Part::EarlyReply,
+            (true, false) => Part::EarlyReplyPart,
+            (false, true) => Part::Reply,
+            (false, false) => Part::ReplyPart,
+        }
+    }
+}
+
+/// At most [`MAX_STREAMS`]; beyond, the oldest is forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    open: BTreeMap<u32, StreamState>,
+}
+
+impl Streams {
+    pub(super) fn get(&mut self, id: u32) -> Option<&mut StreamState> {
+        self.open.get_mut(&id)
+    }
+
+    pub(super) fn insert(&mut self, id: u32, state: StreamState) -> &mut StreamState {
+        if self.open.len() >= MAX_STREAMS {
+            self.open.pop_first();
+        }
+        self.open.entry(id).or_insert(state)
+    }
+
+    pub(super) fn forget_ended(&mut self, id: u32) {
+        if self.open.get(&id).is_some_and(|state| state.client_ended && state.server_ended) {
+            self.open.remove(&id);
+        }
+    }
+
+    pub(super) fn is_reply_expected(&self) -> bool {
+        self.open.values().any(|state| state.asked && !state.replied)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.open.clear();
+    }
+}
+
+const MAX_STREAMS: usize = 1024;
