@@ -73,7 +73,7 @@ pub struct Pairing {
     /// End of the last message in each direction.
     last_message: PerDirection<Timestamp>,
     payload_seen: bool,
-    /// Bytes of the client on [`model::CONTROL_STREAM`], for its next request.
+    /// Bytes of the client on [`Message::CONTROL_STREAM`], for its next request.
     control_bytes: u64,
     server_ended: bool,
     prepared: PreparedStatements,

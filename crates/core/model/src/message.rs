@@ -10,7 +10,7 @@ pub struct Message<'a> {
     /// Direction of the message.
     pub direction: Direction,
     /// The stream of a connection that is shared by exchanges in any order; 0 where exchanges are
-    /// in order, and [`CONTROL_STREAM`] for bytes of no exchange between them.
+    /// in order, and [`Message::CONTROL_STREAM`] for bytes of no exchange between them.
     pub stream: u32,
     /// When the first byte had passed the observation point.
     pub started: Timestamp,
@@ -26,8 +26,10 @@ pub struct Message<'a> {
     pub content: Content<'a>,
 }
 
-/// What belongs to no exchange on a connection that is shared by streams.
-pub const CONTROL_STREAM: u32 = u32::MAX;
+impl Message<'_> {
+    /// What belongs to no exchange on a connection that is shared by streams.
+    pub const CONTROL_STREAM: u32 = u32::MAX;
+}
 
 /// A message's role in request and reply, independent of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ mod made;
 
 use link::LinkDescription;
 use made::{Made, in_sequence};
-use model::{Operation, Phase};
+use model::{Operation, Phase, Protocol};
 use predict::{PredictionTarget, Replayed, WakeUp, replay};
 use proptest::prelude::*;
 use std::time::Duration;
@@ -242,4 +242,17 @@ fn what_a_server_does_while_its_client_still_sends_is_not_waited_for_again() {
         (49.0..55.0).contains(&millis),
         "{millis} ms where 52 were measured"
     );
+}
+
+#[test]
+fn replies_on_streams_of_one_connection_wait_for_no_other() {
+    let at_once = |protocol| {
+        let mut operation = in_sequence(Duration::ZERO, &[Made::query(50, 200).server(5 * MS); 10]);
+        for step in &mut operation.steps {
+            (step.protocol, step.after) = (protocol, None);
+        }
+        on("rtt=20ms", &operation).duration
+    };
+    assert_eq!(at_once(Protocol::Http), 20 * MS + 10 * 5 * MS);
+    assert_eq!(at_once(Protocol::Http2), 20 * MS + 5 * MS);
 }

@@ -4,7 +4,7 @@
 //!
 //! - Each stream is an exchange of its own ([`model::Message::stream`]), answered in any order.
 //! - Frames of the connection (preface, SETTINGS, PING, WINDOW_UPDATE, GOAWAY), PRIORITY and pushed
-//!   streams belong to no exchange ([`model::CONTROL_STREAM`]).
+//!   streams belong to no exchange ([`model::Message::CONTROL_STREAM`]).
 //! - A response before the request's end completes it, as in HTTP/1.
 //! - gRPC has no method. If a call's client goes on after a message of the server, its next message
 //!   is the next request on the stream; messages of the server without a request are events.
@@ -152,7 +152,10 @@ impl Connection {
             }
             Kind::Data => self.data(direction, header, passed, sink),
             Kind::Reset => {
-                let code = frame.body.first_chunk().map_or(0, |code| u32::from_be_bytes(*code));
+                let code = frame
+                    .body
+                    .first_chunk()
+                    .map_or(0, |code| u32::from_be_bytes(*code));
                 self.reset(direction, header.stream, code, passed, sink);
             }
             Kind::Preface
@@ -220,13 +223,7 @@ impl Connection {
         Ok(())
     }
 
-    fn client_head(
-        &mut self,
-        header: FrameHeader,
-        head: &Head,
-        passed: Passed,
-        sink: &mut MessageSink<'_>,
-    ) {
+    fn client_head(&mut self, header: FrameHeader, head: &Head, passed: Passed, sink: &mut MessageSink<'_>) {
         if self.streams.get(header.stream).is_some() {
             return self.data(Direction::ClientToServer, header, passed, sink);
         }
@@ -249,13 +246,7 @@ impl Connection {
         self.emit(sender, part, content, passed, sink);
     }
 
-    fn server_head(
-        &mut self,
-        header: FrameHeader,
-        head: &Head,
-        passed: Passed,
-        sink: &mut MessageSink<'_>,
-    ) {
+    fn server_head(&mut self, header: FrameHeader, head: &Head, passed: Passed, sink: &mut MessageSink<'_>) {
         let mut code = [0; ERROR_CODE];
         let content = match (head.grpc_status, head.status) {
             (Some(status @ 1..), _) => Content::Error {
@@ -321,7 +312,13 @@ impl Connection {
             None => self.streams.insert(header.stream, StreamState::unseen()),
         };
         let part = state.server_sends(is_head, header.ends_stream());
-        self.emit((header.stream, Direction::ServerToClient), part, content, passed, sink);
+        self.emit(
+            (header.stream, Direction::ServerToClient),
+            part,
+            content,
+            passed,
+            sink,
+        );
         self.streams.forget_ended(header.stream);
     }
 
@@ -362,7 +359,10 @@ impl Connection {
     ) {
         let (client, server) = (Direction::ClientToServer, Direction::ServerToClient);
         if matches!(part, Part::EarlyReply | Part::EarlyReplyPart) {
-            let sent = self.streams.get(stream).map_or(passed.started, |state| state.sent);
+            let sent = self
+                .streams
+                .get(stream)
+                .map_or(passed.started, |state| state.sent);
             let nothing = Passed {
                 started: sent,
                 ended: sent,

@@ -58,7 +58,11 @@ fn call(path: &str) -> String {
         if place > 0 {
             out.push('/');
         }
-        out.push_str(if part.split('.').all(is_identifier) || part.is_empty() { part } else { "?" });
+        out.push_str(if part.split('.').all(is_identifier) || part.is_empty() {
+            part
+        } else {
+            "?"
+        });
     }
     out
 }
@@ -66,7 +70,9 @@ fn call(path: &str) -> String {
 /// Whether a text can be a name in a program, and has not the digits of a key.
 fn is_identifier(text: &str) -> bool {
     let begins = text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
-    let goes_on = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let goes_on = text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     begins && goes_on && text.len() <= MAX_IDENTIFIER_LEN && digits <= MAX_IDENTIFIER_DIGITS
 }

@@ -944,3 +944,22 @@ fn names_of_calls_keep_words_and_no_keys() {
         "GET /_cat/indices/??v=?"
     );
 }
+
+#[test]
+fn a_call_of_grpc_is_its_path_and_identifiers_in_it_are_not() {
+    let mut fingerprints = Fingerprints::default();
+    for (path, name) in [
+        ("/etcdserverpb.KV/Range", "/etcdserverpb.KV/Range"),
+        ("/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Check"),
+        (
+            "/shop.v1beta2.XqzService/Get_Item",
+            "/shop.v1beta2.XqzService/Get_Item",
+        ),
+        ("/shop.Cart/6f9619ff-8b86-d011-b42d-00c04fc964ff", "/shop.Cart/?"),
+        ("/shop.Cart/a6f9619ff8b86", "/shop.Cart/?"),
+        ("/shop.Cart/Get?token=abc", "/shop.Cart/?"),
+        ("/someone@example.com/4711", "/?/?"),
+    ] {
+        assert_eq!(&*fingerprints.http(b"", path.as_bytes()), name);
+    }
+}

@@ -75,7 +75,9 @@ impl Answers {
 impl Pairing {
     /// Whether the oldest expected reply lost bytes, so that the next may answer another request.
     pub(super) fn is_in_doubt(&self) -> bool {
-        self.queue.front().is_some_and(|front| front.lost && front.stream == 0)
+        self.queue
+            .front()
+            .is_some_and(|front| front.lost && front.stream == 0)
     }
 
     pub(super) fn client_goes_on(

@@ -208,13 +208,10 @@ impl Pairing {
     /// Opaque client bytes: a new request, more of the one being written, or more of an earlier
     /// opaque one.
     pub(super) fn opaque_request(&mut self, message: &Message<'_>, out: &mut FactSink<'_>) {
-        let joins = self
-            .queue
-            .back()
-            .is_some_and(|back| {
-                let goes_on = back.progress == Progress::Writing || (back.lost && !back.has_reply());
-                goes_on && back.stream == 0
-            });
+        let joins = self.queue.back().is_some_and(|back| {
+            let goes_on = back.progress == Progress::Writing || (back.lost && !back.has_reply());
+            goes_on && back.stream == 0
+        });
         let begins = self.queue.is_empty();
         if !joins {
             self.open(message);

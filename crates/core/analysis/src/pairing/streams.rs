@@ -7,7 +7,7 @@ use super::Pairing;
 use super::exchange_builder::Progress;
 use crate::fact::FactSink;
 use crate::fingerprint::Fingerprints;
-use model::{CONTROL_STREAM, Direction, Message, Protocol, Role};
+use model::{Direction, Message, Protocol, Role};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ impl Pairing {
     ) {
         self.payload_seen = true;
         match (message.direction, message.role) {
-            (Direction::ClientToServer, _) if message.stream == CONTROL_STREAM => {
+            (Direction::ClientToServer, _) if message.stream == Message::CONTROL_STREAM => {
                 self.control_bytes += message.bytes;
                 return;
             }
-            (Direction::ServerToClient, _) if message.stream == CONTROL_STREAM => return,
+            (Direction::ServerToClient, _) if message.stream == Message::CONTROL_STREAM => return,
             (Direction::ClientToServer, Role::OneWay) => self.cancel(message, protocol, out),
             (Direction::ClientToServer, role) => {
                 self.finish_lost(protocol, out);
@@ -70,14 +70,21 @@ impl Pairing {
 
     /// The client gives up a stream.
     fn cancel(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
-        let Some(place) = self.place_of(message.stream) else { return };
+        let Some(place) = self.place_of(message.stream) else {
+            return;
+        };
         self.queue.swap(place, 0);
-        let Some(mut cancelled) = self.queue.pop() else { return };
+        let Some(mut cancelled) = self.queue.pop() else {
+            return;
+        };
         match cancelled.has_reply() {
             true => cancelled.exchange.request_bytes += message.bytes,
             false => cancelled.add_request(message, Role::OneWay, Duration::ZERO),
         }
-        cancelled.exchange.error.get_or_insert_with(|| Arc::from(CANCELLED));
+        cancelled
+            .exchange
+            .error
+            .get_or_insert_with(|| Arc::from(CANCELLED));
         self.complete(cancelled, protocol, out);
     }
 

@@ -1,5 +1,6 @@
 mod parameters;
 mod server_margin;
+mod streams;
 
 use super::*;
 use model::{Direction, PerDirection, StatementId, TransactionState};

@@ -1,7 +1,7 @@
 //! Frames as messages.
 
 use crate::decoding::decoder::MessageSink;
-use model::{CONTROL_STREAM, Content, Direction, Message, Phase, Protocol, Role, Timestamp};
+use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use std::io::Write;
 
 /// What passed of a message.
@@ -38,7 +38,13 @@ pub(super) fn aside(direction: Direction, passed: Passed, sink: &mut MessageSink
         Direction::ClientToServer => Role::OneWay,
         Direction::ServerToClient => Role::Notice,
     };
-    sink(message(CONTROL_STREAM, direction, role, Content::Other, passed));
+    sink(message(
+        Message::CONTROL_STREAM,
+        direction,
+        role,
+        Content::Other,
+        passed,
+    ));
 }
 
 /// `name` and `number` as a text in `out`.

@@ -146,7 +146,9 @@ pub(super) fn shape(bytes: &[u8]) -> MessageShape {
 /// The block's fragment in a frame: without padding, priority and promised stream.
 pub(super) fn fragment(header: FrameHeader, body: &[u8]) -> Option<&[u8]> {
     let (padding, rest) = match header.kind != Kind::Continuation && header.flags & 8 != 0 {
-        true => body.split_first().map(|(length, rest)| (usize::from(*length), rest))?,
+        true => body
+            .split_first()
+            .map(|(length, rest)| (usize::from(*length), rest))?,
         false => (0, body),
     };
     let before = match header.kind {

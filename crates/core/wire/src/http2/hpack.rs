@@ -79,7 +79,9 @@ impl Hpack {
 
     fn evict(&mut self, room: usize) {
         while self.size + room > self.limit {
-            let Some(oldest) = self.entries.pop_back() else { return };
+            let Some(oldest) = self.entries.pop_back() else {
+                return;
+            };
             self.size -= oldest.size;
         }
     }

@@ -116,7 +116,11 @@ impl Streams {
     }
 
     pub(super) fn forget_ended(&mut self, id: u32) {
-        if self.open.get(&id).is_some_and(|state| state.client_ended && state.server_ended) {
+        if self
+            .open
+            .get(&id)
+            .is_some_and(|state| state.client_ended && state.server_ended)
+        {
             self.open.remove(&id);
         }
     }

@@ -991,36 +991,6 @@ def x11():
     ]
 
 
-@conversation(8080)
-def http_2_prior_knowledge():
-    def frame(kind, flags, stream, body):
-        return be("I", len(body))[1:] + bytes([kind, flags]) + be("I", stream) + body
-
-    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-    return [
-        C(preface, frame(4, 0, 0, be("HI", 3, 100))),
-        S(frame(4, 0, 0, be("HI", 3, 128)), frame(4, 1, 0, b"")),
-        C(frame(4, 1, 0, b""), frame(1, 5, 1, b"\x82\x86\x84\x41\x8a")),
-        S(frame(1, 4, 1, b"\x88"), frame(0, 1, 1, b"hello")),
-        C(frame(6, 0, 0, bytes(8))),
-        S(frame(6, 1, 0, bytes(8))),
-    ]
-
-
-@conversation(50051)
-def grpc():
-    def frame(kind, flags, stream, body):
-        return be("I", len(body))[1:] + bytes([kind, flags]) + be("I", stream) + body
-
-    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-    return [
-        C(preface, frame(4, 0, 0, b""), frame(1, 4, 1, b"\x83\x86\x45\x95"), frame(0, 1, 1, b"\0\0\0\0\x05hello")),
-        S(frame(4, 0, 0, b""), frame(1, 4, 1, b"\x88"), frame(0, 0, 1, b"\0\0\0\0\x05world")),
-        C(frame(4, 1, 0, b""), frame(8, 0, 0, be("I", 5))),
-        S(frame(1, 5, 1, b"\x40\x0bgrpc-status\x010")),
-    ]
-
-
 @conversation(1080)
 def socks_5():
     return [

@@ -5,7 +5,9 @@ use super::*;
 fn bytes(hex: &str) -> Vec<u8> {
     let hex: String = hex.split_whitespace().collect();
     let pairs = hex.as_bytes().chunks(2);
-    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex")).collect()
+    pairs
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex"))
+        .collect()
 }
 
 fn decode(table: &mut Hpack, hex: &str) -> Head {
@@ -40,7 +42,10 @@ fn requests_of_c_3_and_c_4() {
         let expected = [("/", 57), ("/", 110), ("/index.html", 164)];
         for (block, (path, size)) in blocks.into_iter().zip(expected) {
             let head = decode(&mut table, block);
-            assert_eq!((head.method.as_slice(), head.path.as_slice()), (&b"GET"[..], path.as_bytes()));
+            assert_eq!(
+                (head.method.as_slice(), head.path.as_slice()),
+                (&b"GET"[..], path.as_bytes())
+            );
             assert_eq!(table.size, size, "{block}");
         }
     }
@@ -76,7 +81,9 @@ fn responses_of_c_5_and_c_6_evict() {
 #[test]
 fn an_unknown_index_is_an_error_only_if_the_table_is_known() {
     let mut known = Hpack::new(true);
-    known.decode(&[0xBE], &mut Head::default()).expect_err("index 62 of an empty table");
+    known
+        .decode(&[0xBE], &mut Head::default())
+        .expect_err("index 62 of an empty table");
     let mut joined = Hpack::new(false);
     assert!(decode(&mut joined, "82be").path.is_empty());
     // What is inserted from here on is found, as the newest entry is the first.

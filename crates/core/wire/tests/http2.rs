@@ -1,0 +1,85 @@
+//! HTTP/2 and gRPC: streams, names, and what is left of them in the middle of a connection.
+
+mod streams;
+
+use model::{Direction, Protocol, Role};
+use streams::{Recording, Seen, play, play_joined, recordings};
+
+fn recording(name: &str) -> Recording {
+    let mut all = recordings().into_iter();
+    all.find(|recording| recording.path.ends_with(format!("http2/{name}.stream")))
+        .expect("the recording is there")
+}
+
+fn count(seen: &[Seen], direction: Direction, role: Role) -> usize {
+    let of_both = |message: &&Seen| message.direction == direction && message.role == role;
+    seen.iter().filter(of_both).count()
+}
+
+fn named(seen: &[Seen], name: &str) -> usize {
+    seen.iter().filter(|message| message.what.contains(name)).count()
+}
+
+/// Requests and replies as the clients counted them, and tshark.
+#[test]
+fn streams_are_as_many_as_the_clients_count() {
+    for (name, exchanges) in [
+        ("curl-get", 1),
+        ("curl-post", 1),
+        ("h2load-five-at-once", 20),
+        // Ten in a row, two that fail, a stream of replies, one of requests, three messages of a
+        // conversation and its end, ten at once.
+        ("grpcio-calls", 28),
+        ("etcd-put", 1),
+        ("etcd-watch", 1),
+    ] {
+        let recording = recording(name);
+        let (seen, stream) = play(recording.server_port, &recording.segments);
+        assert_eq!(
+            (stream.protocol(), stream.decoding().opaque),
+            (Protocol::Http2, None),
+            "{name}"
+        );
+        let found = [
+            count(&seen, Direction::ClientToServer, Role::Request),
+            count(&seen, Direction::ServerToClient, Role::Reply),
+        ];
+        assert_eq!(found, [exchanges; 2], "{name}");
+    }
+}
+
+#[test]
+fn calls_are_named_and_their_status_is_the_error() {
+    let recording = recording("grpcio-calls");
+    let (seen, _) = play(recording.server_port, &recording.segments);
+    for (name, times) in [
+        ("/shop.v1.Cart/Get", 10),
+        ("/shop.v1.Cart/Slow", 10),
+        ("/shop.v1.Cart/Fail", 2),
+        ("/shop.v1.Cart/Chat", 4),
+        ("Error grpc-status 5", 2),
+    ] {
+        assert_eq!(named(&seen, name), times, "{name}");
+    }
+}
+
+/// The table of header fields is lost: names are found again where they are sent as text.
+#[test]
+fn in_the_middle_of_a_connection_streams_are_paired_without_their_names() {
+    let recording = recording("grpcio-calls");
+    let (seen, stream) = play_joined(recording.server_port, &recording.segments[12..]);
+    assert_eq!(
+        (stream.protocol(), stream.decoding().opaque),
+        (Protocol::Http2, None)
+    );
+    let [requests, replies] = [
+        count(&seen, Direction::ClientToServer, Role::Request),
+        count(&seen, Direction::ServerToClient, Role::Reply),
+    ];
+    assert!(
+        (20..28).contains(&requests) && requests.abs_diff(replies) <= 1,
+        "{requests} {replies}"
+    );
+    assert_eq!(named(&seen, "/shop.v1.Cart/Get"), 0);
+    assert_eq!(named(&seen, "/shop.v1.Cart/Slow"), 10);
+}
