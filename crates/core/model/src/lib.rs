@@ -81,9 +81,7 @@ pub use host::{
     ParseHostError,
 };
 pub use margin::Margin;
-pub use message::{
-    CONTROL_STREAM, CallSyntax, Content, Decoding, Message, Phase, Role, StatementId, TransactionState,
-};
+pub use message::{CallSyntax, Content, Decoding, Message, Phase, Role, StatementId, TransactionState};
 pub use nanos::Nanos;
 pub use operation::{Attribution, Operation, OperationKind, OperationStep};
 pub use outcome::{

@@ -68,6 +68,7 @@ impl Session {
             pending_reply.transaction = None;
         }
         sink(Message {
+            stream: 0,
             protocol: Protocol::Mongodb,
             direction: Direction::ClientToServer,
             started: message.started,
@@ -224,6 +225,7 @@ impl Session {
         };
         self.streams = pending_reply.filter(|_| goes_on);
         let template = Message {
+            stream: 0,
             protocol: Protocol::Mongodb,
             direction: Direction::ServerToClient,
             started: message.started,
@@ -300,6 +302,7 @@ fn emit_reply(fields: &Fields, reply: PendingReply, template: Message<'_>, sink:
     let open = reply.transaction == Some(TransactionState::Open);
     if let Some(content) = failed.filter(|_| open) {
         sink(Message {
+            stream: 0,
             role: Role::ReplyPart,
             bytes: 0,
             content,
