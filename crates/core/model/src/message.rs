@@ -27,7 +27,7 @@ pub struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// What belongs to no exchange on a connection that is shared by streams.
+    /// Stream number of bytes outside of exchanges, on a connection with streams.
     pub const CONTROL_STREAM: u32 = u32::MAX;
 }
 

@@ -29,7 +29,7 @@ use frames::{FRAME_HEADER, FrameHeader, Kind, MAX_BLOCK};
 use head::Head;
 use hpack::Hpack;
 use model::{Content, Direction, PerDirection, Protocol, Role, Timestamp};
-use streams::{Part, StreamState, Streams};
+use streams::{FrameRole, StreamState, Streams};
 
 pub const ROW: ProtocolRow = ProtocolRow {
     asks_alone: true,
@@ -276,9 +276,11 @@ impl Connection {
         };
         let part = state.client_sends(header.ends_stream());
         state.sent = passed.ended;
-        let path = match part {
-            Part::NextRequest | Part::NextRequestPart => std::mem::take(&mut state.path),
-            _ => Box::default(),
+        let is_next = matches!(part, FrameRole::NextRequest | FrameRole::NextRequestPart);
+        let path = if is_next {
+            std::mem::take(&mut state.path)
+        } else {
+            Box::default()
         };
         let content = match path.is_empty() {
             true => Content::Other,
@@ -336,7 +338,7 @@ impl Connection {
             text: b"",
         };
         let part = match (self.streams.get(stream), direction) {
-            (None, _) => Part::Aside,
+            (None, _) => FrameRole::Aside,
             (Some(state), Direction::ClientToServer) => state.client_resets(),
             (Some(state), Direction::ServerToClient) => {
                 state.client_ended |= state.replied;
@@ -352,13 +354,13 @@ impl Connection {
     fn emit(
         &mut self,
         (stream, direction): (u32, Direction),
-        part: Part,
+        part: FrameRole,
         content: Content<'_>,
         passed: Passed,
         sink: &mut MessageSink<'_>,
     ) {
         let (client, server) = (Direction::ClientToServer, Direction::ServerToClient);
-        if matches!(part, Part::EarlyReply | Part::EarlyReplyPart) {
+        if matches!(part, FrameRole::EarlyReply | FrameRole::EarlyReplyPart) {
             let sent = self
                 .streams
                 .get(stream)
@@ -371,12 +373,12 @@ impl Connection {
             sink(message(stream, client, Role::Request, Content::Other, nothing));
         }
         let (sender, role) = match part {
-            Part::RequestPart | Part::NextRequestPart => (client, Role::RequestPart),
-            Part::Request | Part::NextRequest => (client, Role::Request),
-            Part::Cancel => (client, Role::OneWay),
-            Part::ReplyPart | Part::EarlyReplyPart => (server, Role::ReplyPart),
-            Part::Reply | Part::EarlyReply => (server, Role::Reply),
-            Part::Aside => return aside(direction, passed, sink),
+            FrameRole::RequestPart | FrameRole::NextRequestPart => (client, Role::RequestPart),
+            FrameRole::Request | FrameRole::NextRequest => (client, Role::Request),
+            FrameRole::Cancel => (client, Role::OneWay),
+            FrameRole::ReplyPart | FrameRole::EarlyReplyPart => (server, Role::ReplyPart),
+            FrameRole::Reply | FrameRole::EarlyReply => (server, Role::Reply),
+            FrameRole::Aside => return aside(direction, passed, sink),
         };
         sink(message(stream, sender, role, content, passed));
     }

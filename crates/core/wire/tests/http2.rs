@@ -1,4 +1,4 @@
-//! HTTP/2 and gRPC: streams, names, and what is left of them in the middle of a connection.
+//! HTTP/2 and gRPC: streams, names, also from the middle of a connection.
 
 mod streams;
 

@@ -68,7 +68,7 @@ impl Pairing {
         self.queue.swap(place, 0);
     }
 
-    /// The client gives up a stream.
+    /// The client ends a stream without its reply.
     fn cancel(&mut self, message: &Message<'_>, protocol: Protocol, out: &mut FactSink<'_>) {
         let Some(place) = self.place_of(message.stream) else {
             return;
@@ -118,5 +118,5 @@ impl Pairing {
     }
 }
 
-/// Error of an exchange whose client gave it up.
+/// Error of an exchange that its client cancelled.
 const CANCELLED: &str = "cancelled";

@@ -4,7 +4,7 @@ use crate::decoding::decoder::MessageSink;
 use model::{Content, Direction, Message, Phase, Protocol, Role, Timestamp};
 use std::io::Write;
 
-/// What passed of a message.
+/// Times and bytes of a message that passed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passed {
     pub(super) started: Timestamp,

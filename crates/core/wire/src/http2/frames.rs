@@ -76,7 +76,12 @@ impl FrameHeader {
         fits && match self.kind {
             Kind::Settings | Kind::Ping | Kind::GoAway => self.stream == 0,
             Kind::WindowUpdate | Kind::Preface | Kind::Unknown => true,
-            _ => self.stream != 0,
+            Kind::Data
+            | Kind::Headers
+            | Kind::Priority
+            | Kind::Reset
+            | Kind::PushPromise
+            | Kind::Continuation => self.stream != 0,
         }
     }
 
@@ -106,7 +111,13 @@ pub(super) fn plan(header: &[u8]) -> Result<FramePlan, HeaderFault> {
     let keep = match found.kind {
         Kind::Headers | Kind::Continuation | Kind::PushPromise => MAX_BLOCK,
         Kind::Preface | Kind::Reset => 16,
-        _ => 0,
+        Kind::Data
+        | Kind::Priority
+        | Kind::Settings
+        | Kind::Ping
+        | Kind::GoAway
+        | Kind::WindowUpdate
+        | Kind::Unknown => 0,
     };
     Ok(FramePlan {
         body: found.length,
@@ -151,10 +162,12 @@ pub(super) fn fragment(header: FrameHeader, body: &[u8]) -> Option<&[u8]> {
             .map(|(length, rest)| (usize::from(*length), rest))?,
         false => (0, body),
     };
-    let before = match header.kind {
-        Kind::Headers if header.flags & 0x20 != 0 => 5,
-        Kind::PushPromise => 4,
-        _ => 0,
+    let before = if header.kind == Kind::PushPromise {
+        4
+    } else if header.kind == Kind::Headers && header.flags & 0x20 != 0 {
+        5
+    } else {
+        0
     };
     rest.get(before..rest.len().checked_sub(padding)?)
 }

@@ -29,7 +29,7 @@ impl Field {
     }
 }
 
-/// What one header block says.
+/// Used fields of one header block.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     pub(super) method: Vec<u8>,

@@ -139,9 +139,10 @@ impl Hpack {
         if size > self.limit {
             return;
         }
-        let value = match field {
-            Field::Other => Box::default(),
-            _ => self.value.as_slice().into(),
+        let value = if field == Field::Other {
+            Box::default()
+        } else {
+            self.value.as_slice().into()
         };
         self.size += size;
         self.entries.push_front(Entry {

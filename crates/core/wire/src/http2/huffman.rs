@@ -1,4 +1,4 @@
-//! The static Huffman code of HPACK (RFC 7541 appendix B). It is canonical: lengths give the codes.
+//! The static Huffman code of HPACK (RFC 7541 appendix B). It is canonical: codes follow from lengths.
 
 /// Appends the text of `bytes` to `out`; `None` if they are no such text.
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
@@ -32,7 +32,7 @@ fn code(window: u32) -> Option<(u16, u32)> {
     if short != 0 {
         return Some((short >> 4, u32::from(short & 15)));
     }
-    (9..=LONGEST).find_map(|length| {
+    (9..=MAX_CODE_LEN).find_map(|length| {
         let place = (window >> (32 - length)).checked_sub(TABLES.first[length])? as usize;
         let symbol = (place < TABLES.count[length]).then(|| TABLES.symbols[TABLES.offset[length] + place]);
         symbol.map(|symbol| (symbol, length as u32))
@@ -43,22 +43,22 @@ struct Tables {
     /// By eight bits: symbol and length of a code of at most eight, or 0.
     short: [u16; 256],
     /// By length: the first code, the number of codes, and the place of their symbols.
-    first: [u32; LONGEST + 1],
-    count: [usize; LONGEST + 1],
-    offset: [usize; LONGEST + 1],
+    first: [u32; MAX_CODE_LEN + 1],
+    count: [usize; MAX_CODE_LEN + 1],
+    offset: [usize; MAX_CODE_LEN + 1],
     symbols: [u16; SYMBOLS],
 }
 
 const fn tables() -> Tables {
     let mut tables = Tables {
         short: [0; 256],
-        first: [0; LONGEST + 1],
-        count: [0; LONGEST + 1],
-        offset: [0; LONGEST + 1],
+        first: [0; MAX_CODE_LEN + 1],
+        count: [0; MAX_CODE_LEN + 1],
+        offset: [0; MAX_CODE_LEN + 1],
         symbols: [0; SYMBOLS],
     };
     let (mut length, mut code, mut place) = (1, 0u32, 0);
-    while length <= LONGEST {
+    while length <= MAX_CODE_LEN {
         code <<= 1;
         (tables.first[length], tables.offset[length]) = (code, place);
         let mut symbol = 0;
@@ -84,7 +84,7 @@ const fn tables() -> Tables {
 
 static TABLES: Tables = tables();
 
-const LONGEST: usize = 30;
+const MAX_CODE_LEN: usize = 30;
 /// All bytes, and the end of the text, which never stands in one.
 const SYMBOLS: usize = 257;
 

@@ -15,13 +15,13 @@ pub(super) struct StreamState {
     pub(super) replied: bool,
     pub(super) client_ended: bool,
     pub(super) server_ended: bool,
-    /// Path of a call whose client goes on after a reply.
+    /// Path of a call, for requests after its first reply.
     pub(super) path: Box<[u8]>,
 }
 
-/// What a frame of a stream is to its exchange.
+/// The part of a frame in the exchange of its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum FrameRole {
     RequestPart,
     Request,
     /// The client asks again on the stream of a call that was answered.
@@ -29,10 +29,10 @@ pub(super) enum Part {
     NextRequest,
     ReplyPart,
     Reply,
-    /// As the two above, to a request whose end was not sent.
+    /// As the two above, before the end of the request.
     EarlyReplyPart,
     EarlyReply,
-    /// The client gives up the reply.
+    /// The client needs no reply any more.
     Cancel,
     /// Of no exchange.
     Aside,
@@ -46,7 +46,7 @@ impl StreamState {
         }
     }
 
-    /// A stream whose request was not seen.
+    /// For replies to an unseen request.
     pub(super) fn unseen() -> Self {
         Self {
             asked: true,
@@ -55,44 +55,44 @@ impl StreamState {
         }
     }
 
-    pub(super) fn client_sends(&mut self, ends: bool) -> Part {
+    pub(super) fn client_sends(&mut self, ends: bool) -> FrameRole {
         self.client_ended |= ends;
         let is_next = self.asked && self.replied && self.is_grpc && !self.server_ended;
         if self.asked && !is_next {
-            return Part::Aside;
+            return FrameRole::Aside;
         }
         (self.asked, self.replied) = (ends, false);
         match (is_next, ends) {
-            (true, true) => Part::NextRequest,
-            (true, false) => Part::NextRequestPart,
-            (false, true) => Part::Request,
-            (false, false) => Part::RequestPart,
+            (true, true) => FrameRole::NextRequest,
+            (true, false) => FrameRole::NextRequestPart,
+            (false, true) => FrameRole::Request,
+            (false, false) => FrameRole::RequestPart,
         }
     }
 
-    pub(super) fn client_resets(&mut self) -> Part {
+    pub(super) fn client_resets(&mut self) -> FrameRole {
         (self.client_ended, self.server_ended) = (true, true);
         match self.replied {
-            true => Part::Aside,
-            false => Part::Cancel,
+            true => FrameRole::Aside,
+            false => FrameRole::Cancel,
         }
     }
 
-    pub(super) fn server_sends(&mut self, is_head: bool, ends: bool) -> Part {
+    pub(super) fn server_sends(&mut self, is_head: bool, ends: bool) -> FrameRole {
         self.server_ended |= ends;
         // Metadata of a call, before its end, is no answer; neither is an event after one.
         let is_metadata = self.is_grpc && !self.asked && is_head && !ends;
         if self.replied || is_metadata {
-            return Part::Aside;
+            return FrameRole::Aside;
         }
         let is_early = !std::mem::replace(&mut self.asked, true);
         // The call's client may go on: each message is a reply.
         self.replied = ends || (self.is_grpc && !self.client_ended);
         match (is_early, self.replied) {
-            (true, true) => Part::EarlyReply,
-            (true, false) => Part::EarlyReplyPart,
-            (false, true) => Part::Reply,
-            (false, false) => Part::ReplyPart,
+            (true, true) => FrameRole::EarlyReply,
+            (true, false) => FrameRole::EarlyReplyPart,
+            (false, true) => FrameRole::Reply,
+            (false, false) => FrameRole::ReplyPart,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The examples of RFC 7541 appendix C, and tables whose beginning is not known.
+//! The examples of RFC 7541 appendix C, and tables joined in the middle.
 
 use super::*;
 
@@ -86,7 +86,7 @@ fn an_unknown_index_is_an_error_only_if_the_table_is_known() {
         .expect_err("index 62 of an empty table");
     let mut joined = Hpack::new(false);
     assert!(decode(&mut joined, "82be").path.is_empty());
-    // What is inserted from here on is found, as the newest entry is the first.
+    // Entries inserted from here on are found, as the newest is the first.
     assert_eq!(decode(&mut joined, "44022f61").path, b"/a");
     assert_eq!(decode(&mut joined, "be").path, b"/a");
     joined.lose();
