@@ -23,7 +23,7 @@ const PHRASES: [(&[&str], usize); 12] = [
 /// Maximum numbers over all crates.
 const ITEMS: [(&str, usize); 5] = [
     ("comment lines over 110 characters", 1),
-    ("sentences of documentation of three words or fewer", 955),
+    ("sentences of documentation of three words or fewer", 974),
     (
         "constants called MOST, LEAST, LONGEST, SHORTEST, PATIENCE or LOOK",
         1,

@@ -1,10 +1,11 @@
 //! Findings: wasteful patterns in the traffic, and the saving of their remedies.
 //!
 //! [`Findings`] receives every fact and every operation. [`operation_view`] lists the round trips
-//! of an operation's connections to databases and called services; then the kinds inspect it in the order of [`KINDS`]. A
-//! kind records its findings in the [`ledger`] and claims the turns it reports: no later kind
-//! reports them again, so savings can be added up. At the end the ledger drops findings that are
-//! too small or may be no waste, prices the rest, and names the remedy for the driver in use.
+//! of an operation's connections to databases and called services; then the kinds inspect it in the
+//! order of [`KINDS`]. A kind records its findings in the [`ledger`] and claims the turns it
+//! reports: no later kind reports them again, so savings can be added up. At the end the ledger
+//! drops findings that are too small or may be no waste, prices the rest, and names the remedy for
+//! the driver in use.
 //!
 //! Meaning and caveats of each kind: docs/findings.md.
 

@@ -43,7 +43,8 @@ impl NotSeen {
 }
 
 /// Round trips of work, by how well they are known. Excludes connecting, TLS, login and requests to
-/// web servers that are no calls ([`OperationStep::is_call`]). Counts of operations can be summed; unrecognised round trips are missing.
+/// web servers that are no calls ([`OperationStep::is_call`]). Counts of operations can be summed;
+/// unrecognised round trips are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "EvidenceKeys", into = "EvidenceKeys")]
 pub struct Evidence {

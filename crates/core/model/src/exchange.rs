@@ -217,7 +217,7 @@ pub struct RequestStart {
 
 impl RequestStart {
     /// The first 16 of `bytes`; `None` without any.
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let length = bytes.len().min(16);
         let mut start = Self::default();
         start.bytes[..length].copy_from_slice(&bytes[..length]);

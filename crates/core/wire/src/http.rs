@@ -43,7 +43,7 @@ pub const ROW: ProtocolRow = ProtocolRow {
 #[derive(Debug, Default)]
 pub struct HttpDecoder {
     halves: PerDirection<HalfConnection>,
-    waiting: PendingReplies<Waiting, MAXIMUM_WAITING>,
+    waiting: PendingReplies<PendingReply, MAXIMUM_WAITING>,
     body_role: BodyRole,
     is_head_answered: bool,
     left: bool,
@@ -54,7 +54,7 @@ pub struct HttpDecoder {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
+struct PendingReply {
     method: Method,
     protocol: Protocol,
 }
@@ -151,7 +151,7 @@ impl HttpDecoder {
             self.halves[Direction::ClientToServer].body = request.body;
             return Ok(());
         }
-        self.waiting.push(Waiting {
+        self.waiting.push(PendingReply {
             method: request.method,
             protocol: Protocol::Http,
         })?;

@@ -38,7 +38,7 @@ const MAX_PAUSE: Duration = Duration::from_millis(50);
 /// Maximum mean rows per statement, returned or changed, in a loop over single rows.
 const MAX_ROWS: u64 = 20;
 
-/// Maximum mean bytes of a reply whose rows are not reported.
+/// Maximum mean bytes of a reply without a number of rows.
 const MAX_BYTES: u64 = 64 << 10;
 
 impl Loop {

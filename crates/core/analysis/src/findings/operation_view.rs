@@ -126,8 +126,8 @@ impl Turns {
         }
     }
 
-    /// Infers the verb of calls whose name does not tell it (POST) from the sizes of all: what
-    /// answers with more bytes than it was asked with reads.
+    /// Infers the verb of calls whose name does not tell it (POST) from the sizes of all: it
+    /// reads if the replies have more bytes than the requests.
     fn judge_calls(&mut self, operation: &Operation) {
         let mut bytes: HashMap<u32, [u64; 2]> = HashMap::default();
         let untold = |turn: &Turn| {

@@ -78,5 +78,5 @@ impl Series {
     }
 }
 
-/// Shapes of requests looked at in one operation.
+/// Maximum shapes of requests in one operation.
 const MAX_SERIES: usize = 64;

@@ -4,7 +4,7 @@
 //! A step with a parent that carries requests is a call, unless its connection passes the parent's
 //! request on, as a proxy or a web server does: FastCGI, or the same method and path, at most
 //! [`MAX_ATTEMPTS`] times. A proxy may add the beginning of a path, or take it away. Encrypted
-//! steps count as calls: a proxy rarely encrypts what it received in the clear. Misleads where a
+//! steps count as calls: a proxy rarely encrypts a plain request. Misleads where a
 //! program calls a path like its own once, or a proxy rewrites paths: `--on` decides then.
 
 use foldhash::{HashMap, HashSet};

@@ -248,7 +248,7 @@ impl Asking {
     /// Notes the first bytes of an undecoded request.
     pub(super) fn starts(&mut self, bytes: &[u8]) {
         if self.asked.start.is_none() {
-            self.asked.start = RequestStart::of(bytes);
+            self.asked.start = RequestStart::from_bytes(bytes);
         }
     }
 

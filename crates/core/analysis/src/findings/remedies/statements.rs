@@ -286,7 +286,7 @@ pub(super) const ROWS: &[Row] = &[
             For::Speaks(Protocol::S3),
             For::Speaks(Protocol::Elasticsearch),
         ],
-        "Ask for larger pages: no Limit (DynamoDB returns up to 1 MB), MaxKeys of 1000, a size of up to 10,000 in a search or scroll.",
+        "Ask for larger pages. DynamoDB sends 1 MB without a Limit, S3 up to 1000 MaxKeys, a search up to a size of 10,000.",
     ),
     row(
         Kind::SmallFetch,
