@@ -4,7 +4,7 @@ use super::exchange_builder::{self, ExchangeBuilder, Progress};
 use super::{GIVEN_UP, Pairing, comment, pace};
 use crate::fact::{Fact, FactSink};
 use crate::fingerprint::Fingerprints;
-use model::{CallSyntax, Content, Fingerprint, Message, NotSeen, Phase, Protocol, Role, Tags};
+use model::{CallSyntax, Content, Dialect, Fingerprint, Message, NotSeen, Phase, Protocol, Role, Tags};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -123,19 +123,8 @@ impl Pairing {
                 Some((Some(fingerprint), weight, 1))
             }
             Content::Call { text, syntax, .. } => {
-                let fingerprint = match syntax {
-                    CallSyntax::Statement => fingerprints.statement(text, dialect),
-                    CallSyntax::Words | CallSyntax::NextPage => fingerprints.words(text),
-                    CallSyntax::Target => fingerprints.target(text),
-                };
                 self.statements += u64::from(syntax == CallSyntax::Statement);
-                Some(match syntax {
-                    CallSyntax::NextPage => (Some(fingerprint), Weight::Fetched, 0),
-                    CallSyntax::Statement | CallSyntax::Words | CallSyntax::Target => {
-                        let weight = Weight::of_executed(&fingerprint);
-                        (Some(fingerprint), weight, 1)
-                    }
-                })
+                Some(read_call(text, syntax, dialect, fingerprints))
             }
             Content::HttpRequest { method, target, .. } => {
                 Some((Some(fingerprints.http(method, target)), Weight::Executed, 1))
@@ -260,6 +249,27 @@ impl Pairing {
     fn next_step(&mut self, message: &Message<'_>) {
         if let Some(back) = self.queue.back_mut() {
             back.next_step(message, &mut self.waits);
+        }
+    }
+}
+
+fn read_call(
+    text: &[u8],
+    syntax: CallSyntax,
+    dialect: Dialect,
+    fingerprints: &mut Fingerprints,
+) -> (Option<Fingerprint>, exchange_builder::Weight, u32) {
+    use exchange_builder::Weight;
+    let fingerprint = match syntax {
+        CallSyntax::Statement => fingerprints.statement(text, dialect),
+        CallSyntax::Words | CallSyntax::NextPage => fingerprints.words(text),
+        CallSyntax::Target => fingerprints.target(text),
+    };
+    match syntax {
+        CallSyntax::NextPage => (Some(fingerprint), Weight::Fetched, 0),
+        CallSyntax::Statement | CallSyntax::Words | CallSyntax::Target => {
+            let weight = Weight::of_executed(&fingerprint);
+            (Some(fingerprint), weight, 1)
         }
     }
 }
