@@ -37,27 +37,39 @@ impl Verb {
     }
 }
 
-/// Operations of services have their verb behind the service, as `AmazonSQS.SendMessage`.
+/// Operations of services have their verb behind the service, as `AmazonSQS.SendMessage` and gRPC's
+/// `/etcdserverpb.KV/Range`.
 fn of_service(word: &str) -> Verb {
-    let operation = word.rsplit_once('.').map_or("", |(_, operation)| operation);
+    let operation = word
+        .rsplit_once(['.', '/'])
+        .map_or("", |(_, operation)| operation);
     let begins = |verbs: &[&str]| verbs.iter().any(|verb| operation.starts_with(verb));
     match () {
-        () if begins(&["Get", "List", "Describe", "Receive", "BatchGet"]) => Verb::Read,
-        () if begins(&[
-            "Put",
-            "Send",
-            "Publish",
-            "Create",
-            "Update",
-            "Delete",
-            "BatchWrite",
-        ]) =>
-        {
-            Verb::Write
-        }
+        () if begins(&READING_OPERATIONS) => Verb::Read,
+        () if begins(&WRITING_OPERATIONS) => Verb::Write,
         () => Verb::Other,
     }
 }
+
+const READING_OPERATIONS: [&str; 14] = [
+    "Get", "List", "Describe", "Receive", "BatchGet", "Range", "Read", "Query", "Search", "Find", "Fetch",
+    "Lookup", "Count", "Check",
+];
+
+const WRITING_OPERATIONS: [&str; 12] = [
+    "Put",
+    "Send",
+    "Publish",
+    "Create",
+    "Update",
+    "Delete",
+    "BatchWrite",
+    "Insert",
+    "Set",
+    "Add",
+    "Write",
+    "Save",
+];
 
 /// Commands of the protocol stand in brackets. Of functions called by number, those that write
 /// large objects are known; all others count as reads.
@@ -351,6 +363,9 @@ mod tests {
             ("AmazonSQS.ReceiveMessage", Verb::Read),
             ("AmazonSQS.SendMessageBatch", Verb::Write),
             ("mutation Save", Verb::Write),
+            ("/etcdserverpb.KV/Range", Verb::Read),
+            ("/shop.v1.Carts/AddItem", Verb::Write),
+            ("/shop.v1.Carts/Pay", Verb::Other),
             ("pipeline GET", Verb::Other),
             ("", Verb::Other),
         ] {

@@ -1,4 +1,4 @@
-//! MongoDB's messages that no server of the tests sends, made by hand; tshark reads them alike.
+//! MongoDB's messages that no server of the tests sends, made by hand.
 
 use model::{Content, Direction, Message, PerDirection, Role, Timestamp};
 use wire::{Decoder, PROTOCOLS};

@@ -70,6 +70,22 @@ fn requests_that_a_proxy_passes_on_are_no_calls() {
     assert!(said.contains("for 1 round trip"), "{said}");
 }
 
+/// Ten ranges of etcd over gRPC, in a row and at once. Relays of 5 and 20 ms in between: the page
+/// took 60.3 and 213.9, at once 7.7 and 23.5 ms.
+#[test]
+fn calls_of_grpc_move_and_are_a_loop_unless_at_once() {
+    let file = capture("etcd-seq");
+    let said = report(&["read", &file]);
+    assert!(said.contains("n+1 /etcdserverpb.KV/Range"), "{said}");
+    for (rtt, measured) in [("5ms", 60.3), ("20ms", 213.9)] {
+        let error: f64 = predicted_ms(&file, rtt) / measured - 1.0;
+        assert!(error.abs() < 0.1, "at {rtt}: {error}");
+    }
+    let said = report(&["read", &capture("etcd-at")]);
+    assert!(!said.contains("n+1"), "{said}");
+    assert!(predicted_ms(&capture("etcd-at"), "20ms") < 30.0);
+}
+
 /// Ten `get`s of memcached, then one `get` of ten keys, a page each.
 #[test]
 fn similar_requests_of_an_undecoded_protocol_may_be_a_loop() {

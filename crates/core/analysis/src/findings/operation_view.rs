@@ -10,7 +10,7 @@ use crate::verb::Verb;
 use foldhash::HashMap;
 use model::{
     ConnectionId, Exchange, FindingKey, FindingKind, LeftOut, Operation, OperationKind, OperationStep, Phase,
-    TransactionState,
+    Timestamp, TransactionState,
 };
 use std::ops::Range;
 use std::time::Duration;
@@ -87,6 +87,7 @@ impl Turns {
         }
         self.cut_lanes();
         self.judge_calls(operation);
+        self.judge_streams(operation);
         for lane in self.lanes.clone() {
             self.judge_unseen(lane, operation);
         }
@@ -126,8 +127,26 @@ impl Turns {
         }
     }
 
+    /// Streams of a connection that ran at once are waited for together: they are no loop.
+    fn judge_streams(&mut self, operation: &Operation) {
+        let mut last: Option<(ConnectionId, Timestamp)> = None;
+        for turn in &mut self.all {
+            let Some(step) = operation.steps.get(turn.step) else {
+                continue;
+            };
+            if !step.protocol.has_streams() {
+                continue;
+            }
+            let exchange = &step.exchange;
+            let before = last.filter(|(connection, _)| *connection == turn.connection);
+            let ended = before.map_or(exchange.ended(), |(_, ended)| ended.max(exchange.ended()));
+            turn.is_plain &= before.is_none_or(|(_, ended)| ended <= exchange.at);
+            last = Some((turn.connection, ended));
+        }
+    }
+
     /// Infers the verb of calls whose name does not tell it (POST) from the sizes of all: it
-    /// reads if the replies have more bytes than the requests.
+    /// writes if the requests have more than twice the bytes of the replies.
     fn judge_calls(&mut self, operation: &Operation) {
         let mut bytes: HashMap<u32, [u64; 2]> = HashMap::default();
         let untold = |turn: &Turn| {
@@ -145,7 +164,11 @@ impl Turns {
                 continue;
             };
             let [asked, answered] = bytes.get(&code).copied().unwrap_or_default();
-            turn.verb = Some(if answered > asked { Verb::Read } else { Verb::Write });
+            turn.verb = Some(if asked > 2 * answered {
+                Verb::Write
+            } else {
+                Verb::Read
+            });
             turn.is_plain = is_one_execution(exchange);
         }
     }
