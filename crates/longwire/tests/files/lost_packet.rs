@@ -53,15 +53,24 @@ fn a_lost_packet_changes_few_exchanges_of_its_connection() {
             share(tally.own),
             tally.worst
         );
-        if tally.own * 100 < tally.tries * 95 {
+        if tally.own * 100 < tally.tries * expected_percent(protocol) {
             bad.push(protocol);
         }
     }
     assert!(tallies.len() > 8, "there are captures of all protocols");
     assert!(
         bad.is_empty(),
-        "more than {FEW} exchanges change in over 5 % of tries: {bad:?}"
+        "more than {FEW} exchanges change in over 5 % of tries (HTTP/2: 20 %): {bad:?}"
     );
+}
+
+/// Fields of HTTP/2 are compressed with those before (RFC 7541, 2.2). Without a lost one, gRPC is
+/// not recognised any more, and the messages of a stream both ways are one exchange.
+fn expected_percent(protocol: &str) -> usize {
+    match protocol {
+        "http2" => 80,
+        _ => 95,
+    }
 }
 
 fn try_each_packet(capture: &Capture, tallies: &mut BTreeMap<String, Tally>, verbose: bool) {

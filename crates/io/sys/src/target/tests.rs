@@ -297,9 +297,9 @@ fn errors_say_what_is_wrong() {
     let error = |text: &str| Target::parse(text).expect_err(text);
     assert_eq!(error("db1:5432"), TargetError::NotATarget);
     assert_eq!(
-        error("mongodb://h"),
+        error("cassandra://h"),
         TargetError::UnknownScheme {
-            scheme: "mongodb".to_owned()
+            scheme: "cassandra".to_owned()
         }
     );
     assert!(matches!(
@@ -425,7 +425,7 @@ fn every_decoded_protocol_has_a_scheme() {
 
 #[test]
 fn an_unknown_scheme_lists_the_known_ones() {
-    let hint = Target::parse("mongodb://h")
+    let hint = Target::parse("cassandra://h")
         .unwrap_err()
         .hint()
         .unwrap_or_default();

@@ -1,7 +1,7 @@
 use crate::lost_packet::captures::Payload;
 use analysis::fact::Fact;
 use capture::Source;
-use model::{ConnectionEvent, ConnectionId, Exchange, Observer};
+use model::{ConnectionEvent, ConnectionId, Exchange, Observer, Protocol};
 use pipeline::decode::ConnectionDecoders;
 use std::collections::BTreeMap;
 
@@ -73,7 +73,10 @@ pub fn exchanges(bytes: &[u8]) -> Found {
         if let Fact::Exchange { exchange, protocol } = fact {
             *protocols.entry(protocol.name()).or_default() += usize::from(!exchange.is_handshake());
             let key = collector.keys[&exchange.connection];
-            exchanges.entry(key).or_default().push(description(exchange));
+            exchanges
+                .entry(key)
+                .or_default()
+                .push(description(exchange, *protocol));
             bytes
                 .entry(key)
                 .or_default()
@@ -88,9 +91,9 @@ pub fn exchanges(bytes: &[u8]) -> Found {
     }
 }
 
-fn description(exchange: &Exchange) -> String {
-    format!(
-        "{} round trips {} bytes {} {} messages {} {} rows {:?} executions {} {:?} {:?} {:?}",
+fn description(exchange: &Exchange, protocol: Protocol) -> String {
+    let described = format!(
+        "{} round trips {} bytes {} {} messages {} {} rows {:?} {:?}",
         exchange.phase.name(),
         exchange.turns,
         exchange.request_bytes,
@@ -98,9 +101,15 @@ fn description(exchange: &Exchange) -> String {
         exchange.request_messages,
         exchange.reply_messages,
         exchange.rows,
-        exchange.executions,
         exchange.transaction,
-        exchange.error,
-        exchange.fingerprint,
-    )
+    );
+    // Fields of HTTP/2 are compressed with those before (RFC 7541, 2.2): a lost one leaves those
+    // that refer to it unknown until the connection ends.
+    match protocol {
+        Protocol::Http2 => described,
+        _ => format!(
+            "{described} executions {} {:?} {:?}",
+            exchange.executions, exchange.error, exchange.fingerprint
+        ),
+    }
 }
