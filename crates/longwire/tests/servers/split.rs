@@ -150,7 +150,7 @@ fn a_unix_socket_has_an_echo_of_its_kind_and_no_network() {
             let is_refused = place["refused"].is_string();
             assert!(is_refused || transaction > Some(20_000_000), "{place}");
         }
-        let output = run(&["split", url, "-c", "1", "-T", "60ms", "--rounds", "1"]);
+        let output = run(&["split", url, "-c", "1", "-T", "500ms", "--rounds", "1"]);
         done(&output);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         for words in [
