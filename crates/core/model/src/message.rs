@@ -240,7 +240,7 @@ pub enum Content<'a> {
         text: &'a [u8],
         /// Form of that text.
         syntax: CallSyntax,
-        /// All that tells the request from another one with this text. `None` if it was not kept.
+        /// Target and body, which differ between requests with this text. `None` if not kept whole.
         identity: Option<&'a [u8]>,
         /// As in an HTTP request.
         request: Option<RequestId>,
