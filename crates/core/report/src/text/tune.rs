@@ -10,7 +10,7 @@ use model::{ByteCount, Job, Method, PerDirection, Recommendation, TrialSource, T
 
 /// Recommendations, then the measurements behind them.
 pub fn tune_view(report: &TuneReport, style: &Style) -> String {
-    let mut screen = Screen::new(style);
+    let mut screen = Screen::below(SCHEMA_LINES, style);
     let state = heading(report, style);
     let closing = RUNS_LINES + screen.lines_of_warnings(&report.warnings);
     screen.keep(state.lines().count() + closing);
@@ -310,7 +310,10 @@ fn runs(runs: &TuneRuns) -> String {
     )
 }
 
-const RUNS_LINES: usize = 1;
+/// That names the scratch schema, printed when the run begins.
+const SCHEMA_LINES: usize = 1;
+/// With the empty line before.
+const RUNS_LINES: usize = 2;
 /// A smaller factor counts as no difference.
 pub(crate) const NO_DIFFERENCE: f64 = 1.05;
 const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -411,5 +414,22 @@ mod tests {
                 .contains("; = within 5 % of the best too"),
             "{view}"
         );
+    }
+
+    #[test]
+    fn recommendations_with_short_spellings_fit_a_screen_below_the_schemas_line() {
+        let style = Style {
+            width: 80,
+            colour: Colour::Plain,
+            extent: Extent::First,
+        };
+        for count in 1..=14 {
+            let mut report = report();
+            let mut one = report.recommendations.remove(0);
+            one.spelling = "rewriteBatchedInserts=true".to_owned();
+            report.recommendations = vec![one; count];
+            let lines = tune_view(&report, &style).lines().count();
+            assert!(lines <= 23, "{count} recommendations: {lines} lines");
+        }
     }
 }
