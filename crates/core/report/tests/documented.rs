@@ -31,9 +31,8 @@ fn documented() -> BTreeMap<String, Section> {
         if line.starts_with('{') {
             section.examples.push(line.to_owned());
         }
-        if let Some(row) = line.strip_prefix("| `") {
-            let cell = format!("`{}", row.split('|').next().unwrap_or_default());
-            for key in backticked(&cell) {
+        if let Some((keys, _)) = line.strip_prefix("- ").and_then(|row| row.split_once("`: ")) {
+            for key in backticked(keys) {
                 assert!(
                     section.keys.insert(key.clone()),
                     "{name}: {key} is documented twice"
@@ -95,12 +94,12 @@ fn every_type_and_key_is_documented_and_no_other() {
     }
 }
 
-/// Words in backticks in the rows of each key.
+/// Words in backticks in the line of each key.
 fn documented_parts() -> BTreeMap<String, BTreeSet<String>> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/output.md");
     let text = std::fs::read_to_string(file).expect("docs/output.md is there");
     let mut parts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for row in text.lines().filter(|line| line.starts_with("| `")) {
+    for row in text.lines().filter(|line| line.starts_with("- `")) {
         let mut words = backticked(row).into_iter();
         let key = words.next().unwrap_or_default();
         parts.entry(key).or_default().extend(words);

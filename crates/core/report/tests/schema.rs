@@ -108,7 +108,7 @@ fn schemas() -> BTreeMap<String, Map<String, Value>> {
     types
 }
 
-/// Of each section and key, its row in docs/output.md.
+/// Of each section and key, its line in docs/output.md.
 type Rows = BTreeMap<(String, String), String>;
 
 fn rows() -> Rows {
@@ -119,8 +119,7 @@ fn rows() -> Rows {
         if line.starts_with('#') {
             section = line.split('`').nth(1).unwrap_or_default().to_owned();
         }
-        let row = line.strip_prefix("| `").and_then(|row| row.strip_suffix(" |"));
-        let Some((keys, meaning)) = row.and_then(|row| row.split_once(" | ")) else {
+        let Some((keys, meaning)) = line.strip_prefix("- `").and_then(|row| row.split_once("`: ")) else {
             continue;
         };
         for key in keys.split('`').step_by(2) {

@@ -4,7 +4,7 @@
 use super::{Accepted, Cell, Prediction};
 use crate::cells::judged;
 use crate::errors::{Judged, percentile};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -221,7 +221,7 @@ fn coverage_row(class: &str, pool: &str, factor: &str, judged: &[Judged<'_>]) ->
     )
 }
 
-/// Counts, the application with the lowest coverage, and refusals.
+/// Counts, and the application with the lowest coverage.
 fn words(cells: &[Cell], all: &[Judged<'_>]) -> String {
     let inside = |product: &str| {
         let of_product: Vec<Judged<'_>> = all
@@ -238,25 +238,30 @@ fn words(cells: &[Cell], all: &[Judged<'_>]) -> String {
         .filter(|(inside, _)| inside.is_finite())
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .expect("an application");
-    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    format!(
+        "{} applications, {} cells, {} of them refused. Lowest coverage of an application: {:.0} % ({}). Design effect of \
+         all: {:.1}.",
+        products.len(),
+        cells.len(),
+        all.iter().filter(|(_, prediction)| prediction.is_none()).count(),
+        lowest.0 * 100.0,
+        lowest.1,
+        Coverage::from_judged(all).design_effect,
+    )
+}
+
+/// Names with a refused cell.
+pub fn refused(cells: &[Cell], accepted: &Accepted) -> String {
+    let all = leave_one_out(cells, accepted);
+    let mut refused: BTreeSet<String> = BTreeSet::new();
     for (cell, _) in all.iter().filter(|(_, prediction)| prediction.is_none()) {
         let name = format!(
             "`{}` ({}, {} clients)",
             cell.operation_name, cell.product, cell.clients
         );
-        *refused.entry(name).or_default() += 1;
+        refused.insert(name);
     }
-    let count: usize = refused.values().sum();
-    format!(
-        "{} applications, {} cells. Lowest coverage of an application: {:.0} % ({}). Design effect of all: {:.1}. \
-         Refused, {count} cells: {}.",
-        products.len(),
-        cells.len(),
-        lowest.0 * 100.0,
-        lowest.1,
-        Coverage::from_judged(all).design_effect,
-        refused.into_keys().collect::<Vec<_>>().join("; "),
-    )
+    format!("Refused: {}.", refused.into_iter().collect::<Vec<_>>().join("; "))
 }
 
 struct Coverage {

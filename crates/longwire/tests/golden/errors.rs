@@ -53,8 +53,28 @@ const SUMMARY_HEAD: &str = "\
 
 /// All cells, then by clients, round trip and product.
 pub fn table(cells: &[Cell], accepted: &Accepted) -> String {
+    table_of(HEAD, row, cells, &leave_one_out(cells, accepted))
+}
+
+/// The same with fewer columns, for docs/accuracy.md.
+pub fn brief(cells: &[Cell], accepted: &Accepted) -> String {
     let all = leave_one_out(cells, accepted);
-    let mut table = HEAD.to_owned();
+    let figures = Figures::from_judged(&all);
+    format!(
+        "{}\n\nOf all, the mean error is {}, and the rank correlation {:.3}.",
+        table_of(BRIEF_HEAD, brief_row, cells, &all),
+        percent(figures.mean),
+        figures.rank
+    )
+}
+
+fn table_of(
+    head: &str,
+    row: fn(&str, &[Judged<'_>]) -> String,
+    cells: &[Cell],
+    all: &[Judged<'_>],
+) -> String {
+    let mut table = head.to_owned();
     let mut add = |class: &str, holds: &dyn Fn(&Cell) -> bool| {
         let of_class: Vec<Judged<'_>> = all.iter().filter(|(cell, _)| holds(cell)).cloned().collect();
         write!(table, "\n{}", row(class, &of_class)).expect("a string");
@@ -73,6 +93,10 @@ const HEAD: &str = "\
 | class | cells | predicted | mean error | median | 90 % within | worst | within the halves' difference | halves differ by | rank correlation | inside the bounds | width of bounds |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
+const BRIEF_HEAD: &str = "\
+| class | cells | predicted | median error, % | 90 % within, % | worst, % | halves differ by, % | inside the bounds, % | width of bounds, % |
+|---|---|---|---|---|---|---|---|---|";
+
 pub fn throughputs(class: &str, judged: &[Judged<'_>]) -> String {
     let Figures {
         predicted,
@@ -86,11 +110,11 @@ pub fn throughputs(class: &str, judged: &[Judged<'_>]) -> String {
     format!(
         "\n| {class} | {} | {predicted} | {} | {} | {} | {} | {} |",
         judged.len(),
-        percent(median),
-        stated(worst, |worst| format!("{:+.0} %", worst * 100.0)),
-        percent(halves),
-        whole_percent(inside),
-        whole_percent(width),
+        tenths(median),
+        signed(worst),
+        tenths(halves),
+        whole(inside),
+        whole(width),
     )
 }
 
@@ -173,12 +197,40 @@ fn row(class: &str, judged: &[Judged<'_>]) -> String {
     )
 }
 
+fn brief_row(class: &str, judged: &[Judged<'_>]) -> String {
+    let figures = Figures::from_judged(judged);
+    format!(
+        "| {class} | {} | {} | {} | {} | {} | {} | {} | {} |",
+        judged.len(),
+        figures.predicted,
+        tenths(figures.median),
+        tenths(figures.p90),
+        signed(figures.worst),
+        tenths(figures.halves),
+        whole(figures.inside),
+        whole(figures.width),
+    )
+}
+
 fn percent(share: f64) -> String {
     stated(share, |share| format!("{:.1} %", share * 100.0))
 }
 
 fn whole_percent(share: f64) -> String {
     stated(share, |share| format!("{:.0} %", share * 100.0))
+}
+
+/// Percent, where the head of a column has the unit.
+fn tenths(share: f64) -> String {
+    stated(share, |share| format!("{:.1}", share * 100.0))
+}
+
+fn whole(share: f64) -> String {
+    stated(share, |share| format!("{:.0}", share * 100.0))
+}
+
+fn signed(share: f64) -> String {
+    stated(share, |share| format!("{:+.0}", share * 100.0))
 }
 
 /// Without any prediction there is no figure.

@@ -126,15 +126,19 @@ pub fn accept(folder: &Path, cells: &[Cell], before: &Accepted, now: &Accepted, 
 pub fn pages(folder: &Path, cells: &[Cell], accepted: &Accepted) -> [(PathBuf, String); 3] {
     let root = folder.join("../..");
     let with = Accepted::read(folder, CALIBRATED_FILE);
-    let table = format!(
-        "{}\n\n{}\n\n{}",
+    let coverage = conformal::coverage(cells, accepted);
+    let all = format!(
+        "{}\n\n{coverage}\n\n{}\n\n{}",
         errors::table(cells, accepted),
-        conformal::coverage(cells, accepted),
+        conformal::refused(cells, accepted),
         errors::calibrated([cells, &cells::calibrated(folder, cells)], accepted, &with)
     );
     [
-        (folder.join("README.md"), table.clone()),
-        (root.join("docs/accuracy.md"), table),
+        (folder.join("README.md"), all),
+        (
+            root.join("docs/accuracy.md"),
+            format!("{}\n\n{coverage}", errors::brief(cells, accepted)),
+        ),
         (root.join("README.md"), errors::summary(cells, accepted)),
     ]
 }

@@ -59,7 +59,7 @@ pub fn page() -> (PathBuf, String) {
 }
 
 const HEAD: &str = "\
-| class | cells | predicted | median error | worst | runs differ by | inside the bounds | width |
+| class | cells | predicted | median error, % | worst, % | runs differ by, % | inside the bounds, % | width, % |
 |---|---|---|---|---|---|---|---|";
 const CLASSES: [&str; 4] = [
     "one client, mostly network",
