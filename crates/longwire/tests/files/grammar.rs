@@ -76,10 +76,15 @@ fn a_letter_means_the_same_in_all_commands() {
         .collect();
     assert!(several.is_empty(), "{several:?}");
     let page = page();
-    let said = rows(&page, "## Letters");
+    let (_, said) = page.split_once("## Letters").expect("the heading");
     let said: BTreeMap<String, String> = said
-        .iter()
-        .map(|(letter, long)| ((*letter).to_owned(), (*long).to_owned()))
+        .split("\n## ")
+        .next()
+        .unwrap_or_default()
+        .split('`')
+        .filter_map(|pair| pair.split_once(' '))
+        .filter(|(letter, long)| letter.starts_with('-') && long.starts_with("--"))
+        .map(|(letter, long)| (letter.to_owned(), long.to_owned()))
         .collect();
     let has: BTreeMap<String, String> = meanings
         .into_iter()

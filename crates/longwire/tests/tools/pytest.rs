@@ -1,4 +1,4 @@
-//! The `conftest.py` of docs/check.md under real pytest: work of a test is separate from work of
+//! docs/examples/pytest/conftest.py under real pytest: work of a test is separate from work of
 //! its fixtures.
 
 use serde_json::Value;
@@ -6,16 +6,6 @@ use std::path::Path;
 use std::process::Command;
 use testbed::binary::longwire;
 use testbed::{Postgres, python};
-
-/// The first code block after `heading` in docs/check.md.
-fn documented(heading: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/check.md");
-    let text = std::fs::read_to_string(path).expect("the page is there");
-    let (_, behind) = text.split_once(heading).expect("the heading is there");
-    let (_, code) = behind.split_once("```python\n").expect("code is behind it");
-    let (code, _) = code.split_once("```").expect("it ends");
-    code.to_owned()
-}
 
 #[test]
 fn turns_of_fixtures_are_not_those_of_a_test() {
@@ -25,7 +15,8 @@ fn turns_of_fixtures_are_not_those_of_a_test() {
     let folder = tempfile::tempdir().expect("a directory");
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pytest/test_shop.py");
     std::fs::copy(tests, folder.path().join("test_shop.py")).expect("it is copied");
-    std::fs::write(folder.path().join("conftest.py"), documented("### pytest")).expect("it is written");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/pytest/conftest.py");
+    std::fs::copy(example, folder.path().join("conftest.py")).expect("it is copied");
     let recording = folder.path().join("tests.lwr");
     let watched = longwire(&[])
         .args(["watch", &server.url(), "-q", "-o"])
@@ -68,6 +59,6 @@ fn turns_of_fixtures_are_not_those_of_a_test() {
         .expect("pytest starts");
     assert!(
         outside.status.success(),
-        "the page's file does nothing without longwire"
+        "the file does nothing without longwire"
     );
 }
