@@ -57,8 +57,5 @@ fn turns_of_fixtures_are_not_those_of_a_test() {
         .current_dir(folder.path())
         .output()
         .expect("pytest starts");
-    assert!(
-        outside.status.success(),
-        "the file does nothing without longwire"
-    );
+    assert!(outside.status.success(), "the file does nothing without longwire");
 }
