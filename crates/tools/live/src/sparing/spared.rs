@@ -1,7 +1,7 @@
 //! The exchanges to spare, as requested.
 
 use analysis::fingerprint::Fingerprints;
-use analysis::verb::Verb;
+use analysis::verb::{Verb, is_trial};
 use anyhow::{Result, bail};
 use model::{Dialect, Finding, FindingKind, Fingerprint, SparingOutcome, is_unseen_fingerprint};
 use std::sync::Arc;
@@ -34,6 +34,10 @@ impl Spared {
         }
         match FindingKind::from_name(&text.to_lowercase()) {
             None if text.trim().is_empty() => bail!("--spare names nothing: a statement, or {KINDS}"),
+            None if is_unknown_word(text) => bail!(
+                "--spare: '{text}' is neither a statement nor a kind that longwire can spare: name a statement as longwire \
+                 prints it (... is any text), or {KINDS}"
+            ),
             None => Ok(Self::statement(text, keeps_literals)),
             Some(FindingKind::Reconnect) => Ok(Self::Connecting),
             Some(kind @ FindingKind::NPlusOne) => Ok(Self::Loops(kind, Verb::Read)),
@@ -109,6 +113,16 @@ impl Spared {
             },
         }
     }
+}
+
+/// Statements of one word are known: `commit`, `PING`.
+fn is_unknown_word(text: &str) -> bool {
+    let is_word = text
+        .trim()
+        .chars()
+        .all(|letter| letter.is_alphanumeric() || "-_+".contains(letter));
+    let is_known = |word: &str| is_trial(word) || Verb::from_fingerprint(word) != Verb::Other;
+    is_word && !is_known(&text.to_lowercase()) && !is_known(&text.to_uppercase())
 }
 
 /// `"` quotes names in some dialects, and literals in others: both are masked.
@@ -208,6 +222,13 @@ mod tests {
         let refused = parse("ack-stall").expect_err("no exchanges").to_string();
         assert!(refused.contains("ack-stall"), "{refused}");
         assert!(Spared::parse(" ", false).is_err());
+        for typo in ["nonsense", "n+2", "row_by_row"] {
+            let refused = parse(typo).expect_err("neither").to_string();
+            assert!(refused.contains(typo) && refused.contains(KINDS), "{refused}");
+        }
+        for word in ["commit", "COMMIT", "ping", "(COM_PING)", "nonsense ...", "GET ?"] {
+            assert!(parse(word).is_ok(), "{word}");
+        }
         assert_eq!(Spared::parse("N+1", false).expect("a kind"), loops);
     }
 }
