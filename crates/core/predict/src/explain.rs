@@ -2,7 +2,7 @@
 
 use crate::replay::{Replayed, StepTimes, replay};
 use crate::run::Computing;
-use crate::target::PredictionTarget;
+use crate::target::{ComputingByClients, PredictionTarget};
 use crate::unexplained::replay_here;
 use crate::wake_up::{ASSUMED, COLD_FACTOR, HALF_COLD, MAX_ALLOWANCE, WakeUp};
 use model::{Assigned, ConnectionId, Fingerprint, Operation, OperationStep, Phase, Share};
@@ -45,7 +45,7 @@ pub struct ExplainedStep {
 pub fn explain(
     operation: &Operation,
     target: &PredictionTarget,
-    computing: Computing,
+    computing: ComputingByClients,
     wake_up: WakeUp,
     moved: &dyn Fn(&OperationStep) -> bool,
 ) -> Explanation {
@@ -74,6 +74,7 @@ pub fn explain(
         .collect();
     let mut assumptions = vec![waking(wake_up)];
     assumptions.extend_from_slice(ASSUMPTIONS);
+    let computing = computing.for_clients(target.clients);
     if target.clients > 1 || computing != Computing::default() {
         assumptions.push(cores(computing));
         assumptions.extend_from_slice(OF_SEVERAL);

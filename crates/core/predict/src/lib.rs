@@ -53,6 +53,6 @@ pub use predictor::{LinkOfStep, Predicted, Predictor};
 pub use replay::{Replayed, StepTimes, replay};
 pub use run::Computing;
 pub use senders::{PacedReplies, Senders};
-pub use target::PredictionTarget;
+pub use target::{ComputingByClients, PredictionTarget};
 pub use wake_up::WakeUp;
 pub use workers::Workers;

@@ -23,7 +23,7 @@ use crate::replay::run_alone;
 use crate::run::Computing;
 use crate::sample_pool::{Pauses, SamplePool};
 use crate::senders::{KeptWindows, PacedReplies, Senders, paced_round_trips};
-use crate::target::PredictionTarget;
+use crate::target::{ComputingByClients, PredictionTarget};
 use crate::timers::Timers;
 use crate::unexplained::MeasuredPaths;
 use crate::virtual_time::VirtualTime;
@@ -50,7 +50,7 @@ pub struct Predictor {
     targets: Vec<PredictionTarget>,
     links: Vec<Vec<LinkDescription>>,
     moved: Box<LinkOfStep>,
-    computing: Computing,
+    computing: ComputingByClients,
     wake_up: WakeUp,
     places: HashMap<Arc<str>, usize>,
     names: Vec<Named>,
@@ -116,7 +116,7 @@ impl Predictor {
             targets,
             links,
             moved,
-            computing: Computing::default(),
+            computing: ComputingByClients::default(),
             wake_up: WakeUp::None,
             places: HashMap::default(),
             names: Vec::new(),
@@ -143,8 +143,11 @@ impl Predictor {
     }
 
     #[must_use]
-    pub fn with_computing(self, computing: Computing) -> Self {
-        Self { computing, ..self }
+    pub fn with_computing(self, computing: impl Into<ComputingByClients>) -> Self {
+        Self {
+            computing: computing.into(),
+            ..self
+        }
     }
 
     /// Sets the allowance for sides that rest longer between messages than measured. There is none
@@ -342,7 +345,7 @@ impl Predictor {
     }
 
     fn is_alone(&self, target: &PredictionTarget) -> bool {
-        target.clients <= 1 && self.computing == Computing::default()
+        target.clients <= 1 && self.computing.one == Computing::default()
     }
 
     fn meet_others(&self) -> bool {

@@ -1,5 +1,6 @@
 //! A target of predictions.
 
+use crate::run::Computing;
 use link::LinkDescription;
 use std::time::Duration;
 
@@ -23,5 +24,27 @@ impl PredictionTarget {
     pub fn at_rtts(rtts: &[Duration]) -> Vec<Self> {
         let links: Vec<_> = rtts.iter().map(|rtt| LinkDescription::with_rtt(*rtt)).collect();
         Self::grid(&links, &[1])
+    }
+}
+
+/// A client alone must be predicted as without other numbers of clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ComputingByClients {
+    pub one: Computing,
+    pub several: Computing,
+}
+
+impl ComputingByClients {
+    pub const fn for_clients(self, clients: u32) -> Computing {
+        if clients > 1 { self.several } else { self.one }
+    }
+}
+
+impl From<Computing> for ComputingByClients {
+    fn from(computing: Computing) -> Self {
+        Self {
+            one: computing,
+            several: computing,
+        }
     }
 }

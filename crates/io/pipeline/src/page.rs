@@ -12,7 +12,7 @@ use crate::moved::MovedConnections;
 use crate::private_file;
 use anyhow::{Context, Result};
 use model::{Advice, Conditions, LinkOutcome, Warning};
-use predict::{Computing, PredictionTarget, WakeUp};
+use predict::{ComputingByClients, PredictionTarget, WakeUp};
 use report::ReadOutcome;
 use report::html::{Grid, Page};
 use report::outcome::TuneReport;
@@ -40,7 +40,7 @@ pub struct PageRun<'a> {
     pub asked: &'a [PredictionTarget],
     /// Cores that clients or servers share in the predictions. If they share any, the sliders are
     /// limited to the requested links, because samples do not show how busy the cores were.
-    pub computing: Computing,
+    pub computing: ComputingByClients,
     pub wake_up: WakeUp,
     pub links: &'a [LinkOutcome],
 }
@@ -114,7 +114,7 @@ impl PageFile {
     /// Like [`PageFile::write`], without reporting the path.
     pub fn store(self, run: &PageRun<'_>) -> Result<PathBuf> {
         let groups = &run.outcome.operations;
-        let grid: Option<Grid> = match run.computing == Computing::default() {
+        let grid: Option<Grid> = match run.computing == ComputingByClients::default() {
             true => grid::replay(&self.samples, groups, run.moved, run.asked, run.wake_up),
             false => None,
         };

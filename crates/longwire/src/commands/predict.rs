@@ -22,7 +22,7 @@ use pipeline::page::{PageFile, PageRun, Samples};
 use pipeline::private_file;
 use pipeline::progress::StderrProgress;
 use pipeline::sinks::LongestOperation;
-use predict::{Computing, PredictionTarget, WakeUp, Workers};
+use predict::{Computing, ComputingByClients, PredictionTarget, WakeUp, Workers};
 use proof::{Backend, BackendSearch, Claim};
 use report::ReadOutcome;
 use report::RunFile;
@@ -226,8 +226,9 @@ fn view(
         &outcome.held_predictions,
         &style,
     ));
-    if wanted.computing != Computing::default() {
-        let cores = [wanted.computing.client, wanted.computing.server];
+    if wanted.computing != ComputingByClients::default() {
+        let several = wanted.computing.several;
+        let cores = [several.client, several.server];
         text.push_str(&report::text::cores_line(cores));
     }
     if let Some(explained) = explained.filter(|_| args.explain.is_some()) {
@@ -277,15 +278,21 @@ fn wanted(args: &Args, files: &[PathBuf], samples: Option<Samples>) -> Result<Ag
 
 /// Cores shared by clients and servers. Several clients default to this system's. A replay over
 /// sockets sleeps instead of computing, so the prediction that it proves shares none.
-fn computing(args: &Args) -> Computing {
+fn computing(args: &Args) -> ComputingByClients {
     let usual = if args.clients.iter().any(|clients| *clients > 1) && !args.verify {
         pipeline::computing::on_this_system()
     } else {
         Computing::default()
     };
-    Computing {
-        client: args.client_cores.or(usual.client),
-        server: args.server_cores.or(usual.server),
+    ComputingByClients {
+        one: Computing {
+            client: args.client_cores,
+            server: args.server_cores,
+        },
+        several: Computing {
+            client: args.client_cores.or(usual.client),
+            server: args.server_cores.or(usual.server),
+        },
     }
 }
 

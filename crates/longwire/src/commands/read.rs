@@ -115,7 +115,7 @@ fn read(args: &Args, files: &[PathBuf], file: Option<RunFile>, typed: &CommandLi
             outcome: &outcome,
             moved: &moved,
             asked: &wanted.targets,
-            computing: predict::Computing::default(),
+            computing: predict::ComputingByClients::default(),
             wake_up: wanted.wake_up,
             links: &[],
         })?;

@@ -215,3 +215,23 @@ fn chains_take_as_long_as_the_longest_of_them_whatever_runs_beside_them() {
         }
     }
 }
+
+#[test]
+fn one_client_is_predicted_the_same_whatever_other_numbers_are_requested() {
+    let of_one = |clients: &str, more: &[&str]| -> Vec<String> {
+        let output = predict("go", &[&["--json", "--clients", clients][..], more].concat());
+        let text = binary::stdout(&output);
+        let records = text
+            .lines()
+            .filter(|line| line.contains("\"type\":\"prediction\""));
+        let of_one = records.filter(|line| line.contains("\"clients\":1,"));
+        of_one.map(str::to_owned).collect()
+    };
+    for more in [&[][..], &["--client-cores", "2"]] {
+        let alone = of_one("1", more);
+        assert!(!alone.is_empty());
+        for clients in ["1,4", "4,1"] {
+            assert_eq!(of_one(clients, more), alone, "{clients} {more:?}");
+        }
+    }
+}

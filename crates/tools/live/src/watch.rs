@@ -216,7 +216,7 @@ impl Run {
                 outcome: &outcome,
                 moved: &moved,
                 asked: &self.asked,
-                computing: predict::Computing::default(),
+                computing: predict::ComputingByClients::default(),
                 wake_up: self.wake_up,
                 links: &ended.links,
             });

@@ -10,6 +10,7 @@ use crate::locks::{Locked, SimulatedLocks};
 use crate::plan::{Openings, Work};
 use crate::run::Computing;
 use crate::sample_pool::SamplePool;
+use crate::target::ComputingByClients;
 use crate::wake_up::WakeUp;
 use crate::web_servers::{OwnCores, Spans, WebServerCores};
 use crate::workers::CapacityLimit;
@@ -20,31 +21,39 @@ struct Possible<'a> {
     kept: &'a [SamplePool],
 }
 
-struct Learned {
+/// Waits of clients for each other in the measurement.
+struct Waits {
     limit: Option<CapacityLimit>,
     locked: Locked,
     shared: PoolLimits,
+}
+
+/// Operations where clients and servers have `computing`.
+struct Learned<'a> {
+    waits: &'a Waits,
+    computing: Computing,
+    shared: PoolLimits,
     web_server_cores: OwnCores,
-    /// Operations of each name, with waits removed.
+    /// Operations of each name, with waits for cores removed too.
     kept: Vec<SamplePool>,
     /// The same for other possible cores of web servers.
     on_other_cores: Vec<(OwnCores, Vec<SamplePool>)>,
 }
 
-impl Learned {
-    fn expected(&self, clients: u32, computing: Computing, wake_up: WakeUp) -> Possible<'_> {
-        let workers = self.limit.as_ref().map(|limit| limit.workers);
+impl Learned<'_> {
+    fn expected(&self, clients: u32, wake_up: WakeUp) -> Possible<'_> {
+        let workers = self.waits.limit.as_ref().map(|limit| limit.workers);
         let is_shared = self.has_shown(clients);
         let work_on = self.kept.iter().any(SamplePool::works_after_reply);
         Possible {
             config: SimulationConfig {
-                computing,
+                computing: self.computing,
                 web_server_cores: self.web_server_cores,
                 wake_up,
                 workers: workers.filter(|workers| *workers < clients || work_on),
                 pools: is_shared.then_some(&self.shared.certain),
                 idle_limits: &self.shared.idle,
-                locks: (clients > 1).then_some(SimulatedLocks::Certain(&self.locked)),
+                locks: (clients > 1).then_some(SimulatedLocks::Certain(&self.waits.locked)),
             },
             kept: &self.kept,
         }
@@ -55,8 +64,8 @@ impl Learned {
         let mut others = Vec::new();
         let mut push = |config, kept| others.push(Possible { config, kept });
         let (config, kept) = (expected.config, expected.kept);
-        if clients > 1 && self.locked.is_open() {
-            let locks = Some(SimulatedLocks::Possible(&self.locked));
+        if clients > 1 && self.waits.locked.is_open() {
+            let locks = Some(SimulatedLocks::Possible(&self.waits.locked));
             push(SimulationConfig { locks, ..config }, kept);
         }
         if self.has_shown(clients) && self.shared.certain != self.shared.all {
@@ -84,19 +93,42 @@ impl Predictor {
         if !self.meet_others() {
             return;
         }
-        let learned = self.what_they_wait_for();
-        for index in 0..self.targets.len() {
-            let clients = self.targets[index].clients;
-            if !self.is_alone(&self.targets[index]) {
-                let expected = learned.expected(clients, self.computing, self.wake_up);
+        let (waits, mut pools) = self.take_waits();
+        let mut groups = self.simulated();
+        while let Some((computing, targets)) = groups.pop() {
+            let is_last = groups.is_empty();
+            let pools = if is_last {
+                std::mem::take(&mut pools)
+            } else {
+                pools.clone()
+            };
+            let learned = self.learned(&waits, pools, computing);
+            for (index, clients) in targets {
+                let expected = learned.expected(clients, self.wake_up);
                 let others = learned.others(clients, &expected);
                 self.let_meet_on(index, &expected, &others);
             }
         }
     }
 
-    /// Determines the clients' waits in the measurement, and removes them from the operations.
-    fn what_they_wait_for(&mut self) -> Learned {
+    /// Places and clients of targets that are not replayed alone: one client, then several.
+    fn simulated(&self) -> Vec<(Computing, Vec<(usize, u32)>)> {
+        let targets = self.targets.iter().enumerate();
+        let targets = targets.filter(|(_, target)| !self.is_alone(target));
+        let (several, one): (Vec<_>, Vec<_>) = targets
+            .map(|(index, target)| (index, target.clients))
+            .partition(|(_, clients)| *clients > 1);
+        let ComputingByClients {
+            one: of_one,
+            several: of_several,
+        } = self.computing;
+        let mut groups = vec![(of_one, one), (of_several, several)];
+        groups.retain(|(_, targets)| !targets.is_empty());
+        groups
+    }
+
+    /// Takes the operations, and removes from them the clients' waits for workers and rows.
+    fn take_waits(&mut self) -> (Waits, Vec<SamplePool>) {
         let limit = self.requests.limit(self.workers);
         let locked = std::mem::take(&mut self.locks).conclude();
         let for_worker = |arrived| limit.as_ref().map_or(Nanos::ZERO, |limit| limit.waited(arrived));
@@ -110,9 +142,19 @@ impl Predictor {
             }
             locked.take_out(plan);
         }
-        let WebServerCores { expected, others } = self.web_server_cores(&mut kept);
+        let shared = std::mem::take(&mut self.pools).conclude();
+        let waits = Waits {
+            limit,
+            locked,
+            shared,
+        };
+        (waits, kept)
+    }
+
+    fn learned<'a>(&self, waits: &'a Waits, mut kept: Vec<SamplePool>, computing: Computing) -> Learned<'a> {
+        let WebServerCores { expected, others } = self.web_server_cores(&mut kept, computing);
         let work_only = |mut kept: Vec<SamplePool>, web_server_cores| {
-            let work = self.work(web_server_cores);
+            let work = self.work(web_server_cores, computing);
             kept.iter_mut().for_each(|pool| pool.keep_work_only(&work));
             kept
         };
@@ -127,14 +169,14 @@ impl Predictor {
             let others = on_other_cores.iter_mut();
             others.for_each(|(_, pools)| pools[name].leave_out_first(cold));
         }
-        let mut shared = std::mem::take(&mut self.pools).conclude();
+        let mut shared = waits.shared.clone();
         let others = on_other_cores.iter_mut().map(|(_, pools)| pools);
         for pools in std::iter::once(&mut kept).chain(others) {
             open_from_pools(pools, &mut shared);
         }
         Learned {
-            limit,
-            locked,
+            waits,
+            computing,
             shared,
             web_server_cores: expected,
             kept,
@@ -142,8 +184,8 @@ impl Predictor {
         }
     }
 
-    fn web_server_cores(&self, pools: &mut [SamplePool]) -> WebServerCores {
-        let Some(cores) = self.computing.server else {
+    fn web_server_cores(&self, pools: &mut [SamplePool], computing: Computing) -> WebServerCores {
+        let Some(cores) = computing.server else {
             return WebServerCores::default();
         };
         let mut spans = Spans::default();
@@ -153,9 +195,9 @@ impl Predictor {
         spans.cores(&self.load, cores)
     }
 
-    fn work(&self, web_servers: OwnCores) -> Work {
+    fn work(&self, web_servers: OwnCores, computing: Computing) -> Work {
         let of = |whose: &[Whose], cores: Option<u32>| cores.map(|cores| self.load.work(whose, cores));
-        let (clients, servers) = (self.computing.client, self.computing.server);
+        let (clients, servers) = (computing.client, computing.server);
         match web_servers {
             Some(own) => [
                 of(&[Whose::Clients], clients),

@@ -9,7 +9,7 @@ use analysis::findings::Distances;
 use analysis::hosts::HostSettings;
 use analysis::operations::rule::Rule;
 use model::Endpoint;
-use predict::{Computing, PredictionTarget, Senders, WakeUp, Workers};
+use predict::{ComputingByClients, PredictionTarget, Senders, WakeUp, Workers};
 use report::{RecordFormat, RunFile};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct AggregatorConfig {
     pub rule: Rule,
     pub hosts: HostSettings,
     pub targets: Vec<PredictionTarget>,
-    pub computing: Computing,
+    pub computing: ComputingByClients,
     pub wake_up: WakeUp,
     /// File of the calibration in `wake_up`.
     pub calibration: Option<String>,

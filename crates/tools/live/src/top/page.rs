@@ -45,7 +45,7 @@ pub fn write(
         outcome: &outcome,
         moved: &moved,
         asked: &[],
-        computing: predict::Computing::default(),
+        computing: predict::ComputingByClients::default(),
         wake_up: predict::WakeUp::default(),
         links: &[],
     })
