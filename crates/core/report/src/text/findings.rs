@@ -4,7 +4,7 @@ use super::answer::before_and_after;
 use super::counted;
 use super::paragraph::paragraph;
 use super::style::{Extent, Ink, Style};
-use super::table::Table;
+use super::table::{RenderedTable, Table};
 use crate::outcome::ReadOutcome;
 use model::{Finding, FindingKind, Fingerprint, Share, format_duration};
 use std::fmt::Write;
@@ -39,19 +39,12 @@ pub(super) fn findings_table<'a>(outcome: &'a ReadOutcome, style: &Style) -> Opt
         cells.truncate(columns);
         table.row(cells);
     }
-    let mut rendered = String::new();
-    table.render(style, &mut rendered);
-    let mut lines = rendered.lines().map(str::to_owned);
-    let heading = lines.next().unwrap_or_default();
-    let row = |finding| FindingRow {
-        finding,
-        line: lines.next().unwrap_or_default(),
-    };
-    let rows = findings.into_iter().map(row).collect();
+    let RenderedTable { heading, rows, below } = table.rendered(findings.len(), style);
+    let rows = findings.into_iter().zip(rows);
     Some(FindingsTable {
         heading,
-        rows,
-        hidden: lines.map(|line| line + "\n").collect(),
+        rows: rows.map(|(finding, line)| FindingRow { finding, line }).collect(),
+        hidden: below,
     })
 }
 

@@ -13,6 +13,14 @@ pub(super) struct Table {
     rows: Vec<Vec<String>>,
 }
 
+/// A row with a long text has two lines.
+pub(super) struct RenderedTable {
+    pub(super) heading: String,
+    pub(super) rows: Vec<String>,
+    /// Whole lines; may be empty.
+    pub(super) below: String,
+}
+
 impl Table {
     pub(super) fn new<H: Into<String>>(headings: impl IntoIterator<Item = H>) -> Self {
         Self {
@@ -50,31 +58,46 @@ impl Table {
 
     /// Writes the first rows, and below them the number of others and the hidden columns.
     pub(super) fn render_first(&self, most: usize, style: &Style, out: &mut String) {
+        let RenderedTable { heading, rows, below } = self.rendered(most, style);
+        for line in std::iter::once(heading).chain(rows) {
+            out.push_str(&line);
+            out.push('\n');
+        }
+        out.push_str(&below);
+    }
+
+    pub(super) fn rendered(&self, most: usize, style: &Style) -> RenderedTable {
         let mut widths = self.widths(style.table_columns() - INDENT.len());
         let with_long_texts = style.extent == Extent::All;
         if let Some(text) = widths.first_mut().filter(|_| with_long_texts) {
             *text = (*text).min(MAX_TEXT);
         }
-        let heading = line(&self.headings, &widths);
-        out.push_str(&style.paint(Ink::Heading, &heading));
-        out.push('\n');
-        for row in self.rows.iter().take(most) {
-            out.push_str(&match row.split_first() {
-                Some((text, _)) if with_long_texts && columns(text) > MAX_TEXT => below(row, &widths),
-                _ => line(row, &widths),
-            });
-            out.push('\n');
+        let heading = style.paint(Ink::Heading, &line(&self.headings, &widths));
+        let rows = self.rows.iter().take(most).map(|row| match row.split_first() {
+            Some((text, _)) if with_long_texts && columns(text) > MAX_TEXT => below(row, &widths),
+            _ => line(row, &widths),
+        });
+        RenderedTable {
+            heading,
+            rows: rows.collect(),
+            below: self.left_out(most, &widths, style),
         }
+    }
+
+    /// Names what is not shown.
+    fn left_out(&self, most: usize, widths: &[usize], style: &Style) -> String {
         let hidden = self.headings.get(widths.len()..).unwrap_or_default();
         let hidden = hidden.join(", ");
         let left_out = match (self.rows.len().saturating_sub(most), hidden.as_str()) {
-            _ if self.rows.is_empty() => return,
-            (0, "") => return,
+            _ if self.rows.is_empty() => return String::new(),
+            (0, "") => return String::new(),
             (0, hidden) => format!("hidden at this width: {hidden} (use --all)"),
             (more, "") => format!("and {more} more: --all lists all"),
             (more, hidden) => format!("and {more} more: --all lists all; hidden at this width: {hidden}"),
         };
-        paragraph(&left_out, INDENT, Ink::Faint, style, out);
+        let mut out = String::new();
+        paragraph(&left_out, INDENT, Ink::Faint, style, &mut out);
+        out
     }
 
     fn widths(&self, room: usize) -> Vec<usize> {
@@ -188,6 +211,22 @@ mod tests {
             out.ends_with("\n  and 7 more: --all lists all; hidden at this\n  width: rows in all\n"),
             "{out}"
         );
+    }
+
+    #[test]
+    fn a_row_with_a_long_text_is_one_row() {
+        let long = "select * from a_table_with_a_long_name where id = ? and another_column = ?";
+        let mut table = Table::new(["statement", "trips"]);
+        table.row([long, "12"]);
+        table.row(["commit", "1"]);
+        let style = Style {
+            width: 80,
+            colour: Colour::Plain,
+            extent: Extent::All,
+        };
+        let rows = table.rendered(2, &style).rows;
+        assert!(rows[0].contains(long) && rows[0].ends_with("12"), "{rows:?}");
+        assert!(rows[1].contains("commit"), "{rows:?}");
     }
 
     #[test]
