@@ -290,7 +290,11 @@ pub(crate) fn before_and_after(outcome: &ReadOutcome, finding: &Finding) -> Opti
         || format_duration(without(there, there.duration, saves)),
         |after| {
             let [duration, low, high] = [after.duration, after.low, after.high].map(format_duration);
-            format!("{duration} ({low} to {high})")
+            match finding.saves_turns_most > finding.saves_turns {
+                // The bounds are of how many round trips are saved: no median is between them.
+                true => format!("{low} to {high}"),
+                false => format!("{duration} ({low} to {high})"),
+            }
         },
     );
     Some(format!(

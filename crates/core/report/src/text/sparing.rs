@@ -54,15 +54,21 @@ pub fn proofs_view(outcomes: &[SparingOutcome], style: &Style) -> String {
     let mut out = "\n".to_owned();
     let mut add = |text: &str, indent: &str, ink| paragraph(text, indent, ink, style, &mut out);
     add(&proved_heading(&proofs, &controls), "", Ink::Heading);
+    let mut reason = None;
     for proof in &proofs {
         if let (Some(finding), Some(operation)) = (&proof.finding, proof.operations.first()) {
-            let name = finding_name(
-                finding.kind,
-                finding.fingerprint.as_ref(),
-                &finding.operation_name,
-            );
+            let name = match &finding.fingerprint {
+                Some(_) => finding_name(
+                    finding.kind,
+                    finding.fingerprint.as_ref(),
+                    &finding.operation_name,
+                ),
+                None => finding.kind.to_string(),
+            };
             add(&name, "", Ink::Plain);
-            add(&proof_line(proof, operation), INDENT, Ink::Plain);
+            let is_repeated = proof.unspared.is_some() && proof.unspared == reason;
+            reason.clone_from(&proof.unspared);
+            add(&proof_line(proof, operation, is_repeated), INDENT, Ink::Plain);
         }
     }
     let of_control: Vec<_> = controls
@@ -109,7 +115,7 @@ fn proved_heading(proofs: &[&SparingOutcome], controls: &[&SparingOutcome]) -> S
     }
 }
 
-fn proof_line(proof: &SparingOutcome, operation: &SparedOperation) -> String {
+fn proof_line(proof: &SparingOutcome, operation: &SparedOperation, has_same_reason: bool) -> String {
     let name = cut(&printable(&operation.name), MAX_NAME).into_owned();
     let promised = proof.promised.map_or_else(
         || "nothing promised".to_owned(),
@@ -127,6 +133,7 @@ fn proof_line(proof: &SparingOutcome, operation: &SparedOperation) -> String {
             let proved = proved.trim_start_matches('+');
             format!("proved {proved} +- {margin}{}", excess(proof, operation, saved))
         }
+        _ if has_same_reason => "not proved for the same reason".to_owned(),
         (why, _) => format!("not proved: {}", why.unwrap_or_default()),
     };
     match proof.unspared {
@@ -293,7 +300,14 @@ mod tests {
             operations: outcome("control", 842_000).operations,
             ..proof.clone()
         };
-        let all = [outcome("control", 842_000), untried, proof, rare, unsaved];
+        let all = [
+            outcome("control", 842_000),
+            untried.clone(),
+            untried,
+            proof,
+            rare,
+            unsaved,
+        ];
         let view = proofs_view(&all, &Style::default());
         let text = view.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
@@ -306,6 +320,11 @@ mod tests {
         );
         let why = "promised 40.0 ms, not proved: the run ended before its turn.";
         assert!(text.find(why) > text.find("proved 746 ms"), "{text}");
+        assert_eq!(text.matches("the run ended before its turn").count(), 1, "{text}");
+        assert!(
+            text.contains("promised 40.0 ms, not proved for the same reason."),
+            "{text}"
+        );
         assert!(
             text.contains("not proved: fewer than 6 operations with the delay, or without (30 and 0"),
             "{text}"
