@@ -49,7 +49,6 @@ pub struct HostSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostChoice {
     Given(Host),
-    /// Nothing is inferred.
     None,
 }
 

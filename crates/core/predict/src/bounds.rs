@@ -88,7 +88,6 @@ impl BoundsEvidence<'_> {
         Some(margins.collect())
     }
 
-    /// Bounds around `median`.
     pub fn around(median: Duration, margins: &[BoundsMargin]) -> (Duration, Duration) {
         let [low, high] = [0, 1].map(|way| {
             let sum = margins

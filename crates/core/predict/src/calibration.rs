@@ -107,7 +107,6 @@ fn check_factor(factor: CalibratedFactor) -> Result<(), String> {
     ))
 }
 
-/// Of percentiles.
 const fn max_width() -> f64 {
     ASSUMED.factor_high - ASSUMED.factor_low
 }

@@ -34,7 +34,6 @@ pub struct Mix<'a> {
 #[derive(Debug)]
 struct Mixed<'a> {
     name: usize,
-    /// Before the operation.
     pause: Nanos,
     recorded: &'a Recorded,
 }

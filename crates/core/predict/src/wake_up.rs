@@ -24,7 +24,6 @@ pub enum WakeUp {
     Calibrated(PerSide<Option<CalibratedCurve>>),
 }
 
-/// Rest before computing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest {
     pub measured: Nanos,
@@ -74,7 +73,6 @@ impl WakeUp {
     }
 }
 
-/// Assumed additional time.
 pub(crate) fn allowance(work: Nanos, rest: Rest) -> Nanos {
     let colder = |rested: Nanos| (coldness(rested) - coldness(rest.measured)).max(0.0);
     let most = most_for(work);

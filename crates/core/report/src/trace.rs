@@ -54,7 +54,6 @@ fn row(number: usize, name: &str) -> Value {
     json!({ "ph": "M", "name": "thread_name", "pid": 1, "tid": number, "args": { "name": name } })
 }
 
-/// Times are microseconds.
 fn span(row: usize, name: &str, [start, end]: [Duration; 2], details: &Value) -> Value {
     json!({
         "ph": "X",

@@ -106,7 +106,6 @@ fn screens_are_as_kept_and_fit_a_terminal() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// 60 of everything.
 fn many() -> ReadOutcome {
     let mut outcome = samples::read_outcome();
     for count in 0..60 {

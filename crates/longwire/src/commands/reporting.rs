@@ -119,7 +119,6 @@ impl Reporting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RttChoice {
     Of(Duration),
-    /// Nothing is predicted.
     None,
 }
 

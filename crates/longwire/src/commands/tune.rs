@@ -114,5 +114,4 @@ pub fn run(args: &Args, typed: &CommandLine) -> Result<Status> {
 
 /// Beyond this, one run would take hours.
 const MAX_ROWS: u64 = 100_000_000;
-/// A MiB.
 const MAX_ROW_BYTES: i64 = 1 << 20;

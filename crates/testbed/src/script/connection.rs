@@ -31,7 +31,6 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
-    /// Messages of clients.
     pub(super) fn names(self) -> Vec<&'static str> {
         match self {
             Self::Postgres => postgres::names(),

@@ -39,7 +39,6 @@ pub enum Backend {
 
 #[derive(Debug)]
 pub enum BackendSearch {
-    /// Continue here.
     Here(Backend),
     /// This was the outer process of a sandbox: end with this status.
     Finished(u8),

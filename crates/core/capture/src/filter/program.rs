@@ -175,7 +175,6 @@ pub(super) mod code {
     pub const AT_LEAST: u16 = 0x35;
     /// Branches on `A & k != 0`.
     pub const ANY_BIT: u16 = 0x45;
-    /// Returns `k`.
     pub const RETURN: u16 = 0x06;
 }
 

@@ -11,7 +11,6 @@ use std::time::Duration;
 pub enum Kind {
     /// Bytes were in transit.
     Network,
-    /// The server computed.
     Server,
     /// The server waited for its calls, or an earlier reply was still arriving.
     Waiting,

@@ -40,7 +40,6 @@ pub struct PrintedRecords<W: Write> {
 #[derive(Debug, Clone)]
 pub enum FileColumn {
     None,
-    /// In each record.
     OfRun(RunFile),
     /// In the records of a connection: the file with its first packet.
     OfConnections(Option<Arc<str>>),

@@ -204,7 +204,6 @@ pub(crate) fn range_words(range: [Duration; 2]) -> String {
     crate::ranges::between(range.map(format_duration))
 }
 
-/// Of one operation.
 fn turns(group: &OperationGroup) -> String {
     match group.turns.checked_rem(group.count) {
         Some(0) => (group.turns / group.count).to_string(),

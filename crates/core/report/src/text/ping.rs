@@ -115,7 +115,6 @@ struct TargetSummary<'a> {
     /// With the network's share.
     heading: String,
     bar: String,
-    /// With the times.
     counts: String,
     intermediary: String,
 }

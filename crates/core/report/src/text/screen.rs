@@ -55,7 +55,6 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// Lines that fit.
     pub(super) fn lines(&mut self, name: &'static str, text: &str) {
         for line in text.lines() {
             self.section(name, &format!("{line}\n"));
@@ -134,7 +133,6 @@ impl<'a> Screen<'a> {
 }
 
 pub(super) const PAGE: &str = "--html FILE: a page";
-/// Of a terminal.
 pub(super) const LINES: usize = 24;
 /// An empty line and up to two of text.
 const MORE_LINES: usize = 3;

@@ -84,7 +84,7 @@ impl Table {
         }
     }
 
-    /// Names what is not shown.
+    /// Names hidden rows and columns.
     fn left_out(&self, most: usize, widths: &[usize], style: &Style) -> String {
         let hidden = self.headings.get(widths.len()..).unwrap_or_default();
         let hidden = hidden.join(", ");

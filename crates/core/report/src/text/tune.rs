@@ -312,7 +312,6 @@ fn runs(runs: &TuneRuns) -> String {
 
 /// That names the scratch schema, printed when the run begins.
 const SCHEMA_LINES: usize = 1;
-/// With the empty line before.
 const RUNS_LINES: usize = 2;
 /// A smaller factor counts as no difference.
 pub(crate) const NO_DIFFERENCE: f64 = 1.05;

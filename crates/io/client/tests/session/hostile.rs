@@ -20,7 +20,6 @@ fn spoken_to(scheme: &str, script: Script) -> (Option<SessionError>, Vec<u8>) {
     (error, heard.collect())
 }
 
-/// Without TLS.
 fn greeting(plugin: &str) -> Message {
     mysql::handshake_v10([0xf7ff, 0xdfff], plugin)
 }

@@ -19,7 +19,6 @@ pub(crate) struct Connection {
     unsent: Vec<u8>,
     /// `None` without an observer: then receives have no timestamps.
     witness: Option<(SessionTap, Clock)>,
-    /// In blocking mode.
     read: Option<BlockingRead>,
 }
 

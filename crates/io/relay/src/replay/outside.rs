@@ -13,7 +13,6 @@ pub(super) trait Outside {
     fn stock(&mut self, sockets: usize) -> Result<(), ReplayError>;
     fn connect(&mut self, slot: u32) -> Result<(), ReplayError>;
     fn connected(&mut self, slot: u32) -> Result<bool, OsError>;
-    /// Sends filler.
     fn send(&mut self, slot: u32, from: Side, bytes: u64) -> Sent;
     fn receive(&mut self, slot: u32, at: Side) -> Received;
     fn close(&mut self, slot: u32);

@@ -33,7 +33,6 @@ pub(super) enum Passed {
     /// The software that the client introduces itself as.
     Client(String),
     Request(Request),
-    /// Without a reply.
     OneWay,
     HttpRequest(Fingerprint),
     /// The server waits for the client within a reply.
@@ -162,7 +161,6 @@ mod tests {
         [tag, &length, body].concat()
     }
 
-    /// After the login.
     fn reading() -> Reading {
         let mut reading = Reading::new(5432, &KnownFingerprints::default());
         let start = message(b"", b"\0\x03\0\0user\0app\0\0");

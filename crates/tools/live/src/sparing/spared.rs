@@ -16,7 +16,6 @@ pub enum Spared {
     Statement {
         text: String,
         keeps_literals: bool,
-        /// As fingerprints.
         whole: Vec<Fingerprint>,
         /// Between `...`, in lower case.
         pieces: Vec<String>,
@@ -35,8 +34,7 @@ impl Spared {
         match FindingKind::from_name(&text.to_lowercase()) {
             None if text.trim().is_empty() => bail!("--spare names nothing: a statement, or {KINDS}"),
             None if is_unknown_word(text) => bail!(
-                "--spare: '{text}' is neither a statement nor a kind that longwire can spare: name a statement as longwire \
-                 prints it (... is any text), or {KINDS}"
+                "--spare: '{text}' is neither a statement nor a kind that can be spared. Name a statement as it is printed, or {KINDS}"
             ),
             None => Ok(Self::statement(text, keeps_literals)),
             Some(FindingKind::Reconnect) => Ok(Self::Connecting),

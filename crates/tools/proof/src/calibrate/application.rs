@@ -20,7 +20,6 @@ pub(super) struct Application<'a> {
     command: &'a [OsString],
     address: Option<SocketAddr>,
     program: Option<Program>,
-    /// Ends the threads.
     stop: StopToken,
     client: Option<JoinHandle<Result<()>>>,
     server: Option<JoinHandle<()>>,

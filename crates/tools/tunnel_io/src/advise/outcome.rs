@@ -200,7 +200,6 @@ struct Seen {
     /// Operations with compressed sizes known for all crossing exchanges.
     operations: Vec<Operation>,
     all: u64,
-    /// Exchanges that cross.
     exchanges: u64,
     /// Those without compressed sizes.
     unsized_exchanges: u64,

@@ -45,7 +45,6 @@ struct Life {
 struct Ended {
     within_one: u64,
     others: u64,
-    /// All that ended.
     over: u64,
     /// Connections opened within a request that worked while there was none.
     after_reply: u64,
