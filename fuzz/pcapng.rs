@@ -1,6 +1,6 @@
 //! Captures as pcapng, with keys inside: an input is a file without the section header in front.
 
-use capture::{KeyLineSink, Source, find_keys, interfaces, read_with_keys};
+use capture::{KeyLineSink, Source, find_keys, machines, read_with_keys};
 use model::{ConnectionEvent, ConnectionId, Observer};
 use std::cell::RefCell;
 use tls_keys::KeyLog;
@@ -14,7 +14,7 @@ pub fn check_pcapng(input: &[u8]) {
     let found = lines(|sink| find_keys(source(&bytes), sink).expect("a capture"));
     assert_eq!(read, found);
     assert!(read.iter().all(|line| line.len() <= 4096));
-    let described = interfaces(source(&bytes)).expect("a capture");
+    let described = machines(source(&bytes)).expect("a capture").interfaces;
     assert!(described.iter().all(|interface| interface.addresses.len() > 1));
 }
 
