@@ -1,4 +1,4 @@
-//! Test environment with real components: PostgreSQL, MariaDB and Redis on private ports and in
+//! Test environment with real components: PostgreSQL, MariaDB, Redis and a server of MongoDB's protocol on private ports and in
 //! private directories, captures, the binary under test, a browser, a terminal, Java with JDBC
 //! drivers, Python with packages, and this machine's timing overhead.
 //!
@@ -19,6 +19,7 @@ pub mod floor;
 pub mod http;
 pub mod java;
 pub mod mariadb;
+pub mod mongodb;
 pub mod object_store;
 pub mod pgbouncer;
 pub mod postgres;
@@ -38,6 +39,7 @@ pub use certificate::Certificate;
 pub use collector::Collector;
 pub use java::JavaProgram;
 pub use mariadb::{MariaDb, MariaDbOptions};
+pub use mongodb::Mongodb;
 pub use object_store::ObjectStore;
 pub use pgbouncer::PgBouncer;
 pub use postgres::{Postgres, PostgresAuth, PostgresOptions};

@@ -19,6 +19,16 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Waits until a program listens on a port of 127.0.0.1, without a connection to it, which would
+/// count as a request.
+#[track_caller]
+pub fn wait_until_listening(port: u16) {
+    wait_until("the application listens", || {
+        let listening = std::fs::read_to_string("/proc/net/tcp").expect("Linux has it");
+        listening.contains(&format!("0100007F:{port:04X} 00000000:0000 0A"))
+    });
+}
+
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);

@@ -12,6 +12,7 @@ mod plan;
 mod quiet;
 mod screens;
 mod split;
+mod stores;
 mod tables;
 mod tune;
 mod tune_capture;

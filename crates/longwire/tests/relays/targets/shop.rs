@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use testbed::binary::{done, longwire, number, of_type};
 use testbed::process::free_port;
-use testbed::waiting::wait_until;
+use testbed::waiting::wait_until_listening;
 use testbed::{Postgres, Redis, Started, python};
 
 /// Round trips of a page of `data/targets/shop.py` on open connections: its response, four
@@ -46,11 +46,7 @@ impl Shop {
     }
 
     pub fn wait_until_it_listens(&self) {
-        wait_until("the application listens", || {
-            // Checked without a connection, which would count as a request.
-            let listening = std::fs::read_to_string("/proc/net/tcp").expect("Linux has it");
-            listening.contains(&format!("0100007F:{:04X} 00000000:0000 0A", self.port))
-        });
+        wait_until_listening(self.port);
     }
 
     pub fn watched(&self, options: &[&str], pages: usize) -> Output {

@@ -1,0 +1,196 @@
+//! Real servers of stores that are not SQL databases, and programs with their own drivers. A page
+//! needs ten documents: by ten requests, or by one.
+
+mod dynamodb;
+mod grpc;
+mod mongodb;
+
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use testbed::binary::{done, longwire, number, of_type, records, records_among, run, shown};
+use testbed::process::free_port;
+use testbed::waiting::wait_until_listening;
+use testbed::{Capture, Started};
+
+/// Documents of a page.
+const DOCUMENTS: u64 = 10;
+/// Requests of a page in a run.
+const PAGES: usize = 4;
+
+struct Store<'a> {
+    /// Name of its protocol.
+    protocol: &'a str,
+    /// Scheme of its URL.
+    scheme: &'a str,
+    port: u16,
+    /// The program in `tests/data/stores`, and Python with its packages.
+    script: &'a str,
+    python: PathBuf,
+}
+
+struct Near {
+    capture: testbed::capture::CaptureFile,
+    /// Requests and replies as the driver counts them.
+    counted: [u64; 2],
+}
+
+impl Store<'_> {
+    fn url(&self) -> String {
+        format!("{}://127.0.0.1:{}", self.scheme, self.port)
+    }
+
+    fn program(&self, port: u16) -> [String; 4] {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/stores");
+        [
+            self.python.display().to_string(),
+            script.join(self.script).display().to_string(),
+            port.to_string(),
+            PAGES.to_string(),
+        ]
+    }
+
+    /// Runs the program next to its store.
+    fn captured(&self, path: &str) -> Near {
+        let port = free_port();
+        let capture = Capture::start_ports(&[port, self.port]);
+        let [program, words @ ..] = self.program(port);
+        let mut command = Command::new(program);
+        let variable = format!("LONGWIRE_{}_PORT", self.scheme.to_uppercase());
+        command.args(words).env(variable, self.port.to_string());
+        let mut program = Started::heard(command.stdout(Stdio::piped()));
+        wait_until_listening(port);
+        request_pages(port, path);
+        let mut text = String::new();
+        let stdout = program.child().stdout.as_mut().expect("it is piped");
+        stdout.read_to_string(&mut text).expect("text");
+        let counts: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{}", program.said()));
+        Near {
+            capture: capture.stop(),
+            counted: ["requests", "replies"].map(|key| number(&counts, key)),
+        }
+    }
+
+    /// Round trips of pages that wait for a store 20 ms away, and the least time of their waits.
+    fn far(&self, path: &str) -> Vec<(u64, u64)> {
+        let port = free_port();
+        let page = format!("http://127.0.0.1:{port}");
+        let link = format!("{}=rtt=20ms", self.scheme);
+        let mut command = longwire(&["watch", "--json", "--quiet", &page, &self.url(), "--link", &link]);
+        command.arg("--").args(self.program(port)).stdout(Stdio::piped());
+        let (mut running, relay) = Started::listening(&mut command, "relaying ");
+        wait_until_listening(port);
+        request_pages(relay.port(), path);
+        let mut stdout = Vec::new();
+        let output = running.child().stdout.as_mut().expect("it is piped");
+        output.read_to_end(&mut stdout).expect("it can be read");
+        let status = running.child().wait().expect("it ends");
+        let stderr = running.said().into_bytes();
+        let output = Output {
+            status,
+            stdout,
+            stderr,
+        };
+        done(&output);
+        let read = records_among(&output);
+        let operations = of_type(&read, "operation").into_iter();
+        let pages = operations.filter(|operation| operation["operation_name"] == format!("GET {path}"));
+        pages
+            .map(|page| (number(page, "turns"), number(page, "round_trip_ns")))
+            .collect()
+    }
+}
+
+impl Near {
+    fn path(&self) -> String {
+        self.capture.path().display().to_string()
+    }
+
+    #[track_caller]
+    fn check(&self, status: i32, words: &[&str]) {
+        let output = run(&["check", "--forbid", "n+1", &self.path()]);
+        assert_eq!(output.status.code(), Some(status), "{}", shown(&output));
+        for word in words {
+            assert!(shown(&output).contains(word), "{word}: {}", shown(&output));
+        }
+    }
+
+    /// Round trips and time of a page at 20 ms.
+    fn predicted(&self, path: &str) -> (u64, u64) {
+        let output = run(&["predict", "--json", "--rtt", "20ms", &self.path()]);
+        done(&output);
+        let read = records(&output);
+        let page = of_type(&read, "prediction").into_iter();
+        let mut pages = page.filter(|page| page["operation_name"] == format!("GET {path}"));
+        let page = pages.next().unwrap_or_else(|| panic!("{}", shown(&output)));
+        let turns = page["turns"].as_f64().expect("a number");
+        (turns.round() as u64, number(page, "duration_ns"))
+    }
+}
+
+/// The driver's counts, the findings, and the round trips near, predicted and far.
+fn is_right(store: &Store<'_>, finding: &[&str]) {
+    for (path, turns) in [("/loop", DOCUMENTS), ("/once", 1)] {
+        let near = store.captured(path);
+        let output = run(&["read", "--json", "--exchanges", &near.path()]);
+        done(&output);
+        assert_eq!(seen(&records(&output), store.protocol), near.counted, "{path}");
+        if path == "/loop" {
+            near.check(1, finding);
+        } else {
+            near.check(0, &[]);
+        }
+        let (predicted, duration) = near.predicted(path);
+        assert_eq!(predicted, turns, "{path}");
+        assert!(duration >= turns * 20_000_000, "{path}: {duration}");
+        let pages = store.far(path);
+        assert_eq!(pages.len(), PAGES);
+        for (found, waited) in &pages {
+            // The browser's handshake and its request.
+            assert_eq!(*found, turns + 2, "{path}: {pages:?}");
+            assert!(*waited >= turns * 20_000_000, "{path}: {pages:?}");
+        }
+    }
+}
+
+/// Requests and replies of the program's own work; drivers watch their server besides.
+fn seen(records: &[Value], protocol: &str) -> [u64; 2] {
+    let connections = of_type(records, "connection").into_iter();
+    let of_store: Vec<&Value> = connections
+        .filter(|connection| connection["protocol"] == protocol)
+        .map(|connection| &connection["id"])
+        .collect();
+    let own = of_type(records, "exchange").into_iter().filter(|exchange| {
+        let phase = exchange["phase"].as_str().unwrap_or_default();
+        let is_watching = exchange["fingerprint"]
+            .as_str()
+            .is_some_and(|text| text.starts_with('('));
+        of_store.contains(&&exchange["connection"]) && ["work", "close"].contains(&phase) && !is_watching
+    });
+    let mut sums = [0; 2];
+    for exchange in own {
+        sums[0] += 1;
+        sums[1] += u64::from(number(exchange, "reply_messages") > 0);
+    }
+    sums
+}
+
+fn answers(url: &str) {
+    let output = run(&["ping", "-n", "3", "-i", "10ms", "--json", url]);
+    done(&output);
+    let read = records(&output);
+    assert_eq!(number(of_type(&read, "summary")[0], "lost"), 0);
+}
+
+fn request_pages(port: u16, path: &str) {
+    for _ in 0..PAGES {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+        let request = format!("GET {path} HTTP/1.0\r\n\r\n");
+        stream.write_all(request.as_bytes()).expect("it takes the request");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).expect("the page comes");
+        assert!(reply.ends_with(&format!("\n{DOCUMENTS} documents\n")), "{reply}");
+    }
+}
