@@ -29,6 +29,7 @@ mod lab_config;
 mod lost_packet;
 mod machines;
 mod mistakes;
+mod mongodb;
 mod observation;
 mod parallel;
 mod pcapng;
