@@ -4,6 +4,7 @@
 mod conversations;
 mod forms;
 mod real;
+mod stores;
 
 use crate::findings::{done, longwire, of_type, records};
 use conversations::Conversation;
@@ -18,24 +19,53 @@ const PASSWORD: &str = "kestrel";
 const USER: &str = "mallory";
 /// Appears in statements, and is kept if literals are kept.
 const LITERAL: &str = "osprey";
+const PROTOCOLS: [&str; 8] = [
+    "postgres", "mysql", "redis", "oracle", "informix", "drda", "tds", "http",
+];
+/// Protocols of [`stores`].
+const STORES: [&str; 16] = [
+    "mongodb",
+    "http2",
+    "dynamodb",
+    "s3",
+    "aws",
+    "clickhouse",
+    "elasticsearch",
+    "influxdb",
+    "prometheus",
+    "couchdb",
+    "neon",
+    "libsql",
+    "upstash",
+    "postgrest",
+    "graphql",
+    "snowflake",
+];
 
 #[test]
 fn no_password_of_a_login_message_reaches_an_output() {
     let folder = tempfile::tempdir().expect("a directory");
     let servers = real::Servers::start();
+    let listening = |conversation: Conversation| {
+        let port = listen(conversation.steps.clone());
+        (conversation, port)
+    };
     let scripted: Vec<(Conversation, u16)> = conversations::all()
         .into_iter()
-        .map(|conversation| {
-            let port = listen(conversation.steps.clone());
-            (conversation, port)
-        })
+        .chain(stores::watched())
+        .map(listening)
         .collect();
     let ports: Vec<u16> = servers
         .ports()
         .into_iter()
         .chain(scripted.iter().map(|(_, port)| *port))
         .collect();
+    let captured: Vec<(Conversation, u16)> = stores::captured().into_iter().map(listening).collect();
+    let ports = [ports, captured.iter().map(|(_, port)| *port).collect()].concat();
     let capture = Capture::start_ports(&ports);
+    for (conversation, port) in &captured {
+        play(*port, &conversation.steps).expect("its server answers");
+    }
     let mut runs: Vec<(&str, String, Vec<String>)> = Vec::new();
     for (conversation, port) in &scripted {
         let target = format!(
@@ -73,13 +103,13 @@ fn no_password_of_a_login_message_reaches_an_output() {
         );
     }
     let read = records(&done(longwire(&["read", "--json"]).arg(capture.path())));
-    for protocol in [
-        "postgres", "mysql", "redis", "oracle", "informix", "drda", "tds", "http",
-    ] {
-        let connections = of_type(&read, "connection");
-        let is_of_it = |connection: &Value| connection["protocol"] == protocol;
-        assert!(connections.iter().any(is_of_it), "no client spoke {protocol}");
-    }
+    let spoken: Vec<&Value> = read.iter().map(|record| &record["protocol"]).collect();
+    let missing: Vec<&str> = PROTOCOLS
+        .into_iter()
+        .chain(STORES)
+        .filter(|protocol| !spoken.contains(&&Value::from(*protocol)))
+        .collect();
+    assert!(missing.is_empty(), "no client spoke {missing:?}");
     for keep in [false, true] {
         let place = Place::new(folder.path(), "capture", keep);
         leaks += &leaks_in("a capture of all", &place.outputs_of_read(&capture.path()), keep);
@@ -105,7 +135,7 @@ fn no_password_of_a_target_reaches_an_error() {
         "informix",
         "nothing",
     ];
-    for scheme in schemes {
+    for scheme in schemes.into_iter().chain(STORES) {
         for port in [closed, silent] {
             let url = format!("{scheme}://{USER}:{PASSWORD}@127.0.0.1:{port}/shop?password={PASSWORD}");
             for arguments in [
@@ -266,6 +296,16 @@ fn answer(mut stream: TcpStream, steps: &[[Vec<u8>; 2]]) -> std::io::Result<()> 
     for [asked, answered] in steps {
         stream.read_exact(&mut vec![0; asked.len()])?;
         stream.write_all(answered)?;
+    }
+    Ok(())
+}
+
+/// Sends the client's side.
+fn play(port: u16, steps: &[[Vec<u8>; 2]]) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    for [asked, answered] in steps {
+        stream.write_all(asked)?;
+        stream.read_exact(&mut vec![0; answered.len()])?;
     }
     Ok(())
 }
