@@ -125,7 +125,10 @@ impl Near {
         let pages = of_type(&read, "prediction").into_iter();
         let mut pages = pages.filter(|page| page["operation_name"] == format!("GET {path}"));
         let page = pages.next().unwrap_or_else(|| panic!("{}", shown(&output)));
-        (page["turns"].as_f64().expect("a number"), number(page, "round_trip_ns"))
+        (
+            page["turns"].as_f64().expect("a number"),
+            number(page, "round_trip_ns"),
+        )
     }
 }
 
@@ -192,7 +195,9 @@ fn request_pages(port: u16, path: &str) {
     for _ in 0..PAGES {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
         let request = format!("GET {path} HTTP/1.0\r\n\r\n");
-        stream.write_all(request.as_bytes()).expect("it takes the request");
+        stream
+            .write_all(request.as_bytes())
+            .expect("it takes the request");
         let mut reply = String::new();
         stream.read_to_string(&mut reply).expect("the page comes");
         assert!(reply.ends_with(&format!("\n{DOCUMENTS} documents\n")), "{reply}");

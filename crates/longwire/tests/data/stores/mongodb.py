@@ -19,7 +19,8 @@ class Counted(monitoring.CommandListener):
     failed = succeeded
 
 
-client = pymongo.MongoClient("127.0.0.1", int(os.environ["LONGWIRE_MONGODB_PORT"]), event_listeners=[Counted()])
+encryption = {"tls": True, "tlsCAFile": os.environ["AUTHORITY"]} if "AUTHORITY" in os.environ else {}
+client = pymongo.MongoClient("127.0.0.1", int(os.environ["LONGWIRE_MONGODB_PORT"]), event_listeners=[Counted()], **encryption)
 items = client.shop.items
 items.drop()
 items.insert_many([{"_id": number, "name": "osprey"} for number in range(10)])
