@@ -172,5 +172,150 @@ fn documents(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, rows, exchanges, bulk, pipelines, documents);
+/// Type, flags; stream 1, or 0 of SETTINGS.
+fn frame(kind: u8, flags: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).expect("a short frame").to_be_bytes();
+    [
+        &length[1..],
+        &[kind, flags, 0, 0, 0, u8::from(kind != 4)],
+        payload,
+    ]
+    .concat()
+}
+
+/// Gives all frames of `bytes` another stream.
+fn renumber(bytes: &mut [u8], stream: u32) {
+    let mut rest = bytes;
+    while let [0, high, low, _, _, number @ ..] = rest {
+        let length = usize::from(u16::from_be_bytes([*high, *low]));
+        number[..4].copy_from_slice(&stream.to_be_bytes());
+        rest = &mut number[4 + length..];
+    }
+}
+
+/// A gRPC call with fields as clients send them after the first call, all from the tables, and a
+/// reply with `frames` of data.
+fn calls(criterion: &mut Criterion) {
+    let named = |name: &str, value: &str| {
+        let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+        [vec![0x40], text(name), text(value)].concat()
+    };
+    let first = [
+        named(":path", "/shop.Cart/Get"),
+        named("content-type", "application/grpc"),
+    ];
+    let status = named("grpc-status", "0");
+    let mut group = criterion.benchmark_group("http2");
+    for (name, frames, width) in [
+        ("exchange of a gRPC call (5 frames)", 1, 20),
+        ("1 MiB in frames of 16 KiB", 64, 16_384),
+    ] {
+        let mut stream = Stream::new(50051);
+        let mut sink = |_: Message<'_>| {};
+        let preface = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &frame(4, 0, b"")[..]].concat();
+        let learned = [&[0x83, 0x86][..], &first.concat()].concat();
+        let opened = [preface, frame(1, 5, &learned)].concat();
+        stream.feed(AT, Direction::ClientToServer, &opened, &mut sink);
+        let opened = [frame(4, 0, b""), frame(1, 5, &[&[0x88][..], &status].concat())].concat();
+        stream.feed(AT, Direction::ServerToClient, &opened, &mut sink);
+        let mut request = [
+            frame(1, 4, &[0x83, 0x86, 0xbf, 0xbe]),
+            frame(0, 1, b"\0\0\0\0\x03abc"),
+        ]
+        .concat();
+        let data = frame(0, 0, &vec![0; width]).repeat(frames);
+        let mut reply = [frame(1, 4, &[0x88]), data, frame(1, 5, &[0xbe])].concat();
+        group.throughput(Throughput::Bytes((request.len() + reply.len()) as u64));
+        let mut number = 1;
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                number += 2;
+                renumber(&mut request, number);
+                renumber(&mut reply, number);
+                let mut bytes = 0;
+                let mut sink = |message: Message<'_>| bytes += message.bytes;
+                stream.feed(AT, Direction::ClientToServer, black_box(&request), &mut sink);
+                for part in black_box(&reply).chunks(64 * 1024) {
+                    stream.feed(AT, Direction::ServerToClient, part, &mut sink);
+                }
+                bytes
+            });
+        });
+        assert_eq!(
+            (stream.protocol(), stream.decoding().opaque),
+            (model::Protocol::Http2, None)
+        );
+    }
+    group.finish();
+}
+
+/// Requests of boto3 and curl with all their fields.
+fn stores(criterion: &mut Criterion) {
+    let key = r#"{"TableName": "Orders", "Key": {"id": {"S": "1"}}}"#;
+    let get_item = format!(
+        "POST / HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nAccept-Encoding: identity\r\nX-Amz-Target: DynamoDB_20120810.GetItem\r\n\
+         Content-Type: application/x-amz-json-1.0\r\nUser-Agent: Boto3/1.44.8 md/Botocore#1.44.8 ua/2.1 os/linux lang/python#3.11\r\n\
+         X-Amz-Date: 20261127T045133Z\r\nAuthorization: AWS4-HMAC-SHA256 Credential=AK/20261127/us-east-1/dynamodb/aws4_request, \
+         SignedHeaders=content-type;host;x-amz-date;x-amz-target, Signature=211f4d5952c75707a6efdb3c963b9e7fd245a0a0c38feb3d8b32b4\r\n\
+         amz-sdk-invocation-id: 01a7729f-1c81-42a7-b857-751a6547fd40\r\namz-sdk-request: attempt=1; max=4\r\nContent-Length: {}\r\n\r\n{key}",
+        key.len()
+    );
+    let select = "select a, b from t where id = 1";
+    let post = format!(
+        "POST /?database=shop HTTP/1.1\r\nHost: 127.0.0.1:8123\r\nX-ClickHouse-User: me\r\nContent-Length: {}\r\n\r\n{select}",
+        select.len()
+    );
+    let reply = |length: usize| {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Fri, 27 Nov 2026 04:51:33 GMT\r\nContent-Length: {length}\r\n\r\n"
+        );
+        [head.into_bytes(), vec![b'x'; length]].concat()
+    };
+    let mut group = criterion.benchmark_group("http");
+    for (name, protocol, request, reply) in [
+        (
+            "exchange of GetItem (DynamoDB)",
+            model::Protocol::Dynamodb,
+            get_item.clone(),
+            reply(40),
+        ),
+        (
+            "exchange of a select (ClickHouse)",
+            model::Protocol::Clickhouse,
+            post,
+            reply(40),
+        ),
+        (
+            "1 MiB in feeds of 64 KiB (DynamoDB)",
+            model::Protocol::Dynamodb,
+            get_item,
+            reply(1 << 20),
+        ),
+    ] {
+        group.throughput(Throughput::Bytes((request.len() + reply.len()) as u64));
+        let mut stream = Stream::new(8000);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let mut bytes = 0;
+                let mut sink = |message: Message<'_>| bytes += message.bytes;
+                stream.feed(
+                    AT,
+                    Direction::ClientToServer,
+                    black_box(request.as_bytes()),
+                    &mut sink,
+                );
+                for part in black_box(&reply).chunks(64 * 1024) {
+                    stream.feed(AT, Direction::ServerToClient, part, &mut sink);
+                }
+                bytes
+            });
+        });
+        assert_eq!((stream.protocol(), stream.decoding().opaque), (protocol, None));
+    }
+    group.finish();
+}
+
+criterion_group!(
+    benches, rows, exchanges, bulk, pipelines, documents, calls, stores
+);
 criterion_main!(benches);
