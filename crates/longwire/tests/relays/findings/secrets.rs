@@ -6,7 +6,7 @@ mod forms;
 mod real;
 mod stores;
 
-use crate::findings::{done, longwire, of_type, records};
+use crate::findings::{done, longwire, records};
 use conversations::Conversation;
 use serde_json::Value;
 use std::fmt::Write as _;
