@@ -241,7 +241,7 @@ pub enum Content<'a> {
         /// Form of that text.
         syntax: CallSyntax,
         /// Target and body, which differ between requests with this text. `None` if not kept whole.
-        identity: Option<&'a [u8]>,
+        identity: Option<[&'a [u8]; 2]>,
         /// As in an HTTP request.
         request: Option<RequestId>,
         /// As in an HTTP request.
@@ -279,6 +279,11 @@ pub enum CallSyntax {
     Statement,
     /// An operation and names.
     Words,
+    /// The same, and it reads a result, or the first so many rows of it.
+    FirstPage {
+        /// Maximum rows of the reply.
+        rows: u32,
+    },
     /// The same, and it reads the next part of an earlier result.
     NextPage,
     /// HTTP method and target.

@@ -1,90 +1,11 @@
 //! The protocols, one row each: what is known of one besides its messages.
 
+mod facts;
+
+pub use facts::{Dialect, ProtocolFacts, ProtocolKind, UrlScheme};
+
+use facts::{over_http, scheme};
 use std::fmt;
-
-/// What is known of a protocol besides its messages.
-#[derive(Debug)]
-pub struct ProtocolFacts {
-    /// Name in commands, records and reports.
-    pub name: &'static str,
-    /// Other names in commands and targets: of products that speak it.
-    pub aliases: &'static [&'static str],
-    /// Usual ports of servers, used only where the content is ambiguous.
-    pub ports: &'static [u16],
-    /// Schemes of targets, the usual one first; further rows have another port or name.
-    pub schemes: &'static [UrlScheme],
-    /// OpenTelemetry's `db.system.name`, if its conventions have one.
-    pub otel_name: Option<&'static str>,
-    /// Syntax of its statements.
-    pub dialect: Dialect,
-    /// What it is used for.
-    pub kind: ProtocolKind,
-}
-
-/// A scheme of a target's URL.
-#[derive(Debug)]
-pub struct UrlScheme {
-    /// Name in messages, also a word in URLs.
-    pub name: &'static str,
-    /// The word in JDBC's URLs.
-    pub jdbc: Option<&'static str>,
-    /// Port if the URL has none.
-    pub port: Option<u16>,
-    /// Other words in URLs, mostly of frameworks.
-    pub words: &'static [&'static str],
-}
-
-const fn scheme(name: &'static str, port: u16) -> UrlScheme {
-    UrlScheme {
-        name,
-        jdbc: None,
-        port: Some(port),
-        words: &[],
-    }
-}
-
-const fn over_http(name: &'static str, kind: ProtocolKind) -> ProtocolFacts {
-    ProtocolFacts {
-        name,
-        aliases: &[],
-        ports: &[],
-        schemes: &[],
-        otel_name: None,
-        dialect: Dialect::Standard,
-        kind,
-    }
-}
-
-/// What a protocol is used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProtocolKind {
-    /// Statements or commands to a database.
-    Store,
-    /// Requests to programs that may call other servers for them.
-    Requests,
-    /// Anything.
-    Other,
-}
-
-/// Syntax of a statement's text; mainly the meaning of double quotes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dialect {
-    /// Double quotes hold a name (the SQL standard, PostgreSQL).
-    Standard,
-    /// Double quotes hold a literal; a backslash escapes inside literals (MySQL's default).
-    Mysql,
-    /// Double quotes hold a literal; braces hold comments (Informix; with `DELIMIDENT`, names
-    /// become `?` too).
-    Informix,
-    /// Double quotes hold a name; `q'[...]'` is a literal and `:name` a parameter (Oracle).
-    Oracle,
-    /// Double quotes and `[...]` hold a name; `@P1` is a parameter (SQL Server).
-    SqlServer,
-    /// Arguments of a Redis command are always literals.
-    Redis,
-    /// Words are names of commands, collections, fields and operators; there are no literals (MongoDB).
-    Mongodb,
-}
 
 macro_rules! protocols {
     ($($(#[$doc:meta])* $name:ident: $facts:expr;)*) => {
@@ -134,6 +55,7 @@ protocols! {
         otel_name: Some("postgresql"),
         dialect: Dialect::Standard,
         kind: ProtocolKind::Store,
+        is_over_http: false,
     };
     /// MySQL and MariaDB client/server protocol.
     Mysql: ProtocolFacts {
@@ -154,6 +76,7 @@ protocols! {
         otel_name: Some("mysql"),
         dialect: Dialect::Mysql,
         kind: ProtocolKind::Store,
+        is_over_http: false,
     };
     /// RESP2 and RESP3 of Redis, Valkey and KeyDB.
     Redis: ProtocolFacts {
@@ -164,6 +87,7 @@ protocols! {
         otel_name: Some("redis"),
         dialect: Dialect::Redis,
         kind: ProtocolKind::Store,
+        is_over_http: false,
     };
     /// Oracle Net (TNS) with TTC inside.
     Oracle: ProtocolFacts {
@@ -174,6 +98,7 @@ protocols! {
         otel_name: Some("oracle.db"),
         dialect: Dialect::Oracle,
         kind: ProtocolKind::Store,
+        is_over_http: false,
     };
     /// Informix SQLI, also called onsoctcp.
     Informix: ProtocolFacts {
@@ -184,6 +109,7 @@ protocols! {
         otel_name: Some("ibm.informix"),
         dialect: Dialect::Informix,
         kind: ProtocolKind::Store,
+        is_over_http: false,
     };
     /// DRDA of Db2, Derby and Informix's drsoctcp.
     Drda: ProtocolFacts {
@@ -197,6 +123,7 @@ protocols! {
         otel_name: Some("ibm.db2"),
         dialect: Dialect::Standard,
         kind: ProtocolKind::Store,
+        is_over_http: false,
     };
     /// Tabular Data Stream of SQL Server.
     Tds: ProtocolFacts {
@@ -207,6 +134,7 @@ protocols! {
         otel_name: Some("microsoft.sql_server"),
         dialect: Dialect::SqlServer,
         kind: ProtocolKind::Store,
+        is_over_http: false,
     };
     /// MongoDB's wire protocol (also DocumentDB, FerretDB).
     Mongodb: ProtocolFacts {
@@ -217,6 +145,7 @@ protocols! {
         otel_name: Some("mongodb"),
         dialect: Dialect::Mongodb,
         kind: ProtocolKind::Store,
+        is_over_http: false,
     };
     /// Hypertext Transfer Protocol 1.0 and 1.1.
     Http: ProtocolFacts {
@@ -227,6 +156,7 @@ protocols! {
         otel_name: None,
         dialect: Dialect::Standard,
         kind: ProtocolKind::Requests,
+        is_over_http: true,
     };
     /// DynamoDB's JSON over HTTP.
     Dynamodb: ProtocolFacts {
@@ -342,6 +272,7 @@ protocols! {
         otel_name: None,
         dialect: Dialect::Standard,
         kind: ProtocolKind::Requests,
+        is_over_http: false,
     };
     /// FastCGI between web server and application.
     Fastcgi: ProtocolFacts {
@@ -352,6 +283,7 @@ protocols! {
         otel_name: None,
         dialect: Dialect::Standard,
         kind: ProtocolKind::Requests,
+        is_over_http: false,
     };
     /// TLS with an unknown inner protocol.
     Tls: ProtocolFacts {
@@ -362,6 +294,7 @@ protocols! {
         otel_name: None,
         dialect: Dialect::Standard,
         kind: ProtocolKind::Other,
+        is_over_http: false,
     };
     /// Another protocol, or no data seen yet.
     Unknown: ProtocolFacts {
@@ -373,6 +306,7 @@ protocols! {
         otel_name: None,
         dialect: Dialect::Standard,
         kind: ProtocolKind::Other,
+        is_over_http: false,
     };
 }
 
@@ -411,27 +345,7 @@ impl Protocol {
 
     /// Whether its requests are those of HTTP/1.
     pub const fn is_over_http(self) -> bool {
-        matches!(
-            self,
-            Self::Http
-                | Self::Dynamodb
-                | Self::S3
-                | Self::Aws
-                | Self::Clickhouse
-                | Self::Elasticsearch
-                | Self::Influxdb
-                | Self::Prometheus
-                | Self::Etcd
-                | Self::Couchdb
-                | Self::Neon
-                | Self::Libsql
-                | Self::Upstash
-                | Self::Bigquery
-                | Self::Snowflake
-                | Self::Firestore
-                | Self::Graphql
-                | Self::Postgrest
-        )
+        self.facts().is_over_http
     }
 
     /// Whether exchanges share a connection as streams, answered in any order.

@@ -1,7 +1,7 @@
 //! Decoder of HTTP/1.0 and HTTP/1.1.
 //!
 //! Source: RFC 9112. Heads are inspected up to [`MAXIMUM_HEAD`]; bodies are only counted, except the
-//! beginning of those that name a request ([`dialects`]).
+//! beginning of those that name a request, and of replies that say whether it failed ([`dialects`]).
 //!
 //! - Head and body are one message each. The last of them completes the request or the reply.
 //! - `Expect: 100-continue`: the head completes a request, `100 Continue` is a pause, and the body
@@ -25,7 +25,7 @@ use crate::decoding::framing::{HeaderFault, Input};
 use crate::decoding::resume::Resumption;
 use crate::protocols::ProtocolRow;
 use body::Body;
-use dialects::{Dialect, Kept};
+use dialects::{Dialect, Kept, KeptReply, Reads};
 use head::{Method, Request, Response};
 use model::{Content, Direction, Message, PendingReplies, PerDirection, Phase, Protocol, Role, Timestamp};
 
@@ -50,6 +50,8 @@ pub struct HttpDecoder {
     dialect: Option<&'static Dialect>,
     /// The request in progress, if its body names it.
     kept: Option<Box<Kept>>,
+    /// The reply in progress, if it may say more than its status.
+    reply: Option<Box<KeptReply>>,
     name: Vec<u8>,
 }
 
@@ -57,6 +59,7 @@ pub struct HttpDecoder {
 struct PendingReply {
     method: Method,
     protocol: Protocol,
+    reads: Reads,
 }
 
 #[derive(Debug, Default)]
@@ -154,6 +157,7 @@ impl HttpDecoder {
         self.waiting.push(PendingReply {
             method: request.method,
             protocol: Protocol::Http,
+            reads: Reads::Nothing,
         })?;
         let waits = request.expects_continue && request.body.is_some();
         self.body_role = if waits {
@@ -172,7 +176,7 @@ impl HttpDecoder {
     }
 
     fn response(&mut self, response: Response, sink: &mut MessageSink<'_>) {
-        self.dialect = self.dialect.or(response.dialect);
+        self.dialect = self.dialect.or(response.clues.dialect);
         let content = Content::HttpResponse {
             status: response.status,
         };
@@ -194,6 +198,10 @@ impl HttpDecoder {
                 self.emit_request_end(Role::Request, false, sink);
                 self.body_role = BodyRole::Answered;
             }
+            let reads = self.waiting.front().map(|waiting| waiting.reads);
+            let may_fail = reads.filter(|_| response.status < 400 && response.body.is_some());
+            let reply = may_fail.and_then(|reads| KeptReply::new(reads, response.clues));
+            self.reply = reply.map(Box::new);
             match response.body {
                 Some(_) => Role::ReplyPart,
                 None => Role::Reply,
@@ -207,7 +215,7 @@ impl HttpDecoder {
     fn body_ends(&mut self, direction: Direction, sink: &mut MessageSink<'_>) {
         self.halves[direction].body = None;
         match direction {
-            Direction::ServerToClient => self.emit_message(direction, Role::Reply, Content::Other, sink),
+            Direction::ServerToClient => self.emit_reply_end(sink),
             Direction::ClientToServer if self.body_role == BodyRole::Request => {
                 self.emit_request_end(Role::Request, true, sink);
             }
@@ -286,9 +294,11 @@ impl Decoder for HttpDecoder {
             }
             if let Some(body) = &mut half.body {
                 let before = input.length();
-                let kept = self.kept.as_deref_mut();
-                let is_requests = direction == Direction::ClientToServer;
-                let taken = body.process_input(&mut input, kept.filter(|_| is_requests));
+                let kept = match direction {
+                    Direction::ClientToServer => self.kept.as_deref_mut().map(|kept| &mut kept.body),
+                    Direction::ServerToClient => self.reply.as_deref_mut().map(|reply| &mut reply.body),
+                };
+                let taken = body.process_input(&mut input, kept);
                 half.taken += before - input.length();
                 let done = taken.map_err(|fault| self.error(direction, fault))?;
                 if done {
@@ -341,8 +351,9 @@ impl Decoder for HttpDecoder {
     }
 
     fn desync(&mut self, direction: Direction) {
-        if direction == Direction::ClientToServer {
-            self.kept = None;
+        match direction {
+            Direction::ClientToServer => self.kept = None,
+            Direction::ServerToClient => self.reply = None,
         }
         let half = &mut self.halves[direction];
         *half = HalfConnection {

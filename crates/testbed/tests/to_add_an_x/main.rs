@@ -72,7 +72,7 @@ fn add_a_protocol(copy: &Copied) {
         &row.place_of("protocols!"),
         "protocols! {\n",
         "/// Nobody's.\nToy: ProtocolFacts { name: \"toy\", aliases: &[], ports: &[], schemes: &[scheme(\"toy\", 1)], \
-         otel_name: None, dialect: Dialect::Standard, kind: ProtocolKind::Other };\n",
+         otel_name: None, dialect: Dialect::Standard, kind: ProtocolKind::Other, is_over_http: false };\n",
     );
 }
 

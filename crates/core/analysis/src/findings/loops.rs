@@ -4,8 +4,9 @@
 //! is waste if:
 //! 1. A user waits for the whole operation (an HTTP request, a transaction), or it lies in one transaction.
 //! 2. Or the statement before returned as many rows as the loop has rounds, and the client hardly paused.
-//! 3. Or the client hardly computed between round trips ([`TIGHT`]). This is weak evidence: load generators
-//!    and the clients of a pool do so too, and the ledger drops it if such are seen.
+//! 3. Or the client hardly computed between round trips ([`TIGHT`]), or steadily less than it waited
+//!    ([`is_steady`]). This is weak evidence: load generators and the clients of a pool do so too,
+//!    and the ledger drops it if such are seen.
 
 use super::operation_view::{OperationView, Task, Turn};
 use crate::verb::Verb;
@@ -31,6 +32,11 @@ const MAX_PERIOD_TURNS: usize = 4;
 
 /// A client that computes no longer than this between round trips runs a loop.
 pub(super) const TIGHT: Duration = Duration::from_micros(500);
+
+/// Pauses that are alike tell a loop from independent requests only if there are many.
+const MIN_STEADY_ROUNDS: usize = 10;
+
+const MAX_STEADY_PAUSE: Duration = Duration::from_millis(5);
 
 /// A client that pauses longer is not looping over a result.
 const MAX_PAUSE: Duration = Duration::from_millis(50);
@@ -107,7 +113,24 @@ fn evidence(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<
     if pause <= MAX_PAUSE && parent.is_some_and(|rows| rows.abs_diff(rounds) <= 1 + rounds / 10) {
         return Some(Evidence::Sure);
     }
-    (pause <= TIGHT).then_some(Evidence::Weak)
+    (pause <= TIGHT || is_steady(view, found, pause)).then_some(Evidence::Weak)
+}
+
+/// Whether the client computes no longer than it waits, and about the same in each round: four of
+/// five pauses are within half and twice the median. Of independent requests, which come at random
+/// times, less than half are.
+fn is_steady(view: &OperationView<'_>, found: Loop, pause: Duration) -> bool {
+    let turns = view.turns.all.get(found.all()).unwrap_or_default();
+    let pauses = || round_pauses(turns, found.period);
+    let alike = pauses()
+        .filter(|one| (pause / 2..=pause * 2).contains(one))
+        .count();
+    let exchanges = found.all().filter_map(|turn| view.exchange(turn));
+    let waits = exchanges.map(|exchange| exchange.ended().since(exchange.at));
+    found.rounds >= MIN_STEADY_ROUNDS
+        && pause <= MAX_STEADY_PAUSE
+        && alike * 5 >= pauses().count() * 4
+        && Some(pause) <= model::median(waits)
 }
 
 fn parent_rows(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Option<u64> {
@@ -125,9 +148,12 @@ fn parent_rows(view: &OperationView<'_>, found: Loop, lane_start: usize) -> Opti
 /// The client's longest pause in each round but the first; the median over rounds. The longest,
 /// because a round that ends with computing is not tight.
 pub(super) fn median_pause(turns: &[Turn], period: usize) -> Duration {
+    model::median(round_pauses(turns, period)).unwrap_or_default()
+}
+
+fn round_pauses(turns: &[Turn], period: usize) -> impl Iterator<Item = Duration> {
     let rounds = turns.chunks(period).skip(1);
-    let pauses = rounds.map(|round| round.iter().map(|turn| turn.gap).max().unwrap_or_default());
-    model::median(pauses).unwrap_or_default()
+    rounds.map(|round| round.iter().map(|turn| turn.gap).max().unwrap_or_default())
 }
 
 /// Rows that a protocol does not report are judged by their bytes.

@@ -18,7 +18,13 @@ pub(super) fn paging(fingerprint: &str) -> Option<Paging> {
     }
     let has = |words: &str| fingerprint.contains(words);
     let is_part = has(" offset ") || has(" limit ?,") || has(" fetch next ");
-    (first == "select" && is_part).then_some(Paging::Offset)
+    // Elasticsearch's `from`, and PostgREST's `offset`.
+    let is_part_of_http = match first {
+        "search" => fingerprint.ends_with("?from"),
+        "GET" => has("?offset=") || has("&offset="),
+        _ => false,
+    };
+    (first == "select" && is_part || is_part_of_http).then_some(Paging::Offset)
 }
 
 const SCANS: [&str; 4] = ["SCAN", "HSCAN", "SSCAN", "ZSCAN"];
@@ -39,6 +45,9 @@ mod tests {
                 "select a from t offset ? rows fetch next ? rows only",
                 Some(Paging::Offset),
             ),
+            ("search orders?from", Some(Paging::Offset)),
+            ("GET /rest/v1/t?limit=?&offset=?", Some(Paging::Offset)),
+            ("GET ?", None),
             ("SCAN ? COUNT ?", Some(Paging::Scan)),
             ("(function call loread)", Some(Paging::LargeObject)),
             ("select a from t where b = ? limit ?", None),

@@ -120,7 +120,7 @@ impl Made {
                     self.programs_perhaps += u64::from(exchange.turns);
                 }
             }
-            Phase::Work if !step.is_call && self.is_hidden_login(exchange) => {
+            Phase::Work if self.is_hidden_login(step) => {
                 self.is_login_hidden = false;
                 self.add_setup(number, exchange);
             }
@@ -142,8 +142,10 @@ impl Made {
 
     /// Whether this is an encrypted login: a database client's first message after TLS. A login may
     /// take more round trips.
-    fn is_hidden_login(&self, exchange: &Exchange) -> bool {
-        self.is_login_hidden && exchange.not_seen == Some(NotSeen::Encrypted) && exchange.turns > 0
+    fn is_hidden_login(&self, step: &OperationStep) -> bool {
+        let exchange = &step.exchange;
+        let is_hidden = exchange.not_seen == Some(NotSeen::Encrypted) && exchange.turns > 0;
+        self.is_login_hidden && is_hidden && step.protocol.is_database()
     }
 
     /// Whether a driver does this on opening: it makes or reads settings, or reads the database's

@@ -33,7 +33,7 @@ pub(super) fn turns_left(kind: FindingKind, software: Software) -> u64 {
 fn row_of(kind: FindingKind, software: Software, case: Option<Case>) -> Option<&'static Row> {
     let of_case = |row: &&Row| row.kind == kind && row.case.is_some() && row.case == case;
     let of_kind = |row: &&Row| row.kind == kind && row.case.is_none();
-    let of_software = |row: &&Row| row.software.contains(&software);
+    let of_software = |row: &&Row| row.software.iter().any(|of| of.includes(software));
     let of_all = |row: &&Row| row.software.is_empty();
     let find = |one: &dyn Fn(&&'static Row) -> bool, other: &dyn Fn(&&'static Row) -> bool| {
         REMEDIES.into_iter().flatten().find(|row| one(row) && other(row))
@@ -84,6 +84,7 @@ pub(super) fn of_unseen(software: Software) -> &'static str {
         | Software::Kingbase
         | Software::LoadGenerator
         | Software::Web
+        | Software::HttpStore
         | Software::Speaks(_) => {
             "Its text was not seen, because it was prepared before the capture. Begin the capture before the pool opens its connections, \
              or let the pool renew them."

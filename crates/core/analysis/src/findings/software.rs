@@ -13,6 +13,8 @@ pub(super) enum Software {
     LoadGenerator,
     /// HTTP, or what carries its requests.
     Web,
+    /// Of remedies: any store behind HTTP.
+    HttpStore,
     /// Unknown software with this protocol.
     Speaks(Protocol),
 }
@@ -72,8 +74,15 @@ impl Software {
             | Self::MariadbJdbc
             | Self::PythonMysql
             | Self::LoadGenerator
+            | Self::HttpStore
             | Self::Speaks(_) => false,
         }
+    }
+
+    /// Whether remedies for `self` are for this software too.
+    pub(super) fn includes(self, software: Self) -> bool {
+        let is_http_store = matches!(software, Self::Speaks(protocol) if protocol.is_over_http());
+        self == software || (self == Self::HttpStore && is_http_store)
     }
 
     pub(super) const fn of_protocol(protocol: Protocol) -> Self {

@@ -199,8 +199,14 @@ impl Asking {
                 self.asked.fetches += 1;
                 self.digest = Digest::Untold;
             }
-            Content::Call { identity, .. } => {
-                self.executes(fingerprint, key, |key| digest_of(key, identity?));
+            Content::Call { identity, syntax, .. } => {
+                if let CallSyntax::FirstPage { rows } = syntax {
+                    self.limits(Some(rows), None);
+                }
+                self.executes(fingerprint, key, |key| {
+                    let [target, body] = identity?.map(|part| digest_of(key, part));
+                    Some(key.hash_one((target?, body?)))
+                });
             }
             Content::Close => self.asked.closes += 1,
             // Bodies are not seen: of other methods two requests may differ.

@@ -262,12 +262,12 @@ fn read_call(
     use exchange_builder::Weight;
     let fingerprint = match syntax {
         CallSyntax::Statement => fingerprints.statement(text, dialect),
-        CallSyntax::Words | CallSyntax::NextPage => fingerprints.words(text),
+        CallSyntax::Words | CallSyntax::FirstPage { .. } | CallSyntax::NextPage => fingerprints.words(text),
         CallSyntax::Target => fingerprints.target(text),
     };
     match syntax {
         CallSyntax::NextPage => (Some(fingerprint), Weight::Fetched, 0),
-        CallSyntax::Statement | CallSyntax::Words | CallSyntax::Target => {
+        CallSyntax::Statement | CallSyntax::Words | CallSyntax::FirstPage { .. } | CallSyntax::Target => {
             let weight = Weight::of_executed(&fingerprint);
             (Some(fingerprint), weight, 1)
         }

@@ -1,6 +1,6 @@
 //! Bodies, counted to their end.
 
-use super::dialects::Kept;
+use super::dialects::KeptBody;
 use crate::decoding::fault::fault;
 use crate::decoding::framing::{HeaderFault, Input};
 
@@ -34,7 +34,7 @@ impl Body {
     pub(super) fn process_input(
         &mut self,
         input: &mut Input<'_>,
-        mut kept: Option<&mut Kept>,
+        mut kept: Option<&mut KeptBody>,
     ) -> Result<bool, HeaderFault> {
         while !input.is_empty() {
             match self {
@@ -43,7 +43,7 @@ impl Body {
                     return Ok(*left == 0);
                 }
                 Self::UntilClose => {
-                    input.pass(u64::MAX);
+                    pass_content(u64::MAX, input, kept.as_deref_mut());
                 }
                 Self::ChunkData(left) => {
                     *left -= pass_content(left.saturating_sub(CRLF), input, kept.as_deref_mut());
@@ -107,7 +107,7 @@ impl Body {
     }
 }
 
-fn pass_content(most: u64, input: &mut Input<'_>, kept: Option<&mut Kept>) -> u64 {
+fn pass_content(most: u64, input: &mut Input<'_>, kept: Option<&mut KeptBody>) -> u64 {
     let bytes = input.bytes();
     let passed = input.pass(most);
     if let Some(kept) = kept {

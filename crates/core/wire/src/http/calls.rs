@@ -45,8 +45,8 @@ impl HttpDecoder {
             return self.emit_message(Direction::ClientToServer, role, Content::Other, sink);
         };
         let body = BodyStart {
-            bytes: &kept.body,
-            is_whole: is_whole && !kept.is_cut,
+            bytes: &kept.body.bytes,
+            is_whole: is_whole && !kept.body.is_cut,
         };
         self.emit_call((kept.dialect, kept.fit), &request, body, role, sink);
     }
@@ -72,17 +72,31 @@ impl HttpDecoder {
         }
         if let Some(waiting) = self.waiting.back_mut() {
             waiting.protocol = dialect.protocol;
+            waiting.reads = (dialect.reads)(&name);
         }
-        let identity = [request.target, body.bytes].concat();
         let content = Content::Call {
             text: &name,
             syntax,
-            identity: body.is_whole.then_some(&identity),
+            identity: body.is_whole.then_some([request.target, body.bytes]),
             request: request.id,
             span: request.span,
         };
         self.emit_message(Direction::ClientToServer, role, content, sink);
         self.name = name;
+    }
+
+    /// Emits the end of a reply, with what its body says.
+    pub(super) fn emit_reply_end(&mut self, sink: &mut MessageSink<'_>) {
+        let outcome = self.reply.take().map(|reply| reply.outcome()).unwrap_or_default();
+        let content = match (&outcome.error, outcome.rows) {
+            (Some(code), _) => Content::Error { code, text: b"" },
+            (None, Some(rows)) => Content::Done {
+                rows: Some(rows),
+                transaction: None,
+            },
+            (None, None) => Content::Other,
+        };
+        self.emit_message(Direction::ServerToClient, Role::Reply, content, sink);
     }
 
     fn emit_plain(&mut self, request: &Request<'_>, role: Role, sink: &mut MessageSink<'_>) {

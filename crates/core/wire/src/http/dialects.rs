@@ -10,13 +10,15 @@ mod elasticsearch;
 mod json;
 mod kept;
 mod metrics;
+mod reply;
 mod sql;
 mod target;
 mod upstash;
 mod web;
 
-pub(super) use clues::Clues;
-pub(super) use kept::Kept;
+pub(super) use clues::{Clues, ReplyClues};
+pub(super) use kept::{Kept, KeptBody, KeptReply};
+pub(super) use reply::Reads;
 
 use super::head::Request;
 use model::{CallSyntax, Protocol};
@@ -28,6 +30,8 @@ pub(super) struct Dialect {
     /// `None` if the request is another one after all.
     name: fn(&Call<'_>, &mut Vec<u8>) -> Option<CallSyntax>,
     answers: fn(&[u8], &[u8]) -> bool,
+    /// What to read of the reply to a request with this name.
+    pub(super) reads: fn(&[u8]) -> Reads,
 }
 
 impl Dialect {
@@ -41,6 +45,7 @@ impl Dialect {
             recognise,
             name,
             answers: |_, _| false,
+            reads: |_| Reads::Nothing,
         }
     }
 }
@@ -132,10 +137,8 @@ pub(super) fn write_target(request: &Request<'_>, text: &mut Vec<u8>) -> CallSyn
     CallSyntax::Target
 }
 
-pub(super) fn of_response(name: &[u8], value: &[u8]) -> Option<&'static Dialect> {
-    let may_name = matches!(name.first(), Some(b'x' | b'X' | b's' | b'S'));
-    let mut rows = ROWS.iter();
-    may_name.then(|| rows.find(|row| (row.answers)(name, value)))?
+fn of_response(name: &[u8], value: &[u8]) -> Option<&'static Dialect> {
+    ROWS.iter().find(|row| (row.answers)(name, value))
 }
 
 fn push_words(text: &mut Vec<u8>, words: &[&[u8]]) {
@@ -150,6 +153,17 @@ fn push_words(text: &mut Vec<u8>, words: &[&[u8]]) {
 fn words(text: &mut Vec<u8>, words: &[&[u8]]) -> Option<CallSyntax> {
     push_words(text, words);
     Some(CallSyntax::Words)
+}
+
+/// Form of the words of a request for a part of a result: the next part, or the first with so many
+/// rows.
+fn page(is_next: bool, rows: Option<u64>) -> CallSyntax {
+    let rows = rows.and_then(|rows| u32::try_from(rows).ok());
+    match (is_next, rows) {
+        (true, _) => CallSyntax::NextPage,
+        (false, Some(rows)) => CallSyntax::FirstPage { rows },
+        (false, None) => CallSyntax::Words,
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! First line of a head, and the fields that delimit the message.
 
 use super::body::Body;
-use super::dialects::{self, Clues, Dialect};
+use super::dialects::{Clues, ReplyClues};
 use crate::decoding::fault::fault;
 use crate::decoding::framing::HeaderFault;
 use model::{RequestId, SpanId};
@@ -30,7 +30,7 @@ pub(super) struct Response {
     pub(super) status: u16,
     pub(super) body: Option<Body>,
     pub(super) leaves: bool,
-    pub(super) dialect: Option<&'static Dialect>,
+    pub(super) clues: ReplyClues,
 }
 
 impl Response {
@@ -110,10 +110,8 @@ pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, 
         return Err(fault("a status line of HTTP/1", "something else"));
     };
     let status = u16::try_from(hundreds * 100 + tens * 10 + ones).unwrap_or(0);
-    let mut dialect = None;
-    let fields = Fields::parse(lines, |name, value| {
-        dialect = dialect.or_else(|| dialects::of_response(name, value));
-    })?;
+    let mut clues = ReplyClues::default();
+    let fields = Fields::parse(lines, |name, value| clues.process_field(name, value))?;
     let connected = method == Some(Method::Connect) && hundreds == 2;
     let leaves = status == 101 || connected;
     let bodiless =
@@ -131,7 +129,7 @@ pub(super) fn response(head: &[u8], method: Option<Method>) -> Result<Response, 
         status,
         body,
         leaves,
-        dialect,
+        clues,
     })
 }
 

@@ -137,7 +137,9 @@ fn record_message(
         Content::Client { text } => passed.push(Passed::Client(String::from_utf8_lossy(text).into_owned())),
         Content::Call { text, syntax, .. } => request.executes.push(match syntax {
             CallSyntax::Statement => fingerprints.statement(text, dialect),
-            CallSyntax::Words | CallSyntax::NextPage => fingerprints.words(text),
+            CallSyntax::Words | CallSyntax::FirstPage { .. } | CallSyntax::NextPage => {
+                fingerprints.words(text)
+            }
             CallSyntax::Target => fingerprints.target(text),
         }),
         Content::HttpRequest { method, target, .. } => {

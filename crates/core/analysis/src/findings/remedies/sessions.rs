@@ -5,24 +5,6 @@ use super::super::software::Software as For;
 use super::{Case, Row, case_row, row};
 use model::{FindingKind as Kind, Protocol};
 
-const OVER_HTTP: [For; 15] = [
-    For::Speaks(Protocol::Dynamodb),
-    For::Speaks(Protocol::S3),
-    For::Speaks(Protocol::Aws),
-    For::Speaks(Protocol::Clickhouse),
-    For::Speaks(Protocol::Elasticsearch),
-    For::Speaks(Protocol::Influxdb),
-    For::Speaks(Protocol::Prometheus),
-    For::Speaks(Protocol::Etcd),
-    For::Speaks(Protocol::Couchdb),
-    For::Speaks(Protocol::Neon),
-    For::Speaks(Protocol::Libsql),
-    For::Speaks(Protocol::Upstash),
-    For::Speaks(Protocol::Bigquery),
-    For::Speaks(Protocol::Snowflake),
-    For::Speaks(Protocol::Firestore),
-];
-
 pub(super) const ROWS: &[Row] = &[
     case_row(
         Kind::ControlTurns,
@@ -179,7 +161,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         Kind::Reconnect,
-        &OVER_HTTP,
+        &[For::HttpStore],
         "Keep connections: one client object for the program instead of one per request, with keep-alive (an agent or session in its settings).",
     ),
     row(
@@ -228,7 +210,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         Kind::Sequential,
-        &OVER_HTTP,
+        &[For::HttpStore],
         "None contains a value from another's reply: send them at the same time, on connections that are kept, or with the store's request for several.",
     ),
     row(

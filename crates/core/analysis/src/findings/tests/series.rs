@@ -106,3 +106,60 @@ fn what_recurs_under_another_name_recurs() {
     counts.sort();
     assert_eq!(counts, [("connect, page".to_owned(), 2), ("page".to_owned(), 4)]);
 }
+
+/// Pauses of Python clients of DynamoDB and Elasticsearch, with some of a busy machine.
+#[test]
+fn a_loop_of_a_client_that_steadily_computes_a_little_is_n_plus_one() {
+    let rounds = |count: u64, protocol| {
+        let mut made = Made::new(protocol);
+        for round in 0..count {
+            let pause = match round % 10 {
+                9 => 2_900,
+                rest => 610 + rest * 20,
+            };
+            made.asks("GetItem Orders", Duration::from_micros(pause), 1);
+        }
+        made
+    };
+    for protocol in [Protocol::Dynamodb, Protocol::Postgres] {
+        let made = rounds(30, protocol);
+        let found = made.kinds_and_counts(OperationKind::Connection);
+        assert_eq!(found, [(Kind::NPlusOne, 30, 29)]);
+        let few = rounds(9, protocol).kinds_and_counts(OperationKind::Connection);
+        assert_eq!(few, [], "too few to tell");
+    }
+    // Two clients of a pool, at the same time.
+    let mut findings = engine();
+    for id in 0..2 {
+        findings.operation(&Operation {
+            id,
+            ..rounds(30, Protocol::Dynamodb).operation(OperationKind::Connection)
+        });
+    }
+    assert_eq!(findings.finish().findings, []);
+}
+
+/// Requests of independent users come at random times, on a pool's only connection or after an even
+/// pause for thought.
+#[test]
+fn requests_of_independent_users_are_no_loop() {
+    let mut made = Made::new(Protocol::Dynamodb);
+    let mut state = 7_u64;
+    for _ in 0..300 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let uniform = (f64::from(u32::try_from(state >> 33).expect("31 bits")) + 1.0) / 2.0_f64.powi(31);
+        let pause = Duration::from_secs_f64(0.0006 - uniform.ln() * 0.002);
+        made.exchange(pause, |exchange| {
+            exchange.fingerprint = Some("GetItem Orders".into());
+            exchange.first.reply_ended = Some(exchange.at.after(4 * TURN));
+        });
+    }
+    assert_eq!(made.kinds_and_counts(OperationKind::Connection), []);
+    for pause in [Duration::from_millis(6), Duration::from_millis(2), THINKING] {
+        let mut made = Made::new(Protocol::Dynamodb);
+        for _ in 0..100 {
+            made.asks("GetItem Orders", pause, 1);
+        }
+        assert_eq!(made.kinds_and_counts(OperationKind::Connection), [], "{pause:?}");
+    }
+}

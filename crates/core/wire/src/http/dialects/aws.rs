@@ -1,41 +1,81 @@
 //! Services of AWS: DynamoDB, S3, and those that name their operation.
 
-use super::{Call, Dialect, Fit, json, target, words};
+use super::reply::{MatchText, Reads, Sign};
+use super::{Call, Dialect, Fit, json, page, target, words};
 use model::{CallSyntax, Protocol};
 
-pub(super) const DYNAMODB: Dialect = Dialect::new(
-    Protocol::Dynamodb,
-    |call| Fit::in_body(call.clues.amz_target.starts_with(b"DynamoDB")),
-    name_item,
-);
-
-pub(super) const S3: Dialect = Dialect::new(
-    Protocol::S3,
-    |call| Fit::named(call.clues.amz_target.is_empty() && is_s3(call)),
-    name_object,
-);
-
-pub(super) const AWS: Dialect = Dialect::new(
-    Protocol::Aws,
-    |call| match (call.clues.amz_target, service(call)) {
-        ([], Some(_)) if call.is_post() && call.clues.is_form() => Fit::InBody,
-        ([], service) => Fit::named(service.is_some()),
-        (_, Some(_)) => Fit::Named,
-        (target, None) => Fit::named(call.is_post() && target.contains(&b'.')),
+pub(super) const DYNAMODB: Dialect = Dialect {
+    reads: |_| {
+        Reads::Members(
+            const {
+                &[
+                    Sign::failed(1, b"UnprocessedKeys"),
+                    Sign::failed(1, b"UnprocessedItems"),
+                    Sign::rows(1, b"Count"),
+                ]
+            },
+        )
     },
-    name_operation,
-);
+    ..Dialect::new(
+        Protocol::Dynamodb,
+        |call| Fit::in_body(call.clues.amz_target.starts_with(b"DynamoDB")),
+        name_item,
+    )
+};
+
+pub(super) const S3: Dialect = Dialect {
+    // Objects deleted together, and uploads put together, fail in a reply of success.
+    reads: |name| match name.starts_with(b"POST ") {
+        true => Reads::Text(MatchText::Anywhere(b"<Error>")),
+        false => Reads::Nothing,
+    },
+    ..Dialect::new(
+        Protocol::S3,
+        |call| Fit::named(call.clues.amz_target.is_empty() && is_s3(call)),
+        name_object,
+    )
+};
+
+pub(super) const AWS: Dialect = Dialect {
+    reads: |_| {
+        Reads::Members(
+            const {
+                &[
+                    Sign::failed(1, b"Failed"),
+                    Sign::failed(1, b"FailedPutCount"),
+                    Sign::failed(1, b"FailedRecordCount"),
+                    Sign::failed(1, b"FailedEntryCount"),
+                ]
+            },
+        )
+    },
+    ..Dialect::new(
+        Protocol::Aws,
+        |call| match (call.clues.amz_target, service(call)) {
+            ([], Some(_)) if call.is_post() && call.clues.is_form() => Fit::InBody,
+            ([], service) => Fit::named(service.is_some()),
+            (_, Some(_)) => Fit::Named,
+            (target, None) => Fit::named(call.is_post() && target.contains(&b'.')),
+        },
+        name_operation,
+    )
+};
 
 fn name_item(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let operation = behind_last(call.clues.amz_target, b'.');
-    let table = json::member(call.body, b"TableName")
-        .or_else(|| json::key_inside(call.body, b"RequestItems"))
+    let names = [
+        b"TableName".as_slice(),
+        b"RequestItems",
+        b"ExclusiveStartKey",
+        b"Limit",
+    ];
+    let [table, items, start, limit] = json::outer(call.body, names);
+    let table = table
+        .and_then(|table| table.string())
+        .or_else(|| json::key_inside(&items?))
         .or_else(|| json::members(call.body, &[b"TableName"]).next());
     words(text, &[operation, table.unwrap_or_default()])?;
-    Some(match json::has_key(call.body, b"ExclusiveStartKey") {
-        true => CallSyntax::NextPage,
-        false => CallSyntax::Words,
-    })
+    Some(page(start.is_some(), limit.and_then(|limit| limit.number())))
 }
 
 fn name_object(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
@@ -56,11 +96,8 @@ fn name_object(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let is_next = PAGES
         .iter()
         .any(|name| call.parameter(name).is_some_and(|value| !value.is_empty()));
-    Some(if is_next {
-        CallSyntax::NextPage
-    } else {
-        CallSyntax::Words
-    })
+    let limit = call.parameter(b"max-keys").and_then(target::number);
+    Some(page(is_next, limit))
 }
 
 fn name_operation(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {

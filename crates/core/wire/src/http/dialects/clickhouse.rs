@@ -1,5 +1,6 @@
 //! ClickHouse's HTTP interface: a statement is in the parameter `query` or in the body.
 
+use super::reply::{MatchText, Reads};
 use super::{Call, Dialect, Fit, target};
 use model::{CallSyntax, Protocol};
 
@@ -8,6 +9,8 @@ pub(super) const ROW: Dialect = Dialect {
         let beginning = name.get(..b"x-clickhouse-".len());
         beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(b"x-clickhouse-"))
     },
+    // An exception after the first rows ends the body.
+    reads: |_| Reads::Text(MatchText::LastLine(b"Code: ", b"DB::Exception")),
     ..Dialect::new(Protocol::Clickhouse, recognise, name)
 };
 

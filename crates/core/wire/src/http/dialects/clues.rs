@@ -1,5 +1,6 @@
-//! Fields of a request's head that tell which dialect it is.
+//! Fields of heads that tell which dialect a connection has, and what a reply says.
 
+use super::{Dialect, target};
 use model::Protocol;
 
 #[derive(Debug, Default)]
@@ -59,5 +60,61 @@ impl<'a> Clues<'a> {
 
     pub(super) fn is_form(&self) -> bool {
         self.has_type(b"application/x-www-form-urlencoded")
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::http) struct ReplyClues {
+    pub(in crate::http) dialect: Option<&'static Dialect>,
+    pub(super) is_encoded: bool,
+    /// ClickHouse's number of an error.
+    pub(super) exception: Option<u32>,
+    pub(super) rows: Option<u64>,
+}
+
+impl ReplyClues {
+    pub(in crate::http) fn process_field(&mut self, name: &[u8], value: &[u8]) {
+        let is = |known: &[u8]| name.eq_ignore_ascii_case(known);
+        match name.first() {
+            Some(b'c' | b'C') if is(b"content-encoding") => self.is_encoded = value != b"identity",
+            Some(b'c' | b'C') if is(b"content-range") => self.rows = rows_of_range(value),
+            Some(b'x' | b'X' | b's' | b'S') => {
+                self.dialect = self.dialect.or_else(|| super::of_response(name, value));
+                if is(b"x-clickhouse-exception-code") {
+                    self.exception = target::number(value).and_then(|code| u32::try_from(code).ok());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `0-24/3573`, or `*/0` without rows; bytes have their unit in front.
+fn rows_of_range(value: &[u8]) -> Option<u64> {
+    let (range, _) = target::cut(value, b'/')?;
+    if range == b"*" {
+        return Some(0);
+    }
+    let (first, last) = target::cut(range, b'-')?;
+    let rows = target::number(last)?.checked_sub(target::number(first)?)?;
+    rows.checked_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_of_rows_is_counted_and_one_of_bytes_is_not() {
+        for (value, rows) in [
+            ("0-24/3573", Some(25)),
+            ("10-10/*", Some(1)),
+            ("*/0", Some(0)),
+            ("bytes 0-99/200", None),
+            ("5-1/9", None),
+            ("0-18446744073709551615/*", None),
+        ] {
+            assert_eq!(rows_of_range(value.as_bytes()), rows, "{value}");
+        }
     }
 }

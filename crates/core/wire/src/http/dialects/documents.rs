@@ -1,6 +1,7 @@
 //! Stores of keys and documents: etcd, Firestore, CouchDB.
 
-use super::{Call, Dialect, Fit, json, target, words};
+use super::reply::{Reads, Sign};
+use super::{Call, Dialect, Fit, json, page, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const ETCD: Dialect = Dialect::new(
@@ -9,17 +10,34 @@ pub(super) const ETCD: Dialect = Dialect::new(
     |call, text| words(text, &[etcd_operation(call.path)?]),
 );
 
-pub(super) const FIRESTORE: Dialect = Dialect::new(
-    Protocol::Firestore,
-    |call| match firestore_documents(call.path) {
-        Some(_) if call.is_post() => Fit::InBody,
-        found => Fit::named(found.is_some()),
+pub(super) const FIRESTORE: Dialect = Dialect {
+    // The fields of a document have any name: they are not looked at.
+    reads: |name| match name.split(|&byte| byte == b' ').next() {
+        Some(b"list") => Reads::Members(const { &[Sign::row(2, b"name")] }),
+        Some(b"batchWrite") => Reads::Members(const { &[Sign::failed(2, b"code")] }),
+        Some(b"runQuery") => {
+            Reads::Members(const { &[Sign::failed(1, b"error"), Sign::row(1, b"document")] })
+        }
+        Some(b"batchGet") => Reads::Members(const { &[Sign::failed(1, b"error"), Sign::row(1, b"found")] }),
+        _ => Reads::Nothing,
     },
-    name_firestore,
-);
+    ..Dialect::new(
+        Protocol::Firestore,
+        |call| match firestore_documents(call.path) {
+            Some(_) if call.is_post() => Fit::InBody,
+            found => Fit::named(found.is_some()),
+        },
+        name_firestore,
+    )
+};
 
 pub(super) const COUCHDB: Dialect = Dialect {
     answers: |name, value| name.eq_ignore_ascii_case(b"server") && value.starts_with(b"CouchDB"),
+    // A document may have such a member too.
+    reads: |name| match name.starts_with(b"bulk_docs") {
+        true => Reads::Members(const { &[Sign::failed(1, b"error")] }),
+        false => Reads::Nothing,
+    },
     ..Dialect::new(
         Protocol::Couchdb,
         |call| Fit::in_body(is_couchdb(call)),
@@ -71,12 +89,8 @@ fn name_firestore(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
         _ => return None,
     };
     words(text, &[word, last_collection])?;
-    let is_next = call.parameter(b"pageToken").is_some();
-    Some(if is_next {
-        CallSyntax::NextPage
-    } else {
-        CallSyntax::Words
-    })
+    let limit = call.parameter(b"pageSize").and_then(target::number);
+    Some(page(call.parameter(b"pageToken").is_some(), limit))
 }
 
 fn is_couchdb(call: &Call<'_>) -> bool {

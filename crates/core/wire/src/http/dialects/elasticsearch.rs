@@ -1,10 +1,20 @@
 //! Elasticsearch and OpenSearch.
 
-use super::{Call, Dialect, Fit, target, words};
+use super::reply::{Reads, Sign};
+use super::{Call, Dialect, Fit, json, page, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const ROW: Dialect = Dialect {
     answers: |name, value| name.eq_ignore_ascii_case(b"x-elastic-product") && value == b"Elasticsearch",
+    reads: |name| match name.split(|byte| matches!(byte, b' ' | b'?')).next() {
+        Some(b"bulk") => Reads::Members(const { &[Sign::failed(1, b"errors")] }),
+        Some(b"msearch" | b"mget") => Reads::Members(const { &[Sign::failed(2, b"error")] }),
+        // Of failed shards the hits are missing.
+        Some(b"search" | b"scroll") => {
+            Reads::Members(const { &[Sign::failed(2, b"failed"), Sign::row(3, b"_id")] })
+        }
+        _ => Reads::Nothing,
+    },
     ..Dialect::new(Protocol::Elasticsearch, |call| Fit::in_body(is_it(call)), name)
 };
 
@@ -54,10 +64,26 @@ fn name(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
                 _ => CallSyntax::NextPage,
             });
         }
+        (b"search", _) => return name_search(call, index, text),
         (operation, _) if NAMED.contains(&operation) => operation,
         _ => return None,
     };
     words(text, &[word, index])
+}
+
+/// `from` leaves hits out, of a page that a user may have asked for; `search_after` goes on behind
+/// the last hit.
+fn name_search(call: &Call<'_>, index: &[u8], text: &mut Vec<u8>) -> Option<CallSyntax> {
+    let names = [b"from".as_slice(), b"size", b"search_after"];
+    let [from, size, after] = json::outer(call.body, names);
+    words(text, &[b"search", index])?;
+    if from.is_some() || call.parameter(b"from").is_some() {
+        text.extend_from_slice(b"?from");
+    }
+    let size = size
+        .and_then(|size| size.number())
+        .or_else(|| call.parameter(b"size").and_then(target::number));
+    Some(page(after.is_some(), size))
 }
 
 const CLIENTS: [&str; 6] = [

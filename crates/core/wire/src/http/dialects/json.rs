@@ -4,19 +4,58 @@
 pub(super) struct Text<'a> {
     pub(super) raw: &'a [u8],
     pub(super) depth: usize,
+    /// Objects around it, without arrays.
+    pub(super) objects: usize,
     /// Objects and arrays that began before it.
     pub(super) begun: usize,
     pub(super) is_key: bool,
+    rest: &'a [u8],
+}
+
+impl<'a> Text<'a> {
+    /// Of a key, its value and what follows.
+    pub(super) fn value(&self) -> &'a [u8] {
+        let rest = self.rest.trim_ascii_start();
+        rest.strip_prefix(b":").unwrap_or_default().trim_ascii_start()
+    }
+
+    /// Of a key, its value if that is a string.
+    pub(super) fn string(&self) -> Option<&'a [u8]> {
+        let behind = self.value().strip_prefix(b"\"")?;
+        behind.get(..end_of_string(behind))
+    }
+
+    /// Of a key, its value if that is a whole number.
+    pub(super) fn number(&self) -> Option<u64> {
+        let value = self.value();
+        let length = value.iter().position(|byte| !byte.is_ascii_digit())?;
+        std::str::from_utf8(&value[..length]).ok()?.parse().ok()
+    }
+
+    /// Of a key, whether its value is more than false, null, zero or empty.
+    pub(super) fn is_set(&self) -> bool {
+        let value = self.value();
+        let inside = value.get(1..).unwrap_or_default().trim_ascii_start().first();
+        match value.first() {
+            Some(b'{') => inside.is_some_and(|byte| *byte != b'}'),
+            Some(b'[') => inside.is_some_and(|byte| *byte != b']'),
+            Some(b'"') => inside.is_some_and(|byte| *byte != b'"'),
+            Some(b't' | b'1'..=b'9' | b'-') => true,
+            _ => false,
+        }
+    }
 }
 
 pub(super) fn strings(json: &[u8]) -> impl Iterator<Item = Text<'_>> {
-    let (mut rest, mut depth, mut begun) = (json, 0_usize, 0);
+    let (mut rest, mut depth, mut objects, mut begun) = (json, 0_usize, 0_usize, 0);
     std::iter::from_fn(move || {
         while let Some((&byte, behind)) = rest.split_first() {
             rest = behind;
             match byte {
-                b'{' | b'[' => (depth, begun) = (depth + 1, begun + 1),
-                b'}' | b']' => depth = depth.saturating_sub(1),
+                b'{' => (depth, objects, begun) = (depth + 1, objects + 1, begun + 1),
+                b'[' => (depth, begun) = (depth + 1, begun + 1),
+                b'}' => (depth, objects) = (depth.saturating_sub(1), objects.saturating_sub(1)),
+                b']' => depth = depth.saturating_sub(1),
                 b'"' => {
                     let (raw, after) = behind.split_at(end_of_string(behind));
                     rest = after.get(1..).unwrap_or_default();
@@ -24,8 +63,10 @@ pub(super) fn strings(json: &[u8]) -> impl Iterator<Item = Text<'_>> {
                     let text = Text {
                         raw,
                         depth,
+                        objects,
                         begun,
                         is_key,
+                        rest,
                     };
                     return Some(text);
                 }
@@ -56,24 +97,22 @@ pub(super) fn members<'a>(json: &'a [u8], names: &[&[u8]]) -> impl Iterator<Item
     })
 }
 
-pub(super) fn member<'a>(json: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    let mut before: Option<Text<'a>> = None;
-    strings(json).find_map(|text| {
-        let key = before.replace(text)?;
-        let is_value = key.is_key && !text.is_key && (key.depth, text.depth) == (1, 1) && key.raw == name;
-        is_value.then_some(text.raw)
-    })
+/// The outermost members with these names, found in one pass.
+pub(super) fn outer<'a, const N: usize>(json: &'a [u8], names: [&[u8]; N]) -> [Option<Text<'a>>; N] {
+    let mut found = [None; N];
+    for text in strings(json).filter(|text| text.is_key && text.depth == 1) {
+        let place = names.iter().position(|name| *name == text.raw);
+        if let Some(place) = place.and_then(|place| found.get_mut(place)) {
+            place.get_or_insert(text);
+        }
+    }
+    found
 }
 
-pub(super) fn key_inside<'a>(json: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    let mut all = strings(json).skip_while(|text| !(text.is_key && text.depth == 1 && text.raw == name));
-    all.next()?;
-    let inside = all.next().filter(|text| text.is_key && text.depth == 2)?;
-    Some(inside.raw)
-}
-
-pub(super) fn has_key(json: &[u8], name: &[u8]) -> bool {
-    strings(json).any(|text| text.is_key && text.depth == 1 && text.raw == name)
+/// The first key of the object that is a member's value.
+pub(super) fn key_inside<'a>(member: &Text<'a>) -> Option<&'a [u8]> {
+    let inside = strings(member.value()).next()?;
+    (inside.is_key && inside.depth == 1).then_some(inside.raw)
 }
 
 pub(super) fn unescape(raw: &[u8], out: &mut Vec<u8>) {

@@ -1,14 +1,14 @@
-//! Head and beginning of the body of a request.
+//! Head and beginning of the body of a request, and the body of a reply.
 
-use super::{Dialect, Fit};
+use super::reply::{Outcome, Reads};
+use super::{Dialect, Fit, ReplyClues};
 
 #[derive(Debug)]
 pub(in crate::http) struct Kept {
     pub(in crate::http) dialect: &'static Dialect,
     pub(in crate::http) fit: Fit,
     pub(in crate::http) head: Vec<u8>,
-    pub(in crate::http) body: Vec<u8>,
-    pub(in crate::http) is_cut: bool,
+    pub(in crate::http) body: KeptBody,
 }
 
 impl Kept {
@@ -17,20 +17,79 @@ impl Kept {
             dialect,
             fit,
             head: head.to_vec(),
-            body: Vec::new(),
-            is_cut: false,
+            body: KeptBody::default(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(in crate::http) struct KeptReply {
+    reads: Reads,
+    /// As its head says.
+    of_head: Outcome,
+    pub(in crate::http) body: KeptBody,
+}
+
+impl KeptReply {
+    /// `None` if nothing of the reply says more than its status.
+    pub(in crate::http) fn new(reads: Reads, clues: ReplyClues) -> Option<Self> {
+        let of_head = Outcome {
+            error: clues.exception.map(|code| code.to_string().into_bytes()),
+            rows: clues.rows.filter(|_| matches!(reads, Reads::ContentRange)),
+        };
+        let reads = if clues.is_encoded { Reads::Nothing } else { reads };
+        let is_needed = of_head != Outcome::default() || !matches!(reads, Reads::Nothing);
+        is_needed.then(|| Self {
+            reads,
+            of_head,
+            body: reads.body(),
+        })
+    }
+
+    pub(in crate::http) fn outcome(self) -> Outcome {
+        let of_body = self.reads.outcome(&self.body);
+        Outcome {
+            error: self.of_head.error.or(of_body.error),
+            rows: self.of_head.rows.or(of_body.rows),
+        }
+    }
+}
+
+/// The beginning of a body, and its end.
+#[derive(Debug, Default)]
+pub(in crate::http) struct KeptBody {
+    pub(in crate::http) bytes: Vec<u8>,
+    pub(in crate::http) is_cut: bool,
+    /// More than the last [`MAX_END`] bytes.
+    pub(super) end: Vec<u8>,
+    keeps_end: bool,
+}
+
+impl KeptBody {
+    pub(in crate::http) fn with_end() -> Self {
+        Self {
+            keeps_end: true,
+            ..Self::default()
         }
     }
 
     /// Adds `bytes`, the seen ones of `passed`.
     pub(in crate::http) fn add(&mut self, bytes: &[u8], passed: u64) {
+        if self.keeps_end {
+            if self.end.len() > MAX_END {
+                self.end.drain(..self.end.len() - MAX_END);
+            }
+            self.end
+                .extend_from_slice(&bytes[bytes.len().saturating_sub(MAX_END)..]);
+        }
         if self.is_cut {
             return;
         }
-        let room = MAX_BODY - self.body.len();
-        self.body.extend_from_slice(&bytes[..room.min(bytes.len())]);
+        let room = MAX_BODY - self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[..room.min(bytes.len())]);
         self.is_cut = bytes.len() > room || passed > bytes.len() as u64;
     }
 }
 
 const MAX_BODY: usize = 16 * 1024;
+const MAX_END: usize = 1024;

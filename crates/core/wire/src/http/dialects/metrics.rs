@@ -1,5 +1,6 @@
 //! Stores of time series: InfluxDB and Prometheus.
 
+use super::reply::{Reads, Sign};
 use super::{Call, Dialect, Fit, target, words};
 use model::{CallSyntax, Protocol};
 
@@ -7,11 +8,14 @@ pub(super) const INFLUXDB: Dialect = Dialect {
     answers: |name, _| {
         name.eq_ignore_ascii_case(b"x-influxdb-version") || name.eq_ignore_ascii_case(b"x-influxdb-build")
     },
+    reads: |_| Reads::Members(const { &[Sign::failed(1, b"error"), Sign::failed(2, b"error")] }),
     ..Dialect::new(Protocol::Influxdb, recognise_influxdb, name_influxdb)
 };
 
-pub(super) const PROMETHEUS: Dialect =
-    Dialect::new(Protocol::Prometheus, recognise_prometheus, name_prometheus);
+pub(super) const PROMETHEUS: Dialect = Dialect {
+    reads: |_| Reads::Members(const { &[Sign::failed_if(1, b"status", b"\"error\"")] }),
+    ..Dialect::new(Protocol::Prometheus, recognise_prometheus, name_prometheus)
+};
 
 fn recognise_influxdb(call: &Call<'_>) -> Fit {
     let is_clients = call.clues.is_client(&["influx", "python-influxdb"]);

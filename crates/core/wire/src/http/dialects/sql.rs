@@ -1,45 +1,77 @@
 //! SQL in JSON: Neon, libSQL (Turso), BigQuery, Snowflake.
 
-use super::{Call, Dialect, Fit, json, target, words};
+use super::reply::{Reads, Sign};
+use super::{Call, Dialect, Fit, json, page, target, words};
 use model::{CallSyntax, Protocol};
 
-pub(super) const NEON: Dialect = Dialect::new(
-    Protocol::Neon,
-    |call| Fit::in_body(call.clues.is_marked(Protocol::Neon) && call.path == b"/sql"),
-    |call, text| statements(call, &[b"query"], text).or_else(|| words(text, &[b"sql"])),
-);
+pub(super) const NEON: Dialect = Dialect {
+    // Several statements have a result each.
+    reads: |_| Reads::Members(const { &[Sign::rows(1, b"rowCount"), Sign::rows(2, b"rowCount")] }),
+    ..Dialect::new(
+        Protocol::Neon,
+        |call| Fit::in_body(call.clues.is_marked(Protocol::Neon) && call.path == b"/sql"),
+        |call, text| statements(call, &[b"query"], text).or_else(|| words(text, &[b"sql"])),
+    )
+};
 
-pub(super) const LIBSQL: Dialect = Dialect::new(
-    Protocol::Libsql,
-    |call| Fit::if_body(call.is_post() && PIPELINES.contains(&call.path)),
-    |call, text| {
-        let has_requests = json::has_key(call.body, b"requests") || json::has_key(call.body, b"stmt");
-        let is_it = has_requests || json::has_key(call.body, b"batch");
-        is_it.then(|| statements(call, &[b"sql"], text).or_else(|| words(text, &[b"pipeline"])))?
+pub(super) const LIBSQL: Dialect = Dialect {
+    reads: |_| Reads::Members(const { &[Sign::failed(2, b"error")] }),
+    ..Dialect::new(
+        Protocol::Libsql,
+        |call| Fit::if_body(call.is_post() && PIPELINES.contains(&call.path)),
+        |call, text| {
+            let parts = json::outer(call.body, [b"requests".as_slice(), b"stmt", b"batch"]);
+            let is_it = parts.iter().any(Option::is_some);
+            is_it.then(|| statements(call, &[b"sql"], text).or_else(|| words(text, &[b"pipeline"])))?
+        },
+    )
+};
+
+pub(super) const BIGQUERY: Dialect = Dialect {
+    reads: |_| {
+        Reads::Members(
+            const {
+                &[
+                    Sign::failed(1, b"errors"),
+                    Sign::failed(1, b"insertErrors"),
+                    Sign::failed(2, b"errorResult"),
+                    Sign::row(2, b"f"),
+                ]
+            },
+        )
     },
-);
-
-pub(super) const BIGQUERY: Dialect = Dialect::new(
-    Protocol::Bigquery,
-    |call| match call.path.starts_with(b"/bigquery/v2/projects/") {
-        true if call.is_post() => Fit::InBody,
-        is_it => Fit::named(is_it),
-    },
-    name_job,
-);
-
-pub(super) const SNOWFLAKE: Dialect = Dialect::new(
-    Protocol::Snowflake,
-    |call| {
-        let is_its_path = call.path.starts_with(b"/queries/v1/") || call.path.starts_with(b"/session/v1/");
-        let is_statement = call.path.starts_with(b"/api/v2/statements") && is_snowflake(call);
-        match is_its_path && (is_snowflake(call) || call.parameter(b"requestId").is_some()) || is_statement {
+    ..Dialect::new(
+        Protocol::Bigquery,
+        |call| match call.path.starts_with(b"/bigquery/v2/projects/") {
             true if call.is_post() => Fit::InBody,
             is_it => Fit::named(is_it),
-        }
+        },
+        name_job,
+    )
+};
+
+pub(super) const SNOWFLAKE: Dialect = Dialect {
+    reads: |_| {
+        Reads::Members(
+            const {
+                &[
+                    Sign::failed_if(1, b"success", b"false"),
+                    Sign::rows(2, b"returned"),
+                ]
+            },
+        )
     },
-    name_query,
-);
+    ..Dialect::new(Protocol::Snowflake, recognise_snowflake, name_query)
+};
+
+fn recognise_snowflake(call: &Call<'_>) -> Fit {
+    let is_its_path = call.path.starts_with(b"/queries/v1/") || call.path.starts_with(b"/session/v1/");
+    let is_statement = call.path.starts_with(b"/api/v2/statements") && is_snowflake(call);
+    match is_its_path && (is_snowflake(call) || call.parameter(b"requestId").is_some()) || is_statement {
+        true if call.is_post() => Fit::InBody,
+        is_it => Fit::named(is_it),
+    }
+}
 
 fn is_snowflake(call: &Call<'_>) -> bool {
     let clues = call.clues;
@@ -67,12 +99,8 @@ fn name_job(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     match (call.method, kind) {
         (b"GET", b"queries") => {
             words(text, &[b"getQueryResults"])?;
-            let is_next = call.parameter(b"pageToken").is_some();
-            Some(if is_next {
-                CallSyntax::NextPage
-            } else {
-                CallSyntax::Words
-            })
+            let limit = call.parameter(b"maxResults").and_then(target::number);
+            Some(page(call.parameter(b"pageToken").is_some(), limit))
         }
         (b"GET", b"jobs") if last != b"jobs" => words(text, &[b"getJob"]),
         (b"POST", b"jobs" | b"queries") => words(text, &[b"insertJob"]),
@@ -82,9 +110,15 @@ fn name_job(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
 }
 
 fn name_query(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
-    if let Some(raw) = json::member(call.body, b"sqlText").or_else(|| json::member(call.body, b"statement")) {
+    let [own, of_api] = json::outer(call.body, [b"sqlText".as_slice(), b"statement"]);
+    if let Some(raw) = own.or(of_api).and_then(|member| member.string()) {
         json::unescape(raw, text);
         return Some(CallSyntax::Statement);
+    }
+    // Further parts of a result, by number.
+    if call.parameter(b"partition").is_some() {
+        words(text, &[b"partition"])?;
+        return Some(CallSyntax::NextPage);
     }
     match target::parts(call.path).nth(2) {
         Some(word @ (b"query-request" | b"abort-request" | b"login-request" | b"token-request")) => {

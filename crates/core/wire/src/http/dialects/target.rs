@@ -40,6 +40,15 @@ pub(super) fn decode(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+pub(super) fn cut(text: &[u8], mark: u8) -> Option<(&[u8], &[u8])> {
+    let place = text.iter().position(|&byte| byte == mark)?;
+    Some((&text[..place], &text[place + 1..]))
+}
+
+pub(super) fn number(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
 pub(super) fn begins_sql(text: &[u8]) -> bool {
     let mut decoded = Vec::new();
     decode(

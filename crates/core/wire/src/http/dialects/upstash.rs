@@ -1,16 +1,20 @@
 //! Upstash: commands of Redis as arrays of JSON.
 
+use super::reply::{Reads, Sign};
 use super::{Call, Dialect, Fit, json, words};
 use model::{CallSyntax, Protocol};
 
-pub(super) const ROW: Dialect = Dialect::new(
-    Protocol::Upstash,
-    |call| {
-        let is_its_host = call.clues.host.ends_with(b".upstash.io");
-        Fit::in_body((call.clues.is_marked(Protocol::Upstash) || is_its_host) && call.is_post())
-    },
-    name,
-);
+pub(super) const ROW: Dialect = Dialect {
+    reads: |_| Reads::Members(const { &[Sign::failed(1, b"error")] }),
+    ..Dialect::new(
+        Protocol::Upstash,
+        |call| {
+            let is_its_host = call.clues.host.ends_with(b".upstash.io");
+            Fit::in_body((call.clues.is_marked(Protocol::Upstash) || is_its_host) && call.is_post())
+        },
+        name,
+    )
+};
 
 /// Arguments are quoted as Redis' decoder does.
 fn name(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {

@@ -1,10 +1,12 @@
 //! Programs that call databases: PostgREST (Supabase) and GraphQL.
 
+use super::reply::{Reads, Sign};
 use super::{Call, Dialect, Fit, json, push_words, target, words};
 use model::{CallSyntax, Protocol};
 
 pub(super) const POSTGREST: Dialect = Dialect {
     answers: |name, value| name.eq_ignore_ascii_case(b"server") && value.starts_with(b"postgrest"),
+    reads: |_| Reads::ContentRange,
     ..Dialect::new(
         Protocol::Postgrest,
         |call| {
@@ -23,20 +25,24 @@ pub(super) const POSTGREST: Dialect = Dialect {
     )
 };
 
-pub(super) const GRAPHQL: Dialect = Dialect::new(
-    Protocol::Graphql,
-    |call| {
-        let is_its_path = target::parts(call.path).last() == Some(b"graphql");
-        let is_json = call.clues.is_json() || call.clues.has_type(b"application/graphql");
-        match call.parameter(b"query") {
-            Some(_) if call.method == b"GET" => Fit::named(is_its_path),
-            _ => Fit::if_body(call.is_post() && is_its_path && is_json),
-        }
-    },
-    name_operation,
-);
+pub(super) const GRAPHQL: Dialect = Dialect {
+    // Also of each of several operations.
+    reads: |_| Reads::Members(const { &[Sign::failed(1, b"errors")] }),
+    ..Dialect::new(
+        Protocol::Graphql,
+        |call| {
+            let is_its_path = target::parts(call.path).last() == Some(b"graphql");
+            let is_json = call.clues.is_json() || call.clues.has_type(b"application/graphql");
+            match call.parameter(b"query") {
+                Some(_) if call.method == b"GET" => Fit::named(is_its_path),
+                _ => Fit::if_body(call.is_post() && is_its_path && is_json),
+            }
+        },
+        name_operation,
+    )
+};
 
-fn name_operation(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
+fn name_operation<'a>(call: &Call<'a>, text: &mut Vec<u8>) -> Option<CallSyntax> {
     let mut document = Vec::new();
     let mut name: &[u8] = b"";
     if let Some(query) = call.parameter(b"query") {
@@ -47,14 +53,14 @@ fn name_operation(call: &Call<'_>, text: &mut Vec<u8>) -> Option<CallSyntax> {
             .next()
             .and_then(|_| words(text, &[b"batch"]));
     } else if call.clues.is_json() {
-        json::unescape(
-            json::member(call.body, b"query").unwrap_or_default(),
-            &mut document,
-        );
-        name = json::member(call.body, b"operationName").unwrap_or_default();
+        let names = [b"query".as_slice(), b"operationName", b"extensions"];
+        let [query, operation, extensions] = json::outer(call.body, names);
+        let string = |member: Option<json::Text<'a>>| member?.string();
+        json::unescape(string(query).unwrap_or_default(), &mut document);
+        name = string(operation).unwrap_or_default();
         if document.is_empty() {
             // A persisted query is known by its digest.
-            return json::has_key(call.body, b"extensions").then(|| words(text, &[b"query", name]))?;
+            return extensions.map(|_| words(text, &[b"query", name]))?;
         }
     } else {
         document.extend_from_slice(call.body);
